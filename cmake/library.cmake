@@ -1,0 +1,41 @@
+# The library: everything in src/ but tests and the command line. No exceptions: the same code runs as WebAssembly.
+
+file(GLOB_RECURSE roofline_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*.cpp)
+list(FILTER roofline_sources EXCLUDE REGEX "_test\\.cpp$")
+list(FILTER roofline_sources EXCLUDE REGEX "/src/app/cli/")
+
+# The data files, as constants of one generated source.
+set(roofline_embedded ${PROJECT_BINARY_DIR}/embedded.cpp)
+file(GLOB_RECURSE roofline_data CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/data/*.toml)
+add_custom_command(
+  OUTPUT ${roofline_embedded}
+  COMMAND ${CMAKE_COMMAND} -DOUTPUT=${roofline_embedded} -DINPUT_DIR=${PROJECT_SOURCE_DIR}/data
+          -P ${PROJECT_SOURCE_DIR}/cmake/embed.cmake
+  DEPENDS ${roofline_data} ${PROJECT_SOURCE_DIR}/cmake/embed.cmake
+  COMMENT "Embedding data/"
+  VERBATIM)
+
+# The file is libroofline.a; the target has another name because `roofline` is the program.
+add_library(roofline_core STATIC ${roofline_sources} ${roofline_embedded})
+add_library(roofline::roofline ALIAS roofline_core)
+set_target_properties(roofline_core PROPERTIES
+  OUTPUT_NAME roofline EXPORT_NAME roofline POSITION_INDEPENDENT_CODE ON)
+roofline_own_code(roofline_core)
+roofline_precompile(roofline_core)
+target_compile_features(roofline_core PUBLIC cxx_std_20)
+target_compile_options(roofline_core PRIVATE -fno-exceptions)
+target_include_directories(roofline_core PUBLIC
+  $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/roofline>)
+target_include_directories(roofline_core SYSTEM PRIVATE ${ROOFLINE_TOMLPLUSPLUS_INCLUDE})
+target_link_libraries(roofline_core PUBLIC fmt::fmt tl::expected
+  PRIVATE $<BUILD_INTERFACE:nlohmann_json::nlohmann_json> ${CMAKE_DL_LIBS})
+
+file(GLOB_RECURSE roofline_app_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/app/*.cpp)
+set_source_files_properties(${roofline_app_sources} PROPERTIES
+  COMPILE_DEFINITIONS ROOFLINE_VERSION="${PROJECT_VERSION}")
+
+if(ROOFLINE_RSVG_FOUND)
+  list(TRANSFORM ROOFLINE_RSVG_INCLUDE_DIRS PREPEND "-isystem;" OUTPUT_VARIABLE rsvg_includes)
+  set_source_files_properties(${PROJECT_SOURCE_DIR}/src/report/png.cpp PROPERTIES
+    COMPILE_DEFINITIONS ROOFLINE_HAVE_RSVG COMPILE_OPTIONS "${rsvg_includes}")
+endif()

@@ -1,0 +1,27 @@
+# What holds for every target of our own code, and for no header of anyone else's.
+
+# Off by default: a build without it sees to it that every source includes what it uses.
+function(roofline_precompile target)
+  if(ROOFLINE_PCH)
+    target_precompile_headers(${target} PRIVATE ${ARGN} <algorithm> <cstdint> <functional> <map> <optional> <set> <string>
+      <string_view> <utility> <variant> <vector> <fmt/format.h> <tl/expected.hpp>)
+  endif()
+endfunction()
+
+function(roofline_own_code target)
+  target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow)
+  if(ROOFLINE_WERROR)
+    target_compile_options(${target} PRIVATE -Werror)
+  endif()
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+    # g++ 12 sees overlapping copies in "literal" + std::string (GCC bug 105651) and uninitialised values in copies of an
+    # empty std::optional (GCC bug 80635), where there are none.
+    target_compile_options(${target} PRIVATE -Wno-restrict -Wno-maybe-uninitialized)
+  endif()
+  if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+    # clang blames us for what libstdc++ 12 does inside std::stable_sort.
+    target_compile_options(${target} PRIVATE -Wno-deprecated-declarations)
+  endif()
+  # One mode for all, also where exceptions are on: the inline functions of these headers must be the same everywhere.
+  target_compile_definitions(${target} PRIVATE TOML_EXCEPTIONS=0 TOML_HEADER_ONLY=1 JSON_NOEXCEPTION)
+endfunction()

@@ -1,0 +1,21 @@
+# The command line. Exceptions are on here alone: CLI11 throws.
+
+file(GLOB_RECURSE roofline_cli_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/app/cli/*.cpp)
+list(FILTER roofline_cli_sources EXCLUDE REGEX "_test\\.cpp$")
+
+# All but main() once, for the program and for its tests.
+set(roofline_main ${PROJECT_SOURCE_DIR}/src/app/cli/main.cpp)
+list(REMOVE_ITEM roofline_cli_sources ${roofline_main})
+
+add_executable(roofline ${roofline_main})
+set(roofline_front roofline)
+if(roofline_cli_sources)
+  add_library(roofline_cli OBJECT ${roofline_cli_sources})
+  target_link_libraries(roofline_cli PUBLIC roofline_core)
+  target_link_libraries(roofline PRIVATE roofline_cli)
+  list(APPEND roofline_front roofline_cli)
+endif()
+foreach(target IN LISTS roofline_front)
+  roofline_own_code(${target})
+  target_link_libraries(${target} PRIVATE roofline_core CLI11::CLI11 nlohmann_json::nlohmann_json)
+endforeach()

@@ -1,0 +1,52 @@
+// Any text as a machine file; the lines after a line of three dashes are what-ifs.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+
+#include "machine/machine.hpp"
+
+using namespace roofline;
+
+namespace {
+
+void require(bool holds) {
+    if (!holds) std::abort();
+}
+
+void require_sane(const Machine& machine) {
+    require(!machine.id.empty() && !machine.name.empty());
+    for (const Peak& peak : machine.peaks) require(!peak.rate.value || peak.rate.value->value > 0);
+    for (const MemoryLevel& level : machine.memory) {
+        require(!level.bandwidth.value || level.bandwidth.value->value > 0);
+        require(!level.capacity.value || level.capacity.value->value > 0);
+    }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    std::string_view text(reinterpret_cast<const char*>(data), size);
+    std::string_view sets;
+    constexpr std::string_view dashes = "\n---\n";
+    if (const std::size_t at = text.find(dashes); at != std::string_view::npos) {
+        sets = text.substr(at + dashes.size());
+        text = text.substr(0, at);
+    }
+    auto machine = parse_machine(text, "fuzz.toml");
+    if (!machine) {
+        require(!machine.error().message.empty());
+        return 0;
+    }
+    require_sane(*machine);
+    while (!sets.empty()) {
+        const std::size_t end = sets.find('\n');
+        const std::size_t changes = machine->changes.size();
+        const auto status = set_figure(*machine, sets.substr(0, end));
+        require(machine->changes.size() == changes + (status ? 1 : 0));
+        require_sane(*machine);
+        if (end == std::string_view::npos) break;
+        sets.remove_prefix(end + 1);
+    }
+    return 0;
+}

@@ -1,0 +1,131 @@
+#!/usr/bin/env python3
+"""Checks the order of the folders in src/ and what library code may not do.
+
+A folder may include only itself and folders before it (ORDER); some neighbours do not know each other (STRANGERS). Some
+third-party headers are kept to a few folders (ONLY_IN). Library code, that is everything but measure and app/cli, does not
+print, exit, throw or read a clock (FORBIDDEN); its tests may.
+
+usage: check_layers.py [--root DIR]     DIR holds src/
+Prints one line a violation, then 'N passed, N failed' counting files; exit 1 when a file failed."""
+
+import argparse
+import pathlib
+import re
+import sys
+
+ORDER = (
+    "base units algebra program notation work machine bound layout calibrate model plan import measure report app"
+).split()
+STRANGERS = {"import", "measure", "report"}
+ONLY_IN = {
+    "nlohmann/": ("import", "report", "app"),
+    "CLI/": ("app/cli",),
+}
+DOORS = ("measure", "app/cli")
+FORBIDDEN = [
+    (r"#\s*include\s*<(?:iostream|print|chrono|ctime|time\.h|cassert|assert\.h)>",
+     "includes {0}: library code does not print, assert or read a clock"),
+    (r"\bstd\s*::\s*(?:cout|cerr|clog|cin)\b", "uses {0}: library code does not print"),
+    (r"(?:\bstd::|(?<![\w.:>]))(?:v?f?printf|f?puts|f?putc|putchar|perror|fwrite)\s*\(", "calls {0}: library code does not print"),
+    (r"\bfmt\s*::\s*v?print(?:ln)?\b", "calls {0}: library code does not print"),
+    (r"(?:\bstd::|(?<![\w.:>]))(?:exit|_Exit|_exit|quick_exit|abort|terminate)\s*\(", "calls {0}: errors are values"),
+    (r"(?<![\w.:>])assert\s*\(", "calls {0}: errors are values"),
+    (r"\bthrow\b", "says {0}: errors are values"),
+    (r"\b(?:system_clock|steady_clock|high_resolution_clock|utc_clock|file_clock)\b", "reads {0}: library code has no clock"),
+    # Without std:: only with what C's functions are called with: `time` and `clock` are good names for our own.
+    (r"\bstd::(?:time|clock|timespec_get)\s*\(|(?<![\w.:>])(?:time\s*\(\s*(?:nullptr|NULL|0|&)|clock_gettime\s*\(|gettimeofday\s*\()",
+     "calls {0}: library code has no clock"),
+]
+FORBIDDEN = [(re.compile(pattern), message) for pattern, message in FORBIDDEN]
+
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(["<])([^">\n]+)[">]', re.M)
+NOT_CODE = re.compile(
+    r"//(?:\\\n|[^\n])*"  # a comment, which a backslash at its end carries on
+    r"|/\*.*?\*/"
+    r'|R"(?P<delimiter>[^()\\ \t\n]{0,16})\(.*?\)(?P=delimiter)"'
+    r'|"(?:\\.|[^"\\\n])*"'
+    r"|(?<![0-9A-Fa-f])'(?:\\.|[^'\\\n])+'",
+    re.S,
+)
+
+
+def without_comments_and_strings(text):
+    """The code alone, every line at its number. Names of included files stay, as <file>."""
+
+    def blank(match):
+        found = match.group(0)
+        before = text[text.rfind("\n", 0, match.start()) + 1 : match.start()]
+        if found.startswith('"') and re.fullmatch(r"[ \t]*#[ \t]*include[ \t]*", before):
+            return found
+        return ("" if found.startswith("/") else '""') + "\n" * found.count("\n")
+
+    return NOT_CODE.sub(blank, text)
+
+
+def inside(path, folders):
+    """Whether path (relative to src/) lies in one of the folders, such as 'app/cli'."""
+    return any(path.startswith(folder + "/") for folder in folders)
+
+
+def check_include(path, target, quoted):
+    """What is wrong with this include of the file at path, or None."""
+    if not quoted:
+        for prefix, folders in ONLY_IN.items():
+            if target.startswith(prefix) and not inside(path, folders):
+                return f"includes <{target}>, which is kept to {', '.join(folders)}"
+        return None
+    own, _, rest = target.partition("/")
+    folder = path.split("/")[0]
+    if not rest or own not in ORDER:
+        return f'includes "{target}": not a folder of src (write "folder/file.hpp")'
+    if ".." in target.split("/"):
+        return f'includes "{target}": paths start at src/'
+    if ORDER.index(own) > ORDER.index(folder):
+        return f'includes "{target}", but {own} comes after {folder}'
+    if own != folder and {own, folder} <= STRANGERS:
+        return f'includes "{target}", but {folder} and {own} do not know each other'
+    if inside(target, ["app/cli"]) and not inside(path, ["app/cli"]):
+        return f'includes "{target}", but only the command line knows app/cli'
+    return None
+
+
+def check_text(path, text):
+    """Violations of one file as (line number, message). path is relative to src/, with forward slashes."""
+    folder = path.split("/")[0]
+    if "/" not in path or folder not in ORDER:
+        return [(1, f"stands in no folder of the order: {' '.join(ORDER)}")]
+    code = without_comments_and_strings(text)
+    line_at = lambda position: code.count("\n", 0, position) + 1
+    found = []
+    for match in INCLUDE.finditer(code):
+        message = check_include(path, match.group(2), match.group(1) == '"')
+        if message:
+            found.append((line_at(match.start()), message))
+    if not inside(path, DOORS) and not re.search(r"_test\.[ch]pp$", path):
+        for pattern, message in FORBIDDEN:
+            for match in pattern.finditer(code):
+                said = match.group(0).rstrip("( \t").strip()
+                found.append((line_at(match.start()), message.format(said)))
+    return sorted(found)
+
+
+def main(arguments=None):
+    parser = argparse.ArgumentParser(description="Checks the order of the folders in src/.")
+    parser.add_argument("--root", default=pathlib.Path(__file__).resolve().parent.parent, type=pathlib.Path)
+    source = parser.parse_args(arguments).root / "src"
+    passed = failed = 0
+    for file in sorted(file for file in source.rglob("*") if file.suffix in (".hpp", ".cpp", ".h", ".cc", ".cu")):
+        path = file.relative_to(source).as_posix()
+        violations = check_text(path, file.read_text(encoding="utf-8", errors="replace"))
+        for line, message in violations:
+            print(f"src/{path}:{line}: {message}")
+        passed, failed = passed + (not violations), failed + bool(violations)
+    if not passed and not failed:
+        print(f"{source}: no sources")
+        failed = 1
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

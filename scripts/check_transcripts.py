@@ -1,0 +1,195 @@
+#!/usr/bin/env python3
+"""Runs the commands that the documentation shows and compares what they print with what it says.
+
+Transcripts are the ```console blocks of README.md and docs/*.md and the whole of tests/golden/*.txt:
+
+    $ roofline op 'bf16[B] * bf16[B] -> bf16[]' \\
+        --on tpu-v5e
+    standard output and standard error together, exactly
+    [exit 2]
+
+A line '$ command' (carried on by a backslash at its end) is followed by what it prints, up to the next such line or the end;
+blank lines at the end do not count, and what stands before the first command is prose. `[exit N]` as the last line asserts
+that exit status; without it the command must succeed. Commands that do not start with `roofline` are shown, not run. The
+commands of one file share a temporary folder that holds copies of tests/golden/files/* and docs/examples/*.
+
+usage: check_transcripts.py [--program FILE] [--root DIR] [--update] [FILE ...]
+--update writes what the program prints now into the files: read the difference before you commit it.
+Prints a diff for each failure, then 'N passed, N failed'; exit 1 when something failed."""
+
+import argparse
+import dataclasses
+import difflib
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+TIMEOUT_S = 60
+CRASHED = 128  # a shell's status for 'killed by a signal' starts here
+
+
+@dataclasses.dataclass
+class Step:
+    """A command and what it should print: lines [begin, end) of the file hold the output."""
+
+    command: str
+    line: int
+    begin: int
+    end: int
+
+    def runs(self):
+        return re.match(r"roofline(\s|$)", self.command) is not None
+
+
+def blocks_of(lines, markdown):
+    """Ranges [begin, end) of lines that are transcripts."""
+    if not markdown:
+        return [(0, len(lines))]
+    found, begin, fence = [], None, ""
+    for number, line in enumerate(lines):
+        match = re.match(r"[ ]{0,3}(`{3,}|~{3,})\s*(\S*)", line)
+        if not match:
+            continue
+        if not fence:
+            fence = match.group(1)
+            begin = number + 1 if match.group(2) == "console" else None
+        elif match.group(1).startswith(fence) and not match.group(2):
+            if begin is not None:
+                found.append((begin, number))
+            fence, begin = "", None
+    if fence and begin is not None:
+        raise ValueError(f"line {begin}: the console block is not closed")
+    return found
+
+
+def steps_of(lines, markdown):
+    """The commands of a transcript, in order."""
+    steps = []
+    for begin, end in blocks_of(lines, markdown):
+        number, in_block = begin, []
+        while number < end:
+            if not lines[number].startswith("$ "):
+                number += 1
+                continue
+            first, command = number, lines[number][2:]
+            while command.endswith("\\") and number + 1 < end:
+                number += 1
+                command = command[:-1] + lines[number]
+            number += 1
+            if in_block:
+                in_block[-1].end = first
+            in_block.append(Step(command.strip(), first + 1, number, end))
+        steps += in_block
+    return steps
+
+
+def without_blank_end(lines):
+    count = len(lines)
+    while count and not lines[count - 1].strip():
+        count -= 1
+    return lines[:count]
+
+
+def run(command, program, folder):
+    """What the command prints, as lines with its exit status as the last one when that is not 0; and whether it crashed."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("ROOFLINE_", "XDG_"))}
+    environment.update(NO_COLOR="1", COLUMNS="100", LC_ALL="C.UTF-8", HOME=folder,
+                       PATH=f"{pathlib.Path(program).parent}{os.pathsep}{os.environ.get('PATH', '')}")
+    try:
+        done = subprocess.run(["/bin/sh", "-c", command], cwd=folder, env=environment, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=TIMEOUT_S)
+    except subprocess.TimeoutExpired:
+        return [f"[not done after {TIMEOUT_S} s]"], True
+    text = done.stdout.decode("utf-8", errors="backslashreplace")
+    # Only newlines end a line here: other separators that Python knows are part of what was printed.
+    lines = without_blank_end(text.split("\n"))
+    status = done.returncode if done.returncode >= 0 else CRASHED - done.returncode
+    if status:
+        lines.append(f"[exit {status}]")
+    return lines, status >= CRASHED
+
+
+def prepare(root, folder, program):
+    """Fills the folder that commands run in; returns the path of the program, which is called `roofline` there."""
+    for source in (root / "tests/golden/files", root / "docs/examples"):
+        if source.is_dir():
+            shutil.copytree(source, folder / "work", dirs_exist_ok=True)
+    (folder / "work").mkdir(exist_ok=True)
+    (folder / "bin").mkdir()
+    (folder / "bin/roofline").symlink_to(program)
+    return folder / "bin/roofline"
+
+
+@dataclasses.dataclass
+class Outcome:
+    passed: int = 0
+    failed: int = 0
+    report: str = ""
+
+
+def check_file(file, root, program, update):
+    """Runs a transcript; with update, rewrites it. Crashes fail either way and are never written down."""
+    text = file.read_text(encoding="utf-8")
+    lines = text.split("\n")
+    outcome, replaced = Outcome(), []
+    try:
+        steps = [step for step in steps_of(lines, file.suffix == ".md") if step.runs()]
+    except ValueError as error:
+        return Outcome(failed=1, report=f"{file}: {error}\n")
+    with tempfile.TemporaryDirectory() as folder:
+        binary = prepare(root, pathlib.Path(folder), program)
+        for step in steps:
+            expected = without_blank_end(lines[step.begin : step.end])
+            got, crashed = run(step.command, binary, str(pathlib.Path(folder) / "work"))
+            if got == expected and not crashed:
+                outcome.passed += 1
+            elif update and not crashed:
+                outcome.passed += 1
+                replaced.append((step, expected, got))
+            else:
+                outcome.failed += 1
+                difference = difflib.unified_diff(expected, got, "expected", "got", lineterm="", n=2)
+                outcome.report += f"{file}:{step.line}: $ {step.command}\n" + "".join(f"    {d}\n" for d in difference)
+    for step, expected, got in reversed(replaced):
+        lines[step.begin : step.begin + len(expected)] = got
+        print(f"{file}:{step.line}: updated")
+    if replaced:
+        file.write_text("\n".join(lines), encoding="utf-8")
+    return outcome
+
+
+def transcripts(root):
+    return [file for file in [root / "README.md", *sorted(root.glob("docs/*.md")), *sorted(root.glob("tests/golden/*.txt"))]
+            if file.is_file()]
+
+
+def main(arguments=None):
+    root = pathlib.Path(__file__).resolve().parent.parent
+    parser = argparse.ArgumentParser(description="Compares the commands in the documentation with what they print.")
+    parser.add_argument("files", nargs="*", type=pathlib.Path, metavar="FILE")
+    parser.add_argument("--program", type=pathlib.Path, metavar="FILE")
+    parser.add_argument("--root", default=root, type=pathlib.Path, metavar="DIR")
+    parser.add_argument("--update", action="store_true")
+    options = parser.parse_args(arguments)
+    program = (options.program or options.root / "build/roofline").resolve()
+    if not os.access(program, os.X_OK):
+        print(f"{program}: no such program (./dev build makes it)\n0 passed, 1 failed")
+        return 1
+    passed = failed = 0
+    for file in options.files or transcripts(options.root):
+        outcome = check_file(file, options.root, program, options.update)
+        print(outcome.report, end="")
+        passed, failed = passed + outcome.passed, failed + outcome.failed
+    if not passed and not failed:
+        print("no transcripts found")
+        failed = 1
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

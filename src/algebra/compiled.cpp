@@ -1,0 +1,44 @@
+#include "algebra/compiled.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace roofline {
+
+CompiledSums::CompiledSums(const std::vector<WeightedSum>& sums, const std::vector<std::string>& dims,
+                           const Sizes& fixed) {
+    for (const WeightedSum& sum : sums) {
+        for (const auto& [polynomial, weight] : sum) {
+            const Polynomial bound = polynomial.bind(fixed);
+            for (const auto& [monomial, coefficient] : bound.terms()) {
+                for (const Factor& factor : monomial) {
+                    const auto place = std::find(dims.begin(), dims.end(), factor.symbol.dim);
+                    steps_.push_back({static_cast<std::uint32_t>(place - dims.begin()), factor.power,
+                                      static_cast<double>(factor.symbol.divisor)});
+                }
+                products_.push_back({coefficient.to_double() * weight, static_cast<std::uint32_t>(steps_.size())});
+            }
+        }
+        ends_.push_back(static_cast<std::uint32_t>(products_.size()));
+    }
+}
+
+void CompiledSums::evaluate(std::span<const double> sizes, std::span<double> values) const {
+    std::size_t product = 0;
+    std::size_t step = 0;
+    for (std::size_t i = 0; i < ends_.size(); ++i) {
+        double sum = 0;
+        for (; product < ends_[i]; ++product) {
+            double value = products_[product].coefficient;
+            for (; step < products_[product].end; ++step) {
+                const Step& s = steps_[step];
+                const double size = s.divisor > 1 ? std::ceil(sizes[s.dim] / s.divisor) : sizes[s.dim];
+                for (std::int32_t power = 0; power < s.power; ++power) value *= size;
+            }
+            sum += value;
+        }
+        values[i] = sum;
+    }
+}
+
+}  // namespace roofline

@@ -1,0 +1,42 @@
+// Sums of polynomials compiled for speed: sizes in, numbers out, no allocation.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "algebra/polynomial.hpp"
+#include "algebra/roots.hpp"
+
+namespace roofline {
+
+class CompiledSums {
+public:
+    CompiledSums() = default;
+
+    /// `dims` is the order in which sizes will be passed; dimensions in `fixed` are numbers already. Every dimension of the
+    /// sums must be in one of the two.
+    CompiledSums(const std::vector<WeightedSum>& sums, const std::vector<std::string>& dims, const Sizes& fixed);
+
+    /// One number for each sum, in double precision. sizes.size() == dims, values.size() == sums.
+    void evaluate(std::span<const double> sizes, std::span<double> values) const;
+
+    [[nodiscard]] std::size_t size() const { return ends_.size(); }
+
+private:
+    struct Step {
+        std::uint32_t dim = 0;
+        std::int32_t power = 1;
+        double divisor = 1;  ///< above 1: ceil(size / divisor)
+    };
+    struct Product {
+        double coefficient = 0;
+        std::uint32_t end = 0;  ///< of its steps
+    };
+    std::vector<Product> products_;
+    std::vector<Step> steps_;
+    std::vector<std::uint32_t> ends_;  ///< of each sum's products
+};
+
+}  // namespace roofline

@@ -1,0 +1,119 @@
+// Polynomials over named dimensions with exact rational coefficients: what every count of work is until sizes are bound.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "algebra/rational.hpp"
+
+namespace roofline {
+
+/// The size of a dimension cut into pieces and counted in whole pieces: ceil(dim / divisor). divisor 1 is the size itself.
+/// Tiles, the padding of matrix units and splits over chips are all this.
+struct Symbol {
+    std::string dim;
+    std::int64_t divisor = 1;
+
+    auto operator<=>(const Symbol&) const = default;
+    bool operator==(const Symbol&) const = default;
+};
+
+struct Factor {
+    Symbol symbol;
+    int power = 1;
+
+    auto operator<=>(const Factor&) const = default;
+    bool operator==(const Factor&) const = default;
+};
+
+/// A product of powers, sorted by symbol; the empty one is the number 1.
+using Monomial = std::vector<Factor>;
+
+/// Sizes of dimensions by name.
+using Sizes = std::map<std::string, std::int64_t, std::less<>>;
+
+/// Keeps its terms in the order in which they were first added, so that a sum prints as it was put together: the traffic of
+/// A, then W's, then C's. Equality knows nothing of order.
+class Polynomial {
+public:
+    using Terms = std::vector<std::pair<Monomial, Rational>>;
+
+    Polynomial() = default;
+    Polynomial(Rational constant);                                         // NOLINT: a number is a polynomial
+    Polynomial(std::int64_t constant) : Polynomial(Rational(constant)) {}  // NOLINT
+    [[nodiscard]] static Polynomial dim(std::string name);
+    [[nodiscard]] static Polynomial symbol(Symbol symbol);
+    [[nodiscard]] static Polynomial term(Monomial monomial, Rational coefficient);
+
+    Polynomial operator+(const Polynomial& other) const;
+    Polynomial operator-(const Polynomial& other) const;
+    Polynomial operator*(const Polynomial& other) const;
+    friend Polynomial operator+(std::int64_t a, const Polynomial& b) { return Polynomial(a) + b; }
+    friend Polynomial operator-(std::int64_t a, const Polynomial& b) { return Polynomial(a) - b; }
+    friend Polynomial operator*(std::int64_t a, const Polynomial& b) { return Polynomial(a) * b; }
+    Polynomial& operator+=(const Polynomial& other);
+    Polynomial& operator-=(const Polynomial& other);
+    Polynomial& operator*=(const Polynomial& other) { return *this = *this * other; }
+    bool operator==(const Polynomial& other) const;
+
+    [[nodiscard]] const Terms& terms() const& { return terms_; }  ///< no monomial twice, no zero coefficients
+    [[nodiscard]] Terms terms() && { return std::move(terms_); }  ///< so that `for (... : f().terms())` is safe
+    [[nodiscard]] Rational coefficient(const Monomial& monomial) const;
+    [[nodiscard]] bool is_zero() const { return terms_.empty(); }
+    [[nodiscard]] bool overflowed() const;
+    [[nodiscard]] std::set<std::string> dims() const;
+
+    /// The exact value, ceil(size / divisor) for every symbol; empty when a dimension has no size. It may be `overflowed`.
+    [[nodiscard]] std::optional<Rational> evaluate(const Sizes& sizes) const;
+
+    /// The same polynomial with these dimensions replaced by their numbers.
+    [[nodiscard]] Polynomial bind(const Sizes& sizes) const;
+
+    /// The same with every ceil(x/k) as x/k.
+    [[nodiscard]] Polynomial smooth() const;
+
+    /// "2*B*D + D*F + 2*B*F": dimensions inside a term in the order given (those not named follow by name), powers as B^2,
+    /// tiles as ceil(B/128), fractions as B*D/2; terms in the order in which they were added, the constant last.
+    [[nodiscard]] std::string to_text(const std::vector<std::string>& order = {}) const;
+
+    /// The way people write it by hand: "2BD + DF + 2BF", stars only in terms that hold a name longer than a letter.
+    [[nodiscard]] std::string to_handwriting(const std::vector<std::string>& order = {}) const;
+
+private:
+    [[nodiscard]] std::optional<std::size_t> find(const Monomial& monomial) const;
+    [[nodiscard]] Rational& slot(const Monomial& monomial);  ///< makes a zero when new: drop_zeros() when all is added
+    void add_scaled(const Polynomial& other, const Rational& factor);
+    void build_index();
+    void drop_zeros();
+
+    Terms terms_;
+    std::unordered_multimap<std::size_t, std::size_t>
+        index_;  ///< hash of a monomial -> its place; empty while terms are few
+};
+
+/// A quotient of polynomials, such as an arithmetic intensity. make_ratio cancels common monomials and numbers; the
+/// coefficients are whole then.
+struct Ratio {
+    Polynomial numerator;
+    Polynomial denominator;
+
+    bool operator==(const Ratio&) const = default;
+    [[nodiscard]] std::string to_text(const std::vector<std::string>& order = {}) const;  ///< "2*B*D*F / (2*B*D + D*F)"
+    [[nodiscard]] std::string to_handwriting(
+        const std::vector<std::string>& order = {}) const;  ///< "2BDF / (2BD + DF)"
+};
+[[nodiscard]] Ratio make_ratio(Polynomial numerator, Polynomial denominator);
+
+/// What the ratio tends to when every dimension but `kept` grows together without bound; it may still hold `kept` ("2B").
+/// Empty when it does not converge, vanishes, or depends on how the others grow beside each other.
+[[nodiscard]] std::optional<Ratio> limit_of(const Ratio& ratio, const std::string& kept);
+
+}  // namespace roofline

@@ -1,0 +1,66 @@
+// The command line door: words in, answer on standard output, everything else on standard error.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <exception>
+#include <string>
+#include <vector>
+
+#include "app/cli/files.hpp"
+#include "app/cli/options.hpp"
+#include "app/request.hpp"
+#include "report/op_json.hpp"
+#include "report/png.hpp"
+
+namespace {
+
+using namespace roofline;
+
+int report(const Error& error, bool json, int exit_code) {
+    if (json) {
+        if (!cli::print(error_json(error))) return exit_code;
+    } else {
+        const std::string text = to_text(error);
+        fmt::print(stderr, "{}{}", text, text.ends_with('\n') ? "" : "\n");
+    }
+    return exit_code;
+}
+
+Status write_plots(const std::string& svg, const cli::PlotFiles& files) {
+    if (!files.svg.empty()) {
+        if (auto status = cli::write_file(files.svg, svg); !status) return status;
+    }
+    if (files.png.empty()) return {};
+    auto png = svg_to_png(svg);
+    if (!png) return fail(png.error());
+    return cli::write_file(files.png, *png);
+}
+
+int run(const std::vector<std::string>& arguments) {
+    bool json = false;
+    auto parsed = cli::parse_arguments(arguments, json);
+    if (!parsed) return report(parsed.error(), json, 2);
+    if (!parsed->request) {
+        if (auto status = cli::print(parsed->print); !status) return report(status.error(), false, 1);
+        return 0;
+    }
+    const Response response = handle(*parsed->request);
+    if (response.error) return report(*response.error, json, response.exit_code);
+    if (auto status = write_plots(response.svg, parsed->plots); !status) return report(status.error(), json, 1);
+    if (auto status = cli::print(response.out); !status) return report(status.error(), false, 1);
+    return response.exit_code;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    std::signal(SIGPIPE, SIG_DFL);  // `roofline ... | head` ends quietly
+    try {
+        return run(std::vector<std::string>(argv + 1, argv + argc));
+    } catch (const std::exception& problem) {  // out of memory, or a library's
+        fmt::print(stderr, "error: {}\n", problem.what());
+        return 1;
+    }
+}

@@ -1,0 +1,250 @@
+#include "app/cli/options.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdlib>
+
+#include "app/cli/files.hpp"
+
+namespace roofline::cli {
+
+namespace {
+
+constexpr const char* examples = R"(examples:
+  roofline op 'bf16[B, D] * bf16[D, F] -> bf16[B, F]' --dims B=256,D=8k,F=8k --on tpu-v5e
+  roofline op 'bf16[B, D] * int8[D, F] -> bf16[B, F]' --dims B=64,D=8192,F=8192 --on h100-sxm --explain
+  roofline op mlp.roof --on tpu-v5e --on h200 --md
+  roofline op mlp.roof --on h100-sxm --sweep B=1..4096*2 --png roofline.png
+  roofline op mlp.roof --on h100-sxm --set hbm.bandwidth=*2 --json
+  roofline machine                     all machines
+  roofline machine h100-sxm            one, every figure with its source
+  roofline machine tpu-v5e h200 my.toml   side by side
+)";
+
+constexpr const char* op_examples = R"(examples:
+  roofline op 'bf16[B, D] * bf16[D, F] -> bf16[B, F]' --on tpu-v5e                  formulas
+  roofline op 'bf16[B, D] * bf16[D, F] -> bf16[B, F]' --dims B=64,D=8k,F=8k --on h100-sxm   numbers
+  roofline op attention.roof --on tpu-v5p --explain                                  the derivation
+  roofline op 'bf16[B, D] * bf16[D, F] -> bf16[B, F]' --dims D=4096,F=4096 --sweep B=1..4096*2 --on h200
+  roofline op 'bf16[B, D] * bf16[D, F] -> bf16[B, F]' --dims B=4k,D=4k,F=4k --on tpu-v5e --tile best
+  roofline op - --on tpu-v5e < block.roof
+
+)";
+
+constexpr const char* machine_examples = R"(examples:
+  roofline machine
+  roofline machine tpu-v5e
+  roofline machine h100-sxm h200 b200-sxm --md
+  roofline machine my.toml --set hbm.bandwidth=3TB/s
+
+)";
+
+// Words of the line after CLI11's pattern.
+struct Words {
+    std::string program;
+    std::vector<std::string> on;
+    std::vector<std::string> names;
+    bool json = false;
+    bool csv = false;
+    bool markdown = false;
+    std::string plot = "roofline";
+    std::string color = "auto";
+};
+
+void repeated(CLI::App& app, const std::string& name, std::vector<std::string>& target, const std::string& help,
+              const std::string& value) {
+    app.add_option(name, target, help)->type_name(value)->expected(1)->take_all()->allow_extra_args(false);
+}
+
+void add_formats(CLI::App& app, Words& words) {
+    app.add_flag("--json", words.json, "JSON, in SI base units (docs/json.md)");
+    app.add_flag("--csv", words.csv, "comma-separated values, in SI base units");
+    app.add_flag("--md", words.markdown, "a Markdown table");
+    app.add_option("--color", words.color, "when to colour: auto, always, never (NO_COLOR is heeded)")
+        ->type_name("WHEN")
+        ->check(CLI::IsMember({"auto", "always", "never"}));
+}
+
+void add_op(CLI::App& app, OpRequest& op, Words& words, PlotFiles& plots) {
+    app.add_option("program", words.program, "the operation in the notation, a .roof file, or - for standard input")
+        ->type_name("PROGRAM|FILE.roof")
+        ->required();
+    repeated(app, "--on", words.on,
+             "the machine: a name (see `roofline machine`) or a machine file; given again, columns", "MACHINE");
+    repeated(app, "--dims", op.dims, "sizes of dimensions; they win over those in the text", "B=256,D=8k");
+    repeated(app, "--mesh", op.mesh, "sizes of mesh axes", "X=4,Y=4");
+    repeated(app, "--set", op.sets, "what if: another figure, absolute or relative", "hbm.bandwidth=3TB/s|*2");
+    repeated(app, "--sweep", op.sweeps, "sizes to go through; given twice, a grid; D=F=... keeps sizes equal",
+             "B=1..4096*2");
+    repeated(app, "--tile", op.tiles, "tile sizes, held in the level next to main memory or the one named; or best",
+             "[LEVEL:]B=128,F=256|best");
+    app.add_flag("--explain", op.explain, "the derivation: formulas, sizes put in, constants with sources");
+    app.add_flag("--exact-flops", op.exact_flops, "count BF(2D-1) for a sum of D products instead of 2BDF");
+    app.add_option("--svg", plots.svg, "write a plot as SVG")->type_name("FILE");
+    app.add_option("--png", plots.png, "write a plot as PNG")->type_name("FILE");
+    app.add_option("--plot", words.plot,
+                   "which plot: roofline (with the sweep's path), or sweep (FLOP/s against the swept size)")
+        ->type_name("KIND")
+        ->check(CLI::IsMember({"roofline", "sweep"}));
+    add_formats(app, words);
+}
+
+// A program in the notation has a bracket; anything else names a file.
+Status load_program(const std::string& word, OpRequest& op) {
+    const bool text = word.find('[') != std::string::npos && !word.ends_with(".roof");
+    if (text) {
+        op.program = word;
+        return {};
+    }
+    auto content = read_file(word);
+    if (!content) {
+        Error error = content.error();
+        if (!word.ends_with(".roof") && word != "-") {
+            error.hint =
+                "an operation is written like bf16[B, D] * bf16[D, F] -> bf16[B, F]; a file's name ends in .roof";
+        }
+        return fail(error);
+    }
+    op.program = std::move(*content);
+    op.program_name = word == "-" ? "standard input" : word;
+    return {};
+}
+
+Result<std::vector<MachineRef>> load_machines(const std::vector<std::string>& names) {
+    std::vector<MachineRef> machines;
+    for (const std::string& name : names) {
+        MachineRef reference{name, {}};
+        if (name.ends_with(".toml") || name.find('/') != std::string::npos) {
+            auto content = read_file(name);
+            if (!content) return fail(content.error());
+            reference.toml = std::move(*content);
+        }
+        machines.push_back(std::move(reference));
+    }
+    return machines;
+}
+
+bool color_wanted(const std::string& when) {
+    if (when != "auto") return when == "always";
+    const char* no_color = std::getenv("NO_COLOR");
+    if (no_color != nullptr && *no_color != '\0') return false;
+    const char* term = std::getenv("TERM");
+    return ::isatty(STDOUT_FILENO) == 1 && term != nullptr && std::string_view(term) != "dumb";
+}
+
+Result<Format> format_of(const Words& words) {
+    if (words.json + words.csv + words.markdown > 1) return fail("usage", "--json, --csv and --md exclude one another");
+    return words.json ? Format::json : words.csv ? Format::csv : words.markdown ? Format::markdown : Format::text;
+}
+
+// CLI11's complaint in our words, with the nearest option or command where one was mistyped.
+Error usage_error(const CLI::App& app, const CLI::ParseError& problem, const std::vector<std::string>& arguments) {
+    const CLI::App* command = &app;
+    for (const CLI::App* sub : app.get_subcommands()) command = sub;
+    Error error{"usage", problem.what(), "", {}};
+    while (!error.message.empty() && (error.message.back() == '\n' || error.message.back() == '.'))
+        error.message.pop_back();
+    const std::string help =
+        command == &app ? "roofline --help" : fmt::format("roofline {} --help", command->get_name());
+    error.hint = fmt::format("see {}", help);
+    if (command == &app && !arguments.empty() && !arguments.front().starts_with("-")) {
+        std::vector<std::string> commands;
+        for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; }))
+            commands.push_back(sub->get_name());
+        error.message = fmt::format("no command `{}`", arguments.front());
+        error.hint = did_you_mean(arguments.front(), commands, error.hint);
+        return error;
+    }
+    std::vector<std::string> known;
+    for (const CLI::Option* option : command->get_options()) known.push_back(option->get_name());
+    for (const std::string& word : arguments) {
+        const std::string name = word.substr(0, word.find('='));
+        if (word.starts_with("--") && std::find(known.begin(), known.end(), name) == known.end()) {
+            error.message = fmt::format("no option `{}`", name);
+            error.hint = did_you_mean(name, known, error.hint);
+            break;
+        }
+    }
+    return error;
+}
+
+std::string help_of(const CLI::App& app, const char* first) { return first + app.help(); }
+
+}  // namespace
+
+Result<Parsed> parse_arguments(const std::vector<std::string>& arguments, bool& json) {
+    json = std::find(arguments.begin(), arguments.end(), "--json") != arguments.end();
+    CLI::App app{"How long should a deep-learning computation take, what limits it, and what would change that."};
+    app.set_help_flag();
+    bool help = false;
+    bool version = false;
+    app.add_flag("-h,--help", help, "this text");
+    app.add_flag("--version", version, "the version");
+    app.require_subcommand(0, 1);
+    app.get_formatter()->column_width(34);
+
+    OpRequest op;
+    MachineRequest machine;
+    Words words;
+    Parsed parsed;
+    CLI::App* op_command = app.add_subcommand("op", "cost and bounds of an operation or program");
+    CLI::App* machine_command =
+        app.add_subcommand("machine", "list, show and compare machines, every figure with its source");
+    for (CLI::App* command : {op_command, machine_command}) {
+        command->set_help_flag();
+        command->add_flag("-h,--help", help, "this text");
+    }
+    add_op(*op_command, op, words, parsed.plots);
+    machine_command->add_option("names", words.names, "names or machine files; none lists all")->type_name("NAME");
+    repeated(*machine_command, "--set", machine.sets, "what if: another figure, absolute or relative",
+             "hbm.bandwidth=3TB/s|*2");
+    add_formats(*machine_command, words);
+
+    // Help needs no other argument to be right.
+    const bool wants_help = std::any_of(arguments.begin(), arguments.end(),
+                                        [](const std::string& word) { return word == "-h" || word == "--help"; });
+    if (wants_help || arguments.empty()) {
+        const std::string command = arguments.empty() ? "" : arguments.front();
+        parsed.print = command == "op"        ? help_of(*op_command, op_examples)
+                       : command == "machine" ? help_of(*machine_command, machine_examples)
+                                              : fmt::format("{}\n{}", examples, app.help());
+        return parsed;
+    }
+    try {
+        std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
+        app.parse(reversed);
+    } catch (const CLI::ParseError& problem) {
+        return fail(usage_error(app, problem, arguments));
+    }
+    if (version) {
+        parsed.print = fmt::format("roofline {}\n", ROOFLINE_VERSION);
+        return parsed;
+    }
+    auto format = format_of(words);
+    if (!format) return fail(format.error());
+    Request request;
+    request.format = *format;
+    request.color = color_wanted(words.color);
+    if (machine_command->parsed()) {
+        auto machines = load_machines(words.names);
+        if (!machines) return fail(machines.error());
+        machine.machines = std::move(*machines);
+        request.what = std::move(machine);
+    } else {
+        if (auto status = load_program(words.program, op); !status) return fail(status.error());
+        auto machines = load_machines(words.on);
+        if (!machines) return fail(machines.error());
+        op.machines = std::move(*machines);
+        if (!parsed.plots.svg.empty() || !parsed.plots.png.empty()) {
+            op.plot = words.plot == "sweep" ? PlotKind::sweep : PlotKind::roofline;
+        }
+        request.what = std::move(op);
+    }
+    parsed.request = std::move(request);
+    return parsed;
+}
+
+}  // namespace roofline::cli

@@ -1,0 +1,28 @@
+// The command line: words to a request.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/request.hpp"
+
+namespace roofline::cli {
+
+/// Where a plot goes.
+struct PlotFiles {
+    std::string svg;
+    std::string png;
+};
+
+/// What the words ask for: a request, or a text to print (help, version).
+struct Parsed {
+    std::optional<Request> request;
+    PlotFiles plots;
+    std::string print;
+};
+
+/// Errors: unknown commands and options with the nearest, unreadable files. `json` says whether errors go out as JSON.
+[[nodiscard]] Result<Parsed> parse_arguments(const std::vector<std::string>& arguments, bool& json);
+
+}  // namespace roofline::cli

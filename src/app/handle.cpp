@@ -1,0 +1,47 @@
+#include "app/handle_op.hpp"
+#include "app/request.hpp"
+#include "machine/catalogue.hpp"
+#include "report/machine_view.hpp"
+#include "report/op_json.hpp"
+
+namespace roofline {
+
+namespace {
+
+Result<Response> handle_machine(const MachineRequest& request, Format format) {
+    std::vector<Machine> machines;
+    if (request.machines.empty()) {
+        for (const std::string& id : machine_ids()) {
+            auto machine = resolve({id, {}}, request.sets);
+            if (!machine) return fail(machine.error());
+            machines.push_back(std::move(*machine));
+        }
+        return Response{0, machine_list(machines, format), {}, {}};
+    }
+    for (const MachineRef& reference : request.machines) {
+        auto machine = resolve(reference, request.sets);
+        if (!machine) return fail(machine.error());
+        machines.push_back(std::move(*machine));
+    }
+    return Response{
+        0, machines.size() == 1 ? machine_show(machines.front(), format) : machine_compare(machines, format), {}, {}};
+}
+
+// Answers that are negative rather than mistaken.
+int exit_code(const Error& error) { return error.code == "no_fit" ? 1 : 2; }
+
+}  // namespace
+
+Response handle(const Request& request) {
+    auto response = std::holds_alternative<OpRequest>(request.what)
+                        ? handle_op(std::get<OpRequest>(request.what), request.format, request.color)
+                        : handle_machine(std::get<MachineRequest>(request.what), request.format);
+    if (response) return std::move(*response);
+    Response failed;
+    failed.exit_code = exit_code(response.error());
+    failed.error = response.error();
+    if (request.format == Format::json) failed.out = error_json(response.error());
+    return failed;
+}
+
+}  // namespace roofline

@@ -1,0 +1,120 @@
+#include "app/handle_op.hpp"
+
+#include <fmt/format.h>
+
+#include "app/tile_option.hpp"
+#include "machine/catalogue.hpp"
+#include "notation/notation.hpp"
+#include "report/explain.hpp"
+#include "report/op_json.hpp"
+#include "report/op_plot.hpp"
+#include "report/op_table.hpp"
+#include "report/op_text.hpp"
+
+namespace roofline {
+
+Result<Machine> resolve(const MachineRef& reference, const std::vector<std::string>& sets) {
+    auto machine = reference.toml ? parse_machine(*reference.toml, reference.name) : find_machine(reference.name);
+    if (!machine && !reference.toml && reference.name.find(':') != std::string::npos) {
+        return fail("unsupported",
+                    fmt::format("`{}` is a slice of several chips; only one chip can be priced so far", reference.name),
+                    fmt::format("price one chip: --on {}", reference.name.substr(0, reference.name.find(':'))));
+    }
+    if (!machine) return machine;
+    for (const std::string& set : sets) {
+        if (auto status = set_figure(*machine, set); !status) return fail(status.error());
+    }
+    return machine;
+}
+
+namespace {
+
+Result<Program> read_program(const OpRequest& request, std::vector<std::string>& notes) {
+    auto program = parse_program(request.program, request.program_name);
+    if (!program) return program;
+    for (const std::string& text : request.dims) {
+        auto sizes = parse_sizes(text, "--dims");
+        if (!sizes) return fail(sizes.error());
+        auto overruled = bind_sizes(*program, *sizes);
+        if (!overruled) return fail(overruled.error());
+        notes.insert(notes.end(), overruled->begin(), overruled->end());
+    }
+    if (!request.mesh.empty()) {
+        return fail("unsupported", "a mesh needs several chips; only one chip can be priced so far",
+                    "leave --mesh out");
+    }
+    return program;
+}
+
+Result<std::vector<OpAnswer>> answers_for(const OpRequest& request, const std::vector<SweepAxis>& axes) {
+    std::vector<std::string> notes;
+    auto program = read_program(request, notes);
+    if (!program) return fail(program.error());
+    if (!axes.empty()) {
+        if (auto status = apply_sweep(*program, axes); !status) return fail(status.error());
+    }
+    std::vector<OpAnswer> answers;
+    for (const MachineRef& reference : request.machines) {
+        auto machine = resolve(reference, request.sets);
+        if (!machine) return fail(machine.error());
+        OpAnswer answer;
+        answer.name = request.program_name;
+        answer.program = *program;
+        answer.notes = notes;
+        answer.options.exact_flops = request.exact_flops;
+        auto tiles = resolve_tiles(*program, *machine, request.exact_flops, request.tiles, answer.notes);
+        if (!tiles) return fail(tiles.error());
+        answer.options.tiles = std::move(*tiles);
+        answer.machine = std::move(*machine);
+        answers.push_back(std::move(answer));
+    }
+    for (OpAnswer& answer : answers) {
+        auto analysis = analyse(answer.program, answer.machine, {answer.options, true});
+        if (!analysis) return fail(analysis.error());
+        answer.analysis = std::move(*analysis);
+    }
+    return answers;
+}
+
+std::string answer_text(const std::vector<OpAnswer>& answers, const std::vector<SweepAxis>& axes, Format format,
+                        bool explain, bool color) {
+    if (format == Format::json) return axes.empty() ? op_json(answers) : sweep_json(answers, axes);
+    if (!axes.empty()) return sweep_table(answers, axes, format);
+    if (format != Format::text || answers.size() > 1) return op_table(answers, format);
+    std::string text = op_text(answers.front(), color);
+    if (explain) text += "\n" + explain_text(answers.front());
+    return text;
+}
+
+}  // namespace
+
+Result<Response> handle_op(const OpRequest& request, Format format, bool color) {
+    if (request.machines.empty()) {
+        return fail("no_machine", "no machine is named", "say which: --on tpu-v5e; `roofline machine` lists them");
+    }
+    if (request.sweeps.size() > 2) {
+        return fail("bad_sweep", "a sweep has at most two axes", "keep dimensions equal with D=F=1024,4096");
+    }
+    std::vector<SweepAxis> axes;
+    for (const std::string& text : request.sweeps) {
+        auto axis = parse_sweep(text);
+        if (!axis) return fail(axis.error());
+        axes.push_back(std::move(*axis));
+    }
+    if (request.explain && (!axes.empty() || request.machines.size() > 1 || format != Format::text)) {
+        return fail("bad_request", "--explain derives one answer in words: one machine, no sweep, text",
+                    "leave the others out; JSON has formulas and sources of its own");
+    }
+    auto answers = answers_for(request, axes);
+    if (!answers) return fail(answers.error());
+    Response response;
+    if (request.plot != PlotKind::none) {
+        auto svg = op_plot(*answers, axes, request.plot == PlotKind::sweep);
+        if (!svg) return fail(svg.error());
+        response.svg = std::move(*svg);
+    }
+    response.out = answer_text(*answers, axes, format, request.explain, color);
+    return response;
+}
+
+}  // namespace roofline

@@ -1,0 +1,14 @@
+// `roofline op`, from request to answer.
+#pragma once
+
+#include "app/request.hpp"
+#include "machine/machine.hpp"
+
+namespace roofline {
+
+[[nodiscard]] Result<Response> handle_op(const OpRequest& request, Format format, bool color);
+
+/// The machine a reference means, with what-ifs applied.
+[[nodiscard]] Result<Machine> resolve(const MachineRef& reference, const std::vector<std::string>& sets);
+
+}  // namespace roofline

@@ -1,0 +1,59 @@
+// What any door asks and what it is answered. A request carries the contents of its files, so answering it needs no disk.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/result.hpp"
+#include "report/format.hpp"
+
+namespace roofline {
+
+/// A machine by name, or the text of a machine file.
+struct MachineRef {
+    std::string name;  ///< "tpu-v5e", or the file's name for messages
+    std::optional<std::string> toml;
+};
+
+enum class PlotKind { none, roofline, sweep };
+
+/// `roofline op`
+struct OpRequest {
+    std::string program;
+    std::string program_name;  ///< file name for messages; "" for the command line
+    std::vector<MachineRef> machines;
+    std::vector<std::string> dims;    ///< "B=256,D=8k"
+    std::vector<std::string> mesh;    ///< "X=4,Y=4"
+    std::vector<std::string> sets;    ///< "hbm.bandwidth=3TB/s"
+    std::vector<std::string> sweeps;  ///< "B=1..4096*2"
+    std::vector<std::string> tiles;   ///< "vmem:B=128,F=256", "best"
+    bool explain = false;
+    bool exact_flops = false;
+    PlotKind plot = PlotKind::none;
+};
+
+/// `roofline machine`
+struct MachineRequest {
+    std::vector<MachineRef> machines;
+    std::vector<std::string> sets;
+};
+
+struct Request {
+    std::variant<OpRequest, MachineRequest> what;
+    Format format = Format::text;
+    bool color = false;
+};
+
+struct Response {
+    int exit_code = 0;
+    std::string out;  ///< the answer, or in JSON the error
+    std::optional<Error> error;
+    std::string svg;  ///< the plot that was asked for
+};
+
+/// Answers a request. Exit codes: 0 done, 1 a negative answer (no tile fits), 2 the request or its input is wrong.
+[[nodiscard]] Response handle(const Request& request);
+
+}  // namespace roofline

@@ -1,0 +1,20 @@
+#include "base/ascii.hpp"
+
+#include <doctest/doctest.h>
+
+namespace roofline {
+
+TEST_CASE("trimmed takes blanks and line ends from both sides only") {
+    CHECK(trimmed(" \t a b \r\n") == "a b");
+    CHECK(trimmed(" \t ") == "");
+    CHECK(trimmed("") == "");
+}
+
+TEST_CASE("quoted cuts what is too long, between characters") {
+    CHECK(quoted("D") == "`D`");
+    CHECK(quoted(std::string(40, 'x')) == "`" + std::string(40, 'x') + "`");
+    CHECK(quoted(std::string(41, 'x')) == "`" + std::string(40, 'x') + "...`");
+    CHECK(quoted(std::string(39, 'x') + "\xC2\xB5" + "yy") == "`" + std::string(39, 'x') + "...`");
+}
+
+}  // namespace roofline

@@ -1,0 +1,167 @@
+#include "base/result.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <numeric>
+
+#include "base/ascii.hpp"
+
+namespace roofline {
+
+namespace {
+
+/// Length of the UTF-8 sequence at `at`; 0 when it is malformed.
+std::size_t sequence_length(std::string_view text, std::size_t at) {
+    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+    const unsigned first = byte(at);
+    const std::size_t length = first < 0x80   ? 1
+                               : first < 0xC2 ? 0
+                               : first < 0xE0 ? 2
+                               : first < 0xF0 ? 3
+                               : first < 0xF5 ? 4
+                                              : 0;
+    if (length == 0 || at + length > text.size()) {
+        return 0;
+    }
+    for (std::size_t i = 1; i < length; ++i) {
+        if ((byte(at + i) & 0xC0U) != 0x80U) {
+            return 0;
+        }
+    }
+    return length;
+}
+
+struct Printable {
+    std::string text;
+    std::size_t width_before = 0;  ///< characters that begin before the byte asked for
+};
+
+/// What may go to a terminal: tabs become spaces, control characters and malformed bytes '?'.
+Printable printable(std::string_view text, std::size_t byte, bool keep_newlines = false) {
+    Printable result;
+    std::size_t at = 0;
+    while (at < text.size()) {
+        const std::size_t length = sequence_length(text, at);
+        const auto first = static_cast<unsigned char>(text[at]);
+        const bool second_control_block =
+            length == 2 && first == 0xC2 && static_cast<unsigned char>(text[at + 1]) < 0xA0;
+        if (at < byte) {
+            ++result.width_before;
+        }
+        if (first == '\t') {
+            result.text += ' ';
+        } else if (first == '\n' && keep_newlines) {
+            result.text += '\n';
+        } else if (length == 0 || first < 0x20 || first == 0x7F || second_control_block) {
+            result.text += '?';
+        } else {
+            result.text += text.substr(at, length);
+        }
+        at += std::max<std::size_t>(length, 1);
+    }
+    return result;
+}
+
+std::string place_text(const Place& place) {
+    std::string text;
+    if (!place.source.empty()) {
+        text += "\n  " + printable(place.source, 0).text;
+        if (place.line > 0) {
+            text += ":" + std::to_string(place.line);
+            if (place.column > 0) {
+                text += ":" + std::to_string(place.column);
+            }
+        }
+    } else if (place.text.empty() && place.line > 0) {
+        text += "\n  line " + std::to_string(place.line) + ", column " + std::to_string(place.column);
+    }
+    if (place.text.empty()) {
+        return text;
+    }
+    const std::size_t caret = place.caret > 0 ? static_cast<std::size_t>(place.caret) - 1 : 0;
+    const Printable line = printable(place.text, caret);
+    const std::string number = place.line > 0 ? std::to_string(place.line) : "";
+    text += "\n  " + number + " | " + line.text;
+    if (place.caret > 0) {
+        text += "\n  " + std::string(number.size(), ' ') + " | " + std::string(line.width_before, ' ') + "^";
+    }
+    return text;
+}
+
+constexpr std::size_t longest_word = 64;
+
+/// Insertions, deletions, changes and swaps of neighbours that make `b` of `a`, or limit + 1 when they are more than `limit`.
+/// Neither is longer than longest_word.
+std::size_t edit_distance(std::string_view a, std::string_view b, std::size_t limit) {
+    using Row = std::array<std::size_t, longest_word + 1>;
+    Row before_last{};
+    Row last{};
+    Row current{};
+    std::iota(last.begin(), last.end(), std::size_t{0});
+    for (std::size_t i = 1; i <= a.size(); ++i) {
+        current[0] = i;
+        std::size_t best = i;
+        for (std::size_t j = 1; j <= b.size(); ++j) {
+            const bool same = to_lower(a[i - 1]) == to_lower(b[j - 1]);
+            current[j] = std::min({last[j] + 1, current[j - 1] + 1, last[j - 1] + (same ? 0U : 1U)});
+            const bool swapped =
+                i > 1 && j > 1 && to_lower(a[i - 1]) == to_lower(b[j - 2]) && to_lower(a[i - 2]) == to_lower(b[j - 1]);
+            if (swapped) {
+                current[j] = std::min(current[j], before_last[j - 2] + 1);
+            }
+            best = std::min(best, current[j]);
+        }
+        if (best > limit) {
+            return limit + 1;
+        }
+        before_last = last;
+        last = current;
+    }
+    return last[b.size()];
+}
+
+}  // namespace
+
+std::string to_text(const Error& error) {
+    std::string text = "error: " + printable(error.message, 0, true).text;
+    if (error.place) {
+        text += place_text(*error.place);
+    }
+    if (!error.hint.empty()) {
+        text += "\nhint: " + printable(error.hint, 0, true).text;
+    }
+    return text;
+}
+
+std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& candidates) {
+    if (word.empty() || word.size() > longest_word) {
+        return std::nullopt;
+    }
+    const std::string* found = nullptr;
+    std::size_t found_distance = 0;
+    for (const std::string& candidate : candidates) {
+        const std::size_t longer = std::max(word.size(), candidate.size());
+        const std::size_t shorter = std::min(word.size(), candidate.size());
+        // One slip in two to four letters, two from five, three from eight: of single letters only the case may differ.
+        const std::size_t limit = std::min<std::size_t>((longer + 1) / 3, 4);
+        if (longer > longest_word || longer - shorter > limit) {
+            continue;
+        }
+        const std::size_t distance = edit_distance(word, candidate, limit);
+        if (distance <= limit && (found == nullptr || distance < found_distance)) {
+            found = &candidate;
+            found_distance = distance;
+        }
+    }
+    return found == nullptr ? std::nullopt : std::optional(*found);
+}
+
+std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates, std::string otherwise) {
+    if (const auto found = nearest(word, candidates)) {
+        return "did you mean `" + *found + "`?";
+    }
+    return otherwise;
+}
+
+}  // namespace roofline

@@ -1,0 +1,318 @@
+#include "bound/analysis.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "bound/padding.hpp"
+#include "notation/notation.hpp"
+#include "units/text.hpp"
+
+namespace roofline {
+
+Bounds bounds_of(std::span<const double> seconds) {
+    Bounds bounds;
+    for (std::size_t i = 0; i < seconds.size(); ++i) {
+        bounds.upper += seconds[i];
+        if (seconds[i] > bounds.lower) {
+            bounds.lower = seconds[i];
+            bounds.bound_by = i;
+        }
+    }
+    return bounds;
+}
+
+const Resource* Analysis::bound_resource() const {
+    return bounds.bound_by && seconds ? &pricing.resources[*bounds.bound_by] : nullptr;
+}
+
+namespace {
+
+std::vector<WeightedSum> times_of(const Pricing& pricing) {
+    std::vector<WeightedSum> times;
+    for (const Resource& resource : pricing.resources) times.push_back(resource.time());
+    return times;
+}
+
+// Beyond this many kernels only the program as a whole gets limits and critical sizes.
+constexpr std::size_t most_detailed_kernels = 100;
+
+class Analyser {
+public:
+    Analyser(const Program& program, const Machine& machine) : program_(program), machine_(machine) {
+        std::set<std::string> anonymous;
+        for (const auto& [dim, size] : program.sizes) {
+            if (dim.starts_with('#')) numbers_.emplace(dim, size);
+        }
+    }
+
+    Result<Analysis> run(std::string title, const Work& work, const std::vector<const KernelWork*>& kernels,
+                         bool detailed) {
+        Analysis analysis;
+        analysis.title = std::move(title);
+        analysis.work = work;
+        auto pricing = price(work, machine_);
+        if (!pricing) return fail(pricing.error());
+        analysis.pricing = std::move(*pricing);
+        analysis.notes = analysis.pricing.notes;
+        intensities(analysis);
+        if (detailed) {
+            limits(analysis);
+            critical(analysis);
+        }
+        if (auto status = numbers(analysis); !status) return fail(status.error());
+        if (analysis.seconds) {
+            analysis.padding = padding_of(program_, kernels, machine_, analysis.pricing);
+            if (detailed) footprint(analysis, kernels);
+            note_confidence(analysis);
+        }
+        if (!analysis.work.transcendentals.is_zero()) {
+            analysis.notes.emplace_back(
+                "transcendentals (exp, tanh, rsqrt ...) are counted, not priced: no rate for them is published");
+        }
+        return analysis;
+    }
+
+private:
+    void intensities(Analysis& analysis) const {
+        const Polynomial flops = analysis.work.flops();
+        const Resource* compute = analysis.pricing.compute();
+        for (const auto& [level, traffic] : analysis.work.memory) {
+            const Polynomial bytes = traffic.total();
+            if (bytes.is_zero()) continue;
+            if (analysis.main_level.empty() || level == "hbm") analysis.main_level = level;
+            analysis.intensity.emplace(level, make_ratio(flops.bind(numbers_), bytes.bind(numbers_)));
+            const Resource* memory = analysis.pricing.find(level);
+            // The rate of the widest share of the compute work stands for all of it.
+            if (compute != nullptr && memory != nullptr) {
+                analysis.ridge.emplace(level, main_term(*compute).rate.value / memory->terms.front().rate.value);
+            }
+        }
+    }
+
+    [[nodiscard]] const Term& main_term(const Resource& compute) const {
+        const Term* best = &compute.terms.front();
+        double most = -1;
+        for (const Term& term : compute.terms) {
+            const auto count = term.work.evaluate(program_.sizes);
+            if (count && count->to_double() > most) {
+                most = count->to_double();
+                best = &term;
+            }
+        }
+        return *best;
+    }
+
+    void limits(Analysis& analysis) const {
+        const auto found = analysis.intensity.find(analysis.main_level);
+        if (found == analysis.intensity.end()) return;
+        for (const std::string& dim : program_.dims) {
+            if (!uses(analysis, dim)) continue;
+            if (auto limit = limit_of(found->second, dim)) analysis.limits.emplace_back(dim, std::move(*limit));
+        }
+    }
+
+    [[nodiscard]] static bool uses(const Analysis& analysis, const std::string& dim) {
+        for (const Resource& resource : analysis.pricing.resources) {
+            for (const Term& term : resource.terms) {
+                if (term.work.dims().contains(dim)) return true;
+            }
+        }
+        return false;
+    }
+
+    void critical(Analysis& analysis) const {
+        const Resource* compute = analysis.pricing.compute();
+        if (compute == nullptr) return;
+        const WeightedSum ours = bound_sum(compute->time());
+        for (const Resource& resource : analysis.pricing.resources) {
+            if (resource.compute() || resource.work().is_zero()) continue;
+            const WeightedSum theirs = bound_sum(resource.time());
+            for (const std::string& dim : program_.dims) {
+                if (!uses(analysis, dim)) continue;
+                analysis.critical.push_back({dim, resource.id, solve_crossing(ours, theirs, dim, program_.sizes),
+                                             solve_crossing_limit(ours, theirs, dim)});
+            }
+        }
+    }
+
+    // Bare numbers are numbers, not dimensions that may grow.
+    [[nodiscard]] WeightedSum bound_sum(const WeightedSum& sum) const {
+        WeightedSum bound;
+        for (const auto& [polynomial, weight] : sum) bound.emplace_back(polynomial.bind(numbers_), weight);
+        return bound;
+    }
+
+    Status numbers(Analysis& analysis) const {
+        const Work& work = analysis.work;
+        const auto flops = work.flops().evaluate(program_.sizes);
+        bool complete = flops.has_value();
+        bool overflowed = flops && flops->overflowed();
+        for (const auto& [level, traffic] : work.memory) {
+            const auto bytes = traffic.total().evaluate(program_.sizes);
+            complete = complete && bytes.has_value();
+            overflowed = overflowed || (bytes && bytes->overflowed());
+        }
+        if (overflowed) return fail("overflow", "the work at these sizes does not fit 127 bits", "check the sizes");
+        if (!complete) return {};
+        const CompiledSums times(times_of(analysis.pricing), {}, program_.sizes);
+        std::vector<double> seconds(times.size());
+        times.evaluate({}, seconds);
+        analysis.bounds = bounds_of(seconds);
+        analysis.sequential = analysis.bounds.lower;
+        if (const Resource* compute = analysis.pricing.compute(); compute != nullptr && analysis.bounds.lower > 0) {
+            const auto index = static_cast<std::size_t>(compute - analysis.pricing.resources.data());
+            analysis.peak_fraction = seconds[index] / analysis.bounds.lower;
+        }
+        if (machine_.power.value) analysis.energy_j = (*machine_.power.value * Seconds{analysis.bounds.lower}).value;
+        analysis.seconds = std::move(seconds);
+        return {};
+    }
+
+    void footprint(Analysis& analysis, const std::vector<const KernelWork*>& kernels) const {
+        std::map<std::string, std::map<std::string, ValueId>> by_level;
+        for (const KernelWork* kernel : kernels) {
+            if (kernel->count != Polynomial(1)) return;  // which tensors a pass has to itself is not known
+            for (const Transfer& transfer : kernel->transfers) {
+                const Value& value = program_.values[transfer.value];
+                by_level[value.level].emplace(value_name(program_, transfer.value), transfer.value);
+            }
+        }
+        for (const auto& [level, values] : by_level) {
+            Footprint footprint;
+            for (const auto& [name, id] : values) {
+                const auto bytes = bytes_of(program_.values[id]).evaluate(program_.sizes);
+                if (bytes) footprint.bytes += bytes->to_double();
+            }
+            const MemoryLevel* memory = machine_.level(level);
+            if (memory != nullptr && memory->total_capacity()) footprint.capacity = memory->total_capacity()->value;
+            if (level == "host" && machine_.host && machine_.host->memory_capacity.value) {
+                footprint.capacity = machine_.host->memory_capacity.value->value;
+            }
+            if (footprint.capacity && footprint.bytes > *footprint.capacity) {
+                analysis.notes.push_back(fmt::format("does not fit: the tensors placed in {} hold {}, it has {}",
+                                                     level_label(level), to_text(Bytes{footprint.bytes}),
+                                                     capacity_text(Bytes{*footprint.capacity})));
+            }
+            analysis.footprint.emplace(level, footprint);
+        }
+    }
+
+    void note_confidence(Analysis& analysis) const {
+        const Resource* resource = analysis.bound_resource();
+        if (resource == nullptr) return;
+        for (const Term& term : resource->terms) {
+            if (!term.rate.low_confidence()) continue;
+            analysis.notes.push_back(
+                fmt::format("low confidence: the bound rests on the {}, {} ({}, confidence {}: {}{}{})",
+                            term.rate.label, term.rate.value_text(), name(term.rate.basis), term.rate.confidence,
+                            term.rate.source, term.rate.note.empty() ? "" : "; ", term.rate.note));
+        }
+    }
+
+    const Program& program_;
+    const Machine& machine_;
+    Sizes numbers_;
+};
+
+std::string kernel_title(const Program& program, const KernelWork& kernel) {
+    std::string title;
+    for (const Statement* statement : kernel.statements) {
+        if (!title.empty()) title += "; ";
+        title += statement_text(program, *statement, statement->one_liner);
+        if (title.size() > 400) return title + " ...";
+    }
+    return title;
+}
+
+}  // namespace
+
+Result<ProgramAnalysis> analyse(const Program& program, const Machine& machine, const AnalysisOptions& options) {
+    auto work = derive_work(program, options.work);
+    if (!work) return fail(work.error());
+    ProgramAnalysis result;
+    result.work = std::move(*work);
+    if (result.work.kernels.empty()) {
+        return fail("nothing_to_do", "the program computes nothing",
+                    "write an operation: bf16[B, D] * bf16[D, F] -> bf16[B, F]");
+    }
+    Analyser analyser(program, machine);
+    std::vector<const KernelWork*> all;
+    for (const KernelWork& kernel : result.work.kernels) all.push_back(&kernel);
+
+    const std::string title = all.size() == 1 ? kernel_title(program, *all.front()) : std::string();
+    auto total = analyser.run(title, result.work.total, all, true);
+    if (!total) return fail(total.error());
+    result.total = std::move(*total);
+    if (all.size() > 1 && options.kernels) {
+        const bool detailed = all.size() <= most_detailed_kernels;
+        result.total.sequential = 0;
+        for (const KernelWork* kernel : all) {
+            auto one =
+                analyser.run(kernel_title(program, *kernel), kernel->work.times(kernel->count), {kernel}, detailed);
+            if (!one) return fail(one.error());
+            result.total.sequential += one->bounds.lower;
+            result.kernels.push_back(std::move(*one));
+        }
+    }
+    std::vector<std::string>& notes = result.total.notes;
+    for (const KernelWork* kernel : all) {
+        for (const std::string& note : kernel->notes) {
+            if (std::find(notes.begin(), notes.end(), note) == notes.end() && notes.size() < 50) notes.push_back(note);
+        }
+    }
+    return result;
+}
+
+CompiledProgram::CompiledProgram(const Program& program, const ProgramAnalysis& analysis,
+                                 const std::vector<std::string>& swept) {
+    Sizes fixed = program.sizes;
+    for (const std::string& dim : swept) fixed.erase(dim);
+    const Analysis& total = analysis.total;
+    times_ = CompiledSums(times_of(total.pricing), swept, fixed);
+    std::vector<WeightedSum> counts;
+    for (const KeyedFlops& entry : total.pricing.flops_by()) counts.push_back({{entry.flops, 1.0}});
+    terms_ = counts.size();
+    for (const auto& [level, traffic] : total.work.memory) counts.push_back({{traffic.read, 1.0}});
+    for (const auto& [level, traffic] : total.work.memory) counts.push_back({{traffic.write, 1.0}});
+    levels_ = total.work.memory.size();
+    counts.push_back({{total.work.transcendentals, 1.0}});
+    counts_ = CompiledSums(counts, swept, fixed);
+    for (const Analysis& kernel : analysis.kernels) kernel_times_.emplace_back(times_of(kernel.pricing), swept, fixed);
+}
+
+CompiledProgram::Point CompiledProgram::make_point() const {
+    Point point;
+    point.seconds.resize(times_.size());
+    point.term_flops.resize(terms_);
+    point.read.resize(levels_);
+    point.write.resize(levels_);
+    std::size_t most = counts_.size();
+    for (const CompiledSums& kernel : kernel_times_) most = std::max(most, kernel.size());
+    point.scratch.resize(most);
+    return point;
+}
+
+Bounds CompiledProgram::price(std::span<const double> sizes, std::span<double> seconds) const {
+    times_.evaluate(sizes, seconds);
+    return bounds_of(seconds);
+}
+
+void CompiledProgram::evaluate(std::span<const double> sizes, Point& point) const {
+    point.bounds = price(sizes, point.seconds);
+    point.sequential = kernel_times_.empty() ? point.bounds.lower : 0;
+    for (const CompiledSums& kernel : kernel_times_) {
+        const std::span<double> seconds = std::span(point.scratch).first(kernel.size());
+        kernel.evaluate(sizes, seconds);
+        point.sequential += bounds_of(seconds).lower;
+    }
+    counts_.evaluate(sizes, std::span(point.scratch).first(counts_.size()));
+    auto next = point.scratch.cbegin();
+    for (double& flops : point.term_flops) flops = *next++;
+    for (double& bytes : point.read) bytes = *next++;
+    for (double& bytes : point.write) bytes = *next++;
+    point.transcendentals = *next;
+}
+
+}  // namespace roofline

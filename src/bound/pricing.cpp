@@ -1,0 +1,210 @@
+#include "bound/pricing.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/ascii.hpp"
+#include "units/text.hpp"
+
+namespace roofline {
+
+std::string Rate::value_text() const { return flops ? to_text(FlopRate{value}) : to_text(Bandwidth{value}); }
+
+WeightedSum Resource::time() const {
+    WeightedSum sum;
+    for (const Term& term : terms) sum.emplace_back(term.work, 1.0 / term.rate.value);
+    return sum;
+}
+
+Polynomial Resource::work() const {
+    Polynomial sum;
+    for (const Term& term : terms) sum += term.work;
+    return sum;
+}
+
+std::vector<KeyedFlops> Pricing::flops_by() const {
+    std::vector<KeyedFlops> all;
+    for (const Resource& resource : resources) {
+        if (!resource.compute()) continue;
+        for (const Term& term : resource.terms) all.push_back({term.key, term.work});
+    }
+    all.insert(all.end(), unpriced_flops.begin(), unpriced_flops.end());
+    return all;
+}
+
+const Resource* Pricing::find(std::string_view id) const {
+    const auto found = std::find_if(resources.begin(), resources.end(), [&](const Resource& r) { return r.id == id; });
+    return found == resources.end() ? nullptr : &*found;
+}
+
+const Resource* Pricing::compute() const {
+    const Resource* math = find("math");
+    return math != nullptr ? math : find("vector");
+}
+
+std::string level_label(const std::string& level) {
+    if (level == "pcie") return "PCIe";
+    return uppered(level);
+}
+
+Rate rate_of(const Peak& peak) {
+    const Figure<FlopRate>& figure = peak.rate;
+    return {fmt::format("{}.{}", name(peak.unit), name(peak.dtype)),
+            fmt::format("{} {} peak", name(peak.dtype), name(peak.unit)),
+            figure.value.value_or(FlopRate{}).value,
+            true,
+            figure.basis,
+            figure.confidence,
+            figure.what_if,
+            figure.source,
+            figure.note,
+            figure.alternatives};
+}
+
+std::optional<Rate> bandwidth_of(const Machine& machine, const std::string& level) {
+    const Figure<Bandwidth>* figure = nullptr;
+    if (level == "pcie") {
+        if (machine.host) figure = &machine.host->bandwidth;
+    } else if (const MemoryLevel* found = machine.level(level)) {
+        figure = &found->bandwidth;
+    }
+    if (figure == nullptr || !figure->value) return std::nullopt;
+    return Rate{level + ".bandwidth", level_label(level) + " bandwidth",
+                figure->value->value, false,
+                figure->basis,        figure->confidence,
+                figure->what_if,      figure->source,
+                figure->note,         figure->alternatives};
+}
+
+namespace {
+
+Resource& resource(Pricing& pricing, const std::string& id, const std::string& label) {
+    for (Resource& existing : pricing.resources) {
+        if (existing.id == id) return existing;
+    }
+    pricing.resources.push_back({id, label, {}});
+    return pricing.resources.back();
+}
+
+// What somebody may want to know about why this peak does this work.
+void note_peak(Pricing& pricing, const Machine& machine, const ComputeWork& work, const Assigned& assigned) {
+    const Peak& peak = *assigned.peak;
+    if (assigned.stands_in) {
+        const bool wider = peak.dtype != work.dtype;
+        pricing.notes.push_back(fmt::format("{} has no {} {} rate: priced at its {} {} rate{}", machine.name,
+                                            name(work.dtype), work.unit == Unit::matmul ? "matrix-unit" : "vector",
+                                            name(peak.dtype), peak.unit == Unit::matmul ? "matrix-unit" : "vector",
+                                            wider ? ", the next that is wide enough" : ""));
+        if (work.unit == Unit::matmul && peak.unit == Unit::vector && machine.kind == "tpu") {
+            pricing.notes.push_back(
+                "TPU compilers can split such a product into several bf16 passes on the matrix units, "
+                "faster than this bound; write bf16 for what each pass does");
+        }
+    }
+    if (peak.unit != Unit::matmul) return;
+    for (const Peak& other : machine.peaks) {
+        const bool narrower =
+            other.unit == peak.unit && other.dtype == peak.dtype && other.accumulator != peak.accumulator;
+        if (narrower && other.rate.value && peak.rate.value && *other.rate.value > *peak.rate.value) {
+            pricing.notes.push_back(fmt::format("{} sums in {}; adding up in {} runs at {}", name(peak.dtype),
+                                                name(peak.accumulator), name(other.accumulator),
+                                                to_text(*other.rate.value)));
+        }
+    }
+}
+
+// Vector work of a chip whose vector units have no published rate for it: counted, and left out of the bounds.
+void note_unpriced(Pricing& pricing, const Machine& machine, const ComputeWork& work) {
+    pricing.unpriced_flops.push_back({fmt::format("{}/{}", name(work.unit), name(work.dtype)), work.flops});
+    if (std::find(pricing.unpriced.begin(), pricing.unpriced.end(), "vector") == pricing.unpriced.end())
+        pricing.unpriced.emplace_back("vector");
+    pricing.notes.push_back(
+        fmt::format("no rate of the vector units of {} for {} is published, so that work is not in the bounds; "
+                    "try --set vector.f32=5TFLOP/s",
+                    machine.name, name(work.dtype)));
+}
+
+Status price_compute(Pricing& pricing, const Work& work, const Machine& machine) {
+    // math stands before vector
+    for (const Unit unit : {Unit::matmul, Unit::vector}) {
+        for (const ComputeWork& entry : work.compute) {
+            auto assigned = assign(machine, entry.unit, entry.dtype);
+            if (!assigned && entry.unit == Unit::vector) {
+                if (unit == Unit::vector) note_unpriced(pricing, machine, entry);
+                continue;
+            }
+            if (!assigned) return fail(assigned.error());
+            const Peak& peak = *assigned->peak;
+            if (peak.unit != unit) continue;
+            Resource& target =
+                unit == Unit::matmul ? resource(pricing, "math", "math") : resource(pricing, "vector", "vector");
+            const std::string key = fmt::format("{}/{}", name(peak.unit), name(peak.dtype));
+            const auto same = std::find_if(target.terms.begin(), target.terms.end(),
+                                           [&](const Term& term) { return term.key == key; });
+            if (same != target.terms.end()) {
+                same->work += entry.flops;
+            } else {
+                target.terms.push_back({key, entry.flops, rate_of(peak)});
+            }
+            note_peak(pricing, machine, entry, *assigned);
+        }
+    }
+    return {};
+}
+
+Status price_level(Pricing& pricing, const std::string& level, const Traffic& traffic, const Machine& machine) {
+    if (level == "pcie" && !machine.host) {
+        return fail("no_host_link", fmt::format("{} has no link to a host's memory in its file", machine.name),
+                    "place the tensor at another level, or add [host] to a machine file of your own");
+    }
+    if (level != "pcie" && machine.level(level) == nullptr) {
+        std::vector<std::string> levels;
+        for (const MemoryLevel& memory : machine.memory) levels.push_back(memory.id);
+        levels.emplace_back("host");
+        return fail("unknown_level", fmt::format("{} has no memory level `{}`", machine.name, level),
+                    did_you_mean(level, levels, fmt::format("its levels are {}", fmt::join(levels, ", "))));
+    }
+    const auto rate = bandwidth_of(machine, level);
+    if (!rate) {
+        if (level == "hbm") {
+            return fail("no_figure", fmt::format("the main memory bandwidth of {} is not known", machine.name),
+                        "give it: --set hbm.bandwidth=1TB/s");
+        }
+        pricing.unpriced.push_back(level);
+        pricing.notes.push_back(
+            fmt::format("the {} bandwidth of {} is not published, so its traffic is not in the bounds; "
+                        "try --set {}.bandwidth=10TB/s",
+                        level_label(level), machine.name, level));
+        return {};
+    }
+    resource(pricing, level, level_label(level)).terms.push_back({level, traffic.total(), *rate});
+    return {};
+}
+
+}  // namespace
+
+Result<Pricing> price(const Work& work, const Machine& machine) {
+    Pricing pricing;
+    if (auto status = price_compute(pricing, work, machine); !status) return fail(status.error());
+    std::vector<std::string> levels;  // outermost first, the host's link before all
+    if (work.memory.contains("pcie")) levels.emplace_back("pcie");
+    for (const MemoryLevel& memory : machine.memory) {
+        if (work.memory.contains(memory.id)) levels.push_back(memory.id);
+    }
+    for (const auto& [level, traffic] : work.memory) {
+        if (std::find(levels.begin(), levels.end(), level) == levels.end()) levels.push_back(level);  // refused below
+    }
+    for (const std::string& level : levels) {
+        const Traffic& traffic = work.memory.at(level);
+        if (auto status = price_level(pricing, level, traffic, machine); !status) return fail(status.error());
+    }
+    std::vector<std::string> unique;
+    for (std::string& note : pricing.notes) {
+        if (std::find(unique.begin(), unique.end(), note) == unique.end()) unique.push_back(std::move(note));
+    }
+    pricing.notes = std::move(unique);
+    return pricing;
+}
+
+}  // namespace roofline

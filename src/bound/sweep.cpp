@@ -1,0 +1,134 @@
+#include "bound/sweep.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/ascii.hpp"
+#include "units/text.hpp"
+
+namespace roofline {
+
+namespace {
+
+constexpr std::size_t most_points = 1'000'000;
+
+tl::unexpected<Error> bad(std::string_view text, std::string_view why) {
+    return fail("bad_sweep", fmt::format("the sweep `{}` {}", text.substr(0, 60), why),
+                "write B=1..512, B=1..4096*2, B=64..1024+64 or B=1,8,64");
+}
+
+Status fill_range(SweepAxis& axis, std::string_view whole, std::string_view from, std::string_view to) {
+    char step = '+';
+    std::int64_t by = 1;
+    const std::size_t sign = to.find_first_of("*+");
+    if (sign != std::string_view::npos) {
+        step = to[sign];
+        auto parsed = parse_size(trimmed(to.substr(sign + 1)));
+        if (!parsed) return bad(whole, fmt::format("has no usable step: {}", parsed.error().message));
+        by = *parsed;
+        if (step == '*' && by == 1) return bad(whole, "would never end");
+        to = trimmed(to.substr(0, sign));
+    }
+    auto first = parse_size(from);
+    if (!first) return bad(whole, fmt::format("has no usable beginning: {}", first.error().message));
+    auto last = parse_size(to);
+    if (!last) return bad(whole, fmt::format("has no usable end: {}", last.error().message));
+    if (*first > *last) return bad(whole, "runs backwards");
+    for (std::int64_t size = *first;;) {
+        axis.sizes.push_back(size);
+        if (axis.sizes.size() > most_points) return bad(whole, fmt::format("has more than {} sizes", most_points));
+        std::int64_t next = 0;
+        const bool over =
+            step == '*' ? __builtin_mul_overflow(size, by, &next) : __builtin_add_overflow(size, by, &next);
+        if (over || next > *last) break;
+        size = next;
+    }
+    return {};
+}
+
+}  // namespace
+
+std::string SweepAxis::name() const { return fmt::format("{}", fmt::join(dims, " = ")); }
+
+Result<SweepAxis> parse_sweep(std::string_view text) {
+    SweepAxis axis;
+    std::string_view range = text;
+    for (std::size_t equals = range.find('='); equals != std::string_view::npos; equals = range.find('=')) {
+        axis.dims.emplace_back(trimmed(range.substr(0, equals)));
+        if (axis.dims.back().empty()) return bad(text, "names no dimension");
+        range.remove_prefix(equals + 1);
+    }
+    if (axis.dims.empty()) return bad(text, "names no dimension");
+    range = trimmed(range);
+    const std::size_t dots = range.find("..");
+    if (dots != std::string_view::npos) {
+        if (auto status = fill_range(axis, text, trimmed(range.substr(0, dots)), trimmed(range.substr(dots + 2)));
+            !status) {
+            return fail(status.error());
+        }
+        return axis;
+    }
+    while (true) {
+        const std::size_t comma = range.find(',');
+        auto size = parse_size(trimmed(range.substr(0, comma)));
+        if (!size) return bad(text, fmt::format("has an unusable size: {}", size.error().message));
+        axis.sizes.push_back(*size);
+        if (axis.sizes.size() > most_points) return bad(text, fmt::format("has more than {} sizes", most_points));
+        if (comma == std::string_view::npos) return axis;
+        range.remove_prefix(comma + 1);
+    }
+}
+
+Status apply_sweep(Program& program, const std::vector<SweepAxis>& axes) {
+    std::size_t points = 1;
+    std::set<std::string> swept;
+    for (const SweepAxis& axis : axes) {
+        for (const std::string& dim : axis.dims) {
+            if (!swept.insert(dim).second) return fail("bad_sweep", fmt::format("`{}` is swept twice", dim));
+            if (std::find(program.dims.begin(), program.dims.end(), dim) == program.dims.end()) {
+                return fail("unknown_dimension", fmt::format("the program has no dimension `{}` to sweep", dim),
+                            did_you_mean(dim, program.dims, fmt::format("it has {}", fmt::join(program.dims, ", "))));
+            }
+            program.sizes[dim] = *std::max_element(axis.sizes.begin(), axis.sizes.end());
+        }
+        points *= axis.sizes.size();
+        if (points > most_points) {
+            return fail("bad_sweep", fmt::format("the sweep has more than {} points", most_points),
+                        "take larger steps");
+        }
+    }
+    for (const std::string& dim : program.dims) {
+        if (!program.sizes.contains(dim)) {
+            return fail("unsized", fmt::format("a sweep needs a size for `{}`", dim),
+                        fmt::format("give it: --dims {}=4096", dim));
+        }
+    }
+    return {};
+}
+
+void for_each_point(const Program& program, const ProgramAnalysis& analysis, const std::vector<SweepAxis>& axes,
+                    const SweepVisitor& visit) {
+    std::vector<std::string> dims;
+    for (const SweepAxis& axis : axes) dims.insert(dims.end(), axis.dims.begin(), axis.dims.end());
+    const CompiledProgram compiled(program, analysis, dims);
+    CompiledProgram::Point point = compiled.make_point();
+    std::vector<std::size_t> at(axes.size(), 0);
+    std::vector<std::int64_t> sizes(axes.size());
+    std::vector<double> numbers(dims.size());
+    while (true) {
+        auto next = numbers.begin();
+        for (std::size_t i = 0; i < axes.size(); ++i) {
+            sizes[i] = axes[i].sizes[at[i]];
+            next = std::fill_n(next, axes[i].dims.size(), static_cast<double>(sizes[i]));
+        }
+        compiled.evaluate(numbers, point);
+        visit(sizes, point);
+        std::size_t i = axes.size();
+        while (i > 0 && ++at[i - 1] == axes[i - 1].sizes.size()) at[--i] = 0;
+        if (i == 0) return;
+    }
+}
+
+}  // namespace roofline

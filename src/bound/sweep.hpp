@@ -1,0 +1,38 @@
+// Sweeps: one or two dimensions taking many sizes.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+#include "bound/analysis.hpp"
+
+namespace roofline {
+
+/// The sizes one dimension takes, or several that are kept equal.
+struct SweepAxis {
+    std::vector<std::string> dims;
+    std::vector<std::int64_t> sizes;
+
+    [[nodiscard]] std::string name() const;  ///< "B", "D = F"
+};
+
+/// "B=1..512" (every size), "B=1..4096*2" (each twice the last), "B=64..1024+64" (steps of 64), "B=1,8,64";
+/// "D=F=1024,4096" keeps two dimensions equal. Errors: no such
+/// form, a range that runs backwards, more than a million sizes.
+[[nodiscard]] Result<SweepAxis> parse_sweep(std::string_view text);
+
+/// Visits every point of the grid, the last axis fastest, with one Point that is filled anew each time. The analysis must be of
+/// this program, after apply_sweep().
+using SweepVisitor = std::function<void(std::span<const std::int64_t> sizes, const CompiledProgram::Point& point)>;
+void for_each_point(const Program& program, const ProgramAnalysis& analysis, const std::vector<SweepAxis>& axes,
+                    const SweepVisitor& visit);
+
+/// Checks the axes against the program and gives each swept dimension the largest size of its axis. Errors: an axis that the
+/// program lacks or that is given twice, more than a million points, another dimension without a size.
+[[nodiscard]] Status apply_sweep(Program& program, const std::vector<SweepAxis>& axes);
+
+}  // namespace roofline

@@ -1,0 +1,86 @@
+#include "machine/catalogue.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+
+#include "base/ascii.hpp"
+#include "machine/embedded.hpp"
+
+namespace roofline {
+
+namespace {
+
+/// Names are compared in lower case, with '-' for spaces and '_'.
+std::string folded(std::string_view text) {
+    std::string result;
+    for (const char c : text) {
+        result += c == ' ' || c == '_' ? '-' : to_lower(c);
+    }
+    return result;
+}
+
+/// The id and the aliases of a machine.
+std::vector<std::string_view> names_of(const EmbeddedMachine& machine) {
+    std::vector<std::string_view> names{machine.id};
+    std::string_view rest = machine.aliases;
+    for (std::size_t end = rest.find('\n'); end != std::string_view::npos; end = rest.find('\n')) {
+        names.push_back(rest.substr(0, end));
+        rest.remove_prefix(end + 1);
+    }
+    return names;
+}
+
+tl::unexpected<Error> unknown(std::string_view name) {
+    std::vector<std::string> names;
+    for (const EmbeddedMachine& machine : embedded_machines()) {
+        for (const std::string_view known : names_of(machine)) names.push_back(folded(known));
+    }
+    return fail("unknown_machine", fmt::format("no machine {}", quoted(name)),
+                did_you_mean(folded(name), names, "`roofline machine` lists them all"));
+}
+
+Result<const EmbeddedMachine*> lookup(std::string_view name) {
+    const std::string wanted = folded(name);
+    if (wanted.empty()) return fail("unknown_machine", "the machine has no name", "`roofline machine` lists them all");
+    std::vector<const EmbeddedMachine*> beginnings;
+    for (const EmbeddedMachine& machine : embedded_machines()) {
+        for (const std::string_view known : names_of(machine)) {
+            const std::string candidate = folded(known);
+            if (candidate == wanted) return &machine;
+            if (candidate.starts_with(wanted) && (beginnings.empty() || beginnings.back() != &machine)) {
+                beginnings.push_back(&machine);
+            }
+        }
+    }
+    if (beginnings.empty()) return unknown(name);
+    if (beginnings.size() == 1) return beginnings.front();
+    std::string candidates;
+    for (const EmbeddedMachine* machine : beginnings)
+        candidates += (candidates.empty() ? "" : ", ") + std::string(machine->id);
+    return fail("ambiguous_machine", fmt::format("{} could be any of {} machines", quoted(name), beginnings.size()),
+                "say which: " + candidates);
+}
+
+}  // namespace
+
+std::vector<std::string> machine_ids() {
+    std::vector<std::string> ids;
+    for (const EmbeddedMachine& machine : embedded_machines()) ids.emplace_back(machine.id);
+    return ids;
+}
+
+Result<Machine> find_machine(std::string_view name) {
+    const auto found = lookup(name);
+    if (!found) return tl::unexpected<Error>(found.error());
+    return parse_machine((*found)->text, fmt::format("machines/{}.toml", (*found)->id));
+}
+
+Result<std::string> machine_file(std::string_view name) {
+    const auto found = lookup(name);
+    if (!found) return tl::unexpected<Error>(found.error());
+    return std::string((*found)->text);
+}
+
+}  // namespace roofline

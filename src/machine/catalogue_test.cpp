@@ -1,0 +1,267 @@
+#include "machine/catalogue.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "machine/embedded.hpp"
+
+using namespace roofline;
+
+namespace {
+
+std::string id_of(std::string_view name) {
+    const auto machine = find_machine(name);
+    return machine ? machine->id : machine.error().code;
+}
+
+Machine machine_of(std::string_view name) {
+    auto machine = find_machine(name);
+    REQUIRE_MESSAGE(machine.has_value(), to_text(machine.error()));
+    return *machine;
+}
+
+double matmul_rate(const Machine& machine, Dtype dtype) {
+    const Peak* peak = machine.peak(Unit::matmul, dtype);
+    REQUIRE(peak != nullptr);
+    return peak->rate.value->value;
+}
+
+/// Calls `check` with the path and the source of every figure that has a value, and of all alternatives.
+template <class Check>
+void for_each_source(const Machine& m, Check check) {
+    const auto figure = [&](const char* what, const auto& f) {
+        if (f.value) check(what, f.source);
+        for (const Alternative& other : f.alternatives) check(what, other.source);
+    };
+    figure("clock", m.clock);
+    figure("power", m.power);
+    for (const Peak& peak : m.peaks) figure("peak", peak.rate);
+    for (const MemoryLevel& level : m.memory) {
+        figure("capacity", level.capacity);
+        figure("bandwidth", level.bandwidth);
+        figure("measured bandwidth", level.measured_bandwidth);
+    }
+    for (const NetworkTier& tier : m.network) {
+        figure("link", tier.link_bandwidth);
+        figure("chip", tier.chip_bandwidth);
+        figure("usable link", tier.effective_link_bandwidth);
+        figure("latency", tier.hop_latency);
+        figure("bisection", tier.bisection);
+        figure("all-reduce", tier.allreduce_bandwidth);
+    }
+    if (m.host) {
+        figure("host", m.host->bandwidth);
+        figure("host measured", m.host->measured_bandwidth);
+        figure("host memory", m.host->memory_capacity);
+        figure("host memory bandwidth", m.host->memory_bandwidth);
+    }
+    for (const PriceQuote& quote : m.prices) check("price", quote.source);
+    for (const Measurement& measurement : m.measured) figure("measured", measurement.value);
+}
+
+}  // namespace
+
+TEST_CASE("ids and aliases are found whatever the case, '-', '_' and spaces alike") {
+    CHECK(id_of("tpu-v5e") == "tpu-v5e");
+    CHECK(id_of("TPU V5e") == "tpu-v5e");
+    CHECK(id_of("tpu_v5e") == "tpu-v5e");
+    CHECK(id_of("tpu-v4p") == "tpu-v4");
+    CHECK(id_of("H100") == "h100-sxm5");
+    CHECK(id_of("h200") == "h200-sxm");
+    CHECK(id_of("A100-80G") == "a100-sxm4-80");
+    CHECK(id_of("gb200-nvl72") == "gb200");
+    CHECK(id_of("Trillium") == "tpu-v6e");
+}
+
+TEST_CASE("an unambiguous beginning is enough, and an exact name beats longer ones") {
+    CHECK(id_of("h100-sxm") == "h100-sxm5");
+    CHECK(id_of("h100_sxm") == "h100-sxm5");
+    CHECK(id_of("tpu-v5-li") == "tpu-v5e");
+    CHECK(id_of("gb200") == "gb200");  // beside its alias "GB200 NVL72"
+    CHECK(id_of("a100") == "a100-sxm4-80");
+    CHECK(id_of("tpu-v5") == "ambiguous_machine");
+    const auto ambiguous = find_machine("tpu-v5");
+    CHECK(ambiguous.error().hint == "say which: tpu-v5e, tpu-v5p");
+}
+
+TEST_CASE("unknown names get the nearest one") {
+    const auto typo = find_machine("h1oo-sxm5");
+    REQUIRE_FALSE(typo.has_value());
+    CHECK(typo.error().code == "unknown_machine");
+    CHECK(typo.error().hint == "did you mean `h100-sxm5`?");
+    CHECK(id_of("") == "unknown_machine");
+    CHECK(id_of(std::string(1'000'000, 'x')) == "unknown_machine");
+    CHECK_FALSE(machine_file("nothing-like-it").has_value());
+}
+
+TEST_CASE("a machine's file is shown as shipped") {
+    const auto text = machine_file("H100");
+    REQUIRE(text.has_value());
+    CHECK(parse_machine(*text, "copy.toml")->id == "h100-sxm5");
+}
+
+TEST_CASE("all 59 files parse, say who they are, and name a known source for every figure") {
+    std::set<std::string> citations;
+    std::set<std::string_view> keys;
+    for (const EmbeddedSource& source : embedded_sources()) {
+        citations.insert(std::string(source.citation));
+        CHECK_MESSAGE(keys.insert(source.key).second, source.key);
+    }
+    const auto ids = machine_ids();
+    CHECK(ids.size() == 59);
+    CHECK(std::is_sorted(ids.begin(), ids.end()));
+    for (const std::string& id : ids) {
+        CAPTURE(id);
+        const Machine machine = machine_of(id);
+        CHECK(machine.id == id);
+        CHECK(machine.origin == "machines/" + id + ".toml");
+        CHECK(machine.year >= 2017);
+        CHECK_FALSE(machine.vendor.empty());
+        for_each_source(machine, [&](const char* what, const std::string& source) {
+            CAPTURE(what);
+            CHECK_MESSAGE(citations.count(source) == 1, source);
+        });
+        const MemoryLevel* hbm = machine.level("hbm");
+        REQUIRE(hbm != nullptr);
+        CHECK(hbm == &machine.memory.front());
+        CHECK(hbm->capacity.value.has_value());
+        CHECK(hbm->bandwidth.value.has_value());
+        CHECK_FALSE(machine.peaks.empty());
+        for (const Peak& peak : machine.peaks) {
+            const bool says_so = peak.rate.note.find("spars") != std::string::npos;
+            CHECK((!peak.quoted_sparse || says_so));
+        }
+    }
+}
+
+TEST_CASE("the build's index of aliases is what the files say, and no name means two machines") {
+    std::map<std::string, std::string> owners;
+    for (const EmbeddedMachine& embedded : embedded_machines()) {
+        const Machine machine = machine_of(embedded.id);
+        std::string joined;
+        for (const std::string& alias : machine.aliases) joined += alias + "\n";
+        CHECK(joined == embedded.aliases);
+        std::vector<std::string> names = machine.aliases;
+        names.push_back(machine.id);
+        for (std::string name : names) {
+            std::transform(name.begin(), name.end(), name.begin(), [](char c) {
+                return c == ' ' || c == '_' ? '-' : c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+            });
+            const auto [place, fresh] = owners.emplace(name, machine.id);
+            CHECK_MESSAGE((fresh || place->second == machine.id), name);
+            CHECK(id_of(name) == machine.id);
+        }
+    }
+}
+
+// The FLOPs that one SM's tensor cores do in a clock with 16-bit inputs and 32-bit sums, from the architecture papers: eight
+// tensor cores of 64 FMA on Volta and Turing, four of 256 on A100, four of 512 on Hopper; 128 FMA on GA102, Ada and workstation
+// Blackwell, which GeForce halves for 32-bit sums; two dies with twice Hopper's rate on data-centre Blackwell.
+TEST_CASE("NVIDIA's tensor rates follow from SMs, clock and FLOPs a clock") {
+    struct Part {
+        std::string_view id;
+        Dtype dtype;
+        double flops_per_clock;
+    };
+    for (const Part& part : {Part{"v100-sxm2", Dtype::f16, 1024},
+                             {"t4", Dtype::f16, 1024},
+                             {"a100-sxm4-80", Dtype::bf16, 2048},
+                             {"a100-sxm4-40", Dtype::bf16, 2048},
+                             {"a100-pcie-80", Dtype::bf16, 2048},
+                             {"a10", Dtype::bf16, 1024},
+                             {"a40", Dtype::bf16, 1024},
+                             {"l4", Dtype::bf16, 1024},
+                             {"l40s", Dtype::bf16, 1024},
+                             {"rtx-3090", Dtype::bf16, 512},
+                             {"rtx-4090", Dtype::bf16, 512},
+                             {"rtx-5090", Dtype::bf16, 512},
+                             {"rtx-pro-6000-server", Dtype::bf16, 1024},
+                             {"h100-sxm5", Dtype::bf16, 4096},
+                             {"h200-sxm", Dtype::bf16, 4096},
+                             {"gh200-96", Dtype::bf16, 4096},
+                             {"gh200-144", Dtype::bf16, 4096},
+                             {"gb200", Dtype::bf16, 8192}}) {
+        CAPTURE(part.id);
+        const Machine machine = machine_of(part.id);
+        const double expected = static_cast<double>(machine.cores) * part.flops_per_clock * machine.clock.value->value;
+        CHECK(std::abs(matmul_rate(machine, part.dtype) / expected - 1) < 0.03);
+    }
+}
+
+// A systolic array of side s does s * s multiply-adds a clock. Not v6e and v7x: their clocks and arrays are not published
+// well enough, which their notes say.
+TEST_CASE("TPU rates follow from their arrays") {
+    for (const std::string_view id : {"tpu-v2", "tpu-v3", "tpu-v4", "tpu-v5e", "tpu-v5p"}) {
+        CAPTURE(id);
+        const Machine machine = machine_of(id);
+        const auto side = static_cast<double>(machine.matrix_unit->side);
+        const auto arrays = static_cast<double>(machine.cores * machine.matrix_unit->count_per_core);
+        const double expected = arrays * side * side * 2 * machine.clock.value->value;
+        CHECK(std::abs(matmul_rate(machine, Dtype::bf16) / expected - 1) < 0.01);
+    }
+}
+
+TEST_CASE("figures that every data sheet prints") {
+    const Machine v5e = machine_of("tpu-v5e");
+    CHECK(matmul_rate(v5e, Dtype::bf16) == 197e12);
+    CHECK(matmul_rate(v5e, Dtype::int8) == 394e12);
+    CHECK(v5e.level("hbm")->bandwidth.value->value == 819e9);
+    CHECK(v5e.level("hbm")->capacity.value->value == 16.0 * 1024 * 1024 * 1024);
+    CHECK(v5e.level("vmem")->capacity.value->value == 128.0 * 1024 * 1024);
+    CHECK(v5e.tier("ici")->pod_shape == std::vector<std::int64_t>{16, 16});
+    CHECK(v5e.tier("ici")->host_shape == std::vector<std::int64_t>{4, 2});
+
+    const Machine h100 = machine_of("h100-sxm5");
+    const Peak* bf16 = h100.peak(Unit::matmul, Dtype::bf16);
+    CHECK(bf16->rate.value->value ==
+          doctest::Approx(1979e12 / 2).epsilon(0.001));  // the sheet prints 1,979 with sparsity
+    CHECK(bf16->quoted_sparse);
+    CHECK(h100.level("hbm")->bandwidth.value->value == 3.35e12);
+    CHECK(h100.level("smem")->instances == 132);
+    CHECK(h100.tier("nvlink")->chip_bandwidth.value->value == 450e9);  // 900 GB/s both ways
+    CHECK(h100.power.value->value == 700);
+
+    const Machine a100 = machine_of("a100");
+    CHECK(matmul_rate(a100, Dtype::bf16) == 312e12);
+    CHECK(a100.peak(Unit::vector, Dtype::f32)->rate.value->value == 19.5e12);
+    CHECK(a100.level("hbm")->bandwidth.value->value == 2039e9);
+
+    const Machine mi300x = machine_of("mi300x");
+    CHECK(matmul_rate(mi300x, Dtype::bf16) == 1307.4e12);
+    CHECK(mi300x.level("hbm")->bandwidth.value->value == 5.3e12);
+    CHECK(mi300x.level("hbm")->capacity.value->value == 192.0 * 1024 * 1024 * 1024);
+    CHECK(mi300x.tier("xgmi")->links == 7);
+
+    const Machine v5p = machine_of("tpu-v5p");
+    CHECK(v5p.tier("ici")->pod_shape == std::vector<std::int64_t>{16, 20, 28});
+    CHECK(v5p.tier("ici")->domain == 16 * 20 * 28);
+    CHECK(v5p.tier("ici")->max_job == std::vector<std::int64_t>{16, 16, 24});
+}
+
+TEST_CASE("a torus joins as many chips as its shape has, and links times rate is the chip's rate") {
+    for (const std::string& id : machine_ids()) {
+        CAPTURE(id);
+        for (const NetworkTier& tier : machine_of(id).network) {
+            std::int64_t chips = 1;
+            for (const std::int64_t size : tier.pod_shape) chips *= size;
+            if (!tier.pod_shape.empty()) CHECK(tier.domain == chips);
+            if (tier.links > 0 && tier.link_bandwidth.value && tier.chip_bandwidth.value) {
+                const double together = tier.link_bandwidth.value->value * static_cast<double>(tier.links);
+                CHECK(tier.chip_bandwidth.value->value == doctest::Approx(together).epsilon(0.001));
+            }
+        }
+    }
+}
+
+TEST_CASE("what a processor's dot-product instructions do is matmul, not elementwise work") {
+    for (const std::string_view id : {"epyc-9654", "epyc-9755", "grace"}) {
+        CAPTURE(id);
+        const Machine machine = machine_of(id);
+        CHECK(machine.peak(Unit::matmul, Dtype::int8) != nullptr);
+        CHECK(machine.peak(Unit::vector, Dtype::int8) == nullptr);
+    }
+}

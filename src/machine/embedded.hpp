@@ -1,0 +1,28 @@
+// The files of data/ as the build put them into the program (cmake/embed.cmake writes the definitions).
+#pragma once
+
+#include <span>
+#include <string_view>
+
+namespace roofline {
+
+/// One file of data/machines.
+struct EmbeddedMachine {
+    std::string_view id;
+    std::string_view aliases;  ///< each followed by '\n'
+    std::string_view text;     ///< the whole TOML file
+};
+
+/// One line of data/sources.toml.
+struct EmbeddedSource {
+    std::string_view key;
+    std::string_view citation;
+};
+
+/// In alphabetical order of ids.
+[[nodiscard]] std::span<const EmbeddedMachine> embedded_machines();
+
+/// In the order of the file.
+[[nodiscard]] std::span<const EmbeddedSource> embedded_sources();
+
+}  // namespace roofline

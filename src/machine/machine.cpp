@@ -1,0 +1,100 @@
+#include "machine/machine.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace roofline {
+
+namespace {
+
+const Peak* with_rate(const Machine& machine, Unit unit, Dtype dtype) {
+    const Peak* peak = machine.peak(unit, dtype);
+    return peak != nullptr && peak->rate.value ? peak : nullptr;
+}
+
+const Peak* matmul_peak(const Machine& machine, Dtype arithmetic) {
+    for (const Dtype dtype : info(arithmetic).runs_as) {
+        for (const Unit unit : {Unit::matmul, Unit::vector}) {
+            if (const Peak* peak = with_rate(machine, unit, dtype)) return peak;
+        }
+    }
+    return nullptr;
+}
+
+/// f32's rate serves every narrower dtype; f64 needs its own.
+const Peak* vector_peak(const Machine& machine, Dtype arithmetic) {
+    if (const Peak* own = with_rate(machine, Unit::vector, arithmetic)) return own;
+    if (arithmetic != Dtype::f64) {
+        if (const Peak* f32 = with_rate(machine, Unit::vector, Dtype::f32)) return f32;
+    }
+    for (const Dtype dtype : info(arithmetic).runs_as) {
+        if (const Peak* peak = with_rate(machine, Unit::vector, dtype)) return peak;
+    }
+    return nullptr;
+}
+
+/// Vector units compute 16-bit floats in f32 as a matter of course.
+bool usual_in_f32(Dtype arithmetic) {
+    return info(arithmetic).kind == DtypeKind::floating && info(arithmetic).bits >= 16;
+}
+
+}  // namespace
+
+std::string_view name(Basis basis) {
+    switch (basis) {
+        case Basis::spec:
+            return "spec";
+        case Basis::measured:
+            return "measured";
+        case Basis::derived:
+            return "derived";
+        case Basis::assumed:
+            return "assumed";
+    }
+    return "spec";
+}
+
+std::optional<Bytes> MemoryLevel::total_capacity() const {
+    if (!capacity.value) return std::nullopt;
+    return *capacity.value * static_cast<double>(instances);
+}
+
+const MemoryLevel* Machine::level(std::string_view wanted) const {
+    const auto found = std::find_if(memory.begin(), memory.end(), [&](const MemoryLevel& l) { return l.id == wanted; });
+    return found == memory.end() ? nullptr : &*found;
+}
+
+const NetworkTier* Machine::tier(std::string_view wanted) const {
+    const auto found =
+        std::find_if(network.begin(), network.end(), [&](const NetworkTier& t) { return t.id == wanted; });
+    return found == network.end() ? nullptr : &*found;
+}
+
+const Peak* Machine::peak(Unit unit, Dtype dtype) const {
+    const Peak* best = nullptr;
+    const auto worth = [&](const Peak& peak) {
+        return (peak.rate.value ? 2 : 0) + (peak.accumulator == info(dtype).accumulator ? 1 : 0);
+    };
+    for (const Peak& peak : peaks) {
+        if (peak.unit != unit || peak.dtype != dtype) continue;
+        if (best == nullptr || worth(peak) > worth(*best)) best = &peak;
+    }
+    return best;
+}
+
+Result<Assigned> assign(const Machine& machine, Unit unit, Dtype arithmetic) {
+    const Peak* peak = unit == Unit::matmul ? matmul_peak(machine, arithmetic) : vector_peak(machine, arithmetic);
+    if (peak == nullptr) {
+        return fail(
+            "no_rate",
+            fmt::format("{} has no {} rate for {} and none that could stand in for it", machine.name, name(unit),
+                        name(arithmetic)),
+            fmt::format("give one with --set {}.{}=<FLOP/s>, or choose another dtype", name(unit), name(arithmetic)));
+    }
+    const bool exact = peak->unit == unit && peak->dtype == arithmetic;
+    const bool usual = unit == Unit::vector && peak->dtype == Dtype::f32 && usual_in_f32(arithmetic);
+    return Assigned{peak, !exact && !usual};
+}
+
+}  // namespace roofline

@@ -1,0 +1,291 @@
+// From the text of a machine file to a Machine. docs/machines.md describes every key.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "machine/reader.hpp"
+#include "machine/toml_guard.hpp"
+#include "notation/source.hpp"
+
+namespace roofline {
+
+namespace {
+
+const std::vector<std::string> level_ids{"hbm", "l3", "l2", "cmem", "vmem", "smem", "l1", "tmem", "psum", "reg"};
+// The first words of `--set` paths: a tier that took one of them could not be addressed.
+const std::vector<std::string> reserved{"matmul", "vector", "pcie", "dram", "price", "power", "clock", "host"};
+const std::vector<std::string> topologies{"none",         "torus2d",   "torus3d", "switch",    "full_mesh",
+                                          "partial_mesh", "pair",      "ring",    "pcie_tree", "hybrid_cube_mesh",
+                                          "mesh2d",       "dragonfly", "nic"};
+constexpr std::int64_t many = 1'000'000'000;
+
+bool is_name(std::string_view text, std::string_view punctuation) {
+    return !text.empty() && text.size() <= 64 && std::all_of(text.begin(), text.end(), [&](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+               punctuation.find(c) != std::string_view::npos;
+    });
+}
+
+void read_identity(Reader& file, Machine& machine) {
+    machine.id = file.required_text("id");
+    if (!machine.id.empty() && !is_name(machine.id, "-_.")) {
+        file.fault("id", "bad_name", fmt::format("{} cannot be an id", quoted(machine.id)),
+                   "up to 64 letters, digits, '-', '_' and '.', such as \"tpu-v5e\"");
+    }
+    machine.name = file.required_text("name");
+    machine.vendor = file.text("vendor");
+    machine.kind = file.choice("kind", {"gpu", "tpu", "cpu", "asic", "soc"});
+    machine.year = static_cast<int>(file.whole("year", 1940, 2100, 0));
+    machine.aliases = file.texts("aliases");
+    machine.cores = file.whole("cores", 1, many, 0);
+    machine.cores_label = file.text("cores_label");
+    machine.notes = file.text("notes");
+}
+
+void read_peaks(Reader& file, Unit unit, Machine& machine) {
+    for (Reader& entry : file.each(name(unit))) {
+        Peak peak;
+        peak.unit = unit;
+        entry.required_text("dtype");
+        const auto dtype = entry.dtype("dtype");
+        const auto accumulator = entry.dtype("accumulator");
+        peak.dtype = dtype.value_or(Dtype::f32);
+        peak.accumulator = accumulator.value_or(unit == Unit::matmul ? info(peak.dtype).accumulator : peak.dtype);
+        peak.rate = entry.figure<FlopRate>();
+        peak.quoted_sparse = entry.choice("quoted", {"dense", "sparse"}) == "sparse";
+        entry.finish();
+        const bool twice = std::any_of(machine.peaks.begin(), machine.peaks.end(), [&](const Peak& other) {
+            return other.unit == unit && other.dtype == peak.dtype && other.accumulator == peak.accumulator;
+        });
+        if (twice && dtype) {
+            entry.fault("dtype", "duplicate",
+                        fmt::format("[[{}]] already has a rate for {} with {} accumulation", name(unit),
+                                    name(peak.dtype), name(peak.accumulator)),
+                        "put the other figure under `alternatives`");
+        }
+        machine.peaks.push_back(std::move(peak));
+    }
+}
+
+MemoryLevel read_level(Reader& entry) {
+    MemoryLevel level;
+    entry.required_text("level");
+    level.id = entry.choice("level", level_ids);
+    level.label = entry.text("label");
+    if (level.label.empty()) level.label = level.id;
+    level.scope = entry.text("scope");
+    if (level.scope.empty()) level.scope = "chip";
+    level.instances = entry.whole("instances", 1, many, 1);
+    const std::string managed = entry.choice("managed", {"hardware", "software", "compiler"});
+    level.managed = managed == "software"   ? Managed::software
+                    : managed == "compiler" ? Managed::compiler
+                                            : Managed::hardware;
+    level.capacity = entry.figure_at<Bytes>("capacity");
+    level.bandwidth = entry.figure_at<Bandwidth>("bandwidth");
+    level.measured_bandwidth = entry.figure_at<Bandwidth>("measured_bandwidth");
+    entry.finish();
+    return level;
+}
+
+void read_memory(Reader& file, Machine& machine) {
+    for (Reader& entry : file.each("memory")) {
+        MemoryLevel level = read_level(entry);
+        if (machine.level(level.id) != nullptr && entry.has("level")) {
+            entry.fault("level", "duplicate", fmt::format("there are two levels `{}`", level.id),
+                        "levels of one kind are one entry with `instances`");
+        }
+        machine.memory.push_back(std::move(level));
+    }
+    const auto rank = [](const MemoryLevel& level) {
+        return std::find(level_ids.begin(), level_ids.end(), level.id) - level_ids.begin();
+    };
+    std::sort(machine.memory.begin(), machine.memory.end(),
+              [&](const MemoryLevel& a, const MemoryLevel& b) { return rank(a) < rank(b); });
+}
+
+void read_host(Reader& file, Machine& machine) {
+    auto entry = file.inner("host");
+    if (!entry) return;
+    HostLink host;
+    host.kind = entry->text("kind");
+    if (host.kind.empty()) host.kind = "PCIe";
+    host.bandwidth = entry->figure_at<Bandwidth>("bandwidth");
+    host.measured_bandwidth = entry->figure_at<Bandwidth>("measured_bandwidth");
+    host.memory_capacity = entry->figure_at<Bytes>("memory_capacity");
+    host.memory_bandwidth = entry->figure_at<Bandwidth>("memory_bandwidth");
+    entry->finish();
+    machine.host = std::move(host);
+}
+
+NetworkTier read_tier(Reader& entry) {
+    NetworkTier tier;
+    tier.id = entry.required_text("tier");
+    tier.label = entry.text("label");
+    if (tier.label.empty()) tier.label = tier.id;
+    entry.required_text("topology");
+    tier.topology = entry.choice("topology", topologies);
+    tier.domain = entry.whole("domain", 1, many, 0);
+    tier.links = entry.whole("links", 1, 1'000'000, 0);
+    tier.in_network_reduction = entry.flag("in_network_reduction");
+    tier.link_bandwidth = entry.figure_at<Bandwidth>("link_bandwidth");
+    tier.chip_bandwidth = entry.figure_at<Bandwidth>("chip_bandwidth");
+    tier.effective_link_bandwidth = entry.figure_at<Bandwidth>("effective_link_bandwidth");
+    tier.hop_latency = entry.figure_at<Seconds>("hop_latency");
+    tier.bisection = entry.figure_at<Bandwidth>("bisection");
+    tier.allreduce_bandwidth = entry.figure_at<Bandwidth>("allreduce_bandwidth");
+    tier.pod_shape = entry.shape("pod_shape");
+    tier.host_shape = entry.shape("host_shape");
+    tier.max_job = entry.shape("max_job");
+    tier.wrap_rule = entry.text("wrap_rule");
+    tier.note = entry.text("note");
+    entry.finish();
+    return tier;
+}
+
+void read_network(Reader& file, Machine& machine) {
+    for (Reader& entry : file.each("network")) {
+        NetworkTier tier = read_tier(entry);
+        const auto in = [&](const std::vector<std::string>& names) {
+            return std::find(names.begin(), names.end(), tier.id) != names.end();
+        };
+        if (!tier.id.empty() && (!is_name(tier.id, "-") || in(level_ids) || in(reserved))) {
+            entry.fault("tier", "bad_name", fmt::format("{} cannot name a tier", quoted(tier.id)),
+                        "letters, digits and '-', such as ici, nvlink, xgmi, dcn, ib or ethernet");
+        } else if (machine.tier(tier.id) != nullptr) {
+            entry.fault("tier", "duplicate", fmt::format("there are two tiers `{}`", tier.id));
+        }
+        machine.network.push_back(std::move(tier));
+    }
+}
+
+void read_prices(Reader& file, const Citations& citations, Machine& machine) {
+    for (Reader& entry : file.each("price")) {
+        PriceQuote quote;
+        quote.usd_per_chip_hour = entry.numbers("usd_per_chip_hour");
+        if (!entry.has("usd_per_chip_hour")) {
+            entry.fault("usd_per_chip_hour", "missing_key", "`usd_per_chip_hour` of [[price]] is missing",
+                        "usd_per_chip_hour = 1.2, or a range [3.5, 5.0]");
+        }
+        quote.kind = entry.text("kind");
+        quote.date = entry.text("date");
+        quote.source = citations.resolve(entry.required_text("source"));
+        quote.confidence = entry.confidence();
+        entry.finish();
+        if (!quote.usd_per_chip_hour.empty()) machine.prices.push_back(std::move(quote));
+    }
+}
+
+/// The middle one of the quotes by the midpoints of their ranges; of two middle ones the lower.
+std::optional<Price> usual_price(const std::vector<PriceQuote>& quotes) {
+    if (quotes.empty()) return std::nullopt;
+    std::vector<double> midpoints;
+    for (const PriceQuote& quote : quotes) {
+        midpoints.push_back((quote.usd_per_chip_hour.front() + quote.usd_per_chip_hour.back()) / 2);
+    }
+    std::sort(midpoints.begin(), midpoints.end());
+    return Price{midpoints[(midpoints.size() - 1) / 2] / 3600};
+}
+
+/// Rates are in FLOP/s or bytes/s; a bare number would not say which.
+void read_measured(Reader& file, Machine& machine) {
+    auto table = file.inner("measured");
+    if (!table) return;
+    for (auto& [what, entry] : table->members()) {
+        const std::string text = entry.has_text("value") ? entry.text("value") : "";
+        const bool flops = !text.empty() && parse_quantity<FlopRate>(text).has_value();
+        if (entry.has("value") && text.find_first_not_of("0123456789.eE+- ") == std::string::npos) {
+            entry.fault("value", "wrong_type", fmt::format("{} of [measured] needs a unit", quoted(what)),
+                        "write it like \"794 TFLOP/s\" or \"445 GB/s\"");
+            continue;
+        }
+        Measurement measurement{what, entry.figure(flops ? value_reader<FlopRate>() : value_reader<Bandwidth>()),
+                                flops ? "FLOP/s" : "B/s"};
+        if (!entry.has("basis")) measurement.value.basis = Basis::measured;
+        entry.finish();
+        machine.measured.push_back(std::move(measurement));
+    }
+}
+
+Citations read_citations(const toml::table& table, Problems& problems) {
+    Citations citations;
+    const Citations none;
+    if (const toml::table* own = table["sources"].as_table()) {
+        Reader reader(*own, "[sources]", problems, none);
+        for (const auto& [key, node] : *own) citations.add(std::string(key.str()), reader.required_text(key.str()));
+    }
+    return citations;
+}
+
+Machine read_machine(Reader& file, const Citations& citations) {
+    Machine machine;
+    read_identity(file, machine);
+    if (auto unit = file.inner("matrix_unit")) {
+        machine.matrix_unit = MatrixUnit{unit->whole("side", 1, 65536, 0), unit->whole("count_per_core", 1, many, 0)};
+        if (!unit->has("side")) unit->fault("side", "missing_key", "`side` of [matrix_unit] is missing", "side = 128");
+        unit->finish();
+    }
+    machine.clock = file.figure_at<Frequency>("clock");
+    read_peaks(file, Unit::matmul, machine);
+    read_peaks(file, Unit::vector, machine);
+    read_memory(file, machine);
+    read_host(file, machine);
+    read_network(file, machine);
+    machine.power = file.figure_at<Power>("power");
+    read_prices(file, citations, machine);
+    machine.price = usual_price(machine.prices);
+    read_measured(file, machine);
+    static_cast<void>(file.inner("sources"));
+    file.finish();
+    return machine;
+}
+
+/// toml++ counts characters, messages count bytes.
+Span span_of(std::string_view text, toml::source_position at) {
+    const Span start{static_cast<int>(std::max<toml::source_index>(at.line, 1)), 1};
+    std::size_t begin = 0;
+    for (int line = 1; line < start.line; ++line) {
+        const std::size_t next = text.find('\n', begin);
+        if (next == std::string_view::npos) break;
+        begin = next + 1;
+    }
+    std::size_t byte = begin;
+    for (toml::source_index column = 1; column < at.column && byte < text.size() && text[byte] != '\n'; ++column) {
+        ++byte;
+        while (byte < text.size() && (static_cast<unsigned char>(text[byte]) & 0xC0U) == 0x80U) ++byte;
+    }
+    return {start.line, static_cast<int>(byte - begin) + 1};
+}
+
+std::string reason(const toml::parse_error& error) {
+    std::string text(error.description().substr(0, 300));
+    for (const std::string_view prefix : {"Error while parsing ", "Error "}) {
+        if (text.starts_with(prefix)) text.erase(0, prefix.size());
+    }
+    return text;
+}
+
+}  // namespace
+
+Result<Machine> parse_machine(std::string_view toml, std::string_view origin) {
+    const Source source(toml, std::string(origin));
+    if (auto fault = toml_fault(toml)) {
+        return source.fail_at(source.span(fault->offset), fault->code, fault->message, fault->hint);
+    }
+    const toml::parse_result parsed = toml::parse(toml, std::string_view{});
+    if (!parsed) {
+        return source.fail_at(span_of(toml, parsed.error().source().begin), "toml",
+                              "this is not valid TOML: " + reason(parsed.error()),
+                              "texts stand between double quotes; docs/machines.md has an example");
+    }
+    Problems problems;
+    const Citations citations = read_citations(parsed.table(), problems);
+    Reader file(parsed.table(), "", problems, citations);
+    Machine machine = read_machine(file, citations);
+    if (const auto& problem = problems.first()) {
+        return source.fail_at(span_of(toml, problem->at), problem->code, problem->message, problem->hint);
+    }
+    machine.origin = origin;
+    return machine;
+}
+
+}  // namespace roofline

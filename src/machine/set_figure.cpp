@@ -1,0 +1,206 @@
+// What-ifs: one figure of a machine replaced for one answer.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <string>
+
+#include "base/ascii.hpp"
+#include "machine/machine.hpp"
+#include "machine/plausible.hpp"
+#include "units/text.hpp"
+
+namespace roofline {
+
+namespace {
+
+/// The factor in "*2".
+Result<double> factor_of(std::string_view text) {
+    const std::string number(trimmed(text.substr(1)));
+    char* end = nullptr;
+    const double factor = std::strtod(number.c_str(), &end);
+    if (number.empty() || end != number.c_str() + number.size() || !std::isfinite(factor) || factor <= 0) {
+        return fail("bad_value", fmt::format("{} is not a factor", quoted(text)), "write it like *2 or *0.5");
+    }
+    return factor;
+}
+
+bool link_is_unit(const NetworkTier& tier) { return tier.topology.starts_with("torus") || tier.topology == "ring"; }
+
+class WhatIf {
+public:
+    WhatIf(Machine& machine, std::string path, std::string_view value)
+        : machine_(machine), path_(std::move(path)), value_(value) {}
+
+    Status run() {
+        if (path_ == "price") return price();
+        if (path_ == "power") return set(machine_.power, path_);
+        if (path_ == "clock") return clock();
+        const std::size_t dot = path_.find('.');
+        const std::string owner = path_.substr(0, dot);
+        const std::string what = dot == std::string::npos ? "" : path_.substr(dot + 1);
+        if (owner == "matmul") return rate(Unit::matmul, what);
+        if (owner == "vector") return rate(Unit::vector, what);
+        if (owner == "pcie" || owner == "dram") return host(owner, what);
+        for (MemoryLevel& level : machine_.memory) {
+            if (level.id == owner && what == "bandwidth") return set(level.bandwidth, path_);
+            if (level.id == owner && what == "capacity") return set(level.capacity, path_);
+        }
+        for (NetworkTier& tier : machine_.network) {
+            if (tier.id == owner && what == "bandwidth") return link(tier);
+            if (tier.id == owner && what == "latency") return set(tier.hop_latency, path_);
+        }
+        return unknown();
+    }
+
+private:
+    template <class Q>
+    Result<Q> wanted(const std::optional<Q>& before) {
+        Q after;
+        if (value_.starts_with('*')) {
+            const auto factor = factor_of(value_);
+            if (!factor) return tl::unexpected<Error>(factor.error());
+            if (!before) {
+                return fail("no_figure", fmt::format("{} has no figure for {} to multiply", machine_.name, path_),
+                            fmt::format("give an absolute one: {}={}", path_, plausible<Q>.example));
+            }
+            after = *before * *factor;
+        } else {
+            const Result<Q> parsed = parse_quantity<Q>(value_);
+            if (!parsed) return tl::unexpected<Error>(parsed.error());
+            after = *parsed;
+        }
+        if (!(after.value >= plausible<Q>.least && after.value <= plausible<Q>.most)) {
+            return fail("out_of_range", fmt::format("{} is not what one chip can have for {}", quoted(value_), path_),
+                        fmt::format("write it like {}={}", path_, plausible<Q>.example));
+        }
+        return after;
+    }
+
+    template <class Q>
+    void replace(Figure<Q>& figure, Q after, const std::string& path) {
+        machine_.changes.push_back({path, figure.value ? to_text(*figure.value) : "none", to_text(after)});
+        figure = {};
+        figure.value = after;
+        figure.basis = Basis::assumed;
+        figure.source = "set for this answer";
+        figure.what_if = true;
+    }
+
+    template <class Q>
+    Status set(Figure<Q>& figure, const std::string& path) {
+        const Result<Q> after = wanted(figure.value);
+        if (!after) return tl::unexpected<Error>(after.error());
+        replace(figure, *after, path);
+        return {};
+    }
+
+    Status price() {
+        const Result<Price> after = wanted(machine_.price);
+        if (!after) return tl::unexpected<Error>(after.error());
+        machine_.changes.push_back({path_, machine_.price ? to_text(*machine_.price) : "none", to_text(*after)});
+        machine_.price = *after;
+        return {};
+    }
+
+    /// Compute rates go with the clock; memory and links have clocks of their own.
+    Status clock() {
+        const std::optional<Frequency> before = machine_.clock.value;
+        if (!before) {
+            return fail("no_figure",
+                        fmt::format("the clock of {} is not known, so its rates cannot be scaled", machine_.name),
+                        "set the rates themselves: matmul.bf16=*0.8");
+        }
+        if (auto status = set(machine_.clock, path_); !status) return status;
+        const double ratio = machine_.clock.value->value / before->value;
+        for (Peak& peak : machine_.peaks) {
+            if (!peak.rate.value) continue;
+            const FlopRate after = *peak.rate.value * ratio;
+            replace(peak.rate, after, fmt::format("{}.{}", name(peak.unit), name(peak.dtype)));
+        }
+        return {};
+    }
+
+    Status rate(Unit unit, const std::string& what) {
+        const auto dtype = find_dtype(what);
+        if (!dtype) return unknown();
+        const Dtype arithmetic = info(*dtype).arithmetic;
+        path_ = fmt::format("{}.{}", name(unit), name(arithmetic));
+        const Peak* known = machine_.peak(unit, arithmetic);
+        if (known != nullptr) {
+            Peak& peak = machine_.peaks[static_cast<std::size_t>(known - machine_.peaks.data())];
+            return set(peak.rate, path_);
+        }
+        Peak peak{unit, arithmetic, unit == Unit::matmul ? info(arithmetic).accumulator : arithmetic, {}, false};
+        if (auto status = set(peak.rate, path_); !status) return status;
+        machine_.peaks.push_back(std::move(peak));
+        return {};
+    }
+
+    Status host(const std::string& owner, const std::string& what) {
+        HostLink link = machine_.host.value_or(HostLink{
+            .kind = "PCIe", .bandwidth = {}, .measured_bandwidth = {}, .memory_capacity = {}, .memory_bandwidth = {}});
+        Status status = owner == "pcie" && what == "bandwidth"   ? set(link.bandwidth, path_)
+                        : owner == "dram" && what == "bandwidth" ? set(link.memory_bandwidth, path_)
+                        : owner == "dram" && what == "capacity"  ? set(link.memory_capacity, path_)
+                                                                 : unknown();
+        if (status) machine_.host = std::move(link);
+        return status;
+    }
+
+    /// One link of a torus, the whole injection of one chip elsewhere; the other of the two follows.
+    Status link(NetworkTier& tier) {
+        Figure<Bandwidth>& unit = link_is_unit(tier) ? tier.link_bandwidth : tier.chip_bandwidth;
+        Figure<Bandwidth>& other = link_is_unit(tier) ? tier.chip_bandwidth : tier.link_bandwidth;
+        const std::optional<Bandwidth> before = unit.value;
+        if (auto status = set(unit, path_); !status) return status;
+        const double ratio = before ? unit.value->value / before->value : 1;
+        for (Figure<Bandwidth>* figure :
+             {&other, &tier.effective_link_bandwidth, &tier.bisection, &tier.allreduce_bandwidth}) {
+            if (!figure->value) continue;
+            const Bandwidth after = *figure->value * ratio;
+            *figure = {};
+            figure->value = after;
+            figure->basis = Basis::assumed;
+            figure->source = "follows from " + path_;
+            figure->what_if = true;
+        }
+        return {};
+    }
+
+    tl::unexpected<Error> unknown() const {
+        std::vector<std::string> paths{"price", "power", "clock", "pcie.bandwidth", "dram.bandwidth", "dram.capacity"};
+        std::string own;
+        const auto add = [&](const std::string& owner, std::string_view what) {
+            paths.push_back(fmt::format("{}.{}", owner, what));
+            own += fmt::format("{}{}", own.empty() ? "" : ", ", paths.back());
+        };
+        for (const MemoryLevel& level : machine_.memory) add(level.id, "bandwidth"), add(level.id, "capacity");
+        for (const NetworkTier& tier : machine_.network) add(tier.id, "bandwidth"), add(tier.id, "latency");
+        for (const Dtype dtype : {Dtype::bf16, Dtype::f32}) own += fmt::format(", matmul.{0}, vector.{0}", name(dtype));
+        for (const std::string& dtype : dtype_names()) {
+            paths.push_back("matmul." + dtype);
+            paths.push_back("vector." + dtype);
+        }
+        return fail("unknown_path", fmt::format("{} has no figure {}", machine_.name, quoted(path_)),
+                    did_you_mean(path_, paths, "among others: " + own));
+    }
+
+    Machine& machine_;
+    std::string path_;
+    std::string_view value_;
+};
+
+}  // namespace
+
+Status set_figure(Machine& machine, std::string_view assignment) {
+    const std::size_t equals = assignment.find('=');
+    const std::string path(trimmed(assignment.substr(0, equals)));
+    if (equals == std::string_view::npos || path.empty() || trimmed(assignment.substr(equals + 1)).empty()) {
+        return fail("bad_assignment", fmt::format("{} is not PATH=VALUE", quoted(assignment)),
+                    "write it like hbm.bandwidth=3TB/s, matmul.bf16=*2 or price=2");
+    }
+    return WhatIf(machine, path, trimmed(assignment.substr(equals + 1))).run();
+}
+
+}  // namespace roofline

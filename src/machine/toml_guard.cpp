@@ -1,0 +1,114 @@
+#include "machine/toml_guard.hpp"
+
+#include <fmt/format.h>
+
+namespace roofline {
+
+namespace {
+
+constexpr std::size_t largest = 1'000'000;
+constexpr int deepest = 32;
+
+/// Length of the character at `at`; 0 when it is not UTF-8.
+std::size_t character_length(std::string_view text, std::size_t at) {
+    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+    const unsigned first = byte(at);
+    const std::size_t length = first < 0x80   ? 1
+                               : first < 0xC2 ? 0
+                               : first < 0xE0 ? 2
+                               : first < 0xF0 ? 3
+                               : first < 0xF5 ? 4
+                                              : 0;
+    if (length == 0 || at + length > text.size()) return 0;
+    for (std::size_t i = 1; i < length; ++i) {
+        if ((byte(at + i) & 0xC0U) != 0x80U) return 0;
+    }
+    const bool overlong = (first == 0xE0 && byte(at + 1) < 0xA0) || (first == 0xF0 && byte(at + 1) < 0x90);
+    const bool outside = (first == 0xED && byte(at + 1) >= 0xA0) || (first == 0xF4 && byte(at + 1) >= 0x90);
+    return overlong || outside ? 0 : length;
+}
+
+/// Follows a TOML text just far enough to know what is inside a string or a comment and what is not.
+class DepthScan {
+public:
+    explicit DepthScan(std::string_view text) : text_(text) {}
+
+    /// The byte at which keys or brackets are nested too deeply.
+    std::optional<std::size_t> too_deep() {
+        while (at_ < text_.size()) {
+            const char c = text_[at_];
+            if (c == '"' || c == '\'') {
+                skip_string(c);
+                continue;
+            }
+            if (c == '#') {
+                at_ = std::min(text_.find('\n', at_), text_.size());
+                continue;
+            }
+            if (!count(c)) return at_;
+            ++at_;
+        }
+        return std::nullopt;
+    }
+
+private:
+    bool count(char c) {
+        if (c == '.') {
+            ++dots_;
+        } else if (c == '=' || c == ',' || c == '\n' || c == '{') {
+            dots_ = 0;
+        }
+        if (c == '[' || c == '{') ++brackets_;
+        if ((c == ']' || c == '}') && brackets_ > 0) --brackets_;
+        return dots_ <= deepest && brackets_ <= deepest;
+    }
+
+    void skip_string(char quote) {
+        const std::string triple(3, quote);
+        const bool several_lines = text_.substr(at_, 3) == triple;
+        at_ += several_lines ? 3 : 1;
+        while (at_ < text_.size()) {
+            const char c = text_[at_];
+            if (c == '\\' && quote == '"') {
+                at_ += 2;
+            } else if (several_lines && text_.substr(at_, 3) == triple) {
+                at_ += 3;
+                return;
+            } else if (!several_lines && (c == quote || c == '\n')) {
+                ++at_;
+                return;
+            } else {
+                ++at_;
+            }
+        }
+    }
+
+    std::string_view text_;
+    std::size_t at_ = 0;
+    int dots_ = 0;
+    int brackets_ = 0;
+};
+
+}  // namespace
+
+std::optional<TomlFault> toml_fault(std::string_view text) {
+    if (text.size() > largest) {
+        return TomlFault{0, "too_large", fmt::format("a machine file of {} bytes", text.size()),
+                         fmt::format("machine files have a few thousand bytes; the most that is read is {}", largest)};
+    }
+    for (std::size_t at = 0; at < text.size();) {
+        const std::size_t length = character_length(text, at);
+        if (length == 0 || text[at] == '\0') {
+            return TomlFault{at, "not_text", "this is not a text in UTF-8",
+                             "a machine file is TOML; see docs/machines.md"};
+        }
+        at += length;
+    }
+    if (const auto at = DepthScan(text).too_deep()) {
+        return TomlFault{*at, "too_deep", fmt::format("keys or brackets nested more than {} deep", deepest),
+                         "a machine file needs four levels; see docs/machines.md"};
+    }
+    return std::nullopt;
+}
+
+}  // namespace roofline

@@ -1,0 +1,65 @@
+#include "machine/toml_guard.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+using namespace roofline;
+
+namespace {
+
+std::string repeated(std::string_view piece, int times) {
+    std::string text;
+    for (int i = 0; i < times; ++i) text += piece;
+    return text;
+}
+
+std::string code_of(std::string_view text) {
+    const auto fault = toml_fault(text);
+    return fault ? fault->code : "";
+}
+
+}  // namespace
+
+TEST_CASE("ordinary files pass") {
+    CHECK(code_of("") == "");
+    CHECK(code_of("a.b.c = \"x.y.z\"\n[[memory]]\nlist = [[1.5, 2.5], [3.5]]\n") == "");
+    CHECK(code_of("name = \"\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80\"\n") == "");
+}
+
+TEST_CASE("deep keys and brackets are refused before anything recurses over them") {
+    CHECK(code_of("a" + repeated(".a", 32) + " = 1") == "");
+    CHECK(code_of("a" + repeated(".a", 33) + " = 1") == "too_deep");
+    CHECK(code_of("[a" + repeated(" . \"a\"", 400'000 / 8) + "]") == "too_deep");
+    CHECK(code_of("a = { b" + repeated(".b", 5000) + " = 1 }") == "too_deep");
+    CHECK(code_of("a = " + repeated("[", 33)) == "too_deep");
+    CHECK(code_of("a = " + repeated("{a=", 400)) == "too_deep");
+}
+
+TEST_CASE("dots and brackets in texts and comments do not count") {
+    const std::string dots(500, '.');
+    CHECK(code_of("a = \"" + dots + "[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[\"\n") == "");
+    CHECK(code_of("a = '" + dots + "'\n# " + dots + "\n") == "");
+    CHECK(code_of("a = \"\"\"\n" + dots + "\n\"" + dots + "\"\"\"\n") == "");
+    CHECK(code_of("a = \"\\\"" + dots + "\"\n") == "");
+    CHECK(code_of("a = 'it'\n" + repeated("b.c = 1.5\n", 100)) == "");
+}
+
+TEST_CASE("a text that never ends hides nothing that follows its line") {
+    CHECK(code_of("a = \"open\nb" + repeated(".b", 100) + " = 1") == "too_deep");
+}
+
+TEST_CASE("what is not UTF-8 is refused with the byte it was seen at") {
+    CHECK(toml_fault("ab\xFF")->offset == 2);
+    CHECK(code_of("\xC3") == "not_text");              // cut short
+    CHECK(code_of("\xC0\xAF") == "not_text");          // overlong
+    CHECK(code_of("\xE0\x80\xAF") == "not_text");      // overlong
+    CHECK(code_of("\xED\xA0\x80") == "not_text");      // half of a surrogate pair
+    CHECK(code_of("\xF4\x90\x80\x80") == "not_text");  // beyond the last character
+    CHECK(code_of(std::string("a\0b", 3)) == "not_text");
+}
+
+TEST_CASE("a megabyte is the most that is read") {
+    CHECK(code_of(std::string(1'000'000, '\n')) == "");
+    CHECK(code_of(std::string(1'000'001, '\n')) == "too_large");
+}

@@ -1,0 +1,90 @@
+// What the parser reads, before names and dimensions are resolved. Only notation/ knows it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "program/program.hpp"
+#include "units/dtype.hpp"
+
+namespace roofline::ast {
+
+struct Dim {
+    std::string name;                  ///< "" for a bare number
+    std::optional<std::int64_t> size;  ///< given in place, or the bare number
+    std::vector<std::string> mesh;
+    Span span;
+};
+
+struct Type {
+    Dtype dtype = Dtype::bf16;
+    std::vector<Dim> dims;
+    std::vector<std::string> unreduced;
+    std::string level = "hbm";
+    Span span;
+};
+
+struct Word {
+    std::string text;
+    Span span;
+};
+
+struct Expr {
+    enum class Kind {
+        tensor,         ///< a type written in place, perhaps with a name
+        name,           ///< a tensor defined elsewhere
+        number,         ///< a scalar constant
+        product,        ///< a * b * c, flat
+        named_product,  ///< a *_D b
+        call,           ///< f[dims](args); + - / and unary minus are calls too
+    };
+    Kind kind = Kind::name;
+    std::string name;  ///< of tensor, name, call
+    double number = 0;
+    Type type;                ///< of tensor
+    std::vector<Word> along;  ///< of call and named_product
+    std::vector<Expr> args;
+    int depth = 1;  ///< longest way down
+    Span span;
+};
+
+struct Assignment {
+    std::string name;  ///< "" for the unnamed result of a one-liner
+    bool param = false;
+    std::optional<Type> type;
+    std::optional<Expr> value;  ///< none: a declaration
+    std::optional<Dtype> using_dtype;
+    bool one_liner = false;
+    Span span;
+};
+
+struct Size {
+    std::string name;
+    std::int64_t size = 0;
+    Span span;
+};
+
+struct Sizes {
+    std::vector<Size> sizes;
+};
+
+struct Mesh {
+    std::vector<Size> axes;
+};
+
+struct Block;
+using Item = std::variant<Assignment, Sizes, Mesh, Block>;
+
+struct Block {
+    roofline::Block::Kind kind = roofline::Block::Kind::sequence;
+    std::string count;                   ///< of repeat: a name, or
+    std::optional<std::int64_t> number;  ///< a number
+    std::vector<Item> items;
+    Span span;
+};
+
+}  // namespace roofline::ast

@@ -1,0 +1,149 @@
+#include "notation/lower.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "notation/lower_expr.hpp"
+#include "notation/scope.hpp"
+
+namespace roofline {
+
+namespace {
+
+class Lowering {
+public:
+    Lowering(const Source& source, Program& program) : source_(source), program_(program), scope_(source, program) {}
+
+    Status block(const ast::Block& syntax, Block& out) {
+        out.kind = syntax.kind;
+        out.span = syntax.span;
+        if (syntax.number) {
+            out.count = scope_.anonymous(*syntax.number);
+        } else if (!syntax.count.empty()) {
+            out.count = syntax.count;
+            if (auto status = scope_.dim(syntax.count, {}, syntax.span); !status) return status;
+        }
+        const ValueId before = program_.values.size();
+        const std::size_t mark = assigned_again_.size();
+        for (const ast::Item& item : syntax.items) {
+            const auto status = std::visit([&](const auto& part) { return this->item(part, out); }, item);
+            if (!status) return status;
+            const auto* assignment = std::get_if<ast::Assignment>(&item);
+            if (assignment == nullptr || assignment->name.empty()) continue;
+            const auto first = first_.find(assignment->name);
+            if (first != first_.end() && first->second < before) assigned_again_.push_back(assignment->name);
+        }
+        if (syntax.kind == Block::Kind::repeat) {
+            for (std::size_t i = mark; i < assigned_again_.size(); ++i) {
+                const std::string& name = assigned_again_[i];
+                const ValueId newest = scope_.lookup(name).value_or(0);
+                if (first_.find(name)->second < before) program_.values[newest].carried = true;
+            }
+        }
+        return {};
+    }
+
+private:
+    Status item(const ast::Sizes& sizes, Block&) {
+        for (const ast::Size& size : sizes.sizes) {
+            if (auto status = scope_.dim(size.name, size.size, size.span); !status) return status;
+        }
+        return {};
+    }
+
+    Status item(const ast::Mesh& mesh, Block&) { return scope_.mesh(mesh.axes); }
+
+    Status item(const ast::Block& syntax, Block& out) {
+        Block inner;
+        if (auto status = block(syntax, inner); !status) return status;
+        out.nodes.emplace_back(std::move(inner));
+        return {};
+    }
+
+    Status item(const ast::Assignment& assignment, Block& out) {
+        // Dimensions count in the order in which they are written, and a one-liner's result is written last.
+        if (assignment.one_liner) {
+            if (auto status = note_dims(*assignment.value); !status) return status;
+        }
+        std::optional<TensorType> type;
+        if (assignment.type) {
+            auto checked = scope_.type(*assignment.type);
+            if (!checked) return fail(checked.error());
+            type = std::move(*checked);
+        }
+        if (auto status = check_name(assignment, type); !status) return status;
+        Value value;
+        value.name = assignment.name;
+        value.param = assignment.param;
+        value.span = assignment.span;
+        if (assignment.type) value.level = assignment.type->level;
+        if (!assignment.value) {
+            value.type = std::move(*type);
+            first_.try_emplace(assignment.name, scope_.define(std::move(value)));
+            return {};
+        }
+        Statement statement;
+        statement.one_liner = assignment.one_liner;
+        statement.using_dtype = assignment.using_dtype;
+        statement.span = assignment.span;
+        ExprLowering lowering(source_, program_, scope_, statement);
+        if (auto status = lowering.root(*assignment.value, std::move(type), std::move(value)); !status) return status;
+        if (!assignment.name.empty()) first_.try_emplace(assignment.name, statement.result);
+        out.nodes.emplace_back(std::move(statement));
+        return {};
+    }
+
+    Status note_dims(const ast::Expr& expr) {
+        for (const ast::Dim& dim : expr.type.dims) {
+            if (dim.name.empty()) continue;
+            if (auto status = scope_.dim(dim.name, dim.size, dim.span); !status) return status;
+        }
+        for (const ast::Expr& argument : expr.args) {
+            if (auto status = note_dims(argument); !status) return status;
+        }
+        return {};
+    }
+
+    // A name may be assigned again (a value carried through a block), with the type it has.
+    Status check_name(const ast::Assignment& assignment, const std::optional<TensorType>& type) {
+        if (find_function(assignment.name) != nullptr) {
+            return source_.fail_at(assignment.span, "reserved",
+                                   fmt::format("`{}` is a function's name", assignment.name),
+                                   "give the tensor another name");
+        }
+        const auto before = scope_.lookup(assignment.name);
+        if (assignment.name.empty() || !before) return {};
+        const Value& old = program_.values[*before];
+        if (!assignment.value) {
+            return source_.fail_at(assignment.span, "defined_twice",
+                                   fmt::format("`{}` is already defined at line {}", assignment.name, old.span.line));
+        }
+        if (type && (old.type.dtype != type->dtype || dims_of(old.type) != dims_of(*type))) {
+            return source_.fail_at(assignment.span, "defined_twice",
+                                   fmt::format("`{}` is {} at line {}; a name keeps its type", assignment.name,
+                                               type_text(program_, old.type), old.span.line),
+                                   "give the new tensor another name");
+        }
+        return {};
+    }
+
+    const Source& source_;
+    Program& program_;
+    Scope scope_;
+    std::map<std::string, ValueId, std::less<>> first_;  ///< the first value of each name
+    std::vector<std::string> assigned_again_;            ///< names from before the block they were assigned in
+};
+
+}  // namespace
+
+Result<Program> lower(const ast::Block& syntax, const Source& source) {
+    Program program;
+    Block body;
+    Lowering lowering(source, program);
+    if (auto status = lowering.block(syntax, body); !status) return fail(status.error());
+    program.body = std::move(body);
+    return program;
+}
+
+}  // namespace roofline

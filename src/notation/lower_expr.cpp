@@ -1,0 +1,558 @@
+#include "notation/lower_expr.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace roofline {
+
+namespace {
+
+using Kind = ast::Expr::Kind;
+
+bool has(const std::vector<std::string>& dims, const std::string& dim) {
+    return std::find(dims.begin(), dims.end(), dim) != dims.end();
+}
+
+bool is_anonymous(const std::string& dim) { return dim.starts_with('#'); }
+
+// All dimensions of the operands, in order of first appearance.
+std::vector<std::string> together(const std::vector<Operand>& operands) {
+    std::vector<std::string> dims;
+    for (const Operand& operand : operands) {
+        for (const std::string& dim : operand.dims) {
+            if (!has(dims, dim)) dims.push_back(dim);
+        }
+    }
+    return dims;
+}
+
+// The dtype of an unwritten result: the arithmetic's own from 16 bits on, what the units add up in below that.
+Dtype result_dtype(Dtype arithmetic) {
+    if (arithmetic == Dtype::tf32) return Dtype::f32;
+    return info(arithmetic).kind == DtypeKind::logical || info(arithmetic).bits >= 16 ? arithmetic
+                                                                                      : info(arithmetic).accumulator;
+}
+
+}  // namespace
+
+Status ExprLowering::root(const ast::Expr& expr, std::optional<TensorType> type, Value result) {
+    Needed needed;
+    if (type) {
+        needed.emplace();
+        for (const Axis& axis : type->axes) {
+            if (!axis.anonymous()) needed->insert(axis.dim);
+        }
+    }
+    auto made = lower(expr, needed);
+    if (!made) return fail(made.error());
+    if (statement_.ops.empty() || statement_.ops.back().output.value != made->value) {
+        Op move;  // the expression is a tensor as it stands
+        move.kind = OpKind::move;
+        move.inputs = {*made};
+        move.span = expr.span;
+        const Value& from = program_.values[made->value];
+        if (!type) result.level = from.level;
+        move.arithmetic = type ? type->dtype : from.type.dtype;
+        made = emit(std::move(move), made->dims, from.type.dtype);
+        if (!made) return fail(made.error());
+    }
+
+    Value& value = program_.values[made->value];
+    if (!type) {
+        type.emplace();
+        type->dtype = value.type.dtype;
+        for (const std::string& dim : made->dims) type->axes.push_back({dim, {}});
+    }
+    if (auto status = fit_result(expr, *made, *type, result); !status) return status;
+    result.type = std::move(*type);
+    result.masks = value.masks;
+    const std::string name = result.name;
+    value = std::move(result);
+    if (!name.empty()) scope_.name_value(made->value, name);
+    statement_.result = made->value;
+    return {};
+}
+
+// The written dimensions must be the expression's; anonymous ones pair up in order.
+Status ExprLowering::fit_result(const ast::Expr& expr, const Operand& made, TensorType& type, Value& result) {
+    std::vector<std::string> unnamed;
+    for (const std::string& dim : made.dims) {
+        if (is_anonymous(dim)) {
+            unnamed.push_back(dim);
+            continue;
+        }
+        const bool kept =
+            std::any_of(type.axes.begin(), type.axes.end(), [&](const Axis& axis) { return axis.dim == dim; });
+        if (!kept) {
+            return source_.fail_at(
+                result.span, "result_type",
+                fmt::format("the expression has dimension `{}`, the result {} does not", dim,
+                            type_text(program_, type)),
+                fmt::format("only a product sums what its result lacks; write sum[{}](...) to add up", dim));
+        }
+    }
+    Dims labels;
+    std::size_t next = 0;
+    for (const Axis& axis : type.axes) {
+        if (!axis.anonymous()) {
+            if (!has(made.dims, axis.dim)) {
+                return source_.fail_at(result.span, "result_type",
+                                       fmt::format("the result has dimension `{}`, which no operand has", axis.dim),
+                                       did_you_mean(axis.dim, made.dims,
+                                                    fmt::format("the expression has {}", fmt::join(made.dims, ", "))));
+            }
+            labels.push_back(axis.dim);
+            continue;
+        }
+        if (next == unnamed.size() || scope_.size_of(unnamed[next]) != scope_.size_of(axis.dim)) {
+            std::vector<std::string> sizes;
+            for (const std::string& dim : unnamed) sizes.push_back(dim_text(program_, dim));
+            return source_.fail_at(expr.span, "result_type",
+                                   fmt::format("the result {} does not follow: what the expression leaves is [{}]",
+                                               type_text(program_, type), fmt::join(sizes, ", ")),
+                                   "a bare number is matched only as in a matrix product; name the dimensions");
+        }
+        labels.push_back(unnamed[next++]);
+    }
+    if (next != unnamed.size()) {
+        return source_.fail_at(
+            expr.span, "result_type",
+            fmt::format("the expression has an unnamed dimension of {} that the result {} does not have",
+                        dim_text(program_, unnamed[next]), type_text(program_, type)),
+            "a bare number is matched only as in a matrix product; name the dimensions");
+    }
+    statement_.ops.back().output.dims = std::move(labels);
+    return {};
+}
+
+Result<Operand> ExprLowering::lower(const ast::Expr& expr, const Needed& needed) {
+    switch (expr.kind) {
+        case Kind::tensor:
+            return tensor(expr);
+        case Kind::name: {
+            auto id = scope_.find(expr.name, expr.span);
+            if (!id) return fail(id.error());
+            return Operand{*id, dims_of(program_.values[*id].type)};
+        }
+        case Kind::number:
+            return source_.fail_at(expr.span, "syntax", "a number stands where a tensor is needed",
+                                   "numbers scale, shift or divide tensors: 0.5 * x, 1 + x");
+        case Kind::product:
+            return product(expr, needed);
+        case Kind::named_product:
+            return named_product(expr, needed);
+        case Kind::call:
+            return call(expr, needed);
+    }
+    return source_.fail_at(expr.span, "syntax", "an expression is needed here");
+}
+
+Result<Operand> ExprLowering::tensor(const ast::Expr& expr) {
+    auto type = scope_.type(expr.type);
+    if (!type) return fail(type.error());
+    if (!expr.name.empty() && scope_.lookup(expr.name)) {
+        return source_.fail_at(expr.span, "defined_twice", fmt::format("`{}` is already defined", expr.name));
+    }
+    Value value;
+    value.name = expr.name;
+    value.type = std::move(*type);
+    value.level = expr.type.level;
+    value.in_place = true;
+    value.span = expr.span;
+    Dims dims = dims_of(value.type);
+    return Operand{scope_.define(std::move(value)), std::move(dims)};
+}
+
+Result<std::set<std::string>> ExprLowering::offered(const ast::Expr& expr) const {
+    std::set<std::string> dims;
+    if (expr.kind == Kind::tensor) {
+        for (const ast::Dim& dim : expr.type.dims) {
+            if (!dim.name.empty()) dims.insert(dim.name);
+        }
+    } else if (expr.kind == Kind::name) {
+        auto id = scope_.find(expr.name, expr.span);
+        if (!id) return fail(id.error());
+        for (const std::string& dim : dims_of(program_.values[*id].type)) dims.insert(dim);
+    }
+    for (const ast::Expr& argument : expr.args) {
+        auto inner = offered(argument);
+        if (!inner) return inner;
+        dims.merge(*inner);
+    }
+    const FunctionInfo* function = expr.kind == Kind::call ? find_function(expr.name) : nullptr;
+    if (function != nullptr && (function->kind == FunctionKind::reduce || function->kind == FunctionKind::gather)) {
+        for (const ast::Word& word : expr.along) dims.erase(word.text);
+    } else if (expr.kind == Kind::named_product) {
+        auto summed = summed_names(expr, dims);
+        if (!summed) return fail(summed.error());
+        for (const std::string& dim : *summed) dims.erase(dim);
+    }
+    return dims;
+}
+
+Result<std::vector<std::string>> ExprLowering::summed_names(const ast::Expr& expr,
+                                                            const std::set<std::string>& available) const {
+    Dims dims;
+    for (const ast::Word& word : expr.along) {
+        if (available.contains(word.text)) {
+            dims.push_back(word.text);
+            continue;
+        }
+        for (const char letter : word.text) {  // `*_DE` names D and E
+            const std::string dim(1, letter);
+            if (!available.contains(dim)) {
+                const std::vector<std::string> candidates(available.begin(), available.end());
+                return source_.fail_at(
+                    word.span, "unknown_dimension", fmt::format("no dimension `{}` in the operands", word.text),
+                    did_you_mean(word.text, candidates, fmt::format("they have {}", fmt::join(candidates, ", "))));
+            }
+            dims.push_back(dim);
+        }
+    }
+    return dims;
+}
+
+Result<Operand> ExprLowering::product(const ast::Expr& expr, const Needed& needed) {
+    std::vector<const ast::Expr*> tensors;
+    std::vector<double> constants;
+    for (const ast::Expr& argument : expr.args) {
+        if (argument.kind == Kind::number) {
+            constants.push_back(argument.number);
+        } else {
+            tensors.push_back(&argument);
+        }
+    }
+    if (tensors.empty()) return lower(expr.args.front(), needed);  // numbers alone: refused there
+    if (tensors.size() == 1) {
+        auto only = lower(*tensors.front(), needed);
+        if (!only) return only;
+        return scaled(expr, std::move(*only), constants);
+    }
+
+    std::vector<std::set<std::string>> offers;
+    for (const ast::Expr* argument : tensors) {
+        auto offer = offered(*argument);
+        if (!offer) return fail(offer.error());
+        offers.push_back(std::move(*offer));
+    }
+    std::vector<Operand> inputs;
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+        Needed inner = needed;
+        const bool leaf = tensors[i]->kind == Kind::name || tensors[i]->kind == Kind::tensor;
+        if (inner && !leaf) {
+            for (std::size_t j = 0; j < tensors.size(); ++j) {
+                if (j != i) inner->insert(offers[j].begin(), offers[j].end());
+            }
+        }
+        auto input = lower(*tensors[i], inner);
+        if (!input) return input;
+        inputs.push_back(std::move(*input));
+    }
+    const std::vector<Operand> written = inputs;
+    if (auto status = match_anonymous(expr, inputs); !status) return fail(status.error());
+
+    Dims summed;
+    for (const std::string& dim : together(inputs)) {
+        if (is_anonymous(dim)) {
+            // Summed when the matrix-product rule joined it: the label was not the right operand's own.
+            for (std::size_t i = 1; i < inputs.size(); ++i) {
+                if (inputs[i].dims.size() == 2 && inputs[i].dims[0] == dim && written[i].dims != inputs[i].dims &&
+                    inputs[i - 1].dims.back() == dim) {
+                    summed.push_back(dim);
+                }
+            }
+        } else if (needed && !needed->contains(dim)) {
+            summed.push_back(dim);
+        } else if (!needed) {
+            const auto count = std::count_if(inputs.begin(), inputs.end(),
+                                             [&](const Operand& operand) { return has(operand.dims, dim); });
+            if (count > 1) {
+                return source_.fail_at(
+                    expr.span, "result_type", fmt::format("whether this product sums over `{}` does not follow", dim),
+                    fmt::format("write the result's type, or name the summed dimensions: *_{}", dim));
+            }
+        }
+    }
+    auto result = multiply(expr, std::move(inputs), summed, false);
+    if (!result) return result;
+    return scaled(expr, std::move(*result), constants);
+}
+
+Result<Operand> ExprLowering::named_product(const ast::Expr& expr, const Needed& needed) {
+    std::vector<Operand> inputs;
+    std::vector<std::set<std::string>> offers;
+    for (const ast::Expr& argument : expr.args) {
+        if (argument.kind == Kind::number) {
+            return source_.fail_at(argument.span, "syntax", "a product that names its sum takes two tensors");
+        }
+        auto offer = offered(argument);
+        if (!offer) return fail(offer.error());
+        offers.push_back(std::move(*offer));
+    }
+    for (std::size_t i = 0; i < expr.args.size(); ++i) {
+        Needed inner = needed;
+        if (inner) inner->insert(offers[1 - i].begin(), offers[1 - i].end());
+        auto input = lower(expr.args[i], inner);
+        if (!input) return input;
+        inputs.push_back(std::move(*input));
+    }
+    const Dims all = together(inputs);
+    auto summed = summed_names(expr, {all.begin(), all.end()});
+    if (!summed) return fail(summed.error());
+    return multiply(expr, std::move(inputs), *summed, true);
+}
+
+// "Last of the left with first of the right, both 2-D": the right operand takes the left's name for the dimension.
+Status ExprLowering::match_anonymous(const ast::Expr& expr, std::vector<Operand>& inputs) {
+    for (std::size_t i = 1; i < inputs.size(); ++i) {
+        const Operand& left = inputs[i - 1];
+        Operand& right = inputs[i];
+        if (left.dims.size() != 2 || right.dims.size() != 2) continue;
+        if (!is_anonymous(left.dims[1]) || !is_anonymous(right.dims[0])) continue;
+        const bool same_tensor = left.value == right.value;
+        if (!same_tensor && (has(left.dims, right.dims[0]) || has(left.dims, right.dims[1]))) continue;
+        const std::int64_t ours = scope_.size_of(left.dims[1]);
+        const std::int64_t theirs = scope_.size_of(right.dims[0]);
+        if (ours != theirs) {
+            return source_.fail_at(
+                expr.span, "size_conflict",
+                fmt::format("the left operand ends in {}, the right one begins with {}", ours, theirs),
+                "the inner sizes of a matrix product must agree; for another product name the dimensions");
+        }
+        right.dims[0] = left.dims[1];
+        if (same_tensor && is_anonymous(right.dims[1])) right.dims[1] = scope_.anonymous(scope_.size_of(right.dims[1]));
+    }
+    return {};
+}
+
+Result<Operand> ExprLowering::multiply(const ast::Expr& expr, std::vector<Operand> inputs, const Dims& summed,
+                                       bool named) {
+    auto arithmetic = arithmetic_of(expr, inputs);
+    if (!arithmetic) return fail(arithmetic.error());
+    Op op;
+    op.arithmetic = *arithmetic;
+    op.span = expr.span;
+    if (!summed.empty()) {
+        Dims dims;
+        for (const std::string& dim : together(inputs)) {
+            if (!has(summed, dim)) dims.push_back(dim);
+        }
+        op.kind = OpKind::contract;
+        op.inputs = std::move(inputs);
+        op.along = summed;
+        op.named_sum = named;
+        return emit(std::move(op), std::move(dims), result_dtype(*arithmetic));
+    }
+    Operand left = inputs.front();
+    for (std::size_t i = 1; i < inputs.size(); ++i) {
+        Op step = op;
+        step.kind = OpKind::apply;
+        step.function = "mul";
+        step.inputs = {left, inputs[i]};
+        Dims dims = together(step.inputs);
+        auto made = emit(std::move(step), std::move(dims), result_dtype(*arithmetic));
+        if (!made) return made;
+        left = std::move(*made);
+    }
+    return left;
+}
+
+Result<Operand> ExprLowering::scaled(const ast::Expr& expr, Operand operand, const std::vector<double>& constants) {
+    for (const double constant : constants) {
+        auto arithmetic = arithmetic_of(expr, {operand});
+        if (!arithmetic) return fail(arithmetic.error());
+        Op op;
+        op.kind = OpKind::apply;
+        op.function = "mul";
+        op.constants = {{1, constant}};
+        op.inputs = {operand};
+        op.arithmetic = *arithmetic;
+        op.span = expr.span;
+        Dims dims = operand.dims;
+        auto made = emit(std::move(op), std::move(dims), result_dtype(*arithmetic));
+        if (!made) return made;
+        operand = std::move(*made);
+    }
+    return operand;
+}
+
+Result<Operand> ExprLowering::call(const ast::Expr& expr, const Needed& needed) {
+    const FunctionInfo* function = find_function(expr.name);
+    if (function == nullptr)
+        return source_.fail_at(expr.span, "unknown_function", fmt::format("no function `{}`", expr.name));
+    if (static_cast<int>(expr.args.size()) != function->arguments) {
+        return source_.fail_at(expr.span, "arguments",
+                               fmt::format("`{}` takes {} argument{}, not {}", expr.name, function->arguments,
+                                           function->arguments == 1 ? "" : "s", expr.args.size()));
+    }
+    const std::size_t along = expr.along.size();
+    const bool takes_one = function->kind == FunctionKind::gather || function->kind == FunctionKind::scatter;
+    if (function->kind == FunctionKind::map    ? along != 0
+        : function->kind == FunctionKind::mask ? along != 2
+        : takes_one                            ? along != 1
+                                               : along == 0) {
+        const std::string_view how = function->kind == FunctionKind::map ? "takes no dimensions"
+                                     : function->kind == FunctionKind::mask
+                                         ? "takes two dimensions, as in causal[T,S](x)"
+                                     : takes_one ? "takes one dimension, as in gather[V](table, ids)"
+                                                 : "needs the dimensions it works along, as in softmax[S](x)";
+        return source_.fail_at(expr.span, "arguments", fmt::format("`{}` {}", expr.name, how));
+    }
+
+    const std::size_t first_op = statement_.ops.size();
+    std::vector<Operand> inputs;
+    std::vector<Constant> constants;
+    for (const ast::Expr& argument : expr.args) {
+        if (argument.kind == Kind::number && function->kind == FunctionKind::map) {
+            constants.push_back({inputs.size() + constants.size(), argument.number});
+            continue;
+        }
+        Needed inner = needed;
+        if (inner) {
+            for (const ast::Word& word : expr.along) inner->insert(word.text);
+        }
+        if (takes_one) {
+            auto all = offered(argument);
+            if (!all) return fail(all.error());
+            inner = std::move(*all);
+        }
+        auto input = lower(argument, inner);
+        if (!input) return input;
+        inputs.push_back(std::move(*input));
+    }
+    if (inputs.empty()) return lower(expr.args.front(), needed);  // numbers alone: refused there
+
+    const Dims present = takes_one ? inputs.front().dims : together(inputs);
+    for (const ast::Word& word : expr.along) {
+        if (!has(present, word.text)) {
+            return source_.fail_at(
+                word.span, "unknown_dimension",
+                fmt::format("`{}` has no dimension `{}` to work along", expr.name, word.text),
+                did_you_mean(word.text, present, fmt::format("its argument has {}", fmt::join(present, ", "))));
+        }
+    }
+    auto made = finish_call(expr, *function, std::move(inputs), std::move(constants));
+    if (made && function->kind == FunctionKind::mask) {
+        const std::pair<std::string, std::string> plane{expr.along[0].text, expr.along[1].text};
+        if (plane.first == plane.second) {
+            return source_.fail_at(expr.span, "arguments", "a causal mask needs two different dimensions");
+        }
+        mask_nested(first_op, plane);
+    }
+    return made;
+}
+
+Result<Operand> ExprLowering::finish_call(const ast::Expr& expr, const FunctionInfo& function,
+                                          std::vector<Operand> inputs, std::vector<Constant> constants) {
+    Op op;
+    op.kind = OpKind::apply;
+    op.function = expr.name;
+    op.constants = std::move(constants);
+    op.span = expr.span;
+    for (const ast::Word& word : expr.along) op.along.push_back(word.text);
+
+    const bool placed = function.kind == FunctionKind::gather || function.kind == FunctionKind::scatter;
+    auto arithmetic =
+        placed ? Result<Dtype>(program_.values[inputs.front().value].type.dtype) : arithmetic_of(expr, inputs);
+    if (!arithmetic) return fail(arithmetic.error());
+    op.arithmetic = *arithmetic;
+
+    Dims dims;
+    if (function.kind == FunctionKind::gather) {
+        dims = inputs[1].dims;
+        for (const std::string& dim : inputs[0].dims) {
+            if (!has(dims, dim)) dims.push_back(dim);
+        }
+    } else if (function.kind == FunctionKind::scatter) {
+        dims = inputs.front().dims;
+    } else {
+        dims = together(inputs);
+    }
+    if (!placed) {
+        // Two operands with unnamed dimensions that are not one tensor's: which belongs to which cannot be known.
+        std::size_t unnamed = 0;
+        std::size_t most = 0;
+        for (const Operand& input : inputs) {
+            const auto count =
+                static_cast<std::size_t>(std::count_if(input.dims.begin(), input.dims.end(), is_anonymous));
+            most = std::max(most, count);
+        }
+        unnamed = static_cast<std::size_t>(std::count_if(dims.begin(), dims.end(), is_anonymous));
+        if (unnamed > most) {
+            return source_.fail_at(expr.span, "unnamed_dimensions",
+                                   "the unnamed dimensions of the operands cannot be told apart",
+                                   "name them: bf16[B=8, D=128] + bf16[B, D]");
+        }
+    }
+    if (function.kind == FunctionKind::reduce || function.kind == FunctionKind::gather) {
+        std::erase_if(dims, [&](const std::string& dim) { return has(op.along, dim); });
+    }
+    op.inputs = std::move(inputs);
+    const Dtype dtype = placed ? *arithmetic : result_dtype(*arithmetic);
+    return emit(std::move(op), std::move(dims), dtype);
+}
+
+Result<Dtype> ExprLowering::arithmetic_of(const ast::Expr& expr, const std::vector<Operand>& inputs) const {
+    if (statement_.using_dtype) return info(*statement_.using_dtype).arithmetic;
+    std::optional<Dtype> result;
+    for (const Operand& input : inputs) {
+        const Dtype dtype = info(program_.values[input.value].type.dtype).arithmetic;
+        if (info(dtype).kind == DtypeKind::logical && inputs.size() > 1) continue;  // conditions take no part
+        if (!result) {
+            result = dtype;
+            continue;
+        }
+        const auto both = arithmetic(*result, dtype);
+        if (!both) {
+            return source_.fail_at(expr.span, "ambiguous_arithmetic",
+                                   fmt::format("{} with {} can be done in either", name(*result), name(dtype)),
+                                   fmt::format("say which: end the statement with `using {}`", name(*result)));
+        }
+        result = both;
+    }
+    return result.value_or(Dtype::boolean);
+}
+
+Result<Operand> ExprLowering::emit(Op op, Dims dims, Dtype dtype) {
+    constexpr std::size_t most_dims = 64;
+    if (dims.size() > most_dims) {
+        return source_.fail_at(
+            op.span, "too_many_dimensions",
+            fmt::format("a tensor of this expression has {} dimensions; {} is the most", dims.size(), most_dims));
+    }
+    Value value;
+    value.intermediate = true;
+    value.span = op.span;
+    value.type.dtype = dtype;
+    for (const std::string& dim : dims) value.type.axes.push_back({dim, {}});
+    op.output.dims = std::move(dims);
+    propagate_masks(op, value);
+    op.output.value = scope_.define(std::move(value));
+    Operand output = op.output;
+    statement_.ops.push_back(std::move(op));
+    return output;
+}
+
+// What is computed from a half-empty plane is half empty, as long as it still has the plane.
+void ExprLowering::propagate_masks(const Op& op, Value& value) const {
+    for (const Operand& input : op.inputs) {
+        for (const auto& plane : program_.values[input.value].masks) {
+            const bool whole = has(op.output.dims, plane.first) && has(op.output.dims, plane.second);
+            const bool known = std::find(value.masks.begin(), value.masks.end(), plane) != value.masks.end();
+            if (whole && !known) value.masks.push_back(plane);
+        }
+    }
+}
+
+// The nested operations that make the masked plane need not compute the masked half either.
+void ExprLowering::mask_nested(std::size_t first_op, const std::pair<std::string, std::string>& plane) {
+    for (std::size_t i = first_op; i < statement_.ops.size(); ++i) {
+        const Operand& output = statement_.ops[i].output;
+        if (!has(output.dims, plane.first) || !has(output.dims, plane.second)) continue;
+        auto& masks = program_.values[output.value].masks;
+        if (std::find(masks.begin(), masks.end(), plane) == masks.end()) masks.push_back(plane);
+    }
+}
+
+}  // namespace roofline

@@ -1,0 +1,58 @@
+// Expressions of the syntax tree to operations: which dimensions a product sums, in which dtype, into which shape.
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "notation/ast.hpp"
+#include "notation/scope.hpp"
+#include "notation/source.hpp"
+#include "program/functions.hpp"
+#include "program/program.hpp"
+
+namespace roofline {
+
+/// Turns the expression of one statement into the statement's operations.
+class ExprLowering {
+public:
+    ExprLowering(const Source& source, Program& program, Scope& scope, Statement& statement)
+        : source_(source), program_(program), scope_(scope), statement_(statement) {}
+
+    /// The whole expression; `result` is the value it makes, `type` its written type (none: it must follow).
+    [[nodiscard]] Status root(const ast::Expr& expr, std::optional<TensorType> type, Value result);
+
+private:
+    using Dims = std::vector<std::string>;
+    using Needed = std::optional<std::set<std::string>>;  ///< dimensions that must survive; none: not known
+
+    [[nodiscard]] Result<Operand> lower(const ast::Expr& expr, const Needed& needed);
+    [[nodiscard]] Result<Operand> tensor(const ast::Expr& expr);
+    [[nodiscard]] Result<Operand> product(const ast::Expr& expr, const Needed& needed);
+    [[nodiscard]] Result<Operand> named_product(const ast::Expr& expr, const Needed& needed);
+    [[nodiscard]] Result<Operand> call(const ast::Expr& expr, const Needed& needed);
+    [[nodiscard]] Result<Operand> finish_call(const ast::Expr& expr, const FunctionInfo& function,
+                                              std::vector<Operand> inputs, std::vector<Constant> constants);
+    [[nodiscard]] Result<Operand> scaled(const ast::Expr& expr, Operand operand, const std::vector<double>& constants);
+    [[nodiscard]] Result<Operand> multiply(const ast::Expr& expr, std::vector<Operand> inputs, const Dims& summed,
+                                           bool named);
+    [[nodiscard]] Result<Operand> emit(Op op, Dims dims, Dtype dtype);
+
+    /// Dimensions an expression can offer, before it is lowered: all of its tensors' less those it surely sums.
+    [[nodiscard]] Result<std::set<std::string>> offered(const ast::Expr& expr) const;
+    [[nodiscard]] Status match_anonymous(const ast::Expr& expr, std::vector<Operand>& inputs);
+    [[nodiscard]] Result<Dims> summed_names(const ast::Expr& expr, const std::set<std::string>& available) const;
+    [[nodiscard]] Result<Dtype> arithmetic_of(const ast::Expr& expr, const std::vector<Operand>& inputs) const;
+    [[nodiscard]] Status fit_result(const ast::Expr& expr, const Operand& made, TensorType& type, Value& result);
+    void mask_nested(std::size_t first_op, const std::pair<std::string, std::string>& plane);
+    void propagate_masks(const Op& op, Value& value) const;
+
+    const Source& source_;
+    Program& program_;
+    Scope& scope_;
+    Statement& statement_;
+};
+
+}  // namespace roofline

@@ -1,0 +1,47 @@
+#include "notation/notation.hpp"
+
+#include <fmt/format.h>
+
+#include "notation/lower.hpp"
+#include "notation/parser.hpp"
+#include "notation/source.hpp"
+
+namespace roofline {
+
+namespace {
+
+constexpr std::size_t most_bytes = std::size_t{64} << 20U;
+
+}  // namespace
+
+Result<Program> parse_program(std::string_view text, std::string_view source_name) {
+    if (text.size() > most_bytes) {
+        return fail("too_large", fmt::format("the program is {} bytes long; {} is the most", text.size(), most_bytes));
+    }
+    const Source source(text, std::string(source_name));
+    auto syntax = parse_syntax(source);
+    if (!syntax) return fail(syntax.error());
+    return lower(*syntax, source);
+}
+
+Result<Sizes> parse_sizes(std::string_view text, std::string_view source_name) {
+    if (text.size() > most_bytes) return fail("too_large", "the list of sizes is too long");
+    const Source source(text, std::string(source_name));
+    auto syntax = parse_syntax(source);
+    if (!syntax) return fail(syntax.error());
+    Sizes sizes;
+    for (const ast::Item& item : syntax->items) {
+        const auto* list = std::get_if<ast::Sizes>(&item);
+        if (list == nullptr) {
+            return fail("syntax", fmt::format("`{}` is not a list of sizes", text.substr(0, 60)), "write B=256,D=8k");
+        }
+        for (const ast::Size& size : list->sizes) {
+            if (!sizes.emplace(size.name, size.size).second) {
+                return source.fail_at(size.span, "size_conflict", fmt::format("`{}` is given twice", size.name));
+            }
+        }
+    }
+    return sizes;
+}
+
+}  // namespace roofline

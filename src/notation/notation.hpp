@@ -1,0 +1,25 @@
+// The notation's two directions: text to Program and back.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/result.hpp"
+#include "program/program.hpp"
+
+namespace roofline {
+
+/// Reads a program. `source_name` stands in messages ("" for the command line). Errors carry the place and a hint; texts
+/// beyond 64 MB are refused.
+[[nodiscard]] Result<Program> parse_program(std::string_view text, std::string_view source_name = {});
+
+/// Reads a list of sizes such as "B=256, D=8k". Errors: as in a program; a name given twice.
+[[nodiscard]] Result<Sizes> parse_sizes(std::string_view text, std::string_view source_name = {});
+
+/// The program as text, one statement a line, every type written out. parse_program(print(p)) equals p.
+[[nodiscard]] std::string print(const Program& program);
+
+/// One statement without its type annotations: "H = gelu(In * Win)", or a one-liner as it was written.
+[[nodiscard]] std::string statement_text(const Program& program, const Statement& statement, bool with_types);
+
+}  // namespace roofline

@@ -1,0 +1,13 @@
+// Tokens to the syntax tree.
+#pragma once
+
+#include "base/result.hpp"
+#include "notation/ast.hpp"
+#include "notation/source.hpp"
+
+namespace roofline {
+
+/// Errors: one, at one place, with what was expected. Nesting beyond 100 and expressions deeper than 500 are refused.
+[[nodiscard]] Result<ast::Block> parse_syntax(const Source& source);
+
+}  // namespace roofline

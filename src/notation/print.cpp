@@ -1,0 +1,213 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "notation/notation.hpp"
+#include "program/functions.hpp"
+
+namespace roofline {
+
+namespace {
+
+// How tightly an expression holds together: what is looser than its surroundings goes into parentheses.
+enum class Binding { sum, product, atom };
+
+struct Text {
+    std::string text;
+    Binding binding = Binding::atom;
+};
+
+class StatementPrinter {
+public:
+    StatementPrinter(const Program& program, const Statement& statement, bool with_types)
+        : program_(program), with_types_(with_types) {
+        for (const Op& op : statement.ops) made_by_.emplace(op.output.value, &op);
+    }
+
+    [[nodiscard]] std::string root(ValueId result) { return op_text(*made_by_.at(result)).text; }
+
+private:
+    [[nodiscard]] Text operand_text(const Operand& operand) {
+        const auto made = made_by_.find(operand.value);
+        if (made != made_by_.end()) return op_text(*made->second);
+        const Value& value = program_.values[operand.value];
+        if (!value.in_place || !with_types_) return {value_name(program_, operand.value)};
+        std::string text = type_text(program_, value.type);
+        if (value.level != "hbm") text += " in " + value.level;
+        // A name stands where the tensor is first written; afterwards the name alone is used.
+        if (value.name.empty()) return {text};
+        if (!shown_.emplace(operand.value, true).second) return {value.name};
+        return {value.name + ": " + text};
+    }
+
+    [[nodiscard]] std::string inside(const Text& text, Binding around) const {
+        return text.binding < around || (text.binding == around && around == Binding::product) ? "(" + text.text + ")"
+                                                                                               : text.text;
+    }
+
+    [[nodiscard]] Text op_text(const Op& op) {
+        switch (op.kind) {
+            case OpKind::move:
+                return operand_text(op.inputs.front());
+            case OpKind::contract:
+                return contraction(op);
+            case OpKind::apply:
+                break;
+        }
+        const std::vector<Text> arguments = this->arguments(op);
+        if (op.function == "mul" || op.function == "div") {
+            const std::string_view sign = op.function == "mul" ? " * " : " / ";
+            // a * b * c is one flat product, so a product on the left of a product keeps its parentheses
+            return {inside(arguments[0], Binding::product) + std::string(sign) + inside(arguments[1], Binding::product),
+                    Binding::product};
+        }
+        if (op.function == "add" || op.function == "sub") {
+            const std::string_view sign = op.function == "add" ? " + " : " - ";
+            return {arguments[0].text + std::string(sign) + inside(arguments[1], Binding::product), Binding::sum};
+        }
+        std::vector<std::string> texts;
+        for (const Text& argument : arguments) texts.push_back(argument.text);
+        const std::string along = op.along.empty() ? "" : fmt::format("[{}]", fmt::join(op.along, ","));
+        return {fmt::format("{}{}({})", op.function, along, fmt::join(texts, ", "))};
+    }
+
+    [[nodiscard]] std::vector<Text> arguments(const Op& op) {
+        std::vector<Text> arguments;
+        auto constant = op.constants.begin();
+        const auto put_constants = [&] {
+            while (constant != op.constants.end() && constant->position == arguments.size()) {
+                arguments.push_back({constant->value < 0 ? fmt::format("(-{})", -constant->value)
+                                                         : fmt::format("{}", constant->value)});
+                ++constant;
+            }
+        };
+        for (const Operand& input : op.inputs) {
+            put_constants();
+            arguments.push_back(operand_text(input));
+        }
+        put_constants();
+        return arguments;
+    }
+
+    [[nodiscard]] Text contraction(const Op& op) {
+        std::string sign = " * ";
+        if (op.named_sum) {
+            sign = op.along.size() == 1 ? fmt::format(" *_{} ", op.along.front())
+                                        : fmt::format(" *_{{{}}} ", fmt::join(op.along, ", "));
+        }
+        std::vector<std::string> texts;
+        for (const Operand& input : op.inputs) texts.push_back(inside(operand_text(input), Binding::product));
+        return {fmt::format("{}", fmt::join(texts, sign)), Binding::product};
+    }
+
+    const Program& program_;
+    bool with_types_;
+    std::map<ValueId, const Op*> made_by_;
+    std::map<ValueId, bool> shown_;
+};
+
+std::string declared_type(const Program& program, const Value& value) {
+    std::string text = type_text(program, value.type);
+    if (value.level != "hbm") text += " in " + value.level;
+    return text;
+}
+
+class ProgramPrinter {
+public:
+    explicit ProgramPrinter(const Program& program) : program_(program) {
+        for (const Value& value : program.values) produced_.push_back(value.intermediate);
+        mark(program.body);
+    }
+
+    std::string run() {
+        if (!program_.mesh.empty()) {
+            std::vector<std::string> axes;
+            for (const auto& [axis, size] : program_.mesh) axes.push_back(fmt::format("{}={}", axis, size));
+            out_ += fmt::format("mesh {}\n", fmt::join(axes, ", "));
+        }
+        // Sizes stand first when that keeps the order in which dimensions appear, else last.
+        std::vector<std::string> sizes;
+        bool prefix = true;
+        bool gap = false;
+        for (const std::string& dim : program_.dims) {
+            const auto size = program_.sizes.find(dim);
+            if (size == program_.sizes.end()) {
+                gap = true;
+                continue;
+            }
+            prefix = prefix && !gap;
+            sizes.push_back(fmt::format("{}={}", dim, size->second));
+        }
+        const std::string line = sizes.empty() ? "" : fmt::format("{}\n", fmt::join(sizes, ", "));
+        if (prefix) out_ += line;
+        nodes(program_.body, 0);
+        declarations(program_.values.size(), 0);
+        if (!prefix) out_ += line;
+        return std::move(out_);
+    }
+
+private:
+    void mark(const Block& block) {
+        for (const Node& node : block.nodes) {
+            if (const auto* inner = std::get_if<Block>(&node)) {
+                mark(*inner);
+            } else {
+                produced_[std::get<Statement>(node).result] = true;
+            }
+        }
+    }
+
+    // Declarations keep their place among the statements.
+    void declarations(ValueId before, int depth) {
+        for (; next_ < before; ++next_) {
+            const Value& value = program_.values[next_];
+            if (produced_[next_] || value.in_place) continue;
+            out_ += fmt::format("{:{}}{}{} : {}\n", "", depth * 4, value.param ? "param " : "", value.name,
+                                declared_type(program_, value));
+        }
+    }
+
+    void nodes(const Block& block, int depth) {
+        for (const Node& node : block.nodes) {
+            if (const auto* statement = std::get_if<Statement>(&node)) {
+                declarations(statement->result, depth);
+                next_ = std::max(next_, statement->result + 1);
+                out_ += fmt::format("{:{}}{}\n", "", depth * 4, statement_text(program_, *statement, true));
+                continue;
+            }
+            const Block& inner = std::get<Block>(node);
+            const std::string head =
+                inner.kind == Block::Kind::fuse ? "fuse" : fmt::format("repeat {}", dim_text(program_, inner.count));
+            out_ += fmt::format("{:{}}{} {{\n", "", depth * 4, head);
+            nodes(inner, depth + 1);
+            out_ += fmt::format("{:{}}}}\n", "", depth * 4);
+        }
+    }
+
+    const Program& program_;
+    std::vector<bool> produced_;
+    ValueId next_ = 0;
+    std::string out_;
+};
+
+}  // namespace
+
+std::string statement_text(const Program& program, const Statement& statement, bool with_types) {
+    StatementPrinter printer(program, statement, with_types);
+    const std::string expr = printer.root(statement.result);
+    const Value& result = program.values[statement.result];
+    const std::string type = declared_type(program, result);
+    const std::string suffix =
+        statement.using_dtype ? fmt::format(" using {}", name(*statement.using_dtype)) : std::string();
+    if (statement.one_liner) {
+        if (!with_types) return fmt::format("{} -> {}{}", expr, value_name(program, statement.result), suffix);
+        return fmt::format("{} -> {}{}{}", expr, result.name.empty() ? "" : result.name + ": ", type, suffix);
+    }
+    if (!with_types) return fmt::format("{} = {}{}", result.name, expr, suffix);
+    return fmt::format("{} : {} = {}{}", result.name, type, expr, suffix);
+}
+
+std::string print(const Program& program) { return ProgramPrinter(program).run(); }
+
+}  // namespace roofline

@@ -1,0 +1,57 @@
+// Names, dimensions and sizes of a program while it is being read.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "notation/ast.hpp"
+#include "notation/source.hpp"
+#include "program/program.hpp"
+
+namespace roofline {
+
+class Scope {
+public:
+    Scope(const Source& source, Program& program) : source_(source), program_(program) {}
+
+    /// Registers a named dimension; a size must agree with the one given before.
+    [[nodiscard]] Status dim(const std::string& name, std::optional<std::int64_t> size, Span span);
+
+    /// A new anonymous dimension of this size.
+    [[nodiscard]] std::string anonymous(std::int64_t size);
+
+    [[nodiscard]] Status mesh(const std::vector<ast::Size>& axes);
+
+    /// Checks a written type and turns it into the program's: repeated dimensions and axes, unknown axes.
+    [[nodiscard]] Result<TensorType> type(const ast::Type& type);
+
+    /// Adds a value, known under its name if it has one.
+    ValueId define(Value value);
+
+    /// Gives a value that exists a name.
+    void name_value(ValueId id, const std::string& name);
+
+    /// The newest value of that name, if there is one.
+    [[nodiscard]] std::optional<ValueId> lookup(const std::string& name) const;
+
+    /// The same; an error when there is none.
+    [[nodiscard]] Result<ValueId> find(const std::string& name, Span span) const;
+
+    [[nodiscard]] std::int64_t size_of(const std::string& anonymous_dim) const;
+
+private:
+    const Source& source_;
+    Program& program_;
+    std::map<std::string, ValueId, std::less<>> values_;
+    std::map<std::string, Span, std::less<>> sized_at_;
+    std::set<std::string, std::less<>> known_dims_;
+    std::size_t anonymous_count_ = 0;
+};
+
+/// The dimensions of a type in order.
+[[nodiscard]] std::vector<std::string> dims_of(const TensorType& type);
+
+}  // namespace roofline

@@ -1,0 +1,74 @@
+#include "program/functions.hpp"
+
+#include <algorithm>
+
+namespace roofline {
+
+namespace {
+
+using enum FunctionKind;
+
+// name, kind, arguments, FLOPs and transcendentals per element, then per row, and what they are.
+constexpr FunctionInfo table[] = {
+    {"add", map, 2, 1, 0, 0, 0, "x + y"},
+    {"sub", map, 2, 1, 0, 0, 0, "x - y"},
+    {"mul", map, 2, 1, 0, 0, 0, "x * y"},
+    {"div", map, 2, 1, 0, 0, 0, "x / y"},
+    {"neg", map, 1, 1, 0, 0, 0, "-x"},
+    {"abs", map, 1, 1, 0, 0, 0, "|x|"},
+    {"square", map, 1, 1, 0, 0, 0, "x * x"},
+    {"maximum", map, 2, 1, 0, 0, 0, "the larger of x and y"},
+    {"minimum", map, 2, 1, 0, 0, 0, "the smaller of x and y"},
+    {"where", map, 3, 1, 0, 0, 0, "x where c holds, else y"},
+    {"relu", map, 1, 1, 0, 0, 0, "max(x, 0)"},
+    {"relu2", map, 1, 2, 0, 0, 0, "max(x, 0)^2"},
+    {"exp", map, 1, 0, 1, 0, 0, "e^x"},
+    {"log", map, 1, 0, 1, 0, 0, "ln x"},
+    {"sqrt", map, 1, 0, 1, 0, 0, "x^(1/2)"},
+    {"rsqrt", map, 1, 0, 1, 0, 0, "x^(-1/2)"},
+    {"sin", map, 1, 0, 1, 0, 0, "sin x"},
+    {"cos", map, 1, 0, 1, 0, 0, "cos x"},
+    {"tanh", map, 1, 0, 1, 0, 0, "tanh x"},
+    {"erf", map, 1, 0, 1, 0, 0, "erf x"},
+    {"sigmoid", map, 1, 3, 1, 0, 0, "1 / (1 + e^-x): negate, add, divide"},
+    {"softplus", map, 1, 1, 2, 0, 0, "ln(1 + e^x)"},
+    {"silu", map, 1, 4, 1, 0, 0, "x * sigmoid(x)"},
+    {"gelu", map, 1, 8, 1, 0, 0, "x/2 (1 + tanh(c (x + 0.044715 x^3))): 6 multiplies, 2 adds and a tanh"},
+    {"rope", map, 1, 3, 0, 0, 0, "x cos + x' sin, the tables at hand: 2 multiplies, 1 add"},
+    {"convert", map, 1, 1, 0, 0, 0, "x in another dtype"},
+    {"sum", reduce, 1, 1, 0, 0, 0, "one add per element"},
+    {"max", reduce, 1, 1, 0, 0, 0, "one compare per element"},
+    {"min", reduce, 1, 1, 0, 0, 0, "one compare per element"},
+    {"mean", reduce, 1, 1, 0, 1, 0, "one add per element, one multiply per row"},
+    {"logsumexp", reduce, 1, 3, 1, 1, 1, "maximum, subtract, exp and add per element; a log and an add per row"},
+    {"softmax", keep, 1, 4, 1, 0, 0, "maximum, subtract, exp, add, divide"},
+    {"norm", keep, 1, 3, 0, 2, 1,
+     "root mean square: square, add, scale per element; a multiply, an add and a rsqrt per row"},
+    {"layernorm", keep, 1, 5, 0, 3, 1,
+     "add, subtract, square, add, scale per element; two multiplies, an add and a rsqrt per row"},
+    {"scan", keep, 2, 2, 0, 0, 0, "h[t] = a[t] h[t-1] + b[t]: a multiply and an add per element"},
+    {"causal", mask, 1, 0, 0, 0, 0, "no work of its own; halves the work over the plane it masks"},
+    {"gather", gather, 2, 0, 0, 0, 0, "rows of a table, read once for each index"},
+    {"scatter", scatter, 3, 0, 0, 0, 0, "rows written into a tensor in place"},
+};
+
+}  // namespace
+
+const FunctionInfo* find_function(std::string_view name) {
+    const auto* found =
+        std::find_if(std::begin(table), std::end(table), [&](const FunctionInfo& f) { return f.name == name; });
+    return found == std::end(table) ? nullptr : found;
+}
+
+const std::vector<FunctionInfo>& all_functions() {
+    static const std::vector<FunctionInfo> functions(std::begin(table), std::end(table));
+    return functions;
+}
+
+std::vector<std::string> function_names() {
+    std::vector<std::string> names;
+    for (const FunctionInfo& f : table) names.emplace_back(f.name);
+    return names;
+}
+
+}  // namespace roofline

@@ -1,0 +1,37 @@
+// The functions of the notation: one table, from which parsing, typing and counting all follow.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace roofline {
+
+/// How a function's result relates to its arguments.
+enum class FunctionKind {
+    map,      ///< element by element; arguments broadcast
+    reduce,   ///< the bracketed dimensions disappear: sum[S](x)
+    keep,     ///< works along the bracketed dimensions and keeps them: softmax[S](x), norm[D](x), scan[T](a, b)
+    mask,     ///< causal[T,S](x): half of the T x S plane is never computed
+    gather,   ///< gather[V](table, ids): rows of `table` along V, one for each element of `ids`
+    scatter,  ///< scatter[S](target, ids, update): writes `update` into `target` along S
+};
+
+/// Counts are the field's: an add, multiply, compare, divide or convert is one FLOP; exp, log, tanh, sqrt and their like are
+/// transcendentals and counted apart.
+struct FunctionInfo {
+    std::string_view name;
+    FunctionKind kind;
+    int arguments;                ///< exactly this many
+    int flops;                    ///< per element of the arguments' common shape
+    int transcendentals;          ///< per element
+    int row_flops = 0;            ///< once for each row, that is for each combination of the other dimensions
+    int row_transcendentals = 0;  ///< likewise
+    std::string_view formula;     ///< what is counted, for the manual and --explain
+};
+
+[[nodiscard]] const FunctionInfo* find_function(std::string_view name);
+[[nodiscard]] const std::vector<FunctionInfo>& all_functions();
+[[nodiscard]] std::vector<std::string> function_names();
+
+}  // namespace roofline

@@ -1,0 +1,124 @@
+#include "program/program.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace roofline {
+
+bool Program::sharded() const {
+    return std::any_of(values.begin(), values.end(), [](const Value& value) {
+        return !value.type.unreduced.empty() || std::any_of(value.type.axes.begin(), value.type.axes.end(),
+                                                            [](const Axis& axis) { return !axis.mesh.empty(); });
+    });
+}
+
+bool Program::sized() const {
+    return std::all_of(dims.begin(), dims.end(), [&](const std::string& dim) { return sizes.contains(dim); });
+}
+
+std::string dim_text(const Program& program, const std::string& dim) {
+    if (dim.empty() || dim.front() != '#') return dim;
+    const auto found = program.sizes.find(dim);
+    return found == program.sizes.end() ? dim : std::to_string(found->second);
+}
+
+namespace {
+
+// "_X", "_XY" for single capitals, "_{data,X}" otherwise.
+std::string mesh_text(const std::vector<std::string>& axes) {
+    if (axes.empty()) return "";
+    const bool single = std::all_of(axes.begin(), axes.end(), [](const std::string& axis) {
+        return axis.size() == 1 && axis[0] >= 'A' && axis[0] <= 'Z';
+    });
+    return single ? fmt::format("_{}", fmt::join(axes, "")) : fmt::format("_{{{}}}", fmt::join(axes, ","));
+}
+
+}  // namespace
+
+std::string type_text(const Program& program, const TensorType& type, bool with_sizes) {
+    std::string text = fmt::format("{}[", name(type.dtype));
+    for (std::size_t i = 0; i < type.axes.size(); ++i) {
+        const Axis& axis = type.axes[i];
+        if (i > 0) text += ", ";
+        text += dim_text(program, axis.dim) + mesh_text(axis.mesh);
+        const auto size = program.sizes.find(axis.dim);
+        if (with_sizes && !axis.anonymous() && size != program.sizes.end()) {
+            text += fmt::format("={}", size->second);
+        }
+    }
+    text += "]";
+    if (!type.unreduced.empty()) text += fmt::format("{{U{}}}", mesh_text(type.unreduced));
+    return text;
+}
+
+std::string value_name(const Program& program, ValueId id) {
+    const Value& value = program.values[id];
+    if (!value.name.empty()) return value.name;
+    // The letters A, B, C ... go to unnamed stored values in order, skipping names that are taken.
+    std::size_t index = 0;
+    const auto taken = [&](const std::string& candidate) {
+        return std::any_of(program.values.begin(), program.values.end(),
+                           [&](const Value& other) { return other.name == candidate; });
+    };
+    const auto next_name = [&]() {
+        while (true) {
+            const std::string letter(1, static_cast<char>('A' + index % 26));
+            const std::string candidate = index < 26 ? letter : letter + std::to_string(index / 26);
+            ++index;
+            if (!taken(candidate)) return candidate;
+        }
+    };
+    for (ValueId i = 0; i < id; ++i) {
+        if (program.values[i].name.empty() && !program.values[i].intermediate) next_name();
+    }
+    return next_name();
+}
+
+Polynomial elements(const std::vector<std::string>& dims) {
+    Polynomial product(1);
+    for (const std::string& dim : dims) product *= Polynomial::dim(dim);
+    return product;
+}
+
+Polynomial bytes_of(const Value& value) {
+    const BitsPerElement bits = stored_bits(value.type.dtype);
+    Polynomial product(Rational(bits.numerator, bits.denominator * std::int64_t{8}));
+    for (const Axis& axis : value.type.axes) product *= Polynomial::dim(axis.dim);
+    return product;
+}
+
+Rational masked_fraction(const Program& program, const Op& op, const std::vector<std::string>& dims) {
+    auto planes = program.values[op.output.value].masks;
+    for (const Operand& input : op.inputs) {
+        for (const auto& plane : program.values[input.value].masks) {
+            if (std::find(planes.begin(), planes.end(), plane) == planes.end()) planes.push_back(plane);
+        }
+    }
+    const auto has = [&](const std::string& dim) { return std::find(dims.begin(), dims.end(), dim) != dims.end(); };
+    Rational fraction(1);
+    for (const auto& [first, second] : planes) {
+        if (has(first) && has(second)) fraction *= Rational(1, 2);
+    }
+    return fraction;
+}
+
+Result<std::vector<std::string>> bind_sizes(Program& program, const Sizes& sizes) {
+    std::vector<std::string> notes;
+    for (const auto& [dim, size] : sizes) {
+        if (std::find(program.dims.begin(), program.dims.end(), dim) == program.dims.end()) {
+            return fail("unknown_dimension", fmt::format("the program has no dimension `{}`", dim),
+                        did_you_mean(dim, program.dims,
+                                     program.dims.empty() ? "it names no dimensions"
+                                                          : fmt::format("it has {}", fmt::join(program.dims, ", "))));
+        }
+        const auto [place, added] = program.sizes.try_emplace(dim, size);
+        if (!added && place->second != size) {
+            notes.push_back(fmt::format("{} = {} from the command line; the text says {}", dim, size, place->second));
+            place->second = size;
+        }
+    }
+    return notes;
+}
+
+}  // namespace roofline

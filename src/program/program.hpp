@@ -1,0 +1,159 @@
+// The program: tensors, and operations on them. Everything that is costed is one of these, whatever it was written in.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "algebra/polynomial.hpp"
+#include "base/result.hpp"
+#include "units/dtype.hpp"
+
+namespace roofline {
+
+/// Where in the source text something stands; line and column count from 1, 0 means nowhere.
+struct Span {
+    int line = 0;
+    int column = 0;
+
+    /// Two programs are equal whatever their layout on the page.
+    bool operator==(const Span&) const { return true; }
+};
+
+/// A dimension of a tensor and the mesh axes it is split over, outermost first. A dimension that was written as a bare number
+/// has a name of its own that starts with '#'.
+struct Axis {
+    std::string dim;
+    std::vector<std::string> mesh;
+
+    [[nodiscard]] bool anonymous() const { return !dim.empty() && dim.front() == '#'; }
+    bool operator==(const Axis&) const = default;
+};
+
+/// The type of a tensor: dtype, dimensions, and the mesh axes over which each member holds only a partial sum.
+struct TensorType {
+    Dtype dtype = Dtype::bf16;
+    std::vector<Axis> axes;
+    std::vector<std::string> unreduced;
+
+    bool operator==(const TensorType&) const = default;
+};
+
+/// A tensor of the program: declared, computed and named, or the unnamed intermediate of a nested expression.
+struct Value {
+    std::string name;  ///< "" for intermediates and for the unnamed operands of a one-liner
+    TensorType type;
+    std::string level = "hbm";  ///< memory level it lives at; "host" is the host's memory
+    bool param = false;         ///< a trained parameter
+    bool intermediate = false;  ///< never stored: part of a nested expression
+    bool in_place = false;      ///< an input that is written where it is used, not declared
+    bool carried = false;       ///< assigned in a repeat under a name from before it: the next pass reads it
+    std::vector<std::pair<std::string, std::string>> masks;  ///< causal planes: half of each is never computed
+    Span span;
+
+    bool operator==(const Value&) const = default;
+};
+
+using ValueId = std::size_t;
+
+/// A value as an operation sees it: its dimensions under the names the operation gives them. They differ from the value's
+/// own only for anonymous dimensions.
+struct Operand {
+    ValueId value = 0;
+    std::vector<std::string> dims;
+
+    bool operator==(const Operand&) const = default;
+};
+
+enum class OpKind {
+    contract,  ///< product of two or more operands, summed over `along`
+    apply,     ///< a function from functions.hpp, named by `function`, along the dimensions `along`
+    move,      ///< the same numbers at another place, layout or dtype: resharding, copy between levels, conversion
+};
+
+/// A number among the arguments of an elementwise function.
+struct Constant {
+    std::size_t position = 0;  ///< among the arguments, tensors counted too
+    double value = 0;
+
+    bool operator==(const Constant&) const = default;
+};
+
+struct Op {
+    OpKind kind = OpKind::apply;
+    std::string function;  ///< of `apply`
+    std::vector<Operand> inputs;
+    std::vector<Constant> constants;
+    Operand output;
+    std::vector<std::string> along;  ///< dimensions summed (contract) or worked along (apply)
+    bool named_sum = false;          ///< contract: the sum was written `*_D`
+    Dtype arithmetic = Dtype::bf16;  ///< the dtype the FLOPs are done in
+    Span span;
+
+    bool operator==(const Op&) const = default;
+};
+
+/// One line of the program: the operations of its expression in order of evaluation, the last making `result`.
+struct Statement {
+    std::vector<Op> ops;
+    ValueId result = 0;
+    bool one_liner = false;  ///< written `... -> type`
+    std::optional<Dtype> using_dtype;
+    Span span;
+
+    bool operator==(const Statement&) const = default;
+};
+
+struct Block;
+using Node = std::variant<Statement, Block>;
+
+/// A sequence of nodes; `fuse` keeps what is made and used up inside off the outer memory; `repeat` runs `count` times.
+struct Block {
+    enum class Kind { sequence, fuse, repeat };
+    Kind kind = Kind::sequence;
+    std::string count;  ///< of repeat: a dimension's name, '#'-named for a number
+    std::vector<Node> nodes;
+    Span span;
+
+    bool operator==(const Block&) const = default;
+};
+
+struct Program {
+    std::vector<Value> values;
+    Block body;
+    std::vector<std::string> dims;  ///< named dimensions in order of first appearance, repeat counts included
+    Sizes sizes;                    ///< of named and anonymous dimensions, as far as they are known
+    std::vector<std::pair<std::string, std::int64_t>> mesh;  ///< axes in the order given
+
+    bool operator==(const Program&) const = default;
+
+    [[nodiscard]] bool sharded() const;  ///< whether any tensor is split or unreduced
+    [[nodiscard]] bool sized() const;    ///< whether every dimension has a size
+};
+
+/// "B", or the number for an anonymous dimension.
+[[nodiscard]] std::string dim_text(const Program& program, const std::string& dim);
+
+/// "bf16[B=64, D]" with `sizes` shown, or "bf16[B, D]".
+[[nodiscard]] std::string type_text(const Program& program, const TensorType& type, bool with_sizes = false);
+
+/// The name a report uses: the value's own, or A, B, C ... by order of appearance.
+[[nodiscard]] std::string value_name(const Program& program, ValueId id);
+
+/// Elements of a value, as a product of its dimensions.
+[[nodiscard]] Polynomial elements(const std::vector<std::string>& dims);
+
+/// Bytes of a value, block scales included.
+[[nodiscard]] Polynomial bytes_of(const Value& value);
+
+/// The share of an operation's points, over these dimensions, that causal masks leave to be computed: 1, 1/2, ...
+[[nodiscard]] Rational masked_fraction(const Program& program, const Op& op, const std::vector<std::string>& dims);
+
+/// Gives dimensions sizes from outside (a command line), which win over those in the text. Returns a note for each one that
+/// was overruled. Errors: a dimension that the program does not have.
+[[nodiscard]] Result<std::vector<std::string>> bind_sizes(Program& program, const Sizes& sizes);
+
+}  // namespace roofline

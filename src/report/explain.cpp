@@ -1,0 +1,272 @@
+#include "report/explain.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "notation/notation.hpp"
+#include "program/functions.hpp"
+#include "report/table.hpp"
+#include "units/text.hpp"
+
+namespace roofline {
+
+namespace {
+
+constexpr std::size_t width = 100;
+constexpr std::size_t most_statements = 20;
+
+class Explanation {
+public:
+    explicit Explanation(const OpAnswer& answer)
+        : answer_(answer), program_(answer.program), total_(answer.analysis.total) {}
+
+    std::string run() {
+        heading("What is asked for");
+        const auto& kernels = answer_.analysis.work.kernels;
+        for (std::size_t i = 0; i < std::min(kernels.size(), most_statements); ++i) kernel(kernels[i]);
+        if (kernels.size() > most_statements)
+            say(fmt::format("... and {} kernels more", kernels.size() - most_statements));
+        heading("What it costs");
+        for (std::size_t i = 0; i < total_.pricing.resources.size(); ++i) resource(i);
+        heading("Bounds");
+        bounds();
+        heading("Intensity");
+        intensity();
+        if (!total_.critical.empty()) {
+            heading("Critical sizes");
+            for (const CriticalSize& size : total_.critical) critical(size);
+        }
+        return std::move(out_);
+    }
+
+private:
+    void heading(std::string_view text) { out_ += fmt::format("{}{}\n", out_.empty() ? "" : "\n", text); }
+    void say(std::string_view text, std::size_t indent = 2) {
+        out_ += std::string(indent, ' ') + wrapped(text, indent, indent + 4, width) + "\n";
+    }
+
+    [[nodiscard]] std::string hand(const Polynomial& polynomial) const {
+        return shown(program_, polynomial).to_handwriting(program_.dims);
+    }
+
+    // "2*64*8192*8192", the sizes put in; as long as it fits a line.
+    [[nodiscard]] std::string with_sizes(const Polynomial& polynomial) const {
+        std::vector<std::string> terms;
+        for (const auto& [monomial, coefficient] : polynomial.terms()) {
+            std::vector<std::string> factors;
+            if (coefficient != Rational(1) || monomial.empty()) factors.push_back(coefficient.to_text());
+            std::vector<Factor> ordered(monomial.begin(), monomial.end());
+            const auto place = [&](const Factor& factor) {
+                return std::find(program_.dims.begin(), program_.dims.end(), factor.symbol.dim) - program_.dims.begin();
+            };
+            std::stable_sort(ordered.begin(), ordered.end(),
+                             [&](const Factor& a, const Factor& b) { return place(a) < place(b); });
+            for (const Factor& factor : ordered) {
+                const auto size = Polynomial::symbol(factor.symbol).evaluate(program_.sizes);
+                const std::string text = size ? size->to_text() : factor.symbol.dim;
+                factors.push_back(factor.power == 1 ? text : fmt::format("{}^{}", text, factor.power));
+            }
+            terms.push_back(fmt::format("{}", fmt::join(factors, "*")));
+        }
+        return fmt::format("{}", fmt::join(terms, " + "));
+    }
+
+    [[nodiscard]] static std::string plain(const Rational& value) {
+        const auto whole = value.to_int64();
+        return whole ? grouped(*whole) : number_text(value.to_double(), 12);
+    }
+
+    // "= 2BDF = 2*64*8192*8192 = 8,589,934,592 unit"
+    [[nodiscard]] std::string derived(const Polynomial& polynomial, std::string_view unit) const {
+        std::string text = "= " + hand(polynomial);
+        const auto value = count(program_, polynomial);
+        if (!value) return fmt::format("{} {}", text, unit);
+        const std::string sizes = with_sizes(polynomial);
+        const std::string number = plain(*value);
+        if (sizes != number && !polynomial.dims().empty()) text += " = " + sizes;
+        if (text != "= " + number) text += " = " + number;
+        return fmt::format("{} {}", text, unit);
+    }
+
+    void kernel(const KernelWork& kernel) {
+        for (const Statement* statement : kernel.statements) {
+            say(statement_text(program_, *statement, false));
+            for (const Op& op : statement->ops) operation(kernel, op);
+        }
+        if (kernel.statements.size() > 1)
+            say("the statements are fused: what is made and used up inside is not stored", 4);
+        for (const Transfer& transfer : kernel.transfers) {
+            say(fmt::format("{} {} {} {}", level_label(transfer.level), transfer.write ? "<-" : "->",
+                            value_name(program_, transfer.value), derived(transfer.bytes, "B")),
+                4);
+        }
+        if (kernel.count != Polynomial(1)) say(fmt::format("all of it {} times", hand(kernel.count)), 4);
+        for (const std::string& note : kernel.notes) say(note, 4);
+    }
+
+    void operation(const KernelWork& kernel, const Op& op) {
+        if (op.kind == OpKind::contract) {
+            std::vector<std::string> dtypes;
+            for (const Operand& input : op.inputs) dtypes.emplace_back(name(program_.values[input.value].type.dtype));
+            std::vector<std::string> summed;
+            for (const std::string& dim : op.along) summed.push_back(dim_text(program_, dim));
+            say(fmt::format("sum over {}: {} {} is {} arithmetic", fmt::join(summed, ", "), fmt::join(dtypes, " x "),
+                            op.inputs.size() == 2 ? "" : "together", name(op.arithmetic)),
+                4);
+            // The steps of this contraction are those of its dtype and dimensions; a kernel lists them in order.
+            for (const MatmulShape& shape : steps_of(kernel, op)) {
+                const std::string_view how = answer_.options.exact_flops
+                                                 ? "a multiply and an add each, but one add fewer per sum"
+                                                 : "a multiply and an add each";
+                say(fmt::format("FLOPs {} ({}; {} units)", derived(shape.flops, "FLOP"), how,
+                                shape.unit == Unit::matmul ? "matrix" : "vector"),
+                    4);
+            }
+            return;
+        }
+        if (op.kind != OpKind::apply) return;
+        const FunctionInfo& function = *find_function(op.function);
+        if (function.flops == 0 && function.transcendentals == 0) return;
+        std::string per = fmt::format("{} FLOP", function.flops);
+        if (function.transcendentals > 0)
+            per += fmt::format(" and {} transcendental{}", function.transcendentals,
+                               function.transcendentals == 1 ? "" : "s");
+        say(fmt::format("{}: {} per element ({}), {} on the vector units", op.function, per, function.formula,
+                        name(op.arithmetic)),
+            4);
+    }
+
+    [[nodiscard]] std::vector<MatmulShape> steps_of(const KernelWork& kernel, const Op& op) {
+        std::vector<MatmulShape> steps;
+        const std::size_t count = op.inputs.size() - 1;
+        std::size_t& next = next_step_[&kernel];
+        for (std::size_t i = 0; i < count && next < kernel.matmuls.size(); ++i) steps.push_back(kernel.matmuls[next++]);
+        return steps;
+    }
+
+    void resource(std::size_t index) {
+        const Resource& resource = total_.pricing.resources[index];
+        for (const Term& term : resource.terms) {
+            const std::string_view unit = term.rate.flops ? "FLOP" : "B";
+            const std::string symbol = term.rate.flops ? "P" : "W";
+            const Polynomial work = shown(program_, term.work);
+            std::string text = fmt::format("T_{} = {} / {}", resource.label,
+                                           work.terms().size() > 1 ? "(" + hand(work) + ")" : hand(work), symbol);
+            const auto value = count(program_, term.work);
+            if (value) {
+                text += fmt::format("\n        = ({}) {} / {}", with_sizes(term.work), unit, term.rate.value_text());
+                text +=
+                    fmt::format("\n        = {} {} / {} {}/s = {}", plain(*value), unit, exact_text(term.rate.value),
+                                unit, to_text(Seconds{value->to_double() / term.rate.value}));
+            }
+            out_ += "  " + text + "\n";
+            say(provenance(term.rate, symbol), 4);
+        }
+        if (resource.terms.size() > 1 && total_.seconds) {
+            say(fmt::format("T_{} together: {}", resource.label, to_text(Seconds{(*total_.seconds)[index]})));
+        }
+    }
+
+    [[nodiscard]] static std::string provenance(const Rate& rate, std::string_view symbol) {
+        std::string text = fmt::format("{} = {}   {}, ", symbol, rate.value_text(), rate.label);
+        if (rate.what_if) {
+            text += "set for this answer";
+        } else {
+            text += fmt::format("{} [{}]", name(rate.basis), rate.source);
+            if (rate.low_confidence()) text += fmt::format(", low confidence ({})", rate.confidence);
+        }
+        if (!rate.note.empty() && !rate.what_if) text += "; " + rate.note;
+        if (!rate.alternatives.empty() && !rate.what_if) {
+            std::vector<std::string> others;
+            for (const Alternative& other : rate.alternatives) {
+                const std::string value = rate.flops ? to_text(FlopRate{other.value}) : to_text(Bandwidth{other.value});
+                others.push_back(fmt::format("{} [{}]", value, other.source));
+            }
+            text += fmt::format("; others say {}", fmt::join(others, ", "));
+        }
+        return text;
+    }
+
+    void bounds() {
+        if (!total_.seconds) {
+            say("lower = max of the times, upper = their sum; numbers need sizes");
+            return;
+        }
+        std::vector<std::string> times;
+        for (const double seconds : *total_.seconds) times.push_back(to_text(Seconds{seconds}));
+        const Resource* bound = total_.bound_resource();
+        say(fmt::format("lower = max({}) = {}{}", fmt::join(times, ", "), to_text(Seconds{total_.bounds.lower}),
+                        bound == nullptr ? "" : fmt::format(": {} decides", bound->label)));
+        if (!answer_.analysis.kernels.empty()) {
+            say(fmt::format("one kernel after another = sum of each kernel's own lower bound = {}",
+                            to_text(Seconds{total_.sequential})));
+        }
+        say(fmt::format("upper = {} = {}", fmt::join(times, " + "), to_text(Seconds{total_.bounds.upper})));
+        if (total_.peak_fraction)
+            say(fmt::format("fraction of peak = compute time / lower = {:.1f} %", *total_.peak_fraction * 100));
+        if (total_.padding) {
+            say(fmt::format("padding to whole {0} x {0} arrays ({1}): {2} FLOP are done for {3} asked for",
+                            answer_.machine.matrix_unit ? answer_.machine.matrix_unit->side : 0,
+                            fmt::join(total_.padding->sides, ", "), number_text(total_.padding->padded_flops, 6),
+                            number_text(total_.padding->useful_flops, 6)));
+        }
+        if (total_.energy_j) {
+            say(fmt::format("energy = {} x {} = {}", to_text(*answer_.machine.power.value),
+                            to_text(Seconds{total_.bounds.lower}), to_text(Joules{*total_.energy_j})));
+        }
+    }
+
+    void intensity() {
+        for (const auto& [level, ratio] : total_.intensity) {
+            std::string text =
+                fmt::format("I_{} = FLOPs / bytes = {}", level_label(level), ratio.to_handwriting(program_.dims));
+            const auto flops = count(program_, total_.work.flops());
+            const auto bytes = count(program_, total_.work.memory.at(level).total());
+            if (flops && bytes && !bytes->is_zero())
+                text += fmt::format(" = {}", to_text(Intensity{flops->to_double() / bytes->to_double()}));
+            say(text);
+            const auto ridge = total_.ridge.find(level);
+            if (ridge != total_.ridge.end()) {
+                say(fmt::format("ridge = P / W = {}: below it memory decides, above it arithmetic",
+                                to_text(Intensity{ridge->second})),
+                    4);
+            }
+        }
+        for (const auto& [dim, limit] : total_.limits) {
+            say(fmt::format("-> {} as all dimensions but {} grow", limit.to_handwriting(program_.dims), dim), 4);
+        }
+    }
+
+    void critical(const CriticalSize& size) {
+        const std::string label = level_label(size.level);
+        const Resource* compute = total_.pricing.compute();
+        const std::string what = compute != nullptr ? compute->label : "math";
+        std::string text = fmt::format("{} at which T_{} = T_{}: ", size.dim, what, label);
+        if (!size.crossing) {
+            text += "needs the other sizes";
+        } else if (size.crossing->state == Crossing::State::crossing) {
+            text += fmt::format("{} ({} decides {} it)", number_text(*size.crossing->root, 6), what,
+                                size.crossing->above ? "above" : "below");
+        } else if (size.crossing->state == Crossing::State::always) {
+            text += fmt::format("{} decides at every {}", what, size.dim);
+        } else {
+            text += fmt::format("none exists: T_{} is the longer at every {}", label, size.dim);
+        }
+        text += size.limit ? fmt::format("; as the others grow: {}", number_text(*size.limit, 6))
+                           : "; no limit as the others grow";
+        say(text);
+    }
+
+    const OpAnswer& answer_;
+    const Program& program_;
+    const Analysis& total_;
+    std::string out_;
+    std::map<const KernelWork*, std::size_t> next_step_;
+};
+
+}  // namespace
+
+std::string explain_text(const OpAnswer& answer) { return Explanation(answer).run(); }
+
+}  // namespace roofline

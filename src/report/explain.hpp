@@ -1,0 +1,13 @@
+// The derivation of an answer, step by step, as a careful engineer would write it.
+#pragma once
+
+#include <string>
+
+#include "report/op_answer.hpp"
+
+namespace roofline {
+
+/// Formula, sizes put in, constants with their sources, every term, the winner, the critical sizes.
+[[nodiscard]] std::string explain_text(const OpAnswer& answer);
+
+}  // namespace roofline

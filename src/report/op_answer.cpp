@@ -1,0 +1,30 @@
+#include "report/op_answer.hpp"
+
+#include <fmt/format.h>
+
+namespace roofline {
+
+std::vector<std::string> notes_of(const OpAnswer& answer) {
+    std::vector<std::string> notes = answer.notes;
+    for (const Change& change : answer.machine.changes) {
+        notes.push_back(fmt::format("what if: {} = {} ({} says {})", change.path, change.after, answer.machine.name,
+                                    change.before));
+    }
+    notes.insert(notes.end(), answer.analysis.total.notes.begin(), answer.analysis.total.notes.end());
+    return notes;
+}
+
+std::optional<Rational> count(const Program& program, const Polynomial& polynomial) {
+    return polynomial.evaluate(program.sizes);
+}
+
+Polynomial shown(const Program& program, const Polynomial& polynomial) {
+    Sizes numbers;
+    for (const auto& [dim, size] : program.sizes) {
+        if (!dim.starts_with('#')) break;  // '#' sorts before letters
+        numbers.emplace(dim, size);
+    }
+    return polynomial.bind(numbers);
+}
+
+}  // namespace roofline

@@ -1,0 +1,350 @@
+#include "report/op_json.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "units/text.hpp"
+
+namespace roofline {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json number(const std::optional<Rational>& value) {
+    if (!value || value->overflowed()) return nullptr;
+    if (const auto whole = value->to_int64()) return *whole;
+    return value->to_double();
+}
+
+Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+
+Json number(const std::optional<double>& value) { return value ? number(*value) : Json(nullptr); }
+
+std::string dump(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+class OpJson {
+public:
+    explicit OpJson(const OpAnswer& answer) : answer_(answer), program_(answer.program) {}
+
+    [[nodiscard]] Json whole() const {
+        Json json = head();
+        add_analysis(json, answer_.analysis.total);
+        json["tensors"] = tensors();
+        json["collectives"] = Json::array();
+        json["alternatives"] = Json::array();
+        json["notes"] = notes_of(answer_);
+        json["sources"] = sources();
+        Json ops = Json::array();
+        if (answer_.analysis.kernels.empty()) {
+            ops.push_back(kernel(answer_.analysis.total));
+        } else {
+            for (const Analysis& analysis : answer_.analysis.kernels) ops.push_back(kernel(analysis));
+        }
+        json["ops"] = std::move(ops);
+        return json;
+    }
+
+    [[nodiscard]] Json head() const {
+        Json json;
+        json["machine"] = answer_.machine.id;
+        Json dims = Json::object();
+        for (const std::string& dim : program_.dims) {
+            const auto size = program_.sizes.find(dim);
+            dims[dim] = size == program_.sizes.end() ? Json(nullptr) : Json(size->second);
+        }
+        json["dims"] = std::move(dims);
+        return json;
+    }
+
+    [[nodiscard]] Json sources() const {
+        Json sources = Json::array();
+        for (const Resource& resource : answer_.analysis.total.pricing.resources) {
+            for (const Term& term : resource.terms) {
+                const Rate& rate = term.rate;
+                Json source;
+                source["figure"] = rate.path;
+                source["value"] = rate.value;
+                source["unit"] = rate.flops ? "FLOP/s" : "B/s";
+                source["basis"] = rate.what_if ? "what-if" : std::string(name(rate.basis));
+                source["confidence"] = std::string(1, rate.confidence);
+                source["source"] = rate.source;
+                source["note"] = rate.note;
+                Json others = Json::array();
+                for (const Alternative& other : rate.alternatives) {
+                    others.push_back({{"value", other.value}, {"source", other.source}, {"note", other.note}});
+                }
+                source["alternatives"] = std::move(others);
+                sources.push_back(std::move(source));
+            }
+        }
+        return sources;
+    }
+
+private:
+    [[nodiscard]] Json kernel(const Analysis& analysis) const {
+        Json json;
+        json["op"] = analysis.title;
+        add_analysis(json, analysis);
+        return json;
+    }
+
+    void add_analysis(Json& json, const Analysis& analysis) const {
+        add_work(json, analysis);
+        add_times(json, analysis);
+        json["critical"] = critical(analysis);
+        json["formulas"] = formulas(analysis);
+        Json limits = Json::object();
+        for (const auto& [dim, limit] : analysis.limits) limits[dim] = limit.to_text(program_.dims);
+        json["intensity_limits"] = std::move(limits);
+        if (analysis.padding) {
+            json["padding"] = {{"lost_flops", analysis.padding->padded_flops - analysis.padding->useful_flops},
+                               {"useful_fraction", analysis.padding->useful_flops / analysis.padding->padded_flops},
+                               {"math_s", analysis.padding->padded_seconds},
+                               {"dims", analysis.padding->sides}};
+        } else {
+            json["padding"] = nullptr;
+        }
+        Json footprint = Json::object();
+        for (const auto& [level, held] : analysis.footprint) {
+            footprint[level] = {{"bytes", number(held.bytes)}, {"capacity", number(held.capacity)}};
+        }
+        json["footprint"] = std::move(footprint);
+        json["energy_j"] = number(analysis.energy_j);
+    }
+
+    void add_work(Json& json, const Analysis& analysis) const {
+        const Work& work = analysis.work;
+        json["flops"] = number(count(program_, work.flops()));
+        Json by = Json::object();
+        for (const KeyedFlops& entry : analysis.pricing.flops_by())
+            by[entry.key] = number(count(program_, entry.flops));
+        json["flops_by"] = std::move(by);
+        json["transcendentals"] = number(count(program_, work.transcendentals));
+        Json bytes = Json::object();
+        Json intensity = Json::object();
+        Json ridge = Json::object();
+        for (const auto& [level, traffic] : work.memory) {
+            bytes[level] = {{"read", number(count(program_, traffic.read))},
+                            {"write", number(count(program_, traffic.write))}};
+            const auto flops = count(program_, work.flops());
+            const auto moved = count(program_, traffic.total());
+            intensity[level] =
+                flops && moved && !moved->is_zero() ? number(flops->to_double() / moved->to_double()) : Json(nullptr);
+            const auto meets = analysis.ridge.find(level);
+            ridge[level] = meets == analysis.ridge.end() ? Json(nullptr) : number(meets->second);
+        }
+        json["bytes"] = std::move(bytes);
+        json["traffic_bytes"] = Json::object();
+        json["intensity"] = std::move(intensity);
+        json["ridge"] = std::move(ridge);
+    }
+
+    void add_times(Json& json, const Analysis& analysis) const {
+        Json times = Json::object();
+        for (std::size_t i = 0; i < analysis.pricing.resources.size(); ++i) {
+            times[analysis.pricing.resources[i].id] = analysis.seconds ? number((*analysis.seconds)[i]) : Json(nullptr);
+        }
+        for (const std::string& level : analysis.pricing.unpriced) times[level] = nullptr;
+        json["time_s"] = std::move(times);
+        const bool sized = analysis.seconds.has_value();
+        json["lower_s"] = sized ? number(analysis.bounds.lower) : Json(nullptr);
+        json["sequential_s"] = sized ? number(analysis.sequential) : Json(nullptr);
+        json["expected_s"] = nullptr;
+        json["expected_error"] = nullptr;
+        json["upper_s"] = sized ? number(analysis.bounds.upper) : Json(nullptr);
+        const Resource* bound = analysis.bound_resource();
+        json["bound_by"] = bound != nullptr ? Json(bound->id) : Json(nullptr);
+        json["peak_fraction"] = number(analysis.peak_fraction);
+    }
+
+    [[nodiscard]] static Json critical(const Analysis& analysis) {
+        Json list = Json::array();
+        for (const CriticalSize& size : analysis.critical) {
+            Json entry;
+            entry["dim"] = size.dim;
+            entry["level"] = size.level;
+            entry["status"] = nullptr;
+            entry["exact"] = nullptr;
+            if (size.crossing) {
+                using State = Crossing::State;
+                entry["status"] = size.crossing->state == State::crossing ? "crossing"
+                                  : size.crossing->state == State::always ? "always"
+                                                                          : "never";
+                entry["exact"] = number(size.crossing->root);
+                if (size.crossing->state == State::crossing)
+                    entry["compute_bound"] = size.crossing->above ? "above" : "below";
+            }
+            entry["limit"] = number(size.limit);
+            list.push_back(std::move(entry));
+        }
+        return list;
+    }
+
+    [[nodiscard]] Json formulas(const Analysis& analysis) const {
+        Json json;
+        json["flops"] = shown(program_, analysis.work.flops()).to_text(program_.dims);
+        for (const auto& [level, traffic] : analysis.work.memory) {
+            json[level + "_bytes"] = shown(program_, traffic.total()).to_text(program_.dims);
+        }
+        const auto main = analysis.intensity.find(analysis.main_level);
+        json["intensity"] =
+            main == analysis.intensity.end() ? Json(nullptr) : Json(main->second.to_text(program_.dims));
+        for (const Resource& resource : analysis.pricing.resources) {
+            std::string text;
+            for (const Term& term : resource.terms) {
+                text += fmt::format("{}({}) / {}", text.empty() ? "" : " + ",
+                                    shown(program_, term.work).to_text(program_.dims), exact_text(term.rate.value));
+            }
+            json["time_" + resource.id] = text;
+        }
+        return json;
+    }
+
+    [[nodiscard]] Json tensors() const {
+        Json list = Json::array();
+        for (ValueId id = 0; id < program_.values.size(); ++id) {
+            const Value& value = program_.values[id];
+            if (value.intermediate) continue;
+            Json tensor;
+            tensor["name"] = value_name(program_, id);
+            tensor["dtype"] = std::string(name(value.type.dtype));
+            tensor["level"] = value.level;
+            Json shape = Json::array();
+            for (const Axis& axis : value.type.axes) {
+                const auto size = program_.sizes.find(axis.dim);
+                shape.push_back(size == program_.sizes.end() ? Json(nullptr) : Json(size->second));
+            }
+            tensor["local_shape"] = std::move(shape);
+            tensor["local_bytes"] = number(count(program_, bytes_of(value)));
+            tensor["total_bytes"] = tensor["local_bytes"];
+            list.push_back(std::move(tensor));
+        }
+        return list;
+    }
+
+    const OpAnswer& answer_;
+    const Program& program_;
+};
+
+// One point of a sweep; names of keys that do not change are made once.
+class PointJson {
+public:
+    PointJson(const OpAnswer& answer, const std::vector<SweepAxis>& axes) : answer_(answer) {
+        dims_ = Json::object();
+        for (const std::string& dim : answer.program.dims) dims_[dim] = answer.program.sizes.at(dim);
+        for (const SweepAxis& axis : axes) swept_.push_back(axis.dims);
+        for (const Resource& resource : answer.analysis.total.pricing.resources) {
+            ids_.push_back(resource.id);
+        }
+        for (const KeyedFlops& entry : answer.analysis.total.pricing.flops_by()) keys_.push_back(entry.key);
+        const Resource* compute = answer.analysis.total.pricing.compute();
+        has_compute_ = compute != nullptr;
+        if (has_compute_) compute_ = static_cast<std::size_t>(compute - answer.analysis.total.pricing.resources.data());
+    }
+
+    [[nodiscard]] Json point(std::span<const std::int64_t> sizes, const CompiledProgram::Point& point) {
+        Json json;
+        for (std::size_t i = 0; i < swept_.size(); ++i) {
+            for (const std::string& dim : swept_[i]) dims_[dim] = sizes[i];
+        }
+        json["dims"] = dims_;
+        double flops = 0;
+        Json by = Json::object();
+        for (std::size_t i = 0; i < keys_.size(); ++i) {
+            by[keys_[i]] = point.term_flops[i];
+            flops += point.term_flops[i];
+        }
+        json["flops"] = flops;
+        json["flops_by"] = std::move(by);
+        json["transcendentals"] = point.transcendentals;
+        Json bytes = Json::object();
+        Json intensity = Json::object();
+        std::size_t level = 0;
+        for (const auto& entry : answer_.analysis.total.work.memory) {
+            bytes[entry.first] = {{"read", point.read[level]}, {"write", point.write[level]}};
+            intensity[entry.first] = number(flops / (point.read[level] + point.write[level]));
+            ++level;
+        }
+        json["bytes"] = std::move(bytes);
+        json["intensity"] = std::move(intensity);
+        Json times = Json::object();
+        for (std::size_t i = 0; i < ids_.size(); ++i) times[ids_[i]] = point.seconds[i];
+        json["time_s"] = std::move(times);
+        json["lower_s"] = point.bounds.lower;
+        json["sequential_s"] = point.sequential;
+        json["expected_s"] = nullptr;
+        json["upper_s"] = point.bounds.upper;
+        json["bound_by"] = point.bounds.bound_by ? Json(ids_[*point.bounds.bound_by]) : Json(nullptr);
+        json["peak_fraction"] = has_compute_ ? number(point.seconds[compute_] / point.bounds.lower) : Json(nullptr);
+        return json;
+    }
+
+private:
+    const OpAnswer& answer_;
+    Json dims_;
+    std::vector<std::vector<std::string>> swept_;
+    std::vector<std::string> ids_;
+    std::vector<std::string> keys_;
+    std::size_t compute_ = 0;
+    bool has_compute_ = false;
+};
+
+std::string sweep_array(const OpAnswer& answer, const std::vector<SweepAxis>& axes) {
+    PointJson writer(answer, axes);
+    std::string text = "[";
+    for_each_point(answer.program, answer.analysis, axes,
+                   [&](std::span<const std::int64_t> sizes, const CompiledProgram::Point& point) {
+                       if (text.size() > 1) text += ",\n";
+                       text += dump(writer.point(sizes, point));
+                   });
+    return text + "]";
+}
+
+// What is the same at every point, said once.
+std::string sweep_tail(const OpAnswer& answer) {
+    return fmt::format(R"("machine":{},"notes":{},"sources":{})", dump(answer.machine.id), dump(notes_of(answer)),
+                       dump(OpJson(answer).sources()));
+}
+
+}  // namespace
+
+std::string op_json(const std::vector<OpAnswer>& answers) {
+    if (answers.size() == 1) {
+        Json json;
+        json["schema"] = 1;
+        json.update(OpJson(answers.front()).whole());
+        return dump(json) + "\n";
+    }
+    Json list = Json::array();
+    for (const OpAnswer& answer : answers) list.push_back(OpJson(answer).whole());
+    return dump(Json{{"schema", 1}, {"machines", std::move(list)}}) + "\n";
+}
+
+std::string sweep_json(const std::vector<OpAnswer>& answers, const std::vector<SweepAxis>& axes) {
+    if (answers.size() == 1) {
+        return fmt::format("{{\"schema\":1,\"sweep\":{},{}}}\n", sweep_array(answers.front(), axes),
+                           sweep_tail(answers.front()));
+    }
+    std::string text;
+    for (const OpAnswer& answer : answers) {
+        text += fmt::format("{}{{\"sweep\":{},{}}}", text.empty() ? "" : ",\n", sweep_array(answer, axes),
+                            sweep_tail(answer));
+    }
+    return fmt::format("{{\"schema\":1,\"machines\":[{}]}}\n", text);
+}
+
+std::string error_json(const Error& error) {
+    Json json;
+    json["code"] = error.code;
+    json["message"] = error.message;
+    json["line"] = error.place ? Json(error.place->line) : Json(nullptr);
+    json["column"] = error.place ? Json(error.place->column) : Json(nullptr);
+    json["source"] = error.place ? Json(error.place->source) : Json(nullptr);
+    json["hint"] = error.hint;
+    return dump(Json{{"schema", 1}, {"error", std::move(json)}}) + "\n";
+}
+
+}  // namespace roofline

@@ -1,0 +1,356 @@
+#include "report/op_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "notation/notation.hpp"
+#include "report/table.hpp"
+#include "units/text.hpp"
+
+namespace roofline {
+
+namespace {
+
+constexpr std::size_t width = 100;
+constexpr std::size_t bar_width = 32;
+constexpr std::size_t most_kernels = 40;
+
+class OpText {
+public:
+    OpText(const OpAnswer& answer, bool color)
+        : answer_(answer), program_(answer.program), total_(answer.analysis.total), color_(color) {}
+
+    std::string run() {
+        title();
+        if (!answer_.analysis.kernels.empty()) kernels();
+        work();
+        intensity();
+        out_ += '\n';
+        times();
+        verdict();
+        notes();
+        return std::move(out_);
+    }
+
+private:
+    [[nodiscard]] std::string paint(std::string_view code, std::string_view text) const {
+        return color_ ? fmt::format("\x1b[{}m{}\x1b[0m", code, text) : std::string(text);
+    }
+    [[nodiscard]] std::string bold(std::string_view text) const { return paint("1", text); }
+
+    void line(std::string_view label, std::string_view value, std::string_view what, std::string_view formula) {
+        std::string text = fmt::format("  {:<9}  {:>10}  ", label, value);
+        text += fmt::format("{:<36} {}", what, formula);
+        while (!text.empty() && text.back() == ' ') text.pop_back();
+        out_ += text + "\n";
+    }
+
+    void title() {
+        const std::string where = fmt::format("{}, 1 chip", answer_.machine.name);
+        std::string what;
+        if (answer_.analysis.kernels.empty() && answer_.analysis.work.kernels.front().statements.size() == 1) {
+            what = sized_statement(*answer_.analysis.work.kernels.front().statements.front());
+        } else {
+            std::vector<std::string> sizes;
+            for (const std::string& dim : program_.dims) {
+                const auto size = program_.sizes.find(dim);
+                sizes.push_back(size == program_.sizes.end() ? dim : fmt::format("{}={}", dim, size->second));
+            }
+            const std::size_t count = answer_.analysis.work.kernels.size();
+            what = fmt::format("{}{} kernel{}, {}", answer_.name.empty() ? "" : answer_.name + ": ", count,
+                               count == 1 ? "" : "s", fmt::join(sizes, ", "));
+        }
+        const std::size_t used = display_width(what) + display_width(where);
+        const std::string gap =
+            used + 8 <= width
+                ? std::string(std::max<std::size_t>(8, std::min<std::size_t>(width - used, 72 > used ? 72 - used : 8)),
+                              ' ')
+                : "\n  ";
+        out_ += bold(what) + gap + where + "\n\n";
+    }
+
+    // The statement with each size at its dimension's first appearance.
+    [[nodiscard]] std::string sized_statement(const Statement& statement) const {
+        std::string text = statement_text(program_, statement, true);
+        for (const std::string& dim : program_.dims) {
+            const auto size = program_.sizes.find(dim);
+            if (size == program_.sizes.end()) continue;
+            for (std::size_t at = text.find(dim); at != std::string::npos; at = text.find(dim, at + 1)) {
+                const char before = at == 0 ? ' ' : text[at - 1];
+                const char after = at + dim.size() < text.size() ? text[at + dim.size()] : ' ';
+                // inside a type: after "[" or ", " and before "," or "]"
+                if ((before == '[' || before == ' ') && (after == ',' || after == ']') && bracketed(text, at)) {
+                    text.insert(at + dim.size(), fmt::format("={}", size->second));
+                    break;
+                }
+            }
+        }
+        return text;
+    }
+
+    // Whether the position lies in the brackets of a type, not of a function: what stands before `[` is a dtype.
+    static bool bracketed(const std::string& text, std::size_t at) {
+        const std::size_t open = text.rfind('[', at);
+        if (open == std::string::npos || text.find(']', open) < at) return false;
+        std::size_t begin = open;
+        while (begin > 0 && (std::isalnum(static_cast<unsigned char>(text[begin - 1])) != 0 || text[begin - 1] == '_'))
+            --begin;
+        return find_dtype(text.substr(begin, open - begin)).has_value();
+    }
+
+    void kernels() {
+        Table table;
+        table.head = {"kernel", "FLOPs", "bytes", "FLOP/B"};
+        table.right = {false, true, true, true};
+        for (const Resource& resource : total_.pricing.resources) {
+            table.head.push_back(resource.label);
+            table.right.push_back(true);
+        }
+        table.head.emplace_back("lower");
+        table.right.push_back(true);
+        table.head.emplace_back("bound by");
+        const auto& all = answer_.analysis.kernels;
+        for (std::size_t i = 0; i < std::min(all.size(), most_kernels); ++i) {
+            const Analysis& kernel = all[i];
+            const auto flops = count(program_, kernel.work.flops());
+            const auto traffic = kernel.work.memory.find(total_.main_level);
+            const auto bytes =
+                traffic == kernel.work.memory.end() ? std::nullopt : count(program_, traffic->second.total());
+            std::vector<std::string> row{
+                fitted(kernel.title, 44), flops ? to_text(Flops{flops->to_double()}) : "-",
+                bytes ? to_text(Bytes{bytes->to_double()}) : "-",
+                flops && bytes && !bytes->is_zero() ? number_text(flops->to_double() / bytes->to_double()) : "-"};
+            for (const Resource& resource : total_.pricing.resources) row.push_back(time_in(kernel, resource.id));
+            row.push_back(kernel.seconds ? to_text(Seconds{kernel.bounds.lower}) : "-");
+            const Resource* bound = kernel.bound_resource();
+            row.push_back(bound == nullptr ? "-" : bound->label);
+            table.rows.push_back(std::move(row));
+        }
+        out_ += table_text(table, 2);
+        if (all.size() > most_kernels)
+            out_ += fmt::format("  ... and {} more (all of them with --json)\n", all.size() - most_kernels);
+        out_ += '\n';
+    }
+
+    static std::string time_in(const Analysis& kernel, const std::string& id) {
+        for (std::size_t i = 0; i < kernel.pricing.resources.size(); ++i) {
+            if (kernel.pricing.resources[i].id == id)
+                return kernel.seconds ? to_text(Seconds{(*kernel.seconds)[i]}) : "-";
+        }
+        return "-";
+    }
+
+    void work() {
+        std::string_view label = "work";
+        for (const KeyedFlops& entry : total_.pricing.flops_by()) {
+            const auto flops = count(program_, entry.flops);
+            const std::size_t slash = entry.key.find('/');
+            line(label, flops ? to_text(Flops{flops->to_double()}) : "",
+                 fmt::format("{}, {} units", entry.key.substr(slash + 1),
+                             entry.key.starts_with("matmul") ? "matrix" : "vector"),
+                 hand(entry.flops));
+            label = "";
+        }
+        if (!total_.work.transcendentals.is_zero()) {
+            const auto number = count(program_, total_.work.transcendentals);
+            line(label, number ? number_with_prefix(number->to_double()) : "", "transcendentals, not priced",
+                 hand(total_.work.transcendentals));
+            label = "";
+        }
+        for (const auto& [level, traffic] : total_.work.memory) {
+            const auto read = count(program_, traffic.read);
+            const auto write = count(program_, traffic.write);
+            std::string what = level_label(level);
+            if (read && write) {
+                what += fmt::format(": {} read, {} written", to_text(Bytes{read->to_double()}),
+                                    to_text(Bytes{write->to_double()}));
+            }
+            line(label, read && write ? to_text(Bytes{read->to_double() + write->to_double()}) : "", what,
+                 hand(traffic.total()));
+            label = "";
+        }
+        if (total_.pricing.resources.empty())
+            out_ += "  nothing is computed or moved: the result is the operand as it stands\n";
+    }
+
+    [[nodiscard]] static std::string number_with_prefix(double value) {
+        std::string text = to_text(Flops{value});  // "1.05 MFLOP" without the unit
+        const std::size_t unit = text.find("FLOP");
+        return unit == std::string::npos ? text : text.substr(0, unit);
+    }
+
+    [[nodiscard]] std::string hand(const Polynomial& polynomial) const {
+        return fitted(shown(program_, polynomial).to_handwriting(program_.dims), 48);
+    }
+
+    void intensity() {
+        std::string_view label = "intensity";
+        for (const auto& [level, ratio] : total_.intensity) {
+            const auto flops = count(program_, total_.work.flops());
+            const auto bytes = count(program_, total_.work.memory.at(level).total());
+            const std::string value =
+                flops && bytes && !bytes->is_zero() ? to_text(Intensity{flops->to_double() / bytes->to_double()}) : "";
+            std::string what = level == total_.main_level ? limit_text() : "";
+            if (total_.intensity.size() > 1) what = level_label(level) + (what.empty() ? "" : ": " + what);
+            if (value.empty() && what.empty()) what = fitted(ratio.to_handwriting(program_.dims), 36);
+            const auto ridge = total_.ridge.find(level);
+            line(label, value, what,
+                 ridge == total_.ridge.end() ? "" : fmt::format("ridge {}", number_text(ridge->second)));
+            label = "";
+        }
+    }
+
+    // "-> 2B when B << D, F" for the first dimension that leaves a limit.
+    [[nodiscard]] std::string limit_text() const {
+        for (const auto& [dim, limit] : total_.limits) {
+            std::vector<std::string> others;
+            for (const std::string& other : program_.dims) {
+                if (other != dim && total_.work.flops().dims().contains(other)) others.push_back(other);
+            }
+            const bool constant = limit.numerator.dims().empty() && limit.denominator.dims().empty();
+            if (others.empty() && !constant) continue;
+            const std::string text = limit.to_handwriting(program_.dims);
+            if (others.empty() || constant) return fmt::format("-> {} for large sizes", text);
+            return fitted(fmt::format("-> {} when {} << {}", text, dim, fmt::join(others, ", ")), 36);
+        }
+        return "";
+    }
+
+    void times() {
+        const bool sized = total_.seconds.has_value();
+        const Resource* bound = total_.bound_resource();
+        for (std::size_t i = 0; i < total_.pricing.resources.size(); ++i) {
+            const Resource& resource = total_.pricing.resources[i];
+            if (!sized) {
+                out_ += fmt::format("  {:<9}  {}\n", resource.label, time_formula(resource));
+                continue;
+            }
+            const double seconds = (*total_.seconds)[i];
+            const double share = total_.bounds.lower > 0 ? seconds / total_.bounds.lower : 0;
+            const auto length = static_cast<std::size_t>(std::lround(share * static_cast<double>(bar_width)));
+            const std::string bar(std::max<std::size_t>(length, seconds > 0 ? 1 : 0), '#');
+            const bool is_bound = &resource == bound;
+            std::string text = fmt::format("  {:<9}  {:>10}  {}{:{}} {:>5.0f} %{}", resource.label,
+                                           to_text(Seconds{seconds}), is_bound ? paint("1;33", bar) : paint("36", bar),
+                                           "", bar_width - bar.size(), share * 100, is_bound ? "   <- the bound" : "");
+            out_ += text + "\n";
+        }
+        if (!sized) {
+            std::vector<std::string> missing;
+            for (const std::string& dim : program_.dims) {
+                if (!program_.sizes.contains(dim)) missing.push_back(dim);
+            }
+            out_ += fmt::format("\n  No numbers yet: {} {} no size. Give {}: --dims {}=4096\n",
+                                fmt::join(missing, ", "), missing.size() == 1 ? "has" : "have",
+                                missing.size() == 1 ? "it" : "them", fmt::join(missing, "=4096,"));
+            return;
+        }
+        out_ += fmt::format("  {:<9}  {}  if everything overlaps\n", "lower",
+                            bold(fmt::format("{:>10}", to_text(Seconds{total_.bounds.lower}))));
+        if (!answer_.analysis.kernels.empty()) {
+            out_ += fmt::format("  {:<9}  {:>10}  if only the work inside each kernel overlaps\n", "in turn",
+                                to_text(Seconds{total_.sequential}));
+        }
+        out_ += fmt::format("  {:<9}  {:>10}  no calibration for {}\n", "expected", "-", answer_.machine.name);
+        out_ += fmt::format("  {:<9}  {:>10}  if nothing overlaps\n", "upper", to_text(Seconds{total_.bounds.upper}));
+        if (total_.padding) {
+            const double lost = 1 - total_.padding->useful_flops / total_.padding->padded_flops;
+            out_ += fmt::format("  {:<9}  {:>10}  {:.1f} % of the matrix units' FLOPs are padding: {}\n", "padded",
+                                to_text(Seconds{total_.padding->padded_seconds}), lost * 100,
+                                fmt::join(total_.padding->sides, ", "));
+        }
+        if (total_.energy_j && total_.bounds.lower > 0) {
+            out_ += fmt::format("  {:<9}  {:>10}  {} at its rated {} for the lower time\n", "energy",
+                                to_text(Joules{*total_.energy_j}), answer_.machine.name,
+                                to_text(*answer_.machine.power.value));
+        }
+    }
+
+    [[nodiscard]] std::string time_formula(const Resource& resource) const {
+        std::vector<std::string> terms;
+        for (const Term& term : resource.terms) {
+            const Polynomial work = shown(program_, term.work);
+            const std::string text = work.to_handwriting(program_.dims);
+            terms.push_back(
+                fmt::format("{} / {}", work.terms().size() > 1 ? "(" + text + ")" : text, term.rate.value_text()));
+        }
+        return fmt::format("{}", fmt::join(terms, " + "));
+    }
+
+    void verdict() {
+        const Resource* bound = total_.bound_resource();
+        std::string text;
+        if (bound != nullptr) {
+            if (bound->id == "math") {
+                text = "Compute-bound: the matrix units can be kept busy.";
+            } else if (bound->id == "vector") {
+                text = "Bound by the vector units.";
+            } else if (total_.peak_fraction) {
+                const double percent = *total_.peak_fraction * 100;
+                text = fmt::format("{}-bound: at most {} % of peak FLOP/s.", bound->label,
+                                   percent >= 1 ? fmt::format("{:.0f}", percent) : number_text(percent, 2));
+            } else {
+                text = fmt::format("{}-bound: nothing is computed.", bound->label);
+            }
+        }
+        const std::string critical = critical_text();
+        if (!critical.empty()) text += (text.empty() ? "" : " ") + critical;
+        if (!text.empty()) out_ += "\n  " + wrapped(text, 2, 2, width) + "\n";
+    }
+
+    // "Compute-bound from B = 128 (120 for large D and F)." for the first dimension, at the bound's or the main level.
+    [[nodiscard]] std::string critical_text() const {
+        const Resource* bound = total_.bound_resource();
+        const std::string level = bound != nullptr && !bound->compute() ? bound->id : total_.main_level;
+        const Resource* compute = total_.pricing.compute();
+        const std::string_view state =
+            compute != nullptr && compute->id == "vector" ? "Bound by the vector units" : "Compute-bound";
+        for (const CriticalSize& size : total_.critical) {
+            if (size.level != level) continue;
+            std::vector<std::string> others;
+            for (const std::string& other : program_.dims) {
+                if (other != size.dim && total_.work.flops().dims().contains(other)) others.push_back(other);
+            }
+            const std::string limit =
+                size.limit && !others.empty()
+                    ? fmt::format("{} for large {}", number_text(*size.limit), fmt::join(others, " and "))
+                    : "";
+            if (!size.crossing) return limit.empty() ? "" : fmt::format("{} from {} = {}.", state, size.dim, limit);
+            switch (size.crossing->state) {
+                case Crossing::State::always:
+                    return fmt::format("{} at every {}.", state, size.dim);
+                case Crossing::State::never:
+                    return fmt::format(
+                        "No {} makes it {}{}.", size.dim,
+                        compute != nullptr && compute->id == "vector" ? "bound by the vector units" : "compute-bound",
+                        limit.empty() ? "" : fmt::format(" at these sizes (from {})", limit));
+                case Crossing::State::crossing:
+                    return fmt::format("{} {} {} = {}{}.", state, size.crossing->above ? "from" : "up to", size.dim,
+                                       number_text(*size.crossing->root),
+                                       limit.empty() ? "" : fmt::format(" ({})", limit));
+            }
+        }
+        return "";
+    }
+
+    void notes() {
+        for (const std::string& note : notes_of(answer_)) {
+            out_ += "\n  " + paint("2", wrapped("note: " + note, 2, 8, width));
+        }
+        if (out_.back() != '\n') out_ += '\n';
+    }
+
+    const OpAnswer& answer_;
+    const Program& program_;
+    const Analysis& total_;
+    bool color_;
+    std::string out_;
+};
+
+}  // namespace
+
+std::string op_text(const OpAnswer& answer, bool color) { return OpText(answer, color).run(); }
+
+}  // namespace roofline

@@ -1,0 +1,134 @@
+#include "report/table.hpp"
+
+#include <algorithm>
+
+namespace roofline {
+
+namespace {
+
+std::string_view cell(const std::vector<std::string>& row, std::size_t column) {
+    return column < row.size() ? std::string_view(row[column]) : std::string_view();
+}
+
+std::string csv_cell(std::string_view text) {
+    if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
+    std::string quoted = "\"";
+    for (const char c : text) {
+        if (c == '"') quoted += '"';
+        quoted += c;
+    }
+    return quoted + '"';
+}
+
+std::string markdown_cell(std::string_view text) {
+    std::string escaped;
+    for (const char c : text) {
+        if (c == '|' || c == '\\' || c == '*' || c == '_' || c == '<' || c == '`' || c == '[') escaped += '\\';
+        escaped += c == '\n' ? ' ' : c;
+    }
+    return escaped;
+}
+
+}  // namespace
+
+std::size_t display_width(std::string_view text) {
+    return static_cast<std::size_t>(std::count_if(
+        text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
+}
+
+std::string fitted(std::string_view text, std::size_t width) {
+    if (display_width(text) <= width || width < 4) return std::string(text);
+    std::size_t end = 0;
+    std::size_t taken = 0;
+    while (end < text.size()) {
+        if ((static_cast<unsigned char>(text[end]) & 0xC0U) != 0x80U && taken++ == width - 3) break;
+        ++end;
+    }
+    return std::string(text.substr(0, end)) + "...";
+}
+
+std::string wrapped(std::string_view text, std::size_t first, std::size_t indent, std::size_t width) {
+    std::string result;
+    std::size_t column = first;
+    bool line_begins = true;
+    while (!text.empty()) {
+        const std::size_t end = std::min(text.find(' '), text.size());
+        const std::string_view word = text.substr(0, end);
+        text.remove_prefix(std::min(end + 1, text.size()));
+        if (word.empty()) continue;
+        const std::size_t length = display_width(word);
+        if (!line_begins && column + 1 + length > width) {
+            result += "\n" + std::string(indent, ' ');
+            column = indent;
+            line_begins = true;
+        }
+        if (!line_begins) {
+            result += ' ';
+            ++column;
+        }
+        result += word;
+        column += length;
+        line_begins = false;
+    }
+    return result;
+}
+
+std::string table_text(const Table& table, std::size_t indent) {
+    std::vector<std::size_t> widths(table.head.size(), 0);
+    const auto measure = [&](const std::vector<std::string>& row) {
+        for (std::size_t i = 0; i < widths.size(); ++i) widths[i] = std::max(widths[i], display_width(cell(row, i)));
+    };
+    measure(table.head);
+    for (const auto& row : table.rows) measure(row);
+    std::string result;
+    const auto print = [&](const std::vector<std::string>& row) {
+        std::string line(indent, ' ');
+        for (std::size_t i = 0; i < widths.size(); ++i) {
+            const std::string_view text = cell(row, i);
+            const std::string padding(widths[i] - display_width(text), ' ');
+            const bool right = i < table.right.size() && table.right[i];
+            if (i > 0) line += "  ";
+            if (right) line += padding;
+            line += text;
+            if (!right) line += padding;
+        }
+        line.erase(line.find_last_not_of(' ') + 1);
+        result += line + "\n";
+    };
+    print(table.head);
+    for (const auto& row : table.rows) print(row);
+    return result;
+}
+
+std::string table_markdown(const Table& table) {
+    std::string result;
+    const auto print = [&](const std::vector<std::string>& row) {
+        result += "|";
+        for (std::size_t i = 0; i < table.head.size(); ++i) result += " " + markdown_cell(cell(row, i)) + " |";
+        result += "\n";
+    };
+    print(table.head);
+    result += "|";
+    for (std::size_t i = 0; i < table.head.size(); ++i) {
+        result += i < table.right.size() && table.right[i] ? "---:|" : "---|";
+    }
+    result += "\n";
+    for (const auto& row : table.rows) print(row);
+    return result;
+}
+
+std::string table_csv(const Table& table) {
+    std::string result;
+    const auto print = [&](const std::vector<std::string>& row) {
+        for (std::size_t i = 0; i < table.head.size(); ++i) {
+            if (i > 0) result += ",";
+            result += csv_cell(cell(row, i));
+        }
+        result += "\n";
+    };
+    print(table.head);
+    for (const auto& row : table.rows) print(row);
+    return result;
+}
+
+}  // namespace roofline

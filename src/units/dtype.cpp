@@ -1,0 +1,204 @@
+#include "units/dtype.hpp"
+
+#include <numeric>
+
+#include "base/ascii.hpp"
+
+namespace roofline {
+
+namespace {
+
+using enum Dtype;
+
+// A rate stands in for a dtype only if its unit holds every value of that dtype, so that widening loses nothing:
+//   bf16 in tf32     the same exponent, more mantissa
+//   fp8 in f16       e5m2 is f16 with a shorter mantissa, and e4m3's range lies inside; bf16 holds both as well
+//   fp6, fp4 in fp8  e3m2, e2m3 and e2m1 all lie inside e4m3
+//   int8 in f16      8 significant bits are enough for it, in bf16 too, and the sums are kept in f32 either way; int4 fits fp8
+//   int32            31 bits do not fit f32, so only f64 is left
+// Block scales are powers of two per 32 elements in the mx formats: any unit that holds the elements can run a block and scale
+// the sum, and bf16 holds element and scale together, so it comes before f16. The scale of nvfp4 has a mantissa of its own and
+// covers 16 elements, fewer than an fp8 instruction sums: it goes to 16 bits, where element times scale is exact. Plain `fp4` is
+// the rate vendors quote for their 4-bit units, all of which apply block scales.
+std::vector<DtypeInfo> make_table() {
+    const auto floating = DtypeKind::floating;
+    const auto integer = DtypeKind::integer;
+    return {
+        {f64, "f64", floating, 64, 0, 0, f64, f64, {f64}},
+        {f32, "f32", floating, 32, 0, 0, f32, f32, {f32, f64}},
+        {tf32, "tf32", floating, 32, 0, 0, tf32, f32, {tf32, f32, f64}},
+        {bf16, "bf16", floating, 16, 0, 0, bf16, f32, {bf16, tf32, f32, f64}},
+        {f16, "f16", floating, 16, 0, 0, f16, f32, {f16, tf32, f32, f64}},
+        {fp8, "fp8", floating, 8, 0, 0, fp8, f32, {fp8, mxfp8, f16, bf16, tf32, f32, f64}},
+        {fp8_e4m3, "fp8_e4m3", floating, 8, 0, 0, fp8, f32, {fp8_e4m3, fp8, mxfp8, f16, bf16, tf32, f32, f64}},
+        {fp8_e5m2, "fp8_e5m2", floating, 8, 0, 0, fp8, f32, {fp8_e5m2, fp8, mxfp8, f16, bf16, tf32, f32, f64}},
+        {mxfp8, "mxfp8", floating, 8, 8, 32, mxfp8, f32, {mxfp8, fp8, bf16, f16, tf32, f32, f64}},
+        {fp6, "fp6", floating, 6, 0, 0, fp6, f32, {fp6, fp8, mxfp8, f16, bf16, tf32, f32, f64}},
+        {fp4, "fp4", floating, 4, 0, 0, fp4, f32, {fp4, nvfp4, mxfp4, fp6, fp8, mxfp8, f16, bf16, tf32, f32, f64}},
+        {nvfp4, "nvfp4", floating, 4, 8, 16, nvfp4, f32, {nvfp4, fp4, bf16, f16, tf32, f32, f64}},
+        {mxfp4, "mxfp4", floating, 4, 8, 32, mxfp4, f32, {mxfp4, fp4, fp6, mxfp8, fp8, bf16, f16, tf32, f32, f64}},
+        {int32, "int32", integer, 32, 0, 0, int32, int32, {int32, f64}},
+        {int8, "int8", integer, 8, 0, 0, int8, int32, {int8, bf16, f16, tf32, int32, f32, f64}},
+        {int4, "int4", integer, 4, 0, 0, int4, int32, {int4, int8, fp8, mxfp8, bf16, f16, tf32, int32, f32, f64}},
+        // Stored as a byte; 0 and 1 fit everywhere.
+        {boolean,
+         "bool",
+         DtypeKind::logical,
+         8,
+         0,
+         0,
+         boolean,
+         int32,
+         {boolean, int8, fp8, mxfp8, bf16, f16, tf32, int32, f32, f64}},
+    };
+}
+
+struct Alias {
+    std::string_view text;
+    Dtype dtype;
+};
+
+constexpr Alias aliases[] = {
+    {"float64", f64},
+    {"double", f64},
+    {"fp64", f64},
+    {"float32", f32},
+    {"float", f32},
+    {"fp32", f32},
+    {"single", f32},
+    {"tensorfloat32", tf32},
+    {"bfloat16", bf16},
+    {"bfloat", bf16},
+    {"float16", f16},
+    {"fp16", f16},
+    {"half", f16},
+    {"float8", fp8},
+    {"f8", fp8},
+    {"e4m3", fp8_e4m3},
+    {"e4m3fn", fp8_e4m3},
+    {"f8e4m3", fp8_e4m3},
+    {"f8e4m3fn", fp8_e4m3},
+    {"fp8e4m3", fp8_e4m3},
+    {"fp8e4m3fn", fp8_e4m3},
+    {"fp8_e4m3fn", fp8_e4m3},
+    {"float8_e4m3", fp8_e4m3},
+    {"float8_e4m3fn", fp8_e4m3},
+    {"e5m2", fp8_e5m2},
+    {"f8e5m2", fp8_e5m2},
+    {"fp8e5m2", fp8_e5m2},
+    {"float8_e5m2", fp8_e5m2},
+    {"mx_fp8", mxfp8},
+    {"mxf8", mxfp8},
+    {"f6", fp6},
+    {"float6", fp6},
+    {"f4", fp4},
+    {"float4", fp4},
+    {"e2m1", fp4},
+    {"f4e2m1", fp4},
+    {"f4e2m1fn", fp4},
+    {"fp4_e2m1", fp4},
+    {"float4_e2m1fn", fp4},
+    {"nv_fp4", nvfp4},
+    {"nvf4", nvfp4},
+    {"mx_fp4", mxfp4},
+    {"mxf4", mxfp4},
+    {"s32", int32},
+    {"i32", int32},
+    {"u32", int32},
+    {"uint32", int32},
+    {"s8", int8},
+    {"i8", int8},
+    {"u8", int8},
+    {"uint8", int8},
+    {"s4", int4},
+    {"i4", int4},
+    {"u4", int4},
+    {"uint4", int4},
+    {"pred", boolean},
+    {"boolean", boolean},
+};
+
+/// `lowered` is in lower case already.
+bool equals_folded(std::string_view text, std::string_view lowered) {
+    if (text.size() != lowered.size()) {
+        return false;
+    }
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        if (to_lower(text[i]) != lowered[i]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+int rank(DtypeKind kind) {
+    switch (kind) {
+        case DtypeKind::floating:
+            return 2;
+        case DtypeKind::integer:
+            return 1;
+        case DtypeKind::logical:
+            return 0;
+    }
+    return 0;
+}
+
+}  // namespace
+
+const std::vector<DtypeInfo>& all_dtypes() {
+    static const std::vector<DtypeInfo> table = make_table();
+    return table;
+}
+
+const DtypeInfo& info(Dtype dtype) { return all_dtypes()[static_cast<std::size_t>(dtype)]; }
+
+std::string_view name(Dtype dtype) { return info(dtype).name; }
+
+std::optional<Dtype> find_dtype(std::string_view text) {
+    for (const DtypeInfo& entry : all_dtypes()) {
+        if (equals_folded(text, entry.name)) {
+            return entry.dtype;
+        }
+    }
+    for (const Alias& alias : aliases) {
+        if (equals_folded(text, alias.text)) {
+            return alias.dtype;
+        }
+    }
+    return std::nullopt;
+}
+
+std::vector<std::string> dtype_names() {
+    std::vector<std::string> names;
+    for (const DtypeInfo& entry : all_dtypes()) {
+        names.emplace_back(entry.name);
+    }
+    return names;
+}
+
+BitsPerElement stored_bits(Dtype dtype) {
+    const DtypeInfo& entry = info(dtype);
+    if (entry.block == 0) {
+        return {entry.bits, 1};
+    }
+    const int numerator = entry.bits * entry.block + entry.scale_bits;
+    const int common = std::gcd(numerator, entry.block);
+    return {numerator / common, entry.block / common};
+}
+
+std::optional<Dtype> arithmetic(Dtype a, Dtype b) {
+    const DtypeInfo& left = info(info(a).arithmetic);
+    const DtypeInfo& right = info(info(b).arithmetic);
+    if (left.dtype == right.dtype) {
+        return left.dtype;
+    }
+    if (left.kind != right.kind) {
+        return rank(left.kind) > rank(right.kind) ? left.dtype : right.dtype;
+    }
+    if (left.bits == right.bits) {
+        return std::nullopt;
+    }
+    return left.bits > right.bits ? left.dtype : right.dtype;
+}
+
+}  // namespace roofline

@@ -1,0 +1,67 @@
+// The dtypes: one table, from which parsing, sizes, the arithmetic rule and fall-backs all follow.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace roofline {
+
+enum class Dtype : std::uint8_t {
+    f64,
+    f32,
+    tf32,
+    bf16,
+    f16,
+    fp8,
+    fp8_e4m3,
+    fp8_e5m2,
+    mxfp8,
+    fp6,
+    fp4,
+    nvfp4,
+    mxfp4,
+    int32,
+    int8,
+    int4,
+    boolean,
+};
+
+enum class DtypeKind : std::uint8_t { floating, integer, logical };
+
+/// Everything the program knows about a dtype.
+struct DtypeInfo {
+    Dtype dtype;
+    std::string_view name;
+    DtypeKind kind;
+    int bits;           ///< of one element, its share of the block scales left out
+    int scale_bits;     ///< of one block's scale
+    int block;          ///< elements that share a scale; 0: no scales
+    Dtype arithmetic;   ///< the arithmetic it takes part in: fp8_e4m3 multiplies as fp8
+    Dtype accumulator;  ///< what matrix units add up in
+    std::vector<Dtype>
+        runs_as;  ///< itself, then the rates that may stand in for it, nearest first, each at least as wide
+};
+
+[[nodiscard]] const DtypeInfo& info(Dtype dtype);
+[[nodiscard]] const std::vector<DtypeInfo>& all_dtypes();
+[[nodiscard]] std::string_view name(Dtype dtype);
+
+/// Names and aliases, case folded: bfloat16, float32, fp32, half, s8, i8, u8, e4m3 ...
+[[nodiscard]] std::optional<Dtype> find_dtype(std::string_view text);
+[[nodiscard]] std::vector<std::string> dtype_names();
+
+/// Bits of one element with its share of the scale, as numerator over denominator: nvfp4 is 9/2.
+struct BitsPerElement {
+    int numerator;
+    int denominator;
+};
+[[nodiscard]] BitsPerElement stored_bits(Dtype dtype);
+
+/// The arithmetic of an operation on two dtypes: float beats integer, then more bits. Empty when the width is equal and the
+/// kinds differ (bf16 with f16): the user must say which.
+[[nodiscard]] std::optional<Dtype> arithmetic(Dtype a, Dtype b);
+
+}  // namespace roofline

@@ -1,0 +1,166 @@
+// Printing quantities; reading them is in parse.cpp and size.cpp.
+#include "units/text.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <charconv>
+#include <cmath>
+
+namespace roofline {
+
+namespace {
+
+constexpr int lowest_group = -4;
+constexpr std::array<std::string_view, 11> prefixes{"p", "n", "u", "m", "", "k", "M", "G", "T", "P", "E"};
+
+/// 10^(3 * group).
+double group_factor(int group) { return std::pow(10.0, 3 * group); }
+
+/// A number in scientific notation, taken apart.
+struct Decimal {
+    std::string digits;  ///< without the point
+    int exponent = 0;    ///< of the first digit
+};
+
+Decimal decimal(std::string_view text) {
+    const std::size_t e = text.find('e');
+    Decimal result;
+    for (const char c : text.substr(0, e)) {
+        if (c != '.') {
+            result.digits.push_back(c);
+        }
+    }
+    int exponent = 0;
+    for (const char c : text.substr(e + 2)) {
+        exponent = exponent * 10 + (c - '0');
+    }
+    result.exponent = text[e + 1] == '-' ? -exponent : exponent;
+    return result;
+}
+
+Decimal decimal(double value, int digits) { return decimal(fmt::format("{:.{}e}", value, digits - 1)); }
+
+/// "1.50" -> "1.5", "12.0" -> "12"; nothing without a point is touched.
+std::string without_trailing_zeros(std::string text) {
+    if (text.find('.') != std::string::npos) {
+        text.resize(text.find_last_not_of('0') + 1);
+        if (text.back() == '.') {
+            text.pop_back();
+        }
+    }
+    return text;
+}
+
+/// Three digits and a prefix between the groups `first` and `last` (of thousands).
+std::string prefixed(double value, std::string_view unit, int first, int last) {
+    if (value == 0 || !std::isfinite(value)) {
+        return fmt::format("{} {}", number_text(value), unit);
+    }
+    // Rounded before the prefix is chosen: 999.7 us is 1 ms.
+    const Decimal rounded = decimal(std::abs(value), 3);
+    const int group = static_cast<int>(std::floor(rounded.exponent / 3.0));
+    if (group > last && last > 0) {
+        return fmt::format("{} {}", number_text(value), unit);
+    }
+    if (group < first || group > last) {
+        const int nearest_group = group < first ? first : last;
+        const std::string_view prefix = prefixes[static_cast<std::size_t>(nearest_group - lowest_group)];
+        return fmt::format("{} {}{}", number_text(value / group_factor(nearest_group)), prefix, unit);
+    }
+    std::string digits = rounded.digits;
+    const int point = rounded.exponent - 3 * group + 1;
+    digits.insert(static_cast<std::size_t>(point), ".");
+    return fmt::format("{}{} {}{}", value < 0 ? "-" : "", without_trailing_zeros(std::move(digits)),
+                       prefixes[static_cast<std::size_t>(group - lowest_group)], unit);
+}
+
+}  // namespace
+
+std::string to_text(Flops q) { return prefixed(q.value, "FLOP", 0, 6); }
+std::string to_text(Bytes q) { return prefixed(q.value, "B", 0, 6); }
+std::string to_text(Seconds q) { return prefixed(q.value, "s", -4, 0); }
+std::string to_text(FlopRate q) { return prefixed(q.value, "FLOP/s", 0, 6); }
+std::string to_text(Bandwidth q) { return prefixed(q.value, "B/s", 0, 6); }
+std::string to_text(Frequency q) { return prefixed(q.value, "Hz", 0, 6); }
+std::string to_text(Power q) { return prefixed(q.value, "W", -3, 6); }
+std::string to_text(Joules q) { return prefixed(q.value, "J", -4, 6); }
+std::string to_text(Price q) { return number_text(q.value * 3600) + " USD/h"; }
+std::string to_text(Intensity q) { return number_text(q.value) + " FLOP/B"; }
+
+std::string capacity_text(Bytes capacity) {
+    constexpr std::array<std::string_view, 6> units{"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    double value = capacity.value / 1024;
+    std::size_t unit = 0;
+    while (value >= 1024 && unit + 1 < units.size()) {
+        value /= 1024;
+        ++unit;
+    }
+    const double tenths = value * 10;
+    const bool exact = std::isfinite(tenths) && std::abs(tenths - std::round(tenths)) <= 1e-9 * tenths;
+    if (value < 1 || !exact) {
+        return to_text(capacity);
+    }
+    return fmt::format("{} {}", without_trailing_zeros(fmt::format("{:.1f}", value)), units[unit]);
+}
+
+std::string number_text(double value, int digits) {
+    if (std::isnan(value)) {
+        return "nan";
+    }
+    if (std::isinf(value)) {
+        return value < 0 ? "-inf" : "inf";
+    }
+    if (value == 0) {
+        return "0";
+    }
+    const int wanted = digits < 1 ? 1 : digits > 17 ? 17 : digits;
+    const int exponent = decimal(std::abs(value), wanted).exponent;
+    if (exponent < -4 || (exponent >= 7 && exponent >= wanted)) {
+        return fmt::format("{:.{}g}", value, wanted);
+    }
+    const int decimals = wanted - 1 - exponent;
+    return without_trailing_zeros(fmt::format("{:.{}f}", value, decimals > 0 ? decimals : 0));
+}
+
+std::string exact_text(double value) {
+    if (!std::isfinite(value) || value == 0) {
+        return number_text(value);
+    }
+    // Without a precision, to_chars gives the fewest digits that read back as the same number.
+    std::array<char, 32> buffer{};
+    const double size = std::abs(value);
+    const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), size, std::chars_format::scientific);
+    auto [digits, exponent] =
+        decimal(std::string_view(buffer.data(), static_cast<std::size_t>(end.ptr - buffer.data())));
+    const std::string sign = value < 0 ? "-" : "";
+    const int length = static_cast<int>(digits.size());
+    std::string plain;
+    const int whole_digits = exponent + 1;
+    if (exponent < 0) {
+        plain = "0." + std::string(static_cast<std::size_t>(-exponent - 1), '0') + digits;
+    } else if (whole_digits >= length) {
+        plain = digits + std::string(static_cast<std::size_t>(whole_digits - length), '0');
+    } else {
+        plain = std::string(digits).insert(static_cast<std::size_t>(whole_digits), ".");
+    }
+    std::string scientific = digits;
+    if (length > 1) {
+        scientific.insert(1, ".");
+    }
+    scientific += "e" + std::to_string(exponent);
+    const bool easy_to_count = exponent >= -3 && exponent < 6;
+    return sign + (easy_to_count || plain.size() <= scientific.size() ? plain : scientific);
+}
+
+std::string grouped(std::int64_t value) {
+    std::string digits = std::to_string(value);
+    const std::size_t sign = value < 0 ? 1 : 0;
+    for (std::size_t at = digits.size(); at > sign + 3;) {
+        at -= 3;
+        digits.insert(at, ",");
+    }
+    return digits;
+}
+
+}  // namespace roofline

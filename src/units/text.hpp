@@ -1,0 +1,51 @@
+// Reading and printing quantities: "3TB/s", "8.1e11", "16 GiB", "4Ki"; 819e9 bytes/s -> "819 GB/s".
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/result.hpp"
+#include "units/quantity.hpp"
+
+namespace roofline {
+
+/// A positive whole number with an optional multiplier: k M G T are powers of 1000, Ki Mi Gi Ti of 1024;
+/// "1e6" and "1.5k" are taken when they come out whole. Errors: not a number, zero, negative, fraction, beyond 2^63-1.
+[[nodiscard]] Result<std::int64_t> parse_size(std::string_view text);
+
+/// A number with an SI prefix (k M G T P E, m u n p for seconds, watts and joules; Ki Mi Gi Ti Pi Ei for
+/// bytes) and the unit of Q, or a bare number in base units (of a price: USD/h). Units: FLOP/s (also OP/s, FLOPS), FLOP, B/s
+/// (bytes) and bit/s, B and bit, s (also min, h), Hz, W, J, USD/h. Spaces between number and unit are fine, and so is the
+/// case of all letters but m, M and the b of bytes. Errors: not a number, another unit than Q's (named), negative, not finite.
+/// Q: FlopRate, Flops, Bandwidth, Bytes, Seconds, Frequency, Power, Joules, Price.
+template <class Q>
+[[nodiscard]] Result<Q> parse_quantity(std::string_view text);
+
+/// Three significant digits with the fitting prefix: "84.5 us", "819 GB/s", "8.59 GFLOP", "128 MiB" is never guessed: bytes
+/// print in powers of 1000.
+[[nodiscard]] std::string to_text(Flops);
+[[nodiscard]] std::string to_text(Bytes);
+[[nodiscard]] std::string to_text(Seconds);
+[[nodiscard]] std::string to_text(FlopRate);
+[[nodiscard]] std::string to_text(Bandwidth);
+[[nodiscard]] std::string to_text(Frequency);
+[[nodiscard]] std::string to_text(Power);
+[[nodiscard]] std::string to_text(Joules);
+[[nodiscard]] std::string to_text(Price);
+[[nodiscard]] std::string to_text(Intensity);
+
+/// A capacity: in powers of 1024 when that is exact to a tenth ("16 GiB", "128 MiB"), else of 1000 ("24.1 GB").
+[[nodiscard]] std::string capacity_text(Bytes);
+
+/// A number to `digits` significant digits, without exponent where it reads well: 127.77, 0.0123, 1.2e+15. Below ten million
+/// no digit before the point is dropped: 2048 stays 2048 at three digits.
+[[nodiscard]] std::string number_text(double value, int digits = 3);
+
+/// Every digit of a rate, written the shorter way: 8.19e11, 1.97e14, 63015384615.
+[[nodiscard]] std::string exact_text(double value);
+
+/// 69206016 -> "69,206,016".
+[[nodiscard]] std::string grouped(std::int64_t value);
+
+}  // namespace roofline

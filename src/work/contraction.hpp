@@ -1,0 +1,22 @@
+// One contraction: the pairwise order, the matrix products it becomes, their FLOPs.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "program/program.hpp"
+#include "work/work.hpp"
+
+namespace roofline {
+
+struct ContractionPlan {
+    std::vector<MatmulShape> steps;
+    std::string order;    ///< "(A * B) * C", empty for two operands
+    bool by_size = true;  ///< false: sizes are missing, so operands were taken as written
+};
+
+/// Plans a product of n operands. With sizes the cheapest pairwise order is taken: exactly for up to 10 operands, greedily
+/// beyond. A dimension is summed as soon as no later operand and not the result has it.
+[[nodiscard]] ContractionPlan plan_contraction(const Program& program, const Op& op, bool exact_flops);
+
+}  // namespace roofline

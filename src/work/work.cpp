@@ -1,0 +1,364 @@
+#include "work/work.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "program/functions.hpp"
+#include "work/contraction.hpp"
+
+namespace roofline {
+
+void Work::add_flops(Unit unit, Dtype dtype, const Polynomial& flops) {
+    if (flops.is_zero()) return;
+    for (ComputeWork& entry : compute) {
+        if (entry.unit == unit && entry.dtype == dtype) {
+            entry.flops += flops;
+            return;
+        }
+    }
+    compute.push_back({unit, dtype, flops});
+}
+
+Work& Work::operator+=(const Work& other) {
+    for (const ComputeWork& entry : other.compute) add_flops(entry.unit, entry.dtype, entry.flops);
+    transcendentals += other.transcendentals;
+    for (const auto& [level, traffic] : other.memory) {
+        memory[level].read += traffic.read;
+        memory[level].write += traffic.write;
+    }
+    return *this;
+}
+
+Work Work::times(const Polynomial& count) const {
+    Work work;
+    for (const ComputeWork& entry : compute) work.add_flops(entry.unit, entry.dtype, entry.flops * count);
+    work.transcendentals = transcendentals * count;
+    for (const auto& [level, traffic] : memory) work.memory[level] = {traffic.read * count, traffic.write * count};
+    return work;
+}
+
+Polynomial Work::flops() const {
+    Polynomial sum;
+    for (const ComputeWork& entry : compute) sum += entry.flops;
+    return sum;
+}
+
+Polynomial Work::flops(Unit unit) const {
+    Polynomial sum;
+    for (const ComputeWork& entry : compute) {
+        if (entry.unit == unit) sum += entry.flops;
+    }
+    return sum;
+}
+
+bool Work::overflowed() const {
+    const bool memory_overflowed = std::any_of(memory.begin(), memory.end(), [](const auto& entry) {
+        return entry.second.read.overflowed() || entry.second.write.overflowed();
+    });
+    return memory_overflowed || transcendentals.overflowed() || flops().overflowed();
+}
+
+namespace {
+
+using Dims = std::vector<std::string>;
+
+bool has(const Dims& dims, const std::string& dim) { return std::find(dims.begin(), dims.end(), dim) != dims.end(); }
+
+// What of an input is read: all of it, or as many elements as these dimensions hold.
+struct Reading {
+    Operand operand;
+    std::optional<Dims> rows;
+};
+
+// Puts the statements of one kernel together.
+class KernelBuilder {
+public:
+    KernelBuilder(const Program& program, const WorkOptions& options) : program_(program), options_(options) {}
+
+    void add(const Statement& statement) {
+        kernel_.statements.push_back(&statement);
+        for (const Op& op : statement.ops) this->op(op, &op == &statement.ops.back());
+    }
+
+    // `stays_inside(v)`: made in this kernel and needed nowhere after it.
+    template <class Predicate>
+    KernelWork finish(const Polynomial& count, Predicate stays_inside) {
+        Dims result_dims;
+        const auto stored = [&](const Writing& writing) {
+            const ValueId id = writing.operand.value;
+            return in_place_of_.contains(id) || program_.values[id].carried || !stays_inside(id);
+        };
+        for (const Writing& writing : writings_) {
+            if (!stored(writing)) continue;
+            for (const std::string& dim : writing.operand.dims) {
+                if (!has(result_dims, dim)) result_dims.push_back(dim);
+            }
+        }
+        for (Reading& reading : readings_) {
+            // What was updated in place here is still in memory, all but the update.
+            const auto updated = in_place_of_.find(reading.operand.value);
+            if (updated != in_place_of_.end()) reading.operand.value = updated->second;
+            if (!made_.contains(reading.operand.value)) read(reading, result_dims);
+        }
+        for (const Writing& writing : writings_) {
+            if (stored(writing)) write(writing);
+        }
+        for (const Transfer& transfer : kernel_.transfers) {
+            Traffic& traffic = kernel_.work.memory[transfer.level];
+            (transfer.write ? traffic.write : traffic.read) += transfer.bytes;
+        }
+        kernel_.count = count;
+        return std::move(kernel_);
+    }
+
+private:
+    struct Writing {
+        Operand operand;
+        Polynomial elements;
+    };
+
+    void op(const Op& op, bool last) {
+        switch (op.kind) {
+            case OpKind::contract:
+                contraction(op);
+                read_all(op.inputs);
+                break;
+            case OpKind::apply:
+                apply(op, last);
+                break;
+            case OpKind::move:
+                if (!move(op)) return;
+                break;
+        }
+        const Value& output = program_.values[op.output.value];
+        if (output.intermediate) return;
+        const bool in_place = op.kind == OpKind::apply && find_function(op.function)->kind == FunctionKind::scatter;
+        if (in_place) in_place_of_.emplace(op.output.value, op.inputs[0].value);
+        if (made_.insert(op.output.value).second) {
+            writings_.push_back({op.output, elements(in_place ? op.inputs[2].dims : op.output.dims)});
+        }
+    }
+
+    void contraction(const Op& op) {
+        ContractionPlan plan = plan_contraction(program_, op, options_.exact_flops);
+        if (!plan.order.empty()) {
+            kernel_.notes.push_back(
+                plan.by_size
+                    ? fmt::format("the product is taken as {}, the cheapest pairwise order", plan.order)
+                    : fmt::format("the product is taken as {}, as written: the cheapest order depends on sizes "
+                                  "that are not given",
+                                  plan.order));
+        }
+        for (MatmulShape& step : plan.steps) {
+            kernel_.work.add_flops(step.unit, step.dtype, step.flops);
+            kernel_.matmuls.push_back(std::move(step));
+        }
+    }
+
+    void apply(const Op& op, bool last) {
+        const FunctionInfo& function = *find_function(op.function);
+        if (function.kind == FunctionKind::gather) {
+            readings_.push_back({op.inputs[0], op.output.dims});
+            add_reading(op.inputs[1]);
+            const Value& table = program_.values[op.inputs[0].value];
+            if (!table.intermediate) {
+                kernel_.notes.push_back(fmt::format("of {} only the gathered rows are read, each once",
+                                                    value_name(program_, op.inputs[0].value)));
+            }
+            return;
+        }
+        if (function.kind == FunctionKind::scatter) {
+            if (!last) add_reading(op.inputs[0]);  // nested, so the whole tensor goes on
+            add_reading(op.inputs[1]);
+            add_reading(op.inputs[2]);
+            return;
+        }
+        read_all(op.inputs);
+        Dims dims;
+        for (const Operand& input : op.inputs) {
+            for (const std::string& dim : input.dims) {
+                if (!has(dims, dim)) dims.push_back(dim);
+            }
+        }
+        Dims rows;
+        for (const std::string& dim : dims) {
+            if (!has(op.along, dim)) rows.push_back(dim);
+        }
+        const Polynomial points = elements(dims) * Polynomial(masked_fraction(program_, op, dims));
+        const Polynomial row_count = elements(rows);
+        kernel_.work.add_flops(Unit::vector, op.arithmetic,
+                               points * Polynomial(function.flops) + row_count * Polynomial(function.row_flops));
+        kernel_.work.transcendentals +=
+            points * Polynomial(function.transcendentals) + row_count * Polynomial(function.row_transcendentals);
+    }
+
+    // Whether anything happens: the same numbers in the same dtype at the same level are only another layout.
+    bool move(const Op& op) {
+        const Value& from = program_.values[op.inputs.front().value];
+        const Value& to = program_.values[op.output.value];
+        if (from.type.dtype == to.type.dtype && from.level == to.level) return false;
+        read_all(op.inputs);
+        if (from.type.dtype != to.type.dtype) {
+            kernel_.work.add_flops(Unit::vector, info(from.type.dtype).arithmetic, elements(op.output.dims));
+        }
+        return true;
+    }
+
+    void read_all(const std::vector<Operand>& operands) {
+        for (const Operand& operand : operands) add_reading(operand);
+    }
+
+    void add_reading(const Operand& operand) { readings_.push_back({operand, {}}); }
+
+    void read(const Reading& reading, const Dims& result_dims) {
+        const Value& value = program_.values[reading.operand.value];
+        if (value.intermediate) return;
+        if (!reading.rows) {
+            if (!read_whole_.insert(reading.operand.value).second) return;  // a value used twice is read once
+        } else if (reads_whole(reading.operand.value)) {
+            return;
+        }
+        const Dims& dims = reading.rows ? *reading.rows : reading.operand.dims;
+        cross(reading.operand.value, false, bits(value) * elements(dims), dims, result_dims);
+    }
+
+    [[nodiscard]] bool reads_whole(ValueId id) const {
+        return std::any_of(readings_.begin(), readings_.end(),
+                           [&](const Reading& other) { return other.operand.value == id && !other.rows; });
+    }
+
+    void write(const Writing& writing) {
+        const Value& value = program_.values[writing.operand.value];
+        cross(writing.operand.value, true, bits(value) * writing.elements, writing.operand.dims, writing.operand.dims);
+    }
+
+    static Polynomial bits(const Value& value) {
+        const BitsPerElement stored = stored_bits(value.type.dtype);
+        return Polynomial(Rational(stored.numerator, stored.denominator * std::int64_t{8}));
+    }
+
+    // Traffic of one tensor: across the level it lives at, and across every level that a tile says it crosses.
+    void cross(ValueId id, bool write, const Polynomial& bytes, const Dims& dims, const Dims& result_dims) {
+        const std::string& home = program_.values[id].level;
+        bool home_tiled = false;
+        for (const Tile& tile : options_.tiles) {
+            if (!has(tile.placed_at, home)) continue;
+            Polynomial fetched = bytes;
+            for (const std::string& dim : result_dims) {
+                const auto size = tile.sizes.find(dim);
+                if (size != tile.sizes.end() && !has(dims, dim)) fetched *= Polynomial::symbol({dim, size->second});
+            }
+            kernel_.transfers.push_back({id, tile.crosses, write, fetched});
+            home_tiled = home_tiled || tile.crosses == home;
+        }
+        if (!home_tiled) kernel_.transfers.push_back({id, home == "host" ? "pcie" : home, write, bytes});
+    }
+
+    const Program& program_;
+    const WorkOptions& options_;
+    KernelWork kernel_;
+    std::vector<Reading> readings_;
+    std::vector<Writing> writings_;
+    std::set<ValueId> made_;
+    std::map<ValueId, ValueId> in_place_of_;  ///< a scatter's result and the tensor it updates
+    std::set<ValueId> read_whole_;
+};
+
+class Derivation {
+public:
+    Derivation(const Program& program, const WorkOptions& options)
+        : program_(program), options_(options), last_use_(program.values.size(), 0) {
+        note_uses(program.body);
+    }
+
+    Result<ProgramWork> run() {
+        position_ = 0;
+        if (auto status = block(program_.body, Polynomial(1)); !status) return fail(status.error());
+        for (const KernelWork& kernel : result_.kernels) result_.total += kernel.work.times(kernel.count);
+        if (result_.total.overflowed()) {
+            return fail("overflow", "the work does not fit 127 bits", "check the sizes");
+        }
+        return std::move(result_);
+    }
+
+private:
+    // The position of the last statement that reads each value.
+    void note_uses(const Block& block) {
+        for (const Node& node : block.nodes) {
+            if (const auto* inner = std::get_if<Block>(&node)) {
+                note_uses(*inner);
+                continue;
+            }
+            ++position_;
+            for (const Op& op : std::get<Statement>(node).ops) {
+                for (const Operand& input : op.inputs) last_use_[input.value] = position_;
+            }
+        }
+    }
+
+    Status block(const Block& block, const Polynomial& count) {
+        for (const Node& node : block.nodes) {
+            if (const auto* statement = std::get_if<Statement>(&node)) {
+                ++position_;
+                KernelBuilder builder(program_, options_);
+                builder.add(*statement);
+                result_.kernels.push_back(builder.finish(count, [](ValueId) { return false; }));
+                continue;
+            }
+            const Block& inner = std::get<Block>(node);
+            if (inner.kind == Block::Kind::fuse) {
+                if (auto status = fused(inner, count); !status) return status;
+                continue;
+            }
+            if (auto status = this->block(inner, count * Polynomial::dim(inner.count)); !status) return status;
+        }
+        return {};
+    }
+
+    Status fused(const Block& block, const Polynomial& count) {
+        KernelBuilder builder(program_, options_);
+        const std::size_t before = position_;
+        if (auto status = collect(block, builder); !status) return status;
+        const std::size_t end = position_;
+        result_.kernels.push_back(
+            builder.finish(count, [&](ValueId id) { return last_use_[id] > before && last_use_[id] <= end; }));
+        return {};
+    }
+
+    Status collect(const Block& block, KernelBuilder& builder) {
+        for (const Node& node : block.nodes) {
+            if (const auto* statement = std::get_if<Statement>(&node)) {
+                ++position_;
+                builder.add(*statement);
+                continue;
+            }
+            const Block& inner = std::get<Block>(node);
+            if (inner.kind == Block::Kind::repeat) {
+                return fail("unsupported", fmt::format("`repeat` stands inside `fuse` at line {}", inner.span.line),
+                            "put the `fuse` inside the `repeat`: one kernel for each pass");
+            }
+            if (auto status = collect(inner, builder); !status) return status;
+        }
+        return {};
+    }
+
+    const Program& program_;
+    const WorkOptions& options_;
+    std::vector<std::size_t> last_use_;
+    std::size_t position_ = 0;
+    ProgramWork result_;
+};
+
+}  // namespace
+
+Result<ProgramWork> derive_work(const Program& program, const WorkOptions& options) {
+    if (program.sharded()) {
+        return fail("unsupported", "the program is split over a mesh; only programs of one chip can be costed so far",
+                    "leave the subscripts out to price one chip's share");
+    }
+    return Derivation(program, options).run();
+}
+
+}  // namespace roofline

@@ -1,0 +1,24 @@
+# cmake -DCOMPILER=... -DINCLUDE=src -DFILE=x.cpp -P check.cmake
+# Compiles FILE twice: as it stands (the corrected twin: must compile) and with MUST_NOT_COMPILE (must be refused, for the
+# reason that a line `// refused: REGEX` in the file gives).
+
+set(command ${COMPILER} -std=c++20 -fsyntax-only -I ${INCLUDE} ${FILE})
+
+execute_process(COMMAND ${command} RESULT_VARIABLE status ERROR_VARIABLE errors)
+if(NOT status EQUAL 0)
+  message(FATAL_ERROR "the corrected twin in ${FILE} does not compile:\n${errors}")
+endif()
+
+file(STRINGS ${FILE} reason REGEX "^// refused: ")
+string(REPLACE "// refused: " "" reason "${reason}")
+if(reason STREQUAL "")
+  message(FATAL_ERROR "${FILE} has no line `// refused: REGEX`")
+endif()
+
+execute_process(COMMAND ${command} -DMUST_NOT_COMPILE RESULT_VARIABLE status ERROR_VARIABLE errors)
+if(status EQUAL 0)
+  message(FATAL_ERROR "${FILE} compiles, and it must not")
+endif()
+if(NOT errors MATCHES "${reason}")
+  message(FATAL_ERROR "${FILE} is refused for another reason than `${reason}`:\n${errors}")
+endif()
