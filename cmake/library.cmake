@@ -36,6 +36,6 @@ set_source_files_properties(${roofline_app_sources} PROPERTIES
 
 if(ROOFLINE_RSVG_FOUND)
   list(TRANSFORM ROOFLINE_RSVG_INCLUDE_DIRS PREPEND "-isystem;" OUTPUT_VARIABLE rsvg_includes)
-  set_source_files_properties(${PROJECT_SOURCE_DIR}/src/report/png.cpp PROPERTIES
+  set_source_files_properties(${PROJECT_SOURCE_DIR}/src/report/plot/png.cpp PROPERTIES
     COMPILE_DEFINITIONS ROOFLINE_HAVE_RSVG COMPILE_OPTIONS "${rsvg_includes}")
 endif()

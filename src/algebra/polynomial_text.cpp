@@ -1,6 +1,7 @@
 // How polynomials and ratios print.
 #include <algorithm>
 #include <string_view>
+#include <unordered_map>
 
 #include "algebra/polynomial.hpp"
 
@@ -22,23 +23,37 @@ std::string factor_text(const Factor& factor) {
     return text;
 }
 
-/// The factors with the dimensions that `order` names first, the others after them by name.
-Monomial ordered(Monomial monomial, const Order& order) {
-    const auto rank = [&order](const Factor& factor) {
-        return std::find(order.begin(), order.end(), factor.symbol.dim) - order.begin();
-    };
-    std::sort(monomial.begin(), monomial.end(), [&rank](const Factor& a, const Factor& b) {
-        const auto left = rank(a);
-        const auto right = rank(b);
-        return left != right ? left < right : a.symbol < b.symbol;
-    });
-    return monomial;
-}
+/// Places of dimensions in the order that a caller asks for; the others come after them by name.
+class Ranks {
+public:
+    explicit Ranks(const Order& order) {
+        for (const std::string& dim : order) {
+            ranks_.emplace(dim, ranks_.size());
+        }
+    }
+
+    [[nodiscard]] Monomial ordered(Monomial monomial) const {
+        std::sort(monomial.begin(), monomial.end(), [this](const Factor& a, const Factor& b) {
+            const std::size_t left = rank(a);
+            const std::size_t right = rank(b);
+            return left != right ? left < right : a.symbol < b.symbol;
+        });
+        return monomial;
+    }
+
+private:
+    [[nodiscard]] std::size_t rank(const Factor& factor) const {
+        const auto found = ranks_.find(factor.symbol.dim);
+        return found == ranks_.end() ? ranks_.size() : found->second;
+    }
+
+    std::unordered_map<std::string_view, std::size_t> ranks_;
+};
 
 bool is_letter(const Factor& factor) { return factor.symbol.divisor == 1 && factor.symbol.dim.size() == 1; }
 
 /// The absolute value of a term: "2*B*D", "3*B/2", "1/2", "7".
-std::string term_text(const Monomial& monomial, const Rational& coefficient, const Order& order, Style style) {
+std::string term_text(const Monomial& monomial, const Rational& coefficient, const Ranks& ranks, Style style) {
     if (coefficient.overflowed()) {
         return "(overflow)";
     }
@@ -52,7 +67,7 @@ std::string term_text(const Monomial& monomial, const Rational& coefficient, con
     const bool letters = std::all_of(monomial.begin(), monomial.end(), is_letter);
     const std::string_view star = style == Style::handwriting && letters ? "" : "*";
     std::string text = fraction == "1" && !monomial.empty() ? "" : fraction;
-    for (const Factor& factor : ordered(monomial, order)) {
+    for (const Factor& factor : ranks.ordered(monomial)) {
         text += (text.empty() ? std::string_view{} : star);
         text += factor_text(factor);
     }
@@ -60,11 +75,12 @@ std::string term_text(const Monomial& monomial, const Rational& coefficient, con
 }
 
 std::string sum_text(const Polynomial& polynomial, const Order& order, Style style) {
+    const Ranks ranks(order);
     std::string text;
     const auto append = [&](const Monomial& monomial, const Rational& coefficient) {
         const bool negative = coefficient.is_negative();
         text += text.empty() ? (negative ? "-" : "") : (negative ? " - " : " + ");
-        text += term_text(monomial, coefficient, order, style);
+        text += term_text(monomial, coefficient, ranks, style);
     };
     for (const auto& [monomial, coefficient] : polynomial.terms()) {
         if (!monomial.empty()) {

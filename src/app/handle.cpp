@@ -1,7 +1,7 @@
 #include "app/handle_op.hpp"
 #include "app/request.hpp"
 #include "machine/catalogue.hpp"
-#include "report/machine_view.hpp"
+#include "report/machine/machine_view.hpp"
 #include "report/op_json.hpp"
 
 namespace roofline {

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "app/tile_option.hpp"
 #include "machine/catalogue.hpp"
 #include "notation/notation.hpp"
@@ -46,6 +48,18 @@ Result<Program> read_program(const OpRequest& request, std::vector<std::string>&
     return program;
 }
 
+// At some point of a sweep any resource may decide.
+void note_low_confidence(OpAnswer& answer) {
+    std::vector<std::string>& notes = answer.analysis.total.notes;
+    for (const Resource& resource : answer.analysis.total.pricing.resources) {
+        for (const Term& term : resource.terms) {
+            if (!term.rate.low_confidence()) continue;
+            std::string note = low_confidence_note(term.rate);
+            if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(std::move(note));
+        }
+    }
+}
+
 Result<std::vector<OpAnswer>> answers_for(const OpRequest& request, const std::vector<SweepAxis>& axes) {
     std::vector<std::string> notes;
     auto program = read_program(request, notes);
@@ -72,6 +86,7 @@ Result<std::vector<OpAnswer>> answers_for(const OpRequest& request, const std::v
         auto analysis = analyse(answer.program, answer.machine, {answer.options, true});
         if (!analysis) return fail(analysis.error());
         answer.analysis = std::move(*analysis);
+        if (!axes.empty()) note_low_confidence(answer);
     }
     return answers;
 }

@@ -38,6 +38,9 @@ std::vector<WeightedSum> times_of(const Pricing& pricing) {
 // Beyond this many kernels only the program as a whole gets limits and critical sizes.
 constexpr std::size_t most_detailed_kernels = 100;
 
+// Each dimension is solved for in every term of the work: beyond this many pairs that is left out.
+constexpr std::size_t most_growth_terms = 200'000;
+
 class Analyser {
 public:
     Analyser(const Program& program, const Machine& machine) : program_(program), machine_(machine) {
@@ -57,10 +60,7 @@ public:
         analysis.pricing = std::move(*pricing);
         analysis.notes = analysis.pricing.notes;
         intensities(analysis);
-        if (detailed) {
-            limits(analysis);
-            critical(analysis);
-        }
+        if (detailed) growth(analysis);
         if (auto status = numbers(analysis); !status) return fail(status.error());
         if (analysis.seconds) {
             analysis.padding = padding_of(program_, kernels, machine_, analysis.pricing);
@@ -104,33 +104,46 @@ private:
         return *best;
     }
 
-    void limits(Analysis& analysis) const {
+    // What happens as a dimension grows: limits and critical sizes.
+    void growth(Analysis& analysis) const {
+        std::set<std::string> used;
+        std::size_t terms = 0;
+        for (const Resource& resource : analysis.pricing.resources) {
+            for (const Term& term : resource.terms) {
+                used.merge(term.work.dims());
+                terms += term.work.terms().size();
+            }
+        }
+        if (used.size() * terms > most_growth_terms) {
+            analysis.notes.push_back(
+                fmt::format("no critical sizes: the work has {} dimensions in {} terms, too many to solve for each",
+                            used.size(), terms));
+            return;
+        }
+        std::vector<std::string> dims;  // in the program's order
+        for (const std::string& dim : program_.dims) {
+            if (used.contains(dim)) dims.push_back(dim);
+        }
+        limits(analysis, dims);
+        critical(analysis, dims);
+    }
+
+    void limits(Analysis& analysis, const std::vector<std::string>& dims) const {
         const auto found = analysis.intensity.find(analysis.main_level);
         if (found == analysis.intensity.end()) return;
-        for (const std::string& dim : program_.dims) {
-            if (!uses(analysis, dim)) continue;
+        for (const std::string& dim : dims) {
             if (auto limit = limit_of(found->second, dim)) analysis.limits.emplace_back(dim, std::move(*limit));
         }
     }
 
-    [[nodiscard]] static bool uses(const Analysis& analysis, const std::string& dim) {
-        for (const Resource& resource : analysis.pricing.resources) {
-            for (const Term& term : resource.terms) {
-                if (term.work.dims().contains(dim)) return true;
-            }
-        }
-        return false;
-    }
-
-    void critical(Analysis& analysis) const {
+    void critical(Analysis& analysis, const std::vector<std::string>& dims) const {
         const Resource* compute = analysis.pricing.compute();
         if (compute == nullptr) return;
         const WeightedSum ours = bound_sum(compute->time());
         for (const Resource& resource : analysis.pricing.resources) {
             if (resource.compute() || resource.work().is_zero()) continue;
             const WeightedSum theirs = bound_sum(resource.time());
-            for (const std::string& dim : program_.dims) {
-                if (!uses(analysis, dim)) continue;
+            for (const std::string& dim : dims) {
                 analysis.critical.push_back({dim, resource.id, solve_crossing(ours, theirs, dim, program_.sizes),
                                              solve_crossing_limit(ours, theirs, dim)});
             }
@@ -203,11 +216,7 @@ private:
         const Resource* resource = analysis.bound_resource();
         if (resource == nullptr) return;
         for (const Term& term : resource->terms) {
-            if (!term.rate.low_confidence()) continue;
-            analysis.notes.push_back(
-                fmt::format("low confidence: the bound rests on the {}, {} ({}, confidence {}: {}{}{})",
-                            term.rate.label, term.rate.value_text(), name(term.rate.basis), term.rate.confidence,
-                            term.rate.source, term.rate.note.empty() ? "" : "; ", term.rate.note));
+            if (term.rate.low_confidence()) analysis.notes.push_back(low_confidence_note(term.rate));
         }
     }
 

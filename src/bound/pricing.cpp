@@ -48,6 +48,12 @@ std::string level_label(const std::string& level) {
     return uppered(level);
 }
 
+std::string low_confidence_note(const Rate& rate) {
+    return fmt::format("low confidence: the bound rests on the {}, {} ({}, confidence {}: {}{}{})", rate.label,
+                       rate.value_text(), name(rate.basis), rate.confidence, rate.source, rate.note.empty() ? "" : "; ",
+                       rate.note);
+}
+
 Rate rate_of(const Peak& peak) {
     const Figure<FlopRate>& figure = peak.rate;
     return {fmt::format("{}.{}", name(peak.unit), name(peak.dtype)),

@@ -76,6 +76,9 @@ struct Pricing {
 /// A peak as an answer quotes it; `arithmetic` only names what it stands in for.
 [[nodiscard]] Rate rate_of(const Peak& peak);
 
+/// What to say where a figure of low confidence decides an answer.
+[[nodiscard]] std::string low_confidence_note(const Rate& rate);
+
 /// "HBM", "VMEM", "PCIe" of a level's id.
 [[nodiscard]] std::string level_label(const std::string& level);
 

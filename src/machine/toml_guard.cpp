@@ -29,14 +29,17 @@ std::size_t character_length(std::string_view text, std::size_t at) {
 }
 
 /// Follows a TOML text just far enough to know what is inside a string or a comment and what is not.
-class DepthScan {
+class StructureScan {
 public:
-    explicit DepthScan(std::string_view text) : text_(text) {}
+    explicit StructureScan(std::string_view text) : text_(text) {}
 
-    /// The byte at which keys or brackets are nested too deeply.
-    std::optional<std::size_t> too_deep() {
+    /// The first fault and its byte.
+    std::optional<TomlFault> fault() {
         while (at_ < text_.size()) {
             const char c = text_[at_];
+            if (c == '[' && brackets_ == 0 && !follows_equals() && !names_table()) {
+                return TomlFault{at_, "toml", "this is not valid TOML: no table's name after `[`", {}};
+            }
             if (c == '"' || c == '\'') {
                 skip_string(c);
                 continue;
@@ -45,13 +48,31 @@ public:
                 at_ = std::min(text_.find('\n', at_), text_.size());
                 continue;
             }
-            if (!count(c)) return at_;
+            if (!count(c)) {
+                return TomlFault{at_, "too_deep", fmt::format("keys or brackets nested more than {} deep", deepest),
+                                 "a machine file needs four levels; see docs/machines.md"};
+            }
             ++at_;
         }
         return std::nullopt;
     }
 
 private:
+    [[nodiscard]] bool follows_equals() const {
+        const std::size_t before = text_.substr(0, at_).find_last_not_of(" \t");
+        return before != std::string_view::npos && text_[before] == '=';
+    }
+
+    // The parser takes for granted that a table's header goes on with a key (or the bracket that ends it).
+    [[nodiscard]] bool names_table() const {
+        std::size_t next = text_.find_first_not_of(" \t", at_ + 1);
+        if (next == at_ + 1 && text_[next] == '[') next = text_.find_first_not_of(" \t", next + 1);
+        if (next == std::string_view::npos) return false;
+        const char c = text_[next];
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+               std::string_view("_-\"']").find(c) != std::string_view::npos;
+    }
+
     bool count(char c) {
         if (c == '.') {
             ++dots_;
@@ -104,11 +125,7 @@ std::optional<TomlFault> toml_fault(std::string_view text) {
         }
         at += length;
     }
-    if (const auto at = DepthScan(text).too_deep()) {
-        return TomlFault{*at, "too_deep", fmt::format("keys or brackets nested more than {} deep", deepest),
-                         "a machine file needs four levels; see docs/machines.md"};
-    }
-    return std::nullopt;
+    return StructureScan(text).fault();
 }
 
 }  // namespace roofline

@@ -1,4 +1,5 @@
-// What toml++ would not survive: it recurses once for every part of a dotted key, without bound.
+// What toml++ would not survive: it recurses once for every part of a dotted key, without bound, and asserts that a table's
+// header holds a key.
 #pragma once
 
 #include <optional>
@@ -15,7 +16,7 @@ struct TomlFault {
     std::string hint;
 };
 
-/// A text that is too large, not UTF-8, or nested deeper than any machine file needs. Nothing when it is safe to parse.
+/// A text that is too large, not UTF-8, nested deeper than any machine file needs, or with a header that has no name. Nothing when it is safe to parse.
 [[nodiscard]] std::optional<TomlFault> toml_fault(std::string_view text);
 
 }  // namespace roofline

@@ -45,6 +45,20 @@ TEST_CASE("dots and brackets in texts and comments do not count") {
     CHECK(code_of("a = 'it'\n" + repeated("b.c = 1.5\n", 100)) == "");
 }
 
+TEST_CASE("a table's header has a name") {
+    for (const char* text : {"[[[\n", "id = 5\n[[[\n", "[\n", "[", "[[", "[ [a]]", "[.a]", "[=]",
+                             "\xEF\xBB\xBF"
+                             "[[[",
+                             "a = 1\v[\n",
+                             "[\xC2\xA0"
+                             "a]"}) {
+        CHECK_MESSAGE(code_of(text) == "toml", text);
+    }
+    for (const char* text : {"[a]", "[ \t\"a b\" ]", "[['a']]", "[[ -1_ ]]\nb = [\n  [], [[1]]\n]", "[]", "a =\t["}) {
+        CHECK_MESSAGE(code_of(text) == "", text);
+    }
+}
+
 TEST_CASE("a text that never ends hides nothing that follows its line") {
     CHECK(code_of("a = \"open\nb" + repeated(".b", 100) + " = 1") == "too_deep");
 }

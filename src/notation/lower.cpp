@@ -24,21 +24,36 @@ public:
             out.count = syntax.count;
             if (auto status = scope_.dim(syntax.count, {}, syntax.span); !status) return status;
         }
-        const ValueId before = program_.values.size();
+        out.values_before = program_.values.size();
         const std::size_t mark = assigned_again_.size();
         for (const ast::Item& item : syntax.items) {
+            const auto* assignment = std::get_if<ast::Assignment>(&item);
+            if (assignment != nullptr) {
+                if (const auto old = scope_.lookup(assignment->name))
+                    assigned_again_.emplace_back(assignment->name, *old);
+            }
             const auto status = std::visit([&](const auto& part) { return this->item(part, out); }, item);
             if (!status) return status;
-            const auto* assignment = std::get_if<ast::Assignment>(&item);
-            if (assignment == nullptr || assignment->name.empty()) continue;
-            const auto first = first_.find(assignment->name);
-            if (first != first_.end() && first->second < before) assigned_again_.push_back(assignment->name);
         }
         if (syntax.kind == Block::Kind::repeat) {
             for (std::size_t i = mark; i < assigned_again_.size(); ++i) {
-                const std::string& name = assigned_again_[i];
-                const ValueId newest = scope_.lookup(name).value_or(0);
-                if (first_.find(name)->second < before) program_.values[newest].carried = true;
+                const auto& [name, old] = assigned_again_[i];
+                if (old < out.values_before) program_.values[*scope_.lookup(name)].carried = true;
+            }
+        }
+        return {};
+    }
+
+    // A mesh may be given after the tensors that are split over it.
+    [[nodiscard]] Status check_axes() const {
+        for (const Value& value : program_.values) {
+            for (const Axis& axis : value.type.axes) {
+                for (const std::string& mesh : axis.mesh) {
+                    if (auto status = scope_.check_axis(mesh, value.span); !status) return status;
+                }
+            }
+            for (const std::string& mesh : value.type.unreduced) {
+                if (auto status = scope_.check_axis(mesh, value.span); !status) return status;
             }
         }
         return {};
@@ -73,14 +88,20 @@ private:
             type = std::move(*checked);
         }
         if (auto status = check_name(assignment, type); !status) return status;
+        const auto before = scope_.lookup(assignment.name);
+        if (!type && before) type = program_.values[*before].type;  // a name keeps its type
         Value value;
         value.name = assignment.name;
         value.param = assignment.param;
-        value.span = assignment.span;
-        if (assignment.type) value.level = assignment.type->level;
+        value.span = assignment.one_liner ? assignment.type->span : assignment.span;
+        if (assignment.type) {
+            value.level = assignment.type->level;
+        } else if (before) {
+            value.level = program_.values[*before].level;
+        }
         if (!assignment.value) {
             value.type = std::move(*type);
-            first_.try_emplace(assignment.name, scope_.define(std::move(value)));
+            scope_.define(std::move(value));
             return {};
         }
         Statement statement;
@@ -89,7 +110,6 @@ private:
         statement.span = assignment.span;
         ExprLowering lowering(source_, program_, scope_, statement);
         if (auto status = lowering.root(*assignment.value, std::move(type), std::move(value)); !status) return status;
-        if (!assignment.name.empty()) first_.try_emplace(assignment.name, statement.result);
         out.nodes.emplace_back(std::move(statement));
         return {};
     }
@@ -119,7 +139,7 @@ private:
             return source_.fail_at(assignment.span, "defined_twice",
                                    fmt::format("`{}` is already defined at line {}", assignment.name, old.span.line));
         }
-        if (type && (old.type.dtype != type->dtype || dims_of(old.type) != dims_of(*type))) {
+        if (type && (old.type.dtype != type->dtype || !same_dims(old.type, *type))) {
             return source_.fail_at(assignment.span, "defined_twice",
                                    fmt::format("`{}` is {} at line {}; a name keeps its type", assignment.name,
                                                type_text(program_, old.type), old.span.line),
@@ -128,11 +148,19 @@ private:
         return {};
     }
 
+    // Bare numbers are the same dimension here when they are the same number.
+    [[nodiscard]] bool same_dims(const TensorType& a, const TensorType& b) const {
+        return std::equal(a.axes.begin(), a.axes.end(), b.axes.begin(), b.axes.end(),
+                          [&](const Axis& x, const Axis& y) {
+                              if (x.anonymous() && y.anonymous()) return scope_.size_of(x.dim) == scope_.size_of(y.dim);
+                              return x.dim == y.dim;
+                          });
+    }
+
     const Source& source_;
     Program& program_;
     Scope scope_;
-    std::map<std::string, ValueId, std::less<>> first_;  ///< the first value of each name
-    std::vector<std::string> assigned_again_;            ///< names from before the block they were assigned in
+    std::vector<std::pair<std::string, ValueId>> assigned_again_;  ///< names, and what they named before
 };
 
 }  // namespace
@@ -142,7 +170,9 @@ Result<Program> lower(const ast::Block& syntax, const Source& source) {
     Block body;
     Lowering lowering(source, program);
     if (auto status = lowering.block(syntax, body); !status) return fail(status.error());
+    if (auto status = lowering.check_axes(); !status) return fail(status.error());
     program.body = std::move(body);
+    label_values(program);
     return program;
 }
 

@@ -4,35 +4,13 @@
 
 #include <algorithm>
 
+#include "notation/operands.hpp"
+
 namespace roofline {
 
 namespace {
 
 using Kind = ast::Expr::Kind;
-
-bool has(const std::vector<std::string>& dims, const std::string& dim) {
-    return std::find(dims.begin(), dims.end(), dim) != dims.end();
-}
-
-bool is_anonymous(const std::string& dim) { return dim.starts_with('#'); }
-
-// All dimensions of the operands, in order of first appearance.
-std::vector<std::string> together(const std::vector<Operand>& operands) {
-    std::vector<std::string> dims;
-    for (const Operand& operand : operands) {
-        for (const std::string& dim : operand.dims) {
-            if (!has(dims, dim)) dims.push_back(dim);
-        }
-    }
-    return dims;
-}
-
-// The dtype of an unwritten result: the arithmetic's own from 16 bits on, what the units add up in below that.
-Dtype result_dtype(Dtype arithmetic) {
-    if (arithmetic == Dtype::tf32) return Dtype::f32;
-    return info(arithmetic).kind == DtypeKind::logical || info(arithmetic).bits >= 16 ? arithmetic
-                                                                                      : info(arithmetic).accumulator;
-}
 
 }  // namespace
 
@@ -97,10 +75,13 @@ Status ExprLowering::fit_result(const ast::Expr& expr, const Operand& made, Tens
     for (const Axis& axis : type.axes) {
         if (!axis.anonymous()) {
             if (!has(made.dims, axis.dim)) {
+                const std::set<std::string> all = all_dims(expr).value_or(std::set<std::string>{});
+                const bool summed = all.contains(axis.dim);
                 return source_.fail_at(result.span, "result_type",
-                                       fmt::format("the result has dimension `{}`, which no operand has", axis.dim),
-                                       did_you_mean(axis.dim, made.dims,
-                                                    fmt::format("the expression has {}", fmt::join(made.dims, ", "))));
+                                       fmt::format("the result has dimension `{}`, which {}", axis.dim,
+                                                   summed ? "the expression sums away" : "no operand has"),
+                                       did_you_mean(axis.dim, {all.begin(), all.end()},
+                                                    fmt::format("the operands have {}", fmt::join(all, ", "))));
             }
             labels.push_back(axis.dim);
             continue;
@@ -154,6 +135,10 @@ Result<Operand> ExprLowering::tensor(const ast::Expr& expr) {
     if (!expr.name.empty() && scope_.lookup(expr.name)) {
         return source_.fail_at(expr.span, "defined_twice", fmt::format("`{}` is already defined", expr.name));
     }
+    if (find_function(expr.name) != nullptr) {
+        return source_.fail_at(expr.span, "reserved", fmt::format("`{}` is a function's name", expr.name),
+                               "give the tensor another name");
+    }
     Value value;
     value.name = expr.name;
     value.type = std::move(*type);
@@ -162,219 +147,6 @@ Result<Operand> ExprLowering::tensor(const ast::Expr& expr) {
     value.span = expr.span;
     Dims dims = dims_of(value.type);
     return Operand{scope_.define(std::move(value)), std::move(dims)};
-}
-
-Result<std::set<std::string>> ExprLowering::offered(const ast::Expr& expr) const {
-    std::set<std::string> dims;
-    if (expr.kind == Kind::tensor) {
-        for (const ast::Dim& dim : expr.type.dims) {
-            if (!dim.name.empty()) dims.insert(dim.name);
-        }
-    } else if (expr.kind == Kind::name) {
-        auto id = scope_.find(expr.name, expr.span);
-        if (!id) return fail(id.error());
-        for (const std::string& dim : dims_of(program_.values[*id].type)) dims.insert(dim);
-    }
-    for (const ast::Expr& argument : expr.args) {
-        auto inner = offered(argument);
-        if (!inner) return inner;
-        dims.merge(*inner);
-    }
-    const FunctionInfo* function = expr.kind == Kind::call ? find_function(expr.name) : nullptr;
-    if (function != nullptr && (function->kind == FunctionKind::reduce || function->kind == FunctionKind::gather)) {
-        for (const ast::Word& word : expr.along) dims.erase(word.text);
-    } else if (expr.kind == Kind::named_product) {
-        auto summed = summed_names(expr, dims);
-        if (!summed) return fail(summed.error());
-        for (const std::string& dim : *summed) dims.erase(dim);
-    }
-    return dims;
-}
-
-Result<std::vector<std::string>> ExprLowering::summed_names(const ast::Expr& expr,
-                                                            const std::set<std::string>& available) const {
-    Dims dims;
-    for (const ast::Word& word : expr.along) {
-        if (available.contains(word.text)) {
-            dims.push_back(word.text);
-            continue;
-        }
-        for (const char letter : word.text) {  // `*_DE` names D and E
-            const std::string dim(1, letter);
-            if (!available.contains(dim)) {
-                const std::vector<std::string> candidates(available.begin(), available.end());
-                return source_.fail_at(
-                    word.span, "unknown_dimension", fmt::format("no dimension `{}` in the operands", word.text),
-                    did_you_mean(word.text, candidates, fmt::format("they have {}", fmt::join(candidates, ", "))));
-            }
-            dims.push_back(dim);
-        }
-    }
-    return dims;
-}
-
-Result<Operand> ExprLowering::product(const ast::Expr& expr, const Needed& needed) {
-    std::vector<const ast::Expr*> tensors;
-    std::vector<double> constants;
-    for (const ast::Expr& argument : expr.args) {
-        if (argument.kind == Kind::number) {
-            constants.push_back(argument.number);
-        } else {
-            tensors.push_back(&argument);
-        }
-    }
-    if (tensors.empty()) return lower(expr.args.front(), needed);  // numbers alone: refused there
-    if (tensors.size() == 1) {
-        auto only = lower(*tensors.front(), needed);
-        if (!only) return only;
-        return scaled(expr, std::move(*only), constants);
-    }
-
-    std::vector<std::set<std::string>> offers;
-    for (const ast::Expr* argument : tensors) {
-        auto offer = offered(*argument);
-        if (!offer) return fail(offer.error());
-        offers.push_back(std::move(*offer));
-    }
-    std::vector<Operand> inputs;
-    for (std::size_t i = 0; i < tensors.size(); ++i) {
-        Needed inner = needed;
-        const bool leaf = tensors[i]->kind == Kind::name || tensors[i]->kind == Kind::tensor;
-        if (inner && !leaf) {
-            for (std::size_t j = 0; j < tensors.size(); ++j) {
-                if (j != i) inner->insert(offers[j].begin(), offers[j].end());
-            }
-        }
-        auto input = lower(*tensors[i], inner);
-        if (!input) return input;
-        inputs.push_back(std::move(*input));
-    }
-    const std::vector<Operand> written = inputs;
-    if (auto status = match_anonymous(expr, inputs); !status) return fail(status.error());
-
-    Dims summed;
-    for (const std::string& dim : together(inputs)) {
-        if (is_anonymous(dim)) {
-            // Summed when the matrix-product rule joined it: the label was not the right operand's own.
-            for (std::size_t i = 1; i < inputs.size(); ++i) {
-                if (inputs[i].dims.size() == 2 && inputs[i].dims[0] == dim && written[i].dims != inputs[i].dims &&
-                    inputs[i - 1].dims.back() == dim) {
-                    summed.push_back(dim);
-                }
-            }
-        } else if (needed && !needed->contains(dim)) {
-            summed.push_back(dim);
-        } else if (!needed) {
-            const auto count = std::count_if(inputs.begin(), inputs.end(),
-                                             [&](const Operand& operand) { return has(operand.dims, dim); });
-            if (count > 1) {
-                return source_.fail_at(
-                    expr.span, "result_type", fmt::format("whether this product sums over `{}` does not follow", dim),
-                    fmt::format("write the result's type, or name the summed dimensions: *_{}", dim));
-            }
-        }
-    }
-    auto result = multiply(expr, std::move(inputs), summed, false);
-    if (!result) return result;
-    return scaled(expr, std::move(*result), constants);
-}
-
-Result<Operand> ExprLowering::named_product(const ast::Expr& expr, const Needed& needed) {
-    std::vector<Operand> inputs;
-    std::vector<std::set<std::string>> offers;
-    for (const ast::Expr& argument : expr.args) {
-        if (argument.kind == Kind::number) {
-            return source_.fail_at(argument.span, "syntax", "a product that names its sum takes two tensors");
-        }
-        auto offer = offered(argument);
-        if (!offer) return fail(offer.error());
-        offers.push_back(std::move(*offer));
-    }
-    for (std::size_t i = 0; i < expr.args.size(); ++i) {
-        Needed inner = needed;
-        if (inner) inner->insert(offers[1 - i].begin(), offers[1 - i].end());
-        auto input = lower(expr.args[i], inner);
-        if (!input) return input;
-        inputs.push_back(std::move(*input));
-    }
-    const Dims all = together(inputs);
-    auto summed = summed_names(expr, {all.begin(), all.end()});
-    if (!summed) return fail(summed.error());
-    return multiply(expr, std::move(inputs), *summed, true);
-}
-
-// "Last of the left with first of the right, both 2-D": the right operand takes the left's name for the dimension.
-Status ExprLowering::match_anonymous(const ast::Expr& expr, std::vector<Operand>& inputs) {
-    for (std::size_t i = 1; i < inputs.size(); ++i) {
-        const Operand& left = inputs[i - 1];
-        Operand& right = inputs[i];
-        if (left.dims.size() != 2 || right.dims.size() != 2) continue;
-        if (!is_anonymous(left.dims[1]) || !is_anonymous(right.dims[0])) continue;
-        const bool same_tensor = left.value == right.value;
-        if (!same_tensor && (has(left.dims, right.dims[0]) || has(left.dims, right.dims[1]))) continue;
-        const std::int64_t ours = scope_.size_of(left.dims[1]);
-        const std::int64_t theirs = scope_.size_of(right.dims[0]);
-        if (ours != theirs) {
-            return source_.fail_at(
-                expr.span, "size_conflict",
-                fmt::format("the left operand ends in {}, the right one begins with {}", ours, theirs),
-                "the inner sizes of a matrix product must agree; for another product name the dimensions");
-        }
-        right.dims[0] = left.dims[1];
-        if (same_tensor && is_anonymous(right.dims[1])) right.dims[1] = scope_.anonymous(scope_.size_of(right.dims[1]));
-    }
-    return {};
-}
-
-Result<Operand> ExprLowering::multiply(const ast::Expr& expr, std::vector<Operand> inputs, const Dims& summed,
-                                       bool named) {
-    auto arithmetic = arithmetic_of(expr, inputs);
-    if (!arithmetic) return fail(arithmetic.error());
-    Op op;
-    op.arithmetic = *arithmetic;
-    op.span = expr.span;
-    if (!summed.empty()) {
-        Dims dims;
-        for (const std::string& dim : together(inputs)) {
-            if (!has(summed, dim)) dims.push_back(dim);
-        }
-        op.kind = OpKind::contract;
-        op.inputs = std::move(inputs);
-        op.along = summed;
-        op.named_sum = named;
-        return emit(std::move(op), std::move(dims), result_dtype(*arithmetic));
-    }
-    Operand left = inputs.front();
-    for (std::size_t i = 1; i < inputs.size(); ++i) {
-        Op step = op;
-        step.kind = OpKind::apply;
-        step.function = "mul";
-        step.inputs = {left, inputs[i]};
-        Dims dims = together(step.inputs);
-        auto made = emit(std::move(step), std::move(dims), result_dtype(*arithmetic));
-        if (!made) return made;
-        left = std::move(*made);
-    }
-    return left;
-}
-
-Result<Operand> ExprLowering::scaled(const ast::Expr& expr, Operand operand, const std::vector<double>& constants) {
-    for (const double constant : constants) {
-        auto arithmetic = arithmetic_of(expr, {operand});
-        if (!arithmetic) return fail(arithmetic.error());
-        Op op;
-        op.kind = OpKind::apply;
-        op.function = "mul";
-        op.constants = {{1, constant}};
-        op.inputs = {operand};
-        op.arithmetic = *arithmetic;
-        op.span = expr.span;
-        Dims dims = operand.dims;
-        auto made = emit(std::move(op), std::move(dims), result_dtype(*arithmetic));
-        if (!made) return made;
-        operand = std::move(*made);
-    }
-    return operand;
 }
 
 Result<Operand> ExprLowering::call(const ast::Expr& expr, const Needed& needed) {
@@ -413,7 +185,7 @@ Result<Operand> ExprLowering::call(const ast::Expr& expr, const Needed& needed) 
             for (const ast::Word& word : expr.along) inner->insert(word.text);
         }
         if (takes_one) {
-            auto all = offered(argument);
+            auto all = all_dims(argument);
             if (!all) return fail(all.error());
             inner = std::move(*all);
         }

@@ -1,6 +1,7 @@
 // Expressions of the syntax tree to operations: which dimensions a product sums, in which dtype, into which shape.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -40,8 +41,15 @@ private:
                                            bool named);
     [[nodiscard]] Result<Operand> emit(Op op, Dims dims, Dtype dtype);
 
-    /// Dimensions an expression can offer, before it is lowered: all of its tensors' less those it surely sums.
-    [[nodiscard]] Result<std::set<std::string>> offered(const ast::Expr& expr) const;
+    /// Dimensions an expression has left, before it is lowered, when what encloses it needs `needed`. A product sums what
+    /// several of its factors share and nobody needs; with no `needed` known it sums only what it names.
+    [[nodiscard]] Result<std::set<std::string>> offered(const ast::Expr& expr, const Needed& needed);
+    [[nodiscard]] Result<std::set<std::string>> all_dims(const ast::Expr& expr);
+    [[nodiscard]] Result<std::vector<Operand>> factors(const std::vector<const ast::Expr*>& exprs,
+                                                       const Needed& needed);
+    [[nodiscard]] Status add_leaves(const std::vector<const ast::Expr*>& factors, std::set<std::string>& dims);
+    [[nodiscard]] static std::vector<const ast::Expr*> pointers(const std::vector<ast::Expr>& exprs);
+    [[nodiscard]] Result<Dims> works_along(const ast::Expr& expr);
     [[nodiscard]] Status match_anonymous(const ast::Expr& expr, std::vector<Operand>& inputs);
     [[nodiscard]] Result<Dims> summed_names(const ast::Expr& expr, const std::set<std::string>& available) const;
     [[nodiscard]] Result<Dtype> arithmetic_of(const ast::Expr& expr, const std::vector<Operand>& inputs) const;
@@ -53,6 +61,7 @@ private:
     Program& program_;
     Scope& scope_;
     Statement& statement_;
+    std::map<const ast::Expr*, std::set<std::string>> all_dims_;  ///< what all_dims() found
 };
 
 }  // namespace roofline

@@ -177,6 +177,7 @@ private:
                 continue;
             }
             const Block& inner = std::get<Block>(node);
+            declarations(inner.values_before, depth);
             const std::string head =
                 inner.kind == Block::Kind::fuse ? "fuse" : fmt::format("repeat {}", dim_text(program_, inner.count));
             out_ += fmt::format("{:{}}{} {{\n", "", depth * 4, head);

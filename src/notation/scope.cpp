@@ -40,7 +40,12 @@ std::int64_t Scope::size_of(const std::string& anonymous_dim) const {
 }
 
 Status Scope::mesh(const std::vector<ast::Size>& axes) {
+    constexpr std::size_t most_axes = 64;
     for (const ast::Size& axis : axes) {
+        if (program_.mesh.size() == most_axes) {
+            return source_.fail_at(axis.span, "too_many_axes",
+                                   fmt::format("the mesh has more than {} axes", most_axes));
+        }
         const bool known = std::any_of(program_.mesh.begin(), program_.mesh.end(),
                                        [&](const auto& other) { return other.first == axis.name; });
         if (known) {
@@ -50,6 +55,14 @@ Status Scope::mesh(const std::vector<ast::Size>& axes) {
         program_.mesh.emplace_back(axis.name, axis.size);
     }
     return {};
+}
+
+Status Scope::check_axis(const std::string& axis, Span span) const {
+    std::vector<std::string> names;
+    for (const auto& other : program_.mesh) names.push_back(other.first);
+    if (names.empty() || std::find(names.begin(), names.end(), axis) != names.end()) return {};
+    return source_.fail_at(span, "unknown_axis", fmt::format("no mesh axis `{}`", axis),
+                           did_you_mean(axis, names, fmt::format("the mesh has {}", fmt::join(names, ", "))));
 }
 
 Result<TensorType> Scope::type(const ast::Type& written) {
@@ -64,15 +77,7 @@ Result<TensorType> Scope::type(const ast::Type& written) {
                                    fmt::format("mesh axis `{}` is used twice in one tensor", axis),
                                    "an axis can split one dimension, or hold partial sums, once");
         }
-        const bool known = program_.mesh.empty() || std::any_of(program_.mesh.begin(), program_.mesh.end(),
-                                                                [&](const auto& other) { return other.first == axis; });
-        if (!known) {
-            std::vector<std::string> names;
-            for (const auto& other : program_.mesh) names.push_back(other.first);
-            return source_.fail_at(span, "unknown_axis", fmt::format("no mesh axis `{}`", axis),
-                                   did_you_mean(axis, names, fmt::format("the mesh has {}", fmt::join(names, ", "))));
-        }
-        return {};
+        return check_axis(axis, span);
     };
     for (const ast::Dim& dim : written.dims) {
         for (const std::string& axis : dim.mesh) {

@@ -25,6 +25,9 @@ public:
 
     [[nodiscard]] Status mesh(const std::vector<ast::Size>& axes);
 
+    /// An error when the program has a mesh, but no such axis in it.
+    [[nodiscard]] Status check_axis(const std::string& axis, Span span) const;
+
     /// Checks a written type and turns it into the program's: repeated dimensions and axes, unknown axes.
     [[nodiscard]] Result<TensorType> type(const ast::Type& type);
 

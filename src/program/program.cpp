@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
+#include <string_view>
 
 namespace roofline {
 
@@ -52,27 +54,29 @@ std::string type_text(const Program& program, const TensorType& type, bool with_
     return text;
 }
 
-std::string value_name(const Program& program, ValueId id) {
-    const Value& value = program.values[id];
-    if (!value.name.empty()) return value.name;
-    // The letters A, B, C ... go to unnamed stored values in order, skipping names that are taken.
+void label_values(Program& program) {
+    std::set<std::string_view> taken;
+    for (const Value& value : program.values) taken.insert(value.name);
     std::size_t index = 0;
-    const auto taken = [&](const std::string& candidate) {
-        return std::any_of(program.values.begin(), program.values.end(),
-                           [&](const Value& other) { return other.name == candidate; });
+    const auto next_label = [&index] {
+        const std::string letter(1, static_cast<char>('A' + index % 26));
+        const std::string label = index < 26 ? letter : letter + std::to_string(index / 26);
+        ++index;
+        return label;
     };
-    const auto next_name = [&]() {
-        while (true) {
-            const std::string letter(1, static_cast<char>('A' + index % 26));
-            const std::string candidate = index < 26 ? letter : letter + std::to_string(index / 26);
-            ++index;
-            if (!taken(candidate)) return candidate;
-        }
-    };
-    for (ValueId i = 0; i < id; ++i) {
-        if (program.values[i].name.empty() && !program.values[i].intermediate) next_name();
+    for (Value& value : program.values) {
+        value.label = value.name;
+        if (!value.name.empty() || value.intermediate) continue;
+        do {
+            value.label = next_label();
+        } while (taken.contains(value.label));
     }
-    return next_name();
+}
+
+const std::string& value_name(const Program& program, ValueId id) { return program.values[id].label; }
+
+bool has(const std::vector<std::string>& dims, std::string_view dim) {
+    return std::find(dims.begin(), dims.end(), dim) != dims.end();
 }
 
 Polynomial elements(const std::vector<std::string>& dims) {

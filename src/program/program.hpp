@@ -44,7 +44,8 @@ struct TensorType {
 
 /// A tensor of the program: declared, computed and named, or the unnamed intermediate of a nested expression.
 struct Value {
-    std::string name;  ///< "" for intermediates and for the unnamed operands of a one-liner
+    std::string name;   ///< "" for intermediates and for the unnamed operands of a one-liner
+    std::string label;  ///< what reports call it; label_values() sets it
     TensorType type;
     std::string level = "hbm";  ///< memory level it lives at; "host" is the host's memory
     bool param = false;         ///< a trained parameter
@@ -67,6 +68,9 @@ struct Operand {
 
     bool operator==(const Operand&) const = default;
 };
+
+/// Operands of one product have at most this many dimensions together.
+inline constexpr std::size_t most_product_dims = 256;
 
 enum class OpKind {
     contract,  ///< product of two or more operands, summed over `along`
@@ -114,7 +118,8 @@ using Node = std::variant<Statement, Block>;
 struct Block {
     enum class Kind { sequence, fuse, repeat };
     Kind kind = Kind::sequence;
-    std::string count;  ///< of repeat: a dimension's name, '#'-named for a number
+    std::string count;              ///< of repeat: a dimension's name, '#'-named for a number
+    std::size_t values_before = 0;  ///< values with smaller ids stand before the block in the text
     std::vector<Node> nodes;
     Span span;
 
@@ -140,8 +145,15 @@ struct Program {
 /// "bf16[B=64, D]" with `sizes` shown, or "bf16[B, D]".
 [[nodiscard]] std::string type_text(const Program& program, const TensorType& type, bool with_sizes = false);
 
-/// The name a report uses: the value's own, or A, B, C ... by order of appearance.
-[[nodiscard]] std::string value_name(const Program& program, ValueId id);
+/// Gives every value the name that reports use: its own, or for stored values without one A, B, C ... by order of appearance,
+/// names that are taken left out.
+void label_values(Program& program);
+
+/// The name a report uses; label_values() has been called.
+[[nodiscard]] const std::string& value_name(const Program& program, ValueId id);
+
+/// True when `dim` is among `dims`.
+[[nodiscard]] bool has(const std::vector<std::string>& dims, std::string_view dim);
 
 /// Elements of a value, as a product of its dimensions.
 [[nodiscard]] Polynomial elements(const std::vector<std::string>& dims);

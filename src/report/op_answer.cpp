@@ -20,9 +20,9 @@ std::optional<Rational> count(const Program& program, const Polynomial& polynomi
 
 Polynomial shown(const Program& program, const Polynomial& polynomial) {
     Sizes numbers;
-    for (const auto& [dim, size] : program.sizes) {
-        if (!dim.starts_with('#')) break;  // '#' sorts before letters
-        numbers.emplace(dim, size);
+    for (const std::string& dim : polynomial.dims()) {
+        const auto size = dim.starts_with('#') ? program.sizes.find(dim) : program.sizes.end();
+        if (size != program.sizes.end()) numbers.emplace(*size);
     }
     return polynomial.bind(numbers);
 }

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "units/text.hpp"
@@ -229,78 +231,107 @@ private:
     const Program& program_;
 };
 
-// One point of a sweep; names of keys that do not change are made once.
-class PointJson {
+// Writes the points of a sweep. There may be 100,000 of them, so keys are made once and numbers go straight into the text.
+class PointWriter {
 public:
-    PointJson(const OpAnswer& answer, const std::vector<SweepAxis>& axes) : answer_(answer) {
-        dims_ = Json::object();
-        for (const std::string& dim : answer.program.dims) dims_[dim] = answer.program.sizes.at(dim);
-        for (const SweepAxis& axis : axes) swept_.push_back(axis.dims);
-        for (const Resource& resource : answer.analysis.total.pricing.resources) {
-            ids_.push_back(resource.id);
+    PointWriter(const OpAnswer& answer, const std::vector<SweepAxis>& axes) : total_(answer.analysis.total) {
+        for (const std::string& dim : answer.program.dims) {
+            std::size_t source = axes.size();
+            for (std::size_t i = 0; i < axes.size(); ++i) {
+                const auto& dims = axes[i].dims;
+                if (std::find(dims.begin(), dims.end(), dim) != dims.end()) source = i;
+            }
+            dims_.push_back({key(dim), source, answer.program.sizes.at(dim)});
         }
-        for (const KeyedFlops& entry : answer.analysis.total.pricing.flops_by()) keys_.push_back(entry.key);
-        const Resource* compute = answer.analysis.total.pricing.compute();
-        has_compute_ = compute != nullptr;
-        if (has_compute_) compute_ = static_cast<std::size_t>(compute - answer.analysis.total.pricing.resources.data());
+        for (const KeyedFlops& entry : total_.pricing.flops_by()) flops_keys_.push_back(key(entry.key));
+        for (const auto& entry : total_.work.memory) levels_.push_back(key(entry.first));
+        for (const Resource& resource : total_.pricing.resources) {
+            resources_.push_back(key(resource.id));
+            names_.push_back(dump(resource.id));
+        }
+        if (const Resource* compute = total_.pricing.compute(); compute != nullptr) {
+            compute_ = static_cast<std::size_t>(compute - total_.pricing.resources.data());
+        }
     }
 
-    [[nodiscard]] Json point(std::span<const std::int64_t> sizes, const CompiledProgram::Point& point) {
-        Json json;
-        for (std::size_t i = 0; i < swept_.size(); ++i) {
-            for (const std::string& dim : swept_[i]) dims_[dim] = sizes[i];
+    void write(std::span<const std::int64_t> sizes, const CompiledProgram::Point& point) {
+        text_ += text_.empty() ? "{" : ",\n{";
+        open("dims");
+        for (const Dim& dim : dims_) {
+            fmt::format_to(std::back_inserter(text_), "{}{},", dim.key,
+                           dim.axis < sizes.size() ? sizes[dim.axis] : dim.size);
         }
-        json["dims"] = dims_;
         double flops = 0;
-        Json by = Json::object();
-        for (std::size_t i = 0; i < keys_.size(); ++i) {
-            by[keys_[i]] = point.term_flops[i];
-            flops += point.term_flops[i];
+        for (const double term : point.term_flops) flops += term;
+        close();
+        field("\"flops\":", flops);
+        open("flops_by");
+        for (std::size_t i = 0; i < flops_keys_.size(); ++i) field(flops_keys_[i], point.term_flops[i]);
+        close();
+        field("\"transcendentals\":", point.transcendentals);
+        open("bytes");
+        for (std::size_t i = 0; i < levels_.size(); ++i) {
+            text_ += levels_[i] + "{";
+            field("\"read\":", point.read[i]);
+            field("\"write\":", point.write[i]);
+            close();
         }
-        json["flops"] = flops;
-        json["flops_by"] = std::move(by);
-        json["transcendentals"] = point.transcendentals;
-        Json bytes = Json::object();
-        Json intensity = Json::object();
-        std::size_t level = 0;
-        for (const auto& entry : answer_.analysis.total.work.memory) {
-            bytes[entry.first] = {{"read", point.read[level]}, {"write", point.write[level]}};
-            intensity[entry.first] = number(flops / (point.read[level] + point.write[level]));
-            ++level;
-        }
-        json["bytes"] = std::move(bytes);
-        json["intensity"] = std::move(intensity);
-        Json times = Json::object();
-        for (std::size_t i = 0; i < ids_.size(); ++i) times[ids_[i]] = point.seconds[i];
-        json["time_s"] = std::move(times);
-        json["lower_s"] = point.bounds.lower;
-        json["sequential_s"] = point.sequential;
-        json["expected_s"] = nullptr;
-        json["upper_s"] = point.bounds.upper;
-        json["bound_by"] = point.bounds.bound_by ? Json(ids_[*point.bounds.bound_by]) : Json(nullptr);
-        json["peak_fraction"] = has_compute_ ? number(point.seconds[compute_] / point.bounds.lower) : Json(nullptr);
-        return json;
+        close();
+        open("intensity");
+        for (std::size_t i = 0; i < levels_.size(); ++i) field(levels_[i], flops / (point.read[i] + point.write[i]));
+        close();
+        open("time_s");
+        for (std::size_t i = 0; i < resources_.size(); ++i) field(resources_[i], point.seconds[i]);
+        close();
+        field("\"lower_s\":", point.bounds.lower);
+        field("\"sequential_s\":", point.sequential);
+        text_ += "\"expected_s\":null,";
+        field("\"upper_s\":", point.bounds.upper);
+        text_ += fmt::format("\"bound_by\":{},", point.bounds.bound_by ? names_[*point.bounds.bound_by] : "null");
+        field("\"peak_fraction\":", compute_ ? point.seconds[*compute_] / point.bounds.lower : std::nan(""));
+        text_.back() = '}';
     }
+
+    [[nodiscard]] std::string take() { return std::move(text_); }
 
 private:
-    const OpAnswer& answer_;
-    Json dims_;
-    std::vector<std::vector<std::string>> swept_;
-    std::vector<std::string> ids_;
-    std::vector<std::string> keys_;
-    std::size_t compute_ = 0;
-    bool has_compute_ = false;
+    struct Dim {
+        std::string key;
+        std::size_t axis = 0;  ///< the sweep's, or beyond them all
+        std::int64_t size = 0;
+    };
+
+    [[nodiscard]] static std::string key(const std::string& name) { return dump(name) + ":"; }
+    void open(std::string_view name) { fmt::format_to(std::back_inserter(text_), "\"{}\":{{", name); }
+    void close() {
+        if (text_.back() == ',') text_.pop_back();
+        text_ += "},";
+    }
+    void field(std::string_view key, double value) {
+        text_ += key;
+        if (std::isfinite(value)) {
+            fmt::format_to(std::back_inserter(text_), "{},", value);
+        } else {
+            text_ += "null,";
+        }
+    }
+
+    const Analysis& total_;
+    std::vector<Dim> dims_;
+    std::vector<std::string> flops_keys_;
+    std::vector<std::string> levels_;
+    std::vector<std::string> resources_;
+    std::vector<std::string> names_;
+    std::optional<std::size_t> compute_;
+    std::string text_;
 };
 
 std::string sweep_array(const OpAnswer& answer, const std::vector<SweepAxis>& axes) {
-    PointJson writer(answer, axes);
-    std::string text = "[";
-    for_each_point(answer.program, answer.analysis, axes,
-                   [&](std::span<const std::int64_t> sizes, const CompiledProgram::Point& point) {
-                       if (text.size() > 1) text += ",\n";
-                       text += dump(writer.point(sizes, point));
-                   });
-    return text + "]";
+    PointWriter writer(answer, axes);
+    for_each_point(
+        answer.program, answer.analysis, axes,
+        [&](std::span<const std::int64_t> sizes, const CompiledProgram::Point& point) { writer.write(sizes, point); });
+    return "[" + writer.take() + "]";
 }
 
 // What is the same at every point, said once.

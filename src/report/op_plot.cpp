@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "report/plot.hpp"
+#include "report/plot/plot.hpp"
 #include "report/table.hpp"
 #include "units/text.hpp"
 

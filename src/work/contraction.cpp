@@ -3,18 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
-#include <cmath>
-#include <cstdint>
-#include <limits>
+#include <cstddef>
+#include <map>
+#include <utility>
+
+#include "work/order.hpp"
 
 namespace roofline {
 
 namespace {
 
 using Dims = std::vector<std::string>;
-
-bool has(const Dims& dims, const std::string& dim) { return std::find(dims.begin(), dims.end(), dim) != dims.end(); }
 
 // An operand, or the product of several on the way.
 struct Part {
@@ -39,14 +38,24 @@ public:
             return std::move(plan_);
         }
         plan_.by_size = sized();
-        const Part whole = !plan_.by_size ? as_written() : count <= exact_limit ? cheapest() : greedy();
-        plan_.order = whole.text;
+        std::vector<Pair> order(count - 1);  // as written: always the first two
+        if (plan_.by_size) {
+            std::vector<Dims> operands;
+            for (const Part& part : parts_) operands.push_back(part.dims);
+            order = cheapest_order(operands, op_.output.dims, program_.sizes);
+        }
+        std::map<std::string, std::size_t> uses;
+        for (const std::string& dim : op_.output.dims) ++uses[dim];
+        for (const Part& part : parts_) {
+            for (const std::string& dim : part.dims) ++uses[dim];
+        }
+        std::vector<Part> left = parts_;
+        for (const Pair& pair : order) join(left, pair, uses);
+        plan_.order = left.front().text;
         return std::move(plan_);
     }
 
 private:
-    static constexpr std::size_t exact_limit = 10;
-
     [[nodiscard]] bool sized() const {
         for (const Part& part : parts_) {
             for (const std::string& dim : part.dims) {
@@ -56,121 +65,32 @@ private:
         return true;
     }
 
-    [[nodiscard]] double log_size(const std::string& dim) const {
-        return std::log2(static_cast<double>(program_.sizes.find(dim)->second));
+    // How many of a pair have a dimension.
+    [[nodiscard]] static std::size_t holders(const Part& a, const Part& b, const std::string& dim) {
+        return std::size_t{has(a.dims, dim)} + std::size_t{has(b.dims, dim)};
     }
 
-    // FLOPs of a pair, as a number: the product of every dimension of either.
-    [[nodiscard]] double cost(const Dims& a, const Dims& b) const {
-        double log = 1;
-        for (const std::string& dim : a) log += log_size(dim);
-        for (const std::string& dim : b) {
-            if (!has(a, dim)) log += log_size(dim);
-        }
-        return std::exp2(log);
-    }
-
-    // What is left of a pair when the operands outside of it and the result still need `outside`.
-    [[nodiscard]] static Dims remaining(const Dims& a, const Dims& b, const Dims& outside) {
-        Dims dims;
-        for (const Dims* side : {&a, &b}) {
-            for (const std::string& dim : *side) {
-                if (has(outside, dim) && !has(dims, dim)) dims.push_back(dim);
+    // Joins the parts at two places; the product takes the first place. `uses` says how many of what is left, and of the
+    // result, have each dimension.
+    void join(std::vector<Part>& left, const Pair& pair, std::map<std::string, std::size_t>& uses) {
+        const Part& a = left[pair.first];
+        const Part& b = left[pair.second];
+        Part product;
+        for (const Part* side : {&a, &b}) {
+            for (const std::string& dim : side->dims) {
+                if (uses[dim] > holders(a, b, dim) && !has(product.dims, dim)) product.dims.push_back(dim);
             }
         }
-        return dims;
-    }
-
-    [[nodiscard]] Dims outside_of(std::uint32_t inside) const {
-        Dims dims = op_.output.dims;
-        for (std::size_t i = 0; i < parts_.size(); ++i) {
-            if ((inside >> i & 1U) == 0) dims.insert(dims.end(), parts_[i].dims.begin(), parts_[i].dims.end());
-        }
-        return dims;
-    }
-
-    Part join(const Part& a, const Part& b, const Dims& outside) {
-        Part part;
-        part.dims = remaining(a.dims, b.dims, outside);
         const auto wrap = [](const std::string& text) {
             return text.find(" * ") == std::string::npos ? text : "(" + text + ")";
         };
-        part.text = wrap(a.text) + " * " + wrap(b.text);
-        plan_.steps.push_back(step(a, b, part.dims));
-        return part;
-    }
-
-    Part as_written() {
-        Part left = parts_[0];
-        for (std::size_t i = 1; i < parts_.size(); ++i) {
-            Dims outside = op_.output.dims;
-            for (std::size_t j = i + 1; j < parts_.size(); ++j) {
-                outside.insert(outside.end(), parts_[j].dims.begin(), parts_[j].dims.end());
-            }
-            left = join(left, parts_[i], outside);
-        }
-        return left;
-    }
-
-    // Dynamic program over subsets: the cheapest way to make each product of operands.
-    Part cheapest() {
-        const std::size_t sets = std::size_t{1} << parts_.size();
-        std::vector<double> best(sets, std::numeric_limits<double>::infinity());
-        std::vector<std::uint32_t> split(sets, 0);
-        std::vector<Dims> dims(sets);
-        for (std::uint32_t set = 1; set < sets; ++set) {
-            if (std::has_single_bit(set)) {
-                best[set] = 0;
-                dims[set] = parts_[static_cast<std::size_t>(std::countr_zero(set))].dims;
-                continue;
-            }
-            // Each split once: the half that holds the lowest operand comes first.
-            const std::uint32_t lowest = set & (~set + 1);
-            for (std::uint32_t left = (set - 1) & set; left != 0; left = (left - 1) & set) {
-                if ((left & lowest) == 0) continue;
-                const std::uint32_t right = set ^ left;
-                const double total = best[left] + best[right] + cost(dims[left], dims[right]);
-                if (total < best[set]) {
-                    best[set] = total;
-                    split[set] = left;
-                }
-            }
-            dims[set] = remaining(dims[split[set]], dims[set ^ split[set]], outside_of(set));
-        }
-        return build(static_cast<std::uint32_t>(sets - 1), split);
-    }
-
-    Part build(std::uint32_t set, const std::vector<std::uint32_t>& split) {
-        if (std::has_single_bit(set)) return parts_[static_cast<std::size_t>(std::countr_zero(set))];
-        const Part left = build(split[set], split);
-        const Part right = build(set ^ split[set], split);
-        return join(left, right, outside_of(set));
-    }
-
-    Part greedy() {
-        std::vector<Part> left = parts_;
-        while (left.size() > 1) {
-            std::size_t best_i = 0;
-            std::size_t best_j = 1;
-            double best = std::numeric_limits<double>::infinity();
-            for (std::size_t i = 0; i < left.size(); ++i) {
-                for (std::size_t j = i + 1; j < left.size(); ++j) {
-                    const double price = cost(left[i].dims, left[j].dims);
-                    if (price < best) {
-                        best = price;
-                        best_i = i;
-                        best_j = j;
-                    }
-                }
-            }
-            Dims outside = op_.output.dims;
-            for (std::size_t i = 0; i < left.size(); ++i) {
-                if (i != best_i && i != best_j) outside.insert(outside.end(), left[i].dims.begin(), left[i].dims.end());
-            }
-            left[best_i] = join(left[best_i], left[best_j], outside);
-            left.erase(left.begin() + static_cast<std::ptrdiff_t>(best_j));
-        }
-        return left.front();
+        product.text = wrap(a.text) + " * " + wrap(b.text);
+        plan_.steps.push_back(step(a, b, product.dims));
+        for (const std::string& dim : a.dims) --uses[dim];
+        for (const std::string& dim : b.dims) --uses[dim];
+        for (const std::string& dim : product.dims) ++uses[dim];
+        left[pair.first] = std::move(product);
+        left.erase(left.begin() + static_cast<std::ptrdiff_t>(pair.second));
     }
 
     // One pair as a matrix product. Causal planes among its dimensions halve it.

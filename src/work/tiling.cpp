@@ -13,8 +13,6 @@ namespace {
 
 using Dims = std::vector<std::string>;
 
-bool has(const Dims& dims, const std::string& dim) { return std::find(dims.begin(), dims.end(), dim) != dims.end(); }
-
 // A tensor of the kernel: its dimensions under the operations' names, and bytes of an element.
 struct Held {
     Dims dims;

@@ -64,8 +64,6 @@ namespace {
 
 using Dims = std::vector<std::string>;
 
-bool has(const Dims& dims, const std::string& dim) { return std::find(dims.begin(), dims.end(), dim) != dims.end(); }
-
 // What of an input is read: all of it, or as many elements as these dimensions hold.
 struct Reading {
     Operand operand;

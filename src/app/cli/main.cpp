@@ -12,7 +12,7 @@
 #include "app/cli/options.hpp"
 #include "app/request.hpp"
 #include "report/op_json.hpp"
-#include "report/png.hpp"
+#include "report/plot/png.hpp"
 
 namespace {
 

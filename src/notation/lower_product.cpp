@@ -1,0 +1,312 @@
+// Products: which of their dimensions are summed, and where in a nest of products.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "notation/lower_expr.hpp"
+#include "notation/operands.hpp"
+
+namespace roofline {
+
+namespace {
+
+using Kind = ast::Expr::Kind;
+using Names = std::set<std::string>;
+
+bool is_leaf(const ast::Expr& expr) { return expr.kind == Kind::name || expr.kind == Kind::tensor; }
+
+}  // namespace
+
+Result<std::set<std::string>> ExprLowering::all_dims(const ast::Expr& expr) {
+    if (const auto known = all_dims_.find(&expr); known != all_dims_.end()) return known->second;
+    auto dims = offered(expr, std::nullopt);
+    if (dims) all_dims_.emplace(&expr, *dims);
+    return dims;
+}
+
+Result<std::set<std::string>> ExprLowering::offered(const ast::Expr& expr, const Needed& needed) {
+    Names dims;
+    if (expr.kind == Kind::tensor) {
+        for (const ast::Dim& dim : expr.type.dims) {
+            if (!dim.name.empty()) dims.insert(dim.name);
+        }
+        return dims;
+    }
+    if (expr.kind == Kind::name) {
+        auto id = scope_.find(expr.name, expr.span);
+        if (!id) return fail(id.error());
+        for (const Axis& axis : program_.values[*id].type.axes) dims.insert(axis.dim);
+        return dims;
+    }
+    const bool product = expr.kind == Kind::product || expr.kind == Kind::named_product;
+    Needed inner = needed;
+    if (inner) {
+        auto along = works_along(expr);
+        if (!along) return fail(along.error());
+        inner->insert(along->begin(), along->end());
+    }
+    if (inner && product) {
+        if (auto status = add_leaves(pointers(expr.args), *inner); !status) return fail(status.error());
+    }
+    Names shared;
+    for (const ast::Expr& argument : expr.args) {
+        auto part = inner ? offered(argument, inner) : all_dims(argument);
+        if (!part) return part;
+        for (const std::string& dim : *part) {
+            if (!dims.insert(dim).second) shared.insert(dim);
+        }
+    }
+    const FunctionInfo* function = expr.kind == Kind::call ? find_function(expr.name) : nullptr;
+    const bool drops =
+        function != nullptr && (function->kind == FunctionKind::reduce || function->kind == FunctionKind::gather);
+    if (drops || expr.kind == Kind::named_product) {
+        auto along = works_along(expr);
+        if (!along) return fail(along.error());
+        for (const std::string& dim : *along) dims.erase(dim);
+    } else if (product && needed) {
+        std::erase_if(dims, [&](const std::string& dim) { return shared.contains(dim) && !needed->contains(dim); });
+    }
+    return dims;
+}
+
+Result<std::vector<std::string>> ExprLowering::works_along(const ast::Expr& expr) {
+    if (expr.kind == Kind::named_product) {
+        Names all;
+        for (const ast::Expr& argument : expr.args) {
+            auto dims = all_dims(argument);
+            if (!dims) return fail(dims.error());
+            all.merge(*dims);
+        }
+        return summed_names(expr, all);
+    }
+    Dims dims;
+    for (const ast::Word& word : expr.along) dims.push_back(word.text);
+    return dims;
+}
+
+Result<std::vector<std::string>> ExprLowering::summed_names(const ast::Expr& expr,
+                                                            const std::set<std::string>& available) const {
+    Dims dims;
+    for (const ast::Word& word : expr.along) {
+        if (available.contains(word.text)) {
+            dims.push_back(word.text);
+            continue;
+        }
+        for (const char letter : word.text) {  // `*_DE` names D and E
+            const std::string dim(1, letter);
+            if (!available.contains(dim)) {
+                const std::vector<std::string> candidates(available.begin(), available.end());
+                return source_.fail_at(
+                    word.span, "unknown_dimension", fmt::format("no dimension `{}` in the operands", word.text),
+                    did_you_mean(word.text, candidates, fmt::format("they have {}", fmt::join(candidates, ", "))));
+            }
+            dims.push_back(dim);
+        }
+    }
+    return dims;
+}
+
+std::vector<const ast::Expr*> ExprLowering::pointers(const std::vector<ast::Expr>& exprs) {
+    std::vector<const ast::Expr*> all;
+    for (const ast::Expr& expr : exprs) all.push_back(&expr);
+    return all;
+}
+
+Status ExprLowering::add_leaves(const std::vector<const ast::Expr*>& factors, std::set<std::string>& dims) {
+    for (const ast::Expr* factor : factors) {
+        if (!is_leaf(*factor)) continue;
+        auto own = all_dims(*factor);
+        if (!own) return fail(own.error());
+        dims.merge(*own);
+    }
+    return {};
+}
+
+// A factor that is itself a product keeps what the result and the plain tensors beside it have, and sums what its own factors
+// share beyond that: in `silu(X * Wg) * (X * Wi)` each half sums D, in `(A * B) * (C * D)` what B and C share is kept.
+Result<std::vector<Operand>> ExprLowering::factors(const std::vector<const ast::Expr*>& exprs, const Needed& needed) {
+    std::vector<Needed> inner(exprs.size(), needed);
+    if (needed) {
+        Names base = *needed;
+        if (auto status = add_leaves(exprs, base); !status) return fail(status.error());
+        std::map<std::string, std::size_t> having;  // how many of the factors have a dimension at all
+        std::map<std::string, std::size_t> offering;
+        std::vector<Names> offers;
+        for (const ast::Expr* expr : exprs) {
+            auto all = all_dims(*expr);
+            if (!all) return fail(all.error());
+            for (const std::string& dim : *all) ++having[dim];
+            auto offer = offered(*expr, base);
+            if (!offer) return fail(offer.error());
+            for (const std::string& dim : *offer) ++offering[dim];
+            offers.push_back(std::move(*offer));
+        }
+        for (std::size_t i = 0; i < exprs.size(); ++i) {
+            inner[i] = base;
+            for (const auto& [dim, count] : offering) {
+                const bool ours = offers[i].contains(dim);
+                if (ours ? having[dim] > 1 : count > 0) inner[i]->insert(dim);
+            }
+        }
+    }
+    std::vector<Operand> operands;
+    for (std::size_t i = 0; i < exprs.size(); ++i) {
+        auto operand = lower(*exprs[i], inner[i]);
+        if (!operand) return fail(operand.error());
+        operands.push_back(std::move(*operand));
+    }
+    return operands;
+}
+
+Result<Operand> ExprLowering::product(const ast::Expr& expr, const Needed& needed) {
+    std::vector<const ast::Expr*> tensors;
+    std::vector<double> constants;
+    for (const ast::Expr& argument : expr.args) {
+        if (argument.kind == Kind::number) {
+            constants.push_back(argument.number);
+        } else {
+            tensors.push_back(&argument);
+        }
+    }
+    if (tensors.empty()) return lower(expr.args.front(), needed);  // numbers alone: refused there
+    if (tensors.size() == 1) {
+        auto only = lower(*tensors.front(), needed);
+        if (!only) return only;
+        return scaled(expr, std::move(*only), constants);
+    }
+
+    auto inputs_made = factors(tensors, needed);
+    if (!inputs_made) return fail(inputs_made.error());
+    std::vector<Operand> inputs = std::move(*inputs_made);
+    std::set<std::string_view> all;
+    for (const Operand& input : inputs) all.insert(input.dims.begin(), input.dims.end());
+    if (all.size() > most_product_dims) {
+        return source_.fail_at(
+            expr.span, "too_many_dimensions",
+            fmt::format("the operands of a product have {} dimensions; {} is the most", all.size(), most_product_dims));
+    }
+    const std::vector<Operand> written = inputs;
+    if (auto status = match_anonymous(expr, inputs); !status) return fail(status.error());
+
+    Dims summed;
+    for (const std::string& dim : together(inputs)) {
+        if (is_anonymous(dim)) {
+            // Summed when the matrix-product rule joined it: the label was not the right operand's own.
+            for (std::size_t i = 1; i < inputs.size(); ++i) {
+                if (inputs[i].dims.size() == 2 && inputs[i].dims[0] == dim && written[i].dims != inputs[i].dims &&
+                    inputs[i - 1].dims.back() == dim) {
+                    summed.push_back(dim);
+                }
+            }
+        } else if (needed && !needed->contains(dim)) {
+            summed.push_back(dim);
+        } else if (!needed) {
+            const auto count = std::count_if(inputs.begin(), inputs.end(),
+                                             [&](const Operand& operand) { return has(operand.dims, dim); });
+            if (count > 1) {
+                return source_.fail_at(
+                    expr.span, "result_type", fmt::format("whether this product sums over `{}` does not follow", dim),
+                    fmt::format("write the result's type, or name the summed dimensions: *_{}", dim));
+            }
+        }
+    }
+    auto result = multiply(expr, std::move(inputs), summed, false);
+    if (!result) return result;
+    return scaled(expr, std::move(*result), constants);
+}
+
+Result<Operand> ExprLowering::named_product(const ast::Expr& expr, const Needed& needed) {
+    for (const ast::Expr& argument : expr.args) {
+        if (argument.kind == Kind::number) {
+            return source_.fail_at(argument.span, "syntax", "a product that names its sum takes two tensors");
+        }
+    }
+    Needed inner = needed;
+    if (inner) {
+        auto summed = works_along(expr);
+        if (!summed) return fail(summed.error());
+        inner->insert(summed->begin(), summed->end());
+    }
+    auto inputs = factors(pointers(expr.args), inner);
+    if (!inputs) return fail(inputs.error());
+    const Dims all = together(*inputs);
+    auto summed = summed_names(expr, {all.begin(), all.end()});
+    if (!summed) return fail(summed.error());
+    return multiply(expr, std::move(*inputs), *summed, true);
+}
+
+// "Last of the left with first of the right, both 2-D": the right operand takes the left's name for the dimension.
+Status ExprLowering::match_anonymous(const ast::Expr& expr, std::vector<Operand>& inputs) {
+    for (std::size_t i = 1; i < inputs.size(); ++i) {
+        const Operand& left = inputs[i - 1];
+        Operand& right = inputs[i];
+        if (left.dims.size() != 2 || right.dims.size() != 2) continue;
+        if (!is_anonymous(left.dims[1]) || !is_anonymous(right.dims[0])) continue;
+        const bool same_tensor = left.value == right.value;
+        if (!same_tensor && (has(left.dims, right.dims[0]) || has(left.dims, right.dims[1]))) continue;
+        const std::int64_t ours = scope_.size_of(left.dims[1]);
+        const std::int64_t theirs = scope_.size_of(right.dims[0]);
+        if (ours != theirs) {
+            return source_.fail_at(
+                expr.span, "size_conflict",
+                fmt::format("the left operand ends in {}, the right one begins with {}", ours, theirs),
+                "the inner sizes of a matrix product must agree; for another product name the dimensions");
+        }
+        right.dims[0] = left.dims[1];
+        if (same_tensor && is_anonymous(right.dims[1])) right.dims[1] = scope_.anonymous(scope_.size_of(right.dims[1]));
+    }
+    return {};
+}
+
+Result<Operand> ExprLowering::multiply(const ast::Expr& expr, std::vector<Operand> inputs, const Dims& summed,
+                                       bool named) {
+    auto arithmetic = arithmetic_of(expr, inputs);
+    if (!arithmetic) return fail(arithmetic.error());
+    Op op;
+    op.arithmetic = *arithmetic;
+    op.span = expr.span;
+    if (!summed.empty()) {
+        Dims dims;
+        for (const std::string& dim : together(inputs)) {
+            if (!has(summed, dim)) dims.push_back(dim);
+        }
+        op.kind = OpKind::contract;
+        op.inputs = std::move(inputs);
+        op.along = summed;
+        op.named_sum = named;
+        return emit(std::move(op), std::move(dims), result_dtype(*arithmetic));
+    }
+    Operand left = inputs.front();
+    for (std::size_t i = 1; i < inputs.size(); ++i) {
+        Op step = op;
+        step.kind = OpKind::apply;
+        step.function = "mul";
+        step.inputs = {left, inputs[i]};
+        Dims dims = together(step.inputs);
+        auto made = emit(std::move(step), std::move(dims), result_dtype(*arithmetic));
+        if (!made) return made;
+        left = std::move(*made);
+    }
+    return left;
+}
+
+Result<Operand> ExprLowering::scaled(const ast::Expr& expr, Operand operand, const std::vector<double>& constants) {
+    for (const double constant : constants) {
+        auto arithmetic = arithmetic_of(expr, {operand});
+        if (!arithmetic) return fail(arithmetic.error());
+        Op op;
+        op.kind = OpKind::apply;
+        op.function = "mul";
+        op.constants = {{1, constant}};
+        op.inputs = {operand};
+        op.arithmetic = *arithmetic;
+        op.span = expr.span;
+        Dims dims = operand.dims;
+        auto made = emit(std::move(op), std::move(dims), result_dtype(*arithmetic));
+        if (!made) return made;
+        operand = std::move(*made);
+    }
+    return operand;
+}
+
+}  // namespace roofline

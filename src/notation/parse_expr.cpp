@@ -1,0 +1,244 @@
+#include "notation/parse_expr.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "program/functions.hpp"
+
+namespace roofline {
+
+namespace {
+
+constexpr int max_nesting = 100;
+constexpr int max_depth = 500;
+constexpr std::size_t max_operands = 500;
+
+}  // namespace
+
+Result<ast::Expr> ExprParser::expr() {
+    auto left = term();
+    while (left && (tokens_.peek().is("+") || tokens_.peek().is("-"))) {
+        const Token& op = tokens_.take();
+        tokens_.skip_newlines();
+        auto right = term();
+        if (!right) return right;
+        left = call(op.text == "+" ? "add" : "sub", op.span, std::move(*left), std::move(*right));
+    }
+    return left;
+}
+
+Result<ast::Expr> ExprParser::term() {
+    auto left = factor();
+    bool open = false;  // whether `left` is a product that this loop made: a * b * c is flat, (a * b) * c is not
+    while (left) {
+        if (tokens_.peek().is("/")) {
+            const Token& op = tokens_.take();
+            tokens_.skip_newlines();
+            auto right = factor();
+            if (!right) return right;
+            left = call("div", op.span, std::move(*left), std::move(*right));
+            open = false;
+        } else if (tokens_.peek().is("*")) {
+            const Token& op = tokens_.take();
+            const Token& subscript = tokens_.peek();
+            const bool named = subscript.kind == TokenKind::word && subscript.text.front() == '_';
+            std::vector<ast::Word> along;
+            if (named) {
+                if (auto status = summed(along); !status) return fail(status.error());
+            }
+            tokens_.skip_newlines();
+            auto right = factor();
+            if (!right) return right;
+            left = product(std::move(*left), std::move(*right), std::move(along), named, open, op);
+            open = !named;
+        } else {
+            return left;
+        }
+    }
+    return left;
+}
+
+// The dimensions after `*_`: `_D`, `_{D, E}`; several letters are told apart when dimensions are known.
+Status ExprParser::summed(std::vector<ast::Word>& along) {
+    const Token& word = tokens_.take();
+    if (word.text.size() > 1) {
+        along.push_back({std::string(word.text.substr(1)), word.span});
+        return {};
+    }
+    if (!tokens_.accept("{"))
+        return tokens_.expected("the summed dimensions after `*_`", "write x *_D W or x *_{D, E} W");
+    do {
+        auto name = tokens_.dim_name(tokens_.peek());
+        if (!name) return fail(name.error());
+        along.push_back({*name, tokens_.take().span});
+    } while (tokens_.accept(","));
+    if (!tokens_.accept("}")) return tokens_.expected("`}`");
+    return {};
+}
+
+Result<ast::Expr> ExprParser::product(ast::Expr left, ast::Expr right, std::vector<ast::Word> along, bool named,
+                                      bool open, const Token& op) const {
+    if (open) {
+        left.depth = std::max(left.depth, right.depth + 1);
+        left.args.push_back(std::move(right));
+        if (left.args.size() > max_operands) {
+            return tokens_.wrong(op, fmt::format("a product has more than {} operands", max_operands));
+        }
+        return left;
+    }
+    ast::Expr result;
+    result.kind = named ? ast::Expr::Kind::named_product : ast::Expr::Kind::product;
+    result.along = std::move(along);
+    return with_args(std::move(result), op.span, std::move(left), std::move(right));
+}
+
+Result<ast::Expr> ExprParser::call(std::string_view function, Span span, ast::Expr left, ast::Expr right) const {
+    ast::Expr result;
+    result.kind = ast::Expr::Kind::call;
+    result.name = function;
+    return with_args(std::move(result), span, std::move(left), std::move(right));
+}
+
+Result<ast::Expr> ExprParser::with_args(ast::Expr result, Span span, ast::Expr left, ast::Expr right) const {
+    result.span = span;
+    result.depth = std::max(left.depth, right.depth) + 1;
+    if (result.depth > max_depth) {
+        return tokens_.source().fail_at(span, "too_deep",
+                                        fmt::format("the expression is more than {} operations deep", max_depth),
+                                        "give parts of it names in statements of their own");
+    }
+    result.args.push_back(std::move(left));
+    result.args.push_back(std::move(right));
+    return result;
+}
+
+Result<ast::Expr> ExprParser::factor() {
+    if (++nesting_ > max_nesting) {
+        return tokens_.source().fail_at(tokens_.peek().span, "too_deep",
+                                        fmt::format("expressions are nested more than {} deep", max_nesting),
+                                        "give parts of it names in statements of their own");
+    }
+    auto result = factor_inner();
+    --nesting_;
+    return result;
+}
+
+Result<ast::Expr> ExprParser::factor_inner() {
+    const Token& first = tokens_.peek();
+    if (first.is("(")) {
+        tokens_.take();
+        tokens_.skip_newlines();
+        auto inner = expr();
+        if (!inner) return inner;
+        tokens_.skip_newlines();
+        if (!tokens_.accept(")"))
+            return tokens_.expected(
+                "`)`", fmt::format("the parenthesis opened at column {} is not closed", first.span.column));
+        return inner;
+    }
+    if (first.is("-")) {
+        tokens_.take();
+        auto inner = factor();
+        if (!inner) return inner;
+        ast::Expr result;
+        result.span = first.span;
+        if (inner->kind == ast::Expr::Kind::number) {
+            inner->number = -inner->number;
+            return inner;
+        }
+        result.kind = ast::Expr::Kind::call;
+        result.name = "neg";
+        result.depth = inner->depth + 1;
+        result.args.push_back(std::move(*inner));
+        return result;
+    }
+    if (first.kind == TokenKind::number) return number();
+    if (first.kind != TokenKind::word) return tokens_.expected("a tensor, a name, a function or `(`");
+    const Token& second = tokens_.peek(1);
+    if (second.is(":")) {  // A: bf16[B, D]
+        if (auto status = tokens_.tensor_name(first); !status) return fail(status.error());
+        tokens_.take();
+        tokens_.take();
+        auto tensor = inline_tensor();
+        if (tensor) tensor->name = first.text;
+        return tensor;
+    }
+    if (second.is("(")) return function();
+    if (second.is("[")) {
+        if (find_function(first.text) != nullptr || closes_into_call()) return function();
+        return inline_tensor();
+    }
+    tokens_.take();
+    ast::Expr result;
+    result.kind = ast::Expr::Kind::name;
+    result.name = first.text;
+    result.span = first.span;
+    return result;
+}
+
+// Whether the bracket after the current word is followed by `(`: a function's, then, even if the name is unknown.
+bool ExprParser::closes_into_call() const {
+    std::size_t ahead = 2;
+    while (tokens_.peek(ahead).kind != TokenKind::end && !tokens_.peek(ahead).is("]") && ahead < 64) ++ahead;
+    return tokens_.peek(ahead).is("]") && tokens_.peek(ahead + 1).is("(");
+}
+
+Result<ast::Expr> ExprParser::number() {
+    const Token& token = tokens_.take();
+    ast::Expr result;
+    result.kind = ast::Expr::Kind::number;
+    result.span = token.span;
+    const char* end = token.text.data() + token.text.size();
+    const auto [rest, problem] = std::from_chars(token.text.data(), end, result.number);
+    if (problem != std::errc() || rest != end) {
+        return tokens_.wrong(token, fmt::format("`{}` is not a number", token.text.substr(0, 40)));
+    }
+    return result;
+}
+
+Result<ast::Expr> ExprParser::inline_tensor() {
+    ast::Expr result;
+    result.kind = ast::Expr::Kind::tensor;
+    result.span = tokens_.peek().span;
+    auto type = types_.type();
+    if (!type) return fail(type.error());
+    result.type = std::move(*type);
+    return result;
+}
+
+Result<ast::Expr> ExprParser::function() {
+    const Token& name = tokens_.take();
+    if (find_function(name.text) == nullptr) {
+        return tokens_.source().fail_at(
+            name.span, "unknown_function", fmt::format("no function `{}`", name.text.substr(0, 40)),
+            did_you_mean(name.text, function_names(),
+                         fmt::format("functions are {}", fmt::join(function_names(), " "))));
+    }
+    ast::Expr result;
+    result.kind = ast::Expr::Kind::call;
+    result.name = name.text;
+    result.span = name.span;
+    if (tokens_.accept("[")) {
+        do {
+            auto dim = tokens_.dim_name(tokens_.peek());
+            if (!dim) return fail(dim.error());
+            result.along.push_back({*dim, tokens_.take().span});
+        } while (tokens_.accept(","));
+        if (!tokens_.accept("]")) return tokens_.expected("',' or ']' in the dimensions of a function");
+    }
+    if (!tokens_.accept("(")) return tokens_.expected("`(` and the arguments of the function");
+    do {
+        tokens_.skip_newlines();
+        auto argument = expr();
+        if (!argument) return argument;
+        result.depth = std::max(result.depth, argument->depth + 1);
+        result.args.push_back(std::move(*argument));
+        tokens_.skip_newlines();
+    } while (tokens_.accept(","));
+    if (!tokens_.accept(")")) return tokens_.expected("',' or ')' in the arguments of a function");
+    return result;
+}
+
+}  // namespace roofline

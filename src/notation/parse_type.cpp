@@ -1,0 +1,136 @@
+#include "notation/parse_type.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/ascii.hpp"
+
+namespace roofline {
+
+namespace {
+
+constexpr std::size_t max_dims = 64;
+
+bool is_capital(char c) { return c >= 'A' && c <= 'Z'; }
+
+}  // namespace
+
+Result<Dtype> TypeParser::dtype(const Token& token) const {
+    if (const auto found = find_dtype(token.text)) return *found;
+    return tokens_.source().fail_at(
+        token.span, "unknown_dtype", fmt::format("no dtype `{}`", token.text.substr(0, 40)),
+        did_you_mean(token.text, dtype_names(), fmt::format("dtypes are {}", fmt::join(dtype_names(), " "))));
+}
+
+Result<ast::Type> TypeParser::type() {
+    tokens_.skip_newlines();
+    if (tokens_.peek().kind != TokenKind::word) return tokens_.expected("a type such as bf16[B, D]");
+    ast::Type type;
+    type.span = tokens_.peek().span;
+    const Token& word = tokens_.take();
+    auto dtype = this->dtype(word);
+    if (!dtype) return fail(dtype.error());
+    type.dtype = *dtype;
+    if (!tokens_.peek().is("[")) return tokens_.expected("`[` and the dimensions of a tensor");
+    if (auto status = dims(type); !status) return fail(status.error());
+    if (tokens_.peek().is("{")) {
+        if (auto status = unreduced(type); !status) return fail(status.error());
+    }
+    if (tokens_.peek().kind == TokenKind::word && tokens_.peek().text == "in") {
+        tokens_.take();
+        if (tokens_.peek().kind != TokenKind::word) return tokens_.expected("a memory level after `in`");
+        type.level = lowered(tokens_.take().text);
+        if (type.level == "dram") type.level = "host";
+    }
+    return type;
+}
+
+Status TypeParser::dims(ast::Type& type) {
+    const Token& open = tokens_.take();
+    tokens_.skip_newlines();
+    if (tokens_.accept("]")) return {};
+    while (true) {
+        tokens_.skip_newlines();
+        auto dim = this->dim();
+        if (!dim) return fail(dim.error());
+        if (type.dims.size() == max_dims) {
+            return tokens_.source().fail_at(dim->span, "too_many_dimensions",
+                                            fmt::format("a tensor has more than {} dimensions", max_dims));
+        }
+        type.dims.push_back(std::move(*dim));
+        tokens_.skip_newlines();
+        if (tokens_.accept("]")) return {};
+        if (!tokens_.accept(",")) {
+            return tokens_.wrong(tokens_.peek(), "expected ',' or ']' in the dimensions of a tensor",
+                                 fmt::format("the bracket opened at column {} is not closed", open.span.column));
+        }
+    }
+}
+
+Result<ast::Dim> TypeParser::dim() {
+    ast::Dim dim;
+    dim.span = tokens_.peek().span;
+    if (tokens_.peek().is("-") || tokens_.peek().kind == TokenKind::number) {
+        auto size = tokens_.size("a dimension");
+        if (!size) return fail(size.error());
+        dim.size = *size;
+        if (tokens_.peek().kind == TokenKind::word && tokens_.peek().text.front() == '_') {
+            if (auto status = subscript(tokens_.take(), 0, dim.mesh); !status) return fail(status.error());
+        }
+        return dim;
+    }
+    if (tokens_.peek().kind != TokenKind::word) return tokens_.expected("a dimension: a name or a size");
+    const Token& word = tokens_.take();
+    const std::size_t bar = word.text.find('_');
+    dim.name = word.text.substr(0, bar);
+    if (dim.name.empty()) return tokens_.wrong(word, "a dimension's name does not start with `_`");
+    if (bar != std::string_view::npos) {
+        if (auto status = subscript(word, bar, dim.mesh); !status) return fail(status.error());
+    }
+    if (tokens_.accept("=")) {
+        auto size = tokens_.size(fmt::format("the size of `{}`", dim.name));
+        if (!size) return fail(size.error());
+        dim.size = *size;
+    }
+    return dim;
+}
+
+// The mesh axes after the `_` at `bar` of a word: `_X`, `_XY`, or `_` followed by {data, X}.
+Status TypeParser::subscript(const Token& word, std::size_t bar, std::vector<std::string>& mesh) {
+    const std::string_view letters = word.text.substr(bar + 1);
+    if (letters.empty()) {
+        if (!tokens_.accept("{")) return tokens_.expected("mesh axes after `_`", "write B_X, B_XY or B_{data}");
+        do {
+            if (tokens_.peek().kind != TokenKind::word) return tokens_.expected("the name of a mesh axis");
+            mesh.emplace_back(tokens_.take().text);
+        } while (tokens_.accept(","));
+        if (!tokens_.accept("}")) return tokens_.expected("`}` after the mesh axes");
+        return {};
+    }
+    for (const char letter : letters) {
+        if (!is_capital(letter)) {
+            return tokens_.wrong(
+                word,
+                fmt::format("`{}` is not a mesh axis: after a bare _ axes are single capitals", letters.substr(0, 40)),
+                fmt::format("longer names go in braces: {}_{{{}}}; dimension names have no underscore",
+                            word.text.substr(0, std::min<std::size_t>(bar, 40)), letters.substr(0, 40)));
+        }
+        mesh.emplace_back(1, letter);
+    }
+    return {};
+}
+
+Status TypeParser::unreduced(ast::Type& type) {
+    tokens_.take();
+    const Token& word = tokens_.peek();
+    if (word.kind != TokenKind::word || !word.text.starts_with("U_")) {
+        return tokens_.expected("`U_` and mesh axes", "a partial sum over X is written {U_X}");
+    }
+    tokens_.take();
+    if (auto status = subscript(word, 1, type.unreduced); !status) return fail(status.error());
+    if (!tokens_.accept("}")) return tokens_.expected("`}`");
+    return {};
+}
+
+}  // namespace roofline

@@ -1,0 +1,31 @@
+// Types: bf16[B_X, D=4096]{U_Y} in vmem.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "notation/ast.hpp"
+#include "notation/token_reader.hpp"
+
+namespace roofline {
+
+class TypeParser {
+public:
+    explicit TypeParser(TokenReader& tokens) : tokens_(tokens) {}
+
+    /// A dtype with its dimensions and whatever follows them.
+    [[nodiscard]] Result<ast::Type> type();
+
+    /// The dtype that a word names.
+    [[nodiscard]] Result<Dtype> dtype(const Token& token) const;
+
+private:
+    [[nodiscard]] Status dims(ast::Type& type);
+    [[nodiscard]] Result<ast::Dim> dim();
+    [[nodiscard]] Status subscript(const Token& word, std::size_t bar, std::vector<std::string>& mesh);
+    [[nodiscard]] Status unreduced(ast::Type& type);
+
+    TokenReader& tokens_;
+};
+
+}  // namespace roofline

@@ -1,0 +1,331 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <numbers>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "report/plot/plot.hpp"
+#include "report/plot/plot_frame.hpp"
+#include "report/plot/roofline_scene.hpp"
+#include "report/plot/thin.hpp"
+#include "units/text.hpp"
+
+namespace roofline {
+namespace {
+
+constexpr std::size_t kMostRidges = 24;         // circles drawn; <desc> has more of them
+constexpr std::size_t kMostNamedPoints = 40;    // whose names are tried for a place
+constexpr std::size_t kMostDetailedPoints = 3;  // few enough to say more than the name
+constexpr std::size_t kMostLeaders = 12;
+constexpr std::size_t kMostTooltips = 200;
+constexpr double kPointRadius = 5.5;
+constexpr std::array<Mark, 4> kMarks{Mark::circle, Mark::diamond, Mark::square, Mark::triangle};
+constexpr std::array<int, 3> kPathHues{5, 2, 3};  // of the palette; roofs take the others
+constexpr std::array<int, 5> kRoofHues{0, 1, 4, 2, 3};
+
+template <class T, std::size_t N>
+const T& cycled(const std::array<T, N>& values, std::size_t i) {
+    return values[i % N];
+}
+
+std::string numbers(const PlotPoint& p) {
+    return fmt::format("{}, {}{}{}", to_text(Intensity{p.intensity}), to_text(FlopRate{p.flop_per_s}),
+                       p.bound_by.empty() ? "" : ", bound by ", p.bound_by);
+}
+
+std::string tooltip(const PlotPoint& p) { return fmt::format("{}: {}", p.label, numbers(p)); }
+
+/// The drawing in progress: shapes below, labels on top of them, and what is taken.
+class RooflineDrawing {
+public:
+    explicit RooflineDrawing(const RooflineScene& scene)
+        : scene_(scene), placer_({kFrameLeft + 2, kFrameTop + 2}, {kFrameRight - 2, kFrameBottom - 2}) {}
+
+    std::string draw();
+
+private:
+    void roofs();
+    void ceilings();
+    void path_bands();
+    void ridges();
+    void path_marks();
+    void path_labels();
+    void points();
+    void label_roof(std::size_t index);
+    void label_ceiling(std::size_t index);
+    void path_name(std::size_t index, const std::vector<XY>& line);
+    void point_labels();
+    void ridge_labels(bool first_roof);
+    std::string with_ridge(const std::string& text, XY where);
+    [[nodiscard]] bool beside_another_ridge(const LabelBox& box, XY own) const;
+    [[nodiscard]] XY corner(const Ridge& r) const { return at(r.intensity, scene_.ceilings[r.ceiling].flop_per_s); }
+    void mark(std::string_view css, Mark shape, XY at, double radius);
+    [[nodiscard]] std::vector<XY> pixels(const std::vector<PlotPoint>& points) const;
+    [[nodiscard]] XY at(double intensity, double rate) const { return {scene_.x.at(intensity), scene_.y.at(rate)}; }
+    [[nodiscard]] std::pair<XY, XY> roof_line(std::size_t index) const;
+    [[nodiscard]] std::pair<XY, XY> ceiling_line(std::size_t index) const;
+
+    const RooflineScene& scene_;
+    SvgWriter svg_;
+    SvgWriter labels_;
+    LabelPlacer placer_;
+    std::set<std::size_t> named_ridges_;  // whose number stands in another label
+};
+
+std::vector<XY> RooflineDrawing::pixels(const std::vector<PlotPoint>& points) const {
+    std::vector<XY> out;
+    out.reserve(points.size());
+    for (const PlotPoint& p : points) out.push_back(at(p.intensity, p.flop_per_s));
+    return out;
+}
+
+std::pair<XY, XY> RooflineDrawing::roof_line(std::size_t index) const {
+    const double rate = scene_.roofs[index].bytes_per_s;
+    const double from = std::max(scene_.x.low, scene_.y.low / rate);
+    const double to = std::max(from, std::min(scene_.x.high, scene_.roof_top() / rate));
+    return {at(from, from * rate), at(to, to * rate)};
+}
+
+std::pair<XY, XY> RooflineDrawing::ceiling_line(std::size_t index) const {
+    const PlotCeiling& ceiling = scene_.ceilings[index];
+    return {at(scene_.ceiling_start(ceiling), ceiling.flop_per_s), at(scene_.x.high, ceiling.flop_per_s)};
+}
+
+void RooflineDrawing::mark(std::string_view css, Mark shape, XY where, double radius) {
+    svg_.mark(css, shape, where, radius);
+    placer_.block({where, radius - 0.4, radius - 0.4, 0});
+}
+
+void RooflineDrawing::roofs() {
+    for (std::size_t i = 0; i < scene_.roofs.size(); ++i) {
+        const auto [from, to] = roof_line(i);
+        const std::string_view low = scene_.roofs[i].low_confidence ? " low" : "";
+        svg_.line(fmt::format("roof s{}{}", cycled(kRoofHues, i), low), from, to);
+        placer_.avoid(from, to);
+    }
+}
+
+void RooflineDrawing::ceilings() {
+    for (std::size_t i = 0; i < scene_.ceilings.size(); ++i) {
+        const PlotCeiling& ceiling = scene_.ceilings[i];
+        const auto [from, to] = ceiling_line(i);
+        svg_.line(fmt::format("ceiling{}{}", ceiling.vector ? " vector" : "", ceiling.low_confidence ? " low" : ""),
+                  from, to);
+        placer_.avoid(from, to);
+    }
+}
+
+void RooflineDrawing::path_bands() {
+    for (std::size_t i = 0; i < scene_.paths.size(); ++i) {
+        const std::vector<XY> all = pixels(scene_.paths[i].points);
+        std::vector<XY> line;
+        for (const std::size_t k : thinned(all, kMostVertices)) line.push_back(all[k]);
+        if (line.size() > 1) svg_.polyline(fmt::format("path s{}", cycled(kPathHues, i)), line);
+        for (std::size_t k = 1; k < line.size(); ++k) placer_.avoid(line[k - 1], line[k], 2);
+    }
+}
+
+void RooflineDrawing::ridges() {
+    for (std::size_t i = 0; i < std::min(scene_.ridges.size(), kMostRidges); ++i) {
+        const Ridge& ridge = scene_.ridges[i];
+        const PlotCeiling& ceiling = scene_.ceilings[ridge.ceiling];
+        mark("ridge", Mark::circle, corner(ridge), ceiling.vector ? 2.5 : 3.5);
+    }
+}
+
+std::string ridge_text(const Ridge& ridge) {
+    const double rounded = std::round(ridge.intensity);
+    const bool large = rounded >= 1e4 && rounded < 1e15;
+    return "ridge " + (large ? grouped(static_cast<std::int64_t>(rounded))
+                             : number_text(ridge.intensity, rounded >= 1000 ? 4 : 3));
+}
+
+/// A number beside a circle that is not its own would be read as that one's.
+bool RooflineDrawing::beside_another_ridge(const LabelBox& box, XY own) const {
+    const LabelBox around{box.centre, box.half_width + 9, box.half_height + 7, 0};
+    return std::any_of(scene_.ridges.begin(), scene_.ridges.end(), [&](const Ridge& r) {
+        const XY other = corner(r);
+        const bool same = std::abs(other.x - own.x) < 1 && std::abs(other.y - own.y) < 1;
+        return !same && overlap(around, {other, 1, 1, 0});
+    });
+}
+
+/// Ridges of the first roof are what people ask for and may be labelled at a distance; the vector ridges of others go without.
+void RooflineDrawing::ridge_labels(bool first_roof) {
+    for (std::size_t i = 0; i < std::min(scene_.ridges.size(), kMostRidges); ++i) {
+        const Ridge& ridge = scene_.ridges[i];
+        const bool vector = scene_.ceilings[ridge.ceiling].vector;
+        if (named_ridges_.contains(i) || (ridge.roof == 0) != first_roof || (!first_roof && vector)) continue;
+        const XY at = corner(ridge);
+        PlotLabel label{"weak", ridge_text(ridge), "", at, 4};
+        if (first_roof) surround(label);
+        for (PlotLabel::Place& place : label.places) place.bias += 10;
+        label.places.push_back({{at.x + 7, at.y + 12}, Anchor::start, 0});
+        label.places.push_back({{at.x - 7, at.y - 11}, Anchor::end, 4});
+        std::erase_if(label.places, [&](const PlotLabel::Place& place) {
+            return !place.leader && beside_another_ridge(label_box(label, place), at);
+        });
+        draw_label(labels_, placer_, label);
+    }
+}
+
+void RooflineDrawing::path_marks() {
+    for (std::size_t k = 0; k < scene_.paths.size(); ++k) {
+        const PlotPath& path = scene_.paths[k];
+        const std::vector<XY> all = pixels(path.points);
+        for (const std::size_t i : labelled_points(path, all, scene_.paths.size() == 1)) {
+            const PlotPoint& p = path.points[i];
+            svg_.open_group("datum", tooltip(p));
+            mark(fmt::format("mark f{}", cycled(kPathHues, k)), cycled(kMarks, k), all[i], 4.2);
+            svg_.close_group();
+        }
+    }
+}
+
+/// "B=273", or "B=273, ridge 241" where the point lies on a ridge, which then needs no label of its own.
+std::string RooflineDrawing::with_ridge(const std::string& text, XY where) {
+    for (std::size_t i = 0; i < std::min(scene_.ridges.size(), kMostRidges); ++i) {
+        const Ridge& ridge = scene_.ridges[i];
+        const XY circle = corner(ridge);
+        if (scene_.ceilings[ridge.ceiling].vector || std::hypot(circle.x - where.x, circle.y - where.y) > 4) continue;
+        if (named_ridges_.insert(i).second) return text + ", " + ridge_text(ridge);
+    }
+    return text;
+}
+
+void RooflineDrawing::path_labels() {
+    const bool alone = scene_.paths.size() == 1;
+    for (std::size_t k = 0; k < scene_.paths.size(); ++k) {
+        const PlotPath& path = scene_.paths[k];
+        const std::vector<XY> all = pixels(path.points);
+        bool name_lacking = alone;
+        for (const std::size_t i : labelled_points(path, all, alone)) {
+            // Among several paths the name stands at the end, where it cannot be taken for another's.
+            const bool named = !alone && i + 1 == path.points.size();
+            const std::string text = named ? path.label + ": " + path.points[i].label : path.points[i].label;
+            PlotLabel label{fmt::format("t{}", cycled(kPathHues, k)), with_ridge(text, all[i]), "", all[i], 4.2};
+            surround(label);
+            const bool placed = draw_label(labels_, placer_, label);
+            name_lacking = name_lacking || (named && !placed);
+        }
+        if (name_lacking) path_name(k, all);
+    }
+}
+
+/// The name of a whole sweep goes beside its line, where there is room.
+void RooflineDrawing::path_name(std::size_t index, const std::vector<XY>& line) {
+    PlotLabel label{fmt::format("t{}", cycled(kPathHues, index)), scene_.paths[index].label, ""};
+    for (const double part : {0.4, 0.6, 0.3, 0.7, 0.2, 0.8, 0.1, 0.9}) {
+        const XY p = line[static_cast<std::size_t>(part * static_cast<double>(line.size() - 1))];
+        for (const double away : {12.0, 26.0, 42.0}) {
+            label.places.push_back({{p.x + away, p.y + away / 2 + 4}, Anchor::start, away / 4});
+            label.places.push_back({{p.x - away, p.y - away / 2 - 4}, Anchor::end, away / 4 + 1});
+        }
+    }
+    draw_label(labels_, placer_, label);
+}
+
+void RooflineDrawing::points() {
+    std::set<std::pair<long, long>> taken;  // cells of 3 pixels that hold a mark already
+    for (std::size_t i = 0; i < scene_.points.size(); ++i) {
+        const PlotPoint& p = scene_.points[i];
+        const XY where = at(p.intensity, p.flop_per_s);
+        const Mark shape = scene_.points.size() <= kMarks.size() ? kMarks[i] : Mark::circle;
+        if (!taken.emplace(std::lround(where.x / 3), std::lround(where.y / 3)).second && i >= kMostTooltips) continue;
+        if (i < kMostTooltips) {
+            svg_.open_group("datum", tooltip(p));
+            mark("mark point f5", shape, where, kPointRadius);
+            svg_.close_group();
+        } else {
+            svg_.mark("mark point f5", shape, where, 3);
+        }
+    }
+}
+
+void RooflineDrawing::point_labels() {
+    // Among many points long leaders cross one another; a name that finds no place near its mark is left out.
+    const double farthest = scene_.points.size() > kMostLeaders ? 0 : 70;
+    const bool detailed = scene_.points.size() <= kMostDetailedPoints;
+    for (std::size_t i = 0; i < std::min(scene_.points.size(), kMostNamedPoints); ++i) {
+        const PlotPoint& p = scene_.points[i];
+        const XY where = at(p.intensity, p.flop_per_s);
+        PlotLabel label{"", p.label, "", where, kPointRadius};
+        if (detailed) {
+            PlotLabel two_lines = label;
+            two_lines.detail = numbers(p);
+            surround(two_lines, farthest);
+            if (draw_label(labels_, placer_, two_lines)) continue;
+        }
+        surround(label, farthest);
+        draw_label(labels_, placer_, label);
+    }
+}
+
+/// Along the slope, above the line where there is room.
+void RooflineDrawing::label_roof(std::size_t index) {
+    const auto [from, to] = roof_line(index);
+    const double length = std::hypot(to.x - from.x, to.y - from.y);
+    if (length < 1) return;
+    const XY along{(to.x - from.x) / length, (to.y - from.y) / length};
+    const double degrees = std::atan2(along.y, along.x) * 180 / std::numbers::pi;
+    PlotLabel label{fmt::format("t{}", cycled(kRoofHues, index)), rate_label(scene_.roofs[index]), ""};
+    for (int step = 0; step <= 40; ++step) {
+        const double part = 0.5 + (step % 2 == 0 ? 1 : -1) * ((step + 1) / 2) / 42.0;
+        for (const double side : {1.0, -1.0}) {
+            const double off = side * (kLabelHalfHeight + 6);
+            label.places.push_back(
+                {{from.x + part * (to.x - from.x) + along.y * off, from.y + part * (to.y - from.y) - along.x * off},
+                 Anchor::middle,
+                 step * 0.5 + (side > 0 ? 0 : 6),
+                 degrees});
+        }
+    }
+    draw_label(labels_, placer_, label);
+}
+
+/// On the line from the right end leftwards, above it where there is room.
+void RooflineDrawing::label_ceiling(std::size_t index) {
+    const auto [from, to] = ceiling_line(index);
+    PlotLabel label{"", rate_label(scene_.ceilings[index]), ""};
+    for (double x = to.x - 4; x > from.x + text_width(label.text, kFontSize); x -= 12) {
+        const double bias = (to.x - x) / 20;
+        label.places.push_back({{x, to.y - kLabelHalfHeight - 3.6}, Anchor::end, bias});
+        label.places.push_back({{x, to.y + kLabelHalfHeight + 3.6}, Anchor::end, bias + 30});
+    }
+    draw_label(labels_, placer_, label);
+}
+
+std::string RooflineDrawing::draw() {
+    draw_axes(svg_, scene_.x, log_ticks(scene_.x, TickStyle::plain), "arithmetic intensity, FLOP/byte", scene_.y,
+              log_ticks(scene_.y, TickStyle::si), "attainable FLOP/s");
+    roofs();
+    ceilings();
+    path_bands();
+    ridges();
+    path_marks();
+    points();
+    // All marks are placed, so that no label covers one. Then what the plot cannot be read without comes first.
+    for (std::size_t i = 0; i < scene_.ceilings.size(); ++i) label_ceiling(i);
+    for (std::size_t i = 0; i < scene_.roofs.size(); ++i) label_roof(i);
+    path_labels();
+    ridge_labels(true);
+    point_labels();
+    ridge_labels(false);
+    return svg_.str() + labels_.str();
+}
+
+}  // namespace
+
+std::string to_svg(const RooflinePlot& plot) {
+    const RooflineScene scene = make_scene(plot);
+    const std::string title = plot.title.empty() ? "Roofline" : plot.title;
+    return plot_document(title, plot.subtitle, describe(scene), RooflineDrawing(scene).draw());
+}
+
+}  // namespace roofline

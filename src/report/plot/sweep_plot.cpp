@@ -1,0 +1,223 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "report/plot/plot.hpp"
+#include "report/plot/plot_frame.hpp"
+#include "report/plot/sweep_scene.hpp"
+#include "report/plot/thin.hpp"
+#include "units/text.hpp"
+
+namespace roofline {
+namespace {
+
+constexpr std::size_t kMostMarks = 40;  // a curve of no more points shows each of them
+constexpr std::size_t kMostNamed = 24;  // curves beyond these are drawn without a label; <desc> has them all
+constexpr double kAmbiguous = 100;      // a place beside two curves is worse than any beside one
+constexpr std::array<int, 6> kHues{0, 5, 1, 2, 3, 4};
+constexpr std::array<Mark, 4> kMarks{Mark::circle, Mark::square, Mark::triangle, Mark::diamond};
+
+class SweepDrawing {
+public:
+    SweepDrawing(const SweepScene& scene, const SweepPlot& plot)
+        : scene_(scene), plot_(plot), placer_({kFrameLeft + 2, kFrameTop + 2}, {scene.x.to_px - 2, kFrameBottom - 2}) {}
+
+    std::string draw();
+
+private:
+    void axes();
+    void fraction_axis();
+    void peaks();
+    void peak_label(double peak, const std::string& text);
+    void critical(std::size_t index);
+    void critical_label(std::size_t index);
+    void curve(std::size_t index);
+    void curve_label(std::size_t index);
+    [[nodiscard]] bool beside_another(std::size_t index, const LabelBox& box) const;
+    [[nodiscard]] XY at(double size, double rate) const { return {scene_.x.at(size), scene_.y.at(rate)}; }
+    [[nodiscard]] double critical_rate(const PlotCurve& curve) const;
+
+    const SweepScene& scene_;
+    const SweepPlot& plot_;
+    SvgWriter svg_;
+    SvgWriter labels_;
+    LabelPlacer placer_;
+    std::vector<std::vector<XY>> lines_;
+};
+
+void SweepDrawing::axes() {
+    const std::vector<Tick> x_ticks = !scene_.x.log          ? linear_ticks(scene_.x, TickStyle::plain, 8)
+                                      : scene_.powers_of_two ? binary_ticks(scene_.x, TickStyle::plain)
+                                                             : log_ticks(scene_.x, TickStyle::plain);
+    draw_axes(svg_, scene_.x, x_ticks, plot_.x_label, scene_.y, linear_ticks(scene_.y, TickStyle::si), plot_.y_label);
+    if (scene_.peak) fraction_axis();
+}
+
+void SweepDrawing::fraction_axis() {
+    for (int percent = 0; percent <= 100; percent += 20) {
+        const double y = scene_.y.at(*scene_.peak * percent / 100);
+        svg_.line("frame", {scene_.x.to_px, y}, {scene_.x.to_px + 4, y});
+        svg_.text("tick", {scene_.x.to_px + 7, y}, Anchor::start, fmt::format("{} %", percent));
+    }
+    svg_.text("axis-title", {kPlotWidth - 12, (kFrameTop + kFrameBottom) / 2}, Anchor::middle, "fraction of peak", -90);
+}
+
+void SweepDrawing::peak_label(double peak, const std::string& text) {
+    const double y = scene_.y.at(peak);
+    PlotLabel label{"", text, ""};
+    for (double x = scene_.x.from_px + 8; x < scene_.x.to_px; x += 24) {
+        label.places.push_back({{x, y - kLabelHalfHeight - 2}, Anchor::start, (x - scene_.x.from_px) / 40});
+        label.places.push_back({{x, y + kLabelHalfHeight + 2}, Anchor::start, (x - scene_.x.from_px) / 40 + 8});
+    }
+    draw_label(labels_, placer_, label);
+}
+
+void SweepDrawing::peaks() {
+    std::vector<double> drawn;
+    for (const PlotCurve& c : scene_.curves) {
+        if (!c.peak || std::find(drawn.begin(), drawn.end(), *c.peak) != drawn.end()) continue;
+        drawn.push_back(*c.peak);
+        const double y = scene_.y.at(*c.peak);
+        svg_.line("peak", {scene_.x.from_px, y}, {scene_.x.to_px, y});
+        placer_.avoid({scene_.x.from_px, y}, {scene_.x.to_px, y});
+        std::string owners;  // whose peak it is, unless it is everyone's
+        for (const PlotCurve& other : scene_.curves) {
+            if (!scene_.peak && other.peak == c.peak) owners += (owners.empty() ? "" : ", ") + other.label;
+        }
+        peak_label(*c.peak, fmt::format("{}peak {}", owners.empty() ? "" : owners + " ", to_text(FlopRate{*c.peak})));
+        if (scene_.peak) return;
+    }
+}
+
+/// Where the curve is at its critical size: on the line between its points, unless the curve has its corner between them.
+double SweepDrawing::critical_rate(const PlotCurve& curve) const {
+    const double size = *curve.critical;
+    for (std::size_t i = 1; i < curve.points.size(); ++i) {
+        const auto& [x0, y0] = curve.points[i - 1];
+        const auto& [x1, y1] = curve.points[i];
+        if (!(x0 <= size && size <= x1 && x0 < x1)) continue;
+        if (corner_after(curve, i - 1)) return *curve.peak;
+        const double part = (scene_.x.at(size) - scene_.x.at(x0)) / (scene_.x.at(x1) - scene_.x.at(x0));
+        return y0 + part * (y1 - y0);
+    }
+    const double end = size < curve.points.front().first ? curve.points.front().second : curve.points.back().second;
+    return curve.peak.value_or(end);
+}
+
+void SweepDrawing::critical(std::size_t index) {
+    const PlotCurve& c = scene_.curves[index];
+    if (!c.critical || !scene_.x.holds(*c.critical)) return;
+    const XY top = at(*c.critical, critical_rate(c));
+    const XY foot{top.x, scene_.y.from_px};
+    svg_.line("drop", top, foot);
+    placer_.avoid(top, foot, 4);
+    svg_.mark("ridge", Mark::circle, top, 4);
+    placer_.block({top, 4, 4, 0});
+}
+
+void SweepDrawing::critical_label(std::size_t index) {
+    const PlotCurve& c = scene_.curves[index];
+    if (!c.critical || !scene_.x.holds(*c.critical)) return;
+    const XY top = at(*c.critical, critical_rate(c));
+    const std::string value = fmt::format("{} = {}", plot_.x_label, size_text(*c.critical));
+    for (const std::string& text : {"compute-bound from " + value, value}) {
+        const bool last_resort = text == value;
+        PlotLabel label{scene_.curves.size() > 1 ? fmt::format("t{}", kHues[index % kHues.size()]) : "", text, ""};
+        for (double y = scene_.y.from_px - 12; y > top.y + 12; y -= 16) {
+            const double bias = (scene_.y.from_px - y) / 30;
+            label.places.push_back({{top.x + 5, y}, Anchor::start, bias});
+            label.places.push_back({{top.x - 5, y}, Anchor::end, bias + 3});
+        }
+        if (!last_resort) label.worst = 25;  // a drop line through it
+        if (draw_label(labels_, placer_, label)) return;
+    }
+}
+
+void SweepDrawing::curve(std::size_t index) {
+    const PlotCurve& c = scene_.curves[index];
+    std::vector<XY> all;
+    std::vector<XY> cornered;
+    for (std::size_t i = 0; i < c.points.size(); ++i) {
+        all.push_back(at(c.points[i].first, c.points[i].second));
+        cornered.push_back(all.back());
+        if (corner_after(c, i)) cornered.push_back(at(*c.critical, *c.peak));
+    }
+    std::vector<XY> line;
+    for (const std::size_t i : thinned(cornered, kMostVertices)) line.push_back(cornered[i]);
+    const int hue = kHues[index % kHues.size()];
+    if (line.size() > 1) svg_.polyline(fmt::format("curve s{} dash{}", hue, index % 4), line);
+    for (std::size_t i = 1; i < line.size(); ++i) placer_.avoid(line[i - 1], line[i], 2);
+    if (all.size() <= kMostMarks) {
+        for (std::size_t i = 0; i < all.size(); ++i) {
+            svg_.open_group("datum", fmt::format("{}: {} = {}, {}", c.label, plot_.x_label,
+                                                 size_text(c.points[i].first), to_text(FlopRate{c.points[i].second})));
+            svg_.mark(fmt::format("mark f{}", hue), kMarks[index % kMarks.size()], all[i], 3.6);
+            svg_.close_group();
+            placer_.block({all[i], 3, 3, 0});
+        }
+    }
+    lines_.push_back(std::move(line));
+}
+
+/// Whether another curve runs so near to the box that a label there could be taken for that one's.
+bool SweepDrawing::beside_another(std::size_t index, const LabelBox& box) const {
+    const LabelBox around{box.centre, box.half_width + 12, box.half_height + 12, 0};
+    for (std::size_t k = 0; k < lines_.size(); ++k) {
+        if (k == index) continue;
+        for (std::size_t i = 1; i < lines_[k].size(); ++i) {
+            if (length_inside(around, lines_[k][i - 1], lines_[k][i]) > 0) return true;
+        }
+    }
+    return false;
+}
+
+/// At the end of the curve, or, where others end there too, back along it.
+void SweepDrawing::curve_label(std::size_t index) {
+    const std::vector<XY>& line = lines_[index];
+    PlotLabel label{fmt::format("t{}", kHues[index % kHues.size()]), scene_.curves[index].label, ""};
+    double back = 0;  // pixels from the end
+    double next = 0;
+    for (std::size_t i = line.size(); i-- > 0;) {
+        const XY from = i + 1 < line.size() ? line[i + 1] : line[i];
+        const double length = std::hypot(from.x - line[i].x, from.y - line[i].y);
+        for (; next <= back + length; next += 14) {
+            const double part = length > 0 ? (next - back) / length : 0;
+            const XY p{from.x + part * (line[i].x - from.x), from.y + part * (line[i].y - from.y)};
+            const double bias = next / 12 + (beside_another(index, {p, 2, 2, 0}) ? kAmbiguous : 0);
+            label.places.push_back({{p.x - 2, p.y - 13}, Anchor::end, bias});
+            label.places.push_back({{p.x + 2, p.y + 13}, Anchor::start, bias + 1});
+            label.places.push_back({{p.x + 8, p.y + 6}, Anchor::start, bias + 1});
+            label.places.push_back({{p.x - 2, p.y + 14}, Anchor::end, bias + 2});
+        }
+        back += length;
+    }
+    for (PlotLabel::Place& place : label.places) {
+        if (beside_another(index, label_box(label, place))) place.bias += kAmbiguous;
+    }
+    draw_label(labels_, placer_, label);
+}
+
+std::string SweepDrawing::draw() {
+    axes();
+    peaks();
+    for (std::size_t i = 0; i < scene_.curves.size(); ++i) curve(i);
+    for (std::size_t i = 0; i < scene_.curves.size(); ++i) critical(i);
+    const std::size_t named = std::min(scene_.curves.size(), kMostNamed);
+    for (std::size_t i = 0; i < named; ++i) curve_label(i);
+    for (std::size_t i = 0; i < named; ++i) critical_label(i);
+    return svg_.str() + labels_.str();
+}
+
+}  // namespace
+
+std::string to_svg(const SweepPlot& plot) {
+    const SweepScene scene = make_scene(plot);
+    const std::string title = plot.title.empty() ? "Sweep" : plot.title;
+    return plot_document(title, plot.subtitle, describe(scene, plot), SweepDrawing(scene, plot).draw());
+}
+
+}  // namespace roofline
