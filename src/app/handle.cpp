@@ -2,7 +2,7 @@
 #include "app/request.hpp"
 #include "machine/catalogue.hpp"
 #include "report/machine/machine_view.hpp"
-#include "report/op_json.hpp"
+#include "report/op/op_json.hpp"
 
 namespace roofline {
 

@@ -7,11 +7,13 @@
 #include "app/tile_option.hpp"
 #include "machine/catalogue.hpp"
 #include "notation/notation.hpp"
-#include "report/explain.hpp"
-#include "report/op_json.hpp"
-#include "report/op_plot.hpp"
-#include "report/op_table.hpp"
-#include "report/op_text.hpp"
+#include "report/op/explain.hpp"
+#include "report/op/op_json.hpp"
+#include "report/op/op_plot.hpp"
+#include "report/op/op_table.hpp"
+#include "report/op/op_text.hpp"
+#include "report/op/sweep_json.hpp"
+#include "report/op/sweep_table.hpp"
 
 namespace roofline {
 

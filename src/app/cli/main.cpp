@@ -11,7 +11,7 @@
 #include "app/cli/files.hpp"
 #include "app/cli/options.hpp"
 #include "app/request.hpp"
-#include "report/op_json.hpp"
+#include "report/op/op_json.hpp"
 #include "report/plot/png.hpp"
 
 namespace {

@@ -264,8 +264,10 @@ Table show_table(const Machine& machine, bool exact) {
         const bool known = !row.value.text.empty();
         const std::string note = row.each + (row.each.empty() || row.note.empty() ? "" : "; ") + row.note;
         table.rows.push_back({row.path, value(row.value), known ? unit(row) : "",
-                              known ? std::string(name(row.basis)) : "", known ? std::string(1, row.confidence) : "",
-                              row.source, note});
+                              !known        ? ""
+                              : row.what_if ? "what-if"
+                                            : std::string(name(row.basis)),
+                              known && !row.what_if ? std::string(1, row.confidence) : "", row.source, note});
         for (const auto& [shown, other] : row.alternatives) {
             table.rows.push_back({row.path, value(shown), unit(row), "alternative", "", other.source, other.note});
         }

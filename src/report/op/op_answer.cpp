@@ -1,4 +1,4 @@
-#include "report/op_answer.hpp"
+#include "report/op/op_answer.hpp"
 
 #include <fmt/format.h>
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "report/op_answer.hpp"
+#include "report/op/op_answer.hpp"
 
 namespace roofline {
 

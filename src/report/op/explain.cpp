@@ -1,4 +1,4 @@
-#include "report/explain.hpp"
+#include "report/op/explain.hpp"
 
 #include <fmt/format.h>
 
@@ -52,24 +52,28 @@ private:
 
     // "2*64*8192*8192", the sizes put in; as long as it fits a line.
     [[nodiscard]] std::string with_sizes(const Polynomial& polynomial) const {
-        std::vector<std::string> terms;
+        std::string text;
         for (const auto& [monomial, coefficient] : polynomial.terms()) {
             std::vector<std::string> factors;
-            if (coefficient != Rational(1) || monomial.empty()) factors.push_back(coefficient.to_text());
+            const bool negative = coefficient.is_negative();
+            const Rational size_of_it = negative ? Rational(0) - coefficient : coefficient;
+            if (size_of_it != Rational(1) || monomial.empty()) factors.push_back(size_of_it.to_text());
             std::vector<Factor> ordered(monomial.begin(), monomial.end());
             const auto place = [&](const Factor& factor) {
                 return std::find(program_.dims.begin(), program_.dims.end(), factor.symbol.dim) - program_.dims.begin();
             };
-            std::stable_sort(ordered.begin(), ordered.end(),
-                             [&](const Factor& a, const Factor& b) { return place(a) < place(b); });
+            std::sort(ordered.begin(), ordered.end(), [&](const Factor& a, const Factor& b) {
+                return std::pair(place(a), a.symbol) < std::pair(place(b), b.symbol);
+            });
             for (const Factor& factor : ordered) {
                 const auto size = Polynomial::symbol(factor.symbol).evaluate(program_.sizes);
-                const std::string text = size ? size->to_text() : factor.symbol.dim;
-                factors.push_back(factor.power == 1 ? text : fmt::format("{}^{}", text, factor.power));
+                const std::string number = size ? size->to_text() : factor.symbol.dim;
+                factors.push_back(factor.power == 1 ? number : fmt::format("{}^{}", number, factor.power));
             }
-            terms.push_back(fmt::format("{}", fmt::join(factors, "*")));
+            if (!text.empty() || negative) text += text.empty() ? "-" : negative ? " - " : " + ";
+            text += fmt::format("{}", fmt::join(factors, "*"));
         }
-        return fmt::format("{}", fmt::join(terms, " + "));
+        return text;
     }
 
     [[nodiscard]] static std::string plain(const Rational& value) {
@@ -132,9 +136,7 @@ private:
         if (function.transcendentals > 0)
             per += fmt::format(" and {} transcendental{}", function.transcendentals,
                                function.transcendentals == 1 ? "" : "s");
-        say(fmt::format("{}: {} per element ({}), {} on the vector units", op.function, per, function.formula,
-                        name(op.arithmetic)),
-            4);
+        say(fmt::format("{}: {} per element ({}), on the vector units", op.function, per, function.formula), 4);
     }
 
     [[nodiscard]] std::vector<MatmulShape> steps_of(const KernelWork& kernel, const Op& op) {

@@ -1,4 +1,4 @@
-#include "report/op_text.hpp"
+#include "report/op/op_text.hpp"
 
 #include <fmt/format.h>
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "report/op_answer.hpp"
+#include "report/op/op_answer.hpp"
 
 namespace roofline {
 

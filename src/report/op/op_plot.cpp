@@ -1,4 +1,4 @@
-#include "report/op_plot.hpp"
+#include "report/op/op_plot.hpp"
 
 #include <fmt/format.h>
 

@@ -5,15 +5,15 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "report/op_answer.hpp"
+#include "report/op/op_answer.hpp"
 
 namespace roofline {
 
 /// {"schema":1, ...} for one machine; {"schema":1,"machines":[...]} for several.
 [[nodiscard]] std::string op_json(const std::vector<OpAnswer>& answers);
 
-/// {"schema":1,"sweep":[...]}, each point with what changes from point to point; {"schema":1,"machines":[{"sweep":...}]}.
-[[nodiscard]] std::string sweep_json(const std::vector<OpAnswer>& answers, const std::vector<SweepAxis>& axes);
+/// What every point of a sweep has in common: "machine":..., "notes":..., "sources":..., without braces.
+[[nodiscard]] std::string shared_json(const OpAnswer& answer);
 
 /// {"schema":1,"error":{...}}
 [[nodiscard]] std::string error_json(const Error& error);

@@ -1,10 +1,9 @@
-#include "report/op_json.hpp"
+#include "report/op/op_json.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "units/text.hpp"
@@ -27,6 +26,30 @@ Json number(const std::optional<double>& value) { return value ? number(*value) 
 
 std::string dump(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
+Json sources_of(const OpAnswer& answer) {
+    Json sources = Json::array();
+    for (const Resource& resource : answer.analysis.total.pricing.resources) {
+        for (const Term& term : resource.terms) {
+            const Rate& rate = term.rate;
+            Json source;
+            source["figure"] = rate.path;
+            source["value"] = rate.value;
+            source["unit"] = rate.flops ? "FLOP/s" : "B/s";
+            source["basis"] = rate.what_if ? "what-if" : std::string(name(rate.basis));
+            source["confidence"] = rate.what_if ? Json(nullptr) : Json(std::string(1, rate.confidence));
+            source["source"] = rate.source;
+            source["note"] = rate.note;
+            Json others = Json::array();
+            for (const Alternative& other : rate.alternatives) {
+                others.push_back({{"value", other.value}, {"source", other.source}, {"note", other.note}});
+            }
+            source["alternatives"] = std::move(others);
+            sources.push_back(std::move(source));
+        }
+    }
+    return sources;
+}
+
 class OpJson {
 public:
     explicit OpJson(const OpAnswer& answer) : answer_(answer), program_(answer.program) {}
@@ -38,7 +61,7 @@ public:
         json["collectives"] = Json::array();
         json["alternatives"] = Json::array();
         json["notes"] = notes_of(answer_);
-        json["sources"] = sources();
+        json["sources"] = sources_of(answer_);
         Json ops = Json::array();
         if (answer_.analysis.kernels.empty()) {
             ops.push_back(kernel(answer_.analysis.total));
@@ -49,6 +72,7 @@ public:
         return json;
     }
 
+private:
     [[nodiscard]] Json head() const {
         Json json;
         json["machine"] = answer_.machine.id;
@@ -61,31 +85,6 @@ public:
         return json;
     }
 
-    [[nodiscard]] Json sources() const {
-        Json sources = Json::array();
-        for (const Resource& resource : answer_.analysis.total.pricing.resources) {
-            for (const Term& term : resource.terms) {
-                const Rate& rate = term.rate;
-                Json source;
-                source["figure"] = rate.path;
-                source["value"] = rate.value;
-                source["unit"] = rate.flops ? "FLOP/s" : "B/s";
-                source["basis"] = rate.what_if ? "what-if" : std::string(name(rate.basis));
-                source["confidence"] = std::string(1, rate.confidence);
-                source["source"] = rate.source;
-                source["note"] = rate.note;
-                Json others = Json::array();
-                for (const Alternative& other : rate.alternatives) {
-                    others.push_back({{"value", other.value}, {"source", other.source}, {"note", other.note}});
-                }
-                source["alternatives"] = std::move(others);
-                sources.push_back(std::move(source));
-            }
-        }
-        return sources;
-    }
-
-private:
     [[nodiscard]] Json kernel(const Analysis& analysis) const {
         Json json;
         json["op"] = analysis.title;
@@ -231,115 +230,6 @@ private:
     const Program& program_;
 };
 
-// Writes the points of a sweep. There may be 100,000 of them, so keys are made once and numbers go straight into the text.
-class PointWriter {
-public:
-    PointWriter(const OpAnswer& answer, const std::vector<SweepAxis>& axes) : total_(answer.analysis.total) {
-        for (const std::string& dim : answer.program.dims) {
-            std::size_t source = axes.size();
-            for (std::size_t i = 0; i < axes.size(); ++i) {
-                const auto& dims = axes[i].dims;
-                if (std::find(dims.begin(), dims.end(), dim) != dims.end()) source = i;
-            }
-            dims_.push_back({key(dim), source, answer.program.sizes.at(dim)});
-        }
-        for (const KeyedFlops& entry : total_.pricing.flops_by()) flops_keys_.push_back(key(entry.key));
-        for (const auto& entry : total_.work.memory) levels_.push_back(key(entry.first));
-        for (const Resource& resource : total_.pricing.resources) {
-            resources_.push_back(key(resource.id));
-            names_.push_back(dump(resource.id));
-        }
-        if (const Resource* compute = total_.pricing.compute(); compute != nullptr) {
-            compute_ = static_cast<std::size_t>(compute - total_.pricing.resources.data());
-        }
-    }
-
-    void write(std::span<const std::int64_t> sizes, const CompiledProgram::Point& point) {
-        text_ += text_.empty() ? "{" : ",\n{";
-        open("dims");
-        for (const Dim& dim : dims_) {
-            fmt::format_to(std::back_inserter(text_), "{}{},", dim.key,
-                           dim.axis < sizes.size() ? sizes[dim.axis] : dim.size);
-        }
-        double flops = 0;
-        for (const double term : point.term_flops) flops += term;
-        close();
-        field("\"flops\":", flops);
-        open("flops_by");
-        for (std::size_t i = 0; i < flops_keys_.size(); ++i) field(flops_keys_[i], point.term_flops[i]);
-        close();
-        field("\"transcendentals\":", point.transcendentals);
-        open("bytes");
-        for (std::size_t i = 0; i < levels_.size(); ++i) {
-            text_ += levels_[i] + "{";
-            field("\"read\":", point.read[i]);
-            field("\"write\":", point.write[i]);
-            close();
-        }
-        close();
-        open("intensity");
-        for (std::size_t i = 0; i < levels_.size(); ++i) field(levels_[i], flops / (point.read[i] + point.write[i]));
-        close();
-        open("time_s");
-        for (std::size_t i = 0; i < resources_.size(); ++i) field(resources_[i], point.seconds[i]);
-        close();
-        field("\"lower_s\":", point.bounds.lower);
-        field("\"sequential_s\":", point.sequential);
-        text_ += "\"expected_s\":null,";
-        field("\"upper_s\":", point.bounds.upper);
-        text_ += fmt::format("\"bound_by\":{},", point.bounds.bound_by ? names_[*point.bounds.bound_by] : "null");
-        field("\"peak_fraction\":", compute_ ? point.seconds[*compute_] / point.bounds.lower : std::nan(""));
-        text_.back() = '}';
-    }
-
-    [[nodiscard]] std::string take() { return std::move(text_); }
-
-private:
-    struct Dim {
-        std::string key;
-        std::size_t axis = 0;  ///< the sweep's, or beyond them all
-        std::int64_t size = 0;
-    };
-
-    [[nodiscard]] static std::string key(const std::string& name) { return dump(name) + ":"; }
-    void open(std::string_view name) { fmt::format_to(std::back_inserter(text_), "\"{}\":{{", name); }
-    void close() {
-        if (text_.back() == ',') text_.pop_back();
-        text_ += "},";
-    }
-    void field(std::string_view key, double value) {
-        text_ += key;
-        if (std::isfinite(value)) {
-            fmt::format_to(std::back_inserter(text_), "{},", value);
-        } else {
-            text_ += "null,";
-        }
-    }
-
-    const Analysis& total_;
-    std::vector<Dim> dims_;
-    std::vector<std::string> flops_keys_;
-    std::vector<std::string> levels_;
-    std::vector<std::string> resources_;
-    std::vector<std::string> names_;
-    std::optional<std::size_t> compute_;
-    std::string text_;
-};
-
-std::string sweep_array(const OpAnswer& answer, const std::vector<SweepAxis>& axes) {
-    PointWriter writer(answer, axes);
-    for_each_point(
-        answer.program, answer.analysis, axes,
-        [&](std::span<const std::int64_t> sizes, const CompiledProgram::Point& point) { writer.write(sizes, point); });
-    return "[" + writer.take() + "]";
-}
-
-// What is the same at every point, said once.
-std::string sweep_tail(const OpAnswer& answer) {
-    return fmt::format(R"("machine":{},"notes":{},"sources":{})", dump(answer.machine.id), dump(notes_of(answer)),
-                       dump(OpJson(answer).sources()));
-}
-
 }  // namespace
 
 std::string op_json(const std::vector<OpAnswer>& answers) {
@@ -354,17 +244,9 @@ std::string op_json(const std::vector<OpAnswer>& answers) {
     return dump(Json{{"schema", 1}, {"machines", std::move(list)}}) + "\n";
 }
 
-std::string sweep_json(const std::vector<OpAnswer>& answers, const std::vector<SweepAxis>& axes) {
-    if (answers.size() == 1) {
-        return fmt::format("{{\"schema\":1,\"sweep\":{},{}}}\n", sweep_array(answers.front(), axes),
-                           sweep_tail(answers.front()));
-    }
-    std::string text;
-    for (const OpAnswer& answer : answers) {
-        text += fmt::format("{}{{\"sweep\":{},{}}}", text.empty() ? "" : ",\n", sweep_array(answer, axes),
-                            sweep_tail(answer));
-    }
-    return fmt::format("{{\"schema\":1,\"machines\":[{}]}}\n", text);
+std::string shared_json(const OpAnswer& answer) {
+    return fmt::format(R"("machine":{},"notes":{},"sources":{})", dump(answer.machine.id), dump(notes_of(answer)),
+                       dump(sources_of(answer)));
 }
 
 std::string error_json(const Error& error) {

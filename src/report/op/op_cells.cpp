@@ -1,0 +1,51 @@
+#include "report/op/op_cells.hpp"
+
+#include <fmt/format.h>
+
+#include <map>
+
+#include "units/text.hpp"
+
+namespace roofline {
+
+std::string render(const Table& table, Format format) {
+    if (format == Format::csv) return table_csv(table);
+    return format == Format::markdown ? table_markdown(table) : table_text(table, 2);
+}
+
+std::string raw(std::optional<double> value) { return value ? fmt::format("{}", *value) : std::string(); }
+
+std::string resource_label(const std::string& id) { return id == "math" || id == "vector" ? id : level_label(id); }
+
+std::vector<std::string> levels_of(const OpAnswer& answer) {
+    std::vector<std::string> levels;
+    for (const auto& entry : answer.analysis.total.work.memory) levels.push_back(entry.first);
+    return levels;
+}
+
+std::vector<std::string> resources_of(const OpAnswer& answer) {
+    std::vector<std::string> ids;
+    for (const Resource& resource : answer.analysis.total.pricing.resources) ids.push_back(resource.id);
+    return ids;
+}
+
+std::string notes_text(const std::vector<OpAnswer>& answers) {
+    std::map<std::string, std::vector<std::string>> machines;
+    std::vector<std::string> order;
+    for (const OpAnswer& answer : answers) {
+        for (const std::string& note : notes_of(answer)) {
+            std::vector<std::string>& said_of = machines[note];
+            if (said_of.empty()) order.push_back(note);
+            said_of.push_back(answer.machine.name);
+        }
+    }
+    std::string text;
+    for (const std::string& note : order) {
+        const std::vector<std::string>& said_of = machines[note];
+        const std::string who = said_of.size() == answers.size() ? "note" : fmt::format("{}", fmt::join(said_of, ", "));
+        text += "\n  " + wrapped(fmt::format("{}: {}", who, note), 2, 8, 100);
+    }
+    return text.empty() ? text : text + "\n";
+}
+
+}  // namespace roofline

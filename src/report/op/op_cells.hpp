@@ -1,0 +1,42 @@
+// What the tables of `op` answers are put together from.
+#pragma once
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "report/format.hpp"
+#include "report/op/op_answer.hpp"
+#include "report/table.hpp"
+
+namespace roofline {
+
+[[nodiscard]] std::string render(const Table& table, Format format);
+
+/// A number to full precision for programs, "" when there is none.
+[[nodiscard]] std::string raw(std::optional<double> value);
+
+/// "math", "vector" or a level's label.
+[[nodiscard]] std::string resource_label(const std::string& id);
+
+/// The levels that bytes cross, and the ids of the resources.
+[[nodiscard]] std::vector<std::string> levels_of(const OpAnswer& answer);
+[[nodiscard]] std::vector<std::string> resources_of(const OpAnswer& answer);
+
+/// Notes below a table; what is said of every machine is said once.
+[[nodiscard]] std::string notes_text(const std::vector<OpAnswer>& answers);
+
+/// What `pick` gives of any answer, in order of first appearance.
+template <class Pick>
+std::vector<std::string> all_of(const std::vector<OpAnswer>& answers, Pick pick) {
+    std::vector<std::string> names;
+    for (const OpAnswer& answer : answers) {
+        for (const std::string& name : pick(answer)) {
+            if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+        }
+    }
+    return names;
+}
+
+}  // namespace roofline

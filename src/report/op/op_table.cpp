@@ -1,0 +1,147 @@
+#include "report/op/op_table.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "report/op/op_cells.hpp"
+#include "report/table.hpp"
+#include "units/text.hpp"
+
+namespace roofline {
+
+namespace {
+
+std::optional<double> time_of(const Analysis& analysis, const std::string& id) {
+    if (!analysis.seconds) return std::nullopt;
+    for (std::size_t i = 0; i < analysis.pricing.resources.size(); ++i) {
+        if (analysis.pricing.resources[i].id == id) return (*analysis.seconds)[i];
+    }
+    return std::nullopt;
+}
+
+std::optional<double> bytes_of_level(const OpAnswer& answer, const std::string& level) {
+    const auto traffic = answer.analysis.total.work.memory.find(level);
+    if (traffic == answer.analysis.total.work.memory.end()) return std::nullopt;
+    const auto bytes = count(answer.program, traffic->second.total());
+    return bytes ? std::optional(bytes->to_double()) : std::nullopt;
+}
+
+// Bytes, or their formula while sizes are missing.
+std::string bytes_text(const OpAnswer& answer, const std::string& level) {
+    const auto traffic = answer.analysis.total.work.memory.find(level);
+    if (traffic == answer.analysis.total.work.memory.end()) return "-";
+    const Polynomial total = traffic->second.total();
+    const auto bytes = count(answer.program, total);
+    return bytes ? to_text(Bytes{bytes->to_double()})
+                 : shown(answer.program, total).to_handwriting(answer.program.dims);
+}
+
+// "-" when the value is missing, else its text.
+template <class Q>
+std::string text_of(std::optional<double> value) {
+    return value ? to_text(Q{*value}) : "-";
+}
+
+std::optional<double> when(bool known, double value) { return known ? std::optional(value) : std::nullopt; }
+
+std::string csv_of_machines(const std::vector<OpAnswer>& answers) {
+    Table table;
+    const auto levels = all_of(answers, levels_of);
+    const auto resources = all_of(answers, resources_of);
+    table.head.emplace_back("machine");
+    for (const std::string& dim : answers.front().program.dims) table.head.push_back(dim);
+    table.head.emplace_back("flops");
+    for (const std::string& level : levels) table.head.push_back(level + "_bytes");
+    for (const std::string& id : resources) table.head.push_back("time_" + id + "_s");
+    for (const char* column : {"lower_s", "sequential_s", "upper_s", "bound_by", "peak_fraction"})
+        table.head.emplace_back(column);
+    for (const OpAnswer& answer : answers) {
+        const Analysis& total = answer.analysis.total;
+        std::vector<std::string> row{answer.machine.id};
+        for (const std::string& dim : answer.program.dims) {
+            const auto size = answer.program.sizes.find(dim);
+            row.push_back(size == answer.program.sizes.end() ? "" : std::to_string(size->second));
+        }
+        const auto flops = count(answer.program, total.work.flops());
+        row.push_back(raw(flops ? std::optional(flops->to_double()) : std::nullopt));
+        for (const std::string& level : levels) row.push_back(raw(bytes_of_level(answer, level)));
+        for (const std::string& id : resources) row.push_back(raw(time_of(total, id)));
+        const bool sized = total.seconds.has_value();
+        row.push_back(raw(when(sized, total.bounds.lower)));
+        row.push_back(raw(when(sized, total.sequential)));
+        row.push_back(raw(when(sized, total.bounds.upper)));
+        row.push_back(total.bound_resource() == nullptr ? "" : total.bound_resource()->id);
+        row.push_back(raw(total.peak_fraction));
+        table.rows.push_back(std::move(row));
+    }
+    return table_csv(table);
+}
+
+// The critical size of the first dimension that has one at the main level, as "B = 128".
+std::string critical_text(const OpAnswer& answer) {
+    const Analysis& total = answer.analysis.total;
+    for (const CriticalSize& size : total.critical) {
+        if (size.level != total.main_level) continue;
+        if (size.crossing && size.crossing->state == Crossing::State::crossing) {
+            return fmt::format("{} {} {}", size.dim,
+                               size.crossing->above ? "=" : "<=", number_text(*size.crossing->root, 4));
+        }
+        if (size.crossing) return size.crossing->state == Crossing::State::always ? "always" : "never";
+        return size.limit ? fmt::format("{} -> {}", size.dim, number_text(*size.limit, 4)) : "-";
+    }
+    return "-";
+}
+
+}  // namespace
+
+std::string op_table(const std::vector<OpAnswer>& answers, Format format) {
+    if (format == Format::csv) return csv_of_machines(answers);
+    Table table;
+    table.head.emplace_back("");
+    table.right.push_back(false);
+    for (const OpAnswer& answer : answers) {
+        table.head.push_back(answer.machine.name);
+        table.right.push_back(true);
+    }
+    const auto row = [&](std::string label, auto&& cell) {
+        std::vector<std::string> cells{std::move(label)};
+        for (const OpAnswer& answer : answers) cells.push_back(cell(answer));
+        table.rows.push_back(std::move(cells));
+    };
+    const auto flops_text = [&](const OpAnswer& answer) {
+        const auto flops = count(answer.program, answer.analysis.total.work.flops());
+        return flops ? to_text(Flops{flops->to_double()})
+                     : shown(answer.program, answer.analysis.total.work.flops()).to_handwriting(answer.program.dims);
+    };
+    row("FLOPs", flops_text);
+    for (const std::string& level : all_of(answers, levels_of)) {
+        row(level_label(level) + " bytes", [&](const OpAnswer& answer) { return bytes_text(answer, level); });
+    }
+    for (const std::string& id : all_of(answers, resources_of)) {
+        row(resource_label(id) + " time",
+            [&](const OpAnswer& answer) { return text_of<Seconds>(time_of(answer.analysis.total, id)); });
+    }
+    const auto bound = [](double Bounds::* member) {
+        return [member](const OpAnswer& answer) {
+            const Analysis& total = answer.analysis.total;
+            return text_of<Seconds>(when(total.seconds.has_value(), total.bounds.*member));
+        };
+    };
+    row("lower", bound(&Bounds::lower));
+    row("expected", [](const OpAnswer&) { return std::string("-"); });
+    row("upper", bound(&Bounds::upper));
+    row("bound by", [](const OpAnswer& answer) {
+        const Resource* resource = answer.analysis.total.bound_resource();
+        return resource == nullptr ? std::string("-") : resource->label;
+    });
+    row("of peak", [](const OpAnswer& answer) {
+        const auto fraction = answer.analysis.total.peak_fraction;
+        return fraction ? fmt::format("{:.0f} %", *fraction * 100) : std::string("-");
+    });
+    row("compute-bound from", critical_text);
+    std::string text = render(table, format);
+    return text + notes_text(answers);
+}
+
+}  // namespace roofline

@@ -1,0 +1,138 @@
+#include "report/op/sweep_table.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "report/op/op_cells.hpp"
+#include "units/text.hpp"
+
+namespace roofline {
+
+namespace {
+
+// A terminal shows some forty points of a long sweep.
+constexpr std::size_t most_rows = 40;
+
+class SweepTable {
+public:
+    SweepTable(const std::vector<OpAnswer>& answers, const std::vector<SweepAxis>& axes, Format format)
+        : axes_(axes), raw_(format == Format::csv), named_(answers.size() > 1 || raw_) {
+        resources_ = all_of(answers, resources_of);
+        for (const SweepAxis& axis : axes) points_ *= axis.sizes.size();
+        if (format == Format::text && points_ > most_rows) stride_ = (points_ + most_rows - 1) / most_rows;
+        head();
+        for (const OpAnswer& answer : answers) rows(answer);
+    }
+
+    [[nodiscard]] const Table& table() const { return table_; }
+
+    [[nodiscard]] std::string left_out() const {
+        if (stride_ == 1) return {};
+        return fmt::format("\n  {} points, every {} shown; all of them with --csv or --json\n", points_,
+                           to_ordinal(stride_));
+    }
+
+private:
+    [[nodiscard]] static std::string to_ordinal(std::size_t number) {
+        const std::size_t last = number % 10;
+        const bool teen = number / 10 % 10 == 1;
+        return fmt::format("{}{}", number,
+                           !teen && last == 1   ? "st"
+                           : !teen && last == 2 ? "nd"
+                           : !teen && last == 3 ? "rd"
+                                                : "th");
+    }
+
+    void column(std::string_view label, std::string_view csv_name, bool right = true) {
+        table_.head.emplace_back(raw_ ? csv_name : label);
+        table_.right.push_back(right);
+    }
+
+    void head() {
+        if (named_) column("machine", "machine", false);
+        for (const SweepAxis& axis : axes_) {
+            for (const std::string& dim : axis.dims) column(dim, dim);
+        }
+        column("FLOPs", "flops");
+        column("FLOP/B", "flop_per_byte");
+        for (const std::string& id : resources_) column(resource_label(id), "time_" + id + "_s");
+        column("lower", "lower_s");
+        column("upper", "upper_s");
+        column("bound by", "bound_by", false);
+        column("FLOP/s", "flop_per_s");
+        column("of peak", "peak_fraction");
+    }
+
+    void rows(const OpAnswer& answer) {
+        const auto levels = levels_of(answer);
+        const auto main = static_cast<std::size_t>(
+            std::find(levels.begin(), levels.end(), answer.analysis.total.main_level) - levels.begin());
+        const auto ids = resources_of(answer);
+        std::size_t index = 0;
+        for_each_point(answer.program, answer.analysis, axes_,
+                       [&](std::span<const std::int64_t> sizes, const CompiledProgram::Point& point) {
+                           const bool last = ++index == points_;
+                           if ((index - 1) % stride_ == 0 || last) row(answer, sizes, point, main, ids);
+                       });
+    }
+
+    template <class Q>
+    [[nodiscard]] std::string cell(double value) const {
+        return raw_ ? raw(value) : to_text(Q{value});
+    }
+
+    void row(const OpAnswer& answer, std::span<const std::int64_t> sizes, const CompiledProgram::Point& point,
+             std::size_t main, const std::vector<std::string>& ids) {
+        const Pricing& pricing = answer.analysis.total.pricing;
+        std::vector<std::string> cells;
+        if (named_) cells.push_back(raw_ ? answer.machine.id : answer.machine.name);
+        for (std::size_t i = 0; i < axes_.size(); ++i) {
+            cells.insert(cells.end(), axes_[i].dims.size(), std::to_string(sizes[i]));
+        }
+        double flops = 0;
+        for (const double term : point.term_flops) flops += term;
+        const double bytes = main < point.read.size() ? point.read[main] + point.write[main] : 0;
+        cells.push_back(cell<Flops>(flops));
+        cells.push_back(bytes <= 0 ? "" : raw_ ? raw(flops / bytes) : number_text(flops / bytes));
+        for (const std::string& id : resources_) {
+            const auto place = std::find(ids.begin(), ids.end(), id) - ids.begin();
+            const auto at = static_cast<std::size_t>(place);
+            cells.push_back(at == ids.size() ? "" : cell<Seconds>(point.seconds[at]));
+        }
+        const Bounds& bounds = point.bounds;
+        cells.push_back(cell<Seconds>(bounds.lower));
+        cells.push_back(cell<Seconds>(bounds.upper));
+        const Resource* bound = bounds.bound_by ? &pricing.resources[*bounds.bound_by] : nullptr;
+        cells.push_back(bound == nullptr ? "" : raw_ ? bound->id : bound->label);
+        cells.push_back(cell<FlopRate>(bounds.lower > 0 ? flops / bounds.lower : 0));
+        const Resource* compute = pricing.compute();
+        if (compute != nullptr && bounds.lower > 0) {
+            const double busy = point.seconds[static_cast<std::size_t>(compute - pricing.resources.data())];
+            const double fraction = busy / bounds.lower;
+            cells.push_back(raw_ ? raw(fraction) : fmt::format("{:.0f} %", fraction * 100));
+        } else {
+            cells.emplace_back();
+        }
+        table_.rows.push_back(std::move(cells));
+    }
+
+    const std::vector<SweepAxis>& axes_;
+    bool raw_ = false;
+    bool named_ = false;
+    std::vector<std::string> resources_;
+    std::size_t points_ = 1;
+    std::size_t stride_ = 1;
+    Table table_;
+};
+
+}  // namespace
+
+std::string sweep_table(const std::vector<OpAnswer>& answers, const std::vector<SweepAxis>& axes, Format format) {
+    const SweepTable sweep(answers, axes, format);
+    std::string text = render(sweep.table(), format);
+    if (format != Format::csv) text += sweep.left_out() + notes_text(answers);
+    return text;
+}
+
+}  // namespace roofline
