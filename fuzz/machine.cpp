@@ -43,7 +43,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         const std::size_t end = sets.find('\n');
         const std::size_t changes = machine->changes.size();
         const auto status = set_figure(*machine, sets.substr(0, end));
-        require(machine->changes.size() == changes + (status ? 1 : 0));
+        // A clock changes the rates that depend on it too.
+        require(status ? machine->changes.size() > changes : machine->changes.size() == changes);
         require_sane(*machine);
         if (end == std::string_view::npos) break;
         sets.remove_prefix(end + 1);
