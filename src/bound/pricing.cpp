@@ -103,7 +103,7 @@ void note_peak(Pricing& pricing, const Machine& machine, const ComputeWork& work
                                             name(peak.dtype), peak.unit == Unit::matmul ? "matrix-unit" : "vector",
                                             wider ? ", the next that is wide enough" : ""));
         if (work.unit == Unit::matmul && peak.unit == Unit::vector && machine.kind == "tpu") {
-            pricing.notes.push_back(
+            pricing.notes.emplace_back(
                 "TPU compilers can split such a product into several bf16 passes on the matrix units, "
                 "faster than this bound; write bf16 for what each pass does");
         }

@@ -29,7 +29,7 @@ public:
     [[nodiscard]] Status check_axis(const std::string& axis, Span span) const;
 
     /// Checks a written type and turns it into the program's: repeated dimensions and axes, unknown axes.
-    [[nodiscard]] Result<TensorType> type(const ast::Type& type);
+    [[nodiscard]] Result<TensorType> type(const ast::Type& written);
 
     /// Adds a value, known under its name if it has one.
     ValueId define(Value value);

@@ -75,7 +75,7 @@ void add_op(CLI::App& app, OpRequest& op, Words& words, PlotFiles& plots) {
     repeated(app, "--on", words.on,
              "the machine: a name (see `roofline machine`) or a machine file; given again, columns", "MACHINE");
     repeated(app, "--dims", op.dims, "sizes of dimensions; they win over those in the text", "B=256,D=8k");
-    repeated(app, "--mesh", op.mesh, "sizes of mesh axes", "X=4,Y=4");
+    repeated(app, "--mesh", op.mesh, "sizes of mesh axes (refused so far: one chip is priced)", "X=4,Y=4");
     repeated(app, "--set", op.sets, "what if: another figure, absolute or relative", "hbm.bandwidth=3TB/s|*2");
     repeated(app, "--sweep", op.sweeps, "sizes to go through; given twice, a grid; D=F=... keeps sizes equal",
              "B=1..4096*2");
@@ -171,13 +171,14 @@ Error usage_error(const CLI::App& app, const CLI::ParseError& problem, const std
     return error;
 }
 
-std::string help_of(const CLI::App& app, const char* first) { return first + app.help(); }
+std::string help_of(const CLI::App& app, const char* first) { return first + app.help("roofline"); }
 
 }  // namespace
 
 Result<Parsed> parse_arguments(const std::vector<std::string>& arguments, bool& json) {
     json = std::find(arguments.begin(), arguments.end(), "--json") != arguments.end();
-    CLI::App app{"How long should a deep-learning computation take, what limits it, and what would change that."};
+    CLI::App app{"How long should a deep-learning computation take, what limits it, and what would change that.",
+                 "roofline"};
     app.set_help_flag();
     bool help = false;
     bool version = false;

@@ -157,7 +157,10 @@ private:
                                            work.terms().size() > 1 ? "(" + hand(work) + ")" : hand(work), symbol);
             const auto value = count(program_, term.work);
             if (value) {
-                text += fmt::format("\n        = ({}) {} / {}", with_sizes(term.work), unit, term.rate.value_text());
+                const std::string sizes = with_sizes(term.work);
+                if (sizes != value->to_text()) {
+                    text += fmt::format("\n        = ({}) {} / {}", sizes, unit, term.rate.value_text());
+                }
                 text +=
                     fmt::format("\n        = {} {} / {} {}/s = {}", plain(*value), unit, exact_text(term.rate.value),
                                 unit, to_text(Seconds{value->to_double() / term.rate.value}));
@@ -255,8 +258,10 @@ private:
         } else {
             text += fmt::format("none exists: T_{} is the longer at every {}", label, size.dim);
         }
-        text += size.limit ? fmt::format("; as the others grow: {}", number_text(*size.limit, 6))
-                           : "; no limit as the others grow";
+        if (program_.dims.size() > 1) {
+            text += size.limit ? fmt::format("; as the others grow: {}", number_text(*size.limit, 6))
+                               : "; no limit as the others grow";
+        }
         say(text);
     }
 

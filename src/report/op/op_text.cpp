@@ -193,7 +193,8 @@ private:
             const std::string value =
                 flops && bytes && !bytes->is_zero() ? to_text(Intensity{flops->to_double() / bytes->to_double()}) : "";
             std::string what = level == total_.main_level ? limit_text() : "";
-            if (total_.intensity.size() > 1) what = level_label(level) + (what.empty() ? "" : ": " + what);
+            if (total_.intensity.size() > 1)
+                what = fmt::format("{}{}{}", level_label(level), what.empty() ? "" : ": ", what);
             if (value.empty() && what.empty()) what = fitted(ratio.to_handwriting(program_.dims), 36);
             const auto ridge = total_.ridge.find(level);
             line(label, value, what,
@@ -305,8 +306,11 @@ private:
         const Resource* bound = total_.bound_resource();
         const std::string level = bound != nullptr && !bound->compute() ? bound->id : total_.main_level;
         const Resource* compute = total_.pricing.compute();
-        const std::string_view state =
-            compute != nullptr && compute->id == "vector" ? "Bound by the vector units" : "Compute-bound";
+        // What the vector units bound is not called compute-bound; what the line says already is not said again.
+        const bool vector = compute != nullptr && compute->id == "vector";
+        const std::string_view state = !vector            ? "Compute-bound"
+                                       : compute == bound ? "So it is"
+                                                          : "Bound by the vector units";
         for (const CriticalSize& size : total_.critical) {
             if (size.level != level) continue;
             std::vector<std::string> others;

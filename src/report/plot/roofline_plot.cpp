@@ -65,7 +65,7 @@ private:
     std::string with_ridge(const std::string& text, XY where);
     [[nodiscard]] bool beside_another_ridge(const LabelBox& box, XY own) const;
     [[nodiscard]] XY corner(const Ridge& r) const { return at(r.intensity, scene_.ceilings[r.ceiling].flop_per_s); }
-    void mark(std::string_view css, Mark shape, XY at, double radius);
+    void mark(std::string_view css, Mark shape, XY where, double radius);
     [[nodiscard]] std::vector<XY> pixels(const std::vector<PlotPoint>& points) const;
     [[nodiscard]] XY at(double intensity, double rate) const { return {scene_.x.at(intensity), scene_.y.at(rate)}; }
     [[nodiscard]] std::pair<XY, XY> roof_line(std::size_t index) const;
@@ -276,7 +276,8 @@ void RooflineDrawing::label_roof(std::size_t index) {
     const double degrees = std::atan2(along.y, along.x) * 180 / std::numbers::pi;
     PlotLabel label{fmt::format("t{}", cycled(kRoofHues, index)), rate_label(scene_.roofs[index]), ""};
     for (int step = 0; step <= 40; ++step) {
-        const double part = 0.5 + (step % 2 == 0 ? 1 : -1) * ((step + 1) / 2) / 42.0;
+        const int away = (step + 1) / 2;  // from the middle, to one side and the other in turn
+        const double part = 0.5 + (step % 2 == 0 ? away : -away) / 42.0;
         for (const double side : {1.0, -1.0}) {
             const double off = side * (kLabelHalfHeight + 6);
             label.places.push_back(
