@@ -197,6 +197,24 @@ TEST_CASE("docs/json.md names every key of every answer") {
     }
 }
 
+TEST_CASE("every example program is priced in the README or the tutorial") {
+    const std::string shown = content_of(docs().parent_path() / "README.md") + content_of(docs() / "tutorial.md");
+    int programs = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(docs() / "examples")) {
+        const std::string name = entry.path().filename().string();
+        if (!name.ends_with(".roof")) continue;
+        ++programs;
+        CHECK_MESSAGE(shown.find("\n$ roofline op " + name + " ") != std::string::npos, "no transcript prices ", name);
+    }
+    CHECK(programs >= 6);
+}
+
+TEST_CASE("the README shows the example machine as it is") {
+    const std::string file = content_of(docs() / "examples" / "mychip.toml");
+    const std::string keys = file.substr(file.find('\n') + 1);  // all but the comment in its first line
+    CHECK(content_of(docs().parent_path() / "README.md").find("```toml\n" + keys + "```") != std::string::npos);
+}
+
 TEST_CASE("the pictures in the documentation are what the program draws") {
     check_picture("attainable.svg", matmul("bf16[B, D] * int8[D, F] -> bf16[B, F]", {}, {"D=F=1024,4096", "B=1..512"}),
                   PlotKind::sweep,
