@@ -225,4 +225,12 @@ std::optional<double> solve_crossing_limit(const WeightedSum& ours, const Weight
     return std::nullopt;
 }
 
+std::optional<std::int64_t> Crossing::whole_size() const {
+    constexpr double largest = 9e18;
+    if (!root || !(*root < largest)) return std::nullopt;
+    const double nearest = std::round(*root);
+    if (std::abs(*root - nearest) <= 1e-9 * nearest) return static_cast<std::int64_t>(nearest);
+    return static_cast<std::int64_t>(above ? std::ceil(*root) : std::floor(*root));
+}
+
 }  // namespace roofline

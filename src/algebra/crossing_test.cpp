@@ -130,4 +130,16 @@ TEST_CASE("without other dimensions the limit is the root") {
     CHECK(solve_crossing_limit({{B, 1}}, {{Polynomial(8), 1}}, "B") == doctest::Approx(8));
 }
 
+TEST_CASE("the whole size of a crossing is one at which ours is the greater") {
+    const auto at = [](double root, bool above) {
+        return Crossing{Crossing::State::crossing, above, root}.whole_size();
+    };
+    CHECK(at(255.204, true) == 256);
+    CHECK(at(255.204, false) == 255);
+    CHECK(at(128.0, true) == 128);
+    CHECK(at(128.00000000001, true) == 128);  // 128 but for rounding
+    CHECK(at(1e30, true) == std::nullopt);
+    CHECK(Crossing{}.whole_size() == std::nullopt);
+}
+
 }  // namespace roofline

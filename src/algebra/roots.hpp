@@ -30,6 +30,10 @@ struct Crossing {
     std::optional<double>
         root;  ///< the real x > 0 where they are equal; kept when it is 1 or less and the state is `always`
 
+    /// The first whole size at which ours is the greater, or the last one when that is so below the root. A root that is
+    /// whole but for rounding is itself. Empty without a root or beyond what a size can be.
+    [[nodiscard]] std::optional<std::int64_t> whole_size() const;
+
     bool operator==(const Crossing&) const = default;
 };
 

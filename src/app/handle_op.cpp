@@ -33,12 +33,26 @@ Result<Machine> resolve(const MachineRef& reference, const std::vector<std::stri
 
 namespace {
 
-Result<Program> read_program(const OpRequest& request, std::vector<std::string>& notes) {
+// A dimension has one size or a sweep's.
+Status check_not_swept(const Sizes& sizes, const std::vector<SweepAxis>& axes) {
+    for (const SweepAxis& axis : axes) {
+        for (const std::string& dim : axis.dims) {
+            if (!sizes.contains(dim)) continue;
+            return fail("bad_request", fmt::format("`{}` has a size in --dims and is swept", dim),
+                        "leave it out of one of them");
+        }
+    }
+    return {};
+}
+
+Result<Program> read_program(const OpRequest& request, const std::vector<SweepAxis>& axes,
+                             std::vector<std::string>& notes) {
     auto program = parse_program(request.program, request.program_name);
     if (!program) return program;
     for (const std::string& text : request.dims) {
         auto sizes = parse_sizes(text, "--dims");
         if (!sizes) return fail(sizes.error());
+        if (auto status = check_not_swept(*sizes, axes); !status) return fail(status.error());
         auto overruled = bind_sizes(*program, *sizes);
         if (!overruled) return fail(overruled.error());
         notes.insert(notes.end(), overruled->begin(), overruled->end());
@@ -64,7 +78,7 @@ void note_low_confidence(OpAnswer& answer) {
 
 Result<std::vector<OpAnswer>> answers_for(const OpRequest& request, const std::vector<SweepAxis>& axes) {
     std::vector<std::string> notes;
-    auto program = read_program(request, notes);
+    auto program = read_program(request, axes, notes);
     if (!program) return fail(program.error());
     if (!axes.empty()) {
         if (auto status = apply_sweep(*program, axes); !status) return fail(status.error());

@@ -39,7 +39,6 @@ Result<Held> held_in(const Machine& machine, const std::string& name) {
 std::string tile_text(const Program& program, const Sizes& tile) {
     std::vector<std::string> parts;
     for (const auto& [dim, size] : tile) parts.push_back(fmt::format("{}={}", dim_text(program, dim), size));
-    if (parts.empty()) return "of everything";
     return fmt::format("{}", fmt::join(parts, ", "));
 }
 
@@ -99,17 +98,18 @@ Result<std::vector<Tile>> resolve_tiles(const Program& program, const Machine& m
             if (!kernel.matmuls.empty()) most = std::max(most, bytes.value_or(0));
         }
         if (home.capacity.value && most > home.capacity.value->value) {
-            return fail(
-                "no_fit",
-                fmt::format("a tile of {} needs {}, one {} of {} holds {}", tile_text(program, sizes),
-                            to_text(Bytes{most}), home.label, machine.name, capacity_text(*home.capacity.value)),
-                "give smaller tiles, also for the summed dimension, or let it choose: --tile best");
+            return fail("no_fit",
+                        fmt::format("a tile of {} needs {}, one {} of {} holds {}",
+                                    sizes.empty() ? "everything" : tile_text(program, sizes), to_text(Bytes{most}),
+                                    home.label, machine.name, capacity_text(*home.capacity.value)),
+                        "give smaller tiles, also for the summed dimension, or let it choose: --tile best");
         }
-        notes.push_back(
-            fmt::format("tile {} held in {} ({}{}): what crosses {} is fetched once for each tile that needs it",
-                        tile_text(program, sizes), home.label, most > 0 ? to_text(Bytes{most}) : "unsized",
-                        home.capacity.value ? fmt::format(" of {}", capacity_text(*home.capacity.value)) : "",
-                        level_label(held->outside.back())));
+        std::string room = most > 0 ? to_text(Bytes{most}) : "";
+        if (home.capacity.value) room += (room.empty() ? "" : " of ") + capacity_text(*home.capacity.value);
+        notes.push_back(fmt::format("{} held in {}{}: what crosses {} is fetched once{}",
+                                    sizes.empty() ? "whole operands" : "tile " + tile_text(program, sizes), home.label,
+                                    room.empty() ? "" : " (" + room + ")", level_label(held->outside.back()),
+                                    sizes.empty() ? "" : " for each tile that needs it"));
         std::vector<std::string> placed = held->outside;
         placed.emplace_back("host");
         tiles.push_back({held->outside.back(), std::move(placed), std::move(sizes)});

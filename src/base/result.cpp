@@ -6,31 +6,11 @@
 #include <numeric>
 
 #include "base/ascii.hpp"
+#include "base/utf8.hpp"
 
 namespace roofline {
 
 namespace {
-
-/// Length of the UTF-8 sequence at `at`; 0 when it is malformed.
-std::size_t sequence_length(std::string_view text, std::size_t at) {
-    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-    const unsigned first = byte(at);
-    const std::size_t length = first < 0x80   ? 1
-                               : first < 0xC2 ? 0
-                               : first < 0xE0 ? 2
-                               : first < 0xF0 ? 3
-                               : first < 0xF5 ? 4
-                                              : 0;
-    if (length == 0 || at + length > text.size()) {
-        return 0;
-    }
-    for (std::size_t i = 1; i < length; ++i) {
-        if ((byte(at + i) & 0xC0U) != 0x80U) {
-            return 0;
-        }
-    }
-    return length;
-}
 
 struct Printable {
     std::string text;
@@ -42,10 +22,8 @@ Printable printable(std::string_view text, std::size_t byte, bool keep_newlines 
     Printable result;
     std::size_t at = 0;
     while (at < text.size()) {
-        const std::size_t length = sequence_length(text, at);
-        const auto first = static_cast<unsigned char>(text[at]);
-        const bool second_control_block =
-            length == 2 && first == 0xC2 && static_cast<unsigned char>(text[at + 1]) < 0xA0;
+        const CodePoint c = decode_utf8(text.substr(at));
+        const char first = text[at];
         if (at < byte) {
             ++result.width_before;
         }
@@ -53,12 +31,12 @@ Printable printable(std::string_view text, std::size_t byte, bool keep_newlines 
             result.text += ' ';
         } else if (first == '\n' && keep_newlines) {
             result.text += '\n';
-        } else if (length == 0 || first < 0x20 || first == 0x7F || second_control_block) {
+        } else if (!c.valid || is_control(c)) {
             result.text += '?';
         } else {
-            result.text += text.substr(at, length);
+            result.text += text.substr(at, c.length);
         }
-        at += std::max<std::size_t>(length, 1);
+        at += c.length;
     }
     return result;
 }

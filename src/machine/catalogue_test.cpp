@@ -104,7 +104,7 @@ TEST_CASE("a machine's file is shown as shipped") {
     CHECK(parse_machine(*text, "copy.toml")->id == "h100-sxm5");
 }
 
-TEST_CASE("all 59 files parse, say who they are, and name a known source for every figure") {
+TEST_CASE("all files parse, say who they are, and name a known source for every figure") {
     std::set<std::string> citations;
     std::set<std::string_view> keys;
     for (const EmbeddedSource& source : embedded_sources()) {
@@ -112,7 +112,7 @@ TEST_CASE("all 59 files parse, say who they are, and name a known source for eve
         CHECK_MESSAGE(keys.insert(source.key).second, source.key);
     }
     const auto ids = machine_ids();
-    CHECK(ids.size() == 59);
+    CHECK(ids.size() >= 59);
     CHECK(std::is_sorted(ids.begin(), ids.end()));
     for (const std::string& id : ids) {
         CAPTURE(id);

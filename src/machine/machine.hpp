@@ -127,7 +127,7 @@ struct Machine {
     std::string id;
     std::string name;
     std::string vendor;
-    std::string kind;  ///< tpu gpu cpu asic soc
+    std::string kind;  ///< tpu gpu cpu asic soc, or chip when its file does not say
     int year = 0;
     std::vector<std::string> aliases;
     std::string origin;       ///< the file it came from: "machines/tpu-v5e.toml", or the user's path

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/utf8.hpp"
 #include "machine/reader.hpp"
 #include "machine/toml_guard.hpp"
 #include "notation/source.hpp"
@@ -34,7 +35,7 @@ void read_identity(Reader& file, Machine& machine) {
     }
     machine.name = file.required_text("name");
     machine.vendor = file.text("vendor");
-    machine.kind = file.choice("kind", {"gpu", "tpu", "cpu", "asic", "soc"});
+    machine.kind = file.choice("kind", {"chip", "gpu", "tpu", "cpu", "asic", "soc"});
     machine.year = static_cast<int>(file.whole("year", 1940, 2100, 0));
     machine.aliases = file.texts("aliases");
     machine.cores = file.whole("cores", 1, many, 0);
@@ -251,7 +252,7 @@ Span span_of(std::string_view text, toml::source_position at) {
     std::size_t byte = begin;
     for (toml::source_index column = 1; column < at.column && byte < text.size() && text[byte] != '\n'; ++column) {
         ++byte;
-        while (byte < text.size() && (static_cast<unsigned char>(text[byte]) & 0xC0U) == 0x80U) ++byte;
+        while (byte < text.size() && continues_character(text[byte])) ++byte;
     }
     return {start.line, static_cast<int>(byte - begin) + 1};
 }

@@ -2,31 +2,14 @@
 
 #include <fmt/format.h>
 
+#include "base/utf8.hpp"
+
 namespace roofline {
 
 namespace {
 
 constexpr std::size_t largest = 1'000'000;
 constexpr int deepest = 32;
-
-/// Length of the character at `at`; 0 when it is not UTF-8.
-std::size_t character_length(std::string_view text, std::size_t at) {
-    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-    const unsigned first = byte(at);
-    const std::size_t length = first < 0x80   ? 1
-                               : first < 0xC2 ? 0
-                               : first < 0xE0 ? 2
-                               : first < 0xF0 ? 3
-                               : first < 0xF5 ? 4
-                                              : 0;
-    if (length == 0 || at + length > text.size()) return 0;
-    for (std::size_t i = 1; i < length; ++i) {
-        if ((byte(at + i) & 0xC0U) != 0x80U) return 0;
-    }
-    const bool overlong = (first == 0xE0 && byte(at + 1) < 0xA0) || (first == 0xF0 && byte(at + 1) < 0x90);
-    const bool outside = (first == 0xED && byte(at + 1) >= 0xA0) || (first == 0xF4 && byte(at + 1) >= 0x90);
-    return overlong || outside ? 0 : length;
-}
 
 /// Follows a TOML text just far enough to know what is inside a string or a comment and what is not.
 class StructureScan {
@@ -118,12 +101,12 @@ std::optional<TomlFault> toml_fault(std::string_view text) {
                          fmt::format("machine files have a few thousand bytes; the most that is read is {}", largest)};
     }
     for (std::size_t at = 0; at < text.size();) {
-        const std::size_t length = character_length(text, at);
-        if (length == 0 || text[at] == '\0') {
+        const CodePoint c = decode_utf8(text.substr(at));
+        if (!c.valid || c.value == 0) {
             return TomlFault{at, "not_text", "this is not a text in UTF-8",
                              "a machine file is TOML; see docs/machines.md"};
         }
-        at += length;
+        at += c.length;
     }
     return StructureScan(text).fault();
 }

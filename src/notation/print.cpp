@@ -58,9 +58,8 @@ private:
         const std::vector<Text> arguments = this->arguments(op);
         if (op.function == "mul" || op.function == "div") {
             const std::string_view sign = op.function == "mul" ? " * " : " / ";
-            // a * b * c is one flat product, so a product on the left of a product keeps its parentheses
-            return {inside(arguments[0], Binding::product) + std::string(sign) + inside(arguments[1], Binding::product),
-                    Binding::product};
+            const std::string left = goes_on(op) ? arguments[0].text : inside(arguments[0], Binding::product);
+            return {left + std::string(sign) + inside(arguments[1], Binding::product), Binding::product};
         }
         if (op.function == "add" || op.function == "sub") {
             const std::string_view sign = op.function == "add" ? " + " : " - ";
@@ -70,6 +69,16 @@ private:
         for (const Text& argument : arguments) texts.push_back(argument.text);
         const std::string along = op.along.empty() ? "" : fmt::format("[{}]", fmt::join(op.along, ","));
         return {fmt::format("{}{}({})", op.function, along, fmt::join(texts, ", "))};
+    }
+
+    // Whether a product is one flat a * b * c with the one on its left: in (a * b) * c the first may be in another dtype.
+    [[nodiscard]] bool goes_on(const Op& op) const {
+        if (op.function != "mul" || !op.constants.empty()) return false;
+        const auto left = made_by_.find(op.inputs.front().value);
+        if (left == made_by_.end()) return false;
+        const Op& before = *left->second;
+        return before.kind == OpKind::apply && before.function == "mul" && before.constants.empty() &&
+               before.arithmetic == op.arithmetic;
     }
 
     [[nodiscard]] std::vector<Text> arguments(const Op& op) {

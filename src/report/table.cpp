@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/utf8.hpp"
+
 namespace roofline {
 
 namespace {
@@ -32,8 +34,8 @@ std::string markdown_cell(std::string_view text) {
 }  // namespace
 
 std::size_t display_width(std::string_view text) {
-    return static_cast<std::size_t>(std::count_if(
-        text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
+    return static_cast<std::size_t>(
+        std::count_if(text.begin(), text.end(), [](char c) { return !continues_character(c); }));
 }
 
 std::string fitted(std::string_view text, std::size_t width) {
@@ -41,7 +43,7 @@ std::string fitted(std::string_view text, std::size_t width) {
     std::size_t end = 0;
     std::size_t taken = 0;
     while (end < text.size()) {
-        if ((static_cast<unsigned char>(text[end]) & 0xC0U) != 0x80U && taken++ == width - 3) break;
+        if (!continues_character(text[end]) && taken++ == width - 3) break;
         ++end;
     }
     return std::string(text.substr(0, end)) + "...";

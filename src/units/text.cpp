@@ -163,4 +163,12 @@ std::string grouped(std::int64_t value) {
     return digits;
 }
 
+std::string percent_text(double fraction) {
+    const double percent = fraction * 100;
+    if (percent > 0 && percent < 1) return number_text(percent, 2);
+    // 1 - 2^-40 is all, for rounding; 99.97 is not.
+    if (percent >= 99.5 && fraction < 1 - 1e-12) return fmt::format("{:.1f}", std::floor(percent * 10) / 10);
+    return fmt::format("{:.0f}", percent);
+}
+
 }  // namespace roofline

@@ -42,6 +42,9 @@ template <class Q>
 /// no digit before the point is dropped: 2048 stays 2048 at three digits.
 [[nodiscard]] std::string number_text(double value, int digits = 3);
 
+/// A fraction in percent, without the sign: whole numbers, but "0.34" and "99.9" where those would say none or all.
+[[nodiscard]] std::string percent_text(double fraction);
+
 /// Every digit of a rate, written the shorter way: 8.19e11, 1.97e14, 63015384615.
 [[nodiscard]] std::string exact_text(double value);
 

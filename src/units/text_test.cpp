@@ -248,4 +248,14 @@ TEST_CASE("grouped digits") {
     CHECK(grouped(std::numeric_limits<std::int64_t>::min()) == "-9,223,372,036,854,775,808");
 }
 
+TEST_CASE("percentages never say none or all when it is some or most") {
+    CHECK(percent_text(0) == "0");
+    CHECK(percent_text(0.0034) == "0.34");
+    CHECK(percent_text(0.567) == "57");
+    CHECK(percent_text(0.99496) == "99");
+    CHECK(percent_text(0.99997) == "99.9");
+    CHECK(percent_text(1) == "100");
+    CHECK(percent_text(1.5) == "150");
+}
+
 }  // namespace roofline

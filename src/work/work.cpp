@@ -174,22 +174,9 @@ private:
             return;
         }
         read_all(op.inputs);
-        Dims dims;
-        for (const Operand& input : op.inputs) {
-            for (const std::string& dim : input.dims) {
-                if (!has(dims, dim)) dims.push_back(dim);
-            }
-        }
-        Dims rows;
-        for (const std::string& dim : dims) {
-            if (!has(op.along, dim)) rows.push_back(dim);
-        }
-        const Polynomial points = elements(dims) * Polynomial(masked_fraction(program_, op, dims));
-        const Polynomial row_count = elements(rows);
-        kernel_.work.add_flops(Unit::vector, op.arithmetic,
-                               points * Polynomial(function.flops) + row_count * Polynomial(function.row_flops));
-        kernel_.work.transcendentals +=
-            points * Polynomial(function.transcendentals) + row_count * Polynomial(function.row_transcendentals);
+        FunctionWork made = function_work(program_, op);
+        kernel_.work.add_flops(Unit::vector, op.arithmetic, made.flops);
+        kernel_.work.transcendentals += made.transcendentals;
     }
 
     // Whether anything happens: the same numbers in the same dtype at the same level are only another layout.
@@ -334,8 +321,10 @@ private:
             }
             const Block& inner = std::get<Block>(node);
             if (inner.kind == Block::Kind::repeat) {
-                return fail("unsupported", fmt::format("`repeat` stands inside `fuse` at line {}", inner.span.line),
-                            "put the `fuse` inside the `repeat`: one kernel for each pass");
+                auto error = fail("unsupported", "`repeat` stands inside `fuse`",
+                                  "put the `fuse` inside the `repeat`: one kernel for each pass");
+                error.value().place = Place{"", inner.span.line, inner.span.column, "", 0};
+                return error;
             }
             if (auto status = collect(inner, builder); !status) return status;
         }
@@ -350,6 +339,24 @@ private:
 };
 
 }  // namespace
+
+FunctionWork function_work(const Program& program, const Op& op) {
+    const FunctionInfo& function = *find_function(op.function);
+    Dims dims;
+    for (const Operand& input : op.inputs) {
+        for (const std::string& dim : input.dims) {
+            if (!has(dims, dim)) dims.push_back(dim);
+        }
+    }
+    Dims rows;
+    for (const std::string& dim : dims) {
+        if (!has(op.along, dim)) rows.push_back(dim);
+    }
+    const Polynomial points = elements(dims) * Polynomial(masked_fraction(program, op, dims));
+    const Polynomial row_count = elements(rows);
+    return {points * Polynomial(function.flops) + row_count * Polynomial(function.row_flops),
+            points * Polynomial(function.transcendentals) + row_count * Polynomial(function.row_transcendentals)};
+}
 
 Result<ProgramWork> derive_work(const Program& program, const WorkOptions& options) {
     if (program.sharded()) {

@@ -90,6 +90,14 @@ struct WorkOptions {
     std::vector<Tile> tiles;
 };
 
+/// What an elementwise, reducing or masking function costs: so much for each point of its operands' dimensions, masked ones left
+/// out, and so much for each row along which it works.
+struct FunctionWork {
+    Polynomial flops;
+    Polynomial transcendentals;
+};
+[[nodiscard]] FunctionWork function_work(const Program& program, const Op& op);
+
 /// Derives the work. Errors: a count beyond 127 bits; a sharded program (communication is another layer's).
 [[nodiscard]] Result<ProgramWork> derive_work(const Program& program, const WorkOptions& options = {});
 

@@ -17,18 +17,22 @@ constexpr const char* examples = R"(examples:
   roofline op 'bf16[B, D] * bf16[D, F] -> bf16[B, F]' --dims B=256,D=8k,F=8k --on tpu-v5e
   roofline op 'bf16[B, D] * int8[D, F] -> bf16[B, F]' --dims B=64,D=8192,F=8192 --on h100-sxm --explain
   roofline op mlp.roof --on tpu-v5e --on h200 --md
-  roofline op mlp.roof --on h100-sxm --sweep B=1..4096*2 --png roofline.png
-  roofline op mlp.roof --on h100-sxm --set hbm.bandwidth=*2 --json
+  roofline op mlp.roof --on h100-sxm --sweep 'B=1..4096*2' --png roofline.png
+  roofline op mlp.roof --on h100-sxm --set 'hbm.bandwidth=*2' --json
   roofline machine                     all machines
   roofline machine h100-sxm            one, every figure with its source
   roofline machine tpu-v5e h200 my.toml   side by side
+)";
+
+constexpr const char* exits = R"(
+Exit status: 0 done; 1 nothing fits, or a file could not be written; 2 the request or its input is wrong.
 )";
 
 constexpr const char* op_examples = R"(examples:
   roofline op 'bf16[B, D] * bf16[D, F] -> bf16[B, F]' --on tpu-v5e                  formulas
   roofline op 'bf16[B, D] * bf16[D, F] -> bf16[B, F]' --dims B=64,D=8k,F=8k --on h100-sxm   numbers
   roofline op attention.roof --on tpu-v5p --explain                                  the derivation
-  roofline op 'bf16[B, D] * bf16[D, F] -> bf16[B, F]' --dims D=4096,F=4096 --sweep B=1..4096*2 --on h200
+  roofline op 'bf16[B, D] * bf16[D, F] -> bf16[B, F]' --dims D=4096,F=4096 --sweep 'B=1..4096*2' --on h200
   roofline op 'bf16[B, D] * bf16[D, F] -> bf16[B, F]' --dims B=4k,D=4k,F=4k --on tpu-v5e --tile best
   roofline op - --on tpu-v5e < block.roof
 
@@ -50,7 +54,7 @@ struct Words {
     bool json = false;
     bool csv = false;
     bool markdown = false;
-    std::string plot = "roofline";
+    std::string plot;
     std::string color = "auto";
 };
 
@@ -74,7 +78,8 @@ void add_op(CLI::App& app, OpRequest& op, Words& words, PlotFiles& plots) {
         ->required();
     repeated(app, "--on", words.on,
              "the machine: a name (see `roofline machine`) or a machine file; given again, columns", "MACHINE");
-    repeated(app, "--dims", op.dims, "sizes of dimensions; they win over those in the text", "B=256,D=8k");
+    repeated(app, "--dims", op.dims, "sizes of dimensions; they win over those in the text; k is 1000, Ki 1024",
+             "B=256,D=8k");
     repeated(app, "--mesh", op.mesh, "sizes of mesh axes (refused so far: one chip is priced)", "X=4,Y=4");
     repeated(app, "--set", op.sets, "what if: another figure, absolute or relative", "hbm.bandwidth=3TB/s|*2");
     repeated(app, "--sweep", op.sweeps, "sizes to go through; given twice, a grid; D=F=... keeps sizes equal",
@@ -86,7 +91,8 @@ void add_op(CLI::App& app, OpRequest& op, Words& words, PlotFiles& plots) {
     app.add_option("--svg", plots.svg, "write a plot as SVG")->type_name("FILE");
     app.add_option("--png", plots.png, "write a plot as PNG")->type_name("FILE");
     app.add_option("--plot", words.plot,
-                   "which plot: roofline (with the sweep's path), or sweep (FLOP/s against the swept size)")
+                   "which plot --svg or --png writes: roofline (with the sweep's path), or sweep (FLOP/s against\nthe "
+                   "swept size)")
         ->type_name("KIND")
         ->check(CLI::IsMember({"roofline", "sweep"}));
     add_formats(app, words);
@@ -138,6 +144,16 @@ bool color_wanted(const std::string& when) {
 Result<Format> format_of(const Words& words) {
     if (words.json + words.csv + words.markdown > 1) return fail("usage", "--json, --csv and --md exclude one another");
     return words.json ? Format::json : words.csv ? Format::csv : words.markdown ? Format::markdown : Format::text;
+}
+
+Status check_plots(const Words& words, const PlotFiles& files) {
+    if (!words.plot.empty() && files.svg.empty() && files.png.empty()) {
+        return fail("usage", "--plot says which plot, not where it goes", "add --svg FILE or --png FILE");
+    }
+    if (files.svg == "-" || files.png == "-") {
+        return fail("usage", "a plot goes to a file; standard output has the answer", "name one: --svg plot.svg");
+    }
+    return {};
 }
 
 // CLI11's complaint in our words, with the nearest option or command where one was mistyped.
@@ -211,7 +227,7 @@ Result<Parsed> parse_arguments(const std::vector<std::string>& arguments, bool& 
         const std::string command = arguments.empty() ? "" : arguments.front();
         parsed.print = command == "op"        ? help_of(*op_command, op_examples)
                        : command == "machine" ? help_of(*machine_command, machine_examples)
-                                              : fmt::format("{}\n{}", examples, app.help());
+                                              : fmt::format("{}\n{}{}", examples, app.help(), exits);
         return parsed;
     }
     try {
@@ -239,6 +255,7 @@ Result<Parsed> parse_arguments(const std::vector<std::string>& arguments, bool& 
         auto machines = load_machines(words.on);
         if (!machines) return fail(machines.error());
         op.machines = std::move(*machines);
+        if (auto status = check_plots(words, parsed.plots); !status) return fail(status.error());
         if (!parsed.plots.svg.empty() || !parsed.plots.png.empty()) {
             op.plot = words.plot == "sweep" ? PlotKind::sweep : PlotKind::roofline;
         }

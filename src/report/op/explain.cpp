@@ -120,7 +120,8 @@ private:
                 4);
             // The steps of this contraction are those of its dtype and dimensions; a kernel lists them in order.
             for (const MatmulShape& shape : steps_of(kernel, op)) {
-                const std::string_view how = answer_.options.exact_flops
+                const std::string_view how = shape.k.empty() ? "a multiply each"
+                                             : answer_.options.exact_flops
                                                  ? "a multiply and an add each, but one add fewer per sum"
                                                  : "a multiply and an add each";
                 say(fmt::format("FLOPs {} ({}; {} units)", derived(shape.flops, "FLOP"), how,
@@ -132,11 +133,13 @@ private:
         if (op.kind != OpKind::apply) return;
         const FunctionInfo& function = *find_function(op.function);
         if (function.flops == 0 && function.transcendentals == 0) return;
+        const FunctionWork made = function_work(program_, op);
         std::string per = fmt::format("{} FLOP", function.flops);
         if (function.transcendentals > 0)
             per += fmt::format(" and {} transcendental{}", function.transcendentals,
                                function.transcendentals == 1 ? "" : "s");
-        say(fmt::format("{}: {} per element ({}), on the vector units", op.function, per, function.formula), 4);
+        say(fmt::format("{}: {} per element ({})", op.function, per, function.formula), 4);
+        say(fmt::format("FLOPs {} (vector units)", derived(made.flops, "FLOP")), 8);
     }
 
     [[nodiscard]] std::vector<MatmulShape> steps_of(const KernelWork& kernel, const Op& op) {

@@ -1,5 +1,7 @@
 #include "report/op/op_answer.hpp"
 
+#include "units/text.hpp"
+
 #include <fmt/format.h>
 
 namespace roofline {
@@ -25,6 +27,11 @@ Polynomial shown(const Program& program, const Polynomial& polynomial) {
         if (size != program.sizes.end()) numbers.emplace(*size);
     }
     return polynomial.bind(numbers);
+}
+
+std::string whole_text(const Crossing& crossing) {
+    const auto whole = crossing.whole_size();
+    return whole ? std::to_string(*whole) : number_text(crossing.root.value_or(0), 4);
 }
 
 }  // namespace roofline

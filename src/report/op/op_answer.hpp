@@ -30,4 +30,7 @@ struct OpAnswer {
 /// A polynomial with bare numbers put in, for printing.
 [[nodiscard]] Polynomial shown(const Program& program, const Polynomial& polynomial);
 
+/// The whole size that a crossing comes down to: "256".
+[[nodiscard]] std::string whole_text(const Crossing& crossing);
+
 }  // namespace roofline

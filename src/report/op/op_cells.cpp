@@ -15,6 +15,18 @@ std::string render(const Table& table, Format format) {
 
 std::string raw(std::optional<double> value) { return value ? fmt::format("{}", *value) : std::string(); }
 
+std::vector<std::string> resources_of(const std::vector<OpAnswer>& answers) {
+    const auto ids = all_of(answers, [](const OpAnswer& answer) { return resources_of(answer); });
+    std::vector<std::string> ordered;
+    for (const std::string compute : {"math", "vector"}) {
+        if (std::find(ids.begin(), ids.end(), compute) != ids.end()) ordered.push_back(compute);
+    }
+    for (const std::string& id : ids) {
+        if (id != "math" && id != "vector") ordered.push_back(id);
+    }
+    return ordered;
+}
+
 std::string resource_label(const std::string& id) { return id == "math" || id == "vector" ? id : level_label(id); }
 
 std::vector<std::string> levels_of(const OpAnswer& answer) {

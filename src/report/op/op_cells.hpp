@@ -24,6 +24,9 @@ namespace roofline {
 [[nodiscard]] std::vector<std::string> levels_of(const OpAnswer& answer);
 [[nodiscard]] std::vector<std::string> resources_of(const OpAnswer& answer);
 
+/// The ids that any answer has: compute first, then the levels in order of first appearance.
+[[nodiscard]] std::vector<std::string> resources_of(const std::vector<OpAnswer>& answers);
+
 /// Notes below a table; what is said of every machine is said once.
 [[nodiscard]] std::string notes_text(const std::vector<OpAnswer>& answers);
 

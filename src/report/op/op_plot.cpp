@@ -178,8 +178,12 @@ Result<std::string> sweep_plot(const std::vector<OpAnswer>& answers, const std::
                                        memory == nullptr
                                            ? std::nullopt
                                            : solve_crossing(compute->time(), memory->time(), last.dims.front(), here);
-                                   if (crossing && crossing->state == Crossing::State::crossing)
+                                   if (crossing && crossing->state == Crossing::State::crossing) {
                                        curve.critical = crossing->root;
+                                       curve.critical_text =
+                                           fmt::format("{} {} = {}", crossing->above ? "from" : "up to",
+                                                       last.dims.front(), whole_text(*crossing));
+                                   }
                                }
                                plot.curves.push_back(std::move(curve));
                            }

@@ -48,7 +48,7 @@ std::optional<double> when(bool known, double value) { return known ? std::optio
 std::string csv_of_machines(const std::vector<OpAnswer>& answers) {
     Table table;
     const auto levels = all_of(answers, levels_of);
-    const auto resources = all_of(answers, resources_of);
+    const auto resources = resources_of(answers);
     table.head.emplace_back("machine");
     for (const std::string& dim : answers.front().program.dims) table.head.push_back(dim);
     table.head.emplace_back("flops");
@@ -84,8 +84,7 @@ std::string critical_text(const OpAnswer& answer) {
     for (const CriticalSize& size : total.critical) {
         if (size.level != total.main_level) continue;
         if (size.crossing && size.crossing->state == Crossing::State::crossing) {
-            return fmt::format("{} {} {}", size.dim,
-                               size.crossing->above ? "=" : "<=", number_text(*size.crossing->root, 4));
+            return fmt::format("{} {} {}", size.dim, size.crossing->above ? "=" : "<=", whole_text(*size.crossing));
         }
         if (size.crossing) return size.crossing->state == Crossing::State::always ? "always" : "never";
         return size.limit ? fmt::format("{} -> {}", size.dim, number_text(*size.limit, 4)) : "-";
@@ -118,7 +117,7 @@ std::string op_table(const std::vector<OpAnswer>& answers, Format format) {
     for (const std::string& level : all_of(answers, levels_of)) {
         row(level_label(level) + " bytes", [&](const OpAnswer& answer) { return bytes_text(answer, level); });
     }
-    for (const std::string& id : all_of(answers, resources_of)) {
+    for (const std::string& id : resources_of(answers)) {
         row(resource_label(id) + " time",
             [&](const OpAnswer& answer) { return text_of<Seconds>(time_of(answer.analysis.total, id)); });
     }
@@ -137,7 +136,7 @@ std::string op_table(const std::vector<OpAnswer>& answers, Format format) {
     });
     row("of peak", [](const OpAnswer& answer) {
         const auto fraction = answer.analysis.total.peak_fraction;
-        return fraction ? fmt::format("{:.0f} %", *fraction * 100) : std::string("-");
+        return fraction ? percent_text(*fraction) + " %" : std::string("-");
     });
     row("compute-bound from", critical_text);
     std::string text = render(table, format);

@@ -41,7 +41,7 @@ private:
     [[nodiscard]] std::string bold(std::string_view text) const { return paint("1", text); }
 
     void line(std::string_view label, std::string_view value, std::string_view what, std::string_view formula) {
-        std::string text = fmt::format("  {:<9}  {:>10}  ", label, value);
+        std::string text = fmt::format("  {:<9}  {:>13}  ", label, value);
         text += fmt::format("{:<36} {}", what, formula);
         while (!text.empty() && text.back() == ' ') text.pop_back();
         out_ += text + "\n";
@@ -233,9 +233,10 @@ private:
             const auto length = static_cast<std::size_t>(std::lround(share * static_cast<double>(bar_width)));
             const std::string bar(std::max<std::size_t>(length, seconds > 0 ? 1 : 0), '#');
             const bool is_bound = &resource == bound;
-            std::string text = fmt::format("  {:<9}  {:>10}  {}{:{}} {:>5.0f} %{}", resource.label,
-                                           to_text(Seconds{seconds}), is_bound ? paint("1;33", bar) : paint("36", bar),
-                                           "", bar_width - bar.size(), share * 100, is_bound ? "   <- the bound" : "");
+            std::string text =
+                fmt::format("  {:<9}  {:>13}  {}{:{}} {:>5} %{}", resource.label, to_text(Seconds{seconds}),
+                            is_bound ? paint("1;33", bar) : paint("36", bar), "", bar_width - bar.size(),
+                            percent_text(share), is_bound ? "   <- the bound" : "");
             out_ += text + "\n";
         }
         if (!sized) {
@@ -249,21 +250,21 @@ private:
             return;
         }
         out_ += fmt::format("  {:<9}  {}  if everything overlaps\n", "lower",
-                            bold(fmt::format("{:>10}", to_text(Seconds{total_.bounds.lower}))));
+                            bold(fmt::format("{:>13}", to_text(Seconds{total_.bounds.lower}))));
         if (!answer_.analysis.kernels.empty()) {
-            out_ += fmt::format("  {:<9}  {:>10}  if only the work inside each kernel overlaps\n", "in turn",
+            out_ += fmt::format("  {:<9}  {:>13}  if only the work inside each kernel overlaps\n", "in turn",
                                 to_text(Seconds{total_.sequential}));
         }
-        out_ += fmt::format("  {:<9}  {:>10}  no calibration for {}\n", "expected", "-", answer_.machine.name);
-        out_ += fmt::format("  {:<9}  {:>10}  if nothing overlaps\n", "upper", to_text(Seconds{total_.bounds.upper}));
+        out_ += fmt::format("  {:<9}  {:>13}  no calibration for {}\n", "expected", "-", answer_.machine.name);
+        out_ += fmt::format("  {:<9}  {:>13}  if nothing overlaps\n", "upper", to_text(Seconds{total_.bounds.upper}));
         if (total_.padding) {
             const double lost = 1 - total_.padding->useful_flops / total_.padding->padded_flops;
-            out_ += fmt::format("  {:<9}  {:>10}  {:.1f} % of the matrix units' FLOPs are padding: {}\n", "padded",
+            out_ += fmt::format("  {:<9}  {:>13}  {:.1f} % of the matrix units' FLOPs are padding: {}\n", "padded",
                                 to_text(Seconds{total_.padding->padded_seconds}), lost * 100,
                                 fmt::join(total_.padding->sides, ", "));
         }
         if (total_.energy_j && total_.bounds.lower > 0) {
-            out_ += fmt::format("  {:<9}  {:>10}  {} at its rated {} for the lower time\n", "energy",
+            out_ += fmt::format("  {:<9}  {:>13}  {} at its rated {} for the lower time\n", "energy",
                                 to_text(Joules{*total_.energy_j}), answer_.machine.name,
                                 to_text(*answer_.machine.power.value));
         }
@@ -289,9 +290,8 @@ private:
             } else if (bound->id == "vector") {
                 text = "Bound by the vector units.";
             } else if (total_.peak_fraction) {
-                const double percent = *total_.peak_fraction * 100;
                 text = fmt::format("{}-bound: at most {} % of peak FLOP/s.", bound->label,
-                                   percent >= 1 ? fmt::format("{:.0f}", percent) : number_text(percent, 2));
+                                   percent_text(*total_.peak_fraction));
             } else {
                 text = fmt::format("{}-bound: nothing is computed.", bound->label);
             }
@@ -332,8 +332,7 @@ private:
                         limit.empty() ? "" : fmt::format(" at these sizes (from {})", limit));
                 case Crossing::State::crossing:
                     return fmt::format("{} {} {} = {}{}.", state, size.crossing->above ? "from" : "up to", size.dim,
-                                       number_text(*size.crossing->root),
-                                       limit.empty() ? "" : fmt::format(" ({})", limit));
+                                       whole_text(*size.crossing), limit.empty() ? "" : fmt::format(" ({})", limit));
             }
         }
         return "";

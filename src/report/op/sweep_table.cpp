@@ -18,7 +18,7 @@ class SweepTable {
 public:
     SweepTable(const std::vector<OpAnswer>& answers, const std::vector<SweepAxis>& axes, Format format)
         : axes_(axes), raw_(format == Format::csv), named_(answers.size() > 1 || raw_) {
-        resources_ = all_of(answers, resources_of);
+        resources_ = resources_of(answers);
         for (const SweepAxis& axis : axes) points_ *= axis.sizes.size();
         if (format == Format::text && points_ > most_rows) stride_ = (points_ + most_rows - 1) / most_rows;
         head();
@@ -110,7 +110,7 @@ private:
         if (compute != nullptr && bounds.lower > 0) {
             const double busy = point.seconds[static_cast<std::size_t>(compute - pricing.resources.data())];
             const double fraction = busy / bounds.lower;
-            cells.push_back(raw_ ? raw(fraction) : fmt::format("{:.0f} %", fraction * 100));
+            cells.push_back(raw_ ? raw(fraction) : percent_text(fraction) + " %");
         } else {
             cells.emplace_back();
         }

@@ -52,7 +52,8 @@ struct PlotCurve {
     std::string label;                              ///< "D = F = 4096", or a machine's name
     std::vector<std::pair<double, double>> points;  ///< (size, FLOP/s)
     std::optional<double> peak;                     ///< the ceiling this curve runs into, FLOP/s
-    std::optional<double> critical;                 ///< size at which it becomes compute-bound
+    std::optional<double> critical;                 ///< size at which it becomes compute-bound, or stops being it
+    std::string critical_text;                      ///< "from B = 137"
 };
 
 /// Attainable FLOP/s against a swept dimension.

@@ -402,7 +402,7 @@ TEST_CASE("100,000 operations do not make a huge file") {
 
 TEST_CASE("a sweep plot: curves, peak, critical size, fraction of peak") {
     SweepPlot plot{"matmul", "TPU v5e", "B", "attainable FLOP/s", false, {}};
-    PlotCurve curve{"D = F = 4096", {}, 197e12, 273.0};
+    PlotCurve curve{"D = F = 4096", {}, 197e12, 273.0, "from B = 273"};
     for (int b = 1; b <= 512; ++b) curve.points.emplace_back(b, matmul_point(b, 4096).flop_per_s);
     plot.curves = {curve};
     const std::string svg = to_svg(plot);
@@ -433,7 +433,7 @@ TEST_CASE("a sweep plot: curves, peak, critical size, fraction of peak") {
 
 TEST_CASE("curves with peaks of their own have no common fraction axis") {
     SweepPlot plot{"", "", "B", "FLOP/s", false, {}};
-    plot.curves = {{"a", {{1, 1e12}, {100, 1e14}}, 2e14, {}}, {"b", {{1, 1e12}, {100, 5e13}}, 1e14, {}}};
+    plot.curves = {{"a", {{1, 1e12}, {100, 1e14}}, 2e14, {}, {}}, {"b", {{1, 1e12}, {100, 5e13}}, 1e14, {}, {}}};
     const std::string svg = to_svg(plot);
     CHECK(svg.find("fraction of peak") == std::string::npos);
     const std::vector<std::string> labels = texts(elements_of(svg, "label"));
@@ -445,7 +445,7 @@ TEST_CASE("curves with peaks of their own have no common fraction axis") {
 TEST_CASE("a coarse sweep is drawn with its corner") {
     // Rises to the peak at 300, between the samples at 256 and 512.
     SweepPlot plot{"", "", "B", "FLOP/s", true, {}};
-    plot.curves = {{"c", {{128, 128e12}, {256, 256e12}, {512, 300e12}}, 300e12, 300.0}};
+    plot.curves = {{"c", {{128, 128e12}, {256, 256e12}, {512, 300e12}}, 300e12, 300.0, {}}};
     const std::vector<Element> curves = elements_of(to_svg(plot), "curve");
     REQUIRE(curves.size() == 1);
     const std::string& points = curves[0].attributes.at("points");
@@ -454,7 +454,7 @@ TEST_CASE("a coarse sweep is drawn with its corner") {
 
 TEST_CASE("sweeps over powers of two are labelled with them") {
     SweepPlot plot{"", "", "B", "FLOP/s", true, {}};
-    PlotCurve curve{"c", {}, {}, {}};
+    PlotCurve curve{"c", {}, {}, {}, {}};
     for (int b = 1; b <= 512; b *= 2) curve.points.emplace_back(b, 1e9 * b);
     plot.curves = {curve};
     const std::vector<std::string> ticks = texts(elements_of(to_svg(plot), "tick"));
@@ -465,12 +465,12 @@ TEST_CASE("sweeps over powers of two are labelled with them") {
 TEST_CASE("bad values and long sweeps") {
     const double nan = std::nan("");
     SweepPlot plot{"t", "s", "B", "FLOP/s", true, {}};
-    plot.curves = {{"bad", {{nan, 1}, {1, nan}, {0, 1}, {1, -1}}, nan, nan}};
+    plot.curves = {{"bad", {{nan, 1}, {1, nan}, {0, 1}, {1, -1}}, nan, nan, {}}};
     CHECK(to_svg(plot) == to_svg(SweepPlot{"t", "s", "B", "FLOP/s", true, {}}));
-    PlotCurve one{"one", {{7, 1e12}}, 0.0, 1e30};
+    PlotCurve one{"one", {{7, 1e12}}, 0.0, 1e30, "from B = 1"};
     plot.curves = {one};
     CHECK(elements_of(to_svg(plot), "mark").size() == 1);
-    PlotCurve many{"many", {}, 197e12, {}};
+    PlotCurve many{"many", {}, 197e12, {}, {}};
     for (int b = 1; b <= 100000; ++b) many.points.emplace_back(b, matmul_point(b, 4096).flop_per_s);
     plot.curves = {many};
     CHECK(to_svg(plot).size() < 60000);

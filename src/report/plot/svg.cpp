@@ -8,39 +8,14 @@
 #include <cstdint>
 #include <iterator>
 
+#include "base/utf8.hpp"
+
 namespace roofline {
 namespace {
 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
 
-struct CodePoint {
-    std::uint32_t value = 0;
-    std::size_t length = 1;
-    bool valid = false;
-};
-
-/// The code point at the front of `text`, which is not empty. Overlong forms and surrogates are not valid.
-CodePoint decode(std::string_view text) {
-    const auto byte = [&](std::size_t i) { return static_cast<std::uint32_t>(static_cast<unsigned char>(text[i])); };
-    const std::uint32_t first = byte(0);
-    if (first < 0x80) return {first, 1, true};
-    const std::size_t length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
-    if (first < 0xC2 || first > 0xF4 || text.size() < length) return {};
-    std::uint32_t value = first & (0xFFU >> (length + 1));
-    for (std::size_t i = 1; i < length; ++i) {
-        if ((byte(i) & 0xC0U) != 0x80U) return {};
-        value = (value << 6U) | (byte(i) & 0x3FU);
-    }
-    constexpr std::array<std::uint32_t, 5> least{0, 0, 0x80, 0x800, 0x10000};
-    const bool surrogate = value >= 0xD800 && value <= 0xDFFF;
-    if (value < least[length] || value > 0x10FFFF || surrogate) return {};
-    return {value, length, true};
-}
-
-bool allowed_in_xml(const CodePoint& c) {
-    const bool control = c.value < 0x20 || (c.value >= 0x7F && c.value < 0xA0);
-    return c.valid && !control && c.value != 0xFFFE && c.value != 0xFFFF;
-}
+bool allowed_in_xml(const CodePoint& c) { return c.valid && !is_control(c) && c.value != 0xFFFE && c.value != 0xFFFF; }
 
 /// Advance in thousandths of the font size.
 int advance(std::uint32_t c) {
@@ -68,7 +43,7 @@ std::string escape_xml(std::string_view text, bool keep_lines) {
     std::string out;
     out.reserve(text.size());
     while (!text.empty()) {
-        const CodePoint c = decode(text);
+        const CodePoint c = decode_utf8(text);
         if (c.value == '&')
             out += "&amp;";
         else if (c.value == '<')
@@ -97,7 +72,7 @@ std::string shortened(std::string_view text, std::size_t limit) {
     std::size_t before_last = 0;  // bytes without its last character
     for (std::size_t count = 0; end < text.size() && count < limit; ++count) {
         before_last = end;
-        end += decode(text.substr(end)).length;
+        end += decode_utf8(text.substr(end)).length;
     }
     if (end >= text.size()) return std::string(text);
     return std::string(text.substr(0, before_last)) + "\u2026";
@@ -106,7 +81,7 @@ std::string shortened(std::string_view text, std::size_t limit) {
 double text_width(std::string_view text, double font_size) {
     double thousandths = 0;
     while (!text.empty()) {
-        const CodePoint c = decode(text);
+        const CodePoint c = decode_utf8(text);
         thousandths += advance(c.value);
         text.remove_prefix(c.length);
     }

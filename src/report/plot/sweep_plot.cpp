@@ -123,9 +123,8 @@ void SweepDrawing::critical_label(std::size_t index) {
     const PlotCurve& c = scene_.curves[index];
     if (!c.critical || !scene_.x.holds(*c.critical)) return;
     const XY top = at(*c.critical, critical_rate(c));
-    const std::string value = fmt::format("{} = {}", plot_.x_label, size_text(*c.critical));
-    for (const std::string& text : {"compute-bound from " + value, value}) {
-        const bool last_resort = text == value;
+    for (const std::string& text : {"compute-bound " + c.critical_text, c.critical_text}) {
+        const bool last_resort = text == c.critical_text;
         PlotLabel label{scene_.curves.size() > 1 ? fmt::format("t{}", kHues[index % kHues.size()]) : "", text, ""};
         for (double y = scene_.y.from_px - 12; y > top.y + 12; y -= 16) {
             const double bias = (scene_.y.from_px - y) / 30;

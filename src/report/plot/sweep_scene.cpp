@@ -20,7 +20,7 @@ constexpr double kFractionsRight = kPlotWidth - 62;  // of the frame where a sec
 std::vector<PlotCurve> usable_curves(const std::vector<PlotCurve>& curves) {
     std::vector<PlotCurve> out;
     for (const PlotCurve& curve : curves) {
-        PlotCurve usable{curve.label, {}, curve.peak, curve.critical};
+        PlotCurve usable{curve.label, {}, curve.peak, curve.critical, curve.critical_text};
         for (const auto& [size, rate] : curve.points) {
             if (drawable(size) && drawable(rate)) usable.points.emplace_back(size, rate);
         }
@@ -108,8 +108,7 @@ std::string describe(const SweepScene& scene, const SweepPlot& plot) {
     for (const PlotCurve& curve : scene.curves) {
         out += curve.label;
         if (curve.peak) out += fmt::format("; peak {}", to_text(FlopRate{*curve.peak}));
-        if (curve.critical)
-            out += fmt::format("; compute-bound from {} = {}", plot.x_label, size_text(*curve.critical));
+        if (curve.critical) out += fmt::format("; compute-bound {}", curve.critical_text);
         out += "\n";
         std::vector<XY> at;
         for (const auto& [size, rate] : curve.points) at.push_back({scene.x.at(size), scene.y.at(rate)});
