@@ -229,7 +229,7 @@ std::string kernel_title(const Program& program, const KernelWork& kernel) {
     std::string title;
     for (const Statement* statement : kernel.statements) {
         if (!title.empty()) title += "; ";
-        title += statement_text(program, *statement, statement->one_liner);
+        title += statement_text(program, *statement, statement->one_liner ? Types::plain : Types::none);
         if (title.size() > 400) return title + " ...";
     }
     return title;

@@ -206,7 +206,7 @@ Result<Operand> ExprLowering::product(const ast::Expr& expr, const Needed& neede
             if (count > 1) {
                 return source_.fail_at(
                     expr.span, "result_type", fmt::format("whether this product sums over `{}` does not follow", dim),
-                    fmt::format("write the result's type, or name the summed dimensions: *_{}", dim));
+                    fmt::format("write the result's type: C : bf16[B, F] = ..., or name what is summed: *_{}", dim));
             }
         }
     }

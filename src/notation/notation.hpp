@@ -20,7 +20,12 @@ namespace roofline {
 /// when p was read from a text with every type written out, else equal but for the order and numbering of dimensions.
 [[nodiscard]] std::string print(const Program& program);
 
-/// One statement without its type annotations: "H = gelu(In * Win)", or a one-liner as it was written.
-[[nodiscard]] std::string statement_text(const Program& program, const Statement& statement, bool with_types);
+/// How much of its tensors' types a printed statement has.
+enum class Types {
+    none,   ///< "H = gelu(In * Win)"
+    plain,  ///< "H : bf16[B, F] = gelu(In * Win)", a one-liner as it was written
+    sized,  ///< the same with each dimension's size where it first appears
+};
+[[nodiscard]] std::string statement_text(const Program& program, const Statement& statement, Types types);
 
 }  // namespace roofline

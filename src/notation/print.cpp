@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "notation/notation.hpp"
 #include "program/functions.hpp"
@@ -20,9 +21,15 @@ struct Text {
 
 class StatementPrinter {
 public:
-    StatementPrinter(const Program& program, const Statement& statement, bool with_types)
-        : program_(program), with_types_(with_types) {
+    StatementPrinter(const Program& program, const Statement& statement, Types types)
+        : program_(program), types_(types) {
         for (const Op& op : statement.ops) made_by_.emplace(op.output.value, &op);
+    }
+
+    [[nodiscard]] std::string type(const Value& value) {
+        std::string text = type_text(program_, value.type, types_ == Types::sized ? &sized_ : nullptr);
+        if (value.level != "hbm") text += " in " + value.level;
+        return text;
     }
 
     [[nodiscard]] std::string root(ValueId result) { return op_text(*made_by_.at(result)).text; }
@@ -32,9 +39,8 @@ private:
         const auto made = made_by_.find(operand.value);
         if (made != made_by_.end()) return op_text(*made->second);
         const Value& value = program_.values[operand.value];
-        if (!value.in_place || !with_types_) return {value_name(program_, operand.value)};
-        std::string text = type_text(program_, value.type);
-        if (value.level != "hbm") text += " in " + value.level;
+        if (!value.in_place || types_ == Types::none) return {value_name(program_, operand.value)};
+        const std::string text = type(value);
         // A name stands where the tensor is first written; afterwards the name alone is used.
         if (value.name.empty()) return {text};
         if (!shown_.emplace(operand.value, true).second) return {value.name};
@@ -111,7 +117,8 @@ private:
     }
 
     const Program& program_;
-    bool with_types_;
+    Types types_;
+    std::set<std::string> sized_;  ///< dimensions that have been shown with their size
     std::map<ValueId, const Op*> made_by_;
     std::map<ValueId, bool> shown_;
 };
@@ -182,7 +189,7 @@ private:
             if (const auto* statement = std::get_if<Statement>(&node)) {
                 declarations(statement->result, depth);
                 next_ = std::max(next_, statement->result + 1);
-                out_ += fmt::format("{:{}}{}\n", "", depth * 4, statement_text(program_, *statement, true));
+                out_ += fmt::format("{:{}}{}\n", "", depth * 4, statement_text(program_, *statement, Types::plain));
                 continue;
             }
             const Block& inner = std::get<Block>(node);
@@ -203,19 +210,19 @@ private:
 
 }  // namespace
 
-std::string statement_text(const Program& program, const Statement& statement, bool with_types) {
-    StatementPrinter printer(program, statement, with_types);
-    const std::string expr = printer.root(statement.result);
+std::string statement_text(const Program& program, const Statement& statement, Types types) {
+    StatementPrinter printer(program, statement, types);
     const Value& result = program.values[statement.result];
-    const std::string type = declared_type(program, result);
     const std::string suffix =
         statement.using_dtype ? fmt::format(" using {}", name(*statement.using_dtype)) : std::string();
     if (statement.one_liner) {
-        if (!with_types) return fmt::format("{} -> {}{}", expr, value_name(program, statement.result), suffix);
-        return fmt::format("{} -> {}{}{}", expr, result.name.empty() ? "" : result.name + ": ", type, suffix);
+        const std::string expr = printer.root(statement.result);
+        if (types == Types::none) return fmt::format("{} -> {}{}", expr, value_name(program, statement.result), suffix);
+        return fmt::format("{} -> {}{}{}", expr, result.name.empty() ? "" : result.name + ": ", printer.type(result),
+                           suffix);
     }
-    if (!with_types) return fmt::format("{} = {}{}", result.name, expr, suffix);
-    return fmt::format("{} : {} = {}{}", result.name, type, expr, suffix);
+    const std::string type = types == Types::none ? "" : " : " + printer.type(result);
+    return fmt::format("{}{} = {}{}", result.name, type, printer.root(statement.result), suffix);
 }
 
 std::string print(const Program& program) { return ProgramPrinter(program).run(); }

@@ -38,14 +38,14 @@ std::string mesh_text(const std::vector<std::string>& axes) {
 
 }  // namespace
 
-std::string type_text(const Program& program, const TensorType& type, bool with_sizes) {
+std::string type_text(const Program& program, const TensorType& type, std::set<std::string>* sized) {
     std::string text = fmt::format("{}[", name(type.dtype));
     for (std::size_t i = 0; i < type.axes.size(); ++i) {
         const Axis& axis = type.axes[i];
         if (i > 0) text += ", ";
         text += dim_text(program, axis.dim) + mesh_text(axis.mesh);
         const auto size = program.sizes.find(axis.dim);
-        if (with_sizes && !axis.anonymous() && size != program.sizes.end()) {
+        if (sized != nullptr && !axis.anonymous() && size != program.sizes.end() && sized->insert(axis.dim).second) {
             text += fmt::format("={}", size->second);
         }
     }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <variant>
@@ -142,8 +143,9 @@ struct Program {
 /// "B", or the number for an anonymous dimension.
 [[nodiscard]] std::string dim_text(const Program& program, const std::string& dim);
 
-/// "bf16[B=64, D]" with `sizes` shown, or "bf16[B, D]".
-[[nodiscard]] std::string type_text(const Program& program, const TensorType& type, bool with_sizes = false);
+/// "bf16[B, D]"; given `sized`, "bf16[B=64, D=8]" with the size of each dimension that is not yet in it, and then is.
+[[nodiscard]] std::string type_text(const Program& program, const TensorType& type,
+                                    std::set<std::string>* sized = nullptr);
 
 /// Gives every value the name that reports use: its own, or for stored values without one A, B, C ... by order of appearance,
 /// names that are taken left out.

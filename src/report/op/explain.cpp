@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "notation/notation.hpp"
 #include "program/functions.hpp"
@@ -35,7 +36,7 @@ public:
         intensity();
         if (!total_.critical.empty()) {
             heading("Critical sizes");
-            for (const CriticalSize& size : total_.critical) critical(size);
+            critical_sizes();
         }
         return std::move(out_);
     }
@@ -95,7 +96,7 @@ private:
 
     void kernel(const KernelWork& kernel) {
         for (const Statement* statement : kernel.statements) {
-            say(statement_text(program_, *statement, false));
+            say(statement_text(program_, *statement, Types::none));
             for (const Op& op : statement->ops) operation(kernel, op);
         }
         if (kernel.statements.size() > 1)
@@ -243,6 +244,25 @@ private:
         }
         for (const auto& [dim, limit] : total_.limits) {
             say(fmt::format("-> {} as all dimensions but {} grow", limit.to_handwriting(program_.dims), dim), 4);
+        }
+    }
+
+    // Dimensions none of whose sizes changes what bounds are named together, the others one by one.
+    void critical_sizes() {
+        std::map<std::string, std::vector<std::string>> without;  // by level
+        for (const CriticalSize& size : total_.critical) {
+            const bool never = size.crossing && size.crossing->state == Crossing::State::never;
+            if (never && !size.limit) {
+                without[size.level].push_back(size.dim);
+            } else {
+                critical(size);
+            }
+        }
+        for (const auto& [level, dims] : without) {
+            const std::string label = level_label(level);
+            say(fmt::format("no size of {} makes {} take longer than {}{}", fmt::join(dims, ", "),
+                            total_.pricing.compute()->label, label,
+                            program_.dims.size() > 1 ? ", with the others at theirs or growing together" : ""));
         }
     }
 

@@ -51,7 +51,7 @@ private:
         const std::string where = fmt::format("{}, 1 chip", answer_.machine.name);
         std::string what;
         if (answer_.analysis.kernels.empty() && answer_.analysis.work.kernels.front().statements.size() == 1) {
-            what = sized_statement(*answer_.analysis.work.kernels.front().statements.front());
+            what = statement_text(program_, *answer_.analysis.work.kernels.front().statements.front(), Types::sized);
         } else {
             std::vector<std::string> sizes;
             for (const std::string& dim : program_.dims) {
@@ -69,35 +69,6 @@ private:
                               ' ')
                 : "\n  ";
         out_ += bold(what) + gap + where + "\n\n";
-    }
-
-    // The statement with each size at its dimension's first appearance.
-    [[nodiscard]] std::string sized_statement(const Statement& statement) const {
-        std::string text = statement_text(program_, statement, true);
-        for (const std::string& dim : program_.dims) {
-            const auto size = program_.sizes.find(dim);
-            if (size == program_.sizes.end()) continue;
-            for (std::size_t at = text.find(dim); at != std::string::npos; at = text.find(dim, at + 1)) {
-                const char before = at == 0 ? ' ' : text[at - 1];
-                const char after = at + dim.size() < text.size() ? text[at + dim.size()] : ' ';
-                // inside a type: after "[" or ", " and before "," or "]"
-                if ((before == '[' || before == ' ') && (after == ',' || after == ']') && bracketed(text, at)) {
-                    text.insert(at + dim.size(), fmt::format("={}", size->second));
-                    break;
-                }
-            }
-        }
-        return text;
-    }
-
-    // Whether the position lies in the brackets of a type, not of a function: what stands before `[` is a dtype.
-    static bool bracketed(const std::string& text, std::size_t at) {
-        const std::size_t open = text.rfind('[', at);
-        if (open == std::string::npos || text.find(']', open) < at) return false;
-        std::size_t begin = open;
-        while (begin > 0 && (std::isalnum(static_cast<unsigned char>(text[begin - 1])) != 0 || text[begin - 1] == '_'))
-            --begin;
-        return find_dtype(text.substr(begin, open - begin)).has_value();
     }
 
     void kernels() {

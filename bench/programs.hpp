@@ -1,0 +1,40 @@
+// The programs that are measured.
+#pragma once
+
+#include <benchmark/benchmark.h>
+#include <fmt/format.h>
+
+#include <string>
+
+#include "machine/catalogue.hpp"
+#include "notation/notation.hpp"
+
+namespace roofline::bench {
+
+inline const std::string one_liner = "bf16[B, D] * int8[D, F] -> bf16[B, F]";
+inline const std::string sized_one_liner = "B=64, D=8192, F=8192\n" + one_liner;
+
+/// A chain of gated MLPs: 4 statements a layer, 25 layers, and the declarations they need.
+inline std::string hundred_statements() {
+    std::string text = "B=4096, D=8192, F=28672\nX0 : bf16[B, D]\n";
+    for (int i = 0; i < 25; ++i) {
+        text += fmt::format(
+            "param G{0} : bf16[D, F]; param U{0} : bf16[D, F]; param W{0} : bf16[F, D]\n"
+            "N{0} : bf16[B, D] = norm[D](X{0})\n"
+            "H{0} : bf16[B, F] = silu(N{0} * G{0}) * (N{0} * U{0})\n"
+            "Y{0} : bf16[B, D] = H{0} * W{0}\n"
+            "X{1} : bf16[B, D] = X{0} + Y{0}\n",
+            i, i + 1);
+    }
+    return text;
+}
+
+/// A benchmark that cannot run says so and fails; it does not measure an error.
+template <class T>
+bool skipped(benchmark::State& state, const T& result) {
+    if (result) return false;
+    state.SkipWithError(result.error().message.c_str());
+    return true;
+}
+
+}  // namespace roofline::bench

@@ -1,0 +1,87 @@
+// From request to answer: in this process, and as the program that a person starts.
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <vector>
+
+#include "app/request.hpp"
+#include "programs.hpp"
+
+namespace {
+
+using namespace roofline;
+
+OpRequest matmul() {
+    OpRequest op;
+    op.program = bench::one_liner;
+    op.machines = {{"tpu-v5e", {}}};
+    op.dims = {"B=64,D=8192,F=8192"};
+    return op;
+}
+
+void answer(benchmark::State& state, const OpRequest& op, Format format) {
+    const Request request{op, format, false};
+    const Response first = handle(request);
+    if (first.error) {
+        state.SkipWithError(first.error->message.c_str());
+        return;
+    }
+    for (auto _ : state) benchmark::DoNotOptimize(handle(request));
+    state.counters["answer_bytes"] = static_cast<double>(first.out.size());
+}
+
+OpRequest sweep_of_100000() {
+    OpRequest op = matmul();
+    op.dims = {"D=8192,F=8192"};
+    op.sweeps = {"B=1..100000"};
+    return op;
+}
+
+OpRequest with_explanation() {
+    OpRequest op = matmul();
+    op.explain = true;
+    return op;
+}
+
+BENCHMARK_CAPTURE(answer, text, matmul(), Format::text)->Unit(benchmark::kMicrosecond);
+BENCHMARK_CAPTURE(answer, json, matmul(), Format::json)->Unit(benchmark::kMicrosecond);
+BENCHMARK_CAPTURE(answer, explain, with_explanation(), Format::text)->Unit(benchmark::kMicrosecond);
+BENCHMARK_CAPTURE(answer, sweep_100000_json, sweep_of_100000(), Format::json)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(answer, sweep_100000_csv, sweep_of_100000(), Format::csv)->Unit(benchmark::kMillisecond);
+
+// The program: started, answering into the void, waited for. True when it ended well.
+bool run_program(const std::vector<const char*>& words) {
+    std::vector<char*> arguments;
+    for (const char* word : words) arguments.push_back(const_cast<char*>(word));
+    arguments.push_back(nullptr);
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+    pid_t child = 0;
+    const int failed = posix_spawn(&child, ROOFLINE_PROGRAM, &actions, nullptr, arguments.data(), environ);
+    posix_spawn_file_actions_destroy(&actions);
+    int status = 0;
+    return failed == 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+void start_to_answer(benchmark::State& state, const std::vector<const char*>& words) {
+    for (auto _ : state) {
+        if (!run_program(words)) {
+            state.SkipWithError("the program did not answer: " ROOFLINE_PROGRAM);
+            return;
+        }
+    }
+}
+
+const std::vector<const char*> op_words{"roofline", "op",     bench::one_liner.c_str(), "--dims", "B=64,D=8192,F=8192",
+                                        "--on",     "tpu-v5e"};
+
+BENCHMARK_CAPTURE(start_to_answer, version, {"roofline", "--version"})->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK_CAPTURE(start_to_answer, op, op_words)->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK_CAPTURE(start_to_answer, list_of_machines, {"roofline", "machine"})
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
+
+}  // namespace

@@ -1,0 +1,119 @@
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "app/request.hpp"
+
+using namespace roofline;
+using nlohmann::json;
+
+namespace {
+
+// 1 TFLOP/s of bf16 matmul, 10 GB/s of HBM, 512 KiB of VMEM.
+const MachineRef toy{"toy.toml", R"(
+id = "toy"
+name = "Toy"
+[[matmul]]
+dtype = "bf16"
+value = "1 TFLOP/s"
+source = "s"
+[[memory]]
+level = "hbm"
+bandwidth = { value = "10 GB/s", source = "s", confidence = "C" }
+[[memory]]
+level = "vmem"
+capacity = { value = "512 KiB", source = "s" }
+)"};
+
+OpRequest matmul(const std::vector<std::string>& dims) {
+    OpRequest op;
+    op.program = "bf16[B, D] * bf16[D, F] -> bf16[B, F]";
+    op.machines = {toy};
+    op.dims = dims;
+    return op;
+}
+
+json answer(const OpRequest& op) {
+    const Response response = handle({op, Format::json, false});
+    REQUIRE_MESSAGE(response.exit_code == 0, response.out);
+    CHECK_FALSE(response.error.has_value());
+    return json::parse(response.out, nullptr, false);
+}
+
+// The code of the error; in JSON it stands in the answer too.
+std::string code_of(const OpRequest& op, int exit_code = 2) {
+    const Response response = handle({op, Format::json, false});
+    CHECK(response.exit_code == exit_code);
+    REQUIRE(response.error.has_value());
+    CHECK(json::parse(response.out, nullptr, false)["error"]["code"] == response.error->code);
+    return response.error->code;
+}
+
+}  // namespace
+
+TEST_CASE("sizes come from the request, what-ifs change the machine, and both are noted") {
+    OpRequest op = matmul({"B=75", "D=600,F=600"});
+    CHECK(answer(op)["lower_s"].get<double>() == doctest::Approx(90e-6));  // 900,000 B at 10 GB/s
+    op.sets = {"hbm.bandwidth=*2"};
+    CHECK(answer(op)["lower_s"].get<double>() == doctest::Approx(54e-6));  // now the math, 54 MFLOP at 1 TFLOP/s
+    CHECK(answer(op)["notes"].dump().find("what if: hbm.bandwidth = 20 GB/s") != std::string::npos);
+    op.program = "B=8\n" + op.program;
+    CHECK(answer(op)["dims"]["B"] == 75);
+    CHECK(answer(op)["notes"].dump().find("B = 75 from the command line; the text says 8") != std::string::npos);
+    op.exact_flops = true;
+    CHECK(answer(op)["flops"] == 54000000 - 75 * 600);
+}
+
+TEST_CASE("several machines, sweeps and formats") {
+    OpRequest op = matmul({"D=600,F=600"});
+    op.sweeps = {"B=1,75"};
+    CHECK(answer(op)["sweep"].size() == 2);
+    CHECK(answer(op)["notes"].dump().find("low confidence") != std::string::npos);
+    CHECK(handle({op, Format::csv, false}).out.starts_with("machine,B,flops,"));
+    op.machines.push_back({"tpu-v5e", {}});
+    CHECK(answer(op)["machines"].size() == 2);
+    op.sweeps.clear();
+    op.dims.emplace_back("B=1");
+    CHECK(answer(op)["machines"][1]["machine"] == "tpu-v5e");
+    CHECK(handle({op, Format::markdown, false}).out.starts_with("|"));
+}
+
+TEST_CASE("a plot is drawn when it is asked for") {
+    OpRequest op = matmul({"B=75,D=600,F=600"});
+    CHECK(handle({op, Format::text, false}).svg.empty());
+    op.plot = PlotKind::roofline;
+    CHECK(handle({op, Format::text, false}).svg.starts_with("<svg"));
+}
+
+TEST_CASE("what is asked wrongly has a code, and an exit status of 2") {
+    const auto with = [](auto change) {
+        OpRequest op = matmul({"B=8,D=8,F=8"});
+        change(op);
+        return op;
+    };
+    CHECK(code_of(with([](OpRequest& op) { op.machines.clear(); })) == "no_machine");
+    CHECK(code_of(with([](OpRequest& op) { op.machines = {{"tpu-v5e:4x4", {}}}; })) == "unsupported");
+    CHECK(code_of(with([](OpRequest& op) { op.mesh = {"X=4"}; })) == "unsupported");
+    CHECK(code_of(with([](OpRequest& op) { op.dims = {"Q=8"}; })) == "unknown_dimension");
+    CHECK(code_of(with([](OpRequest& op) { op.sets = {"hbm.bandwith=1TB/s"}; })) == "unknown_path");
+    CHECK(code_of(with([](OpRequest& op) { op.sweeps = {"B=1", "D=1", "F=1"}; })) == "bad_sweep");
+    CHECK(code_of(with([](OpRequest& op) { op.explain = true; })) == "bad_request");  // as JSON
+    CHECK(code_of(with([](OpRequest& op) { op.program = "bf16[B"; })) == "syntax");
+    CHECK(handle({OpRequest{}, Format::text, false}).out.empty());  // in text an error is no answer
+}
+
+TEST_CASE("a tile that does not fit is a negative answer, not a mistake") {
+    OpRequest op = matmul({"B=1024,D=1024,F=1024"});
+    op.tiles = {"B=1024,F=1024,D=128"};  // 4 MiB of sums alone
+    CHECK(code_of(op, 1) == "no_fit");
+}
+
+TEST_CASE("machines: listed, shown, compared") {
+    MachineRequest request;
+    const json list = json::parse(handle({request, Format::json, false}).out, nullptr, false);
+    CHECK(list["machines"].size() >= 59);
+    request.machines = {toy};
+    CHECK(handle({request, Format::text, false}).out.find("Toy") != std::string::npos);
+    request.machines.push_back({"no-such-chip", {}});
+    CHECK(handle({request, Format::text, false}).error->code == "unknown_machine");
+}

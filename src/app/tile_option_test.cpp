@@ -1,0 +1,85 @@
+#include "app/tile_option.hpp"
+
+#include <doctest/doctest.h>
+
+#include "notation/notation.hpp"
+
+using namespace roofline;
+
+namespace {
+
+// HBM, 1 MiB of L2, 393,216 B of SMEM: room for a 256 x 256 tile with sums of 128.
+Machine toy() {
+    Machine machine;
+    machine.name = "Toy";
+    for (const auto& [id, capacity] : {std::pair{"hbm", 16e9}, {"l2", 1048576.0}, {"smem", 393216.0}}) {
+        MemoryLevel level;
+        level.id = id;
+        level.label = id;
+        level.capacity.value = Bytes{capacity};
+        machine.memory.push_back(level);
+    }
+    return machine;
+}
+
+Program parsed(std::string_view text) {
+    const auto program = parse_program(text);
+    REQUIRE_MESSAGE(program.has_value(), to_text(program.error()));
+    return *program;
+}
+
+const std::string square = "bf16[B=1024, D=1024] * bf16[D, F=1024] -> bf16[B, F]";
+
+Result<std::vector<Tile>> tiles(const std::vector<std::string>& options, const std::string& program = square) {
+    std::vector<std::string> notes;
+    auto made = resolve_tiles(parsed(program), toy(), false, options, notes);
+    if (made) CHECK(notes.size() == options.size());
+    return made;
+}
+
+std::string code_of(const std::string& option, const std::string& program = square) {
+    const auto made = tiles({option}, program);
+    return made ? "" : made.error().code;
+}
+
+using Names = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("a tile is held next to main memory, or where it says, and what crosses is the level outside") {
+    const auto both = tiles({"B=128,F=64", "smem:B=32,F=16"});
+    REQUIRE(both.has_value());
+    CHECK((*both)[0].crosses == "hbm");
+    CHECK((*both)[0].placed_at == Names{"hbm", "host"});
+    CHECK((*both)[0].sizes == Sizes{{"B", 128}, {"F", 64}});
+    CHECK((*both)[1].crosses == "l2");
+    CHECK((*both)[1].sizes == Sizes{{"B", 32}, {"F", 16}});
+    CHECK((*both)[1].placed_at == Names{"hbm", "l2", "host"});
+    CHECK(tiles({})->empty());
+}
+
+TEST_CASE("a tile as large as its dimension cuts nothing") {
+    const auto tile = tiles({"B=2048,F=64,D=1024"}, "bf16[B=1024, D=1024] * bf16[D, F=128] -> bf16[B, F]");
+    CHECK(tile.error().code == "no_fit");  // B and D are whole: 2 MiB of the left operand
+    CHECK((*tiles({"B=64,F=64,D=4k"}))[0].sizes == Sizes{{"B", 64}, {"F", 64}});
+}
+
+TEST_CASE("the best tile is searched for in the room of its level") {
+    // As in the tests of the search: 256 x 256 with sums of 128 is just the 393,216 B of SMEM.
+    CHECK((*tiles({"smem:best"}))[0].sizes == Sizes{{"B", 256}, {"D", 128}, {"F", 256}});
+    CHECK(code_of("best", "X : bf16[B=8]; Y = relu(X); Z = relu(Y)") == "unsupported");
+    CHECK(code_of("best", "bf16[B, D=8] * bf16[D, F=8] -> bf16[B, F]") == "unsized");
+}
+
+TEST_CASE("mistakes are told apart") {
+    CHECK(code_of("vmem:B=8") == "unknown_level");
+    CHECK(code_of("hbm:B=8") == "unknown_level");  // a tile is held inside main memory, not in it
+    CHECK(code_of("G=8") == "unknown_dimension");
+    CHECK(code_of("B=0") == "size");
+    CHECK(code_of("smem:B=512,F=512,D=128") == "no_fit");  // 1 MiB of sums
+    std::vector<std::string> notes;
+    Machine bare = toy();
+    bare.memory.resize(1);
+    CHECK(resolve_tiles(parsed(square), bare, false, {"B=8"}, notes).error().code == "unknown_level");
+    CHECK(notes.empty());
+}

@@ -1,0 +1,158 @@
+#include "work/work.hpp"
+
+#include <doctest/doctest.h>
+
+#include "notation/notation.hpp"
+
+using namespace roofline;
+
+namespace {
+
+// The kernels of a program point into it, so both live together.
+struct Derived {
+    Program program;
+    ProgramWork work;
+};
+
+Derived derive(std::string_view text, const WorkOptions& options = {}) {
+    Derived derived;
+    auto program = parse_program(text);
+    REQUIRE_MESSAGE(program.has_value(), text, "\n", to_text(program.error()));
+    derived.program = std::move(*program);
+    auto work = derive_work(derived.program, options);
+    REQUIRE_MESSAGE(work.has_value(), text, "\n", to_text(work.error()));
+    derived.work = std::move(*work);
+    return derived;
+}
+
+std::string text_of(const Polynomial& polynomial, const Program& program) {
+    return polynomial.to_handwriting(program.dims);
+}
+
+// "read -> write" of a level, of the whole program.
+std::string traffic(const Derived& derived, const std::string& level = "hbm") {
+    const auto found = derived.work.total.memory.find(level);
+    if (found == derived.work.total.memory.end()) return "none";
+    return text_of(found->second.read, derived.program) + " -> " + text_of(found->second.write, derived.program);
+}
+
+std::string flops(const Derived& derived, Unit unit, Dtype dtype) {
+    for (const ComputeWork& entry : derived.work.total.compute) {
+        if (entry.unit == unit && entry.dtype == dtype) return text_of(entry.flops, derived.program);
+    }
+    return "none";
+}
+
+}  // namespace
+
+TEST_CASE("a matmul: two FLOPs a point, inputs read once, the result written once") {
+    const Derived mixed = derive("bf16[B, D] * int8[D, F] -> bf16[B, F]");
+    CHECK(flops(mixed, Unit::matmul, Dtype::bf16) == "2BDF");
+    CHECK(mixed.work.total.compute.size() == 1);
+    CHECK(traffic(mixed) == "2BD + DF -> 2BF");
+    CHECK(flops(derive("bf16[B, D] * int8[D, F] -> bf16[B, F]", {true, {}}), Unit::matmul, Dtype::bf16) == "2BDF - BF");
+    CHECK(traffic(derive("nvfp4[B, D] * nvfp4[D, F] -> bf16[B, F]")) == "9BD/16 + 9DF/16 -> 2BF");
+}
+
+TEST_CASE("what is no matrix product is vector work") {
+    CHECK(flops(derive("bf16[D] * bf16[D] -> bf16[]"), Unit::vector, Dtype::bf16) == "2D");
+    CHECK(flops(derive("bf16[B, D] * bf16[B, D] -> bf16[B]"), Unit::vector, Dtype::bf16) == "2BD");
+    CHECK(flops(derive("bf16[B] * bf16[D] -> bf16[B, D]"), Unit::vector, Dtype::bf16) == "BD");
+    CHECK(flops(derive("bf16[B, D] * bf16[D] -> bf16[B]"), Unit::matmul, Dtype::bf16) == "2BD");
+}
+
+TEST_CASE("functions count by element and by row") {
+    // softmax: 4 FLOPs and an exp an element; norm: 3 an element, 2 and a rsqrt a row
+    const Derived softmax = derive("softmax[S](f32[T, S]) -> f32[T, S]");
+    CHECK(flops(softmax, Unit::vector, Dtype::f32) == "4TS");
+    CHECK(text_of(softmax.work.total.transcendentals, softmax.program) == "TS");
+    const Derived norm = derive("norm[D](bf16[B, D]) -> bf16[B, D]");
+    CHECK(flops(norm, Unit::vector, Dtype::bf16) == "3BD + 2B");
+    CHECK(text_of(norm.work.total.transcendentals, norm.program) == "B");
+    CHECK(flops(derive("bf16[B, D] + bf16[D] -> bf16[B, D]"), Unit::vector, Dtype::bf16) == "BD");  // broadcast
+}
+
+TEST_CASE("what is used twice in a statement is read once, what is nested is not stored") {
+    CHECK(traffic(derive("X : bf16[B]; Y : bf16[B] = X * X + X")) == "2B -> 2B");
+    CHECK(traffic(derive("X : bf16[B,D]; G : bf16[D,F]; I : bf16[D,F]; H : bf16[B,F] = silu(X * G) * (X * I)")) ==
+          "2BD + 4DF -> 2BF");
+}
+
+TEST_CASE("a named result is stored, unless it is made and used up inside a fuse") {
+    const std::string inputs = "X : bf16[B,D]; W : bf16[D,F]; V : bf16[F,D]\n";
+    const std::string both = "H : bf16[B,F] = X * W; O : bf16[B,D] = H * V";
+    const Derived apart = derive(inputs + both);
+    CHECK(apart.work.kernels.size() == 2);
+    CHECK(traffic(apart) == "2BD + 4DF + 2BF -> 2BF + 2BD");
+    const Derived fused = derive(inputs + "fuse { " + both + " }");
+    CHECK(fused.work.kernels.size() == 1);
+    CHECK(traffic(fused) == "2BD + 4DF -> 2BD");
+    CHECK(traffic(derive(inputs + "fuse { " + both + " }\nY : bf16[B,F] = relu(H)")) ==
+          "2BD + 4DF + 2BF -> 4BF + 2BD");  // H is needed afterwards: written, and read for Y, which is written
+    CHECK(fused.work.total.flops() == apart.work.total.flops());
+}
+
+TEST_CASE("a repeat multiplies; a carried value crosses memory in every pass") {
+    const Derived repeated = derive("X : bf16[B]; repeat L { fuse { Y = relu(X); X = Y + Y } }");
+    CHECK(text_of(repeated.work.kernels.front().count, repeated.program) == "L");
+    CHECK(flops(repeated, Unit::vector, Dtype::bf16) == "2BL");
+    CHECK(traffic(repeated) == "2BL -> 2BL");
+    CHECK(text_of(derive("X : bf16[B]; repeat 3 { repeat L { X = relu(X) } }").work.total.flops().bind({{"#1", 3}}),
+                  {}) == "3BL");
+}
+
+TEST_CASE("a causal mask halves the products and functions over its plane, not the traffic") {
+    const Derived attention = derive(
+        "Q : bf16[T,H]; K : bf16[S,H]; V : bf16[S,H]\n"
+        "fuse { P : bf16[T,S] = softmax[S](causal[T,S](Q * K)); O : bf16[T,H] = P * V }");
+    CHECK(flops(attention, Unit::matmul, Dtype::bf16) == "2THS");  // THS for each of the two
+    CHECK(flops(attention, Unit::vector, Dtype::bf16) == "2TS");
+    CHECK(traffic(attention) == "2TH + 4HS -> 2TH");
+}
+
+TEST_CASE("gather reads the rows it needs, scatter writes its update in place") {
+    const Derived gathered = derive("E : bf16[V,D]; ids : int32[B]; X : bf16[B,D] = gather[V](E, ids)");
+    CHECK(traffic(gathered) == "2DB + 4B -> 2DB");
+    CHECK(gathered.work.kernels.front().notes.size() == 1);
+    CHECK(traffic(derive("C : bf16[S,H]; at : int32[T]; n : bf16[T,H]; C = scatter[S](C, at, n)")) ==
+          "4T + 2HT -> 2HT");
+}
+
+TEST_CASE("tensors cross the level they live at; the host's cross PCIe") {
+    const Derived placed = derive("bf16[B, D] in host * bf16[D, F] in vmem -> bf16[B, F]");
+    CHECK(traffic(placed, "pcie") == "2BD -> 0");
+    CHECK(traffic(placed, "vmem") == "2DF -> 0");
+    CHECK(traffic(placed, "hbm") == "0 -> 2BF");
+}
+
+TEST_CASE("a copy costs bytes, a conversion a FLOP an element too, a new layout nothing") {
+    CHECK(traffic(derive("bf16[B] in host -> bf16[B] in vmem"), "pcie") == "2B -> 0");
+    CHECK(derive("bf16[B] in host -> bf16[B] in vmem").work.total.compute.empty());
+    const Derived converted = derive("bf16[B] -> int8[B]");
+    CHECK(traffic(converted) == "2B -> B");
+    CHECK(flops(converted, Unit::vector, Dtype::bf16) == "B");
+    CHECK(traffic(derive("bf16[B, D] -> bf16[D, B]")) == "none");
+}
+
+TEST_CASE("a tile fetches an input again for every tile of a dimension that it lacks") {
+    const Tile tile{"hbm", {"hbm", "host"}, {{"B", 128}, {"F", 64}, {"D", 32}}};
+    CHECK(traffic(derive("bf16[B, D] * bf16[D, F] -> bf16[B, F]", {false, {tile}})) ==
+          "2*B*D*ceil(F/64) + 2*ceil(B/128)*D*F -> 2BF");
+    // Held one level further in, the tile says what crosses VMEM and leaves HBM as it is.
+    const Derived inner =
+        derive("bf16[B, D] * bf16[D, F] -> bf16[B, F]", {false, {{"vmem", {"hbm", "host"}, {{"B", 128}}}}});
+    CHECK(traffic(inner) == "2BD + 2DF -> 2BF");
+    CHECK(traffic(inner, "vmem") == "2BD + 2*ceil(B/128)*D*F -> 2BF");
+}
+
+TEST_CASE("what cannot be derived is refused") {
+    const auto code_of = [](std::string_view text) {
+        const auto program = parse_program(text);
+        REQUIRE(program.has_value());
+        const auto work = derive_work(*program);
+        return work ? "" : work.error().code;
+    };
+    CHECK(code_of("bf16[B_X, D] * bf16[D, F] -> bf16[B_X, F]") == "unsupported");
+    CHECK(code_of("X : bf16[B]; fuse { repeat 2 { X = relu(X) } }") == "unsupported");
+    CHECK(code_of("X : bf16[B]; repeat 2 { fuse { X = relu(X) } }").empty());
+}

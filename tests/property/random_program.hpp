@@ -1,0 +1,70 @@
+// Random programs that are valid by construction, and the machine they are priced on.
+#pragma once
+
+#include <rapidcheck.h>
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "algebra/polynomial.hpp"
+#include "bound/analysis.hpp"
+#include "machine/machine.hpp"
+#include "program/program.hpp"
+
+namespace roofline::property {
+
+using Dims = std::vector<std::string>;
+
+struct Tensor {
+    std::string name;
+    std::string dtype;
+    Dims dims;
+    std::string level;  ///< "hbm", "vmem", "host"
+};
+
+/// `result : type = function(operands[0] * operands[1] ...)`, or without the function.
+struct Step {
+    Tensor result;
+    std::string function;
+    std::vector<Tensor> operands;
+};
+
+struct RandomProgram {
+    Sizes sizes;
+    std::vector<Tensor> inputs;
+    std::vector<Step> steps;
+    std::int64_t repeats = 1;
+    bool fused = false;
+};
+
+/// How a RandomProgram is written down.
+struct Writing {
+    bool sized = true;                             ///< with its sizes in the text
+    bool reversed = false;                         ///< operands of every product from the right to the left
+    std::map<std::string, std::string> new_names;  ///< of dimensions
+};
+
+/// One to four statements over up to six dimensions of sizes 1 to 64: products of at most `most_operands`, sums, maps.
+[[nodiscard]] RandomProgram random_program(std::size_t most_operands = 3);
+
+[[nodiscard]] std::string text_of(const RandomProgram& program, const Writing& writing = {});
+
+/// The program in this writing; fails the property when it is refused.
+[[nodiscard]] Program parsed(const RandomProgram& program, const Writing& writing = {});
+
+/// TOML with random rates (HBM, VMEM, PCIe, matrix units for bf16 and int8, vector units), each times `factor`.
+struct RandomMachine {
+    std::vector<std::int64_t> rates;  ///< in units of 1e9 per second
+
+    [[nodiscard]] Machine times(int factor) const;
+};
+[[nodiscard]] RandomMachine random_machine();
+
+[[nodiscard]] ProgramAnalysis analysed(const Program& program, const Machine& machine);
+
+/// Equal up to the rounding of a few sums of doubles.
+[[nodiscard]] bool close(double a, double b);
+
+}  // namespace roofline::property
