@@ -18,8 +18,13 @@ public:
 
     /// The first fault and its byte.
     std::optional<TomlFault> fault() {
+        if (text_.starts_with("\xEF\xBB\xBF")) at_ = 3;  // a byte order mark
         while (at_ < text_.size()) {
             const char c = text_[at_];
+            if (static_cast<unsigned char>(c) >= 0x80) {
+                return TomlFault{at_, "toml", "this is not valid TOML: a character beyond ASCII outside of a text",
+                                 "texts stand between double quotes; docs/machines.md has an example"};
+            }
             if (c == '[' && brackets_ == 0 && !follows_equals() && !names_table()) {
                 return TomlFault{at_, "toml", "this is not valid TOML: no table's name after `[`", {}};
             }

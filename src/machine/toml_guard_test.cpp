@@ -59,6 +59,16 @@ TEST_CASE("a table's header has a name") {
     }
 }
 
+TEST_CASE("beyond ASCII only in texts and comments") {
+    CHECK(code_of("\xCD\x9B") == "toml");
+    CHECK(code_of("caf\xC3\xA9 = 1") == "toml");
+    CHECK(code_of("a = \xE2\x80\x9C"
+                  "b\xE2\x80\x9D") == "toml");  // quotes of a word processor
+    CHECK(code_of("a = '\xC3\xA9' # \xC3\xA9\n\"\xC3\xA9\" = \"\"\"\xC3\xA9\"\"\"") == "");
+    CHECK(code_of("\xEF\xBB\xBF"
+                  "a = 1") == "");
+}
+
 TEST_CASE("a text that never ends hides nothing that follows its line") {
     CHECK(code_of("a = \"open\nb" + repeated(".b", 100) + " = 1") == "too_deep");
 }
