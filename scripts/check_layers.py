@@ -14,7 +14,7 @@ import re
 import sys
 
 ORDER = (
-    "base units algebra program notation work machine bound layout calibrate model plan import measure report app"
+    "base units algebra program notation work machine network bound layout calibrate model plan import measure report app"
 ).split()
 STRANGERS = {"import", "measure", "report"}
 ONLY_IN = {

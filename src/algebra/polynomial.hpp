@@ -51,6 +51,24 @@ public:
     Polynomial(std::int64_t constant) : Polynomial(Rational(constant)) {}  // NOLINT
     [[nodiscard]] static Polynomial dim(std::string name);
     [[nodiscard]] static Polynomial symbol(Symbol symbol);
+
+    /// The same with dim/k for every ceil(dim/k) that `divides` says comes out even.
+    template <class Divides>
+    [[nodiscard]] Polynomial without_ceilings(Divides divides) const {
+        Polynomial result;
+        for (const auto& [monomial, coefficient] : terms()) {
+            Polynomial term{coefficient};
+            for (const Factor& factor : monomial) {
+                const bool even = factor.symbol.divisor > 1 && divides(factor.symbol);
+                Polynomial one = even ? dim(factor.symbol.dim) * Polynomial(Rational(1, factor.symbol.divisor))
+                                      : symbol(factor.symbol);
+                for (std::int32_t i = 0; i < factor.power; ++i) term *= one;
+            }
+            result += term;
+        }
+        return result;
+    }
+
     [[nodiscard]] static Polynomial term(Monomial monomial, Rational coefficient);
 
     Polynomial operator+(const Polynomial& other) const;

@@ -1,5 +1,6 @@
 #include "app/handle_op.hpp"
 #include "app/request.hpp"
+#include "app/system_option.hpp"
 #include "machine/catalogue.hpp"
 #include "report/machine/machine_view.hpp"
 #include "report/op/op_json.hpp"
@@ -12,14 +13,14 @@ Result<Response> handle_machine(const MachineRequest& request, Format format) {
     std::vector<Machine> machines;
     if (request.machines.empty()) {
         for (const std::string& id : machine_ids()) {
-            auto machine = resolve({id, {}}, request.sets);
+            auto machine = resolve_machine({id, {}, {}}, request.sets);
             if (!machine) return fail(machine.error());
             machines.push_back(std::move(*machine));
         }
         return Response{0, machine_list(machines, format), {}, {}};
     }
     for (const MachineRef& reference : request.machines) {
-        auto machine = resolve(reference, request.sets);
+        auto machine = resolve_machine(reference, request.sets);
         if (!machine) return fail(machine.error());
         machines.push_back(std::move(*machine));
     }

@@ -4,8 +4,9 @@
 
 #include <algorithm>
 
+#include "app/system_option.hpp"
 #include "app/tile_option.hpp"
-#include "machine/catalogue.hpp"
+#include "layout/lay_out.hpp"
 #include "notation/notation.hpp"
 #include "report/op/explain.hpp"
 #include "report/op/op_json.hpp"
@@ -16,20 +17,6 @@
 #include "report/op/sweep_table.hpp"
 
 namespace roofline {
-
-Result<Machine> resolve(const MachineRef& reference, const std::vector<std::string>& sets) {
-    auto machine = reference.toml ? parse_machine(*reference.toml, reference.name) : find_machine(reference.name);
-    if (!machine && !reference.toml && reference.name.find(':') != std::string::npos) {
-        return fail("unsupported",
-                    fmt::format("`{}` is a slice of several chips; only one chip can be priced so far", reference.name),
-                    fmt::format("price one chip: --on {}", reference.name.substr(0, reference.name.find(':'))));
-    }
-    if (!machine) return machine;
-    for (const std::string& set : sets) {
-        if (auto status = set_figure(*machine, set); !status) return fail(status.error());
-    }
-    return machine;
-}
 
 namespace {
 
@@ -57,10 +44,6 @@ Result<Program> read_program(const OpRequest& request, const std::vector<SweepAx
         if (!overruled) return fail(overruled.error());
         notes.insert(notes.end(), overruled->begin(), overruled->end());
     }
-    if (!request.mesh.empty()) {
-        return fail("unsupported", "a mesh needs several chips; only one chip can be priced so far",
-                    "leave --mesh out");
-    }
     return program;
 }
 
@@ -76,6 +59,25 @@ void note_low_confidence(OpAnswer& answer) {
     }
 }
 
+// What one chip does; of a program of one chip all of it.
+Status lay_out_answer(OpAnswer& answer, const System& system, const OpRequest& request,
+                      const std::vector<SweepAxis>& axes) {
+    answer.local = answer.program;
+    if (!answer.program.sharded()) return {};
+    if (!axes.empty() || !request.tiles.empty()) {
+        return fail(
+            "unsupported",
+            fmt::format("a program that is split over a mesh takes no --{} yet", axes.empty() ? "tile" : "sweep"),
+            "price one size at a time");
+    }
+    auto laid = lay_out(answer.program, system);
+    if (!laid) return fail(laid.error());
+    answer.local = std::move(laid->local);
+    answer.layouts = std::move(laid->statements);
+    answer.notes.insert(answer.notes.end(), laid->notes.begin(), laid->notes.end());
+    return {};
+}
+
 Result<std::vector<OpAnswer>> answers_for(const OpRequest& request, const std::vector<SweepAxis>& axes) {
     std::vector<std::string> notes;
     auto program = read_program(request, axes, notes);
@@ -85,21 +87,23 @@ Result<std::vector<OpAnswer>> answers_for(const OpRequest& request, const std::v
     }
     std::vector<OpAnswer> answers;
     for (const MachineRef& reference : request.machines) {
-        auto machine = resolve(reference, request.sets);
-        if (!machine) return fail(machine.error());
         OpAnswer answer;
+        answer.notes = notes;
+        auto system = resolve_system(reference, request, *program, answer.notes);
+        if (!system) return fail(system.error());
         answer.name = request.program_name;
         answer.program = *program;
-        answer.notes = notes;
+        answer.machine = system->machine();
         answer.options.exact_flops = request.exact_flops;
-        auto tiles = resolve_tiles(*program, *machine, request.exact_flops, request.tiles, answer.notes);
+        if (auto status = lay_out_answer(answer, *system, request, axes); !status) return fail(status.error());
+        auto tiles = resolve_tiles(answer.local, answer.machine, request.exact_flops, request.tiles, answer.notes);
         if (!tiles) return fail(tiles.error());
         answer.options.tiles = std::move(*tiles);
-        answer.machine = std::move(*machine);
+        answer.system = std::move(*system);
         answers.push_back(std::move(answer));
     }
     for (OpAnswer& answer : answers) {
-        auto analysis = analyse(answer.program, answer.machine, {answer.options, true});
+        auto analysis = analyse(answer.program, answer.local, answer.system, {answer.options, true});
         if (!analysis) return fail(analysis.error());
         answer.analysis = std::move(*analysis);
         if (!axes.empty()) note_low_confidence(answer);

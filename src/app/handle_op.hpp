@@ -8,7 +8,4 @@ namespace roofline {
 
 [[nodiscard]] Result<Response> handle_op(const OpRequest& request, Format format, bool color);
 
-/// The machine a reference means, with what-ifs applied.
-[[nodiscard]] Result<Machine> resolve(const MachineRef& reference, const std::vector<std::string>& sets);
-
 }  // namespace roofline

@@ -92,8 +92,8 @@ TEST_CASE("what is asked wrongly has a code, and an exit status of 2") {
         return op;
     };
     CHECK(code_of(with([](OpRequest& op) { op.machines.clear(); })) == "no_machine");
-    CHECK(code_of(with([](OpRequest& op) { op.machines = {{"tpu-v5e:4x4", {}}}; })) == "unsupported");
-    CHECK(code_of(with([](OpRequest& op) { op.mesh = {"X=4"}; })) == "unsupported");
+    CHECK(code_of(with([](OpRequest& op) { op.machines = {{"tpu-v5e:5x3", {}}}; })) == "bad_slice");
+    CHECK(code_of(with([](OpRequest& op) { op.mesh = {"X=4"}; })) == "bad_mesh");
     CHECK(code_of(with([](OpRequest& op) { op.dims = {"Q=8"}; })) == "unknown_dimension");
     CHECK(code_of(with([](OpRequest& op) { op.sets = {"hbm.bandwith=1TB/s"}; })) == "unknown_path");
     CHECK(code_of(with([](OpRequest& op) { op.sweeps = {"B=1", "D=1", "F=1"}; })) == "bad_sweep");

@@ -15,6 +15,7 @@ namespace roofline {
 struct MachineRef {
     std::string name;  ///< "tpu-v5e", or the file's name for messages
     std::optional<std::string> toml;
+    std::string slice{};  ///< of a file, "4x4"; a built-in machine's stands behind the colon of its name
 };
 
 enum class PlotKind { none, roofline, sweep };
@@ -29,6 +30,7 @@ struct OpRequest {
     std::vector<std::string> sets;    ///< "hbm.bandwidth=3TB/s"
     std::vector<std::string> sweeps;  ///< "B=1..4096*2"
     std::vector<std::string> tiles;   ///< "vmem:B=128,F=256", "best"
+    bool textbook = false;            ///< collectives as people approximate them by hand
     bool explain = false;
     bool exact_flops = false;
     PlotKind plot = PlotKind::none;

@@ -5,35 +5,18 @@
 #include <algorithm>
 #include <set>
 
+#include "bound/network_pricing.hpp"
 #include "bound/padding.hpp"
 #include "notation/notation.hpp"
 #include "units/text.hpp"
 
 namespace roofline {
 
-Bounds bounds_of(std::span<const double> seconds) {
-    Bounds bounds;
-    for (std::size_t i = 0; i < seconds.size(); ++i) {
-        bounds.upper += seconds[i];
-        if (seconds[i] > bounds.lower) {
-            bounds.lower = seconds[i];
-            bounds.bound_by = i;
-        }
-    }
-    return bounds;
-}
-
 const Resource* Analysis::bound_resource() const {
     return bounds.bound_by && seconds ? &pricing.resources[*bounds.bound_by] : nullptr;
 }
 
 namespace {
-
-std::vector<WeightedSum> times_of(const Pricing& pricing) {
-    std::vector<WeightedSum> times;
-    for (const Resource& resource : pricing.resources) times.push_back(resource.time());
-    return times;
-}
 
 // Beyond this many kernels only the program as a whole gets limits and critical sizes.
 constexpr std::size_t most_detailed_kernels = 100;
@@ -43,7 +26,8 @@ constexpr std::size_t most_growth_terms = 200'000;
 
 class Analyser {
 public:
-    Analyser(const Program& program, const Machine& machine) : program_(program), machine_(machine) {
+    Analyser(const Program& program, const Program& local, const Machine& machine, const System* system)
+        : program_(program), local_(local), machine_(machine), system_(system) {
         std::set<std::string> anonymous;
         for (const auto& [dim, size] : program.sizes) {
             if (dim.starts_with('#')) numbers_.emplace(dim, size);
@@ -58,12 +42,15 @@ public:
         auto pricing = price(work, machine_);
         if (!pricing) return fail(pricing.error());
         analysis.pricing = std::move(*pricing);
+        if (system_ != nullptr) {
+            if (auto status = price_network(analysis.pricing, work, *system_); !status) return fail(status.error());
+        }
         analysis.notes = analysis.pricing.notes;
         intensities(analysis);
         if (detailed) growth(analysis);
         if (auto status = numbers(analysis); !status) return fail(status.error());
         if (analysis.seconds) {
-            analysis.padding = padding_of(program_, kernels, machine_, analysis.pricing);
+            analysis.padding = padding_of(local_, kernels, machine_, analysis.pricing);
             if (detailed) footprint(analysis, kernels);
             note_confidence(analysis);
         }
@@ -167,12 +154,16 @@ private:
             complete = complete && bytes.has_value();
             overflowed = overflowed || (bytes && bytes->overflowed());
         }
+        for (const Resource& resource : analysis.pricing.resources) {
+            for (const Term& term : resource.terms)
+                complete = complete && term.work.evaluate(program_.sizes).has_value();
+        }
         if (overflowed) return fail("overflow", "the work at these sizes does not fit 127 bits", "check the sizes");
         if (!complete) return {};
-        const CompiledSums times(times_of(analysis.pricing), {}, program_.sizes);
-        std::vector<double> seconds(times.size());
-        times.evaluate({}, seconds);
-        analysis.bounds = bounds_of(seconds);
+        const CompiledTimes times(analysis.pricing, {}, program_.sizes);
+        std::vector<double> seconds(times.places());
+        analysis.bounds = times.evaluate({}, seconds);
+        seconds.resize(times.resources());
         analysis.sequential = analysis.bounds.lower;
         if (const Resource* compute = analysis.pricing.compute(); compute != nullptr && analysis.bounds.lower > 0) {
             const auto index = static_cast<std::size_t>(compute - analysis.pricing.resources.data());
@@ -220,8 +211,10 @@ private:
         }
     }
 
-    const Program& program_;
+    const Program& program_;  ///< as written
+    const Program& local_;    ///< what one chip does of it
     const Machine& machine_;
+    const System* system_;
     Sizes numbers_;
 };
 
@@ -237,8 +230,11 @@ std::string kernel_title(const Program& program, const KernelWork& kernel) {
 
 }  // namespace
 
-Result<ProgramAnalysis> analyse(const Program& program, const Machine& machine, const AnalysisOptions& options) {
-    auto work = derive_work(program, options.work);
+namespace {
+
+Result<ProgramAnalysis> analysed(const Program& program, const Program& local, const Machine& machine,
+                                 const System* system, const AnalysisOptions& options) {
+    auto work = derive_work(local, options.work);
     if (!work) return fail(work.error());
     ProgramAnalysis result;
     result.work = std::move(*work);
@@ -246,7 +242,7 @@ Result<ProgramAnalysis> analyse(const Program& program, const Machine& machine, 
         return fail("nothing_to_do", "the program computes nothing",
                     "write an operation: bf16[B, D] * bf16[D, F] -> bf16[B, F]");
     }
-    Analyser analyser(program, machine);
+    Analyser analyser(program, local, machine, system);
     std::vector<const KernelWork*> all;
     for (const KernelWork& kernel : result.work.kernels) all.push_back(&kernel);
 
@@ -274,12 +270,23 @@ Result<ProgramAnalysis> analyse(const Program& program, const Machine& machine, 
     return result;
 }
 
+}  // namespace
+
+Result<ProgramAnalysis> analyse(const Program& program, const Machine& machine, const AnalysisOptions& options) {
+    return analysed(program, program, machine, nullptr, options);
+}
+
+Result<ProgramAnalysis> analyse(const Program& program, const Program& local, const System& system,
+                                const AnalysisOptions& options) {
+    return analysed(program, local, system.machine(), &system, options);
+}
+
 CompiledProgram::CompiledProgram(const Program& program, const ProgramAnalysis& analysis,
                                  const std::vector<std::string>& swept) {
     Sizes fixed = program.sizes;
     for (const std::string& dim : swept) fixed.erase(dim);
     const Analysis& total = analysis.total;
-    times_ = CompiledSums(times_of(total.pricing), swept, fixed);
+    times_ = CompiledTimes(total.pricing, swept, fixed);
     std::vector<WeightedSum> counts;
     for (const KeyedFlops& entry : total.pricing.flops_by()) counts.push_back({{entry.flops, 1.0}});
     terms_ = counts.size();
@@ -288,33 +295,30 @@ CompiledProgram::CompiledProgram(const Program& program, const ProgramAnalysis& 
     levels_ = total.work.memory.size();
     counts.push_back({{total.work.transcendentals, 1.0}});
     counts_ = CompiledSums(counts, swept, fixed);
-    for (const Analysis& kernel : analysis.kernels) kernel_times_.emplace_back(times_of(kernel.pricing), swept, fixed);
+    for (const Analysis& kernel : analysis.kernels) kernel_times_.emplace_back(kernel.pricing, swept, fixed);
 }
 
 CompiledProgram::Point CompiledProgram::make_point() const {
     Point point;
-    point.seconds.resize(times_.size());
+    point.seconds.resize(times_.places());
     point.term_flops.resize(terms_);
     point.read.resize(levels_);
     point.write.resize(levels_);
     std::size_t most = counts_.size();
-    for (const CompiledSums& kernel : kernel_times_) most = std::max(most, kernel.size());
+    for (const CompiledTimes& kernel : kernel_times_) most = std::max(most, kernel.places());
     point.scratch.resize(most);
     return point;
 }
 
 Bounds CompiledProgram::price(std::span<const double> sizes, std::span<double> seconds) const {
-    times_.evaluate(sizes, seconds);
-    return bounds_of(seconds);
+    return times_.evaluate(sizes, seconds);
 }
 
 void CompiledProgram::evaluate(std::span<const double> sizes, Point& point) const {
     point.bounds = price(sizes, point.seconds);
     point.sequential = kernel_times_.empty() ? point.bounds.lower : 0;
-    for (const CompiledSums& kernel : kernel_times_) {
-        const std::span<double> seconds = std::span(point.scratch).first(kernel.size());
-        kernel.evaluate(sizes, seconds);
-        point.sequential += bounds_of(seconds).lower;
+    for (const CompiledTimes& kernel : kernel_times_) {
+        point.sequential += kernel.evaluate(sizes, std::span(point.scratch).first(kernel.places())).lower;
     }
     counts_.evaluate(sizes, std::span(point.scratch).first(counts_.size()));
     auto next = point.scratch.cbegin();

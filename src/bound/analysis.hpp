@@ -9,20 +9,13 @@
 
 #include "algebra/compiled.hpp"
 #include "bound/pricing.hpp"
+#include "bound/times.hpp"
 #include "machine/machine.hpp"
+#include "network/system.hpp"
 #include "program/program.hpp"
 #include "work/work.hpp"
 
 namespace roofline {
-
-/// The two bounds from the resources' times. Both are one law, the p-norm: infinity gives the maximum (everything overlaps),
-/// 1 the sum (nothing does).
-struct Bounds {
-    double lower = 0;
-    double upper = 0;
-    std::optional<std::size_t> bound_by;  ///< index of the longest; none when nothing takes time
-};
-[[nodiscard]] Bounds bounds_of(std::span<const double> seconds);
 
 /// The size of one dimension at which compute time equals a memory level's.
 struct CriticalSize {
@@ -81,7 +74,13 @@ struct AnalysisOptions {
     bool kernels = true;  ///< analyse each kernel too, when there are several
 };
 
+/// A program of one chip.
 [[nodiscard]] Result<ProgramAnalysis> analyse(const Program& program, const Machine& machine,
+                                              const AnalysisOptions& options);
+
+/// A program on a slice. `local` is what one chip does of it, as the layout made it: the same statements, on shares of the
+/// dimensions, with the collectives between. Titles and dimensions are those of `program`.
+[[nodiscard]] Result<ProgramAnalysis> analyse(const Program& program, const Program& local, const System& system,
                                               const AnalysisOptions& options);
 
 /// The numbers of one point, for a sweep: compiled once, evaluated often.
@@ -91,7 +90,7 @@ public:
     CompiledProgram(const Program& program, const ProgramAnalysis& analysis, const std::vector<std::string>& swept);
 
     struct Point {
-        std::vector<double> seconds;     ///< by resource of the whole program
+        std::vector<double> seconds;     ///< by resource of the whole program, then scratch
         std::vector<double> term_flops;  ///< by entry of pricing.flops_by()
         std::vector<double> read;        ///< by level of work.memory, in order
         std::vector<double> write;
@@ -103,13 +102,14 @@ public:
     [[nodiscard]] Point make_point() const;
     void evaluate(std::span<const double> sizes, Point& point) const;  ///< no allocation
 
-    /// Only the bounds of the whole program; `seconds` has one place for each resource.
+    /// Only the bounds of the whole program; `seconds` has places() places, the resources' times first.
+    [[nodiscard]] std::size_t places() const { return times_.places(); }
     [[nodiscard]] Bounds price(std::span<const double> sizes, std::span<double> seconds) const;
 
 private:
-    CompiledSums times_;
+    CompiledTimes times_;
     CompiledSums counts_;  ///< compute terms, then reads, writes, transcendentals
-    std::vector<CompiledSums> kernel_times_;
+    std::vector<CompiledTimes> kernel_times_;
     std::size_t terms_ = 0;
     std::size_t levels_ = 0;
 };

@@ -34,11 +34,13 @@ struct Term {
     std::string key;  ///< of flops_by: "matmul/bf16"; of memory: the level
     Polynomial work;
     Rate rate;
+    double latency_s = 0;  ///< of a collective: what its steps take at the least, each of the `count` times it happens
+    Polynomial count{1};
 };
 
 /// A resource is busy for the sum of its terms.
 struct Resource {
-    std::string id;     ///< math, vector, hbm, vmem, l2 ..., pcie
+    std::string id;     ///< math, vector, hbm, vmem, l2 ..., pcie; ici, nvlink ... of the network
     std::string label;  ///< "math", "HBM"
     std::vector<Term> terms;
 

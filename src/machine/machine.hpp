@@ -97,7 +97,9 @@ struct NetworkTier {
     std::vector<std::int64_t> pod_shape;    ///< largest torus
     std::vector<std::int64_t> host_shape;   ///< chips of one host, as a part of the torus
     std::vector<std::int64_t> max_job;      ///< largest slice sold, when smaller than the pod
-    std::string wrap_rule;                  ///< when an axis closes into a ring, in words
+    std::int64_t wrap_multiple = 0;         ///< an axis closes into a ring when its length is a multiple; 0: not said
+    bool wrap_needs_blocks = false;  ///< and only when every axis is one: the slice is built of cubes of that side
+    std::string wrap_rule;           ///< when an axis closes into a ring, in words
     std::string note;
 };
 

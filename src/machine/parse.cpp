@@ -137,6 +137,13 @@ NetworkTier read_tier(Reader& entry) {
     tier.pod_shape = entry.shape("pod_shape");
     tier.host_shape = entry.shape("host_shape");
     tier.max_job = entry.shape("max_job");
+    tier.wrap_multiple = entry.whole("wrap_multiple", 1, 1'000'000, 0);
+    tier.wrap_needs_blocks = entry.flag("wrap_needs_blocks");
+    if (tier.wrap_needs_blocks && tier.wrap_multiple == 0) {
+        entry.fault("wrap_needs_blocks", "missing_key",
+                    "`wrap_needs_blocks` of [[network]] needs `wrap_multiple`, the side of a block",
+                    "wrap_multiple = 4");
+    }
     tier.wrap_rule = entry.text("wrap_rule");
     tier.note = entry.text("note");
     entry.finish();

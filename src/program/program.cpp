@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <set>
 #include <string_view>
 
@@ -79,16 +80,45 @@ bool has(const std::vector<std::string>& dims, std::string_view dim) {
     return std::find(dims.begin(), dims.end(), dim) != dims.end();
 }
 
+std::string_view collective_name(CollectiveKind kind, bool spoken) {
+    switch (kind) {
+        case CollectiveKind::all_gather:
+            return spoken ? "all-gather" : "all_gather";
+        case CollectiveKind::reduce_scatter:
+            return spoken ? "reduce-scatter" : "reduce_scatter";
+        case CollectiveKind::all_reduce:
+            return spoken ? "all-reduce" : "all_reduce";
+        case CollectiveKind::all_to_all:
+            return spoken ? "all-to-all" : "all_to_all";
+        case CollectiveKind::permute:
+            return "permute";
+    }
+    return "";
+}
+
+// No dimension's name has a slash.
+std::string local_dim(const std::string& dim, std::int64_t ways) {
+    return ways == 1 ? dim : dim + "/" + std::to_string(ways);
+}
+
+Symbol symbol_of(const std::string& dim) {
+    const std::size_t slash = dim.rfind('/');
+    if (slash == std::string::npos) return {dim, 1};
+    std::int64_t ways = 1;
+    std::from_chars(dim.data() + slash + 1, dim.data() + dim.size(), ways);
+    return {dim.substr(0, slash), ways};
+}
+
 Polynomial elements(const std::vector<std::string>& dims) {
     Polynomial product(1);
-    for (const std::string& dim : dims) product *= Polynomial::dim(dim);
+    for (const std::string& dim : dims) product *= Polynomial::symbol(symbol_of(dim));
     return product;
 }
 
 Polynomial bytes_of(const Value& value) {
     const BitsPerElement bits = stored_bits(value.type.dtype);
     Polynomial product(Rational(bits.numerator, bits.denominator * std::int64_t{8}));
-    for (const Axis& axis : value.type.axes) product *= Polynomial::dim(axis.dim);
+    for (const Axis& axis : value.type.axes) product *= Polynomial::symbol(symbol_of(axis.dim));
     return product;
 }
 

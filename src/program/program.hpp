@@ -101,11 +101,27 @@ struct Op {
     bool operator==(const Op&) const = default;
 };
 
+enum class CollectiveKind { all_gather, reduce_scatter, all_reduce, all_to_all, permute };
+
+/// "all_gather", as JSON has it; with `spoken`, "all-gather".
+[[nodiscard]] std::string_view collective_name(CollectiveKind kind, bool spoken = false);
+
+/// A collective that a statement needs. Nobody writes it: the layout of the program puts it there.
+struct Message {
+    CollectiveKind kind = CollectiveKind::all_gather;
+    std::vector<std::string> axes;  ///< of the mesh, together
+    std::string tensor;             ///< what reports call it
+    Polynomial bytes;  ///< V: of the whole array that one group of chips holds together, as nccl-tests count
+
+    bool operator==(const Message&) const = default;
+};
+
 /// One line of the program: the operations of its expression in order of evaluation, the last making `result`.
 struct Statement {
     std::vector<Op> ops;
     ValueId result = 0;
-    bool one_liner = false;  ///< written `... -> type`
+    bool one_liner = false;         ///< written `... -> type`
+    std::vector<Message> messages;  ///< of a program that has been laid out, in the order they happen
     std::optional<Dtype> using_dtype;
     Span span;
 
@@ -153,6 +169,12 @@ void label_values(Program& program);
 
 /// The name a report uses; label_values() has been called.
 [[nodiscard]] const std::string& value_name(const Program& program, ValueId id);
+
+/// The name of a chip's share of a dimension that is split `ways` ways: a dimension of its own, of ceil(size / ways).
+[[nodiscard]] std::string local_dim(const std::string& dim, std::int64_t ways);
+
+/// What a dimension, whole or a share, stands for in a polynomial.
+[[nodiscard]] Symbol symbol_of(const std::string& dim);
 
 /// True when `dim` is among `dims`.
 [[nodiscard]] bool has(const std::vector<std::string>& dims, std::string_view dim);

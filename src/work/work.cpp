@@ -28,6 +28,7 @@ Work& Work::operator+=(const Work& other) {
         memory[level].read += traffic.read;
         memory[level].write += traffic.write;
     }
+    messages.insert(messages.end(), other.messages.begin(), other.messages.end());
     return *this;
 }
 
@@ -36,6 +37,7 @@ Work Work::times(const Polynomial& count) const {
     for (const ComputeWork& entry : compute) work.add_flops(entry.unit, entry.dtype, entry.flops * count);
     work.transcendentals = transcendentals * count;
     for (const auto& [level, traffic] : memory) work.memory[level] = {traffic.read * count, traffic.write * count};
+    for (const MessageWork& each : messages) work.messages.push_back({each.message, each.count * count});
     return work;
 }
 
@@ -77,6 +79,7 @@ public:
 
     void add(const Statement& statement) {
         kernel_.statements.push_back(&statement);
+        for (const Message& message : statement.messages) kernel_.work.messages.push_back({message, Polynomial(1)});
         for (const Op& op : statement.ops) this->op(op, &op == &statement.ops.back());
     }
 
@@ -360,8 +363,8 @@ FunctionWork function_work(const Program& program, const Op& op) {
 
 Result<ProgramWork> derive_work(const Program& program, const WorkOptions& options) {
     if (program.sharded()) {
-        return fail("unsupported", "the program is split over a mesh; only programs of one chip can be costed so far",
-                    "leave the subscripts out to price one chip's share");
+        return fail("unsupported", "the program is split over a mesh, and there is none",
+                    "name a slice: --on tpu-v5e:4x4 --mesh X=4,Y=4");
     }
     return Derivation(program, options).run();
 }

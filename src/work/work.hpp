@@ -29,11 +29,18 @@ struct Traffic {
     [[nodiscard]] Polynomial total() const { return read + write; }
 };
 
+/// A collective and how often it happens.
+struct MessageWork {
+    Message message;
+    Polynomial count{1};
+};
+
 /// Everything asked for. Memory is keyed by level: "hbm", "vmem" ...; "pcie" is the link to the host's memory.
 struct Work {
     std::vector<ComputeWork> compute;  ///< one entry for each unit and dtype, in order of appearance
     Polynomial transcendentals;
     std::map<std::string, Traffic> memory;
+    std::vector<MessageWork> messages;
 
     void add_flops(Unit unit, Dtype dtype, const Polynomial& flops);
     Work& operator+=(const Work& other);

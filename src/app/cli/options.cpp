@@ -77,15 +77,19 @@ void add_op(CLI::App& app, OpRequest& op, Words& words, PlotFiles& plots) {
         ->type_name("PROGRAM|FILE.roof")
         ->required();
     repeated(app, "--on", words.on,
-             "the machine: a name (see `roofline machine`) or a machine file; given again, columns", "MACHINE");
+             "the machine: a name (see `roofline machine`), a slice such as tpu-v5e:4x4 or h100-sxm:8x4, or a\nmachine "
+             "file; given again, columns",
+             "MACHINE");
     repeated(app, "--dims", op.dims, "sizes of dimensions; they win over those in the text; k is 1000, Ki 1024",
              "B=256,D=8k");
-    repeated(app, "--mesh", op.mesh, "sizes of mesh axes (refused so far: one chip is priced)", "X=4,Y=4");
+    repeated(app, "--mesh", op.mesh, "sizes of mesh axes, which multiply to the chips of the slice", "X=4,Y=4");
     repeated(app, "--set", op.sets, "what if: another figure, absolute or relative", "hbm.bandwidth=3TB/s|*2");
     repeated(app, "--sweep", op.sweeps, "sizes to go through; given twice, a grid; D=F=... keeps sizes equal",
              "B=1..4096*2");
     repeated(app, "--tile", op.tiles, "tile sizes, held in the level next to main memory or the one named; or best",
              "[LEVEL:]B=128,F=256|best");
+    app.add_flag("--textbook", op.textbook,
+                 "collectives as approximated by hand: every torus axis a wrapped ring, no (n-1)/n");
     app.add_flag("--explain", op.explain, "the derivation: formulas, sizes put in, constants with sources");
     app.add_flag("--exact-flops", op.exact_flops, "count BF(2D-1) for a sum of D products instead of 2BDF");
     app.add_option("--svg", plots.svg, "write a plot as SVG")->type_name("FILE");
@@ -122,9 +126,15 @@ Status load_program(const std::string& word, OpRequest& op) {
 Result<std::vector<MachineRef>> load_machines(const std::vector<std::string>& names) {
     std::vector<MachineRef> machines;
     for (const std::string& name : names) {
-        MachineRef reference{name, {}};
-        if (name.ends_with(".toml") || name.find('/') != std::string::npos) {
-            auto content = read_file(name);
+        MachineRef reference{name, {}, {}};
+        // my.toml:4x4 is a slice of the machine in the file
+        const std::size_t colon = name.rfind(".toml:");
+        if (colon != std::string::npos) {
+            reference.name = name.substr(0, colon + 5);
+            reference.slice = name.substr(colon + 6);
+        }
+        if (reference.name.ends_with(".toml") || name.find('/') != std::string::npos) {
+            auto content = read_file(reference.name);
             if (!content) return fail(content.error());
             reference.toml = std::move(*content);
         }

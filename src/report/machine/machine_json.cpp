@@ -96,6 +96,8 @@ Json network(const Machine& machine) {
                         {"pod_shape", tier.pod_shape},
                         {"host_shape", tier.host_shape},
                         {"max_job", tier.max_job},
+                        {"wrap_multiple", tier.wrap_multiple > 0 ? Json(tier.wrap_multiple) : Json(nullptr)},
+                        {"wrap_needs_blocks", tier.wrap_needs_blocks},
                         {"wrap_rule", tier.wrap_rule},
                         {"note", tier.note}});
     }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "bound/network_pricing.hpp"
 #include "notation/notation.hpp"
 #include "program/functions.hpp"
 #include "report/table.hpp"
@@ -48,7 +49,7 @@ private:
     }
 
     [[nodiscard]] std::string hand(const Polynomial& polynomial) const {
-        return shown(program_, polynomial).to_handwriting(program_.dims);
+        return shown(answer_, polynomial).to_handwriting(program_.dims);
     }
 
     // "2*64*8192*8192", the sizes put in; as long as it fits a line.
@@ -106,8 +107,25 @@ private:
                             value_name(program_, transfer.value), derived(transfer.bytes, "B")),
                 4);
         }
+        for (const MessageWork& each : kernel.work.messages) message(each.message);
         if (kernel.count != Polynomial(1)) say(fmt::format("all of it {} times", hand(kernel.count)), 4);
         for (const std::string& note : kernel.notes) say(note, 4);
+    }
+
+    // "all-reduce of C over X, 2 chips: V = 2BF = ... B" and what of it crosses each tier.
+    void message(const Message& message) {
+        const auto load = load_of(message, answer_.system);
+        if (!load) return;
+        say(fmt::format("{} of {} over {}, {} chips: V {}", collective_name(message.kind, true), message.tensor,
+                        fmt::join(message.axes, ", "), load->members, derived(message.bytes, "B")),
+            4);
+        for (const TierLoad& tier : load->tiers) {
+            const NetworkTier& network = answer_.system.slice.network(answer_.system.slice.tiers[tier.tier]);
+            std::string text = fmt::format("{}: {} V over the busiest {}", network.label, tier.link_bytes.to_text(),
+                                           has_axes(network) ? "link" : "port");
+            if (tier.latency_s > 0) text += fmt::format("; its hops take {} at the least", to_text(Seconds{tier.latency_s}));
+            say(text, 8);
+        }
     }
 
     void operation(const KernelWork& kernel, const Op& op) {
@@ -156,7 +174,7 @@ private:
         for (const Term& term : resource.terms) {
             const std::string_view unit = term.rate.flops ? "FLOP" : "B";
             const std::string symbol = term.rate.flops ? "P" : "W";
-            const Polynomial work = shown(program_, term.work);
+            const Polynomial work = shown(answer_, term.work);
             std::string text = fmt::format("T_{} = {} / {}", resource.label,
                                            work.terms().size() > 1 ? "(" + hand(work) + ")" : hand(work), symbol);
             const auto value = count(program_, term.work);
@@ -211,6 +229,10 @@ private:
             say(fmt::format("one kernel after another = sum of each kernel's own lower bound = {}",
                             to_text(Seconds{total_.sequential})));
         }
+        double sum = 0;
+        for (const double seconds : *total_.seconds) sum += seconds;
+        const double hidden = total_.bounds.upper - sum;  // what transfers or hops hide of each other in the times above
+        if (hidden > 1e-9 * sum) times.push_back(fmt::format("{} of the network's latency", to_text(Seconds{hidden})));
         say(fmt::format("upper = {} = {}", fmt::join(times, " + "), to_text(Seconds{total_.bounds.upper})));
         if (total_.peak_fraction)
             say(fmt::format("fraction of peak = compute time / lower = {:.1f} %", *total_.peak_fraction * 100));

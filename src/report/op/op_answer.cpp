@@ -20,13 +20,19 @@ std::optional<Rational> count(const Program& program, const Polynomial& polynomi
     return polynomial.evaluate(program.sizes);
 }
 
-Polynomial shown(const Program& program, const Polynomial& polynomial) {
+Polynomial shown(const OpAnswer& answer, const Polynomial& polynomial) {
+    const Sizes& sizes = answer.program.sizes;
     Sizes numbers;
     for (const std::string& dim : polynomial.dims()) {
-        const auto size = dim.starts_with('#') ? program.sizes.find(dim) : program.sizes.end();
-        if (size != program.sizes.end()) numbers.emplace(*size);
+        const auto size = dim.starts_with('#') ? sizes.find(dim) : sizes.end();
+        if (size != sizes.end()) numbers.emplace(*size);
     }
-    return polynomial.bind(numbers);
+    const Polynomial bound = polynomial.bind(numbers);
+    if (answer.layouts.empty()) return bound;  // a ceiling is a tile's here
+    return bound.without_ceilings([&](const Symbol& symbol) {
+        const auto size = sizes.find(symbol.dim);
+        return size == sizes.end() || size->second % symbol.divisor == 0;
+    });
 }
 
 std::string whole_text(const Crossing& crossing) {

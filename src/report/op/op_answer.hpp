@@ -6,6 +6,7 @@
 
 #include "bound/analysis.hpp"
 #include "bound/sweep.hpp"
+#include "layout/lay_out.hpp"
 #include "machine/machine.hpp"
 #include "program/program.hpp"
 
@@ -15,6 +16,9 @@ namespace roofline {
 struct OpAnswer {
     std::string name;  ///< of the program: its file, or ""
     Program program;
+    Program local;  ///< what one chip does of it; the program itself on one chip
+    System system;
+    std::vector<LaidStatement> layouts;  ///< of a program that is split over a mesh
     Machine machine;
     ProgramAnalysis analysis;
     WorkOptions options;
@@ -27,8 +31,8 @@ struct OpAnswer {
 /// The number of a polynomial at the program's sizes, if they are all known.
 [[nodiscard]] std::optional<Rational> count(const Program& program, const Polynomial& polynomial);
 
-/// A polynomial with bare numbers put in, for printing.
-[[nodiscard]] Polynomial shown(const Program& program, const Polynomial& polynomial);
+/// A polynomial for printing: bare numbers put in, and shares as fractions where the size divides or is not known yet.
+[[nodiscard]] Polynomial shown(const OpAnswer& answer, const Polynomial& polynomial);
 
 /// The whole size that a crossing comes down to: "256".
 [[nodiscard]] std::string whole_text(const Crossing& crossing);

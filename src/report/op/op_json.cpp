@@ -6,6 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "bound/network_pricing.hpp"
 #include "units/text.hpp"
 
 namespace roofline {
@@ -58,8 +59,8 @@ public:
         Json json = head();
         add_analysis(json, answer_.analysis.total);
         json["tensors"] = tensors();
-        json["collectives"] = Json::array();
-        json["alternatives"] = Json::array();
+        json["collectives"] = collectives(answer_.analysis.total);
+        json["alternatives"] = alternatives();
         json["notes"] = notes_of(answer_);
         json["sources"] = sources_of(answer_);
         Json ops = Json::array();
@@ -138,7 +139,7 @@ private:
             ridge[level] = meets == analysis.ridge.end() ? Json(nullptr) : number(meets->second);
         }
         json["bytes"] = std::move(bytes);
-        json["traffic_bytes"] = Json::object();
+        json["traffic_bytes"] = traffic(work);
         json["intensity"] = std::move(intensity);
         json["ridge"] = std::move(ridge);
     }
@@ -186,9 +187,9 @@ private:
 
     [[nodiscard]] Json formulas(const Analysis& analysis) const {
         Json json;
-        json["flops"] = shown(program_, analysis.work.flops()).to_text(program_.dims);
+        json["flops"] = shown(answer_, analysis.work.flops()).to_text(program_.dims);
         for (const auto& [level, traffic] : analysis.work.memory) {
-            json[level + "_bytes"] = shown(program_, traffic.total()).to_text(program_.dims);
+            json[level + "_bytes"] = shown(answer_, traffic.total()).to_text(program_.dims);
         }
         const auto main = analysis.intensity.find(analysis.main_level);
         json["intensity"] =
@@ -197,17 +198,61 @@ private:
             std::string text;
             for (const Term& term : resource.terms) {
                 text += fmt::format("{}({}) / {}", text.empty() ? "" : " + ",
-                                    shown(program_, term.work).to_text(program_.dims), exact_text(term.rate.value));
+                                    shown(answer_, term.work).to_text(program_.dims), exact_text(term.rate.value));
             }
             json["time_" + resource.id] = text;
         }
         return json;
     }
 
+    // Sent by one chip, by tier.
+    [[nodiscard]] Json traffic(const Work& work) const {
+        std::map<std::string, double> sent;
+        for (const MessageWork& each : work.messages) {
+            const auto time = message_time(each.message, answer_.system, program_.sizes);
+            const auto times = each.count.evaluate(program_.sizes);
+            if (!time || !times) return Json::object();
+            for (const auto& [tier, bytes] : time->sent_bytes) sent[tier] += bytes * times->to_double();
+        }
+        Json json = Json::object();
+        for (const auto& [tier, bytes] : sent) json[tier] = number(bytes);
+        return json;
+    }
+
+    [[nodiscard]] Json collectives(const Analysis& analysis) const {
+        Json list = Json::array();
+        for (const MessageWork& each : analysis.work.messages) {
+            const Message& message = each.message;
+            const auto time = message_time(message, answer_.system, program_.sizes);
+            list.push_back({{"kind", std::string(collective_name(message.kind))},
+                            {"axes", message.axes},
+                            {"tensor", message.tensor},
+                            {"bytes", number(count(program_, message.bytes))},
+                            {"count", number(count(program_, each.count))},
+                            {"time_s", time ? number(time->seconds) : Json(nullptr)},
+                            {"latency_bound", time ? Json(time->latency_bound) : Json(nullptr)}});
+        }
+        return list;
+    }
+
+    // The other legal ways of a program of one statement; of several, of each statement.
+    [[nodiscard]] Json alternatives() const {
+        Json list = Json::array();
+        for (const LaidStatement& statement : answer_.layouts) {
+            for (std::size_t i = 1; i < statement.plans.size(); ++i) {
+                const LayoutPlan& plan = statement.plans[i];
+                Json entry{{"plan", plan.text}, {"lower_s", plan.lower_s}, {"upper_s", plan.upper_s}};
+                if (answer_.layouts.size() > 1) entry["result"] = value_name(program_, statement.result);
+                list.push_back(std::move(entry));
+            }
+        }
+        return list;
+    }
+
     [[nodiscard]] Json tensors() const {
         Json list = Json::array();
         for (ValueId id = 0; id < program_.values.size(); ++id) {
-            const Value& value = program_.values[id];
+            const Value& value = answer_.local.values[id];
             if (value.intermediate) continue;
             Json tensor;
             tensor["name"] = value_name(program_, id);
@@ -215,12 +260,13 @@ private:
             tensor["level"] = value.level;
             Json shape = Json::array();
             for (const Axis& axis : value.type.axes) {
-                const auto size = program_.sizes.find(axis.dim);
-                shape.push_back(size == program_.sizes.end() ? Json(nullptr) : Json(size->second));
+                const auto size = answer_.local.sizes.find(axis.dim);
+                shape.push_back(size == answer_.local.sizes.end() ? Json(nullptr) : Json(size->second));
             }
             tensor["local_shape"] = std::move(shape);
-            tensor["local_bytes"] = number(count(program_, bytes_of(value)));
-            tensor["total_bytes"] = tensor["local_bytes"];
+            const Polynomial bytes = bytes_of(value);
+            tensor["local_bytes"] = number(count(program_, bytes));
+            tensor["total_bytes"] = number(count(program_, bytes * Polynomial(answer_.system.slice.chips())));
             list.push_back(std::move(tensor));
         }
         return list;

@@ -33,6 +33,7 @@ OpAnswer answer(std::string_view text, const std::vector<SweepAxis>& axes = {}) 
     made.program = std::move(*program);
     if (!axes.empty()) REQUIRE(apply_sweep(made.program, axes).has_value());
     made.machine = toy();
+    made.local = made.program;
     auto analysis = analyse(made.program, made.machine, {});
     REQUIRE_MESSAGE(analysis.has_value(), to_text(analysis.error()));
     made.analysis = std::move(*analysis);

@@ -33,8 +33,7 @@ std::string bytes_text(const OpAnswer& answer, const std::string& level) {
     if (traffic == answer.analysis.total.work.memory.end()) return "-";
     const Polynomial total = traffic->second.total();
     const auto bytes = count(answer.program, total);
-    return bytes ? to_text(Bytes{bytes->to_double()})
-                 : shown(answer.program, total).to_handwriting(answer.program.dims);
+    return bytes ? to_text(Bytes{bytes->to_double()}) : shown(answer, total).to_handwriting(answer.program.dims);
 }
 
 // "-" when the value is missing, else its text.
@@ -111,7 +110,7 @@ std::string op_table(const std::vector<OpAnswer>& answers, Format format) {
     const auto flops_text = [&](const OpAnswer& answer) {
         const auto flops = count(answer.program, answer.analysis.total.work.flops());
         return flops ? to_text(Flops{flops->to_double()})
-                     : shown(answer.program, answer.analysis.total.work.flops()).to_handwriting(answer.program.dims);
+                     : shown(answer, answer.analysis.total.work.flops()).to_handwriting(answer.program.dims);
     };
     row("FLOPs", flops_text);
     for (const std::string& level : all_of(answers, levels_of)) {

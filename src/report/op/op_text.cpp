@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "bound/network_pricing.hpp"
 #include "notation/notation.hpp"
 #include "report/table.hpp"
 #include "units/text.hpp"
@@ -24,12 +25,15 @@ public:
 
     std::string run() {
         title();
+        mesh();
         if (!answer_.analysis.kernels.empty()) kernels();
         work();
+        network();
         intensity();
         out_ += '\n';
         times();
         verdict();
+        alternatives();
         notes();
         return std::move(out_);
     }
@@ -48,7 +52,10 @@ private:
     }
 
     void title() {
-        const std::string where = fmt::format("{}, 1 chip", answer_.machine.name);
+        const std::int64_t chips = answer_.system.slice.chips();
+        const std::string where = chips == 1 ? fmt::format("{}, 1 chip", answer_.machine.name)
+                                             : fmt::format("{}, {} = {} chips", answer_.machine.name,
+                                                           answer_.system.slice.shape_text(), chips);
         std::string what;
         if (answer_.analysis.kernels.empty() && answer_.analysis.work.kernels.front().statements.size() == 1) {
             what = statement_text(program_, *answer_.analysis.work.kernels.front().statements.front(), Types::sized);
@@ -69,6 +76,45 @@ private:
                               ' ')
                 : "\n  ";
         out_ += bold(what) + gap + where + "\n\n";
+    }
+
+    void mesh() {
+        if (answer_.system.mesh.empty()) return;
+        for (const PlacedAxis& axis : answer_.system.mesh) {
+            out_ += fmt::format("  mesh {}={}  {}\n", axis.name, axis.size, place_text(answer_.system.slice, axis));
+        }
+        out_ += "  work and times of one chip:\n\n";
+    }
+
+    // What crosses the network, and what else there was to choose.
+    void network() {
+        std::string_view label = "network";
+        for (const MessageWork& each : total_.work.messages) {
+            const Message& message = each.message;
+            const auto bytes = count(program_, message.bytes);
+            const auto time = message_time(message, answer_.system, program_.sizes);
+            std::string what = fmt::format("{} of {} over {}", collective_name(message.kind, true), message.tensor,
+                                           fmt::join(message.axes, ", "));
+            if (time)
+                what += fmt::format(", {}{}", to_text(Seconds{time->seconds}), time->latency_bound ? " (latency)" : "");
+            line(label, bytes ? to_text(Bytes{bytes->to_double()}) : "", what, hand(message.bytes));
+            label = "";
+        }
+    }
+
+    void alternatives() {
+        constexpr std::size_t most = 3;
+        for (const LaidStatement& statement : answer_.layouts) {
+            const bool several = answer_.layouts.size() > 1;
+            for (std::size_t i = 1; i < std::min(statement.plans.size(), most + 1); ++i) {
+                const LayoutPlan& plan = statement.plans[i];
+                const std::string head = several ? value_name(program_, statement.result) + " instead" : "instead";
+                out_ +=
+                    "\n  " + wrapped(fmt::format("{}: {}: lower {}", head, plan.text, to_text(Seconds{plan.lower_s})),
+                                     2, 8, width);
+            }
+        }
+        if (out_.back() != '\n') out_ += '\n';
     }
 
     void kernels() {
@@ -153,7 +199,7 @@ private:
     }
 
     [[nodiscard]] std::string hand(const Polynomial& polynomial) const {
-        return fitted(shown(program_, polynomial).to_handwriting(program_.dims), 48);
+        return fitted(shown(answer_, polynomial).to_handwriting(program_.dims), 48);
     }
 
     void intensity() {
@@ -244,7 +290,7 @@ private:
     [[nodiscard]] std::string time_formula(const Resource& resource) const {
         std::vector<std::string> terms;
         for (const Term& term : resource.terms) {
-            const Polynomial work = shown(program_, term.work);
+            const Polynomial work = shown(answer_, term.work);
             const std::string text = work.to_handwriting(program_.dims);
             terms.push_back(
                 fmt::format("{} / {}", work.terms().size() > 1 ? "(" + text + ")" : text, term.rate.value_text()));

@@ -1,0 +1,22 @@
+// What `--on NAME:SHAPE` and `--mesh` mean together.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/request.hpp"
+#include "network/system.hpp"
+#include "program/program.hpp"
+
+namespace roofline {
+
+/// The machine a reference means, with what-ifs applied. Error: a slice, where one chip is wanted.
+[[nodiscard]] Result<Machine> resolve_machine(const MachineRef& reference, const std::vector<std::string>& sets);
+
+/// The same with the slice behind the colon of its name, and the mesh of the program (or of --mesh, which wins) on it. Errors: a
+/// shape that cannot be wired; a mesh that is not the slice; a program that is split where there is one chip.
+[[nodiscard]] Result<System> resolve_system(const MachineRef& reference, const OpRequest& request,
+                                            const Program& program, std::vector<std::string>& notes);
+
+}  // namespace roofline

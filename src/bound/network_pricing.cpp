@@ -1,0 +1,102 @@
+#include "bound/network_pricing.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace roofline {
+
+std::optional<Rate> rate_of(const NetworkTier& tier) {
+    const bool by_link = has_axes(tier) || tier.topology == "full_mesh" || tier.topology == "pair";
+    const Figure<Bandwidth>& figure = by_link ? tier.link_bandwidth : tier.chip_bandwidth;
+    if (!figure.value) return std::nullopt;
+    return Rate{tier.id + ".bandwidth",
+                fmt::format("{} bandwidth of a {}, one way", tier.label, by_link ? "link" : "chip"),
+                figure.value->value,
+                false,
+                figure.basis,
+                figure.confidence,
+                figure.what_if,
+                figure.source,
+                figure.note,
+                figure.alternatives};
+}
+
+namespace {
+
+Resource& tier_resource(Pricing& pricing, const NetworkTier& tier) {
+    for (Resource& resource : pricing.resources) {
+        if (resource.id == tier.id) return resource;
+    }
+    pricing.resources.push_back({tier.id, tier.label, {}});
+    return pricing.resources.back();
+}
+
+void note_unpublished(Pricing& pricing, const System& system, const NetworkTier& tier) {
+    if (std::find(pricing.unpriced.begin(), pricing.unpriced.end(), tier.id) != pricing.unpriced.end()) return;
+    pricing.unpriced.push_back(tier.id);
+    pricing.notes.push_back(
+        fmt::format("the {} bandwidth of {} is not published, so its traffic is not in the bounds; "
+                    "try --set {}.bandwidth=50GB/s",
+                    tier.label, system.machine().name, tier.id));
+}
+
+}  // namespace
+
+Result<CollectiveLoad> load_of(const Message& message, const System& system) {
+    std::vector<const PlacedAxis*> axes;
+    for (const std::string& name : message.axes) {
+        const PlacedAxis* axis = system.axis(name);
+        if (axis == nullptr) return fail("unknown_axis", fmt::format("the mesh has no axis `{}`", name));
+        axes.push_back(axis);
+    }
+    return collective_load(system.slice, message.kind, axes, system.collectives);
+}
+
+Status price_network(Pricing& pricing, const Work& work, const System& system) {
+    std::vector<std::vector<Term>> by_tier(system.slice.tiers.size());
+    for (const MessageWork& each : work.messages) {
+        auto load = load_of(each.message, system);
+        if (!load) return fail(load.error());
+        for (const TierLoad& tier : load->tiers) {
+            const NetworkTier& network = system.slice.network(system.slice.tiers[tier.tier]);
+            const auto rate = rate_of(network);
+            if (!rate) {
+                note_unpublished(pricing, system, network);
+                continue;
+            }
+            Term term{network.id, each.message.bytes * each.count * Polynomial(tier.link_bytes), *rate};
+            term.latency_s = tier.latency_s;
+            term.count = each.count;
+            by_tier[tier.tier].push_back(std::move(term));
+        }
+    }
+    for (std::size_t i = 0; i < by_tier.size(); ++i) {
+        if (by_tier[i].empty()) continue;
+        Resource& resource = tier_resource(pricing, system.slice.network(system.slice.tiers[i]));
+        for (Term& term : by_tier[i]) resource.terms.push_back(std::move(term));
+    }
+    return {};
+}
+
+std::optional<MessageTime> message_time(const Message& message, const System& system, const Sizes& sizes) {
+    const auto load = load_of(message, system);
+    const auto bytes = message.bytes.evaluate(sizes);
+    if (!load || !bytes) return std::nullopt;
+    MessageTime time;
+    for (const TierLoad& tier : load->tiers) {
+        const NetworkTier& network = system.slice.network(system.slice.tiers[tier.tier]);
+        const auto rate = rate_of(network);
+        if (!rate) return std::nullopt;
+        const double transfer = bytes->to_double() * tier.link_bytes.to_double() / rate->value;
+        const double seconds = std::max(transfer, tier.latency_s);
+        if (seconds > time.seconds) {
+            time.seconds = seconds;
+            time.latency_bound = tier.latency_s > transfer;
+        }
+        time.sent_bytes[network.id] += bytes->to_double() * tier.sent_bytes.to_double();
+    }
+    return time;
+}
+
+}  // namespace roofline

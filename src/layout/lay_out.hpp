@@ -1,0 +1,39 @@
+// From a program with subscripts to what one chip does: collectives derived, dimensions as shares.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "network/system.hpp"
+#include "program/program.hpp"
+
+namespace roofline {
+
+/// A legal way to do a statement.
+struct LayoutPlan {
+    std::string text;  ///< "all-gather W over X", "no communication"
+    double lower_s = 0;
+    double upper_s = 0;
+};
+
+/// What was chosen for one statement and what else there was, best first.
+struct LaidStatement {
+    ValueId result = 0;
+    std::vector<LayoutPlan> plans;  ///< the first is the one taken
+};
+
+struct LaidOut {
+    Program local;  ///< the same statements on shares of the dimensions, with their messages
+    std::vector<LaidStatement> statements;
+    std::vector<std::string> notes;  ///< splits that are padded, work that is repeated
+};
+
+/// Lays a program out. Written types fix where tensors lie; for every operation the mesh axes that split each of its dimensions
+/// are chosen among those that its operands and its result have there, by a search over all such choices: operands are
+/// resharded to it, the chip's share of the work done, and what comes out (partial sums where a summed dimension is split)
+/// resharded to the result's type. The least lower bound of the statement wins, then the least upper bound, then the fewest
+/// collectives, then the fewest bytes. Errors: mesh axes that the system lacks; illegal reshardings.
+[[nodiscard]] Result<LaidOut> lay_out(const Program& program, const System& system);
+
+}  // namespace roofline

@@ -1,0 +1,105 @@
+#include "layout/lay_out.hpp"
+
+#include <doctest/doctest.h>
+
+#include "bound/analysis.hpp"
+#include "machine/catalogue.hpp"
+#include "notation/notation.hpp"
+
+using namespace roofline;
+
+namespace {
+
+struct Case {
+    Program program;
+    System system;
+    LaidOut laid;
+};
+
+Case laid(const std::string& text, const std::string& machine, const std::string& shape) {
+    Case made;
+    auto program = parse_program(text);
+    REQUIRE_MESSAGE(program.has_value(), to_text(program.error()));
+    made.program = std::move(*program);
+    auto slice = make_slice(find_machine(machine).value(), shape);
+    REQUIRE_MESSAGE(slice.has_value(), to_text(slice.error()));
+    made.system.slice = std::move(*slice);
+    made.system.mesh = place_mesh(made.system.slice, made.program.mesh).value();
+    auto out = lay_out(made.program, made.system);
+    REQUIRE_MESSAGE(out.has_value(), to_text(out.error()));
+    made.laid = std::move(*out);
+    return made;
+}
+
+std::string chosen(const Case& made, std::size_t statement = 0) {
+    return made.laid.statements.at(statement).plans.at(0).text;
+}
+
+const std::string mesh = "mesh X=4, Y=4, Z=4\n";
+
+}  // namespace
+
+// The four cases of a sharded product that textbooks list. None of them is written anywhere in the code.
+TEST_CASE("nothing summed is split: no communication") {
+    CHECK(chosen(laid(mesh + "bf16[B_X=8192, D=4096] * bf16[D, F_Y=8192] -> bf16[B_X, F_Y]", "tpu-v5p", "4x4x4")) ==
+          "no communication");
+}
+
+TEST_CASE("one operand is split where it is summed: it is gathered") {
+    CHECK(chosen(laid(mesh + "A: bf16[B_X=65536, D=4096] * W: bf16[D_X, F=8192] -> C: bf16[B_X, F]", "tpu-v5p",
+                      "4x4x4")) == "all-gather W over X");
+}
+
+TEST_CASE("both are split alike where they are summed: the result is added up") {
+    // With few rows: with many the operands are the smaller things to move, and the search finds that.
+    const std::string product = "bf16[B=512, D_X=4096] * bf16[D_X, F=8192] -> C: ";
+    CHECK(chosen(laid(mesh + product + "bf16[B, F]", "tpu-v5p", "4x4x4")) == "all-reduce C over X");
+    CHECK(chosen(laid(mesh + product + "bf16[B, F_X]", "tpu-v5p", "4x4x4")) == "reduce-scatter C over X");
+    CHECK(chosen(laid(mesh + product + "bf16[B, F]{U_X}", "tpu-v5p", "4x4x4")) == "no communication");
+}
+
+TEST_CASE("both are split over one axis where they are kept: one is gathered, the smaller") {
+    CHECK(chosen(laid(mesh + "A: bf16[B_X=65536, D=4096] * W: bf16[D, F_X=8192] -> C: bf16[B_X, F]", "tpu-v5p",
+                      "4x4x4")) == "all-gather W over X");
+}
+
+TEST_CASE("a block across chips: work of one chip, and the sum on its way") {
+    // 4096/4 * 8192 * 28672/4 * 2 FLOPs each; the all-reduce is of the [1024, 8192] part that four chips hold together.
+    const Case made = laid(
+        "mesh X=4, Y=4\nB=4096, D=8192, F=28672\nIn : bf16[B_X, D]\nparam Win : bf16[D, F_Y]\nparam Wout : bf16[F_Y, "
+        "D]\n"
+        "H : bf16[B_X, F_Y] = gelu(In * Win)\nOut : bf16[B_X, D] = H * Wout",
+        "tpu-v5e", "4x4");
+    CHECK(chosen(made, 0) == "no communication");
+    CHECK(chosen(made, 1) == "all-reduce Out over Y");
+    const auto analysis = analyse(made.program, made.laid.local, made.system, {});
+    REQUIRE(analysis.has_value());
+    const Analysis& out = analysis->kernels.at(1);
+    CHECK(out.work.flops().evaluate(made.program.sizes) == Rational(2LL * 1024 * 8192 * 7168));
+    CHECK(out.work.messages.at(0).message.bytes.evaluate(made.program.sizes) == Rational(2LL * 1024 * 8192));
+    // An open axis of four: twice 3/4 of it over one link of 50 GB/s.
+    REQUIRE(out.pricing.find("ici") != nullptr);
+    CHECK(out.seconds->back() == doctest::Approx(2 * 0.75 * 2 * 1024 * 8192 / 50e9));
+    CHECK(analysis->total.bounds.lower == doctest::Approx(2 * 2.0 * 1024 * 8192 * 7168 / 197e12));
+}
+
+TEST_CASE("one row and one column of two chips: compute-bound from D = 4 W / P, whatever B") {
+    // T_math = BDF/P on each of two chips; the all-reduce of 2BF bytes over one link of 45 GB/s takes 2BF/W.
+    Case made = laid("mesh X=2\nbf16[B=1024, D_X=8192] * bf16[D_X, F=8192] -> bf16[B, F]", "tpu-v5e", "2x1");
+    REQUIRE(set_figure(made.system.slice.machine, "ici.bandwidth=4.5e10").has_value());
+    const auto analysis = analyse(made.program, made.laid.local, made.system, {});
+    REQUIRE(analysis.has_value());
+    const CriticalSize* found = nullptr;
+    for (const CriticalSize& size : analysis->total.critical) {
+        if (size.dim == "D" && size.level == "ici") found = &size;
+    }
+    REQUIRE(found != nullptr);
+    REQUIRE(found->limit.has_value());
+    CHECK(*found->limit == doctest::Approx(2 * 1.97e14 / 4.5e10));  // 8755.6
+}
+
+TEST_CASE("splits that do not divide are padded, and said") {
+    const Case made = laid("mesh X=4\nbf16[B_X=10] -> bf16[B]", "tpu-v5e", "2x2");
+    REQUIRE(made.laid.notes.size() == 1);
+    CHECK(made.laid.notes[0].find("each chip holds 3") != std::string::npos);
+}

@@ -1,0 +1,67 @@
+#include <doctest/doctest.h>
+
+#include "layout/sharding.hpp"
+#include "machine/catalogue.hpp"
+#include "notation/notation.hpp"
+
+using namespace roofline;
+
+namespace {
+
+System mesh_of_16() {
+    auto slice = make_slice(find_machine("tpu-v5e").value(), "4x4");
+    REQUIRE(slice.has_value());
+    System system;
+    system.slice = std::move(*slice);
+    system.mesh = place_mesh(system.slice, {{"X", 4}, {"Y", 4}}).value();
+    return system;
+}
+
+// "all_gather XY 2*B*D, ..." for a resharding that is written as a one-liner.
+std::string moves(const std::string& text) {
+    const System system = mesh_of_16();
+    const auto program = parse_program(text);
+    REQUIRE_MESSAGE(program.has_value(), to_text(program.error()));
+    const Op& op = std::get<Statement>(program->body.nodes[0]).ops[0];
+    const TensorType& from = program->values[op.inputs[0].value].type;
+    const TensorType& to = program->values[op.output.value].type;
+    const auto way = reshard(system, *program, "A", from.dtype, op.inputs[0].dims, sharding_of(from), sharding_of(to));
+    if (!way) return way.error().code;
+    std::string said;
+    for (const Message& message : way->messages) {
+        if (!said.empty()) said += ", ";
+        said += std::string(collective_name(message.kind)) + " ";
+        for (const std::string& axis : message.axes) said += axis;
+        said += " " + message.bytes.to_text(program->dims);
+    }
+    return said;
+}
+
+}  // namespace
+
+TEST_CASE("one collective where one is enough, with the bytes that nccl-tests count") {
+    CHECK(moves("bf16[B, D] -> bf16[B, D]") == "");
+    CHECK(moves("bf16[B, D] -> bf16[B_X, D_Y]") == "");  // each chip keeps its share
+    CHECK(moves("bf16[B_X, D] -> bf16[B, D]") == "all_gather X 2*B*D");
+    CHECK(moves("bf16[B_X, D_Y] -> bf16[B, D_Y]") == "all_gather X 2*B*ceil(D/4)");
+    CHECK(moves("bf16[B_XY, D] -> bf16[B, D]") == "all_gather XY 2*B*D");
+    CHECK(moves("bf16[B_X, D_Y] -> bf16[B, D]") == "all_gather XY 2*B*D");  // both at once use all links
+    CHECK(moves("f32[B, D]{U_X} -> f32[B, D]") == "all_reduce X 4*B*D");
+    CHECK(moves("f32[B, D_Y]{U_X} -> f32[B_X, D_Y]") == "reduce_scatter X 4*B*ceil(D/4)");
+    CHECK(moves("int8[B_X, D] -> int8[B, D_X]") == "all_to_all X 4*ceil(B/4)*D");
+    CHECK(moves("int8[B_XY, D] -> int8[B_YX, D]") == "permute XY 16*ceil(B/16)*D");
+}
+
+TEST_CASE("several steps: the cheap ones first") {
+    // The slice over Y is free and makes the all-gather over X four times smaller.
+    CHECK(moves("bf16[B_X, D] -> bf16[B, D_Y]") == "all_gather X 2*B*ceil(D/4)");
+    // Over both open axes at once a link carries 2 * 15/16 / 2 = 15/16 of the array; scattered over one (3/4) and then added
+    // up over the other (2 * 3/4 of a quarter) it would be 9/8.
+    CHECK(moves("bf16[B, D]{U_XY} -> bf16[B_X, D]") == "all_reduce XY 2*B*D");
+    // What is split the wrong way round goes through one exchange each.
+    CHECK(moves("bf16[B_X, D_Y] -> bf16[B_Y, D_X]").find("all_to_all") != std::string::npos);
+}
+
+TEST_CASE("what was added up cannot come apart again") {
+    CHECK(moves("bf16[B, D] -> bf16[B, D]{U_X}") == "illegal_resharding");
+}

@@ -1,0 +1,209 @@
+#include "network/collective.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+namespace roofline {
+
+namespace {
+
+std::int64_t product(const std::vector<Lane>& lanes) {
+    std::int64_t n = 1;
+    for (const Lane& lane : lanes) n *= lane.size;
+    return n;
+}
+
+// In the order of the wires. A part that goes on where another ends is one with it: they share every link.
+std::vector<Lane> joined(std::vector<Lane> lanes) {
+    std::sort(lanes.begin(), lanes.end(),
+              [](const Lane& a, const Lane& b) { return a.axis != b.axis ? a.axis < b.axis : a.stride < b.stride; });
+    std::vector<Lane> result;
+    for (const Lane& lane : lanes) {
+        if (!result.empty() && result.back().axis == lane.axis &&
+            result.back().stride * result.back().size == lane.stride) {
+            result.back().size *= lane.size;
+            result.back().wrapped = lane.wrapped;
+        } else {
+            result.push_back(lane);
+        }
+    }
+    return result;
+}
+
+Rational larger(const Rational& a, const Rational& b) { return a < b ? b : a; }
+Rational lesser(const Rational& a, const Rational& b) { return a < b ? a : b; }
+
+/// The lanes of a group on one torus; loads for each byte of the array on this tier.
+class Torus {
+public:
+    Torus(std::vector<Lane> lanes, bool textbook)
+        : lanes_(joined(std::move(lanes))), textbook_(textbook), n_(product(lanes_)) {}
+
+    [[nodiscard]] Rational gather() const {
+        if (textbook_) return Rational(1, 2 * static_cast<std::int64_t>(lanes_.size()));
+        Rational worst(0);
+        for (std::size_t set = 1; set < (std::size_t{1} << lanes_.size()); ++set) {
+            std::int64_t members = 1;
+            for (std::size_t i = 0; i < lanes_.size(); ++i) {
+                if ((set >> i & 1U) != 0) members *= lanes_[i].size;
+            }
+            worst = larger(worst, Rational(members - 1, n_) / ways_of(set));
+        }
+        return worst;
+    }
+
+    [[nodiscard]] Rational all_to_all() const {
+        if (textbook_) return gather() / Rational(4);
+        Rational worst(0);
+        for (const Lane& lane : lanes_) {
+            const std::int64_t half = lane.size / 2;
+            const Rational crossing = Rational(half, lane.size) * Rational(lane.size - half, lane.size);
+            worst = larger(worst, crossing / (Rational(n_ / lane.size) * ways(lane)));
+        }
+        return worst;
+    }
+
+    // Hops that follow one another when each axis is gone through once.
+    [[nodiscard]] Rational hops() const {
+        Rational sum(0);
+        for (const Lane& lane : lanes_) {
+            const Rational steps = textbook_      ? Rational(lane.size, 2)
+                                   : lane.wrapped ? Rational(lane.size / 2)
+                                                  : Rational(lane.size - 1);
+            sum += steps * Rational(lane.stride);
+        }
+        return sum;
+    }
+
+private:
+    // Links into a chip along a lane. Neighbours that are `stride` chips apart share the wires between with as many others.
+    // Two chips side by side have one link; two that lie across a ring reach each other either way.
+    [[nodiscard]] Rational ways(const Lane& lane) const {
+        const bool both = lane.wrapped && (lane.size > 2 || lane.stride > 1);
+        return Rational(textbook_ || both ? 2 : 1) / Rational(lane.stride);
+    }
+
+    // Links into a chip along the lanes of a set. Parts of one axis share its links: the innermost has the most of them.
+    [[nodiscard]] Rational ways_of(std::size_t set) const {
+        Rational sum(0);
+        for (std::size_t i = 0; i < lanes_.size();) {
+            const std::size_t axis = lanes_[i].axis;
+            std::optional<Lane> innermost;
+            for (; i < lanes_.size() && lanes_[i].axis == axis; ++i) {
+                if ((set >> i & 1U) == 0) continue;
+                if (innermost) {
+                    innermost->size *= lanes_[i].size;
+                    innermost->wrapped = innermost->wrapped || lanes_[i].wrapped;
+                } else {
+                    innermost = lanes_[i];
+                }
+            }
+            if (innermost) sum += ways(*innermost);
+        }
+        return sum;
+    }
+
+    std::vector<Lane> lanes_;
+    bool textbook_;
+    std::int64_t n_;
+};
+
+// `sent` is what one chip sends at the least, whatever the wires.
+Rational sent_by_one(CollectiveKind kind, std::int64_t n) {
+    switch (kind) {
+        case CollectiveKind::all_gather:
+        case CollectiveKind::reduce_scatter:
+            return Rational(n - 1, n);
+        case CollectiveKind::all_reduce:
+            return Rational(2) * Rational(n - 1, n);
+        case CollectiveKind::all_to_all:
+            return Rational(n - 1, n) / Rational(n);
+        case CollectiveKind::permute:
+            return Rational(1, n);
+    }
+    return Rational(0);
+}
+
+TierLoad on_torus(CollectiveKind kind, const Torus& torus, double hop_s) {
+    TierLoad load;
+    switch (kind) {
+        case CollectiveKind::all_gather:
+        case CollectiveKind::reduce_scatter:
+            load.link_bytes = torus.gather();
+            break;
+        case CollectiveKind::all_reduce:
+            load.link_bytes = Rational(2) * torus.gather();
+            break;
+        case CollectiveKind::all_to_all:
+            load.link_bytes = torus.all_to_all();
+            break;
+        case CollectiveKind::permute:
+            break;
+    }
+    const int rounds = kind == CollectiveKind::all_reduce ? 2 : 1;
+    load.latency_s = rounds * torus.hops().to_double() * hop_s;
+    return load;
+}
+
+// Steps that follow one another are not published for switches: latency is that of one step, each way.
+TierLoad on_switch(CollectiveKind kind, std::int64_t n, const NetworkTier& tier, const CollectiveOptions& options,
+                   double step_s) {
+    TierLoad load;
+    load.link_bytes = options.textbook && kind != CollectiveKind::permute ? sent_by_one(kind, n) * Rational(n, n - 1)
+                                                                          : sent_by_one(kind, n);
+    if (kind == CollectiveKind::all_reduce && tier.in_network_reduction) {
+        load.link_bytes = lesser(load.link_bytes, Rational(n + 1, n));
+    }
+    load.latency_s = (kind == CollectiveKind::all_reduce ? 2 : 1) * step_s;
+    return load;
+}
+
+// Every pair has a link of its own: a member's share goes to each of the others at once.
+TierLoad on_full_mesh(CollectiveKind kind, std::int64_t n, double step_s) {
+    TierLoad load;
+    load.link_bytes = kind == CollectiveKind::all_to_all   ? Rational(1, n) / Rational(n)
+                      : kind == CollectiveKind::all_reduce ? Rational(2, n)
+                                                           : Rational(1, n);
+    load.latency_s = (kind == CollectiveKind::all_reduce ? 2 : 1) * step_s;
+    return load;
+}
+
+bool pairs_have_links(const NetworkTier& tier) { return tier.topology == "full_mesh" || tier.topology == "pair"; }
+
+}  // namespace
+
+Result<CollectiveLoad> collective_load(const Slice& slice, CollectiveKind kind,
+                                       const std::vector<const PlacedAxis*>& axes, const CollectiveOptions& options) {
+    CollectiveLoad result;
+    result.kind = kind;
+    std::vector<std::vector<Lane>> by_tier(slice.tiers.size());
+    for (const PlacedAxis* axis : axes) {
+        result.members *= axis->size;
+        for (const Lane& lane : axis->lanes) by_tier[lane.tier].push_back(lane);
+    }
+    std::int64_t inside = 1;
+    for (std::size_t i = 0; i < by_tier.size(); ++i) {
+        if (by_tier[i].empty()) continue;
+        const std::int64_t n = product(by_tier[i]);
+        const NetworkTier& tier = slice.network(slice.tiers[i]);
+        const double step_s = tier.hop_latency.value ? tier.hop_latency.value->value : 0;
+        // What this tier's groups hold of each byte of the whole array.
+        const Rational share = kind == CollectiveKind::all_to_all || kind == CollectiveKind::permute
+                                   ? Rational(n, result.members)
+                                   : Rational(1, inside);
+        TierLoad load = has_axes(tier)           ? on_torus(kind, Torus(by_tier[i], options.textbook), step_s)
+                        : pairs_have_links(tier) ? on_full_mesh(kind, n, step_s)
+                                                 : on_switch(kind, n, tier, options, step_s);
+        if (kind == CollectiveKind::permute) load.link_bytes = Rational(1, n);
+        load.tier = i;
+        load.link_bytes = load.link_bytes * share;
+        load.sent_bytes = sent_by_one(kind, n) * share;
+        result.tiers.push_back(load);
+        inside *= n;
+    }
+    return result;
+}
+
+}  // namespace roofline

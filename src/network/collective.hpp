@@ -1,0 +1,56 @@
+// What a collective asks of the wires: bytes over the busiest link of each tier, and the latency of its steps.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "algebra/rational.hpp"
+#include "base/result.hpp"
+#include "network/placement.hpp"
+#include "network/slice.hpp"
+#include "program/program.hpp"
+
+namespace roofline {
+
+/// What one tier carries, for each byte of the group's whole array.
+struct TierLoad {
+    std::size_t tier = 0;  ///< index in slice.tiers
+    Rational link_bytes;   ///< over the busiest link of a torus or full mesh, or in and out of one chip of a switch
+    Rational sent_bytes;   ///< by one chip over all its links of the tier
+    double latency_s = 0;  ///< hops in sequence times the published latency of one; 0 where none is published
+};
+
+/// A collective over a group of chips. Every load is proportional to V, the bytes of the array that the group holds together
+/// (nccl-tests' size): of the gathered array, of the array each member holds before its sum is scattered or reduced, of the
+/// array that is redistributed.
+struct CollectiveLoad {
+    CollectiveKind kind = CollectiveKind::all_gather;
+    std::int64_t members = 1;
+    std::vector<TierLoad> tiers;  ///< innermost first
+};
+
+struct CollectiveOptions {
+    /// The approximations people use by hand: every torus axis a wrapped ring, no (n-1)/n, an all-to-all a quarter of its
+    /// all-gather, n/2 hops.
+    bool textbook = false;
+};
+
+/// Loads of a collective over mesh axes together (their lanes). W is the one-way rate of a link, n the members, n_i those along
+/// torus axis i, c_i the ways into a chip along it (2 on a ring, 1 on an open axis, where the end has one neighbour;
+/// divided by the lane's stride).
+///
+/// Torus, all-gather and reduce-scatter: each chip must receive V(n-1)/n; shares of V that take the axes in different orders
+/// spread it over the links, as well as the axes allow: max over sets S of axes of V (n_S - 1) / (n c_S W), where n_S is the
+/// product of their lengths and c_S the sum of their ways (what goes over S alone at the least, whatever the orders).
+/// All-reduce: both in turn, twice that. All-to-all: the bytes that cross the middle of the worst axis over the links there,
+/// floor(n_i/2) ceil(n_i/2) / n_i^2 of V over n/n_i lines, c_i links each. Permute: V/n over one link.
+/// Switch: V(n-1)/n through a chip's port; all-reduce 2V(n-1)/n, with reduction in the network V(n+1)/n, the lesser counts;
+/// all-to-all V(n-1)/n^2. Full mesh, of a pair's rate: V/n and V/n^2, all-reduce 2V/n. Several tiers: the inner ones carry V,
+/// the outer ones V divided by the members inside (V/n times the outer members for all-to-all).
+/// Parts of one torus axis that adjoin count as one; others of it share its links. docs/network.md derives the formulas.
+[[nodiscard]] Result<CollectiveLoad> collective_load(const Slice& slice, CollectiveKind kind,
+                                                     const std::vector<const PlacedAxis*>& axes,
+                                                     const CollectiveOptions& options = {});
+
+}  // namespace roofline

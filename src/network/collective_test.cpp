@@ -1,0 +1,325 @@
+#include "network/collective.hpp"
+
+#include <doctest/doctest.h>
+
+#include <map>
+
+#include "machine/catalogue.hpp"
+
+using namespace roofline;
+
+namespace {
+
+using Mesh = std::vector<std::pair<std::string, std::int64_t>>;
+constexpr auto all_gather = CollectiveKind::all_gather;
+constexpr auto reduce_scatter = CollectiveKind::reduce_scatter;
+constexpr auto all_reduce = CollectiveKind::all_reduce;
+constexpr auto all_to_all = CollectiveKind::all_to_all;
+constexpr auto permute = CollectiveKind::permute;
+
+Slice slice(std::string_view machine, std::string_view shape) {
+    auto found = find_machine(machine);
+    REQUIRE(found.has_value());
+    auto made = make_slice(std::move(*found), shape);
+    REQUIRE_MESSAGE(made.has_value(), to_text(made.error()));
+    return *made;
+}
+
+// Over the mesh axes whose names are in `over`.
+CollectiveLoad load(const Slice& on, CollectiveKind kind, const Mesh& mesh, std::string_view over,
+                    bool textbook = false) {
+    const auto placed = place_mesh(on, mesh);
+    REQUIRE_MESSAGE(placed.has_value(), to_text(placed.error()));
+    std::vector<const PlacedAxis*> axes;
+    for (const char name : over) {
+        for (const PlacedAxis& axis : *placed) {
+            if (axis.name == std::string(1, name)) axes.push_back(&axis);
+        }
+    }
+    REQUIRE(axes.size() == over.size());
+    const auto result = collective_load(on, kind, axes, {textbook});
+    REQUIRE(result.has_value());
+    return *result;
+}
+
+// Over a whole slice with one tier.
+TierLoad whole(std::string_view machine, std::string_view shape, CollectiveKind kind, bool textbook = false) {
+    const Slice on = slice(machine, shape);
+    const CollectiveLoad result = load(on, kind, {{"X", on.chips()}}, "X", textbook);
+    REQUIRE(result.tiers.size() == 1);
+    CHECK(result.members == on.chips());
+    return result.tiers[0];
+}
+
+}  // namespace
+
+TEST_CASE("network: names of collectives") {
+    CHECK(collective_name(all_gather) == "all_gather");
+    CHECK(collective_name(all_gather, true) == "all-gather");
+    CHECK(collective_name(reduce_scatter, true) == "reduce-scatter");
+    CHECK(collective_name(all_reduce) == "all_reduce");
+    CHECK(collective_name(all_to_all, true) == "all-to-all");
+    CHECK(collective_name(permute) == collective_name(permute, true));
+}
+
+TEST_CASE("network: one ring and one open axis") {
+    const Slice on = slice("tpu-v5e", "8x16");
+    const Mesh mesh = {{"X", 8}, {"Y", 16}};
+    // A ring of 16: 15/16 of V must come in over two links. Half way round: 8 hops of 1 us.
+    CHECK(load(on, all_gather, mesh, "Y").tiers[0].link_bytes == Rational(15, 32));
+    CHECK(load(on, reduce_scatter, mesh, "Y").tiers[0].link_bytes == Rational(15, 32));
+    CHECK(load(on, all_reduce, mesh, "Y").tiers[0].link_bytes == Rational(15, 16));
+    CHECK(load(on, all_gather, mesh, "Y").tiers[0].latency_s == doctest::Approx(8e-6));
+    CHECK(load(on, all_reduce, mesh, "Y").tiers[0].latency_s == doctest::Approx(16e-6));
+    CHECK(load(on, all_gather, mesh, "Y").members == 16);
+    // All-to-all on a ring: a quarter of V goes from one half to the other, over two links.
+    CHECK(load(on, all_to_all, mesh, "Y").tiers[0].link_bytes == Rational(1, 8));
+    // An open axis of 8: the end takes in 7/8 of V over the one link it has; 7 hops. Across its middle there is one link.
+    CHECK(load(on, all_gather, mesh, "X").tiers[0].link_bytes == Rational(7, 8));
+    CHECK(load(on, all_gather, mesh, "X").tiers[0].latency_s == doctest::Approx(7e-6));
+    CHECK(load(on, all_to_all, mesh, "X").tiers[0].link_bytes == Rational(1, 4));
+    CHECK(load(on, permute, mesh, "X").tiers[0].link_bytes == Rational(1, 8));
+    // What one chip sends does not depend on the wires.
+    CHECK(load(on, all_gather, mesh, "X").tiers[0].sent_bytes == Rational(7, 8));
+    CHECK(load(on, all_reduce, mesh, "X").tiers[0].sent_bytes == Rational(7, 4));
+    CHECK(load(on, all_to_all, mesh, "X").tiers[0].sent_bytes == Rational(7, 64));
+    CHECK(load(on, permute, mesh, "X").tiers[0].sent_bytes == Rational(1, 8));
+}
+
+TEST_CASE("network: figures of the textbook's exercises") {
+    // bf16[2048, 8192] over the open axis of 4 of a v5e slice: three shards of 8.4 MB follow each other over the end's one
+    // link, 559 us at 45 GB/s; with a ring and without the (n-1)/n, 373 us.
+    const Slice v5e = slice("tpu-v5e", "8x4");
+    const Mesh xy = {{"X", 8}, {"Y", 4}};
+    const double bytes = 2048.0 * 8192 * 2;
+    CHECK(load(v5e, all_gather, xy, "Y").tiers[0].link_bytes.to_double() * bytes / 45e9 ==
+          doctest::Approx(559.24e-6).epsilon(1e-4));
+    CHECK(load(v5e, all_gather, xy, "Y", true).tiers[0].link_bytes.to_double() * bytes / 45e9 ==
+          doctest::Approx(372.83e-6).epsilon(1e-4));
+    CHECK(load(v5e, all_gather, xy, "Y").tiers[0].latency_s == doctest::Approx(3e-6));
+    // 1 GiB over a v5e ring of 16, by hand: 11.93 ms, twice that for all-reduce, a quarter for all-to-all.
+    const double gib = 1073741824;
+    const Slice pod = slice("tpu-v5e", "16x16");
+    const Mesh square = {{"X", 16}, {"Y", 16}};
+    const auto by_hand = [&](CollectiveKind kind) {
+        return load(pod, kind, square, "X", true).tiers[0].link_bytes.to_double() * gib / 45e9;
+    };
+    CHECK(by_hand(all_gather) == doctest::Approx(0.0119304647));
+    CHECK(by_hand(reduce_scatter) == doctest::Approx(0.0119304647));
+    CHECK(by_hand(all_reduce) == doctest::Approx(0.0238609294));
+    CHECK(by_hand(all_to_all) == doctest::Approx(0.0029826162));
+    // The same over one, two and three axes of v5p at 90 GB/s a link.
+    const Slice cube = slice("tpu-v5p", "4x4x4");
+    const Mesh xyz = {{"X", 4}, {"Y", 4}, {"Z", 4}};
+    const auto over = [&](std::string_view axes) {
+        return load(cube, all_gather, xyz, axes, true).tiers[0].link_bytes.to_double() * gib / 90e9;
+    };
+    CHECK(over("X") == doctest::Approx(0.00596523236));
+    CHECK(over("XY") == doctest::Approx(0.00298261618));
+    CHECK(over("XYZ") == doctest::Approx(0.00198841079));
+    // Latency of a gather over the three axes: 2 hops on each.
+    CHECK(load(cube, all_gather, xyz, "XYZ", true).tiers[0].latency_s == doctest::Approx(6e-6));
+    CHECK(load(cube, all_gather, xyz, "XYZ").tiers[0].latency_s == doctest::Approx(6e-6));
+    // Over a whole v5p pod: 8 + 10 + 14 hops.
+    CHECK(whole("tpu-v5p", "16x20x28", all_gather).latency_s == doctest::Approx(32e-6));
+    // A v5e slice of 4x4 from corner to corner: 3 + 3.
+    CHECK(whole("tpu-v5e", "4x4", permute).latency_s == doctest::Approx(6e-6));
+    // A chip in the corner of a v5e 4x4 takes in the other 15/16 over its two links.
+    CHECK(whole("tpu-v5e", "4x4", all_gather).link_bytes == Rational(15, 32));
+}
+
+TEST_CASE("network: by hand every axis is a ring") {
+    CHECK(whole("tpu-v5e", "4x4", all_gather, true).link_bytes == Rational(1, 4));
+    CHECK(whole("tpu-v5e", "4x4", all_to_all, true).link_bytes == Rational(1, 16));
+    CHECK(whole("tpu-v5e", "4x4", all_reduce, true).link_bytes == Rational(1, 2));
+    CHECK(whole("tpu-v5e", "4x4", all_gather, true).latency_s == doctest::Approx(4e-6));
+    CHECK(whole("tpu-v5e", "4x4", permute, true).link_bytes == Rational(1, 16));
+    CHECK(whole("h100-sxm", "8", all_gather, true).link_bytes == Rational(1));
+    CHECK(whole("h100-sxm", "8", all_to_all, true).link_bytes == Rational(1, 8));
+    CHECK(whole("h100-sxm", "8", permute, true).link_bytes == Rational(1, 8));
+    CHECK(whole("gb200", "72", reduce_scatter, true).link_bytes == Rational(1));
+    // Two parts of one axis that adjoin are that axis: one ring, not two.
+    CHECK(
+        load(slice("tpu-v5e", "16x16"), all_gather, {{"X", 4}, {"Y", 4}, {"Z", 16}}, "YX", true).tiers[0].link_bytes ==
+        Rational(1, 2));
+}
+
+TEST_CASE("network: parts of an axis share its links") {
+    const Slice on = slice("tpu-v5e", "16x16");
+    const Mesh quarters = {{"X", 4}, {"Y", 4}, {"Z", 16}};
+    // The inner four: an open axis, whose end takes in 3/4 of V over one link.
+    CHECK(load(on, all_gather, quarters, "X").tiers[0].link_bytes == Rational(3, 4));
+    CHECK(load(on, all_gather, quarters, "X").tiers[0].latency_s == doctest::Approx(3e-6));
+    // Rings of four through every fourth chip, four of them on the same wires: four chips side by side, one of each, need 3V
+    // together and have two links in. Half way round: 8 hops.
+    CHECK(load(on, all_gather, quarters, "Y").tiers[0].link_bytes == Rational(3, 2));
+    CHECK(load(on, all_gather, quarters, "Y").tiers[0].latency_s == doctest::Approx(8e-6));
+    // Both together are the ring of 16, in whatever order they are named.
+    for (const char* both : {"XY", "YX"}) {
+        const TierLoad ring = load(on, all_gather, quarters, both).tiers[0];
+        CHECK(ring.link_bytes == Rational(15, 32));
+        CHECK(ring.latency_s == doctest::Approx(8e-6));
+        CHECK(load(on, all_to_all, quarters, both).tiers[0].link_bytes == Rational(1, 8));
+    }
+    CHECK(load(on, all_gather, quarters, "ZXY").tiers[0].link_bytes ==
+          load(on, all_gather, {{"A", 256}}, "A").tiers[0].link_bytes);
+    // Pairs across the ring: eight chips side by side need V/2 each over two links, either way round.
+    const Mesh halves = {{"X", 8}, {"Y", 2}, {"Z", 16}};
+    CHECK(load(on, all_gather, halves, "Y").tiers[0].link_bytes == Rational(2));
+    CHECK(load(on, all_gather, halves, "Y").tiers[0].latency_s == doctest::Approx(8e-6));
+    // The same on an open axis of 8: the four at its end need V/2 each over one link.
+    const Slice open = slice("tpu-v5e", "8x8");
+    CHECK(load(open, all_gather, {{"X", 4}, {"Y", 2}, {"Z", 8}}, "Y").tiers[0].link_bytes == Rational(2));
+    // The first and last of three parts: the last alone asks for 4 x 3/8 over two links; nothing less can do.
+    const Mesh three = {{"X", 2}, {"Y", 2}, {"Z", 4}, {"W", 16}};
+    CHECK(load(on, all_gather, three, "XZ").tiers[0].link_bytes == Rational(3, 4));
+    CHECK(load(on, all_gather, three, "XZ").members == 8);
+    // Together with a ring across. Z alone: (4-1)/128 x 4/2 = 3/64; W: 15/256; Z and W: 63/128 over 2/4 + 2 links = 63/320;
+    // all three, where the two parts have two links between them: 127/128 over 4 = 127/512. The last is the most.
+    CHECK(load(on, all_gather, three, "XZW").tiers[0].link_bytes == Rational(127, 512));
+}
+
+namespace {
+
+// The most bytes into any run of neighbouring chips of a ring, over its two links in: no algorithm is faster. Chips p and q are
+// in one group when they agree in all parts that the collective does not go over.
+double gather_bound(std::int64_t ring, const std::vector<Lane>& lanes) {
+    const auto group = [&](std::int64_t chip) {
+        for (const Lane& lane : lanes) chip -= chip / lane.stride % lane.size * lane.stride;
+        return chip;
+    };
+    double n = 1;
+    for (const Lane& lane : lanes) n *= static_cast<double>(lane.size);
+    double worst = 0;
+    for (std::int64_t begin = 0; begin < ring; ++begin) {
+        std::map<std::int64_t, int> inside;
+        for (std::int64_t length = 1; length < ring; ++length) {
+            ++inside[group((begin + length - 1) % ring)];
+            double bytes = 0;
+            for (const auto& [who, count] : inside) bytes += (n - count) / n;
+            worst = std::max(worst, bytes / 2);
+        }
+    }
+    return worst;
+}
+
+}  // namespace
+
+TEST_CASE("network: parts of a ring against every cut of it") {
+    const Slice on = slice("tpu-v5e", "16x16");
+    const Mesh mesh = {{"X", 2}, {"Y", 2}, {"Z", 2}, {"U", 2}, {"W", 16}};
+    const auto placed = place_mesh(on, mesh);
+    REQUIRE(placed.has_value());
+    const auto lanes_of = [&](std::string_view over) {
+        std::vector<Lane> lanes;
+        for (const PlacedAxis& axis : *placed) {
+            if (over.find(axis.name) != std::string_view::npos) lanes.push_back(axis.lanes[0]);
+        }
+        return lanes;
+    };
+    const auto carried = [&](std::string_view over) {
+        return load(on, all_gather, mesh, over).tiers[0].link_bytes.to_double();
+    };
+    // Groups that reach round the ring (with its outermost part U) in parts that adjoin: the load is that of the worst cut.
+    for (const std::string_view over : {"U", "ZU", "YZU", "XYZU"}) {
+        CAPTURE(over);
+        CHECK(carried(over) == doctest::Approx(gather_bound(16, lanes_of(over))));
+    }
+    // With a part left out between, a cut may ask for more than the load says, never for less.
+    for (const std::string_view over : {"YU", "XU", "XYU", "XZU"}) {
+        CAPTURE(over);
+        CHECK(carried(over) <= gather_bound(16, lanes_of(over)));
+        CHECK(carried(over) >= gather_bound(16, lanes_of(over)) / 2);
+    }
+}
+
+TEST_CASE("network: switches") {
+    // 7/8 of V into every chip's port. The chip's part is added up by the switch: V out, V/8 more than V on the way back.
+    CHECK(whole("h100-sxm", "8", all_gather).link_bytes == Rational(7, 8));
+    CHECK(whole("h100-sxm", "8", reduce_scatter).link_bytes == Rational(7, 8));
+    CHECK(whole("h100-sxm", "8", all_to_all).link_bytes == Rational(7, 64));
+    CHECK(whole("h100-sxm", "8", permute).link_bytes == Rational(1, 8));
+    CHECK(whole("h100-sxm", "8", all_reduce).link_bytes == Rational(9, 8));  // against 14/8
+    // (n+1)/n against 2(n-1)/n: the ring is the better at two, equal at three, in-network from four on.
+    CHECK(whole("h100-sxm", "2", all_reduce).link_bytes == Rational(1));
+    CHECK(whole("h100-sxm", "3", all_reduce).link_bytes == Rational(4, 3));
+    CHECK(whole("h100-sxm", "4", all_reduce).link_bytes == Rational(5, 4));
+    CHECK(whole("gb200", "72", all_reduce).link_bytes == Rational(73, 72));
+    Machine plain = *find_machine("h100-sxm");
+    plain.network[0].in_network_reduction = false;
+    const auto without = make_slice(plain, "8");
+    REQUIRE(without.has_value());
+    CHECK(load(*without, all_reduce, {{"X", 8}}, "X").tiers[0].link_bytes == Rational(7, 4));
+    CHECK(load(*without, all_reduce, {{"X", 8}}, "X", true).tiers[0].link_bytes == Rational(2));
+    // Part of a switch is a switch.
+    CHECK(load(slice("h100-sxm", "8"), all_gather, {{"X", 2}, {"Y", 4}}, "Y").tiers[0].link_bytes == Rational(3, 4));
+}
+
+TEST_CASE("network: full meshes") {
+    // A shard goes to each of the seven others over its own link.
+    CHECK(whole("mi300x", "8", all_gather).link_bytes == Rational(1, 8));
+    CHECK(whole("mi300x", "8", reduce_scatter).link_bytes == Rational(1, 8));
+    CHECK(whole("mi300x", "8", all_reduce).link_bytes == Rational(1, 4));
+    CHECK(whole("mi300x", "8", all_to_all).link_bytes == Rational(1, 64));
+    CHECK(whole("mi300x", "8", permute).link_bytes == Rational(1, 8));
+    CHECK(whole("mi300x", "8", all_gather).sent_bytes == Rational(7, 8));
+    // Two see one link.
+    CHECK(whole("mi300x", "2", all_gather).link_bytes == Rational(1, 2));
+    CHECK(whole("mi300x", "2", all_reduce).link_bytes == Rational(1));
+}
+
+TEST_CASE("network: nodes and what joins them") {
+    const Slice on = slice("h100-sxm", "8x16");
+    const Mesh mesh = {{"X", 128}};
+    // Reduce-scatter of V inside the node, over the nodes an all-reduce of V/8, all-gather of V inside: 15/16 of V/8 twice.
+    const CollectiveLoad reduced = load(on, all_reduce, mesh, "X");
+    REQUIRE(reduced.tiers.size() == 2);
+    CHECK(reduced.members == 128);
+    CHECK(reduced.tiers[0].tier == 0);
+    CHECK(reduced.tiers[1].tier == 1);
+    CHECK(reduced.tiers[0].link_bytes == Rational(9, 8));
+    CHECK(reduced.tiers[1].link_bytes == Rational(2 * 15, 16 * 8));
+    const CollectiveLoad gathered = load(on, all_gather, mesh, "X");
+    CHECK(gathered.tiers[0].link_bytes == Rational(7, 8));
+    CHECK(gathered.tiers[1].link_bytes == Rational(15, 128));
+    // A chip receives 127/128 of V in all: what came over the NIC is not sent for again.
+    CHECK(gathered.tiers[0].link_bytes + gathered.tiers[1].link_bytes == Rational(127, 128));
+    // All-to-all: a chip holds V/128 and sends 15/16 of it to other nodes; 7/8 of it changes place inside one.
+    const CollectiveLoad moved = load(on, all_to_all, mesh, "X");
+    CHECK(moved.tiers[0].link_bytes == Rational(7, 8 * 128));
+    CHECK(moved.tiers[1].link_bytes == Rational(15, 16 * 128));
+    CHECK(load(on, permute, mesh, "X").tiers[0].link_bytes == Rational(1, 128));
+    CHECK(load(on, permute, mesh, "X").tiers[1].link_bytes == Rational(1, 128));
+    // Only what a collective goes over is loaded.
+    const Mesh two = {{"X", 8}, {"Y", 16}};
+    REQUIRE(load(on, all_gather, two, "Y").tiers.size() == 1);
+    CHECK(load(on, all_gather, two, "Y").tiers[0].tier == 1);
+    CHECK(load(on, all_gather, two, "Y").tiers[0].link_bytes == Rational(15, 16));
+    CHECK(load(on, all_gather, two, "YX").tiers[0].link_bytes == Rational(7, 8));
+    CHECK(load(on, all_gather, two, "YX").tiers[1].link_bytes == Rational(15, 128));
+}
+
+TEST_CASE("network: slices of a torus over the data-centre network") {
+    const Slice on = slice("tpu-v5p", "4x4x4*2");
+    const CollectiveLoad gathered = load(on, all_gather, {{"P", 2}, {"X", 64}}, "PX");
+    REQUIRE(gathered.tiers.size() == 2);
+    CHECK(gathered.tiers[0].link_bytes == Rational(63, 64 * 6));
+    CHECK(gathered.tiers[1].link_bytes == Rational(1, 2 * 64));
+}
+
+TEST_CASE("network: a group of one has nothing to do, and a million answer") {
+    const Slice one = slice("tpu-v5e", "1");
+    CHECK(load(one, all_reduce, {{"X", 1}}, "X").tiers.empty());
+    CHECK(load(one, all_reduce, {{"X", 1}}, "X").members == 1);
+    CHECK(load(slice("tpu-v5e", "4x4"), all_gather, {{"X", 16}}, "").tiers.empty());
+
+    const Slice on = slice("h100-sxm", "8x125000");
+    const CollectiveLoad all = load(on, all_reduce, {{"X", 1000000}}, "X");
+    CHECK(all.members == 1000000);
+    CHECK(all.tiers[1].link_bytes == Rational(2 * 124999, 125000) / Rational(8));
+    const CollectiveLoad far = load(slice("tpu-v5p", "16x20x28*111607"), all_to_all, {{"X", 8960LL * 111607}}, "X");
+    for (const TierLoad& tier : far.tiers) {
+        CHECK(!tier.link_bytes.overflowed());
+        CHECK(!tier.sent_bytes.overflowed());
+    }
+}

@@ -1,0 +1,40 @@
+// Where the axes of a mesh lie on the wires of a slice.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.hpp"
+#include "network/slice.hpp"
+
+namespace roofline {
+
+/// A part of a mesh axis: so many members of one tier, or of one axis of a torus.
+struct Lane {
+    std::size_t tier = 0;     ///< index in slice.tiers
+    std::size_t axis = 0;     ///< of the tier's shape
+    std::int64_t size = 0;    ///< members
+    std::int64_t stride = 1;  ///< chips between neighbours: 1, or the size of the parts inside this one
+    bool wrapped = false;     ///< closes into a ring
+
+    bool operator==(const Lane&) const = default;
+};
+
+struct PlacedAxis {
+    std::string name;
+    std::int64_t size = 1;
+    std::vector<Lane> lanes;  ///< innermost first; their sizes multiply to `size`
+};
+
+/// Places mesh axes, in the order given, on what is left of the slice: on a whole torus axis of that length, else on several
+/// whole ones in order whose lengths multiply to it, else on a part of what is left from the innermost on. Every chip of the
+/// slice must be used. Errors: a mesh that is not the slice; sizes below 1.
+[[nodiscard]] Result<std::vector<PlacedAxis>> place_mesh(const Slice& slice,
+                                                         const std::vector<std::pair<std::string, std::int64_t>>& mesh);
+
+/// "ici.0, unwrapped", "ici.0, a ring; ici.1 x 4 of 16, unwrapped", "nvlink x 4 of 8; ib"; without lanes "one chip".
+[[nodiscard]] std::string place_text(const Slice& slice, const PlacedAxis& axis);
+
+}  // namespace roofline

@@ -1,0 +1,262 @@
+#include "network/slice.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "units/text.hpp"
+
+namespace roofline {
+
+namespace {
+
+using Shape = std::vector<std::int64_t>;
+
+// Devices of a slice are counted in 64 bits; nothing that is built comes near.
+constexpr std::int64_t most_chips = 1'000'000'000;
+
+std::int64_t product(const Shape& shape) {
+    std::int64_t result = 1;
+    for (const std::int64_t size : shape) {
+        if (__builtin_mul_overflow(result, size, &result) || result > most_chips) return most_chips + 1;
+    }
+    return result;
+}
+
+std::string joined(const Shape& shape) { return fmt::format("{}", fmt::join(shape, "x")); }
+
+struct Wanted {
+    Shape sizes;
+    std::int64_t slices = 1;
+};
+
+Result<std::int64_t> whole(std::string_view text, std::string_view shape) {
+    auto size = parse_size(text);
+    if (!size) {
+        return fail("bad_slice", fmt::format("`{}` is not the shape of a slice: {}", shape, size.error().message),
+                    "write tpu-v5e:4x4, tpu-v5p:16x16x16*4 or h100-sxm:8x16");
+    }
+    return *size;
+}
+
+Result<Wanted> parse_shape(std::string_view shape) {
+    Wanted wanted;
+    std::string_view sizes = shape;
+    if (const std::size_t star = shape.find('*'); star != std::string_view::npos) {
+        auto slices = whole(shape.substr(star + 1), shape);
+        if (!slices) return fail(slices.error());
+        wanted.slices = *slices;
+        sizes = shape.substr(0, star);
+    }
+    while (true) {
+        const std::size_t x = sizes.find('x');
+        auto size = whole(sizes.substr(0, x), shape);
+        if (!size) return fail(size.error());
+        wanted.sizes.push_back(*size);
+        if (x == std::string_view::npos) break;
+        sizes.remove_prefix(x + 1);
+    }
+    if (product(wanted.sizes) > most_chips || wanted.slices > most_chips / product(wanted.sizes)) {
+        return fail("bad_slice", fmt::format("a slice of {} has more than a billion chips", shape));
+    }
+    return wanted;
+}
+
+// A tier may be there only to say that it is not, or lie within one chip (the fabric of a wafer).
+bool joins_chips(const NetworkTier& tier) { return tier.topology != "none" && tier.domain != 1; }
+
+std::size_t axes_of(const NetworkTier& tier) {
+    if (!tier.pod_shape.empty()) return tier.pod_shape.size();
+    return tier.topology == "torus3d" ? 3 : tier.topology == "ring" ? 1 : 2;
+}
+
+class Wiring {
+public:
+    explicit Wiring(Slice& slice) : slice_(slice) {}
+
+    Status torus(std::size_t index, Shape sizes) {
+        const NetworkTier& tier = slice_.machine.network[index];
+        const std::size_t axes = axes_of(tier);
+        if (sizes.size() > axes) {
+            return fail(
+                "bad_slice",
+                fmt::format("{} has {} ax{}s, the slice {} has {}", tier.label, axes, axes == 1 ? "i" : "e",
+                            joined(sizes), sizes.size()),
+                slice_.machine.network.size() > index + 1
+                    ? fmt::format("several slices are written {}*4",
+                                  joined(Shape(sizes.begin(), sizes.begin() + static_cast<std::ptrdiff_t>(axes))))
+                    : "");
+        }
+        sizes.resize(axes, 1);
+        if (auto status = inside_pod(tier, sizes); !status) return status;
+        if (auto status = inside_domain(tier, product(sizes), "*4"); !status) return status;
+        const bool blocks = whole_blocks(tier, sizes);
+        if (!blocks && !inside_block(tier, sizes) && !on_hosts(tier, sizes)) {
+            return fail("bad_slice",
+                        fmt::format("a slice of {} cannot be wired on {}", joined(sizes), slice_.machine.name),
+                        building_hint(tier));
+        }
+        std::vector<bool> wrapped;
+        for (const std::int64_t size : sizes) {
+            const bool multiple = tier.wrap_multiple > 0 && size % tier.wrap_multiple == 0;
+            wrapped.push_back(size > 1 &&
+                              (tier.topology == "ring" || (multiple && (blocks || !tier.wrap_needs_blocks))));
+        }
+        if (tier.topology != "ring" && tier.wrap_multiple == 0 && tier.topology != "mesh2d") {
+            slice_.notes.push_back(
+                fmt::format("when axes of {} close into rings is not known: taken as open", tier.label));
+        }
+        if (!tier.max_job.empty() && !fits_some_way(sizes, tier.max_job)) {
+            slice_.notes.push_back(fmt::format("{} is larger than the largest slice that is sold, {}", joined(sizes),
+                                               joined(tier.max_job)));
+        }
+        if (product(sizes) > 1) slice_.tiers.push_back({index, std::move(sizes), std::move(wrapped)});
+        return {};
+    }
+
+    Status members(std::size_t index, std::int64_t count) {
+        if (count == 1) return {};
+        const NetworkTier& tier = slice_.machine.network[index];
+        for (const std::string_view unknown : {"partial_mesh", "hybrid_cube_mesh", "dragonfly"}) {
+            if (tier.topology == unknown) {
+                return fail("unsupported", fmt::format("{} of {} is a {}, which cannot be costed yet", tier.label,
+                                                       slice_.machine.name, tier.topology));
+            }
+        }
+        if (auto status = inside_domain(tier, count, "x4"); !status) return status;
+        slice_.tiers.push_back({index, {count}, {tier.topology == "ring"}});
+        return {};
+    }
+
+private:
+    // Whether the shape fits the limits with its axes in some order.
+    [[nodiscard]] static bool fits_some_way(Shape sizes, Shape limits) {
+        limits.resize(sizes.size(), 1);
+        std::sort(sizes.begin(), sizes.end());
+        std::sort(limits.begin(), limits.end());
+        return std::equal(sizes.begin(), sizes.end(), limits.begin(),
+                          [](auto size, auto limit) { return size <= limit; });
+    }
+
+    Status inside_pod(const NetworkTier& tier, const Shape& sizes) const {
+        if (tier.pod_shape.empty() || fits_some_way(sizes, tier.pod_shape)) return {};
+        return fail("bad_slice",
+                    fmt::format("a slice of {} is larger than a pod of {}, {}", joined(sizes), slice_.machine.name,
+                                joined(tier.pod_shape)),
+                    "several slices over the data-centre network are written like 16x16*2");
+    }
+
+    Status inside_domain(const NetworkTier& tier, std::int64_t chips, std::string_view several) const {
+        const std::int64_t domain = tier.topology == "pair" ? 2 : tier.domain;
+        if (domain == 0 || chips <= domain) return {};
+        return fail("bad_slice",
+                    fmt::format("{} of {} joins {} chips, not {}", tier.label, slice_.machine.name, domain, chips),
+                    fmt::format("several such groups are written {}:{}{}", slice_.machine.id, domain, several));
+    }
+
+    // Built of whole blocks (4x4x4 cubes) that switches join.
+    [[nodiscard]] static bool whole_blocks(const NetworkTier& tier, const Shape& sizes) {
+        return tier.wrap_needs_blocks && std::all_of(sizes.begin(), sizes.end(),
+                                                     [&](std::int64_t size) { return size % tier.wrap_multiple == 0; });
+    }
+
+    // A part of one block: every side halves it evenly.
+    [[nodiscard]] static bool inside_block(const NetworkTier& tier, const Shape& sizes) {
+        return tier.wrap_needs_blocks && std::all_of(sizes.begin(), sizes.end(),
+                                                     [&](std::int64_t size) { return tier.wrap_multiple % size == 0; });
+    }
+
+    // A flat torus is cut along its hosts: in one of the two orders each side is whole hosts or an even part of one.
+    [[nodiscard]] static bool on_hosts(const NetworkTier& tier, const Shape& sizes) {
+        if (tier.wrap_needs_blocks) return false;
+        Shape host = tier.host_shape;
+        host.resize(sizes.size(), 1);
+        std::sort(host.begin(), host.end());
+        do {
+            bool even = true;
+            for (std::size_t i = 0; i < sizes.size(); ++i)
+                even = even && (sizes[i] % host[i] == 0 || host[i] % sizes[i] == 0);
+            if (even) return true;
+        } while (std::next_permutation(host.begin(), host.end()));
+        return false;
+    }
+
+    [[nodiscard]] static std::string building_hint(const NetworkTier& tier) {
+        if (tier.wrap_needs_blocks) {
+            return fmt::format("axes are multiples of {0}, or all of them at most {0} and even parts of it",
+                               tier.wrap_multiple);
+        }
+        return fmt::format("a slice is made of hosts of {}", joined(tier.host_shape));
+    }
+
+    Slice& slice_;
+};
+
+}  // namespace
+
+std::int64_t SliceTier::members() const { return product(shape); }
+
+std::int64_t Slice::chips() const {
+    std::int64_t chips = 1;
+    for (const SliceTier& tier : tiers) chips *= tier.members();
+    return chips;
+}
+
+std::string Slice::shape_text() const {
+    if (tiers.empty()) return "1";
+    // A tier that a slice does without stands as 1, so that what lies outside of it is not taken for it.
+    std::string text;
+    const char* separator = "";
+    auto present = tiers.begin();
+    for (std::size_t i = 0; i <= tiers.back().tier; ++i) {
+        if (!joins_chips(machine.network[i])) continue;
+        text += separator;
+        text += present->tier == i ? joined(present->shape) : "1";
+        if (present->tier == i) ++present;
+        separator = has_axes(machine.network[i]) ? "*" : "x";
+    }
+    return text;
+}
+
+bool has_axes(const NetworkTier& tier) {
+    return tier.topology == "torus2d" || tier.topology == "torus3d" || tier.topology == "ring" ||
+           tier.topology == "mesh2d";
+}
+
+Result<Slice> make_slice(Machine machine, std::string_view shape) {
+    auto wanted = parse_shape(shape);
+    if (!wanted) return fail(wanted.error());
+    Slice slice;
+    slice.machine = std::move(machine);
+    const std::vector<NetworkTier>& network = slice.machine.network;
+    const std::int64_t chips = product(wanted->sizes) * wanted->slices;
+    if (chips > 1 && network.empty()) {
+        return fail("bad_slice", fmt::format("the file of {} names no network", slice.machine.name),
+                    "add [[network]] to a machine file of your own");
+    }
+    Wiring wiring(slice);
+    std::size_t next = 0;
+    const auto skip = [&] {
+        while (next < network.size() && !joins_chips(network[next])) ++next;
+    };
+    skip();
+    if (next < network.size() && has_axes(network[next])) {
+        if (auto status = wiring.torus(next++, wanted->sizes); !status) return fail(status.error());
+        wanted->sizes.clear();
+    }
+    if (wanted->slices > 1) wanted->sizes.push_back(wanted->slices);
+    for (const std::int64_t size : wanted->sizes) {
+        skip();
+        if (next == network.size()) {
+            if (size == 1) continue;
+            return fail("bad_slice",
+                        fmt::format("{} has {} network tier{}, the slice {} needs more", slice.machine.name,
+                                    network.size(), network.size() == 1 ? "" : "s", shape),
+                        "the tiers are listed by `roofline machine`");
+        }
+        if (auto status = wiring.members(next++, size); !status) return fail(status.error());
+    }
+    return slice;
+}
+
+}  // namespace roofline

@@ -1,0 +1,43 @@
+// Chips wired together: how many of a machine along each tier of its network, and which torus axes close into rings.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+#include "machine/machine.hpp"
+
+namespace roofline {
+
+/// One tier of a slice with more than one member.
+struct SliceTier {
+    std::size_t tier = 0;             ///< index in machine.network
+    std::vector<std::int64_t> shape;  ///< a torus: its axes, in the order of the machine's pod; elsewhere one number
+    std::vector<bool> wrapped;        ///< by axis: closes into a ring. Elsewhere one `false`
+
+    [[nodiscard]] std::int64_t members() const;
+};
+
+struct Slice {
+    Machine machine;
+    std::vector<SliceTier> tiers;    ///< innermost first; none for a single chip
+    std::vector<std::string> notes;  ///< larger than what is sold, a rule that is not known
+
+    [[nodiscard]] std::int64_t chips() const;
+    [[nodiscard]] const NetworkTier& network(const SliceTier& tier) const { return machine.network[tier.tier]; }
+    [[nodiscard]] std::string shape_text() const;  ///< "4x4", "16x16x16*4", "8x16"; "1" for a single chip
+};
+
+/// True for the topologies whose chips sit on axes: torus2d, torus3d, ring, mesh2d.
+[[nodiscard]] bool has_axes(const NetworkTier& tier);
+
+/// Wires a slice. `shape` is what stands behind the colon of `tpu-v5e:4x4`: on a torus the length of each axis ("16x20x28"; an
+/// axis that is not given is 1), with `*4` the number of such slices, joined by the next tier; elsewhere the members of each
+/// tier from the innermost ("8x16": 8 in a node, 16 nodes). Errors: no numbers; more axes than the torus has; beyond the pod or
+/// the domain; lengths that the wiring does not allow (5x3); a machine without a network; topologies that are not costed.
+[[nodiscard]] Result<Slice> make_slice(Machine machine, std::string_view shape);
+
+}  // namespace roofline

@@ -1,0 +1,241 @@
+#include "network/slice.hpp"
+
+#include <doctest/doctest.h>
+
+#include <functional>
+#include <numeric>
+
+#include "machine/catalogue.hpp"
+
+using namespace roofline;
+
+namespace {
+
+Result<Slice> slice(std::string_view machine, std::string_view shape) {
+    auto found = find_machine(machine);
+    REQUIRE(found.has_value());
+    return make_slice(std::move(*found), shape);
+}
+
+// A switch of 4 inside, a torus of a user's own outside.
+Machine toy(std::vector<NetworkTier> network) {
+    Machine machine;
+    machine.id = "toy";
+    machine.name = "Toy";
+    machine.network = std::move(network);
+    return machine;
+}
+
+NetworkTier tier(std::string_view topology, std::int64_t domain = 0) {
+    NetworkTier result;
+    result.id = result.label = result.topology = topology;
+    result.domain = domain;
+    return result;
+}
+
+// 'r' for an axis that closes into a ring, '-' for an open one, of the innermost tier.
+std::string wraps(std::string_view machine, std::string_view shape) {
+    const auto made = slice(machine, shape);
+    REQUIRE_MESSAGE(made.has_value(), to_text(made.error()));
+    REQUIRE(!made->tiers.empty());
+    std::string text;
+    for (const bool wrapped : made->tiers[0].wrapped) text += wrapped ? 'r' : '-';
+    return text;
+}
+
+void check_refused(std::string_view machine, std::string_view shape, std::string_view says) {
+    CAPTURE(machine);
+    CAPTURE(shape);
+    const auto made = slice(machine, shape);
+    REQUIRE(!made.has_value());
+    CHECK(made.error().code == "bad_slice");
+    CHECK_MESSAGE(made.error().message.find(says) != std::string::npos, made.error().message);
+}
+
+}  // namespace
+
+TEST_CASE("network: which axes of a slice close into rings") {
+    // v5p, v4, v7x: built of 4x4x4 cubes; anything less is open.
+    CHECK(wraps("tpu-v5p", "2x2x1") == "---");
+    CHECK(wraps("tpu-v5p", "2x2x2") == "---");
+    CHECK(wraps("tpu-v5p", "2x2x4") == "---");
+    CHECK(wraps("tpu-v5p", "2x4x4") == "---");
+    CHECK(wraps("tpu-v5p", "4x4x4") == "rrr");
+    CHECK(wraps("tpu-v5p", "4x4x8") == "rrr");
+    CHECK(wraps("tpu-v5p", "16x20x28") == "rrr");
+    CHECK(wraps("tpu-v4", "4x4x4") == "rrr");
+    CHECK(wraps("tpu-v4", "2x2x4") == "---");
+    CHECK(wraps("tpu-v7x", "4x4x12") == "rrr");
+    // v5e and v6e: an axis of 16.
+    CHECK(wraps("tpu-v5e", "2x2") == "--");
+    CHECK(wraps("tpu-v5e", "4x4") == "--");
+    CHECK(wraps("tpu-v5e", "8x8") == "--");
+    CHECK(wraps("tpu-v5e", "8x16") == "-r");
+    CHECK(wraps("tpu-v5e", "16x8") == "r-");
+    CHECK(wraps("tpu-v5e", "16x16") == "rr");
+    CHECK(wraps("tpu-v6e", "16x16") == "rr");
+    // v2 closes at 16, v3 at 32.
+    CHECK(wraps("tpu-v2", "16x16") == "rr");
+    CHECK(wraps("tpu-v3", "16x16") == "--");
+    CHECK(wraps("tpu-v3", "16x32") == "-r");
+    CHECK(wraps("trainium1", "4x4") == "rr");
+    CHECK(wraps("inferentia2", "6") == "r");
+}
+
+TEST_CASE("network: the chips of slices") {
+    const struct {
+        std::string_view machine, shape, text;
+        std::int64_t chips;
+        std::size_t tiers;
+    } rows[] = {
+        {"tpu-v5e", "1", "1", 1, 0},
+        {"tpu-v5e", "4", "4x1", 4, 1},
+        {"tpu-v5e", "4x4", "4x4", 16, 1},
+        {"tpu-v5e", "16x16*2", "16x16*2", 512, 2},
+        {"tpu-v5p", "16x20x28", "16x20x28", 8960, 1},  // a pod, as it is sold
+        {"tpu-v5p", "28x16x20", "28x16x20", 8960, 1},  // axes in any order
+        {"tpu-v5p", "16x16x16*4", "16x16x16*4", 16384, 2},
+        {"tpu-v5p", "4x4", "4x4x1", 16, 1},  // an axis that is not given is 1
+        {"tpu-v5p", "1*4", "1*4", 4, 1},     // four chips over the data-centre network, not four in a torus
+        {"h100-sxm", "8", "8", 8, 1},
+        {"h100-sxm", "8x16", "8x16", 128, 2},
+        {"h100-sxm", "8*16", "8x16", 128, 2},
+        {"h100-sxm", "1x16", "1x16", 16, 1},  // one chip a node
+        {"h100-sxm", "8x1", "8", 8, 1},
+        {"h100-sxm", "8x1x1", "8", 8, 1},
+        {"gb200", "72x4", "72x4", 288, 2},
+        {"mi300x", "8", "8", 8, 1},
+        {"cerebras-wse3", "4", "4", 4, 1},  // the fabric joins the cores of one wafer; wafers are joined by Ethernet
+        {"h100-sxm", "8x125000", "8x125000", 1000000, 2},
+        {"h100-sxm", "8x125000000", "8x125000000", 1000000000, 2},
+    };
+    for (const auto& row : rows) {
+        CAPTURE(row.machine);
+        CAPTURE(row.shape);
+        const auto made = slice(row.machine, row.shape);
+        REQUIRE_MESSAGE(made.has_value(), to_text(made.error()));
+        CHECK(made->chips() == row.chips);
+        CHECK(made->tiers.size() == row.tiers);
+        CHECK(made->shape_text() == row.text);
+        const auto again = slice(row.machine, made->shape_text());
+        REQUIRE(again.has_value());
+        CHECK(again->chips() == row.chips);
+        CHECK(again->shape_text() == row.text);
+    }
+}
+
+TEST_CASE("network: tiers of a slice are those of the machine") {
+    const auto node = slice("h100-sxm", "8x16");
+    REQUIRE(node.has_value());
+    CHECK(node->network(node->tiers[0]).id == "nvlink");
+    CHECK(node->network(node->tiers[1]).id == "ib");
+    CHECK(node->tiers[0].members() == 8);
+    CHECK(node->tiers[1].members() == 16);
+    const auto nodes = slice("h100-sxm", "1x16");
+    REQUIRE(nodes.has_value());
+    CHECK(nodes->network(nodes->tiers[0]).id == "ib");
+    const auto pods = slice("tpu-v5p", "16x16x16*4");
+    REQUIRE(pods.has_value());
+    CHECK(pods->network(pods->tiers[1]).id == "dcn");
+    CHECK(pods->tiers[1].shape == std::vector<std::int64_t>{4});
+    CHECK(pods->tiers[1].wrapped == std::vector<bool>{false});
+    CHECK(slice("cerebras-wse3", "4")->network(slice("cerebras-wse3", "4")->tiers[0]).id == "ethernet");
+}
+
+TEST_CASE("network: what cannot be built is refused") {
+    check_refused("tpu-v5e", "5x3", "cannot be wired");
+    check_refused("tpu-v5e", "1x3", "cannot be wired");
+    check_refused("tpu-v5p", "5x3", "cannot be wired");
+    check_refused("tpu-v5p", "8x8x2", "cannot be wired");  // neither whole cubes nor a part of one
+    check_refused("tpu-v5p", "3x4x4", "cannot be wired");
+    check_refused("tpu-v5p", "4x4x6", "cannot be wired");
+    check_refused("tpu-v5e", "32x32", "larger than a pod");
+    check_refused("tpu-v5e", "32x8", "larger than a pod");
+    check_refused("tpu-v5p", "20x20x28", "larger than a pod");
+    check_refused("tpu-v5p", "16x16x32", "larger than a pod");
+    check_refused("tpu-v5e", "1x1x1x1", "has 2 axes");
+    check_refused("tpu-v5p", "4x4x4x4", "has 3 axes");
+    check_refused("h100-sxm", "16", "joins 8 chips");
+    check_refused("h100-sxm", "9x2", "joins 8 chips");
+    check_refused("gb200", "73", "joins 72 chips");
+    check_refused("inferentia2", "13", "joins 12 chips");
+    check_refused("h100-sxm", "8x4x2", "needs more");
+    check_refused("tpu-v5e", "16x16*2*2", "not the shape");
+    CHECK(slice("h100-sxm", "16").error().hint.find(":8x4") != std::string::npos);
+    CHECK(slice("tpu-v5e", "4x4x2").error().hint.find("4x4*4") != std::string::npos);
+}
+
+TEST_CASE("network: text that is no shape") {
+    for (const std::string_view shape :
+         {"", "x", "4x", "x4", "0x4", "4x0", "0", "-4x4", "4*", "*4", "4*0", "4x4*x", "4 x4 y", "4.5x4", "axb", "4,4",
+          "99999999999999999999", "4x99999999999999999999", "9223372036854775807x2"}) {
+        CAPTURE(shape);
+        for (const std::string_view machine : {"tpu-v5e", "h100-sxm"}) {
+            const auto made = slice(machine, shape);
+            REQUIRE(!made.has_value());
+            CHECK(made.error().code == "bad_slice");
+        }
+    }
+    // Each number fits, their product does not.
+    check_refused("h100-sxm", "1000000000x1000000000x1000000000", "more than a billion");
+    check_refused("tpu-v5e", "16x16*1000000000", "more than a billion");
+    check_refused("h100-sxm", "8x125000001", "more than a billion");
+}
+
+TEST_CASE("network: larger than what is sold is built, with a note") {
+    const auto pod = slice("tpu-v5p", "16x20x28");
+    REQUIRE(pod.has_value());
+    REQUIRE(pod->notes.size() == 1);
+    CHECK(pod->notes[0].find("16x16x24") != std::string::npos);
+    CHECK(slice("tpu-v5p", "16x16x24")->notes.empty());
+    CHECK(slice("tpu-v5p", "24x16x16")->notes.empty());
+    CHECK(slice("tpu-v5p", "4x4x28")->notes.size() == 1);  // 448 chips, but no axis of 28 is sold
+    CHECK(slice("tpu-v5e", "16x16")->notes.empty());
+}
+
+TEST_CASE("network: machines of one's own") {
+    CHECK(make_slice(toy({}), "1")->chips() == 1);
+    CHECK(make_slice(toy({}), "1x1*1")->chips() == 1);
+    CHECK(make_slice(toy({}), "2").error().code == "bad_slice");
+    CHECK(make_slice(toy({}), "2").error().message.find("no network") != std::string::npos);
+
+    // No domain is no limit; `none` and what lies inside one chip is passed over.
+    CHECK(make_slice(toy({tier("none"), tier("switch")}), "77")->network({1, {}, {}}).id == "switch");
+    CHECK(make_slice(toy({tier("none"), tier("switch")}), "77")->chips() == 77);
+    CHECK(make_slice(toy({tier("none")}), "2").error().code == "bad_slice");
+    CHECK(make_slice(toy({tier("pair")}), "2")->chips() == 2);
+    CHECK(make_slice(toy({tier("pair")}), "3").error().message.find("joins 2 chips") != std::string::npos);
+
+    // A torus that says nothing of rings is open, and a note says so; a mesh is open by its name.
+    const auto open = make_slice(toy({tier("torus2d")}), "4x6");
+    CHECK(open->tiers[0].wrapped == std::vector<bool>{false, false});
+    CHECK(open->notes.size() == 1);
+    CHECK(make_slice(toy({tier("mesh2d")}), "4x6")->notes.empty());
+    CHECK(make_slice(toy({tier("torus3d")}), "2x3x5")->tiers[0].shape == std::vector<std::int64_t>{2, 3, 5});
+    CHECK(make_slice(toy({tier("torus2d")}), "2x3x5").error().code == "bad_slice");
+    CHECK(make_slice(toy({tier("ring", 12)}), "12")->tiers[0].wrapped == std::vector<bool>{true});
+    CHECK(make_slice(toy({tier("ring")}), "2x2").error().message.find("has 1 axis,") != std::string::npos);
+
+    // Tiers inside a torus, and a ring outside of a switch.
+    const auto outer = make_slice(toy({tier("switch", 4), tier("ring")}), "4x6");
+    CHECK(outer->chips() == 24);
+    CHECK(outer->tiers[1].wrapped == std::vector<bool>{true});
+
+    for (const std::string_view topology : {"partial_mesh", "hybrid_cube_mesh", "dragonfly"}) {
+        CHECK(make_slice(toy({tier(topology)}), "4").error().code == "unsupported");
+        CHECK(make_slice(toy({tier(topology)}), "1").has_value());
+    }
+}
+
+TEST_CASE("network: every built-in machine makes a slice of two, or says why not") {
+    for (const std::string& id : machine_ids()) {
+        CAPTURE(id);
+        CHECK(slice(id, "1")->chips() == 1);
+        const auto two = slice(id, "2");
+        if (two.has_value()) {
+            CHECK(two->chips() == 2);
+        } else {
+            CHECK(!two.error().message.empty());
+        }
+    }
+}

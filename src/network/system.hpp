@@ -1,0 +1,27 @@
+// A slice and the mesh on it: what a sharded program runs on.
+#pragma once
+
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
+#include "network/collective.hpp"
+#include "network/placement.hpp"
+#include "network/slice.hpp"
+
+namespace roofline {
+
+struct System {
+    Slice slice;
+    std::vector<PlacedAxis> mesh;
+    CollectiveOptions collectives;
+
+    [[nodiscard]] const Machine& machine() const { return slice.machine; }
+    [[nodiscard]] const PlacedAxis* axis(std::string_view name) const {
+        const auto found =
+            std::find_if(mesh.begin(), mesh.end(), [&](const PlacedAxis& axis) { return axis.name == name; });
+        return found == mesh.end() ? nullptr : &*found;
+    }
+};
+
+}  // namespace roofline
