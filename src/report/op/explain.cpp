@@ -123,7 +123,8 @@ private:
             const NetworkTier& network = answer_.system.slice.network(answer_.system.slice.tiers[tier.tier]);
             std::string text = fmt::format("{}: {} V over the busiest {}", network.label, tier.link_bytes.to_text(),
                                            has_axes(network) ? "link" : "port");
-            if (tier.latency_s > 0) text += fmt::format("; its hops take {} at the least", to_text(Seconds{tier.latency_s}));
+            if (tier.latency_s > 0)
+                text += fmt::format("; its hops take {} at the least", to_text(Seconds{tier.latency_s}));
             say(text, 8);
         }
     }
@@ -231,7 +232,8 @@ private:
         }
         double sum = 0;
         for (const double seconds : *total_.seconds) sum += seconds;
-        const double hidden = total_.bounds.upper - sum;  // what transfers or hops hide of each other in the times above
+        const double hidden =
+            total_.bounds.upper - sum;  // what transfers or hops hide of each other in the times above
         if (hidden > 1e-9 * sum) times.push_back(fmt::format("{} of the network's latency", to_text(Seconds{hidden})));
         say(fmt::format("upper = {} = {}", fmt::join(times, " + "), to_text(Seconds{total_.bounds.upper})));
         if (total_.peak_fraction)
