@@ -301,9 +301,11 @@ private:
             for (Operand& input : op.inputs) share(input, best.split);
             share(op.output, best.split);
             for (std::string& dim : op.along) dim = shared(dim, best.split);
+            // Of several operations the first that communicates is the one whose alternatives matter.
+            if (laid.plans.empty() || (statement.messages.empty() && !best.messages.empty())) note_plans(*ways, laid);
             statement.messages.insert(statement.messages.end(), best.messages.begin(), best.messages.end());
-            if (&op == &statement.ops.back() || ways->size() > 1) note_plans(*ways, laid);
         }
+        laid.communicates = !statement.messages.empty();
         result_.statements.push_back(std::move(laid));
         return {};
     }

@@ -21,6 +21,7 @@ struct LayoutPlan {
 struct LaidStatement {
     ValueId result = 0;
     std::vector<LayoutPlan> plans;  ///< the first is the one taken
+    bool communicates = false;      ///< that one has messages
 };
 
 struct LaidOut {

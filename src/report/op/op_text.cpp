@@ -103,9 +103,11 @@ private:
     }
 
     void alternatives() {
-        constexpr std::size_t most = 3;
+        // Of a program only the statements that communicate are worth the lines; --json has all.
+        const bool several = answer_.layouts.size() > 1;
+        const std::size_t most = several ? 2 : 3;
         for (const LaidStatement& statement : answer_.layouts) {
-            const bool several = answer_.layouts.size() > 1;
+            if (several && !statement.communicates) continue;
             for (std::size_t i = 1; i < std::min(statement.plans.size(), most + 1); ++i) {
                 const LayoutPlan& plan = statement.plans[i];
                 const std::string head = several ? value_name(program_, statement.result) + " instead" : "instead";
