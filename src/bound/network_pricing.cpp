@@ -10,16 +10,8 @@ std::optional<Rate> rate_of(const NetworkTier& tier) {
     const bool by_link = has_axes(tier) || tier.topology == "full_mesh" || tier.topology == "pair";
     const Figure<Bandwidth>& figure = by_link ? tier.link_bandwidth : tier.chip_bandwidth;
     if (!figure.value) return std::nullopt;
-    return Rate{tier.id + ".bandwidth",
-                fmt::format("{} bandwidth of a {}, one way", tier.label, by_link ? "link" : "chip"),
-                figure.value->value,
-                false,
-                figure.basis,
-                figure.confidence,
-                figure.what_if,
-                figure.source,
-                figure.note,
-                figure.alternatives};
+    return rate_from(figure, tier.id + ".bandwidth",
+                     fmt::format("{} bandwidth of a {}, one way", tier.label, by_link ? "link" : "chip"));
 }
 
 namespace {

@@ -55,17 +55,8 @@ std::string low_confidence_note(const Rate& rate) {
 }
 
 Rate rate_of(const Peak& peak) {
-    const Figure<FlopRate>& figure = peak.rate;
-    return {fmt::format("{}.{}", name(peak.unit), name(peak.dtype)),
-            fmt::format("{} {} peak", name(peak.dtype), name(peak.unit)),
-            figure.value.value_or(FlopRate{}).value,
-            true,
-            figure.basis,
-            figure.confidence,
-            figure.what_if,
-            figure.source,
-            figure.note,
-            figure.alternatives};
+    return rate_from(peak.rate, fmt::format("{}.{}", name(peak.unit), name(peak.dtype)),
+                     fmt::format("{} {} peak", name(peak.dtype), name(peak.unit)));
 }
 
 std::optional<Rate> bandwidth_of(const Machine& machine, const std::string& level) {
@@ -76,11 +67,7 @@ std::optional<Rate> bandwidth_of(const Machine& machine, const std::string& leve
         figure = &found->bandwidth;
     }
     if (figure == nullptr || !figure->value) return std::nullopt;
-    return Rate{level + ".bandwidth", level_label(level) + " bandwidth",
-                figure->value->value, false,
-                figure->basis,        figure->confidence,
-                figure->what_if,      figure->source,
-                figure->note,         figure->alternatives};
+    return rate_from(*figure, level + ".bandwidth", level_label(level) + " bandwidth");
 }
 
 namespace {

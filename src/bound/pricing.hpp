@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "algebra/roots.hpp"
@@ -28,6 +29,22 @@ struct Rate {
     [[nodiscard]] bool low_confidence() const { return !what_if && (confidence == 'C' || confidence == 'D'); }
     [[nodiscard]] std::string value_text() const;  ///< "197 TFLOP/s"
 };
+
+/// A machine's figure as a rate; without a value it is 0.
+template <class Q>
+[[nodiscard]] Rate rate_from(const Figure<Q>& figure, std::string path, std::string label) {
+    constexpr bool flops = std::is_same_v<Q, FlopRate>;
+    return {std::move(path),
+            std::move(label),
+            figure.value ? figure.value->value : 0,
+            flops,
+            figure.basis,
+            figure.confidence,
+            figure.what_if,
+            figure.source,
+            figure.note,
+            figure.alternatives};
+}
 
 /// Work done at one rate.
 struct Term {
