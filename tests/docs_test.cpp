@@ -175,6 +175,9 @@ TEST_CASE("docs/json.md names every key of every answer") {
     OpRequest sweep = matmul("bf16[B, D] * bf16[D, F] -> bf16[B, F]", {"D=64,F=64"}, {"B=1..8"});
     OpRequest several = sweep;
     several.machines.push_back({"h100-sxm", {}});
+    OpRequest sharded = matmul("bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]", {"B=64,D=64,F=64"}, {});
+    sharded.machines = {{"tpu-v5e:4x1", {}}};
+    sharded.mesh = {"X=4"};
     OpRequest wrong = matmul("bf16[B, D", {}, {});
 
     std::set<std::string> keys;
@@ -183,7 +186,7 @@ TEST_CASE("docs/json.md names every key of every answer") {
         REQUIRE(json.is_object());
         collect_keys(json, 0, keys);
     };
-    for (const OpRequest& op : {all, program, sweep, several}) take(answer(op_request(op, Format::json)));
+    for (const OpRequest& op : {all, program, sweep, several, sharded}) take(answer(op_request(op, Format::json)));
     take(handle(op_request(wrong, Format::json)).out);
     take(answer(machine_request({}, {})));
     take(answer(machine_request({"tpu-v5e"}, {"hbm.bandwidth=*2"})));

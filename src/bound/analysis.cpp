@@ -129,12 +129,23 @@ private:
         const WeightedSum ours = bound_sum(compute->time());
         for (const Resource& resource : analysis.pricing.resources) {
             if (resource.compute() || resource.work().is_zero()) continue;
-            const WeightedSum theirs = bound_sum(resource.time());
+            const WeightedSum theirs = bound_sum(resource.time(busiest_cut(resource)));
             for (const std::string& dim : dims) {
                 analysis.critical.push_back({dim, resource.id, solve_crossing(ours, theirs, dim, program_.sizes),
                                              solve_crossing_limit(ours, theirs, dim)});
             }
         }
+    }
+
+    // The set of a torus's axes that takes longest, at these sizes.
+    [[nodiscard]] std::size_t busiest_cut(const Resource& resource) const {
+        if (resource.cuts() == 1) return 0;
+        const Sizes sizes = comparable_sizes(program_, program_.dims);
+        std::vector<WeightedSum> sums;
+        for (std::size_t cut = 0; cut < resource.cuts(); ++cut) sums.push_back(resource.time(cut));
+        std::vector<double> seconds(sums.size());
+        CompiledSums(sums, {}, sizes).evaluate({}, seconds);
+        return static_cast<std::size_t>(std::max_element(seconds.begin(), seconds.end()) - seconds.begin());
     }
 
     // Bare numbers are numbers, not dimensions that may grow.
@@ -179,14 +190,14 @@ private:
         for (const KernelWork* kernel : kernels) {
             if (kernel->count != Polynomial(1)) return;  // which tensors a pass has to itself is not known
             for (const Transfer& transfer : kernel->transfers) {
-                const Value& value = program_.values[transfer.value];
-                by_level[value.level].emplace(value_name(program_, transfer.value), transfer.value);
+                const Value& value = local_.values[transfer.value];
+                by_level[value.level].emplace(value_name(local_, transfer.value), transfer.value);
             }
         }
         for (const auto& [level, values] : by_level) {
             Footprint footprint;
             for (const auto& [name, id] : values) {
-                const auto bytes = bytes_of(program_.values[id]).evaluate(program_.sizes);
+                const auto bytes = bytes_of(local_.values[id]).evaluate(program_.sizes);
                 if (bytes) footprint.bytes += bytes->to_double();
             }
             const MemoryLevel* memory = machine_.level(level);

@@ -6,12 +6,23 @@
 
 namespace roofline {
 
+namespace {
+
+bool by_link(const NetworkTier& tier) {
+    return has_axes(tier) || tier.topology == "full_mesh" || tier.topology == "pair";
+}
+
+const Figure<Bandwidth>& one_way(const NetworkTier& tier) {
+    return by_link(tier) ? tier.link_bandwidth : tier.chip_bandwidth;
+}
+
+}  // namespace
+
 std::optional<Rate> rate_of(const NetworkTier& tier) {
-    const bool by_link = has_axes(tier) || tier.topology == "full_mesh" || tier.topology == "pair";
-    const Figure<Bandwidth>& figure = by_link ? tier.link_bandwidth : tier.chip_bandwidth;
+    const Figure<Bandwidth>& figure = one_way(tier);
     if (!figure.value) return std::nullopt;
     return rate_from(figure, tier.id + ".bandwidth",
-                     fmt::format("{} bandwidth of a {}, one way", tier.label, by_link ? "link" : "chip"));
+                     fmt::format("{} bandwidth of a {}, one way", tier.label, by_link(tier) ? "link" : "chip"));
 }
 
 namespace {
@@ -60,6 +71,7 @@ Status price_network(Pricing& pricing, const Work& work, const System& system) {
             Term term{network.id, each.message.bytes * each.count * Polynomial(tier.link_bytes), *rate};
             term.latency_s = tier.latency_s;
             term.count = each.count;
+            for (const Rational& cut : tier.cuts) term.cuts.push_back(cut / tier.link_bytes);
             by_tier[tier.tier].push_back(std::move(term));
         }
     }
@@ -71,22 +83,18 @@ Status price_network(Pricing& pricing, const Work& work, const System& system) {
     return {};
 }
 
-std::optional<MessageTime> message_time(const Message& message, const System& system, const Sizes& sizes) {
-    const auto load = load_of(message, system);
-    const auto bytes = message.bytes.evaluate(sizes);
-    if (!load || !bytes) return std::nullopt;
-    MessageTime time;
-    for (const TierLoad& tier : load->tiers) {
-        const NetworkTier& network = system.slice.network(system.slice.tiers[tier.tier]);
-        const auto rate = rate_of(network);
-        if (!rate) return std::nullopt;
-        const double transfer = bytes->to_double() * tier.link_bytes.to_double() / rate->value;
+std::optional<CollectiveTime> time_of(const CollectiveLoad& load, const System& system, double bytes) {
+    CollectiveTime time;
+    for (const TierLoad& tier : load.tiers) {
+        const Figure<Bandwidth>& rate = one_way(system.slice.network(system.slice.tiers[tier.tier]));
+        if (!rate.value) return std::nullopt;
+        const double transfer = bytes * tier.link_bytes.to_double() / rate.value->value;
         const double seconds = std::max(transfer, tier.latency_s);
-        if (seconds > time.seconds) {
-            time.seconds = seconds;
+        if (seconds > time.lower_s) {
+            time.lower_s = seconds;
             time.latency_bound = tier.latency_s > transfer;
         }
-        time.sent_bytes[network.id] += bytes->to_double() * tier.sent_bytes.to_double();
+        time.upper_s += transfer + tier.latency_s;
     }
     return time;
 }

@@ -1,7 +1,6 @@
 // Collectives on a slice: one more resource for each tier of the network.
 #pragma once
 
-#include <map>
 #include <optional>
 #include <string>
 
@@ -16,14 +15,14 @@ namespace roofline {
 /// The loads of a message on the slice. Error: a mesh axis that the system lacks.
 [[nodiscard]] Result<CollectiveLoad> load_of(const Message& message, const System& system);
 
-/// One message by itself, at these sizes.
-struct MessageTime {
-    double seconds = 0;                        ///< the longer of transfer and latency, on the slowest tier
-    bool latency_bound = false;                ///< latency is the longer
-    std::map<std::string, double> sent_bytes;  ///< by one chip, by tier
+/// A collective by itself.
+struct CollectiveTime {
+    double lower_s = 0;          ///< the longer of transfer and latency, on the slowest tier
+    double upper_s = 0;          ///< transfers and latencies of all tiers in turn
+    bool latency_bound = false;  ///< latency is the longer
 };
-/// Empty when a dimension of the message has no size or a tier no published rate.
-[[nodiscard]] std::optional<MessageTime> message_time(const Message& message, const System& system, const Sizes& sizes);
+/// Time of a load whose whole array has `bytes`. Empty when a tier has no published rate.
+[[nodiscard]] std::optional<CollectiveTime> time_of(const CollectiveLoad& load, const System& system, double bytes);
 
 /// The one-way rate that a tier's loads are divided by: of a link on a torus or full mesh, of a chip's port elsewhere.
 [[nodiscard]] std::optional<Rate> rate_of(const NetworkTier& tier);

@@ -17,6 +17,21 @@ WeightedSum Resource::time() const {
     return sum;
 }
 
+std::size_t Resource::cuts() const {
+    std::size_t most = 1;
+    for (const Term& term : terms) most = std::max(most, term.cuts.size());
+    return most;
+}
+
+WeightedSum Resource::time(std::size_t cut) const {
+    WeightedSum sum;
+    for (const Term& term : terms) {
+        const Polynomial work = term.cuts.empty() ? term.work : term.work * Polynomial(term.cuts[cut]);
+        sum.emplace_back(work, 1.0 / term.rate.value);
+    }
+    return sum;
+}
+
 Polynomial Resource::work() const {
     Polynomial sum;
     for (const Term& term : terms) sum += term.work;

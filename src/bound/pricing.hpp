@@ -53,15 +53,19 @@ struct Term {
     Rate rate;
     double latency_s = 0;  ///< of a collective: what its steps take at the least, each of the `count` times it happens
     Polynomial count{1};
+    std::vector<Rational>
+        cuts{};  ///< of a collective on a torus: the share of `work` on each set of its axes (TierLoad)
 };
 
-/// A resource is busy for the sum of its terms.
+/// A resource is busy for the sum of its terms; a torus for the longest sum over a set of its axes.
 struct Resource {
     std::string id;     ///< math, vector, hbm, vmem, l2 ..., pcie; ici, nvlink ... of the network
     std::string label;  ///< "math", "HBM"
     std::vector<Term> terms;
 
-    [[nodiscard]] WeightedSum time() const;  ///< seconds, as polynomials times 1/rate
+    [[nodiscard]] WeightedSum time() const;  ///< seconds of all terms in turn, as polynomials times 1/rate
+    [[nodiscard]] std::size_t cuts() const;  ///< 1, or the sets of a torus's axes
+    [[nodiscard]] WeightedSum time(std::size_t cut) const;
     [[nodiscard]] Polynomial work() const;
     [[nodiscard]] bool compute() const { return id == "math" || id == "vector"; }
 };

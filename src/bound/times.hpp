@@ -20,23 +20,28 @@ struct Bounds {
 };
 [[nodiscard]] Bounds bounds_of(std::span<const double> seconds);
 
-/// Terms with a latency count in the lower bound for the longer of transfer and latency, in the upper one for both.
+/// A resource's time is that of its terms together, on a torus that of its busiest set of axes, and no less than the latency of
+/// any one of them. The upper bound takes all terms and all latencies one after the other.
 class CompiledTimes {
 public:
     CompiledTimes() = default;
     CompiledTimes(const Pricing& pricing, const std::vector<std::string>& swept, const Sizes& fixed);
 
     /// Places that `evaluate` needs: a number for each resource, in order, and room to work in.
-    [[nodiscard]] std::size_t places() const { return sums_.size(); }
-    [[nodiscard]] std::size_t resources() const { return resources_; }
+    [[nodiscard]] std::size_t places() const { return resources_.size() + sums_.size(); }
+    [[nodiscard]] std::size_t resources() const { return resources_.size(); }
 
     /// No allocation. Fills seconds[0 .. resources); the rest is scratch.
     Bounds evaluate(std::span<const double> sizes, std::span<double> seconds) const;
 
 private:
-    CompiledSums sums_;  ///< resources without their late terms, then transfer and latency of each late term
-    std::size_t resources_ = 0;
-    std::vector<std::size_t> late_;  ///< the resource of each late term
+    struct Parts {
+        std::size_t cuts = 1;       ///< sums of transfers, one for each cut
+        std::size_t latencies = 0;  ///< sums of one term each
+        bool serial = false;        ///< another sum, of all transfers, since the cuts overlap
+    };
+    CompiledSums sums_;
+    std::vector<Parts> resources_;
 };
 
 }  // namespace roofline

@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "bound/network_pricing.hpp"
 #include "bound/times.hpp"
@@ -20,8 +21,6 @@ namespace {
 using Axes = std::vector<std::string>;
 using Split = std::map<std::string, Axes>;  ///< of an operation: the mesh axes over which each dimension is split
 
-// The same for comparing ways as in reshard.cpp: what has no size counts as a million.
-constexpr std::int64_t assumed_size = 1'000'000;
 constexpr std::size_t most_splits = 4096;
 constexpr std::size_t most_plans = 8;
 
@@ -45,10 +44,17 @@ std::string spoken(const std::vector<Message>& messages) {
 /// Chooses how one operation is split.
 class OpLayout {
 public:
-    OpLayout(const Program& program, const System& system, const Op& op, const std::vector<Sharding>& held)
-        : program_(program), system_(system), op_(op), held_(held) {}
+    OpLayout(const Program& program, MoveCosts& costs, const Op& op, const std::vector<Sharding>& held)
+        : program_(program), costs_(costs), system_(costs.system()), op_(op), held_(held) {
+        costs.refill();
+        std::set<std::string> dims;
+        for (const Operand& input : op.inputs) dims.insert(input.dims.begin(), input.dims.end());
+        dims.insert(op.output.dims.begin(), op.output.dims.end());
+        sizes_ = comparable_sizes(program, {dims.begin(), dims.end()});
+    }
 
-    /// All ways, best first. `wanted` is the output's written sharding.
+    /// All ways, best first, or as many as could be looked at. `wanted` is the output's written sharding; without one the result
+    /// lies as is best for this operation.
     Result<std::vector<Way>> ways(const std::optional<Sharding>& wanted) {
         if (op_.kind == OpKind::move) return resharding(wanted);
         candidates(wanted);
@@ -73,11 +79,8 @@ private:
         way.output = wanted ? *wanted : held_[input.value];
         for (std::size_t i = 0; i < op_.output.dims.size(); ++i) {
             way.split[op_.output.dims[i]] = way.output.dims[i];
-            choices_[op_.output.dims[i]] = {way.output.dims[i]};
         }
-        const Value& value = program_.values[input.value];
-        auto moved = reshard(system_, program_, value_name(program_, input.value), value.type.dtype, input.dims,
-                             held_[input.value], way.output);
+        auto moved = reshard(costs_, program_, moved_as(input), held_[input.value], way.output);
         if (!moved) return fail(moved.error());
         way.messages = std::move(moved->messages);
         way.price = moved->price;
@@ -85,6 +88,12 @@ private:
         auto done = costed(std::move(way));
         if (!done) return fail(done.error());
         return std::vector<Way>{std::move(*done)};
+    }
+
+    [[nodiscard]] Moved moved_as(const Operand& operand) const {
+        const Value& value = program_.values[operand.value];
+        return {value.intermediate ? "the intermediate" : value_name(program_, operand.value), value.type.dtype,
+                operand.dims};
     }
 
     using Choices = std::map<std::string, std::set<Axes>>;
@@ -113,11 +122,13 @@ private:
         if (tried_ >= most_splits) return;
         if (next == choices_.end()) {
             ++tried_;
-            auto way = price(split, wanted);
-            if (way) {
-                found.push_back(std::move(*way));
-            } else {
-                problem = way.error();
+            for (const Sharding& output : outputs(split, wanted)) {
+                auto way = price(split, output);
+                if (way) {
+                    found.push_back(std::move(*way));
+                } else {
+                    problem = way.error();
+                }
             }
             return;
         }
@@ -141,18 +152,40 @@ private:
         return sharding;
     }
 
-    Result<Way> price(const Split& split, const std::optional<Sharding>& wanted) {
+    // How what comes out lies: partial sums where a summed dimension is split.
+    [[nodiscard]] Sharding made(const Split& split) const {
+        Sharding made = of(op_.output, split);
+        for (const auto& [dim, axes] : split) {
+            if (!has(op_.output.dims, dim)) made.unreduced.insert(made.unreduced.end(), axes.begin(), axes.end());
+        }
+        return made;
+    }
+
+    // Where the result may go: where it is wanted, else where it comes out, its sums completed or scattered over a dimension.
+    [[nodiscard]] std::vector<Sharding> outputs(const Split& split, const std::optional<Sharding>& wanted) const {
+        if (wanted) return {*wanted};
+        Sharding whole = made(split);
+        const Axes sums = std::exchange(whole.unreduced, {});
+        std::vector<Sharding> outputs{whole};
+        for (std::size_t i = 0; !sums.empty() && i < whole.dims.size(); ++i) {
+            Sharding scattered = whole;
+            scattered.dims[i].insert(scattered.dims[i].end(), sums.begin(), sums.end());
+            outputs.push_back(std::move(scattered));
+        }
+        return outputs;
+    }
+
+    Result<Way> price(const Split& split, const Sharding& output) {
         Way way;
         way.split = split;
+        way.output = output;
         const auto move = [&](const Operand& operand, const Sharding& from, const Sharding& to) -> Status {
             auto known = moved_.find({&operand, from, to});
             if (known == moved_.end()) {
-                const Value& value = program_.values[operand.value];
-                const std::string name = value.intermediate ? "the intermediate" : value_name(program_, operand.value);
-                known = moved_
-                            .emplace(std::tuple(&operand, from, to),
-                                     reshard(system_, program_, name, value.type.dtype, operand.dims, from, to))
-                            .first;
+                known =
+                    moved_
+                        .emplace(std::tuple(&operand, from, to), reshard(costs_, program_, moved_as(operand), from, to))
+                        .first;
             }
             const Result<Resharding>& moved = known->second;
             if (!moved) return fail(moved.error());
@@ -164,13 +197,7 @@ private:
         for (const Operand& input : op_.inputs) {
             if (auto status = move(input, held_[input.value], of(input, split)); !status) return fail(status.error());
         }
-        Sharding made = of(op_.output, split);
-        for (const auto& [dim, axes] : split) {
-            if (!has(op_.output.dims, dim)) made.unreduced.insert(made.unreduced.end(), axes.begin(), axes.end());
-        }
-        way.output = wanted ? *wanted : made;
-        if (!wanted) way.output.unreduced.clear();
-        if (auto status = move(op_.output, made, way.output); !status) return fail(status.error());
+        if (auto status = move(op_.output, made(split), output); !status) return fail(status.error());
         way.text = spoken(way.messages);
         return costed(std::move(way));
     }
@@ -178,12 +205,17 @@ private:
     // Bounds of the chip's share with the messages.
     Result<Way> costed(Way way) const {
         Program one;
-        one.sizes = program_.sizes;
+        one.sizes = sizes_;
         Op op = op_;
+        // Half of a plane that is split is not half of every chip's part.
+        const auto shared = [&](const std::string& dim) {
+            const auto axes = way.split.find(dim);
+            return axes != way.split.end() && !axes->second.empty();
+        };
         const auto take = [&](Operand& operand) {
             Value value = program_.values[operand.value];
             value.type.unreduced.clear();
-            value.masks.clear();
+            std::erase_if(value.masks, [&](const auto& plane) { return shared(plane.first) || shared(plane.second); });
             value.intermediate = false;
             operand.dims = local_dims(system_, operand.dims, of(operand, way.split));
             value.type.axes.clear();
@@ -198,7 +230,6 @@ private:
             const auto axes = way.split.find(dim);
             op.along.push_back(local_dim(dim, axes == way.split.end() ? 1 : roofline::ways(system_, axes->second)));
         }
-        for (const auto& [dim, axes] : choices_) one.sizes.try_emplace(dim, assumed_size);
         label_values(one);
         Statement statement;
         statement.result = op.output.value;
@@ -219,9 +250,11 @@ private:
     }
 
     const Program& program_;
+    MoveCosts& costs_;
     const System& system_;
     const Op& op_;
     const std::vector<Sharding>& held_;
+    Sizes sizes_;
     Choices choices_;
     std::set<std::string> used_;
     std::size_t tried_ = 0;
@@ -230,7 +263,7 @@ private:
 
 class LayingOut {
 public:
-    LayingOut(const Program& program, const System& system) : program_(program), system_(system) {
+    LayingOut(const Program& program, const System& system) : program_(program), system_(system), costs_(system) {
         result_.local = program;
         // An axis of one chip splits nothing.
         const auto single = [&system](const std::string& name) {
@@ -279,7 +312,9 @@ private:
     Status block(Block& block) {
         for (Node& node : block.nodes) {
             if (auto* inner = std::get_if<Block>(&node)) {
+                const bool before = std::exchange(repeated_, repeated_ || inner->kind == Block::Kind::repeat);
                 if (auto status = this->block(*inner); !status) return status;
+                repeated_ = before;
             } else if (auto status = statement(std::get<Statement>(node)); !status) {
                 return status;
             }
@@ -290,14 +325,23 @@ private:
     Status statement(Statement& statement) {
         LaidStatement laid;
         laid.result = statement.result;
+        laid.repeated = repeated_;
         for (Op& op : statement.ops) {
             const Value& output = program_.values[op.output.value];
-            const bool free = output.intermediate;
-            OpLayout layout(program_, system_, op, held_);
-            auto ways = layout.ways(free ? std::nullopt : std::optional(held_[op.output.value]));
+            // A name that is assigned again lies where it lay before.
+            const auto before = output.type_follows ? chosen_.find(output.name) : chosen_.end();
+            std::optional<Sharding> wanted;
+            if (before != chosen_.end()) {
+                wanted = before->second;
+            } else if (!output.intermediate && !output.type_follows) {
+                wanted = held_[op.output.value];
+            }
+            OpLayout layout(program_, costs_, op, held_);
+            auto ways = layout.ways(wanted);
             if (!ways) return fail(ways.error());
             const Way& best = ways->front();
             held_[op.output.value] = best.output;
+            if (output.type_follows && chosen_.emplace(output.name, best.output).second) note_free(op.output);
             for (Operand& input : op.inputs) share(input, best.split);
             share(op.output, best.split);
             for (std::string& dim : op.along) dim = shared(dim, best.split);
@@ -308,6 +352,13 @@ private:
         laid.communicates = !statement.messages.empty();
         result_.statements.push_back(std::move(laid));
         return {};
+    }
+
+    void note_free(const Operand& operand) {
+        TensorType type = program_.values[operand.value].type;
+        for (std::size_t i = 0; i < type.axes.size(); ++i) type.axes[i].mesh = held_[operand.value].dims[i];
+        note(fmt::format("{} has no written type: laid out as {}, best for the statement that makes it",
+                         value_name(program_, operand.value), type_text(program_, type)));
     }
 
     static void note_plans(const std::vector<Way>& ways, LaidStatement& laid) {
@@ -393,8 +444,11 @@ private:
 
     const Program& program_;
     const System& system_;
+    MoveCosts costs_;
     std::vector<Sharding> held_;
+    std::map<std::string, Sharding> chosen_;  ///< of names without a written type
     LaidOut result_;
+    bool repeated_ = false;  ///< inside a repeat
 };
 
 }  // namespace

@@ -22,6 +22,7 @@ struct LaidStatement {
     ValueId result = 0;
     std::vector<LayoutPlan> plans;  ///< the first is the one taken
     bool communicates = false;      ///< that one has messages
+    bool repeated = false;          ///< inside a repeat: the plans' times are those of one pass
 };
 
 struct LaidOut {

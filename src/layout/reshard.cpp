@@ -16,11 +16,6 @@ namespace {
 
 using Axes = std::vector<std::string>;
 
-// A dimension without a size counts as this many when ways are compared.
-constexpr std::int64_t assumed_size = 1'000'000;
-
-constexpr std::size_t most_states = 20'000;
-
 struct Step {
     Sharding to;
     std::optional<CollectiveKind> kind;  ///< none: a slice, which moves nothing
@@ -70,12 +65,13 @@ private:
         }
     }
 
-    // Trailing axes of one or several dimensions are gathered together.
+    // Trailing axes of one or several dimensions are gathered together. What the target has at the same place stays: gathering
+    // it too would only make every other step larger.
     void gathers() {
         std::vector<std::size_t> drop(here_.dims.size(), 0);
         while (true) {
             std::size_t d = 0;
-            while (d < drop.size() && drop[d] == here_.dims[d].size()) drop[d++] = 0;
+            while (d < drop.size() && drop[d] == most_dropped(d)) drop[d++] = 0;
             if (d == drop.size()) return;
             ++drop[d];
             Step step{here_, CollectiveKind::all_gather, {}, true};
@@ -86,6 +82,14 @@ private:
             }
             steps_.push_back(std::move(step));
         }
+    }
+
+    // Axes of a dimension that may be gathered: those beyond what it has in common with the target.
+    [[nodiscard]] std::size_t most_dropped(std::size_t d) const {
+        const Axes& have = here_.dims[d];
+        const Axes& goal = target_.dims[d];
+        const auto differ = std::mismatch(have.begin(), have.end(), goal.begin(), goal.end()).first;
+        return static_cast<std::size_t>(have.end() - differ);
     }
 
     void sums() {
@@ -158,41 +162,53 @@ private:
 
 class Search {
 public:
-    Search(const System& system, const Program& program, std::string tensor, Dtype dtype,
-           const std::vector<std::string>& dims)
-        : system_(system), program_(program), tensor_(std::move(tensor)), dims_(dims), sizes_(program.sizes) {
-        const BitsPerElement bits = stored_bits(dtype);
-        element_ = Polynomial(Rational(bits.numerator, bits.denominator * std::int64_t{8}));
-        for (const std::string& dim : dims) sizes_.try_emplace(dim, assumed_size);
+    Search(MoveCosts& costs, const Program& program, const Moved& moved)
+        : costs_(costs), system_(costs.system()), program_(program), moved_(moved) {
+        const BitsPerElement bits = stored_bits(moved.dtype);
+        element_ = Rational(bits.numerator, bits.denominator * std::int64_t{8});
+        const Sizes sizes = comparable_sizes(program, moved.dims);
+        for (const std::string& dim : moved.dims) sizes_.push_back(sizes.at(dim));
     }
 
     Result<Resharding> run(const Sharding& from, const Sharding& to) {
-        std::map<Sharding, Resharding> reached{{from, {}}};
+        struct Reached {
+            MovePrice price;
+            Sharding before;
+            Step step;
+        };
+        std::map<Sharding, Reached> reached;
+        reached[from];
         std::set<std::pair<MovePrice, Sharding>> open{{MovePrice{}, from}};
         while (!open.empty()) {
-            const Sharding here = open.begin()->second;
+            const auto [price, here] = *open.begin();
             open.erase(open.begin());
-            const Resharding way = reached[here];
-            if (here == to) return way;
-            for (const Step& step : Moves(here, to).all()) {
-                Resharding next = way;
+            if (here == to) {
+                Resharding way{{}, price};
+                for (const Reached* last = &reached[to]; last->price.collectives > 0 || last->step.axes.size() > 0;
+                     last = &reached[last->before]) {
+                    if (last->step.kind) way.messages.push_back(message(last->step, last->before));
+                }
+                std::reverse(way.messages.begin(), way.messages.end());
+                return way;
+            }
+            for (Step& step : Moves(here, to).all()) {
+                MovePrice next = price;
                 if (step.kind) {
-                    Message message = this->message(step, here);
-                    auto price = this->price(message);
-                    if (!price) return fail(price.error());
-                    next.price += *price;
-                    next.messages.push_back(std::move(message));
+                    auto own = this->price(step, here);
+                    if (!own) return fail(own.error());
+                    next += *own;
                 }
                 const auto known = reached.find(step.to);
-                if (known != reached.end() && !(next.price < known->second.price)) continue;
+                if (known != reached.end() && !(next < known->second.price)) continue;
                 if (known != reached.end()) open.erase({known->second.price, step.to});
-                open.emplace(next.price, step.to);
-                reached[step.to] = std::move(next);
-            }
-            if (reached.size() > most_states) {
-                return fail("too_many_ways",
-                            fmt::format("there are more than {} ways to move `{}` over the mesh", most_states, tensor_),
-                            "use fewer mesh axes in one statement, or go by a step in between");
+                open.emplace(next, step.to);
+                Sharding there = step.to;
+                reached[std::move(there)] = {next, here, std::move(step)};
+                if (!costs_.spend()) {
+                    return fail("too_many_ways",
+                                fmt::format("there are too many ways to move `{}` over the mesh", moved_.tensor),
+                                "use fewer mesh axes in one statement, or go by a step in between");
+                }
             }
         }
         return fail("no_way", fmt::format("no collective leads from {} to {}", text(from), text(to)));
@@ -201,43 +217,50 @@ public:
 private:
     [[nodiscard]] std::string text(const Sharding& sharding) const {
         TensorType type;
-        for (std::size_t i = 0; i < dims_.size(); ++i) type.axes.push_back({dims_[i], sharding.dims[i]});
+        for (std::size_t i = 0; i < moved_.dims.size(); ++i) type.axes.push_back({moved_.dims[i], sharding.dims[i]});
         type.unreduced = sharding.unreduced;
         const std::string whole = type_text(program_, type);
         return whole.substr(whole.find('['));
     }
 
-    [[nodiscard]] Polynomial local_bytes(const Sharding& state) const {
-        return element_ * elements(local_dims(system_, dims_, state));
+    // V of a step is what nccl-tests call the size: the gathered array; what each member holds before a sum; all that a group
+    // redistributes. This is the sharding whose local part it is, and how many of those.
+    struct Held {
+        const Sharding& sharding;
+        std::int64_t times;
+    };
+    [[nodiscard]] Held held(const Step& step, const Sharding& before) const {
+        const bool exchange = *step.kind == CollectiveKind::all_to_all || *step.kind == CollectiveKind::permute;
+        return {step.gathered ? step.to : before, exchange ? ways(system_, step.axes) : 1};
     }
 
-    // What nccl-tests call the size: the gathered array; what each member holds before a sum; all that a group redistributes.
     [[nodiscard]] Message message(const Step& step, const Sharding& before) const {
-        Polynomial bytes = local_bytes(step.gathered ? step.to : before);
-        if (*step.kind == CollectiveKind::all_to_all || *step.kind == CollectiveKind::permute) {
-            bytes *= Polynomial(ways(system_, step.axes));
+        const Held held = this->held(step, before);
+        Polynomial bytes =
+            Polynomial(element_ * Rational(held.times)) * elements(local_dims(system_, moved_.dims, held.sharding));
+        return {*step.kind, step.axes, moved_.tensor, std::move(bytes)};
+    }
+
+    // The same in numbers: thousands of steps are looked at for each that is taken.
+    [[nodiscard]] Result<MovePrice> price(const Step& step, const Sharding& before) {
+        const Held held = this->held(step, before);
+        double bytes = element_.to_double() * static_cast<double>(held.times);
+        for (std::size_t i = 0; i < sizes_.size(); ++i) {
+            const std::int64_t parts = ways(system_, held.sharding.dims[i]);
+            bytes *= static_cast<double>((sizes_[i] - 1) / parts + 1);
         }
-        return {*step.kind, step.axes, tensor_, std::move(bytes)};
+        auto load = costs_.load(*step.kind, step.axes);
+        if (!load) return fail(load.error());
+        const auto time = time_of(**load, system_, bytes);
+        return MovePrice{time ? time->lower_s : 0, time ? time->upper_s : 0, 1, bytes};
     }
 
-    [[nodiscard]] Result<MovePrice> price(const Message& message) const {
-        Work work;
-        work.messages.push_back({message, Polynomial(1)});
-        Pricing pricing;
-        if (auto status = price_network(pricing, work, system_); !status) return fail(status.error());
-        const CompiledTimes times(pricing, {}, sizes_);
-        std::vector<double> seconds(times.places());
-        const Bounds bounds = times.evaluate({}, seconds);
-        const auto bytes = message.bytes.evaluate(sizes_);
-        return MovePrice{bounds.lower, bounds.upper, 1, bytes ? bytes->to_double() : 0};
-    }
-
+    MoveCosts& costs_;
     const System& system_;
     const Program& program_;
-    std::string tensor_;
-    const std::vector<std::string>& dims_;
-    Sizes sizes_;
-    Polynomial element_;
+    const Moved& moved_;
+    Rational element_;
+    std::vector<std::int64_t> sizes_;
 };
 
 }  // namespace
@@ -286,16 +309,27 @@ std::vector<std::string> local_dims(const System& system, const std::vector<std:
     return local;
 }
 
-Result<Resharding> reshard(const System& system, const Program& program, const std::string& tensor, Dtype dtype,
-                           const std::vector<std::string>& dims, const Sharding& from, const Sharding& to) {
+Result<const CollectiveLoad*> MoveCosts::load(CollectiveKind kind, const std::vector<std::string>& axes) {
+    const auto key = std::pair(kind, axes);
+    auto known = loads_.find(key);
+    if (known == loads_.end()) {
+        auto load = load_of(Message{kind, axes, {}, {}}, system_);
+        if (!load) return fail(load.error());
+        known = loads_.emplace(key, std::move(*load)).first;
+    }
+    return &known->second;
+}
+
+Result<Resharding> reshard(MoveCosts& costs, const Program& program, const Moved& moved, const Sharding& from,
+                           const Sharding& to) {
     for (const std::string& axis : to.unreduced) {
         if (std::find(from.unreduced.begin(), from.unreduced.end(), axis) == from.unreduced.end()) {
             return fail("illegal_resharding",
-                        fmt::format("`{}` is whole, and cannot become a partial sum over {}", tensor, axis),
+                        fmt::format("`{}` is whole, and cannot become a partial sum over {}", moved.tensor, axis),
                         "leave {U_...} out of the result");
         }
     }
-    return Search(system, program, tensor, dtype, dims).run(from, to);
+    return Search(costs, program, moved).run(from, to);
 }
 
 }  // namespace roofline

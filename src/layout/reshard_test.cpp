@@ -25,7 +25,8 @@ std::string moves(const std::string& text) {
     const Op& op = std::get<Statement>(program->body.nodes[0]).ops[0];
     const TensorType& from = program->values[op.inputs[0].value].type;
     const TensorType& to = program->values[op.output.value].type;
-    const auto way = reshard(system, *program, "A", from.dtype, op.inputs[0].dims, sharding_of(from), sharding_of(to));
+    MoveCosts costs(system);
+    const auto way = reshard(costs, *program, {"A", from.dtype, op.inputs[0].dims}, sharding_of(from), sharding_of(to));
     if (!way) return way.error().code;
     std::string said;
     for (const Message& message : way->messages) {

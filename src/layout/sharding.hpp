@@ -2,7 +2,9 @@
 #pragma once
 
 #include <compare>
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.hpp"
@@ -41,16 +43,41 @@ struct MovePrice {
     bool operator==(const MovePrice& other) const { return (*this <=> other) == std::partial_ordering::equivalent; }
 };
 
+/// Loads of collectives on one system, found once, and how much searching is left to do.
+class MoveCosts {
+public:
+    explicit MoveCosts(const System& system) : system_(system) {}
+
+    [[nodiscard]] const System& system() const { return system_; }
+    [[nodiscard]] Result<const CollectiveLoad*> load(CollectiveKind kind, const std::vector<std::string>& axes);
+
+    /// One step of a search. False when there have been too many: a mesh of many axes has more ways than can be looked at.
+    [[nodiscard]] bool spend() { return steps_left_-- > 0; }
+    void refill() { steps_left_ = most_steps; }
+
+private:
+    static constexpr int most_steps = 100'000;
+
+    const System& system_;
+    std::map<std::pair<CollectiveKind, std::vector<std::string>>, CollectiveLoad> loads_;
+    int steps_left_ = most_steps;
+};
+
+/// The array that moves.
+struct Moved {
+    std::string tensor;  ///< what reports call it
+    Dtype dtype = Dtype::bf16;
+    std::vector<std::string> dims;
+};
+
 /// The cheapest sequence of collectives that turns `from` into `to`: Dijkstra's search over shardings, whose steps are slices
-/// (free), all-gathers, reduce-scatters, all-reduces, all-to-alls and permutes over one or several axes together. `dims` and
-/// `element_bytes` say how large the array is; dimensions without a size count as a million. Error: there is no way (a sum that
-/// was complete cannot become partial), or too many.
+/// (free), all-gathers, reduce-scatters, all-reduces, all-to-alls and permutes over one or several axes together. Dimensions
+/// without a size count as a million. Errors: there is no way (a sum that was complete cannot become partial), or too many.
 struct Resharding {
     std::vector<Message> messages;
     MovePrice price;
 };
-[[nodiscard]] Result<Resharding> reshard(const System& system, const Program& program, const std::string& tensor,
-                                         Dtype dtype, const std::vector<std::string>& dims, const Sharding& from,
-                                         const Sharding& to);
+[[nodiscard]] Result<Resharding> reshard(MoveCosts& costs, const Program& program, const Moved& moved,
+                                         const Sharding& from, const Sharding& to);
 
 }  // namespace roofline

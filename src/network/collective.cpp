@@ -35,41 +35,58 @@ std::vector<Lane> joined(std::vector<Lane> lanes) {
 Rational larger(const Rational& a, const Rational& b) { return a < b ? b : a; }
 Rational lesser(const Rational& a, const Rational& b) { return a < b ? a : b; }
 
-/// The lanes of a group on one torus; loads for each byte of the array on this tier.
+/// The lanes of a group on one torus; loads for each byte of the array on this tier, by sets of the torus's axes.
 class Torus {
 public:
-    Torus(std::vector<Lane> lanes, bool textbook)
-        : lanes_(joined(std::move(lanes))), textbook_(textbook), n_(product(lanes_)) {}
+    Torus(std::vector<Lane> lanes, const SliceTier& tier)
+        : lanes_(joined(std::move(lanes))), tier_(tier), n_(product(lanes_)) {}
 
-    [[nodiscard]] Rational gather() const {
-        if (textbook_) return Rational(1, 2 * static_cast<std::int64_t>(lanes_.size()));
-        Rational worst(0);
-        for (std::size_t set = 1; set < (std::size_t{1} << lanes_.size()); ++set) {
+    [[nodiscard]] std::vector<Rational> gather() const {
+        std::vector<Rational> cuts(sets() - 1, Rational(0));
+        for (std::size_t lanes = 1; lanes < (std::size_t{1} << lanes_.size()); ++lanes) {
             std::int64_t members = 1;
             for (std::size_t i = 0; i < lanes_.size(); ++i) {
-                if ((set >> i & 1U) != 0) members *= lanes_[i].size;
+                if ((lanes >> i & 1U) != 0) members *= lanes_[i].size;
             }
-            worst = larger(worst, Rational(members - 1, n_) / ways_of(set));
+            add(cuts, lanes, Rational(members - 1, n_));
         }
-        return worst;
+        return cuts;
     }
 
-    [[nodiscard]] Rational all_to_all() const {
-        if (textbook_) return gather() / Rational(4);
-        Rational worst(0);
-        for (const Lane& lane : lanes_) {
-            const std::int64_t half = lane.size / 2;
-            const Rational crossing = Rational(half, lane.size) * Rational(lane.size - half, lane.size);
-            worst = larger(worst, crossing / (Rational(n_ / lane.size) * ways(lane)));
+    [[nodiscard]] std::vector<Rational> all_to_all() const {
+        std::vector<Rational> cuts(sets() - 1, Rational(0));
+        std::vector<Rational> over(lanes_.size(),
+                                   Rational(0));  // what crosses the middle of a lane, for each line of it
+        for (std::size_t i = 0; i < lanes_.size(); ++i) {
+            const std::int64_t half = lanes_[i].size / 2;
+            over[i] = Rational(half, lanes_[i].size) * Rational(lanes_[i].size - half, n_);
         }
-        return worst;
+        for (std::size_t lanes = 1; lanes < (std::size_t{1} << lanes_.size()); ++lanes) {
+            Rational sum(0);
+            for (std::size_t i = 0; i < lanes_.size(); ++i) {
+                if ((lanes >> i & 1U) != 0) sum += over[i];
+            }
+            add(cuts, lanes, sum);
+        }
+        return cuts;
     }
+
+    // V/n leaves each chip along the group's axes, by one link.
+    [[nodiscard]] std::vector<Rational> permute() const {
+        std::vector<Rational> cuts(sets() - 1, Rational(0));
+        const std::size_t all = (std::size_t{1} << lanes_.size()) - 1;
+        add(cuts, all, Rational(1, n_) * ways_of(all));
+        return cuts;
+    }
+
+    // Every axis a ring, whatever the wiring, and nothing but it at work.
+    [[nodiscard]] Rational textbook_gather() const { return Rational(1, 2 * static_cast<std::int64_t>(lanes_.size())); }
 
     // Hops that follow one another when each axis is gone through once.
-    [[nodiscard]] Rational hops() const {
+    [[nodiscard]] Rational hops(bool textbook) const {
         Rational sum(0);
         for (const Lane& lane : lanes_) {
-            const Rational steps = textbook_      ? Rational(lane.size, 2)
+            const Rational steps = textbook       ? Rational(lane.size, 2)
                                    : lane.wrapped ? Rational(lane.size / 2)
                                                   : Rational(lane.size - 1);
             sum += steps * Rational(lane.stride);
@@ -82,7 +99,27 @@ private:
     // Two chips side by side have one link; two that lie across a ring reach each other either way.
     [[nodiscard]] Rational ways(const Lane& lane) const {
         const bool both = lane.wrapped && (lane.size > 2 || lane.stride > 1);
-        return Rational(textbook_ || both ? 2 : 1) / Rational(lane.stride);
+        return Rational(both ? 2 : 1) / Rational(lane.stride);
+    }
+
+    [[nodiscard]] std::size_t sets() const { return std::size_t{1} << tier_.shape.size(); }
+
+    // `bytes` must go over these lanes: a demand on every set of axes that holds theirs, which its other axes help to carry.
+    void add(std::vector<Rational>& cuts, std::size_t lanes, const Rational& bytes) const {
+        std::size_t axes = 0;
+        for (std::size_t i = 0; i < lanes_.size(); ++i) {
+            if ((lanes >> i & 1U) != 0) axes |= std::size_t{1} << lanes_[i].axis;
+        }
+        const Rational own = ways_of(lanes);
+        for (std::size_t set = axes; set < sets(); ++set) {
+            if ((set & axes) != axes) continue;
+            Rational ways = own;
+            for (std::size_t axis = 0; axis < tier_.shape.size(); ++axis) {
+                const bool helps = (set >> axis & 1U) != 0 && (axes >> axis & 1U) == 0 && tier_.shape[axis] > 1;
+                if (helps) ways += Rational(tier_.wrapped[axis] && tier_.shape[axis] > 2 ? 2 : 1);
+            }
+            cuts[set - 1] = larger(cuts[set - 1], bytes / ways);
+        }
     }
 
     // Links into a chip along the lanes of a set. Parts of one axis share its links: the innermost has the most of them.
@@ -106,7 +143,7 @@ private:
     }
 
     std::vector<Lane> lanes_;
-    bool textbook_;
+    const SliceTier& tier_;
     std::int64_t n_;
 };
 
@@ -126,24 +163,22 @@ Rational sent_by_one(CollectiveKind kind, std::int64_t n) {
     return Rational(0);
 }
 
-TierLoad on_torus(CollectiveKind kind, const Torus& torus, double hop_s) {
+TierLoad on_torus(CollectiveKind kind, const Torus& torus, bool textbook, double hop_s) {
     TierLoad load;
-    switch (kind) {
-        case CollectiveKind::all_gather:
-        case CollectiveKind::reduce_scatter:
-            load.link_bytes = torus.gather();
-            break;
-        case CollectiveKind::all_reduce:
-            load.link_bytes = Rational(2) * torus.gather();
-            break;
-        case CollectiveKind::all_to_all:
-            load.link_bytes = torus.all_to_all();
-            break;
-        case CollectiveKind::permute:
-            break;
-    }
     const int rounds = kind == CollectiveKind::all_reduce ? 2 : 1;
-    load.latency_s = rounds * torus.hops().to_double() * hop_s;
+    load.latency_s = rounds * torus.hops(textbook).to_double() * hop_s;
+    if (textbook && kind != CollectiveKind::permute) {
+        load.link_bytes = torus.textbook_gather() * Rational(rounds);
+        if (kind == CollectiveKind::all_to_all) load.link_bytes = load.link_bytes / Rational(4);
+        return load;
+    }
+    load.cuts = kind == CollectiveKind::all_to_all ? torus.all_to_all()
+                : kind == CollectiveKind::permute  ? torus.permute()
+                                                   : torus.gather();
+    for (Rational& cut : load.cuts) {
+        cut = cut * Rational(rounds);
+        load.link_bytes = larger(load.link_bytes, cut);
+    }
     return load;
 }
 
@@ -193,12 +228,12 @@ Result<CollectiveLoad> collective_load(const Slice& slice, CollectiveKind kind,
         const Rational share = kind == CollectiveKind::all_to_all || kind == CollectiveKind::permute
                                    ? Rational(n, result.members)
                                    : Rational(1, inside);
-        TierLoad load = has_axes(tier)           ? on_torus(kind, Torus(by_tier[i], options.textbook), step_s)
+        TierLoad load = has_axes(tier) ? on_torus(kind, Torus(by_tier[i], slice.tiers[i]), options.textbook, step_s)
                         : pairs_have_links(tier) ? on_full_mesh(kind, n, step_s)
                                                  : on_switch(kind, n, tier, options, step_s);
-        if (kind == CollectiveKind::permute) load.link_bytes = Rational(1, n);
         load.tier = i;
         load.link_bytes = load.link_bytes * share;
+        for (Rational& cut : load.cuts) cut = cut * share;
         load.sent_bytes = sent_by_one(kind, n) * share;
         result.tiers.push_back(load);
         inside *= n;

@@ -104,6 +104,7 @@ private:
             scope_.define(std::move(value));
             return {};
         }
+        value.type_follows = !type || (!assignment.type && program_.values[*before].type_follows);
         Statement statement;
         statement.one_liner = assignment.one_liner;
         statement.using_dtype = assignment.using_dtype;

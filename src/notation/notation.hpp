@@ -16,8 +16,8 @@ namespace roofline {
 /// Reads a list of sizes such as "B=256, D=8k". Errors: as in a program; a name given twice.
 [[nodiscard]] Result<Sizes> parse_sizes(std::string_view text, std::string_view source_name = {});
 
-/// The program as text, one statement a line, every type written out. parse_program(print(p)) is the same program: equal to p
-/// when p was read from a text with every type written out, else equal but for the order and numbering of dimensions.
+/// The program as text, one statement a line, with the types that were written. parse_program(print(p)) is the same program,
+/// but perhaps for the order and numbering of dimensions.
 [[nodiscard]] std::string print(const Program& program);
 
 /// How much of its tensors' types a printed statement has.

@@ -221,7 +221,9 @@ std::string statement_text(const Program& program, const Statement& statement, T
         return fmt::format("{} -> {}{}{}", expr, result.name.empty() ? "" : result.name + ": ", printer.type(result),
                            suffix);
     }
-    const std::string type = types == Types::none ? "" : " : " + printer.type(result);
+    // A type that was not written is not written back: on a mesh that says more than the dimensions.
+    const bool bare = types == Types::none || (result.type_follows && types == Types::plain);
+    const std::string type = bare ? "" : " : " + printer.type(result);
     return fmt::format("{}{} = {}{}", result.name, type, printer.root(statement.result), suffix);
 }
 

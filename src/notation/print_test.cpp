@@ -25,12 +25,12 @@ void check_round_trip(std::string_view text) {
 
 }  // namespace
 
-TEST_CASE("a program is printed a statement a line, with sizes first and every type written out") {
+TEST_CASE("a program is printed a statement a line, with sizes first and the types that were written") {
     CHECK(print(parsed("X : bf16[B=8,D];param W:int8[D,F] in vmem\nH = silu( X*_D W )  # hidden")) ==
           "B=8\n"
           "X : bf16[B, D]\n"
           "param W : int8[D, F] in vmem\n"
-          "H : bf16[B, F] = silu(X *_D W)\n");
+          "H = silu(X *_D W)\n");
     CHECK(print(parsed("bf16[B,D=16]@int8[D,F] -> C:f32[B,F] using f32")) ==
           "bf16[B, D] * int8[D, F] -> C: f32[B, F] using f32\nD=16\n");
     CHECK(print(parsed("A : bf16[B_XY, 8_{data}]{U_Z}; mesh X=4,Y=2, data=2, Z=2")) ==
@@ -39,7 +39,7 @@ TEST_CASE("a program is printed a statement a line, with sizes first and every t
           "X : bf16[B]\n"
           "repeat 4 {\n"
           "    fuse {\n"
-          "        Y : bf16[B] = relu(X)\n"
+          "        Y = relu(X)\n"
           "        X : bf16[B] = Y + X\n"
           "    }\n"
           "}\n");

@@ -137,6 +137,13 @@ Rational masked_fraction(const Program& program, const Op& op, const std::vector
     return fraction;
 }
 
+Sizes comparable_sizes(const Program& program, const std::vector<std::string>& dims) {
+    constexpr std::int64_t assumed = 1'000'000;
+    Sizes sizes = program.sizes;
+    for (const std::string& dim : dims) sizes.try_emplace(dim, assumed);
+    return sizes;
+}
+
 Result<std::vector<std::string>> bind_sizes(Program& program, const Sizes& sizes) {
     std::vector<std::string> notes;
     for (const auto& [dim, size] : sizes) {

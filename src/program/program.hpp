@@ -51,6 +51,7 @@ struct Value {
     std::string level = "hbm";  ///< memory level it lives at; "host" is the host's memory
     bool param = false;         ///< a trained parameter
     bool intermediate = false;  ///< never stored: part of a nested expression
+    bool type_follows = false;  ///< computed, and its type was not written: it may lie on a mesh as is best
     bool in_place = false;      ///< an input that is written where it is used, not declared
     bool carried = false;       ///< assigned in a repeat under a name from before it: the next pass reads it
     std::vector<std::pair<std::string, std::string>> masks;  ///< causal planes: half of each is never computed
@@ -187,6 +188,9 @@ void label_values(Program& program);
 
 /// The share of an operation's points, over these dimensions, that causal masks leave to be computed: 1, 1/2, ...
 [[nodiscard]] Rational masked_fraction(const Program& program, const Op& op, const std::vector<std::string>& dims);
+
+/// The sizes that are known, and a million for each dimension of `dims` without one: for comparing ways of doing something.
+[[nodiscard]] Sizes comparable_sizes(const Program& program, const std::vector<std::string>& dims);
 
 /// Gives dimensions sizes from outside (a command line), which win over those in the text. Returns a note for each one that
 /// was overruled. Errors: a dimension that the program does not have.

@@ -192,7 +192,8 @@ private:
             say(provenance(term.rate, symbol), 4);
         }
         if (resource.terms.size() > 1 && total_.seconds) {
-            say(fmt::format("T_{} together: {}", resource.label, to_text(Seconds{(*total_.seconds)[index]})));
+            say(fmt::format("T_{} together: {}{}", resource.label, to_text(Seconds{(*total_.seconds)[index]}),
+                            resource.cuts() > 1 ? ", collectives on different axes at once" : ""));
         }
     }
 
@@ -232,9 +233,10 @@ private:
         }
         double sum = 0;
         for (const double seconds : *total_.seconds) sum += seconds;
-        const double hidden =
-            total_.bounds.upper - sum;  // what transfers or hops hide of each other in the times above
-        if (hidden > 1e-9 * sum) times.push_back(fmt::format("{} of the network's latency", to_text(Seconds{hidden})));
+        const double hidden = total_.bounds.upper - sum;  // transfers and hops that overlap in the times above
+        if (hidden > 1e-9 * sum) {
+            times.push_back(fmt::format("{} that overlaps inside the network", to_text(Seconds{hidden})));
+        }
         say(fmt::format("upper = {} = {}", fmt::join(times, " + "), to_text(Seconds{total_.bounds.upper})));
         if (total_.peak_fraction)
             say(fmt::format("fraction of peak = compute time / lower = {:.1f} %", *total_.peak_fraction * 100));

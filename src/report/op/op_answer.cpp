@@ -35,6 +35,12 @@ Polynomial shown(const OpAnswer& answer, const Polynomial& polynomial) {
     });
 }
 
+std::optional<CollectiveTime> message_time(const OpAnswer& answer, const Message& message) {
+    const auto load = load_of(message, answer.system);
+    const auto bytes = message.bytes.evaluate(answer.program.sizes);
+    return load && bytes ? time_of(*load, answer.system, bytes->to_double()) : std::nullopt;
+}
+
 std::string whole_text(const Crossing& crossing) {
     const auto whole = crossing.whole_size();
     return whole ? std::to_string(*whole) : number_text(crossing.root.value_or(0), 4);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "bound/analysis.hpp"
+#include "bound/network_pricing.hpp"
 #include "bound/sweep.hpp"
 #include "layout/lay_out.hpp"
 #include "machine/machine.hpp"
@@ -33,6 +34,9 @@ struct OpAnswer {
 
 /// A polynomial for printing: bare numbers put in, and shares as fractions where the size divides or is not known yet.
 [[nodiscard]] Polynomial shown(const OpAnswer& answer, const Polynomial& polynomial);
+
+/// The time of one collective by itself, when it has sizes and rates.
+[[nodiscard]] std::optional<CollectiveTime> message_time(const OpAnswer& answer, const Message& message);
 
 /// The whole size that a crossing comes down to: "256".
 [[nodiscard]] std::string whole_text(const Crossing& crossing);

@@ -58,6 +58,7 @@ public:
     [[nodiscard]] Json whole() const {
         Json json = head();
         add_analysis(json, answer_.analysis.total);
+        json["total"] = total();
         json["tensors"] = tensors();
         json["collectives"] = collectives(answer_.analysis.total);
         json["alternatives"] = alternatives();
@@ -205,14 +206,33 @@ private:
         return json;
     }
 
+    // Of all chips together; everything else is of one.
+    [[nodiscard]] Json total() const {
+        const Work& work = answer_.analysis.total.work;
+        const std::int64_t chips = answer_.system.slice.chips();
+        const auto all = [&](const Polynomial& one) { return number(count(program_, one * Polynomial(chips))); };
+        Json bytes = Json::object();
+        for (const auto& [level, traffic] : work.memory)
+            bytes[level] = {{"read", all(traffic.read)}, {"write", all(traffic.write)}};
+        Json sent = traffic(work);
+        for (auto& [tier, one] : sent.items()) one = one.get<double>() * static_cast<double>(chips);
+        return {{"chips", chips},
+                {"flops", all(work.flops())},
+                {"bytes", std::move(bytes)},
+                {"traffic_bytes", std::move(sent)}};
+    }
+
     // Sent by one chip, by tier.
     [[nodiscard]] Json traffic(const Work& work) const {
         std::map<std::string, double> sent;
         for (const MessageWork& each : work.messages) {
-            const auto time = message_time(each.message, answer_.system, program_.sizes);
-            const auto times = each.count.evaluate(program_.sizes);
-            if (!time || !times) return Json::object();
-            for (const auto& [tier, bytes] : time->sent_bytes) sent[tier] += bytes * times->to_double();
+            const auto load = load_of(each.message, answer_.system);
+            const auto bytes = (each.message.bytes * each.count).evaluate(program_.sizes);
+            if (!load || !bytes) return Json::object();
+            for (const TierLoad& tier : load->tiers) {
+                sent[answer_.system.slice.network(answer_.system.slice.tiers[tier.tier]).id] +=
+                    bytes->to_double() * tier.sent_bytes.to_double();
+            }
         }
         Json json = Json::object();
         for (const auto& [tier, bytes] : sent) json[tier] = number(bytes);
@@ -223,13 +243,13 @@ private:
         Json list = Json::array();
         for (const MessageWork& each : analysis.work.messages) {
             const Message& message = each.message;
-            const auto time = message_time(message, answer_.system, program_.sizes);
+            const auto time = message_time(answer_, message);
             list.push_back({{"kind", std::string(collective_name(message.kind))},
                             {"axes", message.axes},
                             {"tensor", message.tensor},
                             {"bytes", number(count(program_, message.bytes))},
                             {"count", number(count(program_, each.count))},
-                            {"time_s", time ? number(time->seconds) : Json(nullptr)},
+                            {"time_s", time ? number(time->lower_s) : Json(nullptr)},
                             {"latency_bound", time ? Json(time->latency_bound) : Json(nullptr)}});
         }
         return list;

@@ -92,11 +92,11 @@ private:
         for (const MessageWork& each : total_.work.messages) {
             const Message& message = each.message;
             const auto bytes = count(program_, message.bytes);
-            const auto time = message_time(message, answer_.system, program_.sizes);
+            const auto time = message_time(answer_, message);
             std::string what = fmt::format("{} of {} over {}", collective_name(message.kind, true), message.tensor,
                                            fmt::join(message.axes, ", "));
             if (time)
-                what += fmt::format(", {}{}", to_text(Seconds{time->seconds}), time->latency_bound ? " (latency)" : "");
+                what += fmt::format(", {}{}", to_text(Seconds{time->lower_s}), time->latency_bound ? " (latency)" : "");
             line(label, bytes ? to_text(Bytes{bytes->to_double()}) : "", what, hand(message.bytes));
             label = "";
         }
@@ -111,9 +111,10 @@ private:
             for (std::size_t i = 1; i < std::min(statement.plans.size(), most + 1); ++i) {
                 const LayoutPlan& plan = statement.plans[i];
                 const std::string head = several ? value_name(program_, statement.result) + " instead" : "instead";
-                out_ +=
-                    "\n  " + wrapped(fmt::format("{}: {}: lower {}", head, plan.text, to_text(Seconds{plan.lower_s})),
-                                     2, 8, width);
+                const std::string text =
+                    fmt::format("{}: {}: lower {}{}", head, plan.text, to_text(Seconds{plan.lower_s}),
+                                statement.repeated ? " a pass" : "");
+                out_ += "\n  " + wrapped(text, 2, 8, width);
             }
         }
         if (out_.back() != '\n') out_ += '\n';
