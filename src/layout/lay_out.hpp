@@ -31,11 +31,8 @@ struct LaidOut {
     std::vector<std::string> notes;  ///< splits that are padded, work that is repeated
 };
 
-/// Lays a program out. Written types fix where tensors lie; for every operation the mesh axes that split each of its dimensions
-/// are chosen among those that its operands and its result have there, by a search over all such choices: operands are
-/// resharded to it, the chip's share of the work done, and what comes out (partial sums where a summed dimension is split)
-/// resharded to the result's type. The least lower bound of the statement wins, then the least upper bound, then the fewest
-/// collectives, then the fewest bytes. Errors: mesh axes that the system lacks; illegal reshardings.
+/// Lays a program out. Written types fix where tensors lie; all else is chosen for the whole program (LayoutSearch). Errors: mesh
+/// axes that the system lacks; illegal reshardings.
 [[nodiscard]] Result<LaidOut> lay_out(const Program& program, const System& system);
 
 }  // namespace roofline

@@ -1,6 +1,8 @@
-#include <doctest/doctest.h>
+#include "layout/reshard.hpp"
 
-#include "layout/sharding.hpp"
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
 #include "machine/catalogue.hpp"
 #include "notation/notation.hpp"
 
@@ -17,23 +19,30 @@ System mesh_of_16() {
     return system;
 }
 
-// "all_gather XY 2*B*D, ..." for a resharding that is written as a one-liner.
+// "all_gather XY 2048, ..." for a resharding that is written as a one-liner, with B = 65536 and D = 32 unless it says otherwise.
 std::string moves(const std::string& text) {
     const System system = mesh_of_16();
-    const auto program = parse_program(text);
+    auto program = parse_program(text);
     REQUIRE_MESSAGE(program.has_value(), to_text(program.error()));
+    program->sizes.emplace("B", 65536);
+    program->sizes.emplace("D", 32);
     const Op& op = std::get<Statement>(program->body.nodes[0]).ops[0];
     const TensorType& from = program->values[op.inputs[0].value].type;
     const TensorType& to = program->values[op.output.value].type;
-    MoveCosts costs(system);
-    const auto way = reshard(costs, *program, {"A", from.dtype, op.inputs[0].dims}, sharding_of(from), sharding_of(to));
+    ChoiceCosts costs(system);
+    ReshardSearch search(costs);
+    std::vector<double> sizes;
+    for (const std::string& dim : op.inputs[0].dims) sizes.push_back(static_cast<double>(program->sizes.at(dim)));
+    const double bits = from.dtype == Dtype::f32 ? 32 : from.dtype == Dtype::bf16 ? 16 : 8;
+    const auto way =
+        search.run({"A", bits / 8, sizes}, sharding_of(from, system).value(), sharding_of(to, system).value());
     if (!way) return way.error().code;
     std::string said;
-    for (const Message& message : way->messages) {
+    for (const Move& move : way->moves) {
         if (!said.empty()) said += ", ";
-        said += std::string(collective_name(message.kind)) + " ";
-        for (const std::string& axis : message.axes) said += axis;
-        said += " " + message.bytes.to_text(program->dims);
+        said += std::string(collective_name(move.kind)) + " ";
+        for (const std::string& axis : axis_names(system, move.axes)) said += axis;
+        said += fmt::format(" {}", move.bytes);
     }
     return said;
 }
@@ -43,22 +52,22 @@ std::string moves(const std::string& text) {
 TEST_CASE("one collective where one is enough, with the bytes that nccl-tests count") {
     CHECK(moves("bf16[B, D] -> bf16[B, D]") == "");
     CHECK(moves("bf16[B, D] -> bf16[B_X, D_Y]") == "");  // each chip keeps its share
-    CHECK(moves("bf16[B_X, D] -> bf16[B, D]") == "all_gather X 2*B*D");
-    CHECK(moves("bf16[B_X, D_Y] -> bf16[B, D_Y]") == "all_gather X 2*B*ceil(D/4)");
-    CHECK(moves("bf16[B_XY, D] -> bf16[B, D]") == "all_gather XY 2*B*D");
-    CHECK(moves("bf16[B_X, D_Y] -> bf16[B, D]") == "all_gather XY 2*B*D");  // both at once use all links
-    CHECK(moves("f32[B, D]{U_X} -> f32[B, D]") == "all_reduce X 4*B*D");
-    CHECK(moves("f32[B, D_Y]{U_X} -> f32[B_X, D_Y]") == "reduce_scatter X 4*B*ceil(D/4)");
-    CHECK(moves("int8[B_X, D] -> int8[B, D_X]") == "all_to_all X 4*ceil(B/4)*D");
-    CHECK(moves("int8[B_XY, D] -> int8[B_YX, D]") == "permute XY 16*ceil(B/16)*D");
+    CHECK(moves("bf16[B_X, D] -> bf16[B, D]") == "all_gather X 4194304");
+    CHECK(moves("bf16[B_X, D_Y] -> bf16[B, D_Y]") == "all_gather X 1048576");
+    CHECK(moves("bf16[B_XY, D] -> bf16[B, D]") == "all_gather XY 4194304");
+    CHECK(moves("bf16[B_X, D_Y] -> bf16[B, D]") == "all_gather XY 4194304");  // both at once use all links
+    CHECK(moves("f32[B, D]{U_X} -> f32[B, D]") == "all_reduce X 8388608");
+    CHECK(moves("f32[B, D_Y]{U_X} -> f32[B_X, D_Y]") == "reduce_scatter X 2097152");
+    CHECK(moves("int8[B_X, D] -> int8[B, D_X]") == "all_to_all X 2097152");
+    CHECK(moves("int8[B_XY, D] -> int8[B_YX, D]") == "permute XY 2097152");
 }
 
 TEST_CASE("several steps: the cheap ones first") {
     // The slice over Y is free and makes the all-gather over X four times smaller.
-    CHECK(moves("bf16[B_X, D] -> bf16[B, D_Y]") == "all_gather X 2*B*ceil(D/4)");
+    CHECK(moves("bf16[B_X, D] -> bf16[B, D_Y]") == "all_gather X 1048576");
     // Over both open axes at once a link carries 2 * 15/16 / 2 = 15/16 of the array; scattered over one (3/4) and then added
     // up over the other (2 * 3/4 of a quarter) it would be 9/8.
-    CHECK(moves("bf16[B, D]{U_XY} -> bf16[B_X, D]") == "all_reduce XY 2*B*D");
+    CHECK(moves("bf16[B, D]{U_XY} -> bf16[B_X, D]") == "all_reduce XY 4194304");
     // What is split the wrong way round goes through one exchange each.
     CHECK(moves("bf16[B_X, D_Y] -> bf16[B_Y, D_X]").find("all_to_all") != std::string::npos);
 }

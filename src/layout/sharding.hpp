@@ -1,10 +1,12 @@
-// How a tensor lies on a mesh, and the cheapest way from one lie to another.
+// How a tensor lies on a mesh. Mesh axes are numbered by their place in the mesh, and packed: layouts are searched by the
+// thousand.
 #pragma once
 
-#include <compare>
-#include <map>
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "base/result.hpp"
@@ -13,71 +15,85 @@
 
 namespace roofline {
 
-/// By dimension the mesh axes it is split over, outermost first; and the axes over which each member holds a partial sum.
+/// A set of mesh axes, a bit each.
+using AxisMask = std::uint8_t;
+static_assert(most_mesh_axes <= 8);
+
+/// Different mesh axes in order, outermost first.
+class AxisList {
+public:
+    [[nodiscard]] std::size_t size() const { return (static_cast<std::size_t>(std::bit_width(packed_)) + 3) / 4; }
+    [[nodiscard]] bool empty() const { return packed_ == 0; }
+    [[nodiscard]] std::size_t operator[](std::size_t i) const { return (packed_ >> (4 * i) & 15U) - 1; }
+    [[nodiscard]] AxisMask mask() const {
+        std::uint32_t mask = 0;
+        for (std::uint32_t rest = packed_; rest != 0; rest >>= 4) mask |= 1U << ((rest & 15U) - 1);
+        return static_cast<AxisMask>(mask);
+    }
+    void push_back(std::size_t axis) { packed_ |= static_cast<std::uint32_t>(axis + 1) << (4 * size()); }
+    void append(AxisList more) {
+        if (!more.empty()) packed_ |= more.packed_ << (4 * size());
+    }
+    [[nodiscard]] AxisList first(std::size_t count) const {
+        return AxisList(count >= 8 ? packed_ : packed_ & ((1U << (4 * count)) - 1));
+    }
+    [[nodiscard]] AxisList from(std::size_t begin) const { return AxisList(begin >= 8 ? 0 : packed_ >> (4 * begin)); }
+    [[nodiscard]] bool starts_with(AxisList other) const { return first(other.size()) == other; }
+
+    bool operator==(const AxisList&) const = default;
+    auto operator<=>(const AxisList&) const = default;
+
+    AxisList() = default;
+
+private:
+    explicit AxisList(std::uint32_t packed) : packed_(packed) {}
+    std::uint32_t packed_ = 0;  ///< four bits each, 1 + the axis, the first lowest
+};
+
+/// The axes of a set, in the mesh's order.
+[[nodiscard]] AxisList listed(AxisMask mask);
+
+/// By dimension the mesh axes it is split over; and the axes over which each member holds a partial sum.
 struct Sharding {
-    std::vector<std::vector<std::string>> dims;
-    std::vector<std::string> unreduced;
+    static constexpr std::size_t most_dims = 16;
+
+    std::array<AxisList, most_dims> dims{};  ///< empty beyond the tensor's dimensions
+    std::uint8_t rank = 0;
+    AxisMask unreduced = 0;
 
     bool operator==(const Sharding&) const = default;
     auto operator<=>(const Sharding&) const = default;
+
+    [[nodiscard]] AxisMask used() const {
+        AxisMask mask = unreduced;
+        for (std::size_t d = 0; d < rank; ++d) mask |= dims[d].mask();
+        return mask;
+    }
+    [[nodiscard]] std::uint64_t hash() const {
+        std::uint64_t hash = unreduced;
+        for (std::size_t d = 0; d < rank; ++d) {
+            hash = (hash ^ std::bit_cast<std::uint32_t>(dims[d])) * 0x9E3779B97F4A7C15U;
+            hash ^= hash >> 29;
+        }
+        return hash;
+    }
 };
 
-[[nodiscard]] Sharding sharding_of(const TensorType& type);
+/// The sharding that a type writes. Axes of one chip split nothing and are left out. Errors: an axis that the mesh lacks; a
+/// split tensor of too many dimensions.
+[[nodiscard]] Result<Sharding> sharding_of(const TensorType& type, const System& system);
+
+/// The names of axes.
+[[nodiscard]] std::vector<std::string> axis_names(const System& system, AxisList axes);
+
+/// A type with the axes of a sharding.
+[[nodiscard]] TensorType with_sharding(TensorType type, const Sharding& sharding, const System& system);
 
 /// Chips that share a dimension: the product of its axes' sizes.
-[[nodiscard]] std::int64_t ways(const System& system, const std::vector<std::string>& axes);
+[[nodiscard]] std::int64_t chips_across(const System& system, AxisList axes);
 
 /// What one chip holds of a tensor: its dimensions as shares (local_dim()).
 [[nodiscard]] std::vector<std::string> local_dims(const System& system, const std::vector<std::string>& dims,
                                                   const Sharding& sharding);
-
-/// Prices of moves are compared by these, in this order; times that differ by less than a part in a billion are the same.
-struct MovePrice {
-    double lower_s = 0;
-    double upper_s = 0;
-    int collectives = 0;
-    double bytes = 0;
-
-    MovePrice& operator+=(const MovePrice& other);
-    std::partial_ordering operator<=>(const MovePrice& other) const;
-    bool operator==(const MovePrice& other) const { return (*this <=> other) == std::partial_ordering::equivalent; }
-};
-
-/// Loads of collectives on one system, found once, and how much searching is left to do.
-class MoveCosts {
-public:
-    explicit MoveCosts(const System& system) : system_(system) {}
-
-    [[nodiscard]] const System& system() const { return system_; }
-    [[nodiscard]] Result<const CollectiveLoad*> load(CollectiveKind kind, const std::vector<std::string>& axes);
-
-    /// One step of a search. False when there have been too many: a mesh of many axes has more ways than can be looked at.
-    [[nodiscard]] bool spend() { return steps_left_-- > 0; }
-    void refill() { steps_left_ = most_steps; }
-
-private:
-    static constexpr int most_steps = 100'000;
-
-    const System& system_;
-    std::map<std::pair<CollectiveKind, std::vector<std::string>>, CollectiveLoad> loads_;
-    int steps_left_ = most_steps;
-};
-
-/// The array that moves.
-struct Moved {
-    std::string tensor;  ///< what reports call it
-    Dtype dtype = Dtype::bf16;
-    std::vector<std::string> dims;
-};
-
-/// The cheapest sequence of collectives that turns `from` into `to`: Dijkstra's search over shardings, whose steps are slices
-/// (free), all-gathers, reduce-scatters, all-reduces, all-to-alls and permutes over one or several axes together. Dimensions
-/// without a size count as a million. Errors: there is no way (a sum that was complete cannot become partial), or too many.
-struct Resharding {
-    std::vector<Message> messages;
-    MovePrice price;
-};
-[[nodiscard]] Result<Resharding> reshard(MoveCosts& costs, const Program& program, const Moved& moved,
-                                         const Sharding& from, const Sharding& to);
 
 }  // namespace roofline

@@ -89,9 +89,8 @@ private:
 
 Result<std::vector<PlacedAxis>> place_mesh(const Slice& slice,
                                            const std::vector<std::pair<std::string, std::int64_t>>& mesh) {
-    constexpr std::size_t most_axes = 8;  // layouts are searched over subsets of them
-    if (mesh.size() > most_axes) {
-        return fail("too_many_axes", fmt::format("the mesh has {} axes; {} is the most", mesh.size(), most_axes),
+    if (mesh.size() > most_mesh_axes) {
+        return fail("too_many_axes", fmt::format("the mesh has {} axes; {} is the most", mesh.size(), most_mesh_axes),
                     "join axes that always go together");
     }
     std::int64_t chips = 1;

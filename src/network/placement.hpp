@@ -22,6 +22,9 @@ struct Lane {
     bool operator==(const Lane&) const = default;
 };
 
+/// Layouts are searched over subsets of a mesh's axes.
+constexpr std::size_t most_mesh_axes = 8;
+
 struct PlacedAxis {
     std::string name;
     std::int64_t size = 1;

@@ -73,7 +73,7 @@ private:
         }
         std::vector<std::string> texts;
         for (const Text& argument : arguments) texts.push_back(argument.text);
-        const std::string along = op.along.empty() ? "" : fmt::format("[{}]", fmt::join(op.along, ","));
+        const std::string along = op.along.empty() ? "" : fmt::format("[{}]", fmt::join(whole(op.along), ","));
         return {fmt::format("{}{}({})", op.function, along, fmt::join(texts, ", "))};
     }
 
@@ -105,11 +105,18 @@ private:
         return arguments;
     }
 
+    // A statement of one chip's share is titled as it was written.
+    [[nodiscard]] static std::vector<std::string> whole(std::vector<std::string> dims) {
+        for (std::string& dim : dims) dim = symbol_of(dim).dim;
+        return dims;
+    }
+
     [[nodiscard]] Text contraction(const Op& op) {
         std::string sign = " * ";
         if (op.named_sum) {
-            sign = op.along.size() == 1 ? fmt::format(" *_{} ", op.along.front())
-                                        : fmt::format(" *_{{{}}} ", fmt::join(op.along, ", "));
+            const std::vector<std::string> along = whole(op.along);
+            sign = along.size() == 1 ? fmt::format(" *_{} ", along.front())
+                                     : fmt::format(" *_{{{}}} ", fmt::join(along, ", "));
         }
         std::vector<std::string> texts;
         for (const Operand& input : op.inputs) texts.push_back(inside(operand_text(input), Binding::product));

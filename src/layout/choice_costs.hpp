@@ -1,0 +1,85 @@
+// What layouts cost, in numbers: a vector for each choice, which adds up over a program.
+#pragma once
+
+#include <array>
+#include <compare>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+#include "layout/sharding.hpp"
+#include "network/system.hpp"
+
+namespace roofline {
+
+/// Prices are compared by these, in this order; times that differ by less than a part in a billion are the same.
+struct LayoutPrice {
+    double lower_s = 0;
+    double upper_s = 0;
+    double collectives = 0;
+    double bytes = 0;
+
+    LayoutPrice& operator+=(const LayoutPrice& other);
+    std::weak_ordering operator<=>(const LayoutPrice& other) const;
+    bool operator==(const LayoutPrice& other) const { return (*this <=> other) == 0; }
+};
+
+/// A cost is a row of `width()` numbers: the seconds of each resource (of a torus for each set of its axes, see TierLoad), which
+/// add up; the longest latency on each tier; and the seconds of everything in turn, the collectives, and the bytes of their
+/// arrays, which add up too. The lower bound of a program is the greatest of the first two kinds.
+class ChoiceCosts {
+public:
+    explicit ChoiceCosts(const System& system);
+
+    [[nodiscard]] const System& system() const { return *system_; }
+    /// The place of a resource of compute or memory. All of them are made known before the first cost is made.
+    std::size_t slot(std::string_view resource);
+    [[nodiscard]] std::size_t width() const { return sums() + latencies_ + 3; }
+
+    /// to += count * more; latencies take the longer.
+    void add(std::span<double> to, std::span<const double> more, double count) const;
+    /// Adds seconds of a resource.
+    void add_time(std::span<double> to, std::size_t slot, double seconds) const;
+    /// Adds a collective whose group holds `bytes` together.
+    void add_collective(std::span<double> to, CollectiveKind kind, AxisMask axes, double bytes);
+
+    [[nodiscard]] LayoutPrice price(std::span<const double> cost) const;
+    /// True when no number of `a` is greater than that of `b`.
+    [[nodiscard]] bool no_worse(std::span<const double> a, std::span<const double> b) const;
+
+    /// A collective by itself. `loaded` must have succeeded for it.
+    [[nodiscard]] LayoutPrice price(CollectiveKind kind, AxisMask axes, double bytes) const;
+    /// Finds the loads of a collective, once. Errors: a topology that is not costed.
+    [[nodiscard]] Status loaded(CollectiveKind kind, AxisMask axes);
+
+private:
+    struct TierCost {
+        std::vector<std::pair<std::size_t, double>> seconds_per_byte;  ///< by slot
+        double link = 0;                                               ///< of them the greatest
+        std::size_t latency_slot = 0;
+        double latency_s = 0;
+    };
+    struct Loads {
+        std::vector<TierCost> tiers;
+        std::optional<Error> error;
+    };
+
+    static constexpr std::size_t kinds = 5;
+    [[nodiscard]] const Loads& loads(CollectiveKind kind, AxisMask axes) const {
+        return *loads_[static_cast<std::size_t>(kind) * 256 + axes];
+    }
+    [[nodiscard]] std::size_t sums() const { return network_slots_ + resources_.size(); }
+
+    const System* system_;
+    std::vector<std::size_t> first_slot_;  ///< of each tier's sets of axes
+    std::size_t network_slots_ = 0;
+    std::size_t latencies_ = 0;
+    std::vector<std::string> resources_;  ///< after the network's slots
+    std::vector<std::unique_ptr<Loads>> loads_;
+};
+
+}  // namespace roofline

@@ -1,0 +1,116 @@
+// How a whole program lies on a mesh: every operation's layout, chosen together.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "layout/choice_costs.hpp"
+#include "layout/op_ways.hpp"
+#include "layout/reshard.hpp"
+#include "layout/sharding.hpp"
+#include "program/program.hpp"
+
+namespace roofline {
+
+/// What was chosen, in the order of the program's operations.
+struct ProgramLayout {
+    struct Choice {
+        Way way;
+        std::vector<Sharding> held;  ///< of the operands, as they came
+        std::optional<Sharding> wanted;
+    };
+    std::vector<Choice> choices;
+    std::vector<Sharding> held;  ///< by value
+    LayoutPrice price;           ///< of the program: its lower and upper bound
+};
+
+/// A program on a system, compiled for choosing layouts at many sizes. Program and system must outlive it.
+///
+/// Written types fix where tensors lie; other results and the intermediates of expressions are free. One pass over the
+/// operations keeps, for every way in which the free tensors that are still needed may lie, the costs that are not beaten in
+/// every respect by another's: the program's bound is the maximum of sums, so the cheapest beginning need not lead to the
+/// cheapest whole. At the end the least lower bound wins, then the least upper, then the fewest collectives, then the fewest
+/// bytes. No more than `most_kept` costs are kept for each; programs with many free tensors at once, and long ones in which
+/// many choices are open, can so miss a choice that is a little better.
+class LayoutSearch {
+public:
+    /// Errors: mesh axes that the system lacks; work that cannot be counted.
+    static Result<LayoutSearch> compile(const Program& program, const System& system);
+
+    /// Errors: a statement that no legal way leads to.
+    [[nodiscard]] Result<ProgramLayout> choose(const Sizes& sizes);
+
+    /// All ways of one operation with its operands as they lie in `layout`, best first, the chosen one before them all.
+    [[nodiscard]] Result<std::vector<Way>> ways(std::size_t op, const ProgramLayout& layout);
+    [[nodiscard]] const OpWays& op(std::size_t index) const { return ops_[index].ways; }
+
+private:
+    static constexpr std::size_t most_kept = 16;
+    static constexpr std::size_t most_states = 256;
+
+    struct CompiledOp {
+        OpWays ways;
+        std::vector<std::string> counts;               ///< of the repeats around it
+        std::optional<ValueId> lies_as;                ///< the result must lie as this value did: a loop carries it
+        std::vector<std::vector<AxisList>> elsewhere;  ///< splits of its dimensions in the rest of the program
+    };
+    using ShardingId = std::uint32_t;  ///< place in shardings_
+    /// How the free tensors lie that are still needed, and what it costs to get there.
+    struct State {
+        std::vector<ShardingId> lies;     ///< by live_
+        std::vector<double> costs;        ///< rows of width()
+        std::vector<std::size_t> traces;  ///< by row: what led to it
+    };
+    /// The cost before and the way taken.
+    struct Trace {
+        std::size_t before = 0;
+        const Way* way = nullptr;
+    };
+    /// The ways of an operation for one lie of its operands, without those that another one with the same result beats.
+    struct Known {
+        std::vector<ShardingId> asked;  ///< of the operands, then of the result where it is wanted somewhere
+        std::vector<Way> ways;
+        std::vector<ShardingId> outputs;  ///< by way
+        std::optional<Error> error;
+    };
+
+    LayoutSearch(const Program& program, const System& system);
+    [[nodiscard]] Status compile_ops();
+    void note_splits();
+    [[nodiscard]] Status step(std::size_t index);
+    [[nodiscard]] std::vector<ValueId> live_after(std::size_t index) const;
+    [[nodiscard]] ShardingId lie_of(ValueId value, const State& state) const;
+    [[nodiscard]] const Known& known_ways(std::size_t index, const State& state, std::deque<Known>& known);
+    [[nodiscard]] LayoutPrice best(const State& state) const;
+    [[nodiscard]] std::span<const double> row(const State& state, std::size_t i) const;
+    /// Keeps a cost unless another is no worse; whether it did.
+    bool keep(State& state, std::span<const double> cost, std::size_t trace) const;
+    [[nodiscard]] ShardingId interned(const Sharding& sharding);
+    [[nodiscard]] ProgramLayout traced(std::size_t trace, const LayoutPrice& price) const;
+
+    const Program* program_;
+    std::unique_ptr<ChoiceCosts> costs_;
+    std::unique_ptr<ReshardSearch> search_;
+    std::vector<std::optional<Sharding>> fixed_;  ///< by value; none for free ones
+    std::vector<std::size_t> last_use_;           ///< by value: the last operation that asks where it lies
+    std::vector<CompiledOp> ops_;
+    std::map<std::string, std::vector<AxisList>> splits_;  ///< by dimension, in written types
+
+    // Of one search.
+    Sizes sizes_;
+    std::vector<ValueId> live_;
+    std::vector<State> states_;
+    std::vector<Trace> traces_;
+    std::vector<std::deque<Known>> known_;  ///< by operation
+    std::vector<Sharding> shardings_;
+    std::vector<std::uint64_t> hashes_;  ///< of them
+};
+
+}  // namespace roofline

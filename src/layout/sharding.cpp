@@ -1,0 +1,82 @@
+#include "layout/sharding.hpp"
+
+#include <fmt/format.h>
+
+namespace roofline {
+
+namespace {
+
+// Appends an axis by its name, unless it is of one chip.
+Status place_axis(const System& system, const std::string& name, AxisList& list) {
+    for (std::size_t i = 0; i < system.mesh.size(); ++i) {
+        if (system.mesh[i].name != name) continue;
+        if (system.mesh[i].size > 1) list.push_back(i);
+        return {};
+    }
+    std::vector<std::string> names;
+    for (const PlacedAxis& axis : system.mesh) names.push_back(axis.name);
+    return fail(
+        "unknown_axis", fmt::format("the mesh has no axis `{}`", name),
+        did_you_mean(name, names,
+                     names.empty() ? "give one: --mesh X=4,Y=4" : fmt::format("it has {}", fmt::join(names, ", "))));
+}
+
+}  // namespace
+
+AxisList listed(AxisMask mask) {
+    AxisList list;
+    for (std::size_t axis = 0; axis < most_mesh_axes; ++axis) {
+        if ((mask >> axis & 1U) != 0) list.push_back(axis);
+    }
+    return list;
+}
+
+Result<Sharding> sharding_of(const TensorType& type, const System& system) {
+    Sharding sharding;
+    if (type.axes.size() > Sharding::most_dims) {
+        return fail("too_many_dimensions",
+                    fmt::format("a tensor of {} dimensions in a program that is split; {} is the most",
+                                type.axes.size(), Sharding::most_dims),
+                    "join dimensions that are never split");
+    }
+    sharding.rank = static_cast<std::uint8_t>(type.axes.size());
+    for (std::size_t d = 0; d < type.axes.size(); ++d) {
+        for (const std::string& name : type.axes[d].mesh) {
+            if (auto status = place_axis(system, name, sharding.dims[d]); !status) return fail(status.error());
+        }
+    }
+    AxisList unreduced;
+    for (const std::string& name : type.unreduced) {
+        if (auto status = place_axis(system, name, unreduced); !status) return fail(status.error());
+    }
+    sharding.unreduced = unreduced.mask();
+    return sharding;
+}
+
+std::vector<std::string> axis_names(const System& system, AxisList axes) {
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < axes.size(); ++i) names.push_back(system.mesh[axes[i]].name);
+    return names;
+}
+
+TensorType with_sharding(TensorType type, const Sharding& sharding, const System& system) {
+    for (std::size_t d = 0; d < type.axes.size(); ++d) type.axes[d].mesh = axis_names(system, sharding.dims[d]);
+    type.unreduced = axis_names(system, listed(sharding.unreduced));
+    return type;
+}
+
+std::int64_t chips_across(const System& system, AxisList axes) {
+    std::int64_t count = 1;
+    for (std::size_t i = 0; i < axes.size(); ++i) count *= system.mesh[axes[i]].size;
+    return count;
+}
+
+std::vector<std::string> local_dims(const System& system, const std::vector<std::string>& dims,
+                                    const Sharding& sharding) {
+    std::vector<std::string> local;
+    for (std::size_t i = 0; i < dims.size(); ++i)
+        local.push_back(local_dim(dims[i], chips_across(system, sharding.dims[i])));
+    return local;
+}
+
+}  // namespace roofline
