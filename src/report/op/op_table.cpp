@@ -58,7 +58,7 @@ std::string csv_of_machines(const std::vector<OpAnswer>& answers) {
         table.head.emplace_back(column);
     for (const OpAnswer& answer : answers) {
         const Analysis& total = answer.analysis.total;
-        std::vector<std::string> row{answer.machine.id};
+        std::vector<std::string> row{system_id(answer)};
         for (const std::string& dim : answer.program.dims) {
             const auto size = answer.program.sizes.find(dim);
             row.push_back(size == answer.program.sizes.end() ? "" : std::to_string(size->second));
@@ -99,7 +99,7 @@ std::string op_table(const std::vector<OpAnswer>& answers, Format format) {
     table.head.emplace_back("");
     table.right.push_back(false);
     for (const OpAnswer& answer : answers) {
-        table.head.push_back(answer.machine.name);
+        table.head.push_back(system_name(answer));
         table.right.push_back(true);
     }
     const auto row = [&](std::string label, auto&& cell) {
