@@ -90,6 +90,8 @@ private:
     // What crosses the network, and what else there was to choose.
     void network() {
         std::string_view label = "network";
+        if (total_.work.messages.empty() && !answer_.layouts.empty() && !total_.pricing.resources.empty())
+            line(label, "-", "no collective: each chip has what its part needs", "");
         for (const MessageWork& each : total_.work.messages) {
             const Message& message = each.message;
             const auto bytes = count(program_, message.bytes);
