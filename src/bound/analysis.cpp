@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "bound/compute_bound_size.hpp"
 #include "bound/network_pricing.hpp"
 #include "bound/padding.hpp"
 #include "notation/notation.hpp"
@@ -129,12 +130,28 @@ private:
         const WeightedSum ours = bound_sum(compute->time());
         for (const Resource& resource : analysis.pricing.resources) {
             if (resource.compute() || resource.work().is_zero()) continue;
-            const WeightedSum theirs = bound_sum(resource.time(busiest_cut(resource)));
+            std::vector<WeightedSum> cuts;
+            for (std::size_t cut = 0; cut < resource.cuts(); ++cut) cuts.push_back(bound_sum(resource.time(cut)));
+            std::swap(cuts.front(), cuts[busiest_cut(resource)]);
             for (const std::string& dim : dims) {
-                analysis.critical.push_back({dim, resource.id, solve_crossing(ours, theirs, dim, program_.sizes),
-                                             solve_crossing_limit(ours, theirs, dim)});
+                analysis.critical.push_back(critical_over(ours, cuts, {dim, resource.id, {}, {}}));
             }
         }
+    }
+
+    // Another set of axes may take longer at another size, so compute has to outlast all of them. Without sizes, and where
+    // there is no one size for all, it is that of the first one.
+    [[nodiscard]] CriticalSize critical_over(const WeightedSum& ours, const std::vector<WeightedSum>& cuts,
+                                             const CriticalSize& blank) const {
+        std::vector<CriticalSize> sizes;
+        for (const WeightedSum& theirs : cuts) {
+            sizes.push_back(blank);
+            sizes.back().crossing = solve_crossing(ours, theirs, blank.dim, program_.sizes);
+            sizes.back().limit = solve_crossing_limit(ours, theirs, blank.dim);
+            if (!sizes.back().crossing) return sizes.front();
+        }
+        std::vector<CriticalSize> all = compute_bound_sizes(sizes);
+        return all.empty() ? sizes.front() : all.front();
     }
 
     // The set of a torus's axes that takes longest, at these sizes.

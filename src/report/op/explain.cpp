@@ -33,8 +33,10 @@ public:
         for (std::size_t i = 0; i < total_.pricing.resources.size(); ++i) resource(i);
         heading("Bounds");
         bounds();
-        heading("Intensity");
-        intensity();
+        if (!total_.intensity.empty()) {
+            heading("Intensity");
+            intensity();
+        }
         if (!total_.critical.empty()) {
             heading("Critical sizes");
             critical_sizes();
@@ -191,10 +193,23 @@ private:
             out_ += "  " + text + "\n";
             say(provenance(term.rate, symbol), 4);
         }
-        if (resource.terms.size() > 1 && total_.seconds) {
-            say(fmt::format("T_{} together: {}{}", resource.label, to_text(Seconds{(*total_.seconds)[index]}),
-                            resource.cuts() > 1 ? ", collectives on different axes at once" : ""));
+        if (total_.seconds) together(resource, (*total_.seconds)[index]);
+    }
+
+    // What the terms make together, where that is not the one term that stands there.
+    void together(const Resource& resource, double seconds) {
+        double transfers = 0;
+        for (const Term& term : resource.terms) {
+            const auto value = count(program_, term.work);
+            transfers += value ? value->to_double() / term.rate.value : 0;
         }
+        const bool hops = seconds > transfers * (1 + 1e-9);
+        if (resource.terms.size() < 2 && !hops) return;
+        std::string text = fmt::format("T_{}{}: {}", resource.label, resource.terms.size() > 1 ? " together" : "",
+                                       to_text(Seconds{seconds}));
+        if (hops) text += ", for hops take longer than transfers";
+        if (resource.cuts() > 1 && resource.terms.size() > 1) text += ", collectives on different axes at once";
+        say(text);
     }
 
     [[nodiscard]] static std::string provenance(const Rate& rate, std::string_view symbol) {
@@ -235,7 +250,7 @@ private:
         for (const double seconds : *total_.seconds) sum += seconds;
         const double hidden = total_.bounds.upper - sum;  // transfers and hops that overlap in the times above
         if (hidden > 1e-9 * sum) {
-            times.push_back(fmt::format("{} that overlaps inside the network", to_text(Seconds{hidden})));
+            times.push_back(fmt::format("{} of hops and transfers that overlap in these", to_text(Seconds{hidden})));
         }
         say(fmt::format("upper = {} = {}", fmt::join(times, " + "), to_text(Seconds{total_.bounds.upper})));
         if (total_.peak_fraction)

@@ -12,6 +12,10 @@ std::vector<std::string> notes_of(const OpAnswer& answer) {
         notes.push_back(fmt::format("what if: {} = {} ({} says {})", change.path, change.after, answer.machine.name,
                                     change.before));
     }
+    if (answer.system.collectives.textbook && !answer.analysis.total.work.messages.empty()) {
+        notes.emplace_back(
+            "--textbook: collectives as approximated by hand, so lower and upper are estimates, not bounds");
+    }
     notes.insert(notes.end(), answer.analysis.total.notes.begin(), answer.analysis.total.notes.end());
     return notes;
 }

@@ -29,6 +29,16 @@ std::vector<std::string> resources_of(const std::vector<OpAnswer>& answers) {
 
 std::string resource_label(const std::string& id) { return id == "math" || id == "vector" ? id : level_label(id); }
 
+std::string system_name(const OpAnswer& answer) {
+    const Slice& slice = answer.system.slice;
+    return slice.chips() == 1 ? answer.machine.name : fmt::format("{} {}", answer.machine.name, slice.shape_text());
+}
+
+std::string system_id(const OpAnswer& answer) {
+    const Slice& slice = answer.system.slice;
+    return slice.chips() == 1 ? answer.machine.id : fmt::format("{}:{}", answer.machine.id, slice.shape_text());
+}
+
 std::vector<std::string> levels_of(const OpAnswer& answer) {
     std::vector<std::string> levels;
     for (const auto& entry : answer.analysis.total.work.memory) levels.push_back(entry.first);
@@ -48,7 +58,7 @@ std::string notes_text(const std::vector<OpAnswer>& answers) {
         for (const std::string& note : notes_of(answer)) {
             std::vector<std::string>& said_of = machines[note];
             if (said_of.empty()) order.push_back(note);
-            said_of.push_back(answer.machine.name);
+            said_of.push_back(system_name(answer));
         }
     }
     std::string text;

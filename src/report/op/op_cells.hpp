@@ -20,6 +20,10 @@ namespace roofline {
 /// "math", "vector" or a level's label.
 [[nodiscard]] std::string resource_label(const std::string& id);
 
+/// What `--on` named, for people and for programs: "TPU v5e 4x4" and "tpu-v5e:4x4", without a shape for one chip.
+[[nodiscard]] std::string system_name(const OpAnswer& answer);
+[[nodiscard]] std::string system_id(const OpAnswer& answer);
+
 /// The levels that bytes cross, and the ids of the resources.
 [[nodiscard]] std::vector<std::string> levels_of(const OpAnswer& answer);
 [[nodiscard]] std::vector<std::string> resources_of(const OpAnswer& answer);

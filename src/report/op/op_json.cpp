@@ -261,7 +261,11 @@ private:
         for (const LaidStatement& statement : answer_.layouts) {
             for (std::size_t i = 1; i < statement.plans.size(); ++i) {
                 const LayoutPlan& plan = statement.plans[i];
-                Json entry{{"plan", plan.text}, {"lower_s", plan.lower_s}, {"upper_s", plan.upper_s}};
+                const bool sized =
+                    answer_.analysis.total.seconds.has_value();  // plans are ranked at stand-in sizes else
+                Json entry{{"plan", plan.text},
+                           {"lower_s", sized ? Json(plan.lower_s) : Json(nullptr)},
+                           {"upper_s", sized ? Json(plan.upper_s) : Json(nullptr)}};
                 if (answer_.layouts.size() > 1) entry["result"] = value_name(program_, statement.result);
                 list.push_back(std::move(entry));
             }

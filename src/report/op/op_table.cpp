@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "bound/compute_bound_size.hpp"
 #include "report/op/op_cells.hpp"
 #include "report/table.hpp"
 #include "units/text.hpp"
@@ -57,7 +58,7 @@ std::string csv_of_machines(const std::vector<OpAnswer>& answers) {
         table.head.emplace_back(column);
     for (const OpAnswer& answer : answers) {
         const Analysis& total = answer.analysis.total;
-        std::vector<std::string> row{answer.machine.id};
+        std::vector<std::string> row{system_id(answer)};
         for (const std::string& dim : answer.program.dims) {
             const auto size = answer.program.sizes.find(dim);
             row.push_back(size == answer.program.sizes.end() ? "" : std::to_string(size->second));
@@ -77,11 +78,10 @@ std::string csv_of_machines(const std::vector<OpAnswer>& answers) {
     return table_csv(table);
 }
 
-// The critical size of the first dimension that has one at the main level, as "B = 128".
+// The size of the first dimension that has one from which compute outlasts all levels, as "B = 128".
 std::string critical_text(const OpAnswer& answer) {
     const Analysis& total = answer.analysis.total;
-    for (const CriticalSize& size : total.critical) {
-        if (size.level != total.main_level) continue;
+    for (const CriticalSize& size : compute_bound_sizes(total.critical)) {
         if (size.crossing && size.crossing->state == Crossing::State::crossing) {
             return fmt::format("{} {} {}", size.dim, size.crossing->above ? "=" : "<=", whole_text(*size.crossing));
         }
@@ -99,7 +99,7 @@ std::string op_table(const std::vector<OpAnswer>& answers, Format format) {
     table.head.emplace_back("");
     table.right.push_back(false);
     for (const OpAnswer& answer : answers) {
-        table.head.push_back(answer.machine.name);
+        table.head.push_back(system_name(answer));
         table.right.push_back(true);
     }
     const auto row = [&](std::string label, auto&& cell) {

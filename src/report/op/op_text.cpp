@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "bound/compute_bound_size.hpp"
 #include "bound/network_pricing.hpp"
 #include "notation/notation.hpp"
 #include "report/table.hpp"
@@ -89,6 +90,8 @@ private:
     // What crosses the network, and what else there was to choose.
     void network() {
         std::string_view label = "network";
+        if (total_.work.messages.empty() && !answer_.layouts.empty() && !total_.pricing.resources.empty())
+            line(label, "-", "no collective: each chip has what its part needs", "");
         for (const MessageWork& each : total_.work.messages) {
             const Message& message = each.message;
             const auto bytes = count(program_, message.bytes);
@@ -111,9 +114,11 @@ private:
             for (std::size_t i = 1; i < std::min(statement.plans.size(), most + 1); ++i) {
                 const LayoutPlan& plan = statement.plans[i];
                 const std::string head = several ? value_name(program_, statement.result) + " instead" : "instead";
-                const std::string text =
-                    fmt::format("{}: {}: lower {}{}", head, plan.text, to_text(Seconds{plan.lower_s}),
-                                statement.repeated ? " a pass" : "");
+                std::string text = fmt::format("{}: {}", head, plan.text);
+                if (total_.seconds) {
+                    text += fmt::format(": lower {}{}", to_text(Seconds{plan.lower_s}),
+                                        statement.repeated ? " a pass" : "");
+                }
                 out_ += "\n  " + wrapped(text, 2, 8, width);
             }
         }
@@ -321,38 +326,50 @@ private:
         if (!text.empty()) out_ += "\n  " + wrapped(text, 2, 2, width) + "\n";
     }
 
-    // "Compute-bound from B = 128 (120 for large D and F)." for the first dimension, at the bound's or the main level.
+    // "Compute-bound from B = 128 (120 for large D and F)." for the first dimension, against all levels together.
     [[nodiscard]] std::string critical_text() const {
-        const Resource* bound = total_.bound_resource();
-        const std::string level = bound != nullptr && !bound->compute() ? bound->id : total_.main_level;
         const Resource* compute = total_.pricing.compute();
         // What the vector units bound is not called compute-bound; what the line says already is not said again.
         const bool vector = compute != nullptr && compute->id == "vector";
-        const std::string_view state = !vector            ? "Compute-bound"
-                                       : compute == bound ? "So it is"
-                                                          : "Bound by the vector units";
-        for (const CriticalSize& size : total_.critical) {
-            if (size.level != level) continue;
-            std::vector<std::string> others;
-            for (const std::string& other : program_.dims) {
-                if (other != size.dim && total_.work.flops().dims().contains(other)) others.push_back(other);
-            }
-            const std::string limit =
-                size.limit && !others.empty()
-                    ? fmt::format("{} for large {}", number_text(*size.limit), fmt::join(others, " and "))
-                    : "";
-            if (!size.crossing) return limit.empty() ? "" : fmt::format("{} from {} = {}.", state, size.dim, limit);
+        const std::string_view state = !vector                              ? "Compute-bound"
+                                       : compute == total_.bound_resource() ? "So it is"
+                                                                            : "Bound by the vector units";
+        const std::vector<CriticalSize> sizes = compute_bound_sizes(total_.critical);
+        for (const CriticalSize& size : sizes) {
+            const std::string limit = critical_limit(size);
+            if (!size.crossing && limit.empty()) continue;
+            if (!size.crossing) return fmt::format("{} from {} = {}.", state, size.dim, limit);
             switch (size.crossing->state) {
                 case Crossing::State::always:
                     return fmt::format("{} at every {}.", state, size.dim);
                 case Crossing::State::never:
                     return fmt::format(
-                        "No {} makes it {}{}.", size.dim,
-                        compute != nullptr && compute->id == "vector" ? "bound by the vector units" : "compute-bound",
-                        limit.empty() ? "" : fmt::format(" at these sizes (from {})", limit));
+                        "No {} makes it {}{}{}.", size.dim, vector ? "bound by the vector units" : "compute-bound",
+                        limit.empty() ? "" : fmt::format(" at these sizes (from {})", limit), another_dimension(sizes));
                 case Crossing::State::crossing:
                     return fmt::format("{} {} {} = {}{}.", state, size.crossing->above ? "from" : "up to", size.dim,
                                        whole_text(*size.crossing), limit.empty() ? "" : fmt::format(" ({})", limit));
+            }
+        }
+        return "";
+    }
+
+    // "120 for large D and F"
+    [[nodiscard]] std::string critical_limit(const CriticalSize& size) const {
+        std::vector<std::string> others;
+        for (const std::string& other : program_.dims) {
+            if (other != size.dim && total_.work.flops().dims().contains(other)) others.push_back(other);
+        }
+        if (!size.limit || others.empty()) return "";
+        return fmt::format("{} for large {}", number_text(*size.limit), fmt::join(others, " and "));
+    }
+
+    // "; D from 8756 would", where the first dimension has no such size.
+    [[nodiscard]] static std::string another_dimension(const std::vector<CriticalSize>& sizes) {
+        for (const CriticalSize& size : sizes) {
+            if (size.crossing && size.crossing->state == Crossing::State::crossing) {
+                return fmt::format("; {} {} {} would", size.dim, size.crossing->above ? "from" : "up to",
+                                   whole_text(*size.crossing));
             }
         }
         return "";
