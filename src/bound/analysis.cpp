@@ -157,7 +157,7 @@ private:
     // The set of a torus's axes that takes longest, at these sizes.
     [[nodiscard]] std::size_t busiest_cut(const Resource& resource) const {
         if (resource.cuts() == 1) return 0;
-        const Sizes sizes = comparable_sizes(program_, program_.dims);
+        const Sizes sizes = comparable_sizes(program_.sizes, program_.dims);
         std::vector<WeightedSum> sums;
         for (std::size_t cut = 0; cut < resource.cuts(); ++cut) sums.push_back(resource.time(cut));
         std::vector<double> seconds(sums.size());

@@ -75,11 +75,11 @@ private:
     // In the order in which they happen: operands, then the result.
     [[nodiscard]] std::vector<Message> messages_of(const OpWays& ways, const Way& way) const {
         std::vector<Message> messages;
-        for (const std::size_t place : way.moves) {
-            const std::size_t tensor = ways.tensor_of(place);
+        for (const auto& [tensor, place] : way.moves) {
             const Operand& operand = tensor < ways.op().inputs.size() ? ways.op().inputs[tensor] : ways.op().output;
-            for (const Move& move : ways.resharding(place).moves)
+            for (const Move& move : search_.resharding(place).moves) {
                 messages.push_back(message(operand, ways, tensor, move));
+            }
         }
         return messages;
     }
@@ -94,10 +94,9 @@ private:
 
     [[nodiscard]] std::string spoken(const OpWays& ways, const Way& way) const {
         std::vector<std::string> parts;
-        for (const std::size_t place : way.moves) {
-            for (const Move& move : ways.resharding(place).moves) {
-                parts.push_back(fmt::format("{} {} over {}", collective_name(move.kind, true),
-                                            ways.tensor_name(ways.tensor_of(place)),
+        for (const auto& [tensor, place] : way.moves) {
+            for (const Move& move : search_.resharding(place).moves) {
+                parts.push_back(fmt::format("{} {} over {}", collective_name(move.kind, true), ways.tensor_name(tensor),
                                             fmt::join(axis_names(system_, move.axes), "")));
             }
         }

@@ -41,7 +41,7 @@ std::vector<Stored> stored_in(const KernelWork& kernel) {
 LayoutSearch::LayoutSearch(const Program& program, const System& system)
     : program_(&program),
       costs_(std::make_unique<ChoiceCosts>(system)),
-      search_(std::make_unique<ReshardSearch>(*costs_)) {}
+      reshardings_(std::make_unique<Reshardings>(*costs_)) {}
 
 Result<LayoutSearch> LayoutSearch::compile(const Program& program, const System& system) {
     LayoutSearch search(program, system);
@@ -103,7 +103,7 @@ Status LayoutSearch::compile_ops() {
             const std::vector<Stored>& crossing = stored[&std::get<Statement>(counted.nodes[i])];
             for (std::size_t o = 0; o < statement.ops.size(); ++o) {
                 const Op& op = statement.ops[o];
-                auto ways = OpWays::compile(*program_, op, crossing[o], *costs_);
+                auto ways = OpWays::compile(*program_, op, crossing[o], *costs_, *reshardings_);
                 if (!ways) return fail(ways.error());
                 CompiledOp compiled{std::move(*ways), counts, {}, {}};
                 for (const std::string& dim : compiled.ways.dims()) compiled.elsewhere.push_back(splits_[dim]);
@@ -169,7 +169,7 @@ const LayoutSearch::Known& LayoutSearch::known_ways(std::size_t index, const Sta
     if (!wanted && op.lies_as) wanted = lie(*op.lies_as);
     Known& made = known.emplace_back();
     made.asked = std::move(asked);
-    auto found = op.ways.ways(held, wanted, op.elsewhere, *search_);
+    auto found = op.ways.ways({held, wanted, op.elsewhere, false});
     if (!found) {
         made.error = found.error();
         return made;
@@ -266,7 +266,11 @@ Status LayoutSearch::step(std::size_t index) {
 
 Result<ProgramLayout> LayoutSearch::choose(const Sizes& sizes) {
     sizes_ = sizes;
-    for (CompiledOp& op : ops_) op.ways.set_sizes(sizes);
+    std::vector<std::string> dims;
+    for (const CompiledOp& op : ops_) dims.insert(dims.end(), op.ways.dims().begin(), op.ways.dims().end());
+    const Sizes known = comparable_sizes(sizes, dims);
+    for (CompiledOp& op : ops_) op.ways.set_sizes(known);
+    reshardings_->set_sizes(known);
     live_.clear();
     shardings_.clear();
     hashes_.clear();
@@ -310,7 +314,7 @@ ProgramLayout LayoutSearch::traced(std::size_t trace, const LayoutPrice& price) 
 
 Result<std::vector<Way>> LayoutSearch::ways(std::size_t op, const ProgramLayout& layout) {
     const ProgramLayout::Choice& choice = layout.choices[op];
-    auto ways = ops_[op].ways.ways(choice.held, choice.wanted, ops_[op].elsewhere, *search_);
+    auto ways = ops_[op].ways.ways({choice.held, choice.wanted, ops_[op].elsewhere, true});
     if (!ways) return ways;
     const auto same = std::find_if(ways->begin(), ways->end(), [&](const Way& way) {
         return way.split == choice.way.split && way.output == choice.way.output;

@@ -44,12 +44,13 @@ public:
     /// Errors: mesh axes that the system lacks; work that cannot be counted.
     static Result<LayoutSearch> compile(const Program& program, const System& system);
 
-    /// Errors: a statement that no legal way leads to.
+    /// Dimensions without a size count as a million. Errors: a statement that no legal way leads to.
     [[nodiscard]] Result<ProgramLayout> choose(const Sizes& sizes);
 
     /// All ways of one operation with its operands as they lie in `layout`, best first, the chosen one before them all.
     [[nodiscard]] Result<std::vector<Way>> ways(std::size_t op, const ProgramLayout& layout);
     [[nodiscard]] const OpWays& op(std::size_t index) const { return ops_[index].ways; }
+    [[nodiscard]] const Resharding& resharding(std::size_t place) const { return (*reshardings_)[place]; }
 
 private:
     static constexpr std::size_t most_kept = 16;
@@ -97,7 +98,7 @@ private:
 
     const Program* program_;
     std::unique_ptr<ChoiceCosts> costs_;
-    std::unique_ptr<ReshardSearch> search_;
+    std::unique_ptr<Reshardings> reshardings_;
     std::vector<std::optional<Sharding>> fixed_;  ///< by value; none for free ones
     std::vector<std::size_t> last_use_;           ///< by value: the last operation that asks where it lies
     std::vector<CompiledOp> ops_;

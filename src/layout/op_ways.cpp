@@ -1,5 +1,7 @@
 #include "layout/op_ways.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -43,16 +45,20 @@ Program alone(const Program& program, const Op& op, const Stored& stored, bool m
 
 }  // namespace
 
-Result<OpWays> OpWays::compile(const Program& program, const Op& op, const Stored& stored, ChoiceCosts& costs) {
+Result<OpWays> OpWays::compile(const Program& program, const Op& op, const Stored& stored, ChoiceCosts& costs,
+                               Reshardings& reshardings) {
     OpWays ways;
+    ways.reshardings_ = &reshardings;
     ways.op_ = &op;
     ways.costs_ = &costs;
     const auto add = [&](const Operand& operand) {
         MovedTensor tensor;
         const Value& value = program.values[operand.value];
         tensor.name = value.intermediate ? "the intermediate" : value_name(program, operand.value);
+        tensor.in_host = value.level == "host";
         const BitsPerElement bits = stored_bits(value.type.dtype);
-        tensor.element_bytes = static_cast<double>(bits.numerator) / static_cast<double>(bits.denominator) / 8;
+        tensor.shape = reshardings.shape(
+            operand.dims, static_cast<double>(bits.numerator) / static_cast<double>(bits.denominator) / 8);
         for (const std::string& dim : operand.dims) tensor.dims.push_back(ways.place_of(dim));
         for (const auto& [a, b] : value.masks) {
             ways.masked_[ways.place_of(a)] = true;
@@ -103,51 +109,34 @@ Status OpWays::compile_times(const Program& program, const Stored& stored, Choic
 }
 
 void OpWays::set_sizes(const Sizes& sizes) {
-    const Sizes known = [&] {
-        Program sized;
-        sized.sizes = sizes;
-        return comparable_sizes(sized, dims_);
-    }();
     sizes_.clear();
-    for (const std::string& dim : dims_) sizes_.push_back(static_cast<double>(known.at(dim)));
+    for (const std::string& dim : dims_) sizes_.push_back(static_cast<double>(sizes.at(dim)));
     shares_ = sizes_;
-    for (MovedTensor& tensor : tensors_) {
-        tensor.sizes.clear();
-        for (const std::size_t dim : tensor.dims) tensor.sizes.push_back(sizes_[dim]);
-    }
-    moved_.clear();
-    hashes_.clear();
 }
 
-Result<std::vector<Way>> OpWays::ways(std::span<const Sharding> held, const std::optional<Sharding>& wanted,
-                                      std::span<const std::vector<AxisList>> elsewhere, ReshardSearch& search) {
-    search.refill();
-    Query query{held, wanted, search, {}, {}, {}, {}, 0};
-    query.choices.assign(dims_.size(), {AxisList{}});
+Result<std::vector<Way>> OpWays::ways(const Question& question) {
+    reshardings_->refill();
+    Query query{question, {}, {}, {}, {}, {}};
+    offer_choices(query);
     query.split.resize(dims_.size());
-    const auto offer = [&](std::size_t tensor, const Sharding& sharding) {
-        for (std::size_t d = 0; d < tensors_[tensor].dims.size(); ++d) {
-            add_choice(query.choices[tensors_[tensor].dims[d]], sharding.dims[d]);
-        }
-    };
-    const bool moves = op_->kind == OpKind::move;
-    if (moves) {
-        // The operand goes straight to where the result is wanted.
-        const Sharding& goal = wanted ? *wanted : held.front();
-        for (std::size_t d = 0; d < tensors_.back().dims.size(); ++d) {
-            query.choices[tensors_.back().dims[d]] = {goal.dims[d]};
-        }
-    } else {
-        for (std::size_t i = 0; i < held.size(); ++i) offer(i, held[i]);
-        if (wanted) offer(held.size(), *wanted);
-        for (std::size_t d = 0; !wanted && d < elsewhere.size(); ++d) {
-            for (const AxisList axes : elsewhere[d]) add_choice(query.choices[d], axes);
-        }
-        for (std::size_t d = 0; d < dims_.size(); ++d) {
-            if (!may_split_[d]) query.choices[d].resize(1);
+    combine_choices(query, 0, 0);
+    // The least work first: most others are then beaten before all their collectives are found.
+    const std::size_t count = dims_.empty() ? 1 : query.splits.size() / dims_.size();
+    const std::size_t width = costs_->width();
+    std::vector<double> shares(count * width, 0.0);
+    std::vector<std::pair<LayoutPrice, std::size_t>> order;
+    const auto split = [&](std::size_t i) { return std::span(query.splits).subspan(i * dims_.size(), dims_.size()); };
+    const auto share = [&](std::size_t i) { return std::span(shares).subspan(i * width, width); };
+    for (std::size_t i = 0; i < count; ++i) {
+        share_cost(split(i), share(i));
+        order.emplace_back(costs_->price(share(i)), i);
+    }
+    std::sort(order.begin(), order.end());
+    for (const auto& [price, i] : order) {
+        for (const Sharding& output : outputs(query, split(i))) {
+            if (auto status = add_way(query, split(i), output, share(i)); !status) query.problem = status.error();
         }
     }
-    try_from(query, 0, 0);
     if (query.found.empty()) {
         if (query.problem) return fail(*query.problem);
         return fail("no_layout", "no way to split this operation over the mesh");
@@ -157,18 +146,46 @@ Result<std::vector<Way>> OpWays::ways(std::span<const Sharding> held, const std:
     return std::move(query.found);
 }
 
-void OpWays::try_from(Query& query, std::size_t dim, AxisMask used) {
-    if (query.tried >= most_splits) return;
+void OpWays::offer_choices(Query& query) const {
+    query.choices.assign(dims_.size(), {AxisList{}});
+    const std::span<const Sharding> held = query.asked.held;
+    if (op_->kind == OpKind::move) {
+        // Nothing is computed: the operand goes to where the result is wanted, or from the host's memory as it lies.
+        const Sharding& goal = query.asked.wanted && !tensors_.front().in_host ? *query.asked.wanted : held.front();
+        for (std::size_t d = 0; d < tensors_.back().dims.size(); ++d) {
+            query.choices[tensors_.back().dims[d]] = {goal.dims[d]};
+        }
+        return;
+    }
+    const auto offer = [&](std::size_t tensor, const Sharding& sharding) {
+        for (std::size_t d = 0; d < tensors_[tensor].dims.size(); ++d) {
+            add_choice(query.choices[tensors_[tensor].dims[d]], sharding.dims[d]);
+        }
+    };
+    for (std::size_t i = 0; i < held.size(); ++i) offer(i, held[i]);
+    if (query.asked.wanted) {
+        offer(held.size(), *query.asked.wanted);
+    } else {
+        for (std::size_t d = 0; d < query.asked.elsewhere.size(); ++d) {
+            for (const AxisList list : query.asked.elsewhere[d]) add_choice(query.choices[d], list);
+        }
+    }
+    for (std::size_t d = 0; d < dims_.size(); ++d) {
+        if (!may_split_[d]) query.choices[d].resize(1);
+    }
+}
+
+void OpWays::combine_choices(Query& query, std::size_t dim, AxisMask used) const {
+    if (query.splits.size() >= most_splits * dims_.size() && !dims_.empty()) return;
     if (dim == dims_.size()) {
-        ++query.tried;
-        price_split(query);
+        query.splits.insert(query.splits.end(), query.split.begin(), query.split.end());
         return;
     }
     for (const AxisList axes : query.choices[dim]) {
         const AxisMask mask = axes.mask();
         if ((mask & used) != 0) continue;
         query.split[dim] = axes;
-        try_from(query, dim + 1, static_cast<AxisMask>(used | mask));
+        combine_choices(query, dim + 1, static_cast<AxisMask>(used | mask));
     }
 }
 
@@ -193,10 +210,10 @@ Sharding OpWays::made(std::span<const AxisList> split) const {
 }
 
 // Where the result may go: where it is wanted, else where it comes out, its sums completed or scattered over a dimension.
-std::vector<Sharding> OpWays::outputs(const Query& query) const {
-    if (query.wanted) return {*query.wanted};
-    if (op_->kind == OpKind::move) return {query.held.front()};
-    Sharding whole = made(query.split);
+std::vector<Sharding> OpWays::outputs(const Query& query, std::span<const AxisList> split) const {
+    if (query.asked.wanted) return {*query.asked.wanted};
+    if (op_->kind == OpKind::move) return {query.asked.held.front()};
+    Sharding whole = made(split);
     const AxisList sums = listed(whole.unreduced);
     whole.unreduced = 0;
     std::vector<Sharding> outputs{whole};
@@ -209,76 +226,70 @@ std::vector<Sharding> OpWays::outputs(const Query& query) const {
 }
 
 // The chip's share of the work.
-void OpWays::share_cost(std::span<const AxisList> split, std::vector<double>& cost) {
+void OpWays::share_cost(std::span<const AxisList> split, std::span<double> cost) {
     bool mask_split = false;
     for (std::size_t d = 0; d < dims_.size(); ++d) {
-        shares_[d] = split[d].empty()
-                         ? sizes_[d]
-                         : std::ceil(sizes_[d] / static_cast<double>(chips_across(costs_->system(), split[d])));
-        mask_split = mask_split || (masked_[d] && !split[d].empty());
+        const bool whole = split[d].empty();
+        shares_[d] =
+            whole ? sizes_[d] : std::ceil(sizes_[d] / static_cast<double>(chips_across(costs_->system(), split[d])));
+        mask_split = mask_split || (masked_[d] && !whole);
     }
     const Compiled& compiled = mask_split ? unmasked_ : whole_;
     compiled.times.evaluate(shares_, seconds_);
     for (std::size_t i = 0; i < compiled.slots.size(); ++i) costs_->add_time(cost, compiled.slots[i], seconds_[i]);
 }
 
-void OpWays::price_split(Query& query) {
-    std::vector<double> share(costs_->width(), 0.0);
-    share_cost(query.split, share);
-    for (const Sharding& output : outputs(query)) {
-        if (auto status = add_way(query, output, share); !status) query.problem = status.error();
-    }
+bool OpWays::beaten(const Query& query, const Way& way) const {
+    return !query.asked.all && std::any_of(query.found.begin(), query.found.end(), [&](const Way& other) {
+        return other.output == way.output && costs_->no_worse(other.cost, way.cost);
+    });
 }
 
-Status OpWays::add_way(Query& query, const Sharding& output, const std::vector<double>& share) {
+Status OpWays::add_way(Query& query, std::span<const AxisList> split, const Sharding& output,
+                       std::span<const double> share) {
     Way way;
+    way.output = output;
+    way.cost.assign(share.begin(), share.end());
+    bool beaten = this->beaten(query, way);
     const auto add = [&](std::size_t tensor, const Sharding& from, const Sharding& to) -> Status {
-        auto place = move(query.search, tensor, from, to);
+        if (beaten || from == to) return {};
+        auto place = move(tensor, from, to);
         if (!place) return fail(place.error());
-        way.moves.push_back(*place);
-        return {};
-    };
-    if (op_->kind == OpKind::move) {
-        if (auto status = add(0, query.held.front(), output); !status) return status;
-    } else {
-        for (std::size_t i = 0; i < query.held.size(); ++i) {
-            if (auto status = add(i, query.held[i], sharding(i, query.split)); !status) return status;
-        }
-        if (auto status = add(query.held.size(), made(query.split), output); !status) return status;
-    }
-    way.cost = share;
-    for (const std::size_t place : way.moves) {
-        for (const Move& move : moved_[place].way.moves) {
+        const Resharding& resharding = (*reshardings_)[*place];
+        if (resharding.moves.empty()) return {};
+        way.moves.push_back({tensor, *place});
+        for (const Move& move : resharding.moves) {
             costs_->add_collective(way.cost, move.kind, move.axes.mask(), move.bytes);
         }
+        beaten = this->beaten(query, way);
+        return {};
+    };
+    const std::span<const Sharding> held = query.asked.held;
+    Sharding made = this->made(split);
+    for (std::size_t i = 0; i < held.size(); ++i) {
+        // Of a move the operand goes all the way, unless it must be loaded first.
+        const bool moves = op_->kind == OpKind::move;
+        const Sharding to = !moves ? sharding(i, split) : tensors_[i].in_host ? held[i] : output;
+        if (moves) made = to;
+        if (auto status = add(i, held[i], to); !status) return status;
     }
+    if (auto status = add(held.size(), made, output); !status) return status;
+    if (beaten) return {};
     way.price = costs_->price(way.cost);
-    way.split = query.split;
-    way.output = output;
+    way.split.assign(split.begin(), split.end());
     query.found.push_back(std::move(way));
     return {};
 }
 
-Result<std::size_t> OpWays::move(ReshardSearch& search, std::size_t tensor, const Sharding& from, const Sharding& to) {
-    const std::uint64_t hash = from.hash() * 31 + to.hash() + tensor;
-    std::size_t place = 0;
-    while (place < moved_.size() && !(hashes_[place] == hash && moved_[place].tensor == tensor &&
-                                      moved_[place].from == from && moved_[place].to == to)) {
-        ++place;
+Result<std::size_t> OpWays::move(std::size_t tensor, const Sharding& from, const Sharding& to) {
+    const MovedTensor& moved = tensors_[tensor];
+    auto place = reshardings_->find(moved.shape, moved.name, from, to);
+    if (!place) return place;
+    if (moved.in_host && tensor + 1 < tensors_.size() && !(*reshardings_)[*place].moves.empty()) {
+        return fail("host_collective",
+                    fmt::format("`{}` lies in the host's memory, and collectives work in device memory", moved.name),
+                    "load it first, by a statement of its own: L : bf16[...] = ...");
     }
-    if (place == moved_.size()) {
-        auto found =
-            search.run({tensors_[tensor].name, tensors_[tensor].element_bytes, tensors_[tensor].sizes}, from, to);
-        KnownMove known{tensor, from, to, {}, {}};
-        if (found) {
-            known.way = std::move(*found);
-        } else {
-            known.error = found.error();
-        }
-        moved_.push_back(std::move(known));
-        hashes_.push_back(hash);
-    }
-    if (moved_[place].error) return fail(*moved_[place].error);
     return place;
 }
 

@@ -17,12 +17,18 @@
 
 namespace roofline {
 
+/// A tensor of an operation is resharded.
+struct TensorMove {
+    std::size_t tensor = 0;      ///< its operands in order, then its result
+    std::size_t resharding = 0;  ///< place in Reshardings
+};
+
 /// One way: how the operation's dimensions are split, and so what has to move before and after.
 struct Way {
-    std::vector<AxisList> split;     ///< by the operation's dimensions
-    std::vector<std::size_t> moves;  ///< of each operand, then of the result: places in OpWays::resharding()
-    Sharding output;                 ///< where the result ends up
-    std::vector<double> cost;        ///< see ChoiceCosts
+    std::vector<AxisList> split;    ///< by the operation's dimensions
+    std::vector<TensorMove> moves;  ///< of operands, then of the result
+    Sharding output;                ///< where the result ends up
+    std::vector<double> cost;       ///< see ChoiceCosts
     LayoutPrice price;
 };
 
@@ -38,69 +44,65 @@ struct Stored {
 /// Every dimension may be split as one of the operands has it there, or as the result is wanted; a result that may lie anywhere
 /// also as that dimension is split elsewhere in the program. Operands are resharded to the split, each chip does its share, and
 /// what comes out (partial sums where a summed dimension is split) is resharded to where the result is wanted. Dimensions along
-/// which a function works stay whole, but for sums and masks.
+/// which a function works stay whole, but for sums and masks. Tensors in the host's memory are loaded as they lie: collectives
+/// work in device memory.
 class OpWays {
 public:
     /// Errors: work that does not fit 127 bits, a dtype without a unit.
-    static Result<OpWays> compile(const Program& program, const Op& op, const Stored& stored, ChoiceCosts& costs);
+    static Result<OpWays> compile(const Program& program, const Op& op, const Stored& stored, ChoiceCosts& costs,
+                                  Reshardings& reshardings);
 
     [[nodiscard]] const std::vector<std::string>& dims() const { return dims_; }
     [[nodiscard]] const Op& op() const { return *op_; }
 
-    /// Sizes for all that follows. Those that are missing count as a million.
+    /// Sizes for all that follows; every dimension must be among them.
     void set_sizes(const Sizes& sizes);
 
-    /// All ways, best first. `elsewhere` are the splits of each dimension, by dims(), in the rest of the program; it counts where
-    /// there is no `wanted`. Errors: no way is legal.
-    [[nodiscard]] Result<std::vector<Way>> ways(std::span<const Sharding> held, const std::optional<Sharding>& wanted,
-                                                std::span<const std::vector<AxisList>> elsewhere,
-                                                ReshardSearch& search);
+    struct Question {
+        std::span<const Sharding> held;                    ///< how the operands lie
+        std::optional<Sharding> wanted;                    ///< how the result must lie, if it must
+        std::span<const std::vector<AxisList>> elsewhere;  ///< splits of each dimension, by dims(), in other statements
+        bool all = false;  ///< else those that another with the same result beats in every respect may be left out
+    };
+    /// The ways, best first. Errors: no way is legal.
+    [[nodiscard]] Result<std::vector<Way>> ways(const Question& question);
 
-    [[nodiscard]] const Resharding& resharding(std::size_t place) const { return moved_[place].way; }
-    [[nodiscard]] std::size_t tensor_of(std::size_t place) const { return moved_[place].tensor; }
     [[nodiscard]] const std::string& tensor_name(std::size_t tensor) const { return tensors_[tensor].name; }
 
 private:
     struct MovedTensor {
         std::string name;               ///< what reports call it
+        bool in_host = false;           ///< in the host's memory
         std::vector<std::size_t> dims;  ///< places in dims_
-        double element_bytes = 0;
-        std::vector<double> sizes;
+        std::size_t shape = 0;          ///< in Reshardings
     };
-    struct KnownMove {
-        std::size_t tensor = 0;
-        Sharding from;
-        Sharding to;
-        Resharding way;
-        std::optional<Error> error;
-    };
-    /// What is looked for in one call.
+    /// One call: what is asked, and what has been found.
     struct Query {
-        std::span<const Sharding> held;
-        const std::optional<Sharding>& wanted;
-        ReshardSearch& search;
+        const Question& asked;
         std::vector<std::vector<AxisList>> choices;  ///< by dimension
-        std::vector<AxisList> split;
+        std::vector<AxisList> split;                 ///< being put together
+        std::vector<AxisList> splits;                ///< all of them, a row each
         std::vector<Way> found;
         std::optional<Error> problem;
-        std::size_t tried = 0;
     };
 
     [[nodiscard]] Status compile_times(const Program& program, const Stored& stored, ChoiceCosts& costs);
     [[nodiscard]] std::size_t place_of(const std::string& dim);
     [[nodiscard]] bool splittable(const std::string& dim) const;
-    void try_from(Query& query, std::size_t dim, AxisMask used);
-    void price_split(Query& query);
+    void offer_choices(Query& query) const;
+    void combine_choices(Query& query, std::size_t dim, AxisMask used) const;
     [[nodiscard]] Sharding sharding(std::size_t tensor, std::span<const AxisList> split) const;
     [[nodiscard]] Sharding made(std::span<const AxisList> split) const;
-    [[nodiscard]] std::vector<Sharding> outputs(const Query& query) const;
-    [[nodiscard]] Result<std::size_t> move(ReshardSearch& search, std::size_t tensor, const Sharding& from,
-                                           const Sharding& to);
-    void share_cost(std::span<const AxisList> split, std::vector<double>& cost);
-    [[nodiscard]] Status add_way(Query& query, const Sharding& output, const std::vector<double>& share);
+    [[nodiscard]] std::vector<Sharding> outputs(const Query& query, std::span<const AxisList> split) const;
+    [[nodiscard]] Result<std::size_t> move(std::size_t tensor, const Sharding& from, const Sharding& to);
+    void share_cost(std::span<const AxisList> split, std::span<double> cost);
+    [[nodiscard]] bool beaten(const Query& query, const Way& way) const;
+    [[nodiscard]] Status add_way(Query& query, std::span<const AxisList> split, const Sharding& output,
+                                 std::span<const double> share);
 
     const Op* op_ = nullptr;
     ChoiceCosts* costs_ = nullptr;
+    Reshardings* reshardings_ = nullptr;
     std::vector<std::string> dims_;
     std::vector<double> sizes_;         ///< by dims_
     std::vector<MovedTensor> tensors_;  ///< operands, then the result
@@ -114,8 +116,6 @@ private:
     Compiled unmasked_;  ///< half of a plane that is split is not half of every chip's part
     std::vector<double> seconds_;
     std::vector<double> shares_;
-    std::vector<KnownMove> moved_;
-    std::vector<std::uint64_t> hashes_;  ///< of them
 };
 
 }  // namespace roofline

@@ -10,51 +10,85 @@ namespace roofline {
 
 namespace {
 
-/// Steps from one sharding. Only axes that the target has at that place are ever appended: any other place is a detour.
-/// `visit(there, kind or nullptr, axes, gathered)`; gathered: the group's array is what each member holds afterwards, else before.
+/// Steps from one sharding that may be part of a cheapest way to the target. Slices only go towards it. Axes are exchanged, and
+/// partial sums scattered, to a dimension that the target splits over them, in the target's order or to be put in order there.
+/// Sums that the target wants whole may be scattered too, over the roomiest dimension, and gathered later together with others.
+/// `visit(there, kind or nullptr, axes, gathered)`; gathered: the group's array is what each member holds afterwards, else
+/// before.
 template <class Visit>
 class Steps {
 public:
-    Steps(const Sharding& here, const Sharding& target, const Visit& visit)
-        : here_(here), target_(target), used_(here.used()), visit_(visit) {}
+    Steps(const Sharding& here, const Sharding& target, std::size_t roomiest, const Visit& visit)
+        : here_(here), target_(target), used_(here.used()), roomiest_(roomiest), visit_(visit) {}
 
     void all() const {
-        for (std::size_t d = 0; d < here_.rank; ++d) towards(d);
+        for (std::size_t d = 0; d < here_.rank; ++d) {
+            slices(d);
+            scatters(d);
+            exchanges(d);
+            permutes(d);
+        }
         gathers();
         sums();
-        for (std::size_t d = 0; d < here_.rank; ++d) permutes(d);
     }
 
 private:
-    // The axes that bring dimension d further towards the target, the shortest run first: sliced off, where nothing else uses
-    // them; scattered, where they are partial sums; exchanged, where they stand last in another dimension.
-    void towards(std::size_t d) const {
+    // The axes that bring dimension d further towards the target.
+    [[nodiscard]] AxisList missing(std::size_t d) const {
         const AxisList have = here_.dims[d];
         const AxisList goal = target_.dims[d];
-        if (have.size() >= goal.size() || !goal.starts_with(have)) return;
-        const AxisList missing = goal.from(have.size());
+        return have.size() < goal.size() && goal.starts_with(have) ? goal.from(have.size()) : AxisList{};
+    }
+
+    void slices(std::size_t d) const {
+        const AxisList missing = this->missing(d);
         for (std::size_t count = 1; count <= missing.size(); ++count) {
             const AxisList run = missing.first(count);
-            const AxisMask mask = run.mask();
+            if ((run.mask() & used_) != 0) return;
             Sharding there = here_;
             there.dims[d].append(run);
-            if ((mask & used_) == 0) visit_(there, nullptr, run, false);
-            if ((mask & here_.unreduced & ~target_.unreduced) == mask) {
-                there.unreduced = static_cast<AxisMask>(there.unreduced & ~mask);
-                const CollectiveKind kind = CollectiveKind::reduce_scatter;
-                visit_(there, &kind, run, false);
-                there.unreduced = here_.unreduced;
-            }
-            for (std::size_t other = 0; other < here_.rank; ++other) exchange(d, other, run, there);
+            visit_(there, nullptr, run, false);
         }
     }
 
-    void exchange(std::size_t d, std::size_t other, AxisList run, Sharding there) const {
-        const AxisList axes = here_.dims[other];
-        if (other == d || axes.size() < run.size() || axes.from(axes.size() - run.size()) != run) return;
-        there.dims[other] = axes.first(axes.size() - run.size());
-        const CollectiveKind kind = CollectiveKind::all_to_all;
-        visit_(there, &kind, run, false);
+    // Any of the open sums that may go there: first those that the target has there next, the others after them.
+    void scatters(std::size_t d) const {
+        AxisMask open = here_.unreduced & static_cast<AxisMask>(~target_.unreduced);
+        AxisMask elsewhere = 0;
+        for (std::size_t i = 0; i < target_.rank; ++i) {
+            if (i != d) elsewhere |= target_.dims[i].mask();
+        }
+        open &= static_cast<AxisMask>(d == roomiest_ ? ~elsewhere : target_.dims[d].mask());
+        const AxisList missing = this->missing(d);
+        for (AxisMask set = open; set != 0; set = static_cast<AxisMask>((set - 1) & open)) {
+            AxisList run;
+            while (run.size() < missing.size() && (unsigned{set} >> missing[run.size()] & 1U) != 0) {
+                run.push_back(missing[run.size()]);
+            }
+            run.append(listed(static_cast<AxisMask>(set & ~run.mask())));
+            Sharding there = here_;
+            there.dims[d].append(run);
+            there.unreduced = static_cast<AxisMask>(there.unreduced & ~set);
+            const CollectiveKind kind = CollectiveKind::reduce_scatter;
+            visit_(there, &kind, run, false);
+        }
+    }
+
+    // The last axes of dimension d go to the end of another.
+    void exchanges(std::size_t d) const {
+        const AxisList have = here_.dims[d];
+        const std::size_t common = common_with_target(d);
+        for (std::size_t kept = common; kept < have.size(); ++kept) {
+            for (std::size_t other = 0; other < here_.rank; ++other) {
+                const AxisMask mask = have.from(kept).mask();
+                if (other == d || (mask & ~target_.dims[other].mask()) != 0) continue;
+                Sharding there = here_;
+                there.dims[d] = have.first(kept);
+                there.dims[other].append(have.from(kept));
+                const CollectiveKind kind = CollectiveKind::all_to_all;
+                visit_(there, &kind, have.from(kept), false);
+            }
+        }
     }
 
     // Trailing axes of one or several dimensions are gathered together. What the target has at the same place stays: gathering
@@ -63,7 +97,7 @@ private:
         std::array<std::size_t, Sharding::most_dims> drop{};
         while (true) {
             std::size_t d = 0;
-            while (d < here_.rank && drop[d] == most_dropped(d)) drop[d++] = 0;
+            while (d < here_.rank && drop[d] == here_.dims[d].size() - common_with_target(d)) drop[d++] = 0;
             if (d == here_.rank) return;
             ++drop[d];
             Sharding there = here_;
@@ -78,12 +112,13 @@ private:
         }
     }
 
-    [[nodiscard]] std::size_t most_dropped(std::size_t d) const {
+    // How many axes a dimension has as the target has them; those stay.
+    [[nodiscard]] std::size_t common_with_target(std::size_t d) const {
         std::size_t common = 0;
         const AxisList have = here_.dims[d];
         const AxisList goal = target_.dims[d];
         while (common < have.size() && common < goal.size() && have[common] == goal[common]) ++common;
-        return have.size() - common;
+        return common;
     }
 
     // Any of the partial sums that must be completed.
@@ -120,6 +155,7 @@ private:
     const Sharding& here_;
     const Sharding& target_;
     AxisMask used_;
+    std::size_t roomiest_;  ///< the dimension of which a chip has most
     const Visit& visit_;
 };
 
@@ -134,6 +170,7 @@ std::size_t ReshardSearch::cheapest() const {
 }
 
 void ReshardSearch::reach(std::size_t here, const Sharding& there, const LayoutPrice& price, const Move* move) {
+    if (goal_ && !(price < nodes_[*goal_].price)) return;
     const std::uint64_t hash = there.hash();
     for (std::size_t i = 0; i < hashes_.size(); ++i) {
         if (hashes_[i] != hash || nodes_[i].sharding != there) continue;
@@ -141,6 +178,7 @@ void ReshardSearch::reach(std::size_t here, const Sharding& there, const LayoutP
         nodes_[i] = {there, price, here, move != nullptr, false, move != nullptr ? *move : Move{}};
         return;
     }
+    if (there == to_) goal_ = nodes_.size();
     hashes_.push_back(hash);
     nodes_.push_back({there, price, here, move != nullptr, false, move != nullptr ? *move : Move{}});
 }
@@ -171,7 +209,14 @@ Status ReshardSearch::expand(const Moved& moved, std::size_t here, const Shardin
         next += costs_.price(*kind, axes.mask(), move.bytes);
         reach(here, there, next, &move);
     };
-    Steps(from, to, visit).all();
+    std::size_t roomiest = 0;
+    double most = 0;
+    for (std::size_t d = 0; d < moved.sizes.size(); ++d) {
+        const double size = moved.sizes[d] / static_cast<double>(chips_across(costs_.system(), from.dims[d]));
+        if (size > most) roomiest = d;
+        most = std::max(most, size);
+    }
+    Steps(from, to, roomiest, visit).all();
     return problem;
 }
 
@@ -184,6 +229,8 @@ Result<Resharding> ReshardSearch::run(const Moved& moved, const Sharding& from, 
                                 fmt::join(axis_names(costs_.system(), sums), "")),
                     "leave {U_...} out of the result");
     }
+    to_ = to;
+    goal_.reset();
     nodes_.assign(1, Node{from, {}, 0, false, false, {}});
     hashes_.assign(1, from.hash());
     while (true) {
@@ -191,7 +238,7 @@ Result<Resharding> ReshardSearch::run(const Moved& moved, const Sharding& from, 
         if (here == nodes_.size())
             return fail("no_way",
                         fmt::format("no collective leads to the layout that is wanted of `{}`", moved.tensor));
-        if (nodes_[here].sharding == to) {
+        if (goal_ == here) {
             Resharding way{{}, nodes_[here].price};
             for (std::size_t i = here; i != 0; i = nodes_[i].before) {
                 if (nodes_[i].moves) way.moves.push_back(nodes_[i].move);
@@ -207,6 +254,37 @@ Result<Resharding> ReshardSearch::run(const Moved& moved, const Sharding& from, 
                         "use fewer mesh axes in one statement, or go by a step in between");
         }
     }
+}
+
+std::size_t Reshardings::shape(const std::vector<std::string>& dims, double element_bytes) {
+    const auto known = std::find_if(shapes_.begin(), shapes_.end(), [&](const Shape& shape) {
+        return shape.dims == dims && shape.element_bytes == element_bytes;
+    });
+    const auto place = static_cast<std::size_t>(known - shapes_.begin());
+    if (known == shapes_.end()) shapes_.push_back({dims, element_bytes, {}});
+    return place;
+}
+
+void Reshardings::set_sizes(const Sizes& sizes) {
+    for (Shape& shape : shapes_) {
+        shape.sizes.clear();
+        for (const std::string& dim : shape.dims) shape.sizes.push_back(static_cast<double>(sizes.at(dim)));
+    }
+    places_.clear();
+    ways_.clear();
+}
+
+Result<std::size_t> Reshardings::find(std::size_t shape, std::string_view tensor, const Sharding& from,
+                                      const Sharding& to) {
+    const auto [known, added] = places_.try_emplace({shape, from, to}, ways_.size());
+    if (!added) return known->second;
+    auto way = search_.run({tensor, shapes_[shape].element_bytes, shapes_[shape].sizes}, from, to);
+    if (!way) {
+        places_.erase(known);
+        return fail(way.error());
+    }
+    ways_.push_back(std::move(*way));
+    return ways_.size() - 1;
 }
 
 }  // namespace roofline

@@ -2,8 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
+#include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "base/result.hpp"
@@ -64,8 +67,50 @@ private:
 
     ChoiceCosts& costs_;
     std::vector<Node> nodes_;
+    Sharding to_;
+    std::optional<std::size_t> goal_;    ///< its node, once it has been reached
     std::vector<std::uint64_t> hashes_;  ///< of the nodes' shardings
     int steps_left_ = most_steps;
+};
+
+/// Reshardings of a whole program, each found once: tensors of the same dimensions and dtype share them.
+class Reshardings {
+public:
+    explicit Reshardings(ChoiceCosts& costs) : search_(costs) {}
+
+    /// A place for tensors of these dimensions.
+    [[nodiscard]] std::size_t shape(const std::vector<std::string>& dims, double element_bytes);
+    /// Sizes for all that follows; every dimension of a shape must be among them.
+    void set_sizes(const Sizes& sizes);
+
+    /// The place of a resharding. Errors: as ReshardSearch; `tensor` is what they call it.
+    [[nodiscard]] Result<std::size_t> find(std::size_t shape, std::string_view tensor, const Sharding& from,
+                                           const Sharding& to);
+    [[nodiscard]] const Resharding& operator[](std::size_t place) const { return ways_[place]; }
+
+    void refill() { search_.refill(); }
+
+private:
+    struct Shape {
+        std::vector<std::string> dims;
+        double element_bytes = 0;
+        std::vector<double> sizes;
+    };
+    struct Key {
+        std::size_t shape = 0;
+        Sharding from;
+        Sharding to;
+
+        bool operator==(const Key&) const = default;
+    };
+    struct Hash {
+        std::size_t operator()(const Key& key) const { return (key.from.hash() * 31 + key.to.hash()) * 31 + key.shape; }
+    };
+
+    ReshardSearch search_;
+    std::vector<Shape> shapes_;
+    std::unordered_map<Key, std::size_t, Hash> places_;
+    std::vector<Resharding> ways_;
 };
 
 }  // namespace roofline

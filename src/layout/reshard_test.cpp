@@ -65,11 +65,14 @@ TEST_CASE("one collective where one is enough, with the bytes that nccl-tests co
 TEST_CASE("several steps: the cheap ones first") {
     // The slice over Y is free and makes the all-gather over X four times smaller.
     CHECK(moves("bf16[B_X, D] -> bf16[B, D_Y]") == "all_gather X 1048576");
-    // Over both open axes at once a link carries 2 * 15/16 / 2 = 15/16 of the array; scattered over one (3/4) and then added
-    // up over the other (2 * 3/4 of a quarter) it would be 9/8.
-    CHECK(moves("bf16[B, D]{U_XY} -> bf16[B_X, D]") == "all_reduce XY 4194304");
-    // What is split the wrong way round goes through one exchange each.
-    CHECK(moves("bf16[B_X, D_Y] -> bf16[B_Y, D_X]").find("all_to_all") != std::string::npos);
+    // Scattered over both open axes at once a link carries 15/16 of the array over two ways; gathering a quarter of it over one
+    // axis adds 3/4 of 1/4: 21/32. Completing the sums over both takes twice 15/32.
+    CHECK(moves("bf16[B, D]{U_XY} -> bf16[B_X, D]") == "reduce_scatter XY 4194304, all_gather Y 1048576");
+    // The sums over Y are gathered together with what is split over X, over all links.
+    CHECK(moves("bf16[B_X, D]{U_Y} -> bf16[B, D]") == "reduce_scatter Y 1048576, all_gather XY 4194304");
+    // What is split the wrong way round: X goes to D, the axes of D change places, and Y goes to B.
+    CHECK(moves("bf16[B_X, D_Y] -> bf16[B_Y, D_X]") ==
+          "all_to_all X 1048576, permute YX 4194304, all_to_all Y 1048576");
 }
 
 TEST_CASE("what was added up cannot come apart again") {

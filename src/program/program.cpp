@@ -137,9 +137,8 @@ Rational masked_fraction(const Program& program, const Op& op, const std::vector
     return fraction;
 }
 
-Sizes comparable_sizes(const Program& program, const std::vector<std::string>& dims) {
+Sizes comparable_sizes(Sizes sizes, const std::vector<std::string>& dims) {
     constexpr std::int64_t assumed = 1'000'000;
-    Sizes sizes = program.sizes;
     for (const std::string& dim : dims) sizes.try_emplace(dim, assumed);
     return sizes;
 }

@@ -189,8 +189,8 @@ void label_values(Program& program);
 /// The share of an operation's points, over these dimensions, that causal masks leave to be computed: 1, 1/2, ...
 [[nodiscard]] Rational masked_fraction(const Program& program, const Op& op, const std::vector<std::string>& dims);
 
-/// The sizes that are known, and a million for each dimension of `dims` without one: for comparing ways of doing something.
-[[nodiscard]] Sizes comparable_sizes(const Program& program, const std::vector<std::string>& dims);
+/// These sizes, and a million for each dimension of `dims` without one: for comparing ways of doing something.
+[[nodiscard]] Sizes comparable_sizes(Sizes sizes, const std::vector<std::string>& dims);
 
 /// Gives dimensions sizes from outside (a command line), which win over those in the text. Returns a note for each one that
 /// was overruled. Errors: a dimension that the program does not have.
