@@ -26,7 +26,7 @@ std::optional<std::size_t> column(const Columns& columns, std::initializer_list<
 
 struct TimeColumn {
     std::size_t index = 0;
-    double unit = 1;  ///< seconds, or bytes per second of a rate
+    double per = 1;  ///< how many make a second; of a rate, bytes per second in one
     bool bus = false;
 };
 
@@ -59,8 +59,8 @@ Roles roles_of(const Columns& columns) {
     roles.library = column(columns, {"lib"});
     roles.note = column(columns, {"note", "notes"});
     if (const auto at = column(columns, {"time_s"})) roles.times.push_back({*at, 1});
-    if (const auto at = column(columns, {"time_ms"})) roles.times.push_back({*at, 1e-3});
-    if (const auto at = column(columns, {"time_us"})) roles.times.push_back({*at, 1e-6});
+    if (const auto at = column(columns, {"time_ms"})) roles.times.push_back({*at, 1e3});
+    if (const auto at = column(columns, {"time_us"})) roles.times.push_back({*at, 1e6});
     if (const auto at = column(columns, {"busbw_GBs"})) roles.rates.push_back({*at, 1e9, true});
     if (const auto at = column(columns, {"algbw_GBs"})) roles.rates.push_back({*at, 1e9, false});
     return roles;
@@ -158,13 +158,13 @@ Result<std::int64_t> RowReader::whole(std::size_t at) const {
 Result<double> RowReader::time_of(const MeasuredCollective& row) const {
     for (const TimeColumn& each : roles_.times) {
         const auto value = number(each.index);
-        if (!value || *value > 0) return value ? Result<double>(*value * each.unit) : value;
+        if (!value || *value > 0) return value ? Result<double>(*value / each.per) : value;
     }
     for (const TimeColumn& each : roles_.rates) {
         const auto value = number(each.index);
         if (!value) return value;
         const double factor = each.bus ? bus_factor(row.kind, static_cast<double>(row.members)) : 1;
-        if (*value > 0) return row.size * factor / (*value * each.unit);
+        if (*value > 0) return row.size * factor / (*value * each.per);
     }
     return 0.0;
 }

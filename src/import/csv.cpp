@@ -86,7 +86,9 @@ Result<bool> CsvReader::read_record() {
 }
 
 Status CsvReader::read_plain(CsvField& field) {
-    const std::size_t end = std::min(text_.find_first_of(",\"\r\n", at_), text_.size());
+    std::size_t end = at_;
+    while (end < text_.size() && text_[end] != ',' && text_[end] != '\n' && text_[end] != '\r' && text_[end] != '"')
+        ++end;
     field.text = text_.substr(at_, end - at_);
     at_ = end;
     if (end == text_.size() || text_[end] == ',' || text_[end] == '\n') return {};

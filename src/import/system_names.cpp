@@ -36,6 +36,15 @@ std::vector<std::int64_t> filled(const std::vector<std::int64_t>& node, std::int
 
 }  // namespace
 
+std::string node_shape(const std::vector<std::int64_t>& node, std::int64_t members, std::int64_t nodes) {
+    if (members < 1 || nodes < 1 || members % nodes != 0) return "";
+    std::vector<std::int64_t> shape = filled(node, members / nodes);
+    if (shape.size() < node.size()) return "";
+    if (nodes > 1) shape.push_back(nodes);
+    while (shape.size() > 1 && shape.back() == 1) shape.pop_back();
+    return shape.empty() ? "1" : fmt::format("{}", fmt::join(shape, "x"));
+}
+
 Result<SystemNames> SystemNames::parse(std::string_view toml, std::string_view origin) {
     const Source source(toml, std::string(origin));
     if (auto fault = toml_fault(toml)) {
@@ -62,6 +71,11 @@ Result<SystemNames> SystemNames::parse(std::string_view toml, std::string_view o
         entry.system.sets = table.texts("set");
         entry.trays = table.flag("trays");
         entry.system.note = table.text("note");
+        entry.system.left_out = table.texts("leave_out");
+        entry.system.left_out_reason = table.text("leave_out_reason");
+        if (entry.system.left_out.empty() != entry.system.left_out_reason.empty()) {
+            table.fault("leave_out", "missing", "`leave_out` and `leave_out_reason` go together");
+        }
         if (entry.names.empty()) table.fault("names", "missing", "[[system]] has no names");
         if (entry.node.empty() == entry.system.shape.empty()) {
             table.fault("node", "missing", "[[system]] needs one of `node` and `shape`");
@@ -79,16 +93,20 @@ Result<SystemNames> SystemNames::parse(std::string_view toml, std::string_view o
 
 Result<SystemNames> SystemNames::built_in() { return parse(embedded_systems(), "systems.toml"); }
 
+// By one of its names, else by the machine that it is without changes.
 const SystemNames::Entry* SystemNames::entry(std::string_view name, std::string_view link) const {
     const Entry* any = nullptr;
+    const Entry* plain = nullptr;
     for (const Entry& each : entries_) {
+        const bool unchanged = each.link.empty() && each.system.sets.empty() && each.system.shape.empty();
+        if (plain == nullptr && unchanged && same(each.system.machine, name)) plain = &each;
         if (std::none_of(each.names.begin(), each.names.end(), [&](const auto& known) { return same(known, name); })) {
             continue;
         }
         if (!each.link.empty() && same(each.link, link)) return &each;
         if (each.link.empty() && any == nullptr) any = &each;
     }
-    return any;
+    return any != nullptr ? any : plain;
 }
 
 Result<NamedSystem> SystemNames::find(std::string_view name, std::string_view link, std::int64_t members,
@@ -102,18 +120,10 @@ Result<NamedSystem> SystemNames::find(std::string_view name, std::string_view li
     }
     NamedSystem system = found->system;
     if (!system.shape.empty()) return system;
-    const std::int64_t outside = found->trays ? 1 : nodes;
-    const std::int64_t inside = members / std::max<std::int64_t>(outside, 1);
-    const std::vector<std::int64_t> tiers = filled(found->node, inside);
-    if (outside < 1 || inside * outside != members || tiers.empty()) {
-        return fail("bad_system", fmt::format("{} devices on {} node{} of {}, which has {} each", members, nodes,
-                                              nodes == 1 ? "" : "s", system.id, product(found->node)));
-    }
-    std::vector<std::int64_t> shape = tiers;
-    if (outside > 1) shape.push_back(outside);
-    while (shape.size() > 1 && shape.back() == 1) shape.pop_back();
-    system.shape = fmt::format("{}", fmt::join(shape, "x"));
-    return system;
+    system.shape = node_shape(found->node, members, found->trays ? 1 : nodes);
+    if (!system.shape.empty()) return system;
+    return fail("bad_system", fmt::format("{} devices on {} node{} of {}, which has {} each", members, nodes,
+                                          nodes == 1 ? "" : "s", system.id, product(found->node)));
 }
 
 }  // namespace roofline
