@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "app/measured_systems.hpp"
 #include "app/predict_collective.hpp"
@@ -26,8 +27,9 @@ public:
     [[nodiscard]] std::vector<SkippedRows> most_first() const {
         std::vector<SkippedRows> all;
         for (const auto& [reason, rows] : by_reason_) all.push_back({reason, rows.rows, rows.first_line});
-        std::stable_sort(all.begin(), all.end(),
-                         [](const SkippedRows& a, const SkippedRows& b) { return a.rows > b.rows; });
+        std::sort(all.begin(), all.end(), [](const SkippedRows& a, const SkippedRows& b) {
+            return std::pair(b.rows, a.first_line) < std::pair(a.rows, b.first_line);
+        });
         return all;
     }
 

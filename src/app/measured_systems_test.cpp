@@ -87,12 +87,12 @@ TEST_CASE("--on says where all rows were measured") {
     MeasuredSystems one = on("h100-sxm:8");
     CHECK(slice_of(one, row("nobody's", 8, 1)) == "h100-sxm5:8");
     CHECK(slice_of(one, row("nobody's", 4, 1)) == "4 devices are not the 8 chips of h100-sxm5:8");
-    MeasuredSystems box = on_box();
-    CHECK(slice_of(box, row("", 2, 1)) == "box:2");
-    CHECK(slice_of(box, row("", 8, 1)) == "box:2x4");
-    CHECK(slice_of(box, row("", 16, 2)) == "box:2x4x2");
-    CHECK(slice_of(box, row("", 2, 2)) == "box:1x1x2");
-    CHECK(slice_of(box, row("", 9, 1)) == "9 devices on 1 node do not fit Box");
+    MeasuredSystems any_box = on_box();
+    CHECK(slice_of(any_box, row("", 2, 1)) == "box:2");
+    CHECK(slice_of(any_box, row("", 8, 1)) == "box:2x4");
+    CHECK(slice_of(any_box, row("", 16, 2)) == "box:2x4x2");
+    CHECK(slice_of(any_box, row("", 2, 2)) == "box:1x1x2");
+    CHECK(slice_of(any_box, row("", 9, 1)) == "9 devices on 1 node do not fit Box");
     MeasuredSystems slice = on_box("2x4");
     CHECK(slice_of(slice, row("", 8, 1)) == "box:2x4");
 }

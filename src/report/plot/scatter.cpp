@@ -104,9 +104,11 @@ void draw_diagonal(SvgWriter& svg, const Scene& scene, const std::string& name) 
     svg.line("ceiling", from, to);
     const double length = std::hypot(to.x - from.x, to.y - from.y);
     const XY along{(to.x - from.x) / length, (to.y - from.y) / length};
-    const double back = text_width(name, kFontSize) / 2 + 12;
+    constexpr double above = 10;  // pixels from the line to the middle of its name
+    // so far from its end that the name's corner stays in the frame
+    const double back = text_width(name, kFontSize) / 2 + (above + kLabelHalfHeight) * along.x / -along.y + 4;
     if (2 * back > length) return;
-    const XY at{to.x - back * along.x + 10 * along.y, to.y - back * along.y - 10 * along.x};
+    const XY at{to.x - back * along.x + above * along.y, to.y - back * along.y - above * along.x};
     svg.text("label halo", at, Anchor::middle, name, std::atan2(along.y, along.x) * 180 / std::acos(-1.0));
 }
 
