@@ -75,6 +75,12 @@ Result<MeasuredSystems> MeasuredSystems::make(const std::vector<MachineRef>& mac
         reference.name.resize(colon);
     }
     auto machine = resolve_machine({reference.name, reference.toml, {}}, sets);
+    // a table's name for it: a100_sxm, which could be either of two chips
+    if (const auto named = systems.names_.named(reference.name); !machine && !reference.toml && named) {
+        std::vector<std::string> all = named->sets;
+        all.insert(all.end(), sets.begin(), sets.end());
+        machine = resolve_machine({named->machine, {}, {}}, all);
+    }
     if (!machine) return fail(machine.error());
     if (!reference.slice.empty()) {
         if (auto slice = make_slice(*machine, reference.slice); !slice) return fail(slice.error());

@@ -87,6 +87,12 @@ TEST_CASE("--on says where all rows were measured") {
     MeasuredSystems one = on("h100-sxm:8");
     CHECK(slice_of(one, row("nobody's", 8, 1)) == "h100-sxm5:8");
     CHECK(slice_of(one, row("nobody's", 4, 1)) == "4 devices are not the 8 chips of h100-sxm5:8");
+    MeasuredSystems named = on("a100_sxm");
+    CHECK(slice_of(named, row("nobody's", 2, 2)) == "a100-sxm4-80:1x2");
+    MeasuredSystems cloud = on("AWS p4de.24xlarge A100-80GB x8, 4x100G EFA");
+    const Result<MeasuredGroup>& group = cloud.group(row("nobody's", 2, 2));
+    REQUIRE(group);
+    CHECK(time_of(group->load, group->on->system, 12.5e9)->lower_s == doctest::Approx(1));  // half of it at 6.25 GB/s
     MeasuredSystems any_box = on_box();
     CHECK(slice_of(any_box, row("", 2, 1)) == "box:2");
     CHECK(slice_of(any_box, row("", 8, 1)) == "box:2x4");

@@ -109,6 +109,11 @@ const SystemNames::Entry* SystemNames::entry(std::string_view name, std::string_
     return any != nullptr ? any : plain;
 }
 
+std::optional<NamedSystem> SystemNames::named(std::string_view name) const {
+    const Entry* const found = entry(name, "");
+    return found == nullptr ? std::nullopt : std::optional(found->system);
+}
+
 Result<NamedSystem> SystemNames::find(std::string_view name, std::string_view link, std::int64_t members,
                                       std::int64_t nodes) const {
     const Entry* const found = entry(name, link);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,6 +39,9 @@ public:
     /// that do not spread evenly over the nodes, or more of them than a node has).
     [[nodiscard]] Result<NamedSystem> find(std::string_view name, std::string_view link, std::int64_t members,
                                            std::int64_t nodes) const;
+
+    /// The system with this name, without a shape. Empty: there is none.
+    [[nodiscard]] std::optional<NamedSystem> named(std::string_view name) const;
 
 private:
     struct Entry {
