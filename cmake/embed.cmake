@@ -1,4 +1,4 @@
-# Turns data/machines/*.toml and data/sources.toml into one C++ file: the tables that src/machine/embedded.hpp declares.
+# Turns data/machines/*.toml, data/sources.toml and data/systems.toml into one C++ file: what src/machine/embedded.hpp declares.
 #   cmake -DINPUT_DIR=<source tree>/data -DOUTPUT=<file>.cpp -P embed.cmake
 # Ids, aliases and sources are read here, so that the program finds a machine without parsing sixty files.
 
@@ -93,7 +93,12 @@ foreach(line IN LISTS lines)
     message(FATAL_ERROR "embed.cmake: ${path}: expected key = \"citation\" without escapes, not: ${line}")
   endif()
 endforeach()
-string(APPEND generated "\nconstexpr std::array<EmbeddedSource, ${count}> sources{{\n${rows}}};
+string(APPEND generated "\nconstexpr std::array<EmbeddedSource, ${count}> sources{{\n${rows}}};\n")
+
+set(path "${INPUT_DIR}/systems.toml")
+file(READ "${path}" text)
+literal("${text}" literals)
+string(APPEND generated "\nconstexpr std::string_view systems =\n${literals};
 
 }  // namespace
 
@@ -103,6 +108,10 @@ std::span<const EmbeddedMachine> embedded_machines() {
 
 std::span<const EmbeddedSource> embedded_sources() {
     return sources;
+}
+
+std::string_view embedded_systems() {
+    return systems;
 }
 
 }  // namespace roofline

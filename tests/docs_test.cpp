@@ -188,6 +188,10 @@ TEST_CASE("docs/json.md names every key of every answer") {
     };
     for (const OpRequest& op : {all, program, sweep, several, sharded}) take(answer(op_request(op, Format::json)));
     take(handle(op_request(wrong, Format::json)).out);
+    ValidateRequest table;
+    table.table =
+        "op,system,n_devices,bytes,time_us\nall_gather,h100,8,450,1\nall_gather,h100,8,450,1\nnone,h100,8,450,1\n";
+    take(answer(Request{std::move(table), Format::json, false}));
     take(answer(machine_request({}, {})));
     take(answer(machine_request({"tpu-v5e"}, {"hbm.bandwidth=*2"})));
     take(answer(machine_request({"h100-sxm", "tpu-v5p"}, {})));

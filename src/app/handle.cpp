@@ -1,4 +1,5 @@
 #include "app/handle_op.hpp"
+#include "app/handle_validate.hpp"
 #include "app/request.hpp"
 #include "app/system_option.hpp"
 #include "machine/catalogue.hpp"
@@ -28,15 +29,21 @@ Result<Response> handle_machine(const MachineRequest& request, Format format) {
         0, machines.size() == 1 ? machine_show(machines.front(), format) : machine_compare(machines, format), {}, {}};
 }
 
+Result<Response> answer(const Request& request) {
+    if (const auto* op = std::get_if<OpRequest>(&request.what)) return handle_op(*op, request.format, request.color);
+    if (const auto* validate = std::get_if<ValidateRequest>(&request.what)) {
+        return handle_validate(*validate, request.format);
+    }
+    return handle_machine(std::get<MachineRequest>(request.what), request.format);
+}
+
 // Answers that are negative rather than mistaken.
 int exit_code(const Error& error) { return error.code == "no_fit" ? 1 : 2; }
 
 }  // namespace
 
 Response handle(const Request& request) {
-    auto response = std::holds_alternative<OpRequest>(request.what)
-                        ? handle_op(std::get<OpRequest>(request.what), request.format, request.color)
-                        : handle_machine(std::get<MachineRequest>(request.what), request.format);
+    auto response = answer(request);
     if (response) return std::move(*response);
     Response failed;
     failed.exit_code = exit_code(response.error());

@@ -42,8 +42,18 @@ struct MachineRequest {
     std::vector<std::string> sets;
 };
 
+/// `roofline validate`
+struct ValidateRequest {
+    std::string table;                 ///< the CSV file's contents
+    std::string table_name;            ///< for messages and the heading
+    std::vector<MachineRef> machines;  ///< nothing, or what the table was measured on, whatever it says itself
+    std::vector<std::string> sets;     ///< what-ifs on that machine
+    std::optional<double> max_error;   ///< the answer is negative when the mean error is beyond this fraction
+    bool plot = false;
+};
+
 struct Request {
-    std::variant<OpRequest, MachineRequest> what;
+    std::variant<OpRequest, MachineRequest, ValidateRequest> what;
     Format format = Format::text;
     bool color = false;
 };
@@ -55,7 +65,7 @@ struct Response {
     std::string svg;  ///< the plot that was asked for
 };
 
-/// Answers a request. Exit codes: 0 done, 1 a negative answer (no tile fits), 2 the request or its input is wrong.
+/// Answers a request. Exit codes: 0 done, 1 a negative answer (no tile fits, a check failed), 2 the request or its input is wrong.
 [[nodiscard]] Response handle(const Request& request);
 
 }  // namespace roofline

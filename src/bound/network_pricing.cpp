@@ -8,9 +8,8 @@ namespace roofline {
 
 namespace {
 
-bool by_link(const NetworkTier& tier) {
-    return has_axes(tier) || tier.topology == "full_mesh" || tier.topology == "pair";
-}
+// All links of a `pair` join the same two chips, so there the chip's rate is what its one neighbour gets.
+bool by_link(const NetworkTier& tier) { return has_axes(tier) || tier.topology == "full_mesh"; }
 
 const Figure<Bandwidth>& one_way(const NetworkTier& tier) {
     return by_link(tier) ? tier.link_bandwidth : tier.chip_bandwidth;

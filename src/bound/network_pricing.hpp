@@ -24,7 +24,7 @@ struct CollectiveTime {
 /// Time of a load whose whole array has `bytes`. Empty when a tier has no published rate.
 [[nodiscard]] std::optional<CollectiveTime> time_of(const CollectiveLoad& load, const System& system, double bytes);
 
-/// The one-way rate that a tier's loads are divided by: of a link on a torus or full mesh, of a chip's port elsewhere.
+/// The one-way rate that a tier's loads are divided by: of a link on a torus or full mesh, of a chip elsewhere.
 [[nodiscard]] std::optional<Rate> rate_of(const NetworkTier& tier);
 
 }  // namespace roofline

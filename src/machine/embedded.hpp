@@ -25,4 +25,7 @@ struct EmbeddedSource {
 /// In the order of the file.
 [[nodiscard]] std::span<const EmbeddedSource> embedded_sources();
 
+/// data/systems.toml.
+[[nodiscard]] std::string_view embedded_systems();
+
 }  // namespace roofline

@@ -12,7 +12,7 @@ namespace roofline::cli {
 
 namespace {
 
-constexpr std::size_t most_bytes = std::size_t{64} << 20U;
+constexpr std::size_t most_bytes = std::size_t{256} << 20U;
 
 tl::unexpected<Error> failed(std::string_view doing, const std::string& path, int error) {
     const std::string_view remedy = error == ENOENT   ? "check the path"

@@ -8,7 +8,7 @@
 
 namespace roofline::cli {
 
-/// The whole of a file, or of standard input for "-". Errors: missing, a directory, unreadable, beyond 64 MB.
+/// The whole of a file, or of standard input for "-". Errors: missing, a directory, unreadable, beyond 256 MiB (measurement tables are the largest).
 [[nodiscard]] Result<std::string> read_file(const std::string& path);
 
 /// Writes beside the target and renames, so that the target is whole or untouched. "-" is standard output.

@@ -5,9 +5,12 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <cstdlib>
 
 #include "app/cli/files.hpp"
+#include "base/ascii.hpp"
 
 namespace roofline::cli {
 
@@ -22,10 +25,11 @@ constexpr const char* examples = R"(examples:
   roofline machine                     all machines
   roofline machine h100-sxm            one, every figure with its source
   roofline machine tpu-v5e h200 my.toml   side by side
+  roofline validate all_reduce.csv     predictions beside measurements
 )";
 
 constexpr const char* exits = R"(
-Exit status: 0 done; 1 nothing fits, or a file could not be written; 2 the request or its input is wrong.
+Exit status: 0 done; 1 nothing fits, a check failed, or a file could not be written; 2 the request or its input is wrong.
 )";
 
 constexpr const char* op_examples = R"(examples:
@@ -46,6 +50,16 @@ constexpr const char* machine_examples = R"(examples:
 
 )";
 
+constexpr const char* validate_examples = R"(examples:
+  roofline validate all_reduce.csv                        errors by system, operation and size
+  roofline validate all_reduce.csv --on h100-sxm          rows without a system, or of one under another name
+  roofline validate all_reduce.csv --on h100-sxm:8x2 --set ib.bandwidth=25GB/s
+  roofline validate all_reduce.csv --png errors.png       predicted against measured
+  roofline validate all_reduce.csv --csv                  a line for each row, predicted beside measured
+  roofline validate all_reduce.csv --max-error 10%        exit status 1 when the mean error is beyond it
+
+)";
+
 // Words of the line after CLI11's pattern.
 struct Words {
     std::string program;
@@ -55,6 +69,8 @@ struct Words {
     bool csv = false;
     bool markdown = false;
     std::string plot;
+    std::string table;
+    std::string max_error;
     std::string color = "auto";
 };
 
@@ -100,6 +116,32 @@ void add_op(CLI::App& app, OpRequest& op, Words& words, PlotFiles& plots) {
         ->type_name("KIND")
         ->check(CLI::IsMember({"roofline", "sweep"}));
     add_formats(app, words);
+}
+
+void add_validate(CLI::App& app, ValidateRequest& validate, Words& words, PlotFiles& plots) {
+    app.add_option("table", words.table, "measured times, as CSV (docs/validate.md has the columns), or -")
+        ->type_name("FILE.csv")
+        ->required();
+    repeated(app, "--on", words.on,
+             "the machine, slice or machine file that all rows were measured on, whatever they say", "MACHINE");
+    repeated(app, "--set", validate.sets, "what if: another figure of that machine, absolute or relative",
+             "nvlink.bandwidth=400GB/s|*2");
+    app.add_option("--max-error", words.max_error, "the mean error that is still good: 10% or 0.1")->type_name("ERROR");
+    app.add_option("--svg", plots.svg, "write predicted against measured as SVG")->type_name("FILE");
+    app.add_option("--png", plots.png, "write it as PNG")->type_name("FILE");
+    add_formats(app, words);
+}
+
+// A fraction: "10%" or "0.1".
+Result<double> parse_fraction(std::string_view text) {
+    const bool percent = text.ends_with('%');
+    const std::string_view digits = trimmed(percent ? text.substr(0, text.size() - 1) : text);
+    double value = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    if (error != std::errc{} || end != digits.data() + digits.size() || !std::isfinite(value) || value <= 0) {
+        return fail("usage", fmt::format("{} is no error to stay below", quoted(text)), "write --max-error 10% or 0.1");
+    }
+    return percent ? value / 100 : value;
 }
 
 // A program in the notation has a bracket; anything else names a file.
@@ -197,6 +239,24 @@ Error usage_error(const CLI::App& app, const CLI::ParseError& problem, const std
     return error;
 }
 
+Result<ValidateRequest> validate_request(ValidateRequest validate, const Words& words, const PlotFiles& plots) {
+    if (auto status = check_plots(words, plots); !status) return fail(status.error());
+    if (!words.max_error.empty()) {
+        const auto fraction = parse_fraction(words.max_error);
+        if (!fraction) return fail(fraction.error());
+        validate.max_error = *fraction;
+    }
+    auto table = read_file(words.table);
+    if (!table) return fail(table.error());
+    validate.table = std::move(*table);
+    validate.table_name = words.table == "-" ? "standard input" : words.table;
+    auto machines = load_machines(words.on);
+    if (!machines) return fail(machines.error());
+    validate.machines = std::move(*machines);
+    validate.plot = !plots.svg.empty() || !plots.png.empty();
+    return validate;
+}
+
 std::string help_of(const CLI::App& app, const char* first) { return first + app.help("roofline"); }
 
 }  // namespace
@@ -215,12 +275,15 @@ Result<Parsed> parse_arguments(const std::vector<std::string>& arguments, bool& 
 
     OpRequest op;
     MachineRequest machine;
+    ValidateRequest validate;
     Words words;
     Parsed parsed;
     CLI::App* op_command = app.add_subcommand("op", "cost and bounds of an operation or program");
     CLI::App* machine_command =
         app.add_subcommand("machine", "list, show and compare machines, every figure with its source");
-    for (CLI::App* command : {op_command, machine_command}) {
+    CLI::App* validate_command =
+        app.add_subcommand("validate", "predictions against measurements: errors, worst rows, plot");
+    for (CLI::App* command : {op_command, machine_command, validate_command}) {
         command->set_help_flag();
         command->add_flag("-h,--help", help, "this text");
     }
@@ -230,14 +293,17 @@ Result<Parsed> parse_arguments(const std::vector<std::string>& arguments, bool& 
              "hbm.bandwidth=3TB/s|*2");
     add_formats(*machine_command, words);
 
+    add_validate(*validate_command, validate, words, parsed.plots);
+
     // Help needs no other argument to be right.
     const bool wants_help = std::any_of(arguments.begin(), arguments.end(),
                                         [](const std::string& word) { return word == "-h" || word == "--help"; });
     if (wants_help || arguments.empty()) {
         const std::string command = arguments.empty() ? "" : arguments.front();
-        parsed.print = command == "op"        ? help_of(*op_command, op_examples)
-                       : command == "machine" ? help_of(*machine_command, machine_examples)
-                                              : fmt::format("{}\n{}{}", examples, app.help(), exits);
+        parsed.print = command == "op"         ? help_of(*op_command, op_examples)
+                       : command == "machine"  ? help_of(*machine_command, machine_examples)
+                       : command == "validate" ? help_of(*validate_command, validate_examples)
+                                               : fmt::format("{}\n{}{}", examples, app.help(), exits);
         return parsed;
     }
     try {
@@ -260,6 +326,10 @@ Result<Parsed> parse_arguments(const std::vector<std::string>& arguments, bool& 
         if (!machines) return fail(machines.error());
         machine.machines = std::move(*machines);
         request.what = std::move(machine);
+    } else if (validate_command->parsed()) {
+        auto what = validate_request(std::move(validate), words, parsed.plots);
+        if (!what) return fail(what.error());
+        request.what = std::move(*what);
     } else {
         if (auto status = load_program(words.program, op); !status) return fail(status.error());
         auto machines = load_machines(words.on);

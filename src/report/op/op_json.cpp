@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "bound/network_pricing.hpp"
+#include "report/source_json.hpp"
 #include "units/text.hpp"
 
 namespace roofline {
@@ -31,21 +32,7 @@ Json sources_of(const OpAnswer& answer) {
     Json sources = Json::array();
     for (const Resource& resource : answer.analysis.total.pricing.resources) {
         for (const Term& term : resource.terms) {
-            const Rate& rate = term.rate;
-            Json source;
-            source["figure"] = rate.path;
-            source["value"] = rate.value;
-            source["unit"] = rate.flops ? "FLOP/s" : "B/s";
-            source["basis"] = rate.what_if ? "what-if" : std::string(name(rate.basis));
-            source["confidence"] = rate.what_if ? Json(nullptr) : Json(std::string(1, rate.confidence));
-            source["source"] = rate.source;
-            source["note"] = rate.note;
-            Json others = Json::array();
-            for (const Alternative& other : rate.alternatives) {
-                others.push_back({{"value", other.value}, {"source", other.source}, {"note", other.note}});
-            }
-            source["alternatives"] = std::move(others);
-            sources.push_back(std::move(source));
+            sources.push_back(source_json(term.rate));
         }
     }
     return sources;

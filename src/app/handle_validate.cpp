@@ -1,0 +1,142 @@
+#include "app/handle_validate.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "app/measured_systems.hpp"
+#include "app/predict_collective.hpp"
+#include "import/collective_table.hpp"
+#include "report/validate/validation.hpp"
+
+namespace roofline {
+
+namespace {
+
+/// Counts rows by the reason for which they are skipped.
+class Skipped {
+public:
+    void add(int line, const std::string& reason) {
+        const bool known = by_reason_.size() < most_reasons || by_reason_.contains(reason);
+        SkippedRows& rows = by_reason_[known ? reason : "other reasons"];
+        if (rows.rows++ == 0) rows.first_line = line;
+        rows.first_line = std::min(rows.first_line, line);
+    }
+    [[nodiscard]] std::vector<SkippedRows> most_first() const {
+        std::vector<SkippedRows> all;
+        for (const auto& [reason, rows] : by_reason_) all.push_back({reason, rows.rows, rows.first_line});
+        std::sort(all.begin(), all.end(), [](const SkippedRows& a, const SkippedRows& b) {
+            return std::pair(b.rows, a.first_line) < std::pair(a.rows, b.first_line);
+        });
+        return all;
+    }
+
+private:
+    static constexpr std::size_t most_reasons = 1000;
+    std::map<std::string, SkippedRows> by_reason_;
+};
+
+Comparison compare(MeasuredCollective& row, const MeasuredGroup& group) {
+    Comparison comparison;
+    comparison.prediction = predict(row, group);
+    comparison.line = row.line;
+    comparison.system = group.on->id;
+    comparison.slice = group.on->slice();
+    comparison.operation = collective_name(row.kind);
+    comparison.devices = row.members;
+    comparison.bytes = row.size;
+    if (row.dtype) comparison.dtype = name(*row.dtype);
+    comparison.variant = row.variant();
+    comparison.software = std::move(row.software);
+    comparison.groups = row.groups;
+    comparison.measured_s = row.time_s;
+    comparison.rounding_s = row.rounding_s;
+    return comparison;
+}
+
+Status compare_collectives(CsvReader& reader, const ValidateRequest& request, Validation& validation) {
+    auto systems = MeasuredSystems::make(request.machines, request.sets);
+    if (!systems) return fail(systems.error());
+    auto table = read_collective_table(reader);
+    if (!table) return fail(table.error());
+    validation.kind = "collective";
+    Skipped skipped;
+    for (const SkippedRow& row : table->skipped) skipped.add(row.line, row.reason);
+    validation.rows.reserve(table->rows.size());
+    for (MeasuredCollective& row : table->rows) {
+        const Result<MeasuredGroup>& group = systems->group(row);
+        if (group) {
+            validation.rows.push_back(compare(row, *group));
+        } else {
+            const Error& error = group.error();
+            skipped.add(row.line, error.hint.empty() ? error.message : error.message + "; " + error.hint);
+        }
+    }
+    validation.skipped = skipped.most_first();
+    validation.rates = systems->rates();
+    return {};
+}
+
+/// The kinds of tables, by their columns.
+struct TableKind {
+    bool (*is)(const std::vector<std::string>& columns);
+    Status (*compare)(CsvReader& reader, const ValidateRequest& request, Validation& validation);
+};
+constexpr TableKind kinds[] = {{is_collective_table, compare_collectives}};
+
+void add_notes(Validation& validation) {
+    if (!validation.summary.of_expected && !validation.rows.empty()) {
+        validation.notes.emplace_back("nothing is calibrated for these rows: errors are those of the lower bound");
+    } else if (validation.summary.error.rows < validation.rows.size()) {
+        validation.notes.push_back(fmt::format("nothing is calibrated for {} of the rows: they are not in the errors",
+                                               validation.rows.size() - validation.summary.error.rows));
+    }
+    for (const auto& [system, rate] : validation.rates) {
+        if (!rate.low_confidence()) continue;
+        validation.notes.push_back(fmt::format("{}: {} = {} has low confidence ({}): {}", system, rate.path,
+                                               rate.value_text(), rate.confidence, rate.source));
+    }
+}
+
+std::string printed(const Validation& validation, Format format) {
+    switch (format) {
+        case Format::json:
+            return validation_json(validation);
+        case Format::csv:
+            return validation_csv(validation);
+        case Format::markdown:
+            return validation_markdown(validation);
+        case Format::text:
+            break;
+    }
+    return validation_text(validation);
+}
+
+}  // namespace
+
+Result<Response> handle_validate(const ValidateRequest& request, Format format) {
+    auto reader = CsvReader::open(request.table, request.table_name);
+    if (!reader) return fail(reader.error());
+    const auto kind = std::find_if(std::begin(kinds), std::end(kinds),
+                                   [&](const TableKind& each) { return each.is(reader->header()); });
+    if (kind == std::end(kinds)) {
+        return reader->fail_at(0, "unknown_table", "the columns are those of no table that can be compared",
+                               "collectives have op, system or accelerator, n_devices, bytes and time_s, time_us or "
+                               "busbw_GBs (docs/validate.md)");
+    }
+    Validation validation;
+    validation.table = request.table_name;
+    validation.max_error = request.max_error;
+    if (auto status = kind->compare(*reader, request, validation); !status) return fail(status.error());
+    validation.summary = summarise(validation.rows);
+    add_notes(validation);
+    Response response;
+    response.exit_code = validation.failed() ? 1 : 0;
+    response.out = printed(validation, format);
+    if (request.plot) response.svg = validation_plot(validation);
+    return response;
+}
+
+}  // namespace roofline

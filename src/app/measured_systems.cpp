@@ -1,0 +1,213 @@
+#include "app/measured_systems.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "app/system_option.hpp"
+#include "base/ascii.hpp"
+#include "bound/network_pricing.hpp"
+#include "machine/catalogue.hpp"
+
+namespace roofline {
+
+namespace {
+
+// A table of real measurements has a few hundred; each takes some memory.
+constexpr std::size_t most_systems = 10'000;
+
+Result<System> one_group(Machine machine, std::string_view shape) {
+    auto slice = make_slice(std::move(machine), shape);
+    if (!slice) return fail(slice.error());
+    System system;
+    system.slice = std::move(*slice);
+    auto mesh = place_mesh(system.slice, {{"all", system.slice.chips()}});
+    if (!mesh) return fail(mesh.error());
+    system.mesh = std::move(*mesh);
+    return system;
+}
+
+std::string count_text(std::int64_t count, std::string_view what) {
+    return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
+tl::unexpected<Error> not_the_slice(std::int64_t members, const System& system) {
+    return fail("other_size",
+                fmt::format("{} are not the {} of {}:{}", count_text(members, "device"),
+                            count_text(system.slice.chips(), "chip"), system.machine().id, system.slice.shape_text()));
+}
+
+/// Members of each tier inside one node of a machine, as far as its file says: up to the network cards.
+std::vector<std::int64_t> node_of(const Machine& machine) {
+    std::vector<std::int64_t> node;
+    std::int64_t inside = 1;
+    for (const NetworkTier& tier : machine.network) {
+        if (tier.topology == "nic" || has_axes(tier)) break;
+        const std::int64_t domain = tier.topology == "pair" ? 2 : tier.domain;
+        if (tier.topology == "none" || domain <= inside) continue;
+        node.push_back(domain / inside);
+        inside = domain;
+    }
+    return node;
+}
+
+}  // namespace
+
+std::string MeasuredSystem::slice() const { return system.machine().id + ":" + system.slice.shape_text(); }
+
+Result<MeasuredSystems> MeasuredSystems::make(const std::vector<MachineRef>& machines,
+                                              const std::vector<std::string>& sets) {
+    MeasuredSystems systems;
+    auto names = SystemNames::built_in();
+    if (!names) return fail(names.error());
+    systems.names_ = std::move(*names);
+    if (machines.size() > 1) {
+        return fail("bad_request", "a table was measured on one machine, and --on names several", "name one");
+    }
+    if (machines.empty()) {
+        if (sets.empty()) return systems;
+        return fail("bad_request", "--set changes a machine, and none is named", "say which: --on h100-sxm");
+    }
+    MachineRef reference = machines.front();
+    const std::size_t colon = reference.toml ? std::string::npos : reference.name.find(':');
+    if (colon != std::string::npos) {
+        reference.slice = reference.name.substr(colon + 1);
+        reference.name.resize(colon);
+    }
+    auto machine = resolve_machine({reference.name, reference.toml, {}}, sets);
+    // a table's name for it: a100_sxm, which could be either of two chips
+    if (const auto named = systems.names_.named(reference.name); !machine && !reference.toml && named) {
+        std::vector<std::string> all = named->sets;
+        all.insert(all.end(), sets.begin(), sets.end());
+        machine = resolve_machine({named->machine, {}, {}}, all);
+    }
+    if (!machine) return fail(machine.error());
+    if (!reference.slice.empty()) {
+        if (auto slice = make_slice(*machine, reference.slice); !slice) return fail(slice.error());
+    }
+    systems.on_ = On{std::move(*machine), reference.slice};
+    return systems;
+}
+
+const Result<MeasuredGroup>& MeasuredSystems::group(const MeasuredCollective& row) {
+    const Place place{row.system, row.link, row.members, row.nodes};
+    const std::pair key{place, row.kind};
+    auto found = groups_.find(key);
+    if (found == groups_.end() && systems_.size() >= most_systems) {
+        static const Result<MeasuredGroup> too_many =
+            fail("too_many_systems", fmt::format("the table has more than {} systems", most_systems));
+        return too_many;
+    }
+    if (found == groups_.end()) found = groups_.emplace(key, price(row, place)).first;
+    return found->second;
+}
+
+Result<MeasuredGroup> MeasuredSystems::price(const MeasuredCollective& row, const Place& place) {
+    const Result<MeasuredSystem>& on = system(place);
+    if (!on) return fail(on.error());
+    for (const auto& [operation, reason] : on->left_out) {
+        if (operation == collective_name(row.kind)) {
+            return fail("left_out",
+                        fmt::format("{} on {} is left out: {}", collective_name(row.kind, true), on->id, reason));
+        }
+    }
+    MeasuredGroup group{&*on, {}};
+    auto load = collective_load(on->system.slice, row.kind, {&on->system.mesh.front()}, on->system.collectives);
+    if (!load) return fail(load.error());
+    group.load = std::move(*load);
+    for (const TierLoad& tier : group.load.tiers) {
+        const NetworkTier& network = on->system.slice.network(on->system.slice.tiers[tier.tier]);
+        if (rate_of(network)) continue;
+        return fail("no_rate",
+                    fmt::format("the {} bandwidth of {} is not published", network.label, on->system.machine().name));
+    }
+    return group;
+}
+
+const Result<MeasuredSystem>& MeasuredSystems::system(const Place& place) {
+    auto found = systems_.find(place);
+    if (found == systems_.end()) found = systems_.emplace(place, wire(place)).first;
+    return found->second;
+}
+
+Result<MeasuredSystem> MeasuredSystems::wire(const Place& place) {
+    if (!on_) return wire_named(place);
+    auto shape = on_->shape.empty() ? shape_on(on_->machine, place) : Result<std::string>(on_->shape);
+    if (!shape) return fail(shape.error());
+    auto system = one_group(on_->machine, *shape);
+    if (!system) return fail(system.error());
+    if (system->slice.chips() != place.members) {
+        return not_the_slice(place.members, *system);
+    }
+    return MeasuredSystem{on_->machine.id, std::move(*system), {}};
+}
+
+// A name of data/systems.toml, else a machine of the catalogue or a slice of one.
+Result<MeasuredSystem> MeasuredSystems::wire_named(const Place& place) {
+    auto named = names_.find(place.system, place.link, place.members, place.nodes);
+    if (!named && named.error().code == "unknown_system") {
+        const std::size_t colon = place.system.find(':');
+        const Result<Machine>& machine = this->machine(place.system.substr(0, colon), {});
+        if (!machine) return fail(named.error());
+        named = NamedSystem{machine->id, machine->id, {}, {}, {}, {}, {}};
+        auto shape = colon == std::string::npos ? shape_on(*machine, place)
+                                                : Result<std::string>(place.system.substr(colon + 1));
+        if (!shape) return fail(shape.error());
+        named->shape = std::move(*shape);
+    }
+    if (!named) return fail(named.error());
+    const Result<Machine>& machine = this->machine(named->machine, named->sets);
+    if (!machine) return fail(machine.error());
+    auto system = one_group(*machine, named->shape);
+    if (!system) return fail(system.error());
+    if (system->slice.chips() != place.members) {
+        return not_the_slice(place.members, *system);
+    }
+    MeasuredSystem measured{named->id, std::move(*system), {}};
+    for (const std::string& operation : named->left_out)
+        measured.left_out.emplace_back(operation, named->left_out_reason);
+    return measured;
+}
+
+const Result<Machine>& MeasuredSystems::machine(const std::string& name, const std::vector<std::string>& sets) {
+    const std::pair key{name, sets};
+    auto found = machines_.find(key);
+    if (found == machines_.end()) found = machines_.emplace(key, resolve_machine({name, {}, {}}, sets)).first;
+    return found->second;
+}
+
+/// The shape of so many devices on so many nodes of a machine.
+Result<std::string> MeasuredSystems::shape_on(const Machine& machine, const Place& place) const {
+    if (const auto named = names_.find(machine.id, "", place.members, place.nodes)) return named->shape;
+    if (!machine.network.empty() && has_axes(machine.network.front())) {
+        return fail("no_shape",
+                    fmt::format("{} is a torus, and the table does not say how its chips lie", machine.name),
+                    fmt::format("name the slice: --on {}:4x4", machine.id));
+    }
+    const auto shape = node_shape(node_of(machine), place.members, place.nodes);
+    if (shape.empty()) {
+        return fail("bad_system", fmt::format("{} on {} do not fit {}", count_text(place.members, "device"),
+                                              count_text(place.nodes, "node"), machine.name));
+    }
+    return shape;
+}
+
+std::vector<std::pair<std::string, Rate>> MeasuredSystems::rates() const {
+    std::vector<std::pair<std::string, Rate>> rates;
+    for (const auto& [key, group] : groups_) {
+        if (!group) continue;
+        for (const TierLoad& tier : group->load.tiers) {
+            const System& system = group->on->system;
+            auto rate = rate_of(system.slice.network(system.slice.tiers[tier.tier]));
+            if (!rate) continue;
+            const bool known = std::any_of(rates.begin(), rates.end(), [&](const auto& other) {
+                return other.first == group->on->id && other.second.path == rate->path &&
+                       other.second.value == rate->value;
+            });
+            if (!known) rates.emplace_back(group->on->id, std::move(*rate));
+        }
+    }
+    return rates;
+}
+
+}  // namespace roofline

@@ -1,0 +1,76 @@
+// The slices that the rows of a measurement table ran on, each wired and priced once.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "app/request.hpp"
+#include "bound/pricing.hpp"
+#include "import/system_names.hpp"
+#include "network/measured_collective.hpp"
+#include "network/system.hpp"
+
+namespace roofline {
+
+/// A slice whose chips are all one group.
+struct MeasuredSystem {
+    std::string id;  ///< "h100-aws-p5": of data/systems.toml, else the machine's
+    System system;
+    std::vector<std::pair<std::string, std::string>> left_out;  ///< operations whose rows are not comparable, and why
+
+    [[nodiscard]] std::string slice() const;  ///< "h100-sxm5:8x2"
+};
+
+/// An operation there.
+struct MeasuredGroup {
+    const MeasuredSystem* on = nullptr;
+    CollectiveLoad load;
+};
+
+class MeasuredSystems {
+public:
+    /// `machines` holds what --on names: nothing, or the one machine that every row is taken to be measured on, whatever the table
+    /// says; `sets` change it. Errors: an unknown machine or figure; several machines; what-ifs without a machine.
+    [[nodiscard]] static Result<MeasuredSystems> make(const std::vector<MachineRef>& machines,
+                                                      const std::vector<std::string>& sets);
+
+    /// Where a row was measured, and what its operation puts on the wires there. The error's message is the reason for which the
+    /// row cannot be compared. Lives as long as this object.
+    [[nodiscard]] const Result<MeasuredGroup>& group(const MeasuredCollective& row);
+
+    /// The rates of the links used so far, with the machine that each belongs to.
+    [[nodiscard]] std::vector<std::pair<std::string, Rate>> rates() const;
+
+private:
+    struct Place {
+        std::string system;
+        std::string link;
+        std::int64_t members = 1;
+        std::int64_t nodes = 1;
+        auto operator<=>(const Place&) const = default;
+    };
+    struct On {
+        Machine machine;
+        std::string shape;  ///< "" when it follows from the row
+    };
+
+    [[nodiscard]] const Result<MeasuredSystem>& system(const Place& place);
+    [[nodiscard]] Result<MeasuredSystem> wire(const Place& place);
+    [[nodiscard]] Result<MeasuredSystem> wire_named(const Place& place);
+    [[nodiscard]] const Result<Machine>& machine(const std::string& name, const std::vector<std::string>& sets);
+    [[nodiscard]] Result<std::string> shape_on(const Machine& machine, const Place& place) const;
+    [[nodiscard]] Result<MeasuredGroup> price(const MeasuredCollective& row, const Place& place);
+
+    SystemNames names_;
+    std::optional<On> on_;
+    std::map<std::pair<std::string, std::vector<std::string>>, Result<Machine>> machines_;  // read once each
+    std::map<Place, Result<MeasuredSystem>> systems_;
+    std::map<std::pair<Place, CollectiveKind>, Result<MeasuredGroup>> groups_;
+};
+
+}  // namespace roofline

@@ -1,0 +1,43 @@
+// A measured time beside the predicted one, whatever was measured.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace roofline {
+
+/// What is predicted for one row of a measurement table, in seconds.
+struct Prediction {
+    double lower_s = 0;                    ///< nothing can be faster, by the published rates
+    std::optional<double> expected_s;      ///< where constants have been calibrated
+    std::optional<double> expected_error;  ///< the relative error they showed on rows that they were not fitted to
+};
+
+/// A row of a measurement table and its prediction.
+struct Comparison {
+    int line = 0;              ///< of the table
+    std::string system;        ///< "h100-sxm": what the rows of a group ran on
+    std::string slice;         ///< "h100-sxm5:8"
+    std::string operation;     ///< "all_reduce"
+    std::int64_t devices = 1;  ///< of one group
+    double bytes = 0;          ///< its size, as the table counts it
+    std::string dtype;         ///< "" where the table does not say
+    std::string software;      ///< "nccl 2.27.3"
+    std::string variant;       ///< "custom graph", "in-place"
+    std::int64_t groups = 1;   ///< that did the same at the same time
+    double measured_s = 0;
+    double rounding_s = 0;  ///< by which the table's rounding may have put the measured time off
+    Prediction prediction;
+
+    /// The expected time, or where nothing is calibrated the lower bound.
+    [[nodiscard]] double predicted_s() const { return prediction.expected_s.value_or(prediction.lower_s); }
+    /// |predicted - measured| / measured.
+    [[nodiscard]] double error() const { return std::abs(predicted_s() - measured_s) / measured_s; }
+    [[nodiscard]] double error_of_lower() const { return std::abs(prediction.lower_s - measured_s) / measured_s; }
+    /// Faster than the bound, by more than what the table rounded off.
+    [[nodiscard]] bool below_lower() const { return (measured_s + rounding_s) * (1 + 1e-9) < prediction.lower_s; }
+};
+
+}  // namespace roofline

@@ -1,0 +1,134 @@
+#include "import/measurement_notes.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "base/ascii.hpp"
+
+namespace roofline {
+
+namespace {
+
+/// What tables call a library, and what it is called here. Longer names before names that they contain.
+struct Library {
+    std::string_view word;
+    std::string_view name;
+};
+constexpr std::array<Library, 11> libraries{{{"oneccl", "oneccl"},
+                                             {"rccl", "rccl"},
+                                             {"nccl", "nccl"},
+                                             {"sglang", "sglang"},
+                                             {"vllm", "vllm"},
+                                             {"trtllm", "trtllm"},
+                                             {"tensorrt-llm", "trtllm"},
+                                             {"torch", "torch"},
+                                             {"jax", "jax"},
+                                             {"xla", "xla"},
+                                             {"mpi", "mpi"}}};
+
+constexpr std::array<std::string_view, 9> algorithms{"one-shot", "two-shot", "custom",  "nvls",  "tree",
+                                                     "ring",     "pat",      "collnet", "direct"};
+
+bool is_letter(char c) { return to_lower(c) >= 'a' && to_lower(c) <= 'z'; }
+bool in_version(char c) { return is_digit(c) || is_letter(c) || c == '.'; }
+
+/// Where `word` stands in lower-case `text` with no letter before or behind it.
+std::size_t find_word(std::string_view text, std::string_view word) {
+    for (std::size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
+        const std::size_t end = at + word.size();
+        if ((at == 0 || !is_letter(text[at - 1])) && (end == text.size() || !is_letter(text[end]))) return at;
+    }
+    return std::string_view::npos;
+}
+
+/// The version at the front of what follows a name: behind blanks, '-', '/' or '(' a run that begins with a digit. ROCm's
+/// version stands for that of the library it comes with.
+std::string version_at(std::string_view text) {
+    const std::size_t begin = std::min(text.find_first_not_of(" -/=v("), text.size());
+    text.remove_prefix(begin);
+    std::string platform;
+    if (text.starts_with("rocm ")) {
+        platform = "rocm-";
+        text.remove_prefix(5);
+    }
+    if (text.empty() || !is_digit(text.front())) return "";
+    const auto end = std::find_if_not(text.begin(), text.end(), in_version);
+    std::string version = platform + std::string(text.begin(), end);
+    while (!version.empty() && version.back() == '.') version.pop_back();
+    return version;
+}
+
+/// The whole number that a word is, or 0.
+std::int64_t whole(std::string_view word) {
+    std::int64_t value = 0;
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+    return error == std::errc{} && end == word.data() + word.size() && value > 0 ? value : 0;
+}
+
+/// "timer 1us": half a microsecond. "throughput quantised to 0.01 GB/s": half a step of the rate, in the time it makes.
+double rounding_of(const std::string& note, const MeasuredCollective& row) {
+    const auto number_behind = [&](std::string_view phrase, std::string_view unit) {
+        const std::size_t at = note.find(phrase);
+        if (at == std::string::npos) return 0.0;
+        double value = 0;
+        const char* const begin = note.data() + at + phrase.size();
+        const char* const last = note.data() + note.size();
+        const auto [end, error] = std::from_chars(begin, last, value);
+        const bool fits = error == std::errc{} && std::string_view(end, last).starts_with(unit);
+        return fits && value > 0 ? value : 0.0;
+    };
+    const double clock_s = number_behind("timer ", "us") * 1e-6;
+    const double step = number_behind("quantised to ", " gb/s") * 1e9;
+    const double rate = row.size / row.time_s;
+    return std::max(clock_s / 2, step > 0 && rate > 0 ? row.time_s * (step / 2) / rate : 0);
+}
+
+}  // namespace
+
+std::string software_in(std::string_view text) {
+    const std::string folded = lowered(text);
+    std::size_t first = std::string::npos;
+    std::string found;
+    for (const Library& library : libraries) {
+        const std::size_t at = find_word(folded, library.word);
+        if (at >= first) continue;
+        first = at;
+        const std::string version = version_at(std::string_view(folded).substr(at + library.word.size()));
+        found = std::string(library.name) + (version.empty() ? "" : " " + version);
+    }
+    return found;
+}
+
+std::vector<std::string> note_words(std::string_view note) {
+    std::vector<std::string> words;
+    std::string word;
+    for (const char c : note) {
+        if (is_digit(c) || is_letter(c) || c == '.' || c == '-' || c == '/') {
+            word += to_lower(c);
+        } else if (!word.empty()) {
+            words.push_back(std::move(word));
+            word.clear();
+        }
+    }
+    if (!word.empty()) words.push_back(std::move(word));
+    return words;
+}
+
+void apply_note(std::string_view note, MeasuredCollective& row) {
+    if (note.empty()) return;
+    const std::vector<std::string> words = note_words(note);
+    for (std::size_t i = 0; i < words.size(); ++i) {
+        const std::string& word = words[i];
+        const bool known = std::find(algorithms.begin(), algorithms.end(), word) != algorithms.end();
+        // "custom one-shot" is the one-shot kernel
+        if (known && (row.algorithm.empty() || row.algorithm == "custom")) row.algorithm = word;
+        if (word == "eager" || word == "graph") row.launch = word;
+        if (word == "in-place") row.in_place = true;
+        if (word == "concurrent" && i > 0 && whole(words[i - 1]) > 0) row.groups = whole(words[i - 1]);
+        if (!row.dtype) row.dtype = find_dtype(word);
+    }
+    row.rounding_s = rounding_of(lowered(note), row);
+}
+
+}  // namespace roofline

@@ -1,0 +1,25 @@
+// What the free texts of measurement tables name: the library with its version, and how an operation was launched.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "network/measured_collective.hpp"
+
+namespace roofline {
+
+/// The first library named in the text, with the version that stands behind it, in lower case: "nccl 2.27.3" of
+/// "NCCL 2.27.3 (file says 2.29.2)" and of "aic:nccl-2.27.3", "rccl rocm-7.0" of "RCCL (ROCm 7.0)", "xla" of "XLA:GPU sm_90".
+/// "" when none is named.
+[[nodiscard]] std::string software_in(std::string_view text);
+
+/// Words of a note: runs of letters, digits, '.', '-' and '/'. "custom_ar vLLM_custom_eager" has custom, ar, vllm, custom, eager.
+[[nodiscard]] std::vector<std::string> note_words(std::string_view note);
+
+/// Reads algorithm, launch, in-place, the number of groups that ran at once, the dtype and the rounding of the time out of a
+/// note, as far as it names them. The row has its size and time.
+void apply_note(std::string_view note, MeasuredCollective& row);
+
+}  // namespace roofline

@@ -1,0 +1,134 @@
+#include "import/system_names.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/ascii.hpp"
+#include "machine/embedded.hpp"
+#include "machine/reader.hpp"
+#include "machine/toml_guard.hpp"
+#include "notation/source.hpp"
+
+namespace roofline {
+
+namespace {
+
+bool same(std::string_view a, std::string_view b) { return lowered(a) == lowered(b); }
+
+std::int64_t product(const std::vector<std::int64_t>& sizes) {
+    return std::accumulate(sizes.begin(), sizes.end(), std::int64_t{1}, std::multiplies<>());
+}
+
+/// Members of each tier inside a node when `count` devices of it take part, filled from the innermost; empty when they do not
+/// fill the tiers evenly.
+std::vector<std::int64_t> filled(const std::vector<std::int64_t>& node, std::int64_t count) {
+    std::vector<std::int64_t> taken;
+    for (const std::int64_t size : node) {
+        const std::int64_t here = std::min(size, count);
+        if (here == 0 || count % here != 0) return {};
+        taken.push_back(here);
+        count /= here;
+    }
+    return count == 1 ? taken : std::vector<std::int64_t>{};
+}
+
+}  // namespace
+
+std::string node_shape(const std::vector<std::int64_t>& node, std::int64_t members, std::int64_t nodes) {
+    if (members < 1 || nodes < 1 || members % nodes != 0) return "";
+    std::vector<std::int64_t> shape = filled(node, members / nodes);
+    if (shape.size() < node.size()) return "";
+    if (nodes > 1) shape.push_back(nodes);
+    while (shape.size() > 1 && shape.back() == 1) shape.pop_back();
+    return shape.empty() ? "1" : fmt::format("{}", fmt::join(shape, "x"));
+}
+
+Result<SystemNames> SystemNames::parse(std::string_view toml, std::string_view origin) {
+    const Source source(toml, std::string(origin));
+    if (auto fault = toml_fault(toml)) {
+        return source.fail_at(source.span(fault->offset), fault->code, fault->message, fault->hint);
+    }
+    const toml::parse_result parsed = toml::parse(toml, std::string_view{});
+    if (!parsed) {
+        const toml::source_position at = parsed.error().source().begin;
+        return source.fail_at({static_cast<int>(at.line), static_cast<int>(at.column)}, "toml",
+                              "this is not valid TOML: " + std::string(parsed.error().description()));
+    }
+    Problems problems;
+    const Citations citations;
+    Reader file(parsed.table(), "", problems, citations);
+    SystemNames names;
+    for (Reader& table : file.each("system")) {
+        Entry entry;
+        entry.system.id = table.required_text("id");
+        entry.system.machine = table.required_text("machine");
+        entry.names = table.texts("names");
+        entry.link = table.text("link");
+        entry.node = table.shape("node");
+        entry.system.shape = table.text("shape");
+        entry.system.sets = table.texts("set");
+        entry.trays = table.flag("trays");
+        entry.system.note = table.text("note");
+        entry.system.left_out = table.texts("leave_out");
+        entry.system.left_out_reason = table.text("leave_out_reason");
+        if (entry.system.left_out.empty() != entry.system.left_out_reason.empty()) {
+            table.fault("leave_out", "missing", "`leave_out` and `leave_out_reason` go together");
+        }
+        if (entry.names.empty()) table.fault("names", "missing", "[[system]] has no names");
+        if (entry.node.empty() == entry.system.shape.empty()) {
+            table.fault("node", "missing", "[[system]] needs one of `node` and `shape`");
+        }
+        table.finish();
+        names.entries_.push_back(std::move(entry));
+    }
+    file.finish();
+    if (const auto& problem = problems.first()) {
+        return source.fail_at({static_cast<int>(problem->at.line), static_cast<int>(problem->at.column)}, problem->code,
+                              problem->message, problem->hint);
+    }
+    return names;
+}
+
+Result<SystemNames> SystemNames::built_in() { return parse(embedded_systems(), "systems.toml"); }
+
+// By one of its names, else by the machine that it is without changes.
+const SystemNames::Entry* SystemNames::entry(std::string_view name, std::string_view link) const {
+    const Entry* any = nullptr;
+    const Entry* plain = nullptr;
+    for (const Entry& each : entries_) {
+        const bool unchanged = each.link.empty() && each.system.sets.empty() && each.system.shape.empty();
+        if (plain == nullptr && unchanged && same(each.system.machine, name)) plain = &each;
+        if (std::none_of(each.names.begin(), each.names.end(), [&](const auto& known) { return same(known, name); })) {
+            continue;
+        }
+        if (!each.link.empty() && same(each.link, link)) return &each;
+        if (each.link.empty() && any == nullptr) any = &each;
+    }
+    return any != nullptr ? any : plain;
+}
+
+std::optional<NamedSystem> SystemNames::named(std::string_view name) const {
+    const Entry* const found = entry(name, "");
+    return found == nullptr ? std::nullopt : std::optional(found->system);
+}
+
+Result<NamedSystem> SystemNames::find(std::string_view name, std::string_view link, std::int64_t members,
+                                      std::int64_t nodes) const {
+    const Entry* const found = entry(name, link);
+    if (found == nullptr) {
+        std::vector<std::string> known;
+        for (const Entry& each : entries_) known.insert(known.end(), each.names.begin(), each.names.end());
+        return fail("unknown_system", fmt::format("the system {} is not known", quoted(name)),
+                    did_you_mean(name, known, "--on says which slice the table was measured on"));
+    }
+    NamedSystem system = found->system;
+    if (!system.shape.empty()) return system;
+    system.shape = node_shape(found->node, members, found->trays ? 1 : nodes);
+    if (!system.shape.empty()) return system;
+    return fail("bad_system", fmt::format("{} devices on {} node{} of {}, which has {} each", members, nodes,
+                                          nodes == 1 ? "" : "s", system.id, product(found->node)));
+}
+
+}  // namespace roofline

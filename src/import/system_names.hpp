@@ -1,0 +1,59 @@
+// The names by which measurement tables call systems, and the slices that they mean.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+
+namespace roofline {
+
+/// A slice that a table measured.
+struct NamedSystem {
+    std::string id;                     ///< short, for groups of a report: "h100-aws-p5"
+    std::string machine;                ///< of the catalogue
+    std::string shape;                  ///< what stands behind the colon of a slice: "8x2"
+    std::vector<std::string> sets;      ///< what-ifs that make the machine this system: "ib.bandwidth=6.25GB/s"
+    std::vector<std::string> left_out;  ///< operations whose rows are not comparable: "permute"
+    std::string left_out_reason;
+    std::string note;
+
+    [[nodiscard]] std::string slice() const { return machine + ":" + shape; }  ///< "h100-sxm5:8x2"
+};
+
+/// The shape of `members` devices spread evenly over `nodes` nodes, each with `node` members of its tiers, innermost first; the
+/// inner tiers are filled first. "" when they cannot be spread or do not fit.
+[[nodiscard]] std::string node_shape(const std::vector<std::int64_t>& node, std::int64_t members, std::int64_t nodes);
+
+class SystemNames {
+public:
+    /// data/systems.toml, or a text like it. Errors carry line and column.
+    [[nodiscard]] static Result<SystemNames> parse(std::string_view toml, std::string_view origin);
+    [[nodiscard]] static Result<SystemNames> built_in();
+
+    /// The slice of a group of `members` devices on `nodes` nodes of the system with this name (a machine's id is one too); `link` is what the table says
+    /// of its links. Names are compared whatever the case. Errors: unknown_system (with the nearest name); bad_system (devices
+    /// that do not spread evenly over the nodes, or more of them than a node has).
+    [[nodiscard]] Result<NamedSystem> find(std::string_view name, std::string_view link, std::int64_t members,
+                                           std::int64_t nodes) const;
+
+    /// The system with this name, without a shape. Empty: there is none.
+    [[nodiscard]] std::optional<NamedSystem> named(std::string_view name) const;
+
+private:
+    struct Entry {
+        NamedSystem system;  ///< `shape` is "" when it follows from the counts
+        std::vector<std::string> names;
+        std::string link;                ///< "": any
+        std::vector<std::int64_t> node;  ///< members of each tier inside a node, innermost first
+        bool trays = false;              ///< all nodes lie inside the innermost tier
+    };
+    [[nodiscard]] const Entry* entry(std::string_view name, std::string_view link) const;
+
+    std::vector<Entry> entries_;
+};
+
+}  // namespace roofline

@@ -1,0 +1,108 @@
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "report/source_json.hpp"
+#include "report/validate/validation.hpp"
+
+namespace roofline {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t most_listed = 100;
+
+Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+Json number(const std::optional<double>& value) { return value ? number(*value) : Json(nullptr); }
+Json text(const std::string& value) { return value.empty() ? Json(nullptr) : Json(value); }
+
+Json error_of(const ErrorStats& stats) {
+    Json json;
+    const bool any = stats.rows > 0;
+    json["mean"] = any ? number(stats.mean) : Json(nullptr);
+    json["median"] = any ? number(stats.median) : Json(nullptr);
+    json["p90"] = any ? number(stats.p90) : Json(nullptr);
+    return json;
+}
+
+Json row_json(const Comparison& row) {
+    Json json;
+    json["line"] = row.line;
+    json["system"] = row.system;
+    json["slice"] = row.slice;
+    json["operation"] = row.operation;
+    json["devices"] = row.devices;
+    json["bytes"] = row.bytes;
+    json["dtype"] = text(row.dtype);
+    json["software"] = text(row.software);
+    json["variant"] = text(row.variant);
+    json["measured_s"] = number(row.measured_s);
+    json["lower_s"] = number(row.prediction.lower_s);
+    json["expected_s"] = number(row.prediction.expected_s);
+    json["expected_error"] = number(row.prediction.expected_error);
+    json["error"] = number(row.error());
+    return json;
+}
+
+Json rows_json(const Validation& validation, const std::vector<std::size_t>& indices) {
+    Json list = Json::array();
+    for (const std::size_t i : indices) {
+        if (list.size() == most_listed) break;
+        list.push_back(row_json(validation.rows[i]));
+    }
+    return list;
+}
+
+Json groups_json(const std::vector<ErrorGroup>& groups) {
+    Json list = Json::array();
+    for (const ErrorGroup& group : groups) {
+        Json json;
+        json["by"] = group.by;
+        json["name"] = group.name;
+        json["operation"] = text(group.operation);
+        json["rows"] = group.error.rows;
+        json["below_lower"] = group.below_lower;
+        json["error"] = error_of(group.error);
+        list.push_back(std::move(json));
+    }
+    return list;
+}
+
+}  // namespace
+
+std::string validation_json(const Validation& validation) {
+    const ErrorSummary& summary = validation.summary;
+    Json json;
+    json["schema"] = 1;
+    json["table"] = validation.kind;
+    json["rows"] = validation.rows.size();
+    json["skipped"] = validation.skipped_rows();
+    json["below_lower"] = summary.below_lower;
+    json["error_of"] = summary.of_expected ? "expected" : "lower";
+    json["error_rows"] = summary.error.rows;
+    json["error"] = error_of(summary.error);
+    json["error_of_lower"] = error_of(summary.error_of_lower);
+    json["repeats"] =
+        summary.repeats ? Json{{"rows", summary.repeats->rows}, {"mean", summary.repeats->mean}} : Json(nullptr);
+    json["max_error"] = number(validation.max_error);
+    json["passed"] = !validation.failed();
+    json["groups"] = groups_json(summary.groups);
+    json["worst"] = rows_json(validation, summary.worst);
+    json["below"] = rows_json(validation, summary.below);
+    Json reasons = Json::array();
+    for (const SkippedRows& each : validation.skipped) {
+        reasons.push_back({{"reason", each.reason}, {"rows", each.rows}, {"first_line", each.first_line}});
+    }
+    json["skipped_by"] = std::move(reasons);
+    json["notes"] = validation.notes;
+    Json sources = Json::array();
+    for (const auto& [system, rate] : validation.rates) {
+        Json source = source_json(rate);
+        source["system"] = system;
+        sources.push_back(std::move(source));
+    }
+    json["sources"] = std::move(sources);
+    return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace roofline

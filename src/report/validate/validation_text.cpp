@@ -1,0 +1,218 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "report/table.hpp"
+#include "report/validate/validation.hpp"
+#include "units/text.hpp"
+
+namespace roofline {
+
+namespace {
+
+constexpr std::size_t width = 100;
+constexpr std::size_t shown_worst = 3;
+constexpr std::size_t shown_below = 10;
+constexpr std::size_t shown_reasons = 6;
+constexpr std::size_t shown_groups = 40;
+
+std::string count_text(std::size_t count, std::string_view what) {
+    return fmt::format("{} {}{}", grouped(static_cast<std::int64_t>(count)), what, count == 1 ? "" : "s");
+}
+
+/// "all_reduce" as people write it.
+std::string spoken(std::string operation) {
+    std::replace(operation.begin(), operation.end(), '_', '-');
+    return operation;
+}
+
+std::string predicted_name(const ErrorSummary& summary) {
+    return summary.of_expected ? "expected time" : "lower bound";
+}
+
+std::string stats_text(const ErrorStats& stats) {
+    return fmt::format("mean {} %, median {} %, p90 {} %", percent_text(stats.mean), percent_text(stats.median),
+                       percent_text(stats.p90));
+}
+
+/// Mean errors of the groups of one kind, an operation a column.
+Table crossed(const Validation& validation, std::string_view by, std::string_view heading) {
+    std::set<std::string> operations;
+    for (const Comparison& row : validation.rows) operations.insert(row.operation);
+    Table table;
+    table.head = {std::string(heading)};
+    for (const std::string& operation : operations) table.head.push_back(spoken(operation));
+    table.head.insert(table.head.end(), {"all", "rows"});
+    table.right.assign(table.head.size(), true);
+    table.right.front() = false;
+    for (const ErrorGroup& group : validation.summary.groups) {
+        if (group.by != by) continue;
+        if (group.operation.empty() && table.rows.size() == shown_groups) {
+            table.rows.push_back({"and more (--json has all)"});
+            break;
+        }
+        const std::string mean = group.error.rows > 0 ? percent_text(group.error.mean) : "-";
+        if (group.operation.empty()) {
+            // rows come in order: first that of all operations
+            table.rows.push_back({group.name});
+            table.rows.back().resize(table.head.size(), "");
+            table.rows.back()[table.head.size() - 2] = mean;
+            table.rows.back().back() = grouped(static_cast<std::int64_t>(group.error.rows));
+            continue;
+        }
+        const auto column =
+            static_cast<std::size_t>(std::distance(operations.begin(), operations.find(group.operation)));
+        table.rows.back()[column + 1] = mean;
+    }
+    return table;
+}
+
+Table rows_table(const Validation& validation, const std::vector<std::size_t>& indices, std::size_t most) {
+    const bool expected = validation.summary.of_expected;
+    Table table;
+    table.head = {"line", "slice", "operation", "size", "measured", "lower"};
+    table.right = {true, false, false, true, true, true};
+    if (expected) table.head.emplace_back("expected");
+    table.head.insert(table.head.end(), {"error", "software"});
+    table.right.resize(table.head.size() - 1, true);
+    for (const std::size_t i : indices) {
+        if (table.rows.size() == most) break;
+        const Comparison& row = validation.rows[i];
+        std::vector<std::string> cells{std::to_string(row.line),
+                                       row.slice,
+                                       spoken(row.operation),
+                                       to_text(Bytes{row.bytes}),
+                                       to_text(Seconds{row.measured_s}),
+                                       to_text(Seconds{row.prediction.lower_s})};
+        const auto& time = row.prediction.expected_s;
+        if (expected) cells.push_back(time ? to_text(Seconds{*time}) : "-");
+        cells.push_back(percent_text(row.error()) + " %");
+        cells.push_back(row.software + (row.variant.empty() ? "" : " " + row.variant));
+        table.rows.push_back(std::move(cells));
+    }
+    return table;
+}
+
+std::string heading(const Validation& validation) {
+    std::set<std::string> systems;
+    for (const Comparison& row : validation.rows) systems.insert(row.system);
+    return fmt::format("{}: {} of {}s on {}, {} skipped", validation.table, count_text(validation.rows.size(), "row"),
+                       validation.kind, count_text(systems.size(), "system"),
+                       grouped(static_cast<std::int64_t>(validation.skipped_rows())));
+}
+
+/// What is said of the whole table, name and value.
+std::vector<std::pair<std::string, std::string>> answers(const Validation& validation) {
+    const ErrorSummary& summary = validation.summary;
+    std::vector<std::pair<std::string, std::string>> lines;
+    if (summary.error.rows > 0) {
+        lines.emplace_back("error of the " + predicted_name(summary), stats_text(summary.error));
+    }
+    if (summary.of_expected && summary.error_of_lower.rows > 0) {
+        lines.emplace_back("of the lower bound", stats_text(summary.error_of_lower));
+    }
+    if (validation.rows.empty()) return {{"nothing to compare", "every row is skipped"}};
+    lines.emplace_back("below the lower bound", summary.below_lower == 0 ? "no row"
+                                                                         : count_text(summary.below_lower, "row") +
+                                                                               ": the bound or the table is wrong");
+    if (summary.repeats) {
+        lines.emplace_back("measured again",
+                           fmt::format("{} % off their median, {}", percent_text(summary.repeats->mean),
+                                       count_text(summary.repeats->rows, "row")));
+    }
+    if (validation.max_error) {
+        lines.emplace_back("at most", fmt::format("{} % asked for: {}", percent_text(*validation.max_error),
+                                                  validation.beyond_max_error() ? "missed" : "met"));
+    }
+    return lines;
+}
+
+struct Section {
+    std::string title;
+    Table table;
+};
+
+std::vector<Section> sections(const Validation& validation) {
+    std::vector<Section> all;
+    const std::string what = "mean error of the " + predicted_name(validation.summary) + " in %, by ";
+    all.push_back({what + "system", crossed(validation, "system", "")});
+    all.push_back({what + "size", crossed(validation, "size", "")});
+    all.push_back({what + "devices", crossed(validation, "devices", "")});
+    if (!validation.summary.below.empty()) {
+        all.push_back({"below the lower bound", rows_table(validation, validation.summary.below, shown_below)});
+    }
+    all.push_back({"furthest off", rows_table(validation, validation.summary.worst, shown_worst)});
+    return all;
+}
+
+std::vector<std::string> skipped_lines(const Validation& validation) {
+    std::vector<std::string> lines;
+    for (const SkippedRows& each : validation.skipped) {
+        if (lines.size() == shown_reasons) {
+            lines.push_back(
+                fmt::format("and {} more reasons (--json has them)", validation.skipped.size() - lines.size()));
+            break;
+        }
+        lines.push_back(fmt::format("{} from line {}: {}", count_text(each.rows, "row"), each.first_line, each.reason));
+    }
+    return lines;
+}
+
+}  // namespace
+
+std::string validation_text(const Validation& validation) {
+    std::string text = heading(validation) + "\n\n";
+    for (const auto& [name, value] : answers(validation)) text += fmt::format("  {:<28}{}\n", name, value);
+    if (!validation.rows.empty()) {
+        for (const Section& section : sections(validation)) {
+            text += "\n  " + section.title + "\n" + table_text(section.table, 2);
+        }
+    }
+    const std::vector<std::string> skipped = skipped_lines(validation);
+    if (!skipped.empty()) text += "\n  skipped\n";
+    for (const std::string& line : skipped) text += "  - " + wrapped(line, 4, 4, width) + "\n";
+    if (!validation.notes.empty()) text += "\n";
+    for (const std::string& note : validation.notes) text += "  note: " + wrapped(note, 8, 8, width) + "\n";
+    return text;
+}
+
+std::string validation_markdown(const Validation& validation) {
+    std::string text = heading(validation) + "\n";
+    for (const auto& [name, value] : answers(validation)) text += fmt::format("\n- {}: {}", name, value);
+    text += "\n";
+    if (!validation.rows.empty()) {
+        for (const Section& section : sections(validation)) {
+            text += fmt::format("\n{}:\n\n{}", section.title, table_markdown(section.table));
+        }
+    }
+    const std::vector<std::string> skipped = skipped_lines(validation);
+    if (!skipped.empty()) text += "\nskipped:\n";
+    for (const std::string& line : skipped) text += "\n- " + line;
+    if (!skipped.empty()) text += "\n";
+    for (const std::string& note : validation.notes) text += "\nnote: " + note + "\n";
+    return text;
+}
+
+std::string validation_csv(const Validation& validation) {
+    Table table;
+    table.head = {"line",    "system",     "slice",          "operation", "dtype",      "devices",
+                  "groups",  "bytes",      "software",       "variant",   "measured_s", "rounding_s",
+                  "lower_s", "expected_s", "expected_error", "error",     "below_lower"};
+    const auto optional = [](const std::optional<double>& value) {
+        return value ? fmt::format("{}", *value) : std::string();
+    };
+    table.rows.reserve(validation.rows.size());
+    for (const Comparison& row : validation.rows) {
+        table.rows.push_back({std::to_string(row.line), row.system, row.slice, row.operation, row.dtype,
+                              std::to_string(row.devices), std::to_string(row.groups), fmt::format("{}", row.bytes),
+                              row.software, row.variant, fmt::format("{}", row.measured_s),
+                              fmt::format("{}", row.rounding_s), fmt::format("{}", row.prediction.lower_s),
+                              optional(row.prediction.expected_s), optional(row.prediction.expected_error),
+                              fmt::format("{}", row.error()), row.below_lower() ? "1" : "0"});
+    }
+    return table_csv(table);
+}
+
+}  // namespace roofline
