@@ -98,4 +98,17 @@ std::optional<CollectiveTime> time_of(const CollectiveLoad& load, const System& 
     return time;
 }
 
+std::optional<CollectiveTime> time_of(const TransferLoad& load, const Slice& slice, double bytes) {
+    std::vector<double> rates;
+    for (std::size_t tier = 0; tier < slice.tiers.size(); ++tier) {
+        const Figure<Bandwidth>& rate = one_way(slice.network(slice.tiers[tier]));
+        const bool used = std::any_of(load.cuts.begin(), load.cuts.end(),
+                                      [&](const TransferCut& cut) { return !cut.links[tier].is_zero(); });
+        if (used && !rate.value) return std::nullopt;
+        rates.push_back(rate.value ? rate.value->value : 0);
+    }
+    const double transfer = load.transfer_s(bytes, rates);
+    return CollectiveTime{std::max(transfer, load.latency_s), transfer + load.latency_s, load.latency_s > transfer};
+}
+
 }  // namespace roofline

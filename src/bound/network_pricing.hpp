@@ -6,6 +6,7 @@
 
 #include "bound/pricing.hpp"
 #include "network/system.hpp"
+#include "network/transfer.hpp"
 
 namespace roofline {
 
@@ -23,6 +24,9 @@ struct CollectiveTime {
 };
 /// Time of a load whose whole array has `bytes`. Empty when a tier has no published rate.
 [[nodiscard]] std::optional<CollectiveTime> time_of(const CollectiveLoad& load, const System& system, double bytes);
+
+/// A transfer of an array of `bytes` by itself. Empty when a tier that it may go over has no published rate.
+[[nodiscard]] std::optional<CollectiveTime> time_of(const TransferLoad& load, const Slice& slice, double bytes);
 
 /// The one-way rate that a tier's loads are divided by: of a link on a torus or full mesh, of a chip elsewhere.
 [[nodiscard]] std::optional<Rate> rate_of(const NetworkTier& tier);

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "algebra/rational.hpp"
 #include "base/result.hpp"
 #include "units/compute_unit.hpp"
 #include "units/dtype.hpp"
@@ -99,6 +100,9 @@ struct NetworkTier {
     std::vector<std::int64_t> max_job;      ///< largest slice sold, when smaller than the pod
     std::int64_t wrap_multiple = 0;         ///< an axis closes into a ring when its length is a multiple; 0: not said
     bool wrap_needs_blocks = false;  ///< and only when every axis is one: the slice is built of cubes of that side
+    std::int64_t leaf = 0;           ///< chips whose ports share a leaf switch; 0: not said
+    std::int64_t rails = 1;          ///< leaves that the chips of a node are spread over, by their index in it
+    Rational oversubscription = 1;   ///< of leaves: rate of a leaf's ports over the rate out of it, at least 1
     std::string wrap_rule;           ///< when an axis closes into a ring, in words
     std::string note;
 };

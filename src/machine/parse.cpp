@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/utf8.hpp"
+#include "machine/parse_leaf.hpp"
 #include "machine/reader.hpp"
 #include "machine/toml_guard.hpp"
 #include "notation/source.hpp"
@@ -118,7 +119,7 @@ void read_host(Reader& file, Machine& machine) {
     machine.host = std::move(host);
 }
 
-NetworkTier read_tier(Reader& entry) {
+NetworkTier read_tier(Reader& entry, const std::vector<NetworkTier>& inner) {
     NetworkTier tier;
     tier.id = entry.required_text("tier");
     tier.label = entry.text("label");
@@ -144,6 +145,7 @@ NetworkTier read_tier(Reader& entry) {
                     "`wrap_needs_blocks` of [[network]] needs `wrap_multiple`, the side of a block",
                     "wrap_multiple = 4");
     }
+    read_leaf(entry, inner, tier);
     tier.wrap_rule = entry.text("wrap_rule");
     tier.note = entry.text("note");
     entry.finish();
@@ -152,7 +154,7 @@ NetworkTier read_tier(Reader& entry) {
 
 void read_network(Reader& file, Machine& machine) {
     for (Reader& entry : file.each("network")) {
-        NetworkTier tier = read_tier(entry);
+        NetworkTier tier = read_tier(entry, machine.network);
         const auto in = [&](const std::vector<std::string>& names) {
             return std::find(names.begin(), names.end(), tier.id) != names.end();
         };

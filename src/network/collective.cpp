@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "network/leaf.hpp"
+
 namespace roofline {
 
 namespace {
@@ -147,18 +149,19 @@ private:
     std::int64_t n_;
 };
 
-// `sent` is what one chip sends at the least, whatever the wires.
-Rational sent_by_one(CollectiveKind kind, std::int64_t n) {
+// What one of n equal parties sends at the least, whatever the wires; chips, or leaves with all chips under them.
+Rational sent_by_one(CollectiveKind kind, const Rational& n) {
+    const Rational others = (n - Rational(1)) / n;
     switch (kind) {
         case CollectiveKind::all_gather:
         case CollectiveKind::reduce_scatter:
-            return Rational(n - 1, n);
+            return others;
         case CollectiveKind::all_reduce:
-            return Rational(2) * Rational(n - 1, n);
+            return Rational(2) * others;
         case CollectiveKind::all_to_all:
-            return Rational(n - 1, n) / Rational(n);
+            return others / n;
         case CollectiveKind::permute:
-            return Rational(1, n);
+            return Rational(1) / n;
     }
     return Rational(0);
 }
@@ -182,14 +185,36 @@ TierLoad on_torus(CollectiveKind kind, const Torus& torus, bool textbook, double
     return load;
 }
 
-// Steps that follow one another are not published for switches: latency is that of one step, each way.
-TierLoad on_switch(CollectiveKind kind, std::int64_t n, const NetworkTier& tier, const CollectiveOptions& options,
-                   double step_s) {
+// The same through a switch. Where it adds up, each chip gives V to be summed and takes V: a NIC sends and receives just that;
+// chips that read each other's memory fetch the sum of their 1/n and hand it to all.
+Rational through_switch(CollectiveKind kind, const Rational& n, const NetworkTier& tier, bool textbook) {
+    Rational load = sent_by_one(kind, n);
+    if (textbook && kind != CollectiveKind::permute) load = load * n / (n - Rational(1));
+    if (kind != CollectiveKind::all_reduce || !tier.in_network_reduction) return load;
+    return lesser(load, tier.topology == "nic" ? Rational(1) : Rational(1) + Rational(1) / n);
+}
+
+// Most members of a group under one leaf.
+std::int64_t under_one_leaf(const std::vector<Lane>& lanes, std::int64_t leaf) {
+    std::int64_t members = 1;
+    for (const Lane& lane : joined(lanes)) members *= std::min(lane.size, (leaf - 1) / lane.stride + 1);
+    return members;
+}
+
+// Steps that follow one another are not published for switches: latency is that of one step, each way. Between leaves it is
+// the leaves that exchange, each for its q members, over ways out that are narrower than their ports. A permute need not leave
+// its leaf.
+TierLoad on_switch(CollectiveKind kind, const std::vector<Lane>& lanes, const NetworkTier& tier,
+                   const std::optional<Leaves>& leaves, bool textbook, double step_s) {
+    const Rational n = product(lanes);
     TierLoad load;
-    load.link_bytes = options.textbook && kind != CollectiveKind::permute ? sent_by_one(kind, n) * Rational(n, n - 1)
-                                                                          : sent_by_one(kind, n);
-    if (kind == CollectiveKind::all_reduce && tier.in_network_reduction) {
-        load.link_bytes = lesser(load.link_bytes, Rational(n + 1, n));
+    load.link_bytes = through_switch(kind, n, tier, textbook);
+    if (leaves && kind != CollectiveKind::permute) {
+        const Rational q = under_one_leaf(lanes, leaves->members);
+        if (q < n) {
+            load.link_bytes =
+                larger(load.link_bytes, through_switch(kind, n / q, tier, textbook) / q * leaves->narrowing);
+        }
     }
     load.latency_s = (kind == CollectiveKind::all_reduce ? 2 : 1) * step_s;
     return load;
@@ -205,7 +230,22 @@ TierLoad on_full_mesh(CollectiveKind kind, std::int64_t n, double step_s) {
     return load;
 }
 
-bool pairs_have_links(const NetworkTier& tier) { return tier.topology == "full_mesh" || tier.topology == "pair"; }
+// What the groups of tier `i` hold of each byte of the whole array. What is gathered or summed is divided by the members inside.
+// An exchange over a tier of switches goes straight to its chip, whatever its place in the node there, so that the tiers inside
+// carry what stays in them; over a torus outside, only to the chips of the same place.
+Rational share_of(const Slice& slice, CollectiveKind kind, const std::vector<std::vector<Lane>>& by_tier, std::size_t i,
+                  std::int64_t members) {
+    std::int64_t inside = 1;
+    for (std::size_t j = 0; j < i; ++j) inside *= product(by_tier[j]);
+    const std::int64_t n = product(by_tier[i]);
+    if (kind == CollectiveKind::permute) return Rational(n, members);
+    if (kind != CollectiveKind::all_to_all) return Rational(1, inside);
+    bool straight = true;
+    for (std::size_t j = i + 1; j < by_tier.size(); ++j) {
+        straight = straight && (by_tier[j].empty() || !has_axes(slice.network(slice.tiers[j])));
+    }
+    return Rational(n, members) * (straight ? Rational(inside * n, members) : Rational(1));
+}
 
 }  // namespace
 
@@ -218,25 +258,21 @@ Result<CollectiveLoad> collective_load(const Slice& slice, CollectiveKind kind,
         result.members *= axis->size;
         for (const Lane& lane : axis->lanes) by_tier[lane.tier].push_back(lane);
     }
-    std::int64_t inside = 1;
     for (std::size_t i = 0; i < by_tier.size(); ++i) {
         if (by_tier[i].empty()) continue;
         const std::int64_t n = product(by_tier[i]);
         const NetworkTier& tier = slice.network(slice.tiers[i]);
         const double step_s = tier.hop_latency.value ? tier.hop_latency.value->value : 0;
-        // What this tier's groups hold of each byte of the whole array.
-        const Rational share = kind == CollectiveKind::all_to_all || kind == CollectiveKind::permute
-                                   ? Rational(n, result.members)
-                                   : Rational(1, inside);
+        const Rational share = share_of(slice, kind, by_tier, i, result.members);
         TierLoad load = has_axes(tier) ? on_torus(kind, Torus(by_tier[i], slice.tiers[i]), options.textbook, step_s)
-                        : pairs_have_links(tier) ? on_full_mesh(kind, n, step_s)
-                                                 : on_switch(kind, n, tier, options, step_s);
+                        : pairs_have_links(tier)
+                            ? on_full_mesh(kind, n, step_s)
+                            : on_switch(kind, by_tier[i], tier, leaves_of(slice, i), options.textbook, step_s);
         load.tier = i;
         load.link_bytes = load.link_bytes * share;
         for (Rational& cut : load.cuts) cut = cut * share;
-        load.sent_bytes = sent_by_one(kind, n) * share;
+        load.sent_bytes = sent_by_one(kind, Rational(n)) * share;
         result.tiers.push_back(load);
-        inside *= n;
     }
     return result;
 }

@@ -49,9 +49,10 @@ struct CollectiveOptions {
 /// product of their lengths and c_S the sum of their ways (what goes over S alone at the least, whatever the orders).
 /// All-reduce: both in turn, twice that. All-to-all: the bytes that cross the middle of the worst axis over the links there,
 /// floor(n_i/2) ceil(n_i/2) / n_i^2 of V over n/n_i lines, c_i links each. Permute: V/n over one link.
-/// Switch: V(n-1)/n through a chip's port; all-reduce 2V(n-1)/n, with reduction in the network V(n+1)/n, the lesser counts;
+/// Switch: V(n-1)/n through a chip's port; all-reduce 2V(n-1)/n, with reduction in the network V(n+1)/n (V on a nic), the lesser counts;
 /// all-to-all V(n-1)/n^2. Full mesh, of a pair's rate: V/n and V/n^2, all-reduce 2V/n. Several tiers: the inner ones carry V,
-/// the outer ones V divided by the members inside (V/n times the outer members for all-to-all).
+/// the outer ones V divided by the members inside; an all-to-all goes straight over a tier of switches, so that the inner ones
+/// carry what stays in a node. Between leaves of a tier (network/leaf.hpp) the leaves exchange at the rate of their ways out.
 /// Parts of one torus axis that adjoin count as one; others of it share its links. docs/network.md derives the formulas.
 [[nodiscard]] Result<CollectiveLoad> collective_load(const Slice& slice, CollectiveKind kind,
                                                      const std::vector<const PlacedAxis*>& axes,

@@ -284,12 +284,13 @@ TEST_CASE("network: nodes and what joins them") {
     CHECK(gathered.tiers[1].link_bytes == Rational(15, 128));
     // A chip receives 127/128 of V in all: what came over the NIC is not sent for again.
     CHECK(gathered.tiers[0].link_bytes + gathered.tiers[1].link_bytes == Rational(127, 128));
-    // All-to-all: a chip holds V/128 and sends 15/16 of it to other nodes; 7/8 of it changes place inside one.
+    // All-to-all: a chip holds V/128 and sends 120/128 of it straight to other nodes, 7/128 inside its own.
     const CollectiveLoad moved = load(on, all_to_all, mesh, "X");
-    CHECK(moved.tiers[0].link_bytes == Rational(7, 8 * 128));
+    CHECK(moved.tiers[0].link_bytes == Rational(7, 128 * 128));
     CHECK(moved.tiers[1].link_bytes == Rational(15, 16 * 128));
     CHECK(load(on, permute, mesh, "X").tiers[0].link_bytes == Rational(1, 128));
     CHECK(load(on, permute, mesh, "X").tiers[1].link_bytes == Rational(1, 128));
+    CHECK(moved.tiers[0].sent_bytes + moved.tiers[1].sent_bytes == Rational(127, 128 * 128));
     // Only what a collective goes over is loaded.
     const Mesh two = {{"X", 8}, {"Y", 16}};
     REQUIRE(load(on, all_gather, two, "Y").tiers.size() == 1);
@@ -305,6 +306,10 @@ TEST_CASE("network: slices of a torus over the data-centre network") {
     REQUIRE(gathered.tiers.size() == 2);
     CHECK(gathered.tiers[0].link_bytes == Rational(63, 64 * 6));
     CHECK(gathered.tiers[1].link_bytes == Rational(1, 2 * 64));
+    // A quarter of V is exchanged inside a slice (half of the half that its chips hold), half of each V/128 goes by the NICs.
+    const CollectiveLoad moved = load(on, all_to_all, {{"P", 2}, {"X", 64}}, "PX");
+    CHECK(moved.tiers[0].link_bytes == Rational(1, 4) * whole("tpu-v5p", "4x4x4", all_to_all).link_bytes);
+    CHECK(moved.tiers[1].link_bytes == Rational(1, 2 * 128));
 }
 
 TEST_CASE("network: a group of one has nothing to do, and a million answer") {

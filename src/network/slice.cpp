@@ -62,9 +62,6 @@ Result<Wanted> parse_shape(std::string_view shape) {
     return wanted;
 }
 
-// A tier may be there only to say that it is not, or lie within one chip (the fabric of a wafer).
-bool joins_chips(const NetworkTier& tier) { return tier.topology != "none" && tier.domain != 1; }
-
 std::size_t axes_of(const NetworkTier& tier) {
     if (!tier.pod_shape.empty()) return tier.pod_shape.size();
     return tier.topology == "torus3d" ? 3 : tier.topology == "ring" ? 1 : 2;
@@ -117,13 +114,14 @@ public:
     Status members(std::size_t index, std::int64_t count) {
         if (count == 1) return {};
         const NetworkTier& tier = slice_.machine.network[index];
-        for (const std::string_view unknown : {"partial_mesh", "hybrid_cube_mesh", "dragonfly"}) {
-            if (tier.topology == unknown) {
-                return fail("unsupported", fmt::format("{} of {} is a {}, which cannot be costed yet", tier.label,
-                                                       slice_.machine.name, tier.topology));
-            }
-        }
         if (auto status = inside_domain(tier, count, "x4"); !status) return status;
+        for (const std::string_view uneven : {"partial_mesh", "hybrid_cube_mesh", "dragonfly"}) {
+            if (tier.topology != uneven) continue;
+            slice_.notes.push_back(fmt::format(
+                "which chips the links of {} join is not modelled: only what must pass through a chip's own "
+                "links counts, so its times are lower bounds that it may miss",
+                tier.label));
+        }
         slice_.tiers.push_back({index, {count}, {tier.topology == "ring"}});
         return {};
     }
@@ -218,10 +216,14 @@ std::string Slice::shape_text() const {
     return text;
 }
 
+bool joins_chips(const NetworkTier& tier) { return tier.topology != "none" && tier.domain != 1; }
+
 bool has_axes(const NetworkTier& tier) {
     return tier.topology == "torus2d" || tier.topology == "torus3d" || tier.topology == "ring" ||
            tier.topology == "mesh2d";
 }
+
+bool pairs_have_links(const NetworkTier& tier) { return tier.topology == "full_mesh" || tier.topology == "pair"; }
 
 Result<Slice> make_slice(Machine machine, std::string_view shape) {
     auto wanted = parse_shape(shape);

@@ -31,8 +31,14 @@ struct Slice {
     [[nodiscard]] std::string shape_text() const;  ///< "4x4", "16x16x16*4", "8x16"; "1" for a single chip
 };
 
+/// False for a tier that is there only to say that it is not, or that lies within one chip (the fabric of a wafer).
+[[nodiscard]] bool joins_chips(const NetworkTier& tier);
+
 /// True for the topologies whose chips sit on axes: torus2d, torus3d, ring, mesh2d.
 [[nodiscard]] bool has_axes(const NetworkTier& tier);
+
+/// True for the topologies whose chips have a link to each other: full_mesh, pair.
+[[nodiscard]] bool pairs_have_links(const NetworkTier& tier);
 
 /// Wires a slice. `shape` is what stands behind the colon of `tpu-v5e:4x4`: on a torus the length of each axis ("16x20x28"; an
 /// axis that is not given is 1), with `*4` the number of such slices, joined by the next tier; elsewhere the members of each

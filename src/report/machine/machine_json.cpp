@@ -98,6 +98,9 @@ Json network(const Machine& machine) {
                         {"max_job", tier.max_job},
                         {"wrap_multiple", tier.wrap_multiple > 0 ? Json(tier.wrap_multiple) : Json(nullptr)},
                         {"wrap_needs_blocks", tier.wrap_needs_blocks},
+                        {"leaf", whole_or_null(tier.leaf)},
+                        {"rails", tier.leaf > 0 ? Json(tier.rails) : Json(nullptr)},
+                        {"oversubscription", tier.leaf > 0 ? Json(tier.oversubscription.to_double()) : Json(nullptr)},
                         {"wrap_rule", tier.wrap_rule},
                         {"note", tier.note}});
     }

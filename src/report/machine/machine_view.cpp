@@ -134,6 +134,12 @@ std::string tier_text(const NetworkTier& tier) {
     if (tier.domain > 1) text += fmt::format(", {} chips", tier.domain);
     if (tier.links > 0) text += fmt::format(", {} links a chip", tier.links);
     if (tier.in_network_reduction) text += ", reduces in the network";
+    if (tier.leaf > 0) {
+        text += fmt::format(", leaves of {} chips, {}:{} oversubscribed", tier.leaf,
+                            static_cast<std::int64_t>(tier.oversubscription.numerator()),
+                            static_cast<std::int64_t>(tier.oversubscription.denominator()));
+        if (tier.rails > 1) text += fmt::format(", {} rails", tier.rails);
+    }
     if (!tier.pod_shape.empty()) text += fmt::format(", pod {}", shape_text(tier.pod_shape));
     if (!tier.host_shape.empty()) text += fmt::format(", hosts of {}", shape_text(tier.host_shape));
     if (!tier.max_job.empty()) text += fmt::format(", largest job {}", shape_text(tier.max_job));

@@ -157,6 +157,23 @@ TEST_CASE("one machine as JSON") {
     CHECK(json["sources"] == nlohmann::json({"Nobody, sheet", "a guess"}));
 }
 
+TEST_CASE("leaves of a tier are shown, and null where there are none") {
+    Machine machine = toy();
+    CHECK(parsed(machine_show(machine, Format::json))["network"][0]["leaf"].is_null());
+    NetworkTier tier;
+    tier.id = tier.label = "ib";
+    tier.topology = "nic";
+    tier.leaf = 32;
+    tier.rails = 8;
+    tier.oversubscription = Rational(3, 2);
+    machine.network.push_back(tier);
+    CHECK(has(machine_show(machine, Format::text), "nic, leaves of 32 chips, 3:2 oversubscribed, 8 rails\n"));
+    const auto json = parsed(machine_show(machine, Format::json))["network"].back();
+    CHECK(json["leaf"] == 32);
+    CHECK(json["rails"] == 8);
+    CHECK(json["oversubscription"] == 1.5);
+}
+
 TEST_CASE("one machine as CSV and Markdown") {
     const std::string csv = machine_show(toy(), Format::csv);
     CHECK(has(csv, "figure,value,unit,basis,confidence,source,note\n"));

@@ -1,0 +1,133 @@
+// Replica groups as lanes: the strides that all of them have, laid along the wires of a slice.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tuple>
+
+#include "network/replica_groups.hpp"
+
+namespace roofline {
+
+namespace {
+
+/// So many devices, so far apart.
+struct Step {
+    std::int64_t count;
+    std::int64_t stride;
+};
+
+tl::unexpected<Error> irregular(const ReplicaGroups& groups) {
+    return fail("irregular_groups",
+                fmt::format("{} replica groups of {} do not lie at the same regular distances on the slice",
+                            groups.groups, groups.size),
+                "only groups along the axes of a mesh can be costed");
+}
+
+// The steps of every group, innermost first; empty when there are none for more than one member.
+std::vector<Step> steps_of_iota(const ReplicaGroups& groups) {
+    std::vector<Step> dims;  // as ordered, innermost first; those that go on where another ends are one
+    for (std::size_t i = groups.order.size(); i-- > 0;) {
+        const std::size_t dim = groups.order[i];
+        std::int64_t stride = 1;
+        for (std::size_t j = dim + 1; j < groups.dims.size(); ++j) stride *= groups.dims[j];
+        if (groups.dims[dim] == 1) continue;
+        if (!dims.empty() && dims.back().stride * dims.back().count == stride) {
+            dims.back().count *= groups.dims[dim];
+        } else {
+            dims.push_back({groups.dims[dim], stride});
+        }
+    }
+    std::vector<Step> steps;
+    std::int64_t left = groups.size;
+    for (const Step& dim : dims) {
+        if (left == 1) break;
+        const bool whole = left % dim.count == 0;
+        if (!whole && dim.count % left != 0) return {};
+        steps.push_back({whole ? dim.count : left, dim.stride});
+        left /= steps.back().count;
+    }
+    return steps;
+}
+
+// Place of member `i` of a group with these steps, from its first.
+std::int64_t place(const std::vector<Step>& steps, std::int64_t i) {
+    std::int64_t result = 0;
+    for (const Step& step : steps) {
+        result += i % step.count * step.stride;
+        i /= step.count;
+    }
+    return result;
+}
+
+std::vector<Step> steps_of_listed(const ReplicaGroups& groups) {
+    std::vector<std::int64_t> members(groups.listed.begin(), groups.listed.begin() + groups.size);
+    std::sort(members.begin(), members.end());
+    std::vector<Step> steps;
+    for (std::int64_t made = 1; made < groups.size;) {
+        const std::int64_t stride = members[static_cast<std::size_t>(made)] - members[0];
+        std::int64_t count = 1;
+        while (made * (count + 1) <= groups.size &&
+               members[static_cast<std::size_t>(made * count)] == members[0] + count * stride) {
+            ++count;
+        }
+        if (count == 1) return {};
+        steps.push_back({count, stride});
+        made *= count;
+    }
+    for (std::int64_t group = 0; group < groups.groups; ++group) {
+        const auto begin = groups.listed.begin() + group * groups.size;
+        members.assign(begin, begin + groups.size);
+        std::sort(members.begin(), members.end());
+        for (std::int64_t i = 0; i < groups.size; ++i) {
+            if (members[static_cast<std::size_t>(i)] != members[0] + place(steps, i)) return {};
+        }
+        for (const Step& step : steps) {
+            if (members[0] / step.stride % step.count != 0) return {};
+        }
+    }
+    return steps;
+}
+
+// Along the wires from the innermost on. A step that is longer than an axis goes on along the next.
+bool add_lanes(const Slice& slice, Step step, std::vector<Lane>& lanes) {
+    std::int64_t inside = 1;
+    for (std::size_t tier = 0; tier < slice.tiers.size(); ++tier) {
+        for (std::size_t axis = 0; axis < slice.tiers[tier].shape.size() && step.count > 1; ++axis) {
+            const std::int64_t size = slice.tiers[tier].shape[axis];
+            const std::int64_t outside = inside * size;
+            if (step.stride < outside) {
+                const std::int64_t stride = step.stride / inside;
+                if (step.stride % inside != 0 || size % stride != 0) return false;
+                const std::int64_t count = std::min(step.count, size / stride);
+                if (step.count % count != 0 || size / stride % count != 0) return false;
+                const bool closed = slice.tiers[tier].wrapped[axis] && stride * count == size;
+                lanes.push_back({tier, axis, count, stride, closed});
+                step = {step.count / count, outside};
+            }
+            inside = outside;
+        }
+    }
+    return step.count == 1;
+}
+
+}  // namespace
+
+Result<PlacedAxis> place_groups(const Slice& slice, const ReplicaGroups& groups) {
+    if (groups.devices() != slice.chips()) {
+        return fail("bad_groups", fmt::format("replica groups: they name {} devices, the slice {} has {} chips",
+                                              groups.devices(), slice.shape_text(), slice.chips()));
+    }
+    PlacedAxis axis{"groups", groups.size, {}};
+    if (groups.size == 1) return axis;
+    const std::vector<Step> steps = groups.listed.empty() ? steps_of_iota(groups) : steps_of_listed(groups);
+    if (steps.empty()) return irregular(groups);
+    for (const Step& step : steps) {
+        if (!add_lanes(slice, step, axis.lanes)) return irregular(groups);
+    }
+    std::sort(axis.lanes.begin(), axis.lanes.end(), [](const Lane& a, const Lane& b) {
+        return std::tie(a.tier, a.axis, a.stride) < std::tie(b.tier, b.axis, b.stride);
+    });
+    return axis;
+}
+
+}  // namespace roofline

@@ -1,0 +1,142 @@
+#include "network/transfer.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "network/wires.hpp"
+
+namespace roofline {
+
+namespace {
+
+std::string axes_text(const Slice& slice) {
+    std::vector<std::int64_t> sizes;
+    for (const SliceTier& tier : slice.tiers) sizes.insert(sizes.end(), tier.shape.begin(), tier.shape.end());
+    return fmt::format("{}", fmt::join(sizes, ","));
+}
+
+Status on_slice(const Slice& slice, const Chip& chip) {
+    std::vector<std::int64_t> sizes;
+    for (const SliceTier& tier : slice.tiers) sizes.insert(sizes.end(), tier.shape.begin(), tier.shape.end());
+    bool inside = chip.at.size() == sizes.size();
+    for (std::size_t i = 0; inside && i < sizes.size(); ++i) inside = chip.at[i] >= 0 && chip.at[i] < sizes[i];
+    if (inside) return {};
+    return fail("bad_chip", fmt::format("the slice {} has no chip {}", slice.shape_text(), chip_text(chip)),
+                sizes.empty() ? "a single chip is ()"
+                              : fmt::format("one number an axis, from 0 and below {}", axes_text(slice)));
+}
+
+}  // namespace
+
+std::string_view transfer_name(TransferKind kind) {
+    switch (kind) {
+        case TransferKind::send:
+            return "send";
+        case TransferKind::gather:
+            return "gather";
+        case TransferKind::scatter:
+            return "scatter";
+        case TransferKind::broadcast:
+            return "broadcast";
+        case TransferKind::permute:
+            return "permute";
+    }
+    return "send";
+}
+
+std::string chip_text(const Chip& chip) { return fmt::format("({})", fmt::join(chip.at, ",")); }
+
+Result<Chip> parse_chip(const Slice& slice, std::string_view text) {
+    constexpr std::size_t longest = 200;
+    const auto refused = [&] {
+        return fail("bad_chip", fmt::format("`{}` is not the place of a chip", text.substr(0, longest)),
+                    fmt::format("one number an axis, from 0 and below {}", axes_text(slice)));
+    };
+    if (text.size() > longest) return refused();
+    const auto trim = [](std::string_view& part) {
+        while (!part.empty() && part.front() == ' ') part.remove_prefix(1);
+        while (!part.empty() && part.back() == ' ') part.remove_suffix(1);
+    };
+    std::string_view rest = text;
+    trim(rest);
+    if (rest.size() >= 2 && rest.front() == '(' && rest.back() == ')') {
+        rest = rest.substr(1, rest.size() - 2);
+        trim(rest);
+    }
+    Chip chip;
+    while (!rest.empty()) {
+        const std::size_t comma = rest.find(',');
+        std::string_view part = rest.substr(0, comma);
+        trim(part);
+        std::int64_t place = 0;
+        const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), place);
+        if (error != std::errc{} || end != part.data() + part.size()) return refused();
+        chip.at.push_back(place);
+        if (comma == std::string_view::npos) break;
+        rest.remove_prefix(comma + 1);
+        if (rest.empty()) return refused();
+    }
+    if (auto status = on_slice(slice, chip); !status) return fail(status.error());
+    return chip;
+}
+
+double TransferLoad::transfer_s(double bytes, const std::vector<double>& rates) const {
+    double seconds = 0;
+    for (const TransferCut& cut : cuts) {
+        double rate = 0;
+        for (std::size_t i = 0; i < cut.links.size(); ++i) rate += cut.links[i].to_double() * rates[i];
+        seconds = std::max(seconds, bytes * cut.bytes.to_double() / rate);
+    }
+    return seconds;
+}
+
+Result<TransferLoad> send_load(const Slice& slice, const Chip& from, const Chip& to) {
+    for (const Chip& chip : {from, to}) {
+        if (auto status = on_slice(slice, chip); !status) return fail(status.error());
+    }
+    TransferLoad load;
+    if (from == to) return load;
+    const Wires wires(slice);
+    const auto take = [&](std::int64_t, bool both, std::vector<Rational> links) {
+        if (!both) add_cut(load.cuts, {Rational(1), std::move(links)});
+    };
+    wires.boxes_around(from, to, take);
+    wires.boxes_around(to, from, take);
+    const Way way = wires.way(from, &to);
+    load.hops = way.hops;
+    load.latency_s = way.latency_s;
+    return load;
+}
+
+Result<TransferLoad> rooted_load(const Slice& slice, TransferKind kind, const Chip& root) {
+    if (kind == TransferKind::send || kind == TransferKind::permute) {
+        return fail("bad_transfer", fmt::format("a {} has no root", transfer_name(kind)),
+                    "gather, scatter and broadcast have one");
+    }
+    if (auto status = on_slice(slice, root); !status) return fail(status.error());
+    TransferLoad load;
+    load.kind = kind;
+    const std::int64_t n = slice.chips();
+    const Wires wires(slice);
+    const auto around_root = [&](std::int64_t chips, bool, std::vector<Rational> links) {
+        const Rational lacking = kind == TransferKind::broadcast ? Rational(1) : Rational(n - chips, n);
+        if (chips < n) add_cut(load.cuts, {lacking, std::move(links)});
+    };
+    wires.boxes_around(root, root, around_root);
+    // The corner across from the root: the chip with the fewest wires, or one as good.
+    Chip corner = root;
+    for (std::size_t i = 0; i < corner.at.size(); ++i) corner.at[i] = root.at[i] == 0 ? wires.axes()[i].size() - 1 : 0;
+    if (kind == TransferKind::broadcast) {
+        wires.boxes_around(corner, root, [&](std::int64_t, bool both, std::vector<Rational> links) {
+            if (!both) add_cut(load.cuts, {Rational(1), std::move(links)});
+        });
+    }
+    const Way way = wires.way(root, nullptr);
+    load.hops = way.hops;
+    load.latency_s = way.latency_s;
+    return load;
+}
+
+}  // namespace roofline

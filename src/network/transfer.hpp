@@ -1,0 +1,66 @@
+// From one chip to another, to all or from all: what must cross which wires, and how many hops follow one another.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "algebra/rational.hpp"
+#include "base/result.hpp"
+#include "network/slice.hpp"
+
+namespace roofline {
+
+/// `send` goes from one chip to another. The others have one root: all chips hold V/n each and it gathers V; it holds V and
+/// scatters V/n to each; it holds V and all come to hold V. In a `permute` (network/permutation.hpp) each sends V to another.
+enum class TransferKind { send, gather, scatter, broadcast, permute };
+
+/// "send", "gather" ...
+[[nodiscard]] std::string_view transfer_name(TransferKind kind);
+
+/// A chip of a slice: its place on every axis of every tier, innermost first, as Slice::shape_text lists them without the tiers
+/// that the slice does without. 0,3 on a 4x4; 7,15 is the last of h100-sxm:8x16.
+struct Chip {
+    std::vector<std::int64_t> at;
+
+    bool operator==(const Chip&) const = default;
+};
+
+/// Reads "0,3" or "(0, 3)". Errors: no numbers, too few or too many of them, one that lies outside of the slice.
+[[nodiscard]] Result<Chip> parse_chip(const Slice& slice, std::string_view text);
+[[nodiscard]] std::string chip_text(const Chip& chip);  ///< "(0,3)"
+
+/// Bytes that must leave (or reach) some set of chips, and the wires between it and the rest.
+struct TransferCut {
+    Rational bytes;  ///< for each byte of V
+    std::vector<Rational>
+        links;  ///< by tier of the slice: of a torus or full mesh links, elsewhere ports; one direction
+
+    bool operator==(const TransferCut&) const = default;
+};
+
+struct TransferLoad {
+    TransferKind kind = TransferKind::send;
+    /// None implies another. With rates W of the tiers the transfer takes max over cuts of V bytes / sum (links W) at the least.
+    std::vector<TransferCut> cuts;
+    std::int64_t hops = 0;  ///< that follow one another, to the farthest chip concerned
+    double latency_s = 0;   ///< their published latency; tiers without one add nothing
+
+    /// V of this many bytes over the tightest cut; `rates` in bytes/s of one link or port, by tier of the slice.
+    [[nodiscard]] double transfer_s(double bytes, const std::vector<double>& rates) const;
+};
+
+/// From chip to chip by all ways at once: V over the least cut between the two. On a torus that is found among the boxes around
+/// either chip (a corner of an open 4x4 has two links); on a full mesh chips between pass on, so that it is a chip's n-1 links;
+/// on a switch it is a port. Where tiers lie inside one another, a cut counts the wires of all of them; a tier of switches joins
+/// all chips inside of it, each by a port of its own. It is a bound for any schedule, and what a pipelined one reaches.
+[[nodiscard]] Result<TransferLoad> send_load(const Slice& slice, const Chip& from, const Chip& to);
+
+/// With one root, over all chips of the slice. Gather and scatter: what a set of chips around the root lacks, V (n - |S|)/n, over
+/// the wires into it: V (n-1)/n over the root's links, or more where a narrow part of the slice lies between. Broadcast: V over
+/// the least cut anywhere (Edmonds: so many disjoint trees span the chips). On a torus that is the sum of the ways into a corner,
+/// 2 for a ring and 1 for an open axis, wherever the root is. Errors: a send or permute, which have no root.
+[[nodiscard]] Result<TransferLoad> rooted_load(const Slice& slice, TransferKind kind, const Chip& root);
+
+}  // namespace roofline

@@ -1,0 +1,282 @@
+// Transfers against maximal flows in the same wires, on small slices.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <numeric>
+#include <queue>
+#include <string>
+
+#include "network/transfer.hpp"
+
+using namespace roofline;
+
+namespace {
+
+NetworkTier tier(std::string_view topology, std::int64_t domain = 0) {
+    NetworkTier result;
+    result.id = result.label = result.topology = topology;
+    result.domain = domain;
+    result.hop_latency.value = Seconds{1e-6};
+    return result;
+}
+
+Slice torus(const std::vector<std::int64_t>& shape, const std::vector<bool>& wrapped) {
+    Slice on;
+    on.machine.network = {tier("torus3d")};
+    on.tiers = {{0, shape, wrapped}};
+    return on;
+}
+
+// Of a slice with one tier: the share of V on each wire of the tightest cut.
+Rational tightest(const TransferLoad& load) {
+    Rational most(0);
+    for (const TransferCut& cut : load.cuts) {
+        const Rational here = cut.bytes / cut.links.at(0);
+        if (most < here) most = here;
+    }
+    return most;
+}
+
+// Directed wires with whole capacities, and the most that flows (Edmonds and Karp).
+class Graph {
+public:
+    std::size_t vertex() {
+        out_.emplace_back();
+        return out_.size() - 1;
+    }
+    void wire(std::size_t a, std::size_t b, std::int64_t capacity) {
+        out_[a].push_back(edges_.size());
+        edges_.push_back({b, capacity});
+        out_[b].push_back(edges_.size());
+        edges_.push_back({a, 0});
+    }
+    void both(std::size_t a, std::size_t b, std::int64_t capacity) {
+        wire(a, b, capacity);
+        wire(b, a, capacity);
+    }
+    [[nodiscard]] std::int64_t flow(std::size_t from, std::size_t to) const {
+        std::vector<Edge> left = edges_;
+        std::int64_t sum = 0;
+        while (true) {
+            std::vector<std::size_t> by(out_.size(), none);
+            std::queue<std::size_t> seen;
+            seen.push(from);
+            while (!seen.empty() && by[to] == none) {
+                const std::size_t here = seen.front();
+                seen.pop();
+                for (const std::size_t edge : out_[here]) {
+                    const std::size_t there = left[edge].to;
+                    if (left[edge].capacity == 0 || by[there] != none || there == from) continue;
+                    by[there] = edge;
+                    seen.push(there);
+                }
+            }
+            if (by[to] == none) return sum;
+            std::int64_t more = left[by[to]].capacity;
+            for (std::size_t v = to; v != from; v = left[by[v] ^ 1U].to) more = std::min(more, left[by[v]].capacity);
+            for (std::size_t v = to; v != from; v = left[by[v] ^ 1U].to) {
+                left[by[v]].capacity -= more;
+                left[by[v] ^ 1U].capacity += more;
+            }
+            sum += more;
+        }
+    }
+
+private:
+    static constexpr std::size_t none = static_cast<std::size_t>(-1);
+    struct Edge {
+        std::size_t to;
+        std::int64_t capacity;
+    };
+    std::vector<Edge> edges_;
+    std::vector<std::vector<std::size_t>> out_;
+};
+
+struct Shape {
+    std::vector<std::int64_t> sizes;
+    std::vector<bool> wrapped;
+
+    [[nodiscard]] std::int64_t chips() const {
+        return std::accumulate(sizes.begin(), sizes.end(), std::int64_t{1}, std::multiplies<>());
+    }
+    [[nodiscard]] Chip at(std::int64_t chip) const {
+        Chip result;
+        for (const std::int64_t size : sizes) {
+            result.at.push_back(chip % size);
+            chip /= size;
+        }
+        return result;
+    }
+    // Links of one capacity, one vertex a chip.
+    [[nodiscard]] Graph graph(std::int64_t capacity) const {
+        Graph wires;
+        for (std::int64_t c = 0; c < chips(); ++c) wires.vertex();
+        std::int64_t stride = 1;
+        for (std::size_t axis = 0; axis < sizes.size(); ++axis) {
+            for (std::int64_t c = 0; c < chips(); ++c) {
+                const std::int64_t place = c / stride % sizes[axis];
+                const bool end = place + 1 == sizes[axis];
+                if (end && !(wrapped[axis] && sizes[axis] > 2)) continue;
+                const std::int64_t next = end ? c - place * stride : c + stride;
+                wires.both(static_cast<std::size_t>(c), static_cast<std::size_t>(next), capacity);
+            }
+            stride *= sizes[axis];
+        }
+        return wires;
+    }
+};
+
+const std::vector<Shape>& shapes() {
+    static const std::vector<Shape> all = {
+        {{7}, {false}},
+        {{6}, {true}},
+        {{2}, {true}},
+        {{4, 4}, {false, false}},
+        {{4, 4}, {true, true}},
+        {{2, 9}, {false, false}},
+        {{3, 7}, {false, false}},
+        {{3, 6}, {true, false}},
+        {{2, 7}, {false, true}},
+        {{5, 4}, {true, false}},
+        {{2, 2, 6}, {false, false, false}},
+        {{2, 2, 5}, {false, false, true}},
+        {{2, 3, 4}, {false, false, false}},
+        {{3, 3, 3}, {true, false, true}},
+        {{1, 5, 3}, {false, false, false}},
+    };
+    return all;
+}
+
+}  // namespace
+
+TEST_CASE("network: sends are as fast as the most that flows") {
+    for (const Shape& shape : shapes()) {
+        CAPTURE(shape.chips());
+        const Slice on = torus(shape.sizes, shape.wrapped);
+        const Graph wires = shape.graph(1);
+        for (std::int64_t a = 0; a < shape.chips(); ++a) {
+            for (std::int64_t b = 0; b < shape.chips(); ++b) {
+                if (a == b) continue;
+                const auto most = wires.flow(static_cast<std::size_t>(a), static_cast<std::size_t>(b));
+                CHECK(tightest(*send_load(on, shape.at(a), shape.at(b))) == Rational(1, most));
+            }
+        }
+    }
+}
+
+TEST_CASE("network: gathers are as fast as the flow of all chips to the root, broadcasts as the least flow to any") {
+    for (const Shape& shape : shapes()) {
+        const Slice on = torus(shape.sizes, shape.wrapped);
+        const std::int64_t n = shape.chips();
+        const Graph plain = shape.graph(1);
+        for (std::int64_t root = 0; root < n; ++root) {
+            CAPTURE(n);
+            CAPTURE(root);
+            // In units of V/n: with `time` times as much on a link, does 1 come from each? Whole numbers throughout.
+            const Rational time = tightest(*rooted_load(on, TransferKind::gather, shape.at(root))) * Rational(n);
+            const auto p = static_cast<std::int64_t>(time.numerator());
+            const auto q = static_cast<std::int64_t>(time.denominator());
+            const auto arrives = [&](std::int64_t supply, std::int64_t capacity) {
+                Graph wires = shape.graph(capacity);
+                const std::size_t source = wires.vertex();
+                for (std::int64_t c = 0; c < n; ++c) {
+                    if (c != root) wires.wire(source, static_cast<std::size_t>(c), supply);
+                }
+                return wires.flow(source, static_cast<std::size_t>(root)) == supply * (n - 1);
+            };
+            CHECK(arrives(q, p));
+            CHECK(!arrives(1000 * q, 1000 * p - 1));
+            std::int64_t least = 1000;
+            for (std::int64_t c = 0; c < n; ++c) {
+                if (c == root) continue;
+                least = std::min(least, plain.flow(static_cast<std::size_t>(root), static_cast<std::size_t>(c)));
+            }
+            CHECK(tightest(*rooted_load(on, TransferKind::broadcast, shape.at(root))) == Rational(1, least));
+        }
+    }
+}
+
+namespace {
+
+// Two tiers of switches: chips, a switch a node, and between the nodes leaf switches under one spine.
+struct Cluster {
+    Graph wires;
+    std::size_t chips = 0;
+
+    // Rates of the ports inside and outside; `leaf` nodes a leaf with `uplink` on its way out (0: no leaves).
+    Cluster(std::int64_t in_node, std::int64_t nodes, std::int64_t inner, std::int64_t outer, std::int64_t leaf = 0,
+            std::int64_t uplink = 0) {
+        chips = static_cast<std::size_t>(in_node * nodes);
+        for (std::size_t c = 0; c < chips; ++c) wires.vertex();
+        const std::size_t spine = wires.vertex();
+        std::size_t under = spine;
+        for (std::int64_t node = 0; node < nodes; ++node) {
+            if (leaf > 0 && node % leaf == 0) {
+                under = wires.vertex();
+                wires.both(under, spine, uplink);
+            }
+            const std::size_t inside = wires.vertex();
+            for (std::int64_t c = 0; c < in_node; ++c) {
+                const auto chip = static_cast<std::size_t>(node * in_node + c);
+                wires.both(chip, inside, inner);
+                wires.both(chip, under, outer);
+            }
+        }
+    }
+};
+
+Slice cluster(std::int64_t in_node, std::int64_t nodes, std::int64_t leaf = 0, Rational ratio = 1) {
+    Machine machine;
+    machine.id = machine.name = "toy";
+    machine.network = {tier("switch", in_node), tier("nic")};
+    machine.network[1].leaf = leaf;
+    machine.network[1].oversubscription = ratio;
+    auto made = make_slice(machine, std::to_string(in_node) + "x" + std::to_string(nodes));
+    REQUIRE_MESSAGE(made.has_value(), to_text(made.error()));
+    return *made;
+}
+
+}  // namespace
+
+TEST_CASE("network: a send between nodes spreads over the NICs of its node as far as the tier inside reaches") {
+    const Slice on = cluster(4, 3);
+    for (const auto& [inner, outer] : std::vector<std::pair<std::int64_t, std::int64_t>>{{9, 1}, {2, 1}, {1, 5}}) {
+        const Cluster wires(4, 3, inner, outer);
+        const std::vector<double> rates = {static_cast<double>(inner), static_cast<double>(outer)};
+        for (std::size_t a = 0; a < wires.chips; ++a) {
+            for (std::size_t b = 0; b < wires.chips; ++b) {
+                if (a == b) continue;
+                const Chip from{{static_cast<std::int64_t>(a) % 4, static_cast<std::int64_t>(a) / 4}};
+                const Chip to{{static_cast<std::int64_t>(b) % 4, static_cast<std::int64_t>(b) / 4}};
+                CHECK(send_load(on, from, to)->transfer_s(1, rates) ==
+                      doctest::Approx(1 / static_cast<double>(wires.wires.flow(a, b))));
+            }
+        }
+    }
+    // Ports of 9 and 1: a chip's own ten are no limit, the node's four NICs are.
+    CHECK(send_load(on, Chip{{0, 0}}, Chip{{0, 1}})->transfer_s(1, {9, 1}) == doctest::Approx(1.0 / 4));
+    CHECK(send_load(on, Chip{{0, 0}}, Chip{{0, 1}})->transfer_s(1, {2, 1}) == doctest::Approx(1.0 / 3));
+    CHECK(send_load(on, Chip{{0, 0}}, Chip{{3, 1}})->hops == 1);  // from NIC to NIC
+    CHECK(rooted_load(on, TransferKind::gather, Chip{{0, 0}})->transfer_s(12, {9, 1}) == doctest::Approx(8.0 / 4));
+    CHECK(rooted_load(on, TransferKind::broadcast, Chip{{0, 0}})->transfer_s(1, {9, 1}) == doctest::Approx(1.0 / 4));
+}
+
+TEST_CASE("network: what leaves a leaf has its narrow way out") {
+    // Leaves of two nodes of two, three ports for one of the way out: 4/3 ports.
+    const Slice on = cluster(2, 4, 4, Rational(3));
+    const Cluster wires(2, 4, 9 * 3, 3, 2, 4);
+    for (std::size_t a = 0; a < wires.chips; ++a) {
+        for (std::size_t b = 0; b < wires.chips; ++b) {
+            if (a == b) continue;
+            const Chip from{{static_cast<std::int64_t>(a) % 2, static_cast<std::int64_t>(a) / 2}};
+            const Chip to{{static_cast<std::int64_t>(b) % 2, static_cast<std::int64_t>(b) / 2}};
+            CHECK(send_load(on, from, to)->transfer_s(1, {9 * 3, 3}) ==
+                  doctest::Approx(1 / static_cast<double>(wires.wires.flow(a, b))));
+        }
+    }
+    CHECK(send_load(on, Chip{{0, 0}}, Chip{{0, 1}})->transfer_s(1, {9, 1}) == doctest::Approx(1.0 / 2));
+    CHECK(send_load(on, Chip{{0, 0}}, Chip{{0, 2}})->transfer_s(1, {9, 1}) == doctest::Approx(3.0 / 4));
+    // The half of V that lies beyond: 4 of 8 over 4/3 ports.
+    CHECK(rooted_load(on, TransferKind::gather, Chip{{0, 0}})->transfer_s(8, {9, 1}) == doctest::Approx(3.0));
+    CHECK(rooted_load(on, TransferKind::broadcast, Chip{{1, 3}})->transfer_s(1, {9, 1}) == doctest::Approx(3.0 / 4));
+}
