@@ -280,7 +280,10 @@ public:
     Result<LaidOut> run() {
         if (auto status = check_axes(); !status) return fail(status.error());
         if (auto status = block(result_.local.body); !status) return fail(status.error());
-        for (ValueId id = 0; id < result_.local.values.size(); ++id) localize(id);
+        for (ValueId id = 0; id < result_.local.values.size(); ++id) {
+            result_.types.push_back(laid_type(id));
+            localize(id);
+        }
         add_sizes();
         return std::move(result_);
     }
@@ -355,10 +358,15 @@ private:
     }
 
     void note_free(const Operand& operand) {
-        TensorType type = program_.values[operand.value].type;
-        for (std::size_t i = 0; i < type.axes.size(); ++i) type.axes[i].mesh = held_[operand.value].dims[i];
         note(fmt::format("{} has no written type: laid out as {}, best for the statement that makes it",
-                         value_name(program_, operand.value), type_text(program_, type)));
+                         value_name(program_, operand.value), type_text(program_, laid_type(operand.value))));
+    }
+
+    [[nodiscard]] TensorType laid_type(ValueId id) const {
+        TensorType type = program_.values[id].type;
+        for (std::size_t i = 0; i < type.axes.size(); ++i) type.axes[i].mesh = held_[id].dims[i];
+        type.unreduced = held_[id].unreduced;
+        return type;
     }
 
     static void note_plans(const std::vector<Way>& ways, LaidStatement& laid) {
