@@ -95,7 +95,8 @@ TEST_CASE("the picture of the mesh has what each chip holds") {
     std::map<std::string, int> count;
     for (const std::string& text : texts(elements_of(svg, "detail"))) ++count[text];
     CHECK(count["1,3"] == 1);
-    CHECK(count["X1"] == 2 * (1 + 4));  // In and N: a block and four copies each
+    CHECK(says(svg, ">In, N : bf16[B_X, D]<"));
+    CHECK(count["X1"] == 1 + 4);  // a block of both, and four copies
     CHECK(count["Y3"] == 1 + 2);
     CHECK(count["X1 Y3"] == 1 + 1);
     CHECK(count["whole on every chip: b"] == 1);
@@ -109,7 +110,7 @@ TEST_CASE("the picture of the mesh has what each chip holds") {
 TEST_CASE("a result without a written type is drawn as it was laid out") {
     const std::string program =
         "B=64, D=64, F=64\nIn : bf16[B_X, D]\nW : bf16[D, F]\nH = In *_D W\nOut : bf16[B_X, F] = relu(H)";
-    CHECK(says(svg_of(request(PlotKind::mesh, "2x1", program, {"X=2"})), ">H : bf16[B_X, F]<"));
+    CHECK(says(svg_of(request(PlotKind::mesh, "2x1", program, {"X=2"})), ">H, Out : bf16[B_X, F]<"));
 }
 
 TEST_CASE("pictures that cannot be drawn are refused") {

@@ -19,8 +19,10 @@ public:
 
     MeshPicture run() {
         picture_.title = plot_title(answer_);
-        picture_.subtitle = fmt::format("{}, {} = {} chip{}", answer_.machine.name, slice_.shape_text(), slice_.chips(),
-                                        slice_.chips() == 1 ? "" : "s");
+        const std::string shape = slice_.shape_text();
+        const std::string chips = fmt::format("{} chip{}", slice_.chips(), slice_.chips() == 1 ? "" : "s");
+        const bool told = shape == std::to_string(slice_.chips());
+        picture_.subtitle = fmt::format("{}, {}{}", answer_.machine.name, told ? "" : shape + " = ", chips);
         directions();
         axes();
         arrays();
@@ -47,9 +49,12 @@ private:
         }
         if (slice_.tiers.empty()) return;
         const NetworkTier& inner = slice_.network(slice_.tiers.front());
+        if (has_axes(inner)) return;
         std::string topology = inner.topology;
         std::replace(topology.begin(), topology.end(), '_', ' ');
-        picture_.wires = has_axes(inner) ? "" : fmt::format("{} {}", inner.label, topology);
+        const bool pairs = inner.topology == "full_mesh" || inner.topology == "pair";
+        picture_.wires = pairs ? fmt::format("every two joined by {}", inner.label)
+                               : fmt::format("all on one {} {}", inner.label, topology);
     }
 
     [[nodiscard]] MeshDirection direction(std::size_t t, std::size_t axis) const {
@@ -92,30 +97,44 @@ private:
         }
     }
 
+    // Arrays of one type share a panel.
     void arrays() {
         std::vector<std::string> whole;
-        std::set<std::string> seen;
+        std::vector<std::pair<std::string, std::vector<std::string>>> types;
+        std::map<std::string, std::size_t> known;
+        std::set<std::pair<std::string, std::string>> seen;
         for (ValueId id = 0; id < answer_.program.values.size(); ++id) {
             const Value& value = answer_.program.values[id];
             if (value.intermediate) continue;
             const TensorType& type = answer_.types.empty() ? value.type : answer_.types[id];
             const std::string& name = value_name(answer_.program, id);
-            const std::string label = fmt::format("{} : {}", name, type_text(answer_.program, type));
-            if (!seen.insert(label).second) continue;
+            const std::string text = type_text(answer_.program, type);
+            if (!seen.emplace(name, text).second) continue;  // a name that is assigned again is one array
             const bool split =
                 std::any_of(type.axes.begin(), type.axes.end(), [](const Axis& axis) { return !axis.mesh.empty(); });
-            if (split || !type.unreduced.empty()) {
-                picture_.arrays.push_back(array(label, type));
-            } else {
+            if (!split && type.unreduced.empty()) {
                 whole.push_back(name);
+                continue;
             }
+            const auto [place, is_new] = known.emplace(text, types.size());
+            if (is_new) {
+                types.emplace_back(text, std::vector<std::string>());
+                picture_.arrays.push_back(array(type));
+            }
+            types[place->second].second.push_back(name);
         }
-        if (whole.empty()) return;
-        constexpr std::size_t most_named = 12;
-        const std::size_t more = whole.size() > most_named ? whole.size() - most_named : 0;
-        whole.resize(whole.size() - more);
-        picture_.notes.push_back(fmt::format("whole on every chip: {}{}", fmt::join(whole, ", "),
-                                             more > 0 ? fmt::format(" and {} more", more) : ""));
+        for (std::size_t i = 0; i < types.size(); ++i) {
+            picture_.arrays[i].label = fmt::format("{} : {}", listed(types[i].second), types[i].first);
+        }
+        if (!whole.empty()) picture_.notes.push_back("whole on every chip: " + listed(whole));
+    }
+
+    static std::string listed(const std::vector<std::string>& names) {
+        constexpr std::size_t most = 8;
+        const std::size_t told = names.size() > most + 1 ? most : names.size();
+        const auto end = names.begin() + static_cast<std::ptrdiff_t>(told);
+        return fmt::format("{}{}", fmt::join(names.begin(), end, ", "),
+                           told < names.size() ? fmt::format(" and {} more", names.size() - told) : "");
     }
 
     [[nodiscard]] std::vector<std::size_t> indices(const std::vector<std::string>& names) const {
@@ -130,8 +149,8 @@ private:
     }
 
     // The first dimension that is split goes down the matrix, the others that are split go across it.
-    [[nodiscard]] MeshArray array(const std::string& label, const TensorType& type) const {
-        MeshArray array{label, {}, {}, {}};
+    [[nodiscard]] MeshArray array(const TensorType& type) const {
+        MeshArray array;
         std::vector<std::string> rows;
         std::vector<std::string> columns;
         std::vector<std::string> whole;

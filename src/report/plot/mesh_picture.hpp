@@ -43,7 +43,7 @@ struct MeshPicture {
     std::string title;
     std::string subtitle;
     std::vector<MeshDirection> directions;  ///< rows, columns, then those of the boxes, innermost first
-    std::string wires;  ///< what joins the chips of a direction that is not linked: "NVLink4 switch"
+    std::string wires;  ///< what joins the chips of a line that is not linked: "all on one NVLink4 switch"
     std::vector<MeshAxis> axes;
     std::vector<MeshArray> arrays;
     std::vector<std::string> notes;  ///< arrays that are whole on every chip

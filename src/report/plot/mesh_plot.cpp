@@ -89,7 +89,7 @@ private:
             if (!picture_.wires.empty()) {
                 const double after = left + text_width(text, kFontSize) * 1.12 + 10;
                 labels_.text("detail weak", {after, kFrameTop + 10}, Anchor::start,
-                             fitted("all on one " + picture_.wires, kSmall, kFrameRight - after));
+                             fitted(picture_.wires, kSmall, kFrameRight - after));
             }
         }
         if (rows.length > 1 && !rows.label.empty()) {
@@ -213,7 +213,9 @@ private:
         y_ += 8;
         labels_.text("strong", {kLeft, y_}, Anchor::start, fitted(array.label, kFontSize * 1.12, kFrameRight - kLeft));
         y_ += kRowHeight + 1;
-        for (const std::string& note : array.notes) say("detail weak", note);
+        for (const std::string& note : array.notes) {
+            if (!note.empty()) say("detail weak", note);
+        }
         GridStyle style{kChipsLeft, y_ - 2,           kFrameRight - kChipsLeft,          54,  kBlockHeight,
                         0.94,       kBlockHeight - 2, grid_.boxes.size() > 1 ? 15 : 0.0, true};
         Grid chips = make_grid(picture_, style);

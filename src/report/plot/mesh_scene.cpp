@@ -113,6 +113,7 @@ std::string block_text(const MeshPicture& picture, const MeshArray& array, std::
     std::vector<std::string> digits;
     add_digits(picture, array.row_axes, row, named, digits);
     add_digits(picture, array.column_axes, column, named, digits);
+    if (digits.empty()) return "whole";
     return fmt::format("{}", fmt::join(digits, named ? " " : ","));
 }
 

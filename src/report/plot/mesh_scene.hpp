@@ -62,7 +62,7 @@ struct Grid {
     return i > 0 && shown[i] != shown[i - 1] + 1;
 }
 
-/// "X0 Y1" of blocks, or "0,1": the coordinates along the axes.
+/// "X0 Y1" of blocks, or "0,1": the coordinates along the axes; "whole" of an array that is not cut.
 [[nodiscard]] std::string block_text(const MeshPicture& picture, const MeshArray& array, std::int64_t row,
                                      std::int64_t column, bool named);
 

@@ -25,6 +25,7 @@ constexpr std::size_t kMostDetailedPoints = 3;  // few enough to say more than t
 constexpr std::size_t kMostLeaders = 12;
 constexpr std::size_t kMostTooltips = 200;
 constexpr double kPointRadius = 5.5;
+constexpr double kTouching = 7;  // marks closer than this share a name
 constexpr std::array<Mark, 4> kMarks{Mark::circle, Mark::diamond, Mark::square, Mark::triangle};
 constexpr std::array<int, 3> kPathHues{5, 2, 3};  // of the palette; roofs take the others
 constexpr std::array<int, 5> kRoofHues{0, 1, 4, 2, 3};
@@ -265,16 +266,17 @@ bool RooflineDrawing::beside_another_point(const LabelBox& box, XY own) const {
         scene_.points.begin() + static_cast<std::ptrdiff_t>(std::min(scene_.points.size(), kMostNamedPoints));
     return std::any_of(scene_.points.begin(), end, [&](const PlotPoint& p) {
         const XY other = at(p.intensity, p.flop_per_s);
-        return std::hypot(other.x - own.x, other.y - own.y) >= 1 && overlap(around, {other, 1, 1, 0});
+        return std::hypot(other.x - own.x, other.y - own.y) >= kTouching && overlap(around, {other, 1, 1, 0});
     });
 }
 
 /// The name of a point, together with those of all that lie on it; "" where an earlier one has named it.
 std::string RooflineDrawing::names_at(std::size_t index) const {
+    const double near = scene_.points.size() <= kMostDetailedPoints ? kTouching : 1;
     const auto together = [&](std::size_t a, std::size_t b) {
         const XY p = at(scene_.points[a].intensity, scene_.points[a].flop_per_s);
         const XY q = at(scene_.points[b].intensity, scene_.points[b].flop_per_s);
-        return std::hypot(p.x - q.x, p.y - q.y) < 1;
+        return std::hypot(p.x - q.x, p.y - q.y) < near;
     };
     for (std::size_t i = 0; i < index; ++i) {
         if (together(i, index)) return "";
@@ -298,8 +300,9 @@ void RooflineDrawing::point_labels() {
         names.emplace_back(i, names_at(i));
     // A long name finds a place around a short one, but not the other way round.
     if (few) {
-        std::stable_sort(names.begin(), names.end(),
-                         [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
+        std::sort(names.begin(), names.end(), [](const auto& a, const auto& b) {
+            return std::pair(a.second.size(), a.first) < std::pair(b.second.size(), b.first);
+        });
     }
     for (const auto& [i, name] : names) {
         if (name.empty()) continue;

@@ -113,7 +113,7 @@ private:
         const double from = axis_.at(starts_[i]);
         const double to = axis_.at(end_of(i));
         // Lines closer than this would be a grey area.
-        if (i > 0 && from - last_line_ > 4) {
+        if (i > 0 && from - last_line_ > 12) {
             svg_.line("start", {from, header_ + 4}, {from, lanes_bottom_});
             last_line_ = from;
         }
