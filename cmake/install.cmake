@@ -6,7 +6,7 @@ install(TARGETS roofline RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(TARGETS roofline_core EXPORT roofline-targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 # Headers include each other as "units/dtype.hpp", and so do users: include/roofline is the include directory.
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/src/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/roofline
-        FILES_MATCHING PATTERN "*.hpp" PATTERN "cli" EXCLUDE)
+        FILES_MATCHING PATTERN "*.hpp" PATTERN "cli" EXCLUDE PATTERN "*_test.hpp" EXCLUDE)
 
 set(roofline_config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/roofline)
 install(EXPORT roofline-targets NAMESPACE roofline:: DESTINATION ${roofline_config_dir})

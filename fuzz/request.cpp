@@ -62,7 +62,10 @@ bool option(Request& request, OpRequest& op, std::string_view line) {
     } else if (key == "explain") {
         op.explain = true;
     } else if (key == "plot") {
-        op.plot = value == "sweep" ? PlotKind::sweep : PlotKind::roofline;
+        op.plot = value == "sweep"      ? PlotKind::sweep
+                  : value == "mesh"     ? PlotKind::mesh
+                  : value == "timeline" ? PlotKind::timeline
+                                        : PlotKind::roofline;
     } else if (key == "text") {
         request.format = Format::text;
     } else if (key == "csv") {

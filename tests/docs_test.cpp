@@ -10,6 +10,7 @@
 #include <set>
 #include <sstream>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "app/request.hpp"
@@ -233,4 +234,15 @@ TEST_CASE("the pictures in the documentation are what the program draws") {
         PlotKind::roofline,
         "roofline op 'bf16[B, D] * bf16[D, F] -> bf16[B, F]' --dims D=8192,F=8192 --sweep 'B=1..4096*4' --on tpu-v5e "
         "--svg docs/pictures/roofline.svg");
+    OpRequest split = matmul(content_of(docs() / "examples" / "split_mlp.roof"), {}, {});
+    split.program_name = "split_mlp.roof";
+    split.machines = {{"tpu-v5e:4x4", {}}};
+    for (const auto& [name, kind, option] : {std::tuple{"network_roofs.svg", PlotKind::roofline, "roofline"},
+                                             {"mesh.svg", PlotKind::mesh, "mesh"},
+                                             {"timeline.svg", PlotKind::timeline, "timeline"}}) {
+        check_picture(name, split, kind,
+                      fmt::format("in docs/examples, roofline op split_mlp.roof --on tpu-v5e:4x4 --plot {} --svg "
+                                  "../pictures/{}",
+                                  option, name));
+    }
 }

@@ -74,6 +74,7 @@ Status lay_out_answer(OpAnswer& answer, const System& system, const OpRequest& r
     if (!laid) return fail(laid.error());
     answer.local = std::move(laid->local);
     answer.layouts = std::move(laid->statements);
+    answer.types = std::move(laid->types);
     answer.notes.insert(answer.notes.end(), laid->notes.begin(), laid->notes.end());
     return {};
 }
@@ -144,7 +145,7 @@ Result<Response> handle_op(const OpRequest& request, Format format, bool color) 
     if (!answers) return fail(answers.error());
     Response response;
     if (request.plot != PlotKind::none) {
-        auto svg = op_plot(*answers, axes, request.plot == PlotKind::sweep);
+        auto svg = op_plot(*answers, axes, request.plot);
         if (!svg) return fail(svg.error());
         response.svg = std::move(*svg);
     }

@@ -18,8 +18,6 @@ struct MachineRef {
     std::string slice{};  ///< of a file, "4x4"; a built-in machine's stands behind the colon of its name
 };
 
-enum class PlotKind { none, roofline, sweep };
-
 /// `roofline op`
 struct OpRequest {
     std::string program;

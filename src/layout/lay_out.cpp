@@ -26,7 +26,10 @@ public:
 
     Result<LaidOut> run() {
         if (auto status = block(result_.local.body); !status) return fail(status.error());
-        for (ValueId id = 0; id < result_.local.values.size(); ++id) localize(id);
+        for (ValueId id = 0; id < result_.local.values.size(); ++id) {
+            result_.types.push_back(laid_type(id));
+            localize(id);
+        }
         add_sizes();
         return std::move(result_);
     }
@@ -104,10 +107,12 @@ private:
     }
 
     void note_free(const Operand& operand) {
-        const TensorType type =
-            with_sharding(program_.values[operand.value].type, layout_.held[operand.value], system_);
         note(fmt::format("{} has no written type: laid out as {}, best for the program",
-                         value_name(program_, operand.value), type_text(program_, type)));
+                         value_name(program_, operand.value), type_text(program_, laid_type(operand.value))));
+    }
+
+    [[nodiscard]] TensorType laid_type(ValueId id) const {
+        return with_sharding(program_.values[id].type, layout_.held[id], system_);
     }
 
     Status note_plans(std::size_t index, LaidStatement& laid) {

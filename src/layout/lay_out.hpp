@@ -28,6 +28,7 @@ struct LaidStatement {
 struct LaidOut {
     Program local;  ///< the same statements on shares of the dimensions, with their messages
     std::vector<LaidStatement> statements;
+    std::vector<TensorType> types;   ///< of each value with the subscripts that it has: as written, or as chosen
     std::vector<std::string> notes;  ///< splits that are padded, work that is repeated
 };
 

@@ -7,4 +7,7 @@ namespace roofline {
 
 enum class Format : std::uint8_t { text, json, csv, markdown };
 
+/// Which picture stands beside an answer of `roofline op`.
+enum class PlotKind : std::uint8_t { none, roofline, sweep, mesh, timeline };
+
 }  // namespace roofline

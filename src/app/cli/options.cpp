@@ -110,11 +110,11 @@ void add_op(CLI::App& app, OpRequest& op, Words& words, PlotFiles& plots) {
     app.add_flag("--exact-flops", op.exact_flops, "count BF(2D-1) for a sum of D products instead of 2BDF");
     app.add_option("--svg", plots.svg, "write a plot as SVG")->type_name("FILE");
     app.add_option("--png", plots.png, "write a plot as PNG")->type_name("FILE");
-    app.add_option("--plot", words.plot,
-                   "which plot --svg or --png writes: roofline (with the sweep's path), or sweep (FLOP/s against\nthe "
-                   "swept size)")
-        ->type_name("KIND")
-        ->check(CLI::IsMember({"roofline", "sweep"}));
+    app.add_option(
+           "--plot", words.plot,
+           "what --svg or --png draws: roofline (with the sweep's path), sweep (FLOP/s against the swept\nsize), "
+           "mesh (which chip holds what), or timeline (one step, a lane for each resource)")
+        ->type_name("KIND");
     add_formats(app, words);
 }
 
@@ -206,6 +206,21 @@ Status check_plots(const Words& words, const PlotFiles& files) {
         return fail("usage", "a plot goes to a file; standard output has the answer", "name one: --svg plot.svg");
     }
     return {};
+}
+
+Result<PlotKind> plot_kind(const std::string& word) {
+    const std::vector<std::pair<std::string, PlotKind>> kinds{{"roofline", PlotKind::roofline},
+                                                              {"sweep", PlotKind::sweep},
+                                                              {"mesh", PlotKind::mesh},
+                                                              {"timeline", PlotKind::timeline}};
+    if (word.empty()) return PlotKind::roofline;
+    std::vector<std::string> names;
+    for (const auto& [name, kind] : kinds) {
+        if (name == word) return kind;
+        names.push_back(name);
+    }
+    return fail("usage", fmt::format("no plot `{}`", word),
+                did_you_mean(word, names, fmt::format("there are {}", fmt::join(names, ", "))));
 }
 
 // CLI11's complaint in our words, with the nearest option or command where one was mistyped.
@@ -337,7 +352,9 @@ Result<Parsed> parse_arguments(const std::vector<std::string>& arguments, bool& 
         op.machines = std::move(*machines);
         if (auto status = check_plots(words, parsed.plots); !status) return fail(status.error());
         if (!parsed.plots.svg.empty() || !parsed.plots.png.empty()) {
-            op.plot = words.plot == "sweep" ? PlotKind::sweep : PlotKind::roofline;
+            auto kind = plot_kind(words.plot);
+            if (!kind) return fail(kind.error());
+            op.plot = *kind;
         }
         request.what = std::move(op);
     }

@@ -72,6 +72,10 @@ TEST_CASE("a plot is asked for by naming its file") {
     CHECK(error_of({"op", "bf16[B] -> f32[B]", "--svg", "-"}).code == "usage");
     CHECK(op_of({"--svg", "a.svg"}).plot == PlotKind::roofline);
     CHECK(op_of({"--png", "a.png", "--plot", "sweep"}).plot == PlotKind::sweep);
+    CHECK(op_of({"--png", "a.png", "--plot", "mesh"}).plot == PlotKind::mesh);
+    CHECK(op_of({"--svg", "a.svg", "--plot", "timeline"}).plot == PlotKind::timeline);
+    CHECK(error_of({"op", "bf16[B] -> f32[B]", "--svg", "a.svg", "--plot", "tiemline"}).hint ==
+          "did you mean `timeline`?");
     CHECK(parsed({"op", "bf16[B] -> f32[B]", "--png", "a.png"}).plots.png == "a.png");
 }
 

@@ -20,6 +20,7 @@ struct OpAnswer {
     Program local;  ///< what one chip does of it; the program itself on one chip
     System system;
     std::vector<LaidStatement> layouts;  ///< of a program that is split over a mesh
+    std::vector<TensorType> types;       ///< how each value of such a program lies; empty for others
     Machine machine;
     ProgramAnalysis analysis;
     WorkOptions options;

@@ -4,15 +4,15 @@
 
 #include <algorithm>
 
+#include "report/op/op_mesh_plot.hpp"
+#include "report/op/op_timeline.hpp"
 #include "report/plot/plot.hpp"
 #include "report/table.hpp"
 #include "units/text.hpp"
 
 namespace roofline {
 
-namespace {
-
-std::string title_of(const OpAnswer& answer) {
+std::string plot_title(const OpAnswer& answer) {
     const std::string& title = answer.analysis.total.title;
     if (title.empty())
         return fmt::format("{}{} kernels", answer.name.empty() ? "" : answer.name + ", ",
@@ -20,7 +20,6 @@ std::string title_of(const OpAnswer& answer) {
     return fitted(title, 80);
 }
 
-// "D = F = 4096" of the dimensions that are not swept.
 std::string sizes_text(const OpAnswer& answer, const std::vector<SweepAxis>& axes) {
     std::vector<std::string> sizes;
     for (const std::string& dim : answer.program.dims) {
@@ -32,6 +31,8 @@ std::string sizes_text(const OpAnswer& answer, const std::vector<SweepAxis>& axe
     }
     return fmt::format("{}", fmt::join(sizes, ", "));
 }
+
+namespace {
 
 // One flat ceiling for each rate; dtypes that share it share its label.
 std::vector<PlotCeiling> ceilings_of(const Machine& machine) {
@@ -78,6 +79,57 @@ std::size_t main_index(const Analysis& total) {
     return 0;
 }
 
+// Whether a resource is a tier of the network: a roof like a memory level's, in bytes over the busiest wire.
+bool crossed_tier(const OpAnswer& answer, const Resource& resource) {
+    const auto& tiers = answer.system.slice.tiers;
+    return !resource.terms.empty() && std::any_of(tiers.begin(), tiers.end(), [&](const SliceTier& tier) {
+        return answer.system.slice.network(tier).id == resource.id;
+    });
+}
+
+PlotRoof tier_roof(const Resource& resource) {
+    const Rate& rate = resource.terms.front().rate;
+    return {resource.label + ", one way", rate.value, rate.low_confidence()};
+}
+
+// Bytes over the busiest link, at its rate: of the set of a torus's axes that takes longest.
+double busiest_bytes(const OpAnswer& answer, const Resource& resource) {
+    double most = 0;
+    for (std::size_t cut = 0; cut < resource.cuts(); ++cut) {
+        double seconds = 0;
+        for (const auto& [work, weight] : resource.time(cut)) {
+            const auto amount = count(answer.program, work);
+            if (amount) seconds += amount->to_double() * weight;
+        }
+        most = std::max(most, seconds);
+    }
+    return most * resource.terms.front().rate.value;
+}
+
+// A kernel's point against the main memory, and one more against each tier that it communicates over.
+void add_points(const OpAnswer& answer, const Analysis& kernel, const KernelWork& work,
+                std::vector<PlotPoint>& points) {
+    const auto flops = count(answer.program, kernel.work.flops());
+    if (!flops) return;
+    const bool alone = answer.analysis.kernels.empty();  // and the heading says what it is
+    const std::string label = fitted(kernel.title, 40);
+    const std::string name = value_name(answer.program, work.statements.back()->result);
+    const auto traffic = kernel.work.memory.find(answer.analysis.total.main_level);
+    const auto bytes =
+        traffic == kernel.work.memory.end() ? std::nullopt : count(answer.program, traffic->second.total());
+    if (bytes) {
+        points.push_back(point_of(label, flops->to_double(), bytes->to_double(), kernel.bounds, kernel.pricing));
+    }
+    for (const Resource& resource : kernel.pricing.resources) {
+        if (!crossed_tier(answer, resource)) continue;
+        if (alone && bytes) points.front().label = "over " + level_label(answer.analysis.total.main_level);
+        PlotPoint point = point_of(fmt::format("{}over {}", alone ? "" : name + " ", resource.label),
+                                   flops->to_double(), busiest_bytes(answer, resource), kernel.bounds, kernel.pricing);
+        point.beside = bytes && !bytes->is_zero();
+        points.push_back(std::move(point));
+    }
+}
+
 double flops_of(const CompiledProgram::Point& point) {
     double flops = 0;
     for (const double term : point.term_flops) flops += term;
@@ -86,35 +138,36 @@ double flops_of(const CompiledProgram::Point& point) {
 
 Result<std::string> roofline_plot(const OpAnswer& answer, const std::vector<SweepAxis>& axes) {
     const Analysis& total = answer.analysis.total;
-    if (!total.seconds) return fail("unsized", "a plot needs a size for every dimension", "give them with --dims");
     RooflinePlot plot;
-    plot.title = title_of(answer);
+    plot.title = plot_title(answer);
     const std::string sizes = sizes_text(answer, axes);
-    plot.subtitle = fmt::format("{}, 1 chip{}{}", answer.machine.name, sizes.empty() ? "" : "; ", sizes);
+    const std::int64_t chips = answer.system.slice.chips();
+    plot.subtitle = fmt::format(
+        "{}, {}{}{}", answer.machine.name,
+        chips == 1 ? "1 chip" : fmt::format("one of {} = {} chips", answer.system.slice.shape_text(), chips),
+        sizes.empty() ? "" : "; ", sizes);
     for (const MemoryLevel& level : answer.machine.memory) {
         if (level.bandwidth.value)
             plot.roofs.push_back(
                 {level_label(level.id), level.bandwidth.value->value, level.bandwidth.low_confidence()});
     }
-    if (answer.machine.host && answer.machine.host->bandwidth.value) {
+    const auto& resources = total.pricing.resources;
+    const bool network = std::any_of(resources.begin(), resources.end(),
+                                     [&](const Resource& resource) { return crossed_tier(answer, resource); });
+    // Between the roofs of a network that of the host would only be in the way, unless something crosses it.
+    const bool host = !network || total.pricing.find("pcie") != nullptr;
+    if (host && answer.machine.host && answer.machine.host->bandwidth.value) {
         plot.roofs.push_back(
             {"PCIe", answer.machine.host->bandwidth.value->value, answer.machine.host->bandwidth.low_confidence()});
     }
+    for (const Resource& resource : resources) {
+        if (crossed_tier(answer, resource)) plot.roofs.push_back(tier_roof(resource));
+    }
     plot.ceilings = ceilings_of(answer.machine);
     if (axes.empty()) {
-        const auto add = [&](const Analysis& analysis, std::string label) {
-            const auto flops = count(answer.program, analysis.work.flops());
-            const auto traffic = analysis.work.memory.find(total.main_level);
-            const auto bytes =
-                traffic == analysis.work.memory.end() ? std::nullopt : count(answer.program, traffic->second.total());
-            if (flops && bytes)
-                plot.points.push_back(point_of(std::move(label), flops->to_double(), bytes->to_double(),
-                                               analysis.bounds, analysis.pricing));
-        };
-        if (answer.analysis.kernels.empty()) {
-            add(total, fitted(total.title, 40));
-        } else {
-            for (const Analysis& kernel : answer.analysis.kernels) add(kernel, fitted(kernel.title, 40));
+        const auto& kernels = answer.analysis.kernels;
+        for (std::size_t i = 0; i < answer.analysis.work.kernels.size(); ++i) {
+            add_points(answer, kernels.empty() ? total : kernels[i], answer.analysis.work.kernels[i], plot.points);
         }
         return to_svg(plot);
     }
@@ -144,7 +197,7 @@ Result<std::string> sweep_plot(const std::vector<OpAnswer>& answers, const std::
         return fail("bad_request", fmt::format("the plot would have {} curves; {} are the most", curves, most_curves));
     const SweepAxis& last = axes.back();
     SweepPlot plot;
-    plot.title = title_of(answers.front());
+    plot.title = plot_title(answers.front());
     plot.x_label = last.name();
     plot.y_label = "attainable FLOP/s";
     const std::string sizes = sizes_text(answers.front(), axes);
@@ -196,13 +249,29 @@ Result<std::string> sweep_plot(const std::vector<OpAnswer>& answers, const std::
 
 }  // namespace
 
-Result<std::string> op_plot(const std::vector<OpAnswer>& answers, const std::vector<SweepAxis>& axes, bool sweep) {
-    if (sweep) return sweep_plot(answers, axes);
-    if (answers.size() != 1) {
-        return fail("bad_request", "a roofline plot shows one machine",
-                    "name one, or compare a sweep with --plot sweep");
+Result<std::string> op_plot(const std::vector<OpAnswer>& answers, const std::vector<SweepAxis>& axes, PlotKind kind) {
+    if (kind == PlotKind::sweep) return sweep_plot(answers, axes);
+    if (kind != PlotKind::roofline && !axes.empty()) {
+        return fail("bad_request",
+                    fmt::format("a {} shows one size of each dimension, not a sweep",
+                                kind == PlotKind::mesh ? "picture of the mesh" : "time line"),
+                    "leave --sweep out, or draw --plot sweep");
     }
-    return roofline_plot(answers.front(), axes);
+    if (answers.size() != 1) {
+        return kind == PlotKind::roofline
+                   ? fail("bad_request", "a roofline plot shows one machine",
+                          "name one, or compare a sweep with --plot sweep")
+                   : fail("bad_request",
+                          fmt::format("a {} shows one machine",
+                                      kind == PlotKind::mesh ? "picture of the mesh" : "time line"),
+                          "name one with --on");
+    }
+    const OpAnswer& answer = answers.front();
+    if (kind == PlotKind::mesh) return op_mesh_plot(answer);
+    if (!answer.analysis.total.seconds) {
+        return fail("unsized", "a plot needs a size for every dimension", "give them with --dims");
+    }
+    return kind == PlotKind::timeline ? op_timeline(answer) : roofline_plot(answer, axes);
 }
 
 }  // namespace roofline

@@ -5,14 +5,25 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "report/format.hpp"
 #include "report/op/op_answer.hpp"
 
 namespace roofline {
 
-/// The roofline plot of one machine, with the operation or the path of a sweep; or, with `sweep`, attainable FLOP/s against the
-/// last swept dimension, a curve for each size of the first and each machine. Errors: no sizes; a roofline of several machines;
-/// a sweep plot without a sweep; more than 12 curves.
+/// The picture of that kind:
+/// - roofline: of one machine, with the operation, its network roofs where it communicates, or the path of a sweep;
+/// - sweep: attainable FLOP/s against the last swept dimension, a curve for each size of the first and each machine;
+/// - mesh: the chips of the slice and what each holds of every array;
+/// - timeline: statements one after the other, a lane for each resource.
+/// Errors: no sizes (all but the mesh); several machines or a sweep where the picture shows one answer; a sweep plot without a
+/// sweep or with more than 12 curves; a mesh picture without a mesh.
 [[nodiscard]] Result<std::string> op_plot(const std::vector<OpAnswer>& answers, const std::vector<SweepAxis>& axes,
-                                          bool sweep);
+                                          PlotKind kind);
+
+/// What pictures are headed with: the statement, or the program's name and how many kernels it has.
+[[nodiscard]] std::string plot_title(const OpAnswer& answer);
+
+/// "B = 4096, D = 8192" of the dimensions that are not swept.
+[[nodiscard]] std::string sizes_text(const OpAnswer& answer, const std::vector<SweepAxis>& axes);
 
 }  // namespace roofline

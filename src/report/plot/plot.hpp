@@ -29,6 +29,8 @@ struct PlotPoint {
     double intensity = 0;   ///< FLOP/byte
     double flop_per_s = 0;  ///< attainable at the lower bound
     std::string bound_by;   ///< "HBM", "bf16 matmul"
+    bool beside =
+        false;  ///< the operation of the point before it, counted against another roof: joined to it by a line
 };
 
 /// A sweep: points joined in order, some of them labelled ("B=64").

@@ -190,20 +190,20 @@ void draw_axes(SvgWriter& svg, const Axis& x, const std::vector<Tick>& x_ticks, 
 }
 
 std::string plot_document(std::string_view title, std::string_view subtitle, std::string_view description,
-                          const std::string& body) {
+                          const std::string& body, const PlotSheet& sheet) {
     const std::string text = escape_xml(title);
     const std::string about = escape_xml(description, true);
     const std::string id = fmt::format("rl-{:016x}", fingerprint(text + about + body));
     SvgWriter heading;
-    heading.rect("paper", 0, 0, kPlotWidth, kPlotHeight);
+    heading.rect("paper", 0, 0, kPlotWidth, sheet.height);
     heading.text("heading", {kFrameLeft, 22}, Anchor::start, fitted(title, 15 * kBold, kFrameRight - kFrameLeft));
     if (!subtitle.empty())
         heading.text("weak", {kFrameLeft, 43}, Anchor::start, fitted(subtitle, kFontSize, kFrameRight - kFrameLeft));
     return fmt::format(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"rl-plot\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" "
         "height=\"{1}\" role=\"img\" aria-labelledby=\"{2}-title {2}-desc\">\n"
-        "<title id=\"{2}-title\">{3}</title>\n<desc id=\"{2}-desc\">{4}</desc>\n<style>{5}</style>\n{6}{7}</svg>\n",
-        kPlotWidth, kPlotHeight, id, text, about, kStyle, heading.str(), body);
+        "<title id=\"{2}-title\">{3}</title>\n<desc id=\"{2}-desc\">{4}</desc>\n<style>{5}{6}</style>\n{7}{8}</svg>\n",
+        kPlotWidth, svg_number(sheet.height), id, text, about, kStyle, sheet.style, heading.str(), body);
 }
 
 }  // namespace roofline

@@ -64,8 +64,14 @@ void surround(PlotLabel& label, double farthest = 70);
 void draw_axes(SvgWriter& svg, const Axis& x, const std::vector<Tick>& x_ticks, std::string_view x_title, const Axis& y,
                const std::vector<Tick>& y_ticks, std::string_view y_title);
 
+/// What a picture has of its own beside the common style.
+struct PlotSheet {
+    double height = kPlotHeight;
+    std::string_view style{};  ///< rules of CSS, each under .rl-plot
+};
+
 /// The SVG document around `body`: title, description, style sheet, paper and heading.
 [[nodiscard]] std::string plot_document(std::string_view title, std::string_view subtitle, std::string_view description,
-                                        const std::string& body);
+                                        const std::string& body, const PlotSheet& sheet = {});
 
 }  // namespace roofline

@@ -14,118 +14,13 @@
 #include <vector>
 
 #include "report/plot/label.hpp"
+#include "report/plot/svg_elements_test.hpp"
 
 namespace roofline {
 namespace {
 
-struct Element {
-    std::string name;
-    std::map<std::string, std::string> attributes;
-    std::string text;  ///< what follows the tag, up to the next one
-
-    double number(const std::string& key) const {
-        const auto it = attributes.find(key);
-        return it == attributes.end() ? std::nan("") : std::strtod(it->second.c_str(), nullptr);
-    }
-    bool has_class(const std::string& css) const {
-        const auto it = attributes.find("class");
-        return it != attributes.end() && (" " + it->second + " ").find(" " + css + " ") != std::string::npos;
-    }
-};
-
-/// Reads the XML that this project writes, strictly: tags balance, attributes are quoted and unique, every & is a known entity,
-/// no < stands in text. An empty result means that it is not well formed.
-class Reader {
-public:
-    explicit Reader(std::string_view xml) : rest_(xml) {}
-
-    std::vector<Element> read() {
-        std::vector<Element> elements;
-        while (!rest_.empty()) {
-            if (rest_.front() != '<' || !tag(elements)) return {};
-            const std::string text = take_until('<');
-            if (!sound(text)) return {};
-            if (!elements.empty()) elements.back().text += text;
-        }
-        return open_.empty() ? elements : std::vector<Element>{};
-    }
-
-private:
-    std::string take_until(char end) {
-        const std::size_t n = std::min(rest_.find(end), rest_.size());
-        std::string out(rest_.substr(0, n));
-        rest_.remove_prefix(n);
-        return out;
-    }
-
-    static bool sound(std::string_view text) {
-        for (std::size_t i = 0; i < text.size(); ++i) {
-            if (static_cast<unsigned char>(text[i]) < 0x20 && text[i] != '\n') return false;
-            if (text[i] != '&') continue;
-            const std::string_view entity = text.substr(i, text.find(';', i) - i + 1);
-            if (entity != "&lt;" && entity != "&gt;" && entity != "&amp;" && entity != "&quot;" && entity != "&#39;")
-                return false;
-        }
-        return true;
-    }
-
-    bool tag(std::vector<Element>& elements) {
-        rest_.remove_prefix(1);
-        std::string body = take_until('>');
-        if (rest_.empty()) return false;
-        rest_.remove_prefix(1);
-        if (body.starts_with('/')) {
-            if (open_.empty() || open_.back() != body.substr(1)) return false;
-            open_.pop_back();
-            return true;
-        }
-        const bool closed = body.ends_with('/');
-        if (closed) body.pop_back();
-        Element element;
-        std::string_view left = body;
-        element.name = left.substr(0, left.find(' '));
-        left.remove_prefix(element.name.size());
-        while (!left.empty()) {
-            const std::size_t equals = left.find("=\"");
-            if (left.front() != ' ' || equals == std::string_view::npos) return false;
-            const std::size_t end = left.find('"', equals + 2);
-            if (end == std::string_view::npos) return false;
-            const std::string value(left.substr(equals + 2, end - equals - 2));
-            if (!sound(value)) return false;
-            if (!element.attributes.emplace(left.substr(1, equals - 1), value).second) return false;
-            left.remove_prefix(end + 1);
-        }
-        if (!closed) open_.push_back(element.name);
-        elements.push_back(std::move(element));
-        return true;
-    }
-
-    std::string_view rest_;
-    std::vector<std::string> open_;
-};
-
-std::vector<Element> elements_of(const std::string& svg, const std::string& css) {
-    std::vector<Element> all = Reader(svg).read();
-    CHECK_FALSE(all.empty());  // well formed
-    std::erase_if(all, [&](const Element& e) { return !e.has_class(css); });
-    return all;
-}
-
-std::vector<std::string> texts(const std::vector<Element>& elements) {
-    std::vector<std::string> out;
-    for (const Element& e : elements) {
-        const std::size_t end = e.text.find_last_not_of('\n');
-        out.push_back(e.text.substr(0, end + 1));
-    }
-    return out;
-}
-
-bool contains(const std::vector<std::string>& all, const std::string& one) {
-    return std::find(all.begin(), all.end(), one) != all.end();
-}
-
 /// The box of a label's ink, a little smaller than what the placing keeps free.
-LabelBox ink(const Element& e) {
+LabelBox ink(const SvgElement& e) {
     const double size = e.has_class("detail") ? 11 : 12;
     const double width = text_width(e.text.substr(0, e.text.find('\n')), size) * 0.9;
     LabelBox box{{e.number("x"), e.number("y")}, width / 2, size * 0.4, 0};
@@ -138,8 +33,8 @@ LabelBox ink(const Element& e) {
 }
 
 void check_labels_apart(const std::string& svg) {
-    std::vector<Element> labels = Reader(svg).read();
-    std::erase_if(labels, [](const Element& e) { return !e.has_class("label") && !e.has_class("detail"); });
+    std::vector<SvgElement> labels = SvgReader(svg).read();
+    std::erase_if(labels, [](const SvgElement& e) { return !e.has_class("label") && !e.has_class("detail"); });
     CHECK(labels.size() >= 3);
     for (std::size_t i = 0; i < labels.size(); ++i) {
         const LabelBox box = ink(labels[i]);
@@ -204,9 +99,9 @@ TEST_CASE("an operation at the ridge lies on the corner of roof and ceiling") {
     RooflinePlot plot = v5e();
     plot.points = {{"op", 197e12 / 819e9, 197e12, "HBM"}};
     const std::string svg = to_svg(plot);
-    const std::vector<Element> points = elements_of(svg, "point");
-    const std::vector<Element> roofs = elements_of(svg, "roof");
-    const std::vector<Element> ceilings = elements_of(svg, "ceiling");
+    const std::vector<SvgElement> points = elements_of(svg, "point");
+    const std::vector<SvgElement> roofs = elements_of(svg, "roof");
+    const std::vector<SvgElement> ceilings = elements_of(svg, "ceiling");
     REQUIRE(points.size() == 1);
     REQUIRE(roofs.size() == 2);
     REQUIRE(ceilings.size() == 3);
@@ -222,8 +117,8 @@ TEST_CASE("an operation at the ridge lies on the corner of roof and ceiling") {
     CHECK(std::abs(roofs[0].number("y2") - ceilings[1].number("y1")) < 0.1);
     CHECK(std::abs(roofs[1].number("x2") - ceilings[1].number("x1")) < 0.1);
     // A ridge circle is there too.
-    const std::vector<Element> ridges = elements_of(svg, "ridge");
-    CHECK(std::any_of(ridges.begin(), ridges.end(), [&](const Element& r) {
+    const std::vector<SvgElement> ridges = elements_of(svg, "ridge");
+    CHECK(std::any_of(ridges.begin(), ridges.end(), [&](const SvgElement& r) {
         return std::abs(r.number("cx") - x) < 1 && std::abs(r.number("cy") - y) < 1;
     }));
 }
@@ -232,7 +127,7 @@ TEST_CASE("ten times the intensity is always as far to the right, ten times the 
     RooflinePlot plot = v5e();
     plot.points = {
         {"a", 1, 1e12, ""}, {"b", 10, 1e12, ""}, {"c", 100, 1e13, ""}, {"d", 100, 1e14, ""}, {"e", 5, 1e12, ""}};
-    const std::vector<Element> p = elements_of(to_svg(plot), "point");
+    const std::vector<SvgElement> p = elements_of(to_svg(plot), "point");
     REQUIRE(p.size() == 5);
     const double decade = p[1].number("cx") - p[0].number("cx");
     CHECK(decade > 50);
@@ -247,7 +142,7 @@ TEST_CASE("ten times the intensity is always as far to the right, ten times the 
 TEST_CASE("few operations differ in shape") {
     RooflinePlot plot = v5e();
     plot.points = {{"a", 1, 1e12, ""}, {"b", 1, 1e12, ""}};
-    const std::vector<Element> p = elements_of(to_svg(plot), "point");
+    const std::vector<SvgElement> p = elements_of(to_svg(plot), "point");
     REQUIRE(p.size() == 2);
     CHECK(p[0].name != p[1].name);
 }
@@ -301,7 +196,7 @@ TEST_CASE("labels are escaped and the document stays well formed") {
     plot.points = {{"</text><script>&", 10, 1e12, "<HBM>"}};
     plot.paths = {{"<path>", {{"B<1", 1, 1e11, "&"}, {"B>2", 2, 2e11, "\x01"}}}};
     const std::string svg = to_svg(plot);
-    CHECK_FALSE(Reader(svg).read().empty());
+    CHECK_FALSE(SvgReader(svg).read().empty());
     CHECK(svg.find("<script") == std::string::npos);
     CHECK(svg.find("a&lt;b &amp; &quot;c&quot;") != std::string::npos);
     CHECK(svg.find("&lt;/text&gt;&lt;script&gt;&amp;") != std::string::npos);
@@ -312,7 +207,7 @@ TEST_CASE("a screen reader finds title, description and the numbers") {
     RooflinePlot plot = v5e();
     plot.points = {{"my op", 124, 124 * 819e9, "HBM"}};
     const std::string svg = to_svg(plot);
-    const std::vector<Element> all = Reader(svg).read();
+    const std::vector<SvgElement> all = SvgReader(svg).read();
     REQUIRE(all.size() > 3);
     CHECK(all[0].attributes.at("role") == "img");
     CHECK(all[0].attributes.at("viewBox") == "0 0 720 480");
@@ -347,14 +242,14 @@ TEST_CASE("extreme but finite values give a plot") {
     plot.ceilings = {{"c", 1e55}};
     plot.points = {{"p", 1e-40, 1e-40, ""}, {"q", 1e40, 1e50, ""}};
     const std::string svg = to_svg(plot);
-    CHECK_FALSE(Reader(svg).read().empty());
+    CHECK_FALSE(SvgReader(svg).read().empty());
     CHECK(svg.find("nan") == std::string::npos);
     CHECK(svg.size() < 100000);
 }
 
 TEST_CASE("nothing to show is still a plot") {
-    CHECK_FALSE(Reader(to_svg(RooflinePlot{})).read().empty());
-    CHECK_FALSE(Reader(to_svg(SweepPlot{})).read().empty());
+    CHECK_FALSE(SvgReader(to_svg(RooflinePlot{})).read().empty());
+    CHECK_FALSE(SvgReader(to_svg(SweepPlot{})).read().empty());
     RooflinePlot roofs;
     roofs.roofs = {{"HBM", 819e9}};
     CHECK(elements_of(to_svg(roofs), "roof").size() == 1);
@@ -374,13 +269,13 @@ TEST_CASE("a path of 100,000 points is thinned to what the eye sees") {
     plot.paths = {sweep_path(100000, 8192)};
     const std::string svg = to_svg(plot);
     CHECK(svg.size() < 100000);
-    const std::vector<Element> paths = elements_of(svg, "path");
+    const std::vector<SvgElement> paths = elements_of(svg, "path");
     REQUIRE(paths.size() == 1);
     const std::string& points = paths[0].attributes.at("points");
     CHECK(std::count(points.begin(), points.end(), ',') <= 400);
     // The corner where the roof meets the ceiling is among the points.
-    const std::vector<Element> ceilings = elements_of(svg, "ceiling");
-    const std::vector<Element> ridges = elements_of(svg, "ridge");
+    const std::vector<SvgElement> ceilings = elements_of(svg, "ceiling");
+    const std::vector<SvgElement> ridges = elements_of(svg, "ridge");
     double nearest = 1e9;
     for (std::size_t at = 0; at < points.size(); at = std::min(points.find(' ', at), points.size() - 1) + 1) {
         char* comma = nullptr;
@@ -415,12 +310,12 @@ TEST_CASE("a sweep plot: curves, peak, critical size, fraction of peak") {
     CHECK(contains(ticks, "0"));
     CHECK(contains(ticks, "100 %"));
     // The drop line stands at the critical size: on a linear axis from 0, 273 lies at 273/500 of the way to the tick at 500.
-    const std::vector<Element> drops = elements_of(svg, "drop");
-    const std::vector<Element> tick_elements = elements_of(svg, "tick");
+    const std::vector<SvgElement> drops = elements_of(svg, "drop");
+    const std::vector<SvgElement> tick_elements = elements_of(svg, "tick");
     REQUIRE(drops.size() == 1);
     double zero = 0;
     double five_hundred = 0;
-    for (const Element& t : tick_elements) {
+    for (const SvgElement& t : tick_elements) {
         if (t.attributes.at("text-anchor") != "middle") continue;
         if (t.text.starts_with("0")) zero = t.number("x");
         if (t.text.starts_with("500")) five_hundred = t.number("x");
@@ -446,7 +341,7 @@ TEST_CASE("a coarse sweep is drawn with its corner") {
     // Rises to the peak at 300, between the samples at 256 and 512.
     SweepPlot plot{"", "", "B", "FLOP/s", true, {}};
     plot.curves = {{"c", {{128, 128e12}, {256, 256e12}, {512, 300e12}}, 300e12, 300.0, {}}};
-    const std::vector<Element> curves = elements_of(to_svg(plot), "curve");
+    const std::vector<SvgElement> curves = elements_of(to_svg(plot), "curve");
     REQUIRE(curves.size() == 1);
     const std::string& points = curves[0].attributes.at("points");
     CHECK(std::count(points.begin(), points.end(), ',') == 4);

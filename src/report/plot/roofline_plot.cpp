@@ -25,6 +25,7 @@ constexpr std::size_t kMostDetailedPoints = 3;  // few enough to say more than t
 constexpr std::size_t kMostLeaders = 12;
 constexpr std::size_t kMostTooltips = 200;
 constexpr double kPointRadius = 5.5;
+constexpr double kTouching = 7;  // marks closer than this share a name
 constexpr std::array<Mark, 4> kMarks{Mark::circle, Mark::diamond, Mark::square, Mark::triangle};
 constexpr std::array<int, 3> kPathHues{5, 2, 3};  // of the palette; roofs take the others
 constexpr std::array<int, 5> kRoofHues{0, 1, 4, 2, 3};
@@ -61,6 +62,8 @@ private:
     void label_ceiling(std::size_t index);
     void path_name(std::size_t index, const std::vector<XY>& line);
     void point_labels();
+    [[nodiscard]] std::string names_at(std::size_t index) const;
+    [[nodiscard]] bool beside_another_point(const LabelBox& box, XY own) const;
     void ridge_labels(bool first_roof);
     std::string with_ridge(const std::string& text, XY where);
     [[nodiscard]] bool beside_another_ridge(const LabelBox& box, XY own) const;
@@ -232,6 +235,14 @@ void RooflineDrawing::path_name(std::size_t index, const std::vector<XY>& line) 
 }
 
 void RooflineDrawing::points() {
+    for (std::size_t i = 1; i < std::min(scene_.points.size(), kMostTooltips); ++i) {
+        if (!scene_.points[i].beside) continue;
+        const PlotPoint& before = scene_.points[i - 1];
+        const XY from = at(before.intensity, before.flop_per_s);
+        const XY to = at(scene_.points[i].intensity, scene_.points[i].flop_per_s);
+        svg_.line("drop", from, to);
+        placer_.avoid(from, to);
+    }
     std::set<std::pair<long, long>> taken;  // cells of 3 pixels that hold a mark already
     for (std::size_t i = 0; i < scene_.points.size(); ++i) {
         const PlotPoint& p = scene_.points[i];
@@ -248,14 +259,55 @@ void RooflineDrawing::points() {
     }
 }
 
+/// Whether a name there could be taken for another point's.
+bool RooflineDrawing::beside_another_point(const LabelBox& box, XY own) const {
+    const LabelBox around{box.centre, box.half_width + 12, box.half_height + 6, 0};
+    const auto end =
+        scene_.points.begin() + static_cast<std::ptrdiff_t>(std::min(scene_.points.size(), kMostNamedPoints));
+    return std::any_of(scene_.points.begin(), end, [&](const PlotPoint& p) {
+        const XY other = at(p.intensity, p.flop_per_s);
+        return std::hypot(other.x - own.x, other.y - own.y) >= kTouching && overlap(around, {other, 1, 1, 0});
+    });
+}
+
+/// The name of a point, together with those of all that lie on it; "" where an earlier one has named it.
+std::string RooflineDrawing::names_at(std::size_t index) const {
+    const double near = scene_.points.size() <= kMostDetailedPoints ? kTouching : 1;
+    const auto together = [&](std::size_t a, std::size_t b) {
+        const XY p = at(scene_.points[a].intensity, scene_.points[a].flop_per_s);
+        const XY q = at(scene_.points[b].intensity, scene_.points[b].flop_per_s);
+        return std::hypot(p.x - q.x, p.y - q.y) < near;
+    };
+    for (std::size_t i = 0; i < index; ++i) {
+        if (together(i, index)) return "";
+    }
+    std::string names = scene_.points[index].label;
+    for (std::size_t i = index + 1; i < std::min(scene_.points.size(), kMostNamedPoints); ++i) {
+        if (together(i, index)) names += "; " + scene_.points[i].label;
+    }
+    return names;
+}
+
 void RooflineDrawing::point_labels() {
     // Among many points long leaders cross one another; a name that finds no place near its mark is left out.
     const double farthest = scene_.points.size() > kMostLeaders ? 0 : 70;
-    const bool detailed = scene_.points.size() <= kMostDetailedPoints;
-    for (std::size_t i = 0; i < std::min(scene_.points.size(), kMostNamedPoints); ++i) {
+    const bool few = scene_.points.size() <= kMostDetailedPoints;
+    // Numbers beside each of an operation's points would fill the plot.
+    const bool detailed =
+        few && std::none_of(scene_.points.begin(), scene_.points.end(), [](const PlotPoint& p) { return p.beside; });
+    std::vector<std::pair<std::size_t, std::string>> names;
+    for (std::size_t i = 0; i < std::min(scene_.points.size(), kMostNamedPoints); ++i)
+        names.emplace_back(i, names_at(i));
+    // A long name finds a place around a short one, but not the other way round.
+    if (few) {
+        std::sort(names.begin(), names.end(), [](const auto& a, const auto& b) {
+            return std::pair(a.second.size(), a.first) < std::pair(b.second.size(), b.first);
+        });
+    }
+    for (const auto& [i, name] : names) {
+        if (name.empty()) continue;
         const PlotPoint& p = scene_.points[i];
-        const XY where = at(p.intensity, p.flop_per_s);
-        PlotLabel label{"", p.label, "", where, kPointRadius};
+        PlotLabel label{"", name, "", at(p.intensity, p.flop_per_s), kPointRadius};
         if (detailed) {
             PlotLabel two_lines = label;
             two_lines.detail = numbers(p);
@@ -263,6 +315,9 @@ void RooflineDrawing::point_labels() {
             if (draw_label(labels_, placer_, two_lines)) continue;
         }
         surround(label, farthest);
+        for (PlotLabel::Place& place : label.places) {
+            if (few && !place.leader && beside_another_point(label_box(label, place), label.target)) place.bias += 30;
+        }
         draw_label(labels_, placer_, label);
     }
 }
@@ -315,8 +370,11 @@ std::string RooflineDrawing::draw() {
     for (std::size_t i = 0; i < scene_.ceilings.size(); ++i) label_ceiling(i);
     for (std::size_t i = 0; i < scene_.roofs.size(); ++i) label_roof(i);
     path_labels();
+    // A few operations are what the plot is about; among many a ridge is worth more than one of their names.
+    const bool few = scene_.points.size() <= kMostDetailedPoints;
+    if (few) point_labels();
     ridge_labels(true);
-    point_labels();
+    if (!few) point_labels();
     ridge_labels(false);
     return svg_.str() + labels_.str();
 }

@@ -1,0 +1,138 @@
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include "app/request.hpp"
+#include "report/plot/svg_elements_test.hpp"
+
+using namespace roofline;
+
+namespace {
+
+// 1 TFLOP/s of bf16 matmul, 10 GB/s of HBM, an open torus of links of 1 GB/s without latency.
+constexpr const char* toy = R"(
+id = "toy"
+name = "Toy"
+[[matmul]]
+dtype = "bf16"
+value = "1 TFLOP/s"
+source = "s"
+[[memory]]
+level = "hbm"
+bandwidth = { value = "10 GB/s", source = "s" }
+[[network]]
+tier = "ici"
+label = "ICI"
+topology = "mesh2d"
+pod_shape = [8, 8]
+link_bandwidth = { value = "1 GB/s", source = "s" }
+)";
+
+OpRequest request(PlotKind kind, const std::string& slice, const std::string& program,
+                  const std::vector<std::string>& mesh) {
+    OpRequest op;
+    op.program = program;
+    op.machines = {{"toy.toml", toy, slice}};
+    op.mesh = mesh;
+    op.plot = kind;
+    return op;
+}
+
+std::string svg_of(const OpRequest& op) {
+    const Response response = handle({op, Format::text, false});
+    REQUIRE_MESSAGE(response.exit_code == 0, (response.error ? response.error->message : ""));
+    CHECK_FALSE(SvgReader(response.svg).read().empty());
+    return response.svg;
+}
+
+std::string refusal(const OpRequest& op) {
+    const Response response = handle({op, Format::text, false});
+    CHECK(response.exit_code == 2);
+    REQUIRE(response.error.has_value());
+    CHECK_FALSE(response.error->hint.empty());
+    return response.error->message;
+}
+
+bool says(const std::string& svg, const std::string& text) { return svg.find(text) != std::string::npos; }
+
+// One chip of two: 2 * 1000 * 500 * 1000 FLOP in 1 ms; 1 MB of A, 1 MB of B and 2 MB of C in 0.4 ms. The sum of C's 2 MB
+// over two chips side by side: each sends half of it and half of the sum over the one link between them, 2 ms.
+constexpr const char* matmul = "B=1000, D=1000, F=1000\nA: bf16[B, D_X] * W: bf16[D_X, F] -> C: bf16[B, F]";
+
+}  // namespace
+
+TEST_CASE("a program that communicates has a roof for the network and a point against it") {
+    const std::string svg = svg_of(request(PlotKind::roofline, "2x1", matmul, {"X=2"}));
+    CHECK(contains(texts(elements_of(svg, "label")), "ICI, one way 1 GB/s"));
+    CHECK(says(svg, "over HBM | 250 FLOP/B | 500 GFLOP/s | ICI\n"));  // 1e9 FLOP / 4e6 B, and in 2 ms
+    CHECK(says(svg, "over ICI | 500 FLOP/B | 500 GFLOP/s | ICI\n"));  // 1e9 FLOP / 2e6 B
+    CHECK(says(svg, "Toy, one of 2x1 = 2 chips"));
+    CHECK(elements_of(svg, "drop").size() == 1);  // from one of its points to the other
+}
+
+TEST_CASE("a time line has a lane for each resource, and what the network carries under its name") {
+    const std::string svg = svg_of(request(PlotKind::timeline, "2x1", matmul, {"X=2"}));
+    CHECK(contains(texts(elements_of(svg, "detail")), "all-reduce C over X, 2 ms"));
+    CHECK(contains(texts(elements_of(svg, "strong")), "lower 2 ms, if everything overlaps"));
+    CHECK(says(svg, "| 2 ms | ICI | math 1 ms, HBM 400 us\n"));
+}
+
+TEST_CASE("statements of a time line follow one another; a repeat is drawn once") {
+    // 1 MB read and 1 MB written each time, at 10 GB/s: once before the repeat and five times in it.
+    const std::string svg =
+        svg_of(request(PlotKind::timeline, "1",
+                       "B=1000, D=500, L=5\nX : bf16[B, D]\nY : bf16[B, D] = relu(X)\nrepeat L { Y = relu(Y) }", {}));
+    CHECK(says(svg, "Statements 2 to 2: L = 5 times, drawn once."));
+    CHECK(says(svg, "1 Y = relu(X) | 200 us | HBM"));
+    CHECK(says(svg, "2 Y = relu(Y) | 200 us | HBM"));
+    CHECK(says(svg, "In turn 1.2 ms; 1.2 ms if everything overlaps."));
+}
+
+TEST_CASE("the picture of the mesh has what each chip holds") {
+    const std::string program =
+        "B=6, D=8, F=10\nIn : bf16[B_X, D]\nW : bf16[D, F_{Y}]\nb : bf16[D]\n"
+        "N : bf16[B_X, D] = In + b\nH : bf16[B_X, F_Y] = N * W";
+    const std::string svg = svg_of(request(PlotKind::mesh, "2x4", program, {"X=2,Y=4"}));
+    std::map<std::string, int> count;
+    for (const std::string& text : texts(elements_of(svg, "detail"))) ++count[text];
+    CHECK(count["1,3"] == 1);
+    CHECK(says(svg, ">In, N : bf16[B_X, D]<"));
+    CHECK(count["X1"] == 1 + 4);  // a block of both, and four copies
+    CHECK(count["Y3"] == 1 + 2);
+    CHECK(count["X1 Y3"] == 1 + 1);
+    CHECK(count["whole on every chip: b"] == 1);
+    CHECK(count["across: F over Y, 3 of 10 each (padded); not cut: D"] == 1);
+    CHECK(count["2 chips hold copies of each block: all along X"] == 1);
+    CHECK(count["one chip holds each block"] == 1);
+    // Sizes are not needed to see who holds what.
+    CHECK(says(svg_of(request(PlotKind::mesh, "2x1", "bf16[B_X, D] -> bf16[B, D]", {"X=2"})), "B over X, 1/2 each"));
+}
+
+TEST_CASE("a result without a written type is drawn as it was laid out") {
+    const std::string program =
+        "B=64, D=64, F=64\nIn : bf16[B_X, D]\nW : bf16[D, F]\nH = In *_D W\nOut : bf16[B_X, F] = relu(H)";
+    CHECK(says(svg_of(request(PlotKind::mesh, "2x1", program, {"X=2"})), ">H, Out : bf16[B_X, F]<"));
+}
+
+TEST_CASE("pictures that cannot be drawn are refused") {
+    const std::string whole = "B=8\nbf16[B] -> bf16[B]";
+    CHECK(refusal(request(PlotKind::mesh, "1", whole, {})) == "there is no mesh to draw");
+    CHECK(refusal(request(PlotKind::timeline, "1", "bf16[B] -> f32[B]", {})) ==
+          "a plot needs a size for every dimension");
+    for (const PlotKind kind : {PlotKind::mesh, PlotKind::timeline}) {
+        OpRequest swept = request(kind, "1", "bf16[B] -> f32[B]", {});
+        swept.sweeps = {"B=1..4"};
+        CHECK(refusal(swept).ends_with("shows one size of each dimension, not a sweep"));
+        OpRequest several = request(kind, "1", "B=8\nbf16[B] -> f32[B]", {});
+        several.machines.push_back(several.machines.front());
+        CHECK(refusal(several).ends_with("shows one machine"));
+    }
+}
+
+TEST_CASE("a million chips are drawn as an excerpt") {
+    OpRequest op = request(PlotKind::mesh, "", "bf16[B_X, D_Y] -> bf16[B_X, D]", {"X=1024,Y=1024"});
+    op.machines = {{"tpu-v5p:16x16x16*256", {}, {}}};
+    const std::string svg = svg_of(op);
+    CHECK(svg.size() < 200'000);
+    CHECK(says(svg, "1048576 chips"));
+    CHECK(says(svg, "Not all chips are drawn."));
+}

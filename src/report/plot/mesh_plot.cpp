@@ -1,0 +1,319 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <vector>
+
+#include "report/plot/mesh_picture.hpp"
+#include "report/plot/mesh_scene.hpp"
+#include "report/plot/mesh_wires.hpp"
+#include "report/plot/plot_frame.hpp"
+
+namespace roofline {
+namespace {
+
+constexpr double kLeft = 24;
+constexpr double kGridLeft = 62;  // of the mesh, right of the label of its rows
+constexpr double kMatrixWidth = 200;
+constexpr double kChipsLeft = 262;  // of an array's chips, right of its blocks
+constexpr double kRowHeight = 16;
+constexpr double kBlockHeight = 23;
+constexpr double kTallBlock = 33;  // of three lines
+constexpr double kGapWidth = 12;   // where blocks are left out
+constexpr double kSmall = 11;
+constexpr double kTiny = 9.5;
+constexpr std::array<int, 6> kHues{0, 3, 1, 5, 2, 4};
+
+constexpr std::string_view kStyle = R"(
+.rl-plot .detail{font-size:11px}
+.rl-plot .tiny{font-size:9.5px}
+.rl-plot .strong{font-weight:bold}
+.rl-plot .chip{fill:#f3f5f7;stroke:#57606a;stroke-width:1}
+.rl-plot .wire{fill:none;stroke:#57606a;stroke-width:1.4}
+.rl-plot .wrap{fill:none;stroke:#57606a;stroke-width:1;stroke-dasharray:3 2}
+.rl-plot .box{fill:none;stroke:#8b949e;stroke-width:1}
+.rl-plot .rule{stroke:#d5d9df;stroke-width:1}
+.rl-plot .block{stroke:#57606a;stroke-width:1}
+.rl-plot .tint0{fill-opacity:.2}
+.rl-plot .tint1{fill-opacity:.33}
+.rl-plot .tint2{fill-opacity:.46}
+.rl-plot .tint3{fill-opacity:.59}
+@media (prefers-color-scheme:dark){
+.rl-plot .chip{fill:#20262d;stroke:#8b949e}
+.rl-plot .wire,.rl-plot .wrap{stroke:#a3acb7}
+.rl-plot .rule{stroke:#333a43}
+.rl-plot .block{stroke:#8b949e}
+.rl-plot .tint2{fill-opacity:.42}
+.rl-plot .tint3{fill-opacity:.5}
+}
+)";
+
+class MeshDrawing {
+public:
+    explicit MeshDrawing(const MeshPicture& picture)
+        : picture_(picture),
+          grid_(make_grid(picture,
+                          {kGridLeft, kFrameTop + 20, kFrameRight - kGridLeft - 8, 76, 50, 0.7, 32, 24, false})) {
+        short_names_ = std::all_of(picture.axes.begin(), picture.axes.end(),
+                                   [](const MeshAxis& axis) { return axis.name.size() == 1; });
+    }
+
+    std::string draw() {
+        directions();
+        for (const Grid::Box& box : grid_.boxes) {
+            draw_wires(svg_, picture_, grid_, box);
+            chips(box);
+        }
+        legend();
+        const std::size_t drawn = std::min(picture_.arrays.size(), kMostArrays);
+        for (std::size_t i = 0; i < drawn; ++i) array(picture_.arrays[i]);
+        rest(drawn);
+        return svg_.str() + labels_.str();
+    }
+
+    [[nodiscard]] double height() const { return y_ + 4; }
+    [[nodiscard]] const Grid& grid() const { return grid_; }
+
+private:
+    // Which mesh axes go where: an arrow above the columns and one beside the rows.
+    void directions() {
+        const Grid::Box& first = grid_.boxes.front();
+        const MeshDirection& rows = picture_.directions[0];
+        const MeshDirection& columns = picture_.directions[1];
+        if (columns.length > 1 && !columns.label.empty()) {
+            const double room = std::max(first.width, 200.0);
+            const std::string text = fitted(columns.label + " \u2192", kFontSize, room);
+            const double left = first.top_left.x + 6;
+            labels_.text("strong", {left, kFrameTop + 10}, Anchor::start, text);
+            if (!picture_.wires.empty()) {
+                const double after = left + text_width(text, kFontSize) * 1.12 + 10;
+                labels_.text("detail weak", {after, kFrameTop + 10}, Anchor::start,
+                             fitted(picture_.wires, kSmall, kFrameRight - after));
+            }
+        }
+        if (rows.length > 1 && !rows.label.empty()) {
+            labels_.text("strong", {kGridLeft - 26, first.top_left.y + first.height / 2}, Anchor::middle,
+                         fitted("\u2190 " + rows.label, kFontSize, std::max(first.height, 60.0)), -90);
+        }
+        for (const Grid::Box& box : grid_.boxes) {
+            if (box.title.empty()) continue;
+            labels_.text("detail weak", {box.top_left.x + 4, box.top_left.y - 8}, Anchor::start,
+                         fitted(box.title, kSmall, std::max(box.width, 150.0)));
+        }
+    }
+
+    void chips(const Grid::Box& box) {
+        for (const GridCell& cell : box.cells) {
+            std::vector<std::string> digits;
+            for (const MeshAxis& axis : picture_.axes) digits.push_back(std::to_string(coordinate(axis, cell.chip)));
+            rect("chip", cell.centre, grid_);
+            cell_text(cell.centre, fmt::format("{}", fmt::join(digits, ",")), grid_.cell_width, grid_.cell_height);
+        }
+        for (std::size_t c = 1; c < grid_.columns.size(); ++c) {
+            if (!gap_before(grid_.columns, c)) continue;
+            for (std::size_t r = 0; r < grid_.rows.size(); ++r) {
+                const XY left = grid_.cell(box, r, c - 1).centre;
+                const XY right = grid_.cell(box, r, c).centre;
+                labels_.text("halo", {(left.x + right.x) / 2, left.y}, Anchor::middle, "\u2026");
+            }
+        }
+        for (std::size_t r = 1; r < grid_.rows.size(); ++r) {
+            if (!gap_before(grid_.rows, r)) continue;
+            for (std::size_t c = 0; c < grid_.columns.size(); ++c) {
+                const XY above = grid_.cell(box, r - 1, c).centre;
+                const XY below = grid_.cell(box, r, c).centre;
+                labels_.text("halo", {above.x, (above.y + below.y) / 2}, Anchor::middle, "\u2026", 90);
+            }
+        }
+    }
+
+    void rect(std::string_view css, XY centre, const Grid& grid) {
+        svg_.rect(css, centre.x - grid.cell_width / 2, centre.y - grid.cell_height / 2, grid.cell_width,
+                  grid.cell_height);
+    }
+
+    // Behind commas, so that each line has room.
+    static std::vector<std::string> broken(const std::string& text, double width) {
+        std::vector<std::string> lines{""};
+        for (std::size_t begin = 0; begin < text.size();) {
+            const std::size_t end = std::min(text.find(',', begin), text.size() - 1) + 1;
+            const std::string part = text.substr(begin, end - begin);
+            if (!lines.back().empty() && text_width(lines.back() + part, kTiny) > width - 1) lines.emplace_back();
+            lines.back() += part;
+            begin = end;
+        }
+        return lines;
+    }
+
+    // On one line or on several, broken behind commas; nothing where there is no room.
+    void cell_text(XY centre, const std::string& text, double width, double height) {
+        for (const double size : {kSmall, kTiny}) {
+            if (text_width(text, size) > width - 1) continue;
+            labels_.text(size == kSmall ? "detail" : "tiny", centre, Anchor::middle, text);
+            return;
+        }
+        const std::vector<std::string> lines = broken(text, width);
+        const double tall = kTiny * static_cast<double>(lines.size());
+        const bool fits =
+            tall < height && std::all_of(
+                                 lines.begin(), lines.end(),
+                                 [&](const std::string& line) { return text_width(line, kTiny) <= width - 1; });
+        if (!fits) return;
+        for (std::size_t i = 0; i < lines.size(); ++i) {
+            const double y = centre.y - tall / 2 + kTiny * (static_cast<double>(i) + 0.5);
+            labels_.text("tiny", {centre.x, y}, Anchor::middle, lines[i]);
+        }
+    }
+
+    void legend() {
+        y_ = grid_.bottom + 16;
+        std::vector<std::string> names;
+        for (const MeshAxis& axis : picture_.axes) names.push_back(axis.name);
+        std::string what = fmt::format("A chip's label is its place on the mesh: {}.", fmt::join(names, ", "));
+        if (!grid_.whole) what += " An excerpt: the first chips and the last of each direction.";
+        say("detail", what);
+        for (const MeshAxis& axis : picture_.axes)
+            say("detail weak", fmt::format("{} = {}: {}", axis.name, axis.size, axis.place));
+        for (std::size_t d = 2; d < picture_.directions.size(); ++d) {
+            const MeshDirection& direction = picture_.directions[d];
+            if (direction.length < 2 || direction.label.empty()) continue;
+            say("detail weak", fmt::format("{} {}s lie along {}{}", direction.length, direction.unit, direction.label,
+                                           direction.wrapped  ? ", the last joined to the first"
+                                           : direction.linked ? ", each joined to the next"
+                                                              : ""));
+        }
+    }
+
+    void say(std::string_view css, const std::string& text) {
+        labels_.text(css, {kLeft, y_}, Anchor::start, fitted(text, kSmall, kFrameRight - kLeft));
+        y_ += kRowHeight;
+    }
+
+    // How an array is drawn, beside its chips as on them.
+    struct Look {
+        const MeshArray& array;
+        std::int64_t rows;
+        std::int64_t columns;
+        bool named = false;  ///< labels are "X0 Y1", else "0,1"
+        double height = kBlockHeight;
+    };
+
+    // Neighbouring blocks differ in hue down and in shade across; where there is one row or column, all differ in hue first.
+    static std::string block_class(const Look& look, std::int64_t row, std::int64_t column) {
+        const bool line = look.rows == 1 || look.columns == 1;
+        const std::int64_t first = look.rows == 1 ? column : row;
+        const std::int64_t tint = line ? first / 6 + 1 : column;
+        return fmt::format("block f{} tint{}", kHues[static_cast<std::size_t>(first % 6)], tint % 4);
+    }
+
+    void array(const MeshArray& array) {
+        y_ += 4;
+        svg_.line("rule", {kLeft, y_ - 6}, {kFrameRight, y_ - 6});
+        y_ += 8;
+        labels_.text("strong", {kLeft, y_}, Anchor::start, fitted(array.label, kFontSize * 1.12, kFrameRight - kLeft));
+        y_ += kRowHeight + 1;
+        for (const std::string& note : array.notes) {
+            if (!note.empty()) say("detail weak", note);
+        }
+        GridStyle style{kChipsLeft, y_ - 2,           kFrameRight - kChipsLeft,          54,  kBlockHeight,
+                        0.94,       kBlockHeight - 2, grid_.boxes.size() > 1 ? 15 : 0.0, true};
+        Grid chips = make_grid(picture_, style);
+        Look look{array, blocks_of(picture_, array.row_axes), blocks_of(picture_, array.column_axes)};
+        const std::vector<std::int64_t> right = excerpt(look.columns, look.columns > 8 ? 6 : 8);
+        const double narrowest =
+            std::min(chips.cell_width, (kMatrixWidth - kGapWidth) / static_cast<double>(right.size()));
+        const auto widest = [&](bool named) {
+            return block_text(picture_, array, look.rows - 1, look.columns - 1, named);
+        };
+        look.named = short_names_ && text_width(widest(true), kTiny) < narrowest - 1;
+        if (!look.named && broken(widest(false), narrowest).size() > 2) {
+            look.height = kTallBlock;
+            style.pitch_y = kTallBlock;
+            style.cell_height = kTallBlock - 2;
+            chips = make_grid(picture_, style);
+        }
+        const double below_blocks = blocks(look, right);
+        for (const Grid::Box& box : chips.boxes) held(look, chips, box);
+        y_ = std::max(below_blocks, chips.bottom + 4) + 10;
+    }
+
+    // The same block on each chip that holds it.
+    void held(const Look& look, const Grid& chips, const Grid::Box& box) {
+        if (!box.title.empty()) {
+            labels_.text("tiny weak", {box.top_left.x + 2, box.top_left.y - 5}, Anchor::start,
+                         fitted(box.title, kTiny, std::max(box.width + 18, 90.0)));
+        }
+        for (const GridCell& cell : box.cells) {
+            const std::int64_t row = block_of(picture_, look.array.row_axes, cell.chip);
+            const std::int64_t column = block_of(picture_, look.array.column_axes, cell.chip);
+            rect(block_class(look, row, column), cell.centre, chips);
+            cell_text(cell.centre, block_text(picture_, look.array, row, column, look.named), chips.cell_width,
+                      chips.cell_height);
+        }
+    }
+
+    // The whole array, cut; columns are those of `right`. Returns where it ends.
+    double blocks(const Look& look, const std::vector<std::int64_t>& right) {
+        const std::vector<std::int64_t> down = excerpt(look.rows, 8);
+        const bool cut = static_cast<std::int64_t>(right.size()) < look.columns;
+        const double width = (kMatrixWidth - (cut ? kGapWidth : 0)) / static_cast<double>(right.size());
+        const double height = down.size() == 1 ? 40 : look.height;
+        double y = y_;
+        for (std::size_t r = 0; r < down.size(); ++r) {
+            if (gap_before(down, r)) {
+                labels_.text("weak", {kLeft + kMatrixWidth / 2, y + kGapWidth / 2}, Anchor::middle, "\u2026", 90);
+                y += kGapWidth;
+            }
+            double x = kLeft;
+            for (std::size_t c = 0; c < right.size(); ++c) {
+                if (gap_before(right, c)) {
+                    labels_.text("weak", {x + kGapWidth / 2, y + height / 2}, Anchor::middle, "\u2026");
+                    x += kGapWidth;
+                }
+                svg_.rect(block_class(look, down[r], right[c]), x, y, width, height);
+                cell_text({x + width / 2, y + height / 2},
+                          block_text(picture_, look.array, down[r], right[c], look.named), width, height);
+                x += width;
+            }
+            y += height;
+        }
+        return y;
+    }
+
+    void rest(std::size_t drawn) {
+        if (picture_.arrays.size() > drawn || !picture_.notes.empty()) {
+            y_ += 4;
+            svg_.line("rule", {kLeft, y_ - 6}, {kFrameRight, y_ - 6});
+            y_ += 8;
+        }
+        constexpr std::size_t most_told = 12;
+        const std::size_t told = std::min(picture_.arrays.size(), drawn + most_told);
+        for (std::size_t i = drawn; i < told; ++i) {
+            const MeshArray& array = picture_.arrays[i];
+            say("detail", fmt::format("{}{}{}", array.label, array.notes.empty() ? "" : ": ",
+                                      array.notes.empty() ? "" : array.notes.front()));
+        }
+        if (picture_.arrays.size() > told)
+            say("detail", fmt::format("and {} arrays more", picture_.arrays.size() - told));
+        for (const std::string& note : picture_.notes) say("detail", note);
+    }
+
+    const MeshPicture& picture_;
+    Grid grid_;
+    bool short_names_ = false;  ///< axes have names short enough for the labels of blocks
+    double y_ = 0;
+    SvgWriter svg_;
+    SvgWriter labels_;
+};
+
+}  // namespace
+
+std::string to_svg(const MeshPicture& picture) {
+    MeshDrawing drawing(picture);
+    const std::string body = drawing.draw();
+    return plot_document(picture.title.empty() ? "Mesh" : picture.title, picture.subtitle,
+                         describe(picture, drawing.grid()), body, {drawing.height(), kStyle});
+}
+
+}  // namespace roofline

@@ -1,0 +1,12 @@
+// What joins the chips of a grid: links between neighbours, the way around a ring, a switch.
+#pragma once
+
+#include "report/plot/mesh_scene.hpp"
+#include "report/plot/svg.hpp"
+
+namespace roofline {
+
+/// Wires of one box, to be drawn below its chips: `wire` for a link, `wrap` dashed for a way around or over what is left out.
+void draw_wires(SvgWriter& svg, const MeshPicture& picture, const Grid& grid, const Grid::Box& box);
+
+}  // namespace roofline

@@ -1,0 +1,309 @@
+#include "report/plot/timeline.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "report/plot/plot_frame.hpp"
+#include "units/text.hpp"
+
+namespace roofline {
+namespace {
+
+constexpr std::size_t kMostSteps = 200;   // drawn
+constexpr std::size_t kMostListed = 16;   // in the table below
+constexpr std::size_t kMostBrackets = 3;  // repeats inside one another
+constexpr std::size_t kMostBars = 2000;
+constexpr double kLaneHeight = 34;
+constexpr double kBarHeight = 24;
+constexpr double kBracketHeight = 21;
+constexpr double kRowHeight = 17;
+constexpr double kSmall = 11;  // font size of .detail text
+constexpr double kLaneLeft = 78;
+constexpr double kLeastLabel = 56;  // of a shortened one
+
+constexpr std::string_view kStyle = R"(
+.rl-plot .detail{font-size:11px}
+.rl-plot .bar{stroke-width:1;fill-opacity:.3}
+.rl-plot .decides{fill-opacity:.6;stroke-width:2}
+.rl-plot .narrow{fill-opacity:.85}
+.rl-plot .start{stroke:#8b949e;stroke-width:1;stroke-dasharray:2 3}
+.rl-plot .bracket{fill:none;stroke:#57606a;stroke-width:1.3}
+.rl-plot .strong{font-weight:bold}
+@media (prefers-color-scheme:dark){
+.rl-plot .bracket{stroke:#a3acb7}
+.rl-plot .bar{fill-opacity:.28}
+.rl-plot .decides{fill-opacity:.5}
+.rl-plot .narrow{fill-opacity:.85}
+}
+)";
+
+/// Steps drawn, where each begins, and the room that everything takes.
+class TimelineDrawing {
+public:
+    explicit TimelineDrawing(const Timeline& timeline) : timeline_(timeline) {
+        const std::size_t count = std::min(timeline.steps.size(), kMostSteps);
+        for (std::size_t i = 0; i < count; ++i) {
+            starts_.push_back(end_);
+            const double seconds = timeline.steps[i].seconds;
+            if (std::isfinite(seconds) && seconds > 0) end_ += seconds;
+        }
+        for (const TimelineRepeat& repeat : timeline.repeats) {
+            if (repeat.begin < count) brackets_ = std::max(brackets_, std::min(repeat.depth + 1, kMostBrackets));
+        }
+        header_ = kFrameTop + kBracketHeight * static_cast<double>(brackets_);
+        lanes_top_ = header_ + 20;
+        lanes_bottom_ = lanes_top_ + kLaneHeight * static_cast<double>(timeline.lanes.size());
+        axis_ = {false, 0, end_ > 0 ? end_ : 1, kLaneLeft, kFrameRight - 8};
+    }
+
+    std::string draw() {
+        lanes();
+        if (to_scale()) {
+            const double x = axis_.at(std::min(timeline_.overlap_s, end_));
+            svg_.line("peak", {x, header_ + 20}, {x, lanes_bottom_});
+        }
+        repeats();
+        for (std::size_t i = 0; i < starts_.size(); ++i) step(i);
+        time_axis();
+        marks();
+        table();
+        return svg_.str() + labels_.str();
+    }
+
+    [[nodiscard]] double height() const { return y_ + 8; }
+
+private:
+    [[nodiscard]] const TimelineStep& at(std::size_t i) const { return timeline_.steps[i]; }
+    [[nodiscard]] double end_of(std::size_t i) const { return i + 1 < starts_.size() ? starts_[i + 1] : end_; }
+    [[nodiscard]] bool to_scale() const { return timeline_.repeats.empty() && !cut(); }
+    [[nodiscard]] bool cut() const { return starts_.size() < timeline_.steps.size(); }
+
+    void lanes() {
+        for (std::size_t i = 0; i < timeline_.lanes.size(); ++i) {
+            const double y = lanes_top_ + kLaneHeight * static_cast<double>(i);
+            if (i > 0) svg_.line("grid", {axis_.from_px, y}, {axis_.to_px, y});
+            labels_.text("", {kLaneLeft - 8, y + kLaneHeight / 2}, Anchor::end,
+                         fitted(timeline_.lanes[i], kFontSize, kLaneLeft - 12));
+        }
+        svg_.rect("frame", axis_.from_px, lanes_top_, axis_.to_px - axis_.from_px, lanes_bottom_ - lanes_top_);
+    }
+
+    void repeats() {
+        for (const TimelineRepeat& repeat : timeline_.repeats) {
+            if (repeat.begin >= starts_.size() || repeat.depth >= kMostBrackets || repeat.end <= repeat.begin) continue;
+            const bool whole = repeat.end <= starts_.size();
+            const double from = axis_.at(starts_[repeat.begin]) + 1;
+            const double to = axis_.at(whole ? end_of(repeat.end - 1) : end_) - 1;
+            const double y = kFrameTop + kBracketHeight * static_cast<double>(repeat.depth) + 15;
+            std::vector<XY> line{{from, y + 5}, {from, y}, {to, y}};
+            if (whole) line.push_back({to, y + 5});
+            svg_.polyline("bracket", line);
+            const std::string text = fitted(fmt::format("\u00d7 {}, drawn once", repeat.times), kSmall, 300);
+            const double half = text_width(text, kSmall) / 2;
+            const double middle =
+                std::clamp((from + to) / 2, kLaneLeft + half, std::max(kLaneLeft + half, axis_.to_px - half));
+            labels_.text("detail", {middle, y - 8}, Anchor::middle, text);
+        }
+    }
+
+    void step(std::size_t i) {
+        const double from = axis_.at(starts_[i]);
+        const double to = axis_.at(end_of(i));
+        // Lines closer than this would be a grey area.
+        if (i > 0 && from - last_line_ > 12) {
+            svg_.line("start", {from, header_ + 4}, {from, lanes_bottom_});
+            last_line_ = from;
+        }
+        header(i, from, to);
+        for (const TimelineBar& bar : at(i).bars) draw_bar(i, bar);
+    }
+
+    void header(std::size_t i, double from, double to) {
+        const std::string number = std::to_string(i + 1);
+        const double room = to - from - 4;
+        if (timeline_.steps.size() == 1) return;
+        for (const std::string& text : {number + "  " + at(i).label, number + "  " + at(i).name, number}) {
+            if (text_width(text, kSmall) > room) continue;
+            labels_.text("detail", {(from + to) / 2, header_ + 10}, Anchor::middle, text);
+            return;
+        }
+    }
+
+    void draw_bar(std::size_t step, const TimelineBar& bar) {
+        if (!(bar.seconds > 0) || bar.lane >= timeline_.lanes.size() || ++bars_ > kMostBars) return;
+        const double from = axis_.at(starts_[step] + bar.start_s);
+        const double to = std::min(axis_.at(starts_[step] + bar.start_s + bar.seconds), axis_.to_px);
+        const double y = lanes_top_ + kLaneHeight * static_cast<double>(bar.lane) + (kLaneHeight - kBarHeight) / 2;
+        const std::string time = to_text(Seconds{bar.seconds});
+        const std::string what = bar.label.empty() ? time : fmt::format("{}, {}", bar.label, time);
+        svg_.open_group("datum", fmt::format("{}: {}: {}", at(step).label, timeline_.lanes[bar.lane], what));
+        const std::size_t hue = bar.lane % 6;
+        // An outline would be most of a narrow bar.
+        const bool narrow = to - from < 4;
+        const std::string css =
+            narrow ? std::string("narrow") : fmt::format("s{}{}", hue, bar.decides ? " decides" : "");
+        svg_.rect(fmt::format("bar f{} {}", hue, css), from + (narrow ? 0 : 1), y,
+                  std::max(to - from - (narrow ? 0.4 : 2), 0.8), kBarHeight);
+        svg_.close_group();
+        const double room = to - from - 6;
+        std::string text = text_width(what, kSmall) <= room ? what : fitted(bar.label, kSmall, room);
+        if (bar.label.empty() && text != what) return;
+        if (text != what && room < kLeastLabel) return;  // a few letters say nothing
+        labels_.text("detail", {(from + to) / 2, y + kBarHeight / 2}, Anchor::middle, text);
+    }
+
+    void time_axis() {
+        // Ticks in the unit of the whole: 100 us, not 1e-4.
+        const double scale = end_ >= 1 ? 1 : end_ >= 1e-3 ? 1e3 : end_ >= 1e-6 ? 1e6 : 1e9;
+        const std::string_view unit = end_ >= 1 ? "s" : end_ >= 1e-3 ? "ms" : end_ >= 1e-6 ? "us" : "ns";
+        Axis scaled = axis_;
+        scaled.high *= scale;
+        for (const Tick& tick : linear_ticks(scaled, TickStyle::plain, 7)) {
+            const double x = scaled.at(tick.value);
+            svg_.line("frame", {x, lanes_bottom_}, {x, lanes_bottom_ + 4});
+            labels_.text("detail", {x, lanes_bottom_ + 13}, Anchor::middle, tick.label);
+        }
+        const std::string about = timeline_.repeats.empty() ? "" : ", each repeat drawn once";
+        y_ = lanes_bottom_ + 31;
+        labels_.text("", {(axis_.from_px + axis_.to_px) / 2, y_}, Anchor::middle,
+                     fmt::format("time of one chip, {}{}", unit, about));
+        y_ += 20;
+    }
+
+    // The whole, and what would be left if steps overlapped as well.
+    void marks() {
+        const std::string total = fmt::format("in turn {}", to_text(Seconds{timeline_.total_s}));
+        const std::string overlap =
+            fmt::format("lower {}, if everything overlaps", to_text(Seconds{timeline_.overlap_s}));
+        if (!to_scale()) {
+            labels_.text(
+                "strong", {kLaneLeft, y_}, Anchor::start,
+                fmt::format("{}; {}{}", total, overlap, timeline_.repeats.empty() ? "" : ", repeats included"));
+            y_ += 20;
+            return;
+        }
+        const auto mark = [&](double seconds, const std::string& text) {
+            const double x = axis_.at(seconds);
+            svg_.line("peak", {x, lanes_bottom_}, {x, y_ + 6});
+            const double width = text_width(text, kFontSize) * 1.1;
+            const bool left = x - width > kLaneLeft;
+            labels_.text("strong", {left ? x - 5 : x + 5, y_}, left ? Anchor::end : Anchor::start, text);
+            y_ += kRowHeight;
+        };
+        if (timeline_.steps.size() > 1) mark(std::min(timeline_.overlap_s, end_), overlap);
+        mark(end_, timeline_.steps.size() > 1 ? total : overlap);
+        y_ += 6;
+    }
+
+    // What does not fit into the bars: each step with its time, what decides and what hides beside it.
+    void table() {
+        const double columns[] = {kLaneLeft - 10, kLaneLeft + 4, kLaneLeft + 242, kLaneLeft + 252, kLaneLeft + 346};
+        labels_.text("detail weak", {columns[1], y_}, Anchor::start, "statement");
+        labels_.text("detail weak", {columns[2], y_}, Anchor::end, "takes");
+        labels_.text("detail weak", {columns[3], y_}, Anchor::start, "decided by");
+        labels_.text("detail weak", {columns[4], y_}, Anchor::start, "beside it");
+        y_ += kRowHeight;
+        const std::size_t listed = std::min(timeline_.steps.size(), kMostListed);
+        for (std::size_t i = 0; i < listed; ++i) {
+            const TimelineStep& step = at(i);
+            labels_.text("detail", {columns[0], y_}, Anchor::end, std::to_string(i + 1));
+            labels_.text("detail", {columns[1], y_}, Anchor::start, fitted(step.label, kSmall, 178));
+            labels_.text("detail", {columns[2], y_}, Anchor::end, to_text(Seconds{step.seconds}));
+            labels_.text("detail", {columns[3], y_}, Anchor::start, fitted(lanes_of(step, true), kSmall, 92));
+            labels_.text("detail", {columns[4], y_}, Anchor::start,
+                         fitted(lanes_of(step, false), kSmall, kFrameRight - columns[4]));
+            y_ += kRowHeight;
+            parts(step, columns[1] + 10);
+        }
+        std::vector<std::string> left_out;
+        if (timeline_.steps.size() > listed)
+            left_out.push_back(fmt::format("and {} statements more", timeline_.steps.size() - listed));
+        if (cut()) left_out.push_back(fmt::format("the first {} are drawn", starts_.size()));
+        if (!left_out.empty()) {
+            labels_.text("detail weak", {columns[1], y_}, Anchor::start, fmt::format("{}", fmt::join(left_out, "; ")));
+            y_ += kRowHeight;
+        }
+    }
+
+    // What a lane does under names of its own.
+    void parts(const TimelineStep& step, double left) {
+        for (const TimelineBar& bar : step.bars) {
+            if (bar.lane >= timeline_.lanes.size()) continue;
+            for (const std::string& part : bar.parts) {
+                const std::string text = fmt::format("{}: {}", timeline_.lanes[bar.lane], part);
+                labels_.text("detail weak", {left, y_}, Anchor::start, fitted(text, kSmall, kFrameRight - left));
+                y_ += kRowHeight - 1;
+            }
+        }
+    }
+
+public:
+    /// "HBM 182 us, ICI 40 us" of the lanes that decide a step, or of the others.
+    [[nodiscard]] std::string lanes_of(const TimelineStep& step, bool decides) const {
+        std::vector<std::string> parts;
+        for (std::size_t lane = 0; lane < timeline_.lanes.size(); ++lane) {
+            double seconds = 0;
+            bool deciding = false;
+            for (const TimelineBar& bar : step.bars) {
+                if (bar.lane != lane) continue;
+                seconds = std::max(seconds, bar.start_s + bar.seconds);
+                deciding = deciding || bar.decides;
+            }
+            if (seconds <= 0 || deciding != decides) continue;
+            parts.push_back(decides ? timeline_.lanes[lane]
+                                    : fmt::format("{} {}", timeline_.lanes[lane], to_text(Seconds{seconds})));
+        }
+        return fmt::format("{}", fmt::join(parts, ", "));
+    }
+
+private:
+    const Timeline& timeline_;
+    std::vector<double> starts_;
+    double end_ = 0;  ///< of the steps that are drawn, seconds
+    std::size_t brackets_ = 0;
+    std::size_t bars_ = 0;
+    double header_ = 0;
+    double lanes_top_ = 0;
+    double lanes_bottom_ = 0;
+    double y_ = 0;  ///< where what is below the lanes goes on
+    double last_line_ = 0;
+    Axis axis_;
+    SvgWriter svg_;
+    SvgWriter labels_;
+};
+
+std::string describe(const Timeline& timeline, const TimelineDrawing& drawing) {
+    std::string out = fmt::format(
+        "Statements one after the other; what each keeps busy starts with it. In turn {}; {} if everything overlaps.\n",
+        to_text(Seconds{timeline.total_s}), to_text(Seconds{timeline.overlap_s}));
+    for (const TimelineRepeat& repeat : timeline.repeats) {
+        out += fmt::format("Statements {} to {}: {} times, drawn once.\n", repeat.begin + 1, repeat.end, repeat.times);
+    }
+    out += "Statement | takes | decided by | beside it:\n";
+    const std::size_t shown = std::min(timeline.steps.size(), kMostRows);
+    for (std::size_t i = 0; i < shown; ++i) {
+        const TimelineStep& step = timeline.steps[i];
+        out += fmt::format("{} {} | {} | {} | {}\n", i + 1, step.label, to_text(Seconds{step.seconds}),
+                           drawing.lanes_of(step, true), drawing.lanes_of(step, false));
+        for (const TimelineBar& bar : step.bars) {
+            if (bar.lane >= timeline.lanes.size()) continue;
+            for (const std::string& part : bar.parts) out += fmt::format("  {}: {}\n", timeline.lanes[bar.lane], part);
+        }
+    }
+    if (shown < timeline.steps.size()) out += fmt::format("and {} more\n", timeline.steps.size() - shown);
+    return out;
+}
+
+}  // namespace
+
+std::string to_svg(const Timeline& timeline) {
+    TimelineDrawing drawing(timeline);
+    const std::string body = drawing.draw();
+    return plot_document(timeline.title.empty() ? "Time line" : timeline.title, timeline.subtitle,
+                         describe(timeline, drawing), body, {drawing.height(), kStyle});
+}
+
+}  // namespace roofline
