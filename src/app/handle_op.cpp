@@ -7,6 +7,7 @@
 #include "app/system_option.hpp"
 #include "app/tile_option.hpp"
 #include "layout/lay_out.hpp"
+#include "layout/sweep_layouts.hpp"
 #include "notation/notation.hpp"
 #include "report/op/explain.hpp"
 #include "report/op/op_json.hpp"
@@ -59,23 +60,46 @@ void note_low_confidence(OpAnswer& answer) {
     }
 }
 
-// What one chip does; of a program of one chip all of it.
-Status lay_out_answer(OpAnswer& answer, const System& system, const OpRequest& request,
-                      const std::vector<SweepAxis>& axes) {
+void take_layout(OpAnswer& answer, LaidOut laid) {
+    answer.local = std::move(laid.local);
+    answer.layouts = std::move(laid.statements);
+    answer.types = std::move(laid.types);
+}
+
+// What one chip does; of a program of one chip all of it. In a sweep the layout may be another at every point.
+Status lay_out_answer(OpAnswer& answer, const OpRequest& request, const std::vector<SweepAxis>& axes) {
     answer.local = answer.program;
     if (!answer.program.sharded()) return {};
-    if (!axes.empty() || !request.tiles.empty()) {
-        return fail(
-            "unsupported",
-            fmt::format("a program that is split over a mesh takes no --{} yet", axes.empty() ? "tile" : "sweep"),
-            "price one size at a time");
+    if (!request.tiles.empty()) {
+        return fail("unsupported", "a program that is split over a mesh takes no --tile yet",
+                    "price what one chip does as a program of its own");
     }
-    auto laid = lay_out(answer.program, system);
-    if (!laid) return fail(laid.error());
-    answer.local = std::move(laid->local);
-    answer.layouts = std::move(laid->statements);
-    answer.types = std::move(laid->types);
-    answer.notes.insert(answer.notes.end(), laid->notes.begin(), laid->notes.end());
+    if (axes.empty()) {
+        auto laid = lay_out(answer.program, answer.system);
+        if (!laid) return fail(laid.error());
+        answer.notes.insert(answer.notes.end(), laid->notes.begin(), laid->notes.end());
+        take_layout(answer, std::move(*laid));
+        return {};
+    }
+    auto swept = lay_out_sweep(answer.program, answer.system, axes);
+    if (!swept) return fail(swept.error());
+    const OpAnswer alike = answer;
+    for (std::size_t i = 1; i < swept->layouts.size(); ++i) {
+        answer.elsewhere.push_back(alike);
+        take_layout(answer.elsewhere.back(), std::move(swept->layouts[i]));
+    }
+    take_layout(answer, std::move(swept->layouts.front()));
+    answer.which = std::move(swept->which);
+    return {};
+}
+
+Status analyse_answer(OpAnswer& answer) {
+    auto analysis = analyse(answer.program, answer.local, answer.system, {answer.options, true});
+    if (!analysis) return fail(analysis.error());
+    answer.analysis = std::move(*analysis);
+    for (OpAnswer& other : answer.elsewhere) {
+        if (auto status = analyse_answer(other); !status) return status;
+    }
     return {};
 }
 
@@ -96,17 +120,15 @@ Result<std::vector<OpAnswer>> answers_for(const OpRequest& request, const std::v
         answer.program = *program;
         answer.machine = system->machine();
         answer.options.exact_flops = request.exact_flops;
-        if (auto status = lay_out_answer(answer, *system, request, axes); !status) return fail(status.error());
+        answer.system = std::move(*system);
+        if (auto status = lay_out_answer(answer, request, axes); !status) return fail(status.error());
         auto tiles = resolve_tiles(answer.local, answer.machine, request.exact_flops, request.tiles, answer.notes);
         if (!tiles) return fail(tiles.error());
         answer.options.tiles = std::move(*tiles);
-        answer.system = std::move(*system);
         answers.push_back(std::move(answer));
     }
     for (OpAnswer& answer : answers) {
-        auto analysis = analyse(answer.program, answer.local, answer.system, {answer.options, true});
-        if (!analysis) return fail(analysis.error());
-        answer.analysis = std::move(*analysis);
+        if (auto status = analyse_answer(answer); !status) return fail(status.error());
         if (!axes.empty()) note_low_confidence(answer);
     }
     return answers;

@@ -9,13 +9,7 @@ namespace roofline {
 
 namespace {
 
-using Mesh = std::vector<std::pair<std::string, std::int64_t>>;
-
-std::string mesh_text(const Mesh& mesh) {
-    std::vector<std::string> axes;
-    for (const auto& [name, size] : mesh) axes.push_back(fmt::format("{}={}", name, size));
-    return fmt::format("{}", fmt::join(axes, ", "));
-}
+using Mesh = std::vector<MeshAxis>;
 
 // The command line wins over the text, and says so.
 Result<Mesh> mesh_of(const OpRequest& request, const Program& program, std::vector<std::string>& notes) {

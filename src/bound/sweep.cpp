@@ -108,27 +108,42 @@ Status apply_sweep(Program& program, const std::vector<SweepAxis>& axes) {
     return {};
 }
 
-void for_each_point(const Program& program, const ProgramAnalysis& analysis, const std::vector<SweepAxis>& axes,
-                    const SweepVisitor& visit) {
-    std::vector<std::string> dims;
-    for (const SweepAxis& axis : axes) dims.insert(dims.end(), axis.dims.begin(), axis.dims.end());
-    const CompiledProgram compiled(program, analysis, dims);
-    CompiledProgram::Point point = compiled.make_point();
+void for_each_size(const std::vector<SweepAxis>& axes,
+                   const std::function<void(std::span<const std::int64_t> sizes)>& visit) {
     std::vector<std::size_t> at(axes.size(), 0);
     std::vector<std::int64_t> sizes(axes.size());
-    std::vector<double> numbers(dims.size());
     while (true) {
-        auto next = numbers.begin();
-        for (std::size_t i = 0; i < axes.size(); ++i) {
-            sizes[i] = axes[i].sizes[at[i]];
-            next = std::fill_n(next, axes[i].dims.size(), static_cast<double>(sizes[i]));
-        }
-        compiled.evaluate(numbers, point);
-        visit(sizes, point);
+        for (std::size_t i = 0; i < axes.size(); ++i) sizes[i] = axes[i].sizes[at[i]];
+        visit(sizes);
         std::size_t i = axes.size();
         while (i > 0 && ++at[i - 1] == axes[i - 1].sizes.size()) at[--i] = 0;
         if (i == 0) return;
     }
+}
+
+void for_each_point(const Program& program, const std::vector<const ProgramAnalysis*>& analyses,
+                    std::span<const std::uint32_t> which, const std::vector<SweepAxis>& axes,
+                    const SweepVisitor& visit) {
+    std::vector<std::string> dims;
+    for (const SweepAxis& axis : axes) dims.insert(dims.end(), axis.dims.begin(), axis.dims.end());
+    std::vector<CompiledProgram> compiled;
+    std::vector<CompiledProgram::Point> points;
+    for (const ProgramAnalysis* analysis : analyses) {
+        compiled.emplace_back(program, *analysis, dims);
+        points.push_back(compiled.back().make_point());
+    }
+    std::vector<double> numbers(dims.size());
+    std::size_t index = 0;
+    for_each_size(axes, [&](std::span<const std::int64_t> sizes) {
+        auto next = numbers.begin();
+        for (std::size_t i = 0; i < axes.size(); ++i) {
+            next = std::fill_n(next, axes[i].dims.size(), static_cast<double>(sizes[i]));
+        }
+        const std::size_t here = which.empty() ? 0 : which[index];
+        ++index;
+        compiled[here].evaluate(numbers, points[here]);
+        visit(sizes, points[here], here);
+    });
 }
 
 }  // namespace roofline

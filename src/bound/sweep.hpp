@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,10 +26,16 @@ struct SweepAxis {
 /// form, a range that runs backwards, more than a million sizes.
 [[nodiscard]] Result<SweepAxis> parse_sweep(std::string_view text);
 
-/// Visits every point of the grid, the last axis fastest, with one Point that is filled anew each time. The analysis must be of
-/// this program, after apply_sweep().
-using SweepVisitor = std::function<void(std::span<const std::int64_t> sizes, const CompiledProgram::Point& point)>;
-void for_each_point(const Program& program, const ProgramAnalysis& analysis, const std::vector<SweepAxis>& axes,
+/// Visits the sizes of every point of the grid, one for each axis, the last axis fastest.
+void for_each_size(const std::vector<SweepAxis>& axes,
+                   const std::function<void(std::span<const std::int64_t> sizes)>& visit);
+
+/// Visits every point, with one Point that is filled anew each time. At point i that of analyses[which[i]] holds, the first where
+/// `which` is empty. The analyses must be of this program, after apply_sweep().
+using SweepVisitor =
+    std::function<void(std::span<const std::int64_t> sizes, const CompiledProgram::Point& point, std::size_t which)>;
+void for_each_point(const Program& program, const std::vector<const ProgramAnalysis*>& analyses,
+                    std::span<const std::uint32_t> which, const std::vector<SweepAxis>& axes,
                     const SweepVisitor& visit);
 
 /// Checks the axes against the program and gives each swept dimension the largest size of its axis. Errors: an axis that the

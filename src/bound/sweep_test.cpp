@@ -83,8 +83,8 @@ TEST_CASE("every point of the grid is visited, the last axis fastest, with its o
     REQUIRE(analysis.has_value());
     std::vector<Numbers> visited;
     std::vector<double> math;
-    for_each_point(program, *analysis, axes,
-                   [&](std::span<const std::int64_t> at, const CompiledProgram::Point& point) {
+    for_each_point(program, {&*analysis}, {}, axes,
+                   [&](std::span<const std::int64_t> at, const CompiledProgram::Point& point, std::size_t) {
                        visited.emplace_back(at.begin(), at.end());
                        math.push_back(point.seconds[0]);
                        CHECK(point.bounds.upper == point.seconds[0] + point.seconds[1]);

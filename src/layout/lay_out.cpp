@@ -216,7 +216,12 @@ Result<LaidOut> lay_out(const Program& program, const System& system) {
     if (!search) return fail(search.error());
     auto layout = search->choose(program.sizes);
     if (!layout) return fail(layout.error());
-    return LayingOut(program, system, *search, *layout).run();
+    return lay_out(program, system, *search, *layout);
+}
+
+Result<LaidOut> lay_out(const Program& program, const System& system, LayoutSearch& search,
+                        const ProgramLayout& layout) {
+    return LayingOut(program, system, search, layout).run();
 }
 
 }  // namespace roofline

@@ -10,6 +10,9 @@
 
 namespace roofline {
 
+class LayoutSearch;
+struct ProgramLayout;
+
 /// A legal way to do a statement.
 struct LayoutPlan {
     std::string text;  ///< "all-gather W over X", "no communication"
@@ -35,5 +38,9 @@ struct LaidOut {
 /// Lays a program out. Written types fix where tensors lie; all else is chosen for the whole program (LayoutSearch). Errors: mesh
 /// axes that the system lacks; illegal reshardings.
 [[nodiscard]] Result<LaidOut> lay_out(const Program& program, const System& system);
+
+/// The same in a layout that has been chosen.
+[[nodiscard]] Result<LaidOut> lay_out(const Program& program, const System& system, LayoutSearch& search,
+                                      const ProgramLayout& layout);
 
 }  // namespace roofline

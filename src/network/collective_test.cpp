@@ -10,7 +10,7 @@ using namespace roofline;
 
 namespace {
 
-using Mesh = std::vector<std::pair<std::string, std::int64_t>>;
+using Mesh = std::vector<MeshAxis>;
 constexpr auto all_gather = CollectiveKind::all_gather;
 constexpr auto reduce_scatter = CollectiveKind::reduce_scatter;
 constexpr auto all_reduce = CollectiveKind::all_reduce;

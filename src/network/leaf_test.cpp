@@ -25,7 +25,7 @@ Slice cluster(std::string_view shape, std::int64_t leaf, Rational ratio, std::in
     return *made;
 }
 
-using Mesh = std::vector<std::pair<std::string, std::int64_t>>;
+using Mesh = std::vector<MeshAxis>;
 
 // On the NICs, over the mesh axes whose names are in `over`.
 Rational nic(const Slice& on, CollectiveKind kind, const Mesh& mesh, std::string_view over) {

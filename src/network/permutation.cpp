@@ -77,7 +77,7 @@ private:
 };
 
 void add_runs(std::vector<TransferCut>& cuts, const Wires& wires, std::size_t which, const Counts& counts) {
-    const Axis& axis = wires.axes()[which];
+    const WireAxis& axis = wires.axes()[which];
     std::vector<Part> box = wires.whole();
     const auto add = [&](const Part& part) {
         const std::int64_t crossing = counts.across(part);
@@ -111,7 +111,7 @@ void add_turns(std::vector<TransferCut>& cuts, const std::vector<std::int64_t>& 
     }
 }
 
-Rational links_of(const Axis& axis, std::int64_t chips) {
+Rational links_of(const WireAxis& axis, std::int64_t chips) {
     const bool closed = axis.ring() && axis.size() > 2;
     return Rational(2 * (closed ? axis.size() : axis.size() - 1)) * Rational(chips / axis.size());
 }
@@ -126,14 +126,14 @@ Result<TransferLoad> permutation_load(const Slice& slice, const std::vector<std:
     }
     if (auto status = one_to_one(to); !status) return fail(status.error());
     const Wires wires(slice);
-    const std::vector<Axis>& axes = wires.axes();
+    const std::vector<WireAxis>& axes = wires.axes();
     std::vector<Counts> counts;
-    for (const Axis& axis : axes) counts.emplace_back(axis.size() <= most_places ? axis.size() : 0);
+    for (const WireAxis& axis : axes) counts.emplace_back(axis.size() <= most_places ? axis.size() : 0);
     TransferLoad load;
     load.kind = TransferKind::permute;
     std::int64_t all_hops = 0;
     std::vector<std::vector<std::int64_t>> moved_up;
-    for (const Axis& axis : axes) moved_up.emplace_back(axis.size() <= most_places ? axis.size() : 0, 0);
+    for (const WireAxis& axis : axes) moved_up.emplace_back(axis.size() <= most_places ? axis.size() : 0, 0);
     std::set<std::int64_t> seen;  // kinds of ends, by the sides of their places
     std::vector<Part> box = wires.whole();
     Chip from{std::vector<std::int64_t>(axes.size())};

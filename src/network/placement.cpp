@@ -31,6 +31,29 @@ public:
         }
     }
 
+    // The lanes of one axis on wires that are named.
+    Result<std::vector<Lane>> place_on(const Slice& slice, const MeshAxis& axis) {
+        std::vector<Lane> lanes;
+        std::int64_t size = axis.size;
+        for (const std::string& name : axis.wires) {
+            bool found = false;
+            for (Wire& wire : wires_) {
+                if (!called(slice, wire, name)) continue;
+                found = true;
+                const std::int64_t part = std::gcd(size, wire.left());
+                if (part == 1) continue;
+                lanes.push_back(take(wire, part));
+                size /= part;
+            }
+            if (!found) return unknown(slice, axis.name, name);
+        }
+        if (size == 1) return lanes;
+        return fail("bad_mesh",
+                    fmt::format("mesh axis `{}` of {} does not lie on {} of the slice {}: {} chips are left over",
+                                axis.name, axis.size, fmt::join(axis.wires, "+"), slice.shape_text(), size),
+                    "name more wires, or leave `on` out");
+    }
+
     // The lanes of one axis; none when it cannot be placed.
     std::vector<Lane> place(std::int64_t size) {
         if (auto lanes = one_whole(size); !lanes.empty()) return lanes;
@@ -75,6 +98,27 @@ private:
         return lanes;
     }
 
+    static std::string name_of(const Slice& slice, const Wire& wire) {
+        const NetworkTier& tier = slice.network(slice.tiers[wire.tier]);
+        return has_axes(tier) ? fmt::format("{}.{}", tier.id, wire.axis) : tier.id;
+    }
+
+    // "ici" is all of its axes.
+    static bool called(const Slice& slice, const Wire& wire, const std::string& name) {
+        return name == name_of(slice, wire) || name == slice.network(slice.tiers[wire.tier]).id;
+    }
+
+    [[nodiscard]] tl::unexpected<Error> unknown(const Slice& slice, const std::string& axis,
+                                                const std::string& name) const {
+        std::vector<std::string> names;
+        for (const Wire& wire : wires_) names.push_back(name_of(slice, wire));
+        return fail(
+            "unknown_wire",
+            fmt::format("mesh axis `{}` lies on `{}`, which the slice {} lacks", axis, name, slice.shape_text()),
+            names.empty() ? "a single chip has no wires"
+                          : did_you_mean(name, names, fmt::format("it has {}", fmt::join(names, ", "))));
+    }
+
     static Lane take(Wire& wire, std::int64_t size) {
         // What is left of a ring closes as well, over the chips between; a part that leaves some out does not.
         Lane lane{wire.tier, wire.axis, size, wire.taken, wire.wrapped && wire.taken * size == wire.size};
@@ -87,43 +131,45 @@ private:
 
 }  // namespace
 
-Result<std::vector<PlacedAxis>> place_mesh(const Slice& slice,
-                                           const std::vector<std::pair<std::string, std::int64_t>>& mesh) {
+Result<std::vector<PlacedAxis>> place_mesh(const Slice& slice, const std::vector<MeshAxis>& mesh) {
     if (mesh.size() > most_mesh_axes) {
         return fail("too_many_axes", fmt::format("the mesh has {} axes; {} is the most", mesh.size(), most_mesh_axes),
                     "join axes that always go together");
     }
     std::int64_t chips = 1;
-    for (const auto& [name, size] : mesh) {
-        if (size < 1 || __builtin_mul_overflow(chips, size, &chips) || chips > slice.chips()) {
+    for (const MeshAxis& axis : mesh) {
+        if (axis.size < 1 || __builtin_mul_overflow(chips, axis.size, &chips) || chips > slice.chips()) {
             chips = -1;
             break;
         }
     }
-    std::vector<std::string> sizes;
-    for (const auto& [name, size] : mesh) sizes.push_back(fmt::format("{}={}", name, size));
     if (chips != slice.chips() && slice.chips() == 1) {
-        return fail("bad_mesh",
-                    fmt::format("the mesh {} needs several chips, and there is one", fmt::join(sizes, ", ")),
+        return fail("bad_mesh", fmt::format("the mesh {} needs several chips, and there is one", mesh_text(mesh)),
                     fmt::format("name a slice: --on {}:4x4", slice.machine.id));
     }
     if (chips != slice.chips()) {
         return fail("bad_mesh",
-                    fmt::format("the mesh {} is not the slice: {} has {} chips", fmt::join(sizes, ", "),
-                                slice.shape_text(), slice.chips()),
+                    fmt::format("the mesh {} is not the slice: {} has {} chips", mesh_text(mesh), slice.shape_text(),
+                                slice.chips()),
                     "the sizes of the axes multiply to the number of chips");
     }
     Placing placing(slice);
     std::vector<PlacedAxis> placed;
-    for (const auto& [name, size] : mesh) {
-        PlacedAxis axis{name, size, size == 1 ? std::vector<Lane>{} : placing.place(size)};
-        if (size > 1 && axis.lanes.empty()) {
-            return fail(
-                "bad_mesh",
-                fmt::format("mesh axis `{}` of {} does not lie on the slice {}", name, size, slice.shape_text()),
-                "choose sizes that divide the slice's");
-        }
-        placed.push_back(std::move(axis));
+    for (const MeshAxis& axis : mesh) placed.push_back({axis.name, axis.size, {}});
+    for (std::size_t i = 0; i < mesh.size(); ++i) {
+        if (mesh[i].wires.empty()) continue;
+        auto lanes = placing.place_on(slice, mesh[i]);
+        if (!lanes) return fail(lanes.error());
+        placed[i].lanes = std::move(*lanes);
+    }
+    for (std::size_t i = 0; i < mesh.size(); ++i) {
+        if (!mesh[i].wires.empty() || mesh[i].size == 1) continue;
+        placed[i].lanes = placing.place(mesh[i].size);
+        if (!placed[i].lanes.empty()) continue;
+        return fail("bad_mesh",
+                    fmt::format("mesh axis `{}` of {} does not lie on the slice {}", mesh[i].name, mesh[i].size,
+                                slice.shape_text()),
+                    "choose sizes that divide the slice's");
     }
     return placed;
 }

@@ -11,7 +11,7 @@ using namespace roofline;
 
 namespace {
 
-using Mesh = std::vector<std::pair<std::string, std::int64_t>>;
+using Mesh = std::vector<MeshAxis>;
 
 Slice slice(std::string_view machine, std::string_view shape) {
     auto found = find_machine(machine);
@@ -171,4 +171,42 @@ TEST_CASE("network: a million chips are placed") {
     // The axis of 8 comes last: what fits whole elsewhere is not kept for it, so the first takes the inner chips.
     CHECK(place_text(on, axes[0]) == "nvlink; ib x 125 of 125000");
     CHECK(placed(on, {{"model", 8}, {"data", 125000}})[1].lanes.size() == 1);
+}
+
+TEST_CASE("axes whose wires are given lie there, whatever the order") {
+    const Slice torus = slice("tpu-v5p", "4x4x8");
+    const auto swapped = place_mesh(torus, {{"X", 4}, {"Y", 4, {"ici.0"}}, {"Z", 8}});
+    REQUIRE_MESSAGE(swapped.has_value(), to_text(swapped.error()));
+    CHECK((*swapped)[0].lanes.at(0).axis == 1);
+    CHECK((*swapped)[1].lanes.at(0).axis == 0);
+    // Of 8 chips along the third axis the inner two, and the four that are left.
+    const auto parts = place_mesh(torus, {{"X", 8, {"ici.1", "ici.2"}}, {"Y", 16}});
+    REQUIRE_MESSAGE(parts.has_value(), to_text(parts.error()));
+    REQUIRE((*parts)[0].lanes.size() == 2);
+    CHECK((*parts)[0].lanes[1] == Lane{0, 2, 2, 1, false});
+    CHECK((*parts)[1].lanes.back() == Lane{0, 2, 4, 2, true});
+    const auto all = place_mesh(torus, {{"X", 128, {"ici"}}});
+    REQUIRE(all.has_value());
+    CHECK(all->at(0).lanes.size() == 3);
+    const Slice nodes = slice("h100-sxm", "8x4");
+    const auto across = place_mesh(nodes, {{"data", 8}, {"model", 4, {"ib"}}});
+    REQUIRE_MESSAGE(across.has_value(), to_text(across.error()));
+    CHECK((*across)[1].lanes.at(0).tier == 1);
+}
+
+TEST_CASE("wires that are not there, or too short, are refused") {
+    const Slice torus = slice("tpu-v5e", "4x4");
+    const auto unknown = place_mesh(torus, {{"X", 4, {"icy.1"}}, {"Y", 4}});
+    REQUIRE(!unknown.has_value());
+    CHECK(unknown.error().code == "unknown_wire");
+    CHECK(unknown.error().hint.find("ici.1") != std::string::npos);
+    const auto third = place_mesh(torus, {{"X", 4, {"ici.2"}}, {"Y", 4}});
+    REQUIRE(!third.has_value());
+    CHECK(third.error().code == "unknown_wire");
+    const auto shorter = place_mesh(torus, {{"X", 16, {"ici.0"}}});
+    REQUIRE(!shorter.has_value());
+    CHECK(shorter.error().message.find("4 chips are left over") != std::string::npos);
+    const auto taken = place_mesh(torus, {{"X", 4, {"ici.0"}}, {"Y", 4, {"ici.0"}}});
+    REQUIRE(!taken.has_value());
+    CHECK(taken.error().code == "bad_mesh");
 }

@@ -4,7 +4,7 @@
 
 namespace roofline {
 
-Axis::Axis(const Slice& slice, std::size_t tier, std::size_t axis)
+WireAxis::WireAxis(const Slice& slice, std::size_t tier, std::size_t axis)
     : tier_(tier), size_(slice.tiers[tier].shape[axis]), ring_(slice.tiers[tier].wrapped[axis]) {
     const NetworkTier& network = slice.network(slice.tiers[tier]);
     line_ = has_axes(network);
@@ -13,25 +13,25 @@ Axis::Axis(const Slice& slice, std::size_t tier, std::size_t axis)
     hop_s_ = network.hop_latency.value ? network.hop_latency.value->value : 0;
 }
 
-std::int64_t Axis::distance(std::int64_t a, std::int64_t b) const {
+std::int64_t WireAxis::distance(std::int64_t a, std::int64_t b) const {
     const std::int64_t straight = a < b ? b - a : a - b;
     if (!line_) return straight == 0 ? 0 : 1;
     return ring_ ? std::min(straight, size_ - straight) : straight;
 }
 
-std::int64_t Axis::farthest(std::int64_t from) const {
+std::int64_t WireAxis::farthest(std::int64_t from) const {
     if (line_ && ring_) return size_ / 2;
     return std::max(distance(from, 0), distance(from, size_ - 1));
 }
 
-Part Axis::part(std::int64_t first, std::int64_t last) const {
+Part WireAxis::part(std::int64_t first, std::int64_t last) const {
     const std::int64_t places = last - first + 1;
     if (places == size_) return {first, last};
     const int ends = (first > 0 ? 1 : 0) + (last + 1 < size_ ? 1 : 0);
     return {first, last, ring_ && size_ > 2 ? 2 : ends};
 }
 
-std::vector<Part> Axis::parts_around(std::int64_t place) const {
+std::vector<Part> WireAxis::parts_around(std::int64_t place) const {
     std::vector<Part> parts = {{0, size_ - 1}};
     if (size_ == 1) return parts;
     parts.push_back(part(place, place));
@@ -43,13 +43,13 @@ std::vector<Part> Axis::parts_around(std::int64_t place) const {
     return parts;
 }
 
-std::optional<Part> Axis::leaf_around(std::int64_t place) const {
+std::optional<Part> WireAxis::leaf_around(std::int64_t place) const {
     if (!leaves_ || leaves_->members >= size_) return std::nullopt;
     const std::int64_t first = place / leaves_->members * leaves_->members;
     return Part{first, std::min(first + leaves_->members, size_) - 1, 0, true};
 }
 
-Rational Axis::wires(const Part& part, std::int64_t chips, std::int64_t all, bool whole_nodes) const {
+Rational WireAxis::wires(const Part& part, std::int64_t chips, std::int64_t all, bool whole_nodes) const {
     if (line_) return Rational(part.sides) * Rational(chips / part.places());
     const Rational ports = pairs_ ? Rational(chips) * Rational(all - chips) : Rational(std::min(chips, all - chips));
     return part.leaf && whole_nodes && leaves_->uplinks < ports ? leaves_->uplinks : ports;
@@ -63,7 +63,7 @@ Wires::Wires(const Slice& slice) : tiers_(slice.tiers.size()) {
 
 std::vector<Part> Wires::whole() const {
     std::vector<Part> box;
-    for (const Axis& axis : axes_) box.push_back({0, axis.size() - 1});
+    for (const WireAxis& axis : axes_) box.push_back({0, axis.size() - 1});
     return box;
 }
 
@@ -85,7 +85,7 @@ std::vector<Rational> Wires::around(const std::vector<Part>& box) const {
 Way Wires::way(const Chip& from, const Chip* to) const {
     Way way;
     for (std::size_t i = 0; i < axes_.size(); ++i) {
-        const Axis& axis = axes_[i];
+        const WireAxis& axis = axes_[i];
         const std::int64_t hops = to == nullptr ? axis.farthest(from.at[i]) : axis.distance(from.at[i], to->at[i]);
         const Way along{hops, static_cast<double>(hops) * axis.hop_s()};
         if (axis.line()) {

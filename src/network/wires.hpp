@@ -24,9 +24,9 @@ struct Part {
 };
 
 /// An axis of a torus, or a whole tier of another kind.
-class Axis {
+class WireAxis {
 public:
-    Axis(const Slice& slice, std::size_t tier, std::size_t axis);
+    WireAxis(const Slice& slice, std::size_t tier, std::size_t axis);
 
     [[nodiscard]] std::size_t tier() const { return tier_; }
     [[nodiscard]] std::int64_t size() const { return size_; }
@@ -67,7 +67,7 @@ class Wires {
 public:
     explicit Wires(const Slice& slice);
 
-    [[nodiscard]] const std::vector<Axis>& axes() const { return axes_; }
+    [[nodiscard]] const std::vector<WireAxis>& axes() const { return axes_; }
     [[nodiscard]] std::vector<Part> whole() const;
 
     /// Out of a box, one part an axis, by tier of the slice.
@@ -101,7 +101,7 @@ private:
     static bool next(std::vector<std::size_t>& choice, const std::vector<std::vector<Part>>& parts);
 
     std::size_t tiers_;
-    std::vector<Axis> axes_;
+    std::vector<WireAxis> axes_;
 };
 
 /// Adds a cut unless another implies it, and drops those that it implies.

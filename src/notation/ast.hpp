@@ -72,8 +72,13 @@ struct Sizes {
     std::vector<Size> sizes;
 };
 
+struct MeshAxis {
+    Size axis;
+    std::vector<std::string> wires;  ///< after `on`
+};
+
 struct Mesh {
-    std::vector<Size> axes;
+    std::vector<MeshAxis> axes;
 };
 
 struct Block;

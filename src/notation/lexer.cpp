@@ -87,7 +87,7 @@ private:
             push(TokenKind::symbol, 2);
             return {};
         }
-        constexpr std::string_view singles = "[]{}(),:=*/+-";
+        constexpr std::string_view singles = "[]{}(),:=*/+-.";
         if (singles.find(rest[0]) != std::string_view::npos) {
             push(TokenKind::symbol, 1);
             return {};

@@ -100,33 +100,59 @@ private:
         return ast::Item(std::move(block));
     }
 
-    Result<std::vector<ast::Size>> size_list(std::string_view what) {
-        std::vector<ast::Size> list;
-        do {
-            tokens_.skip_newlines();
-            if (tokens_.peek().kind != TokenKind::word) return tokens_.expected(fmt::format("the name of {}", what));
-            const Token& name = tokens_.take();
-            auto checked = tokens_.dim_name(name);
-            if (!checked) return fail(checked.error());
-            if (!tokens_.accept("=")) return tokens_.expected("`=` and a size");
-            auto value = tokens_.size(fmt::format("the size of `{}`", *checked));
-            if (!value) return fail(value.error());
-            list.push_back({*checked, *value, name.span});
-        } while (tokens_.accept(","));
-        return list;
+    // NAME=SIZE
+    Result<ast::Size> named_size(std::string_view what) {
+        tokens_.skip_newlines();
+        if (tokens_.peek().kind != TokenKind::word) return tokens_.expected(fmt::format("the name of {}", what));
+        const Token& name = tokens_.take();
+        auto checked = tokens_.dim_name(name);
+        if (!checked) return fail(checked.error());
+        if (!tokens_.accept("=")) return tokens_.expected("`=` and a size");
+        auto value = tokens_.size(fmt::format("the size of `{}`", *checked));
+        if (!value) return fail(value.error());
+        return ast::Size{*checked, *value, name.span};
     }
 
+    // mesh X=4, Y=16 on ici.0+ici.2
     Result<ast::Item> mesh() {
         tokens_.take();
-        auto axes = size_list("a mesh axis");
-        if (!axes) return fail(axes.error());
-        return ast::Item(ast::Mesh{std::move(*axes)});
+        ast::Mesh mesh;
+        do {
+            auto axis = named_size("a mesh axis");
+            if (!axis) return fail(axis.error());
+            auto wires = this->wires();
+            if (!wires) return fail(wires.error());
+            mesh.axes.push_back({std::move(*axis), std::move(*wires)});
+        } while (tokens_.accept(","));
+        return ast::Item(std::move(mesh));
+    }
+
+    Result<std::vector<std::string>> wires() {
+        std::vector<std::string> wires;
+        if (tokens_.peek().kind != TokenKind::word || tokens_.peek().text != "on") return wires;
+        tokens_.take();
+        do {
+            if (tokens_.peek().kind != TokenKind::word) {
+                return tokens_.expected("a tier of the network", "write `on ici.0`, `on ici.0+ici.1` or `on nvlink`");
+            }
+            std::string wire(tokens_.take().text);
+            if (tokens_.accept(".")) {
+                if (tokens_.peek().kind != TokenKind::number) return tokens_.expected("the number of a torus axis");
+                wire += fmt::format(".{}", tokens_.take().text);
+            }
+            wires.push_back(std::move(wire));
+        } while (tokens_.accept("+"));
+        return wires;
     }
 
     Result<ast::Item> sizes() {
-        auto list = size_list("a dimension");
-        if (!list) return fail(list.error());
-        return ast::Item(ast::Sizes{std::move(*list)});
+        ast::Sizes list;
+        do {
+            auto size = named_size("a dimension");
+            if (!size) return fail(size.error());
+            list.sizes.push_back(std::move(*size));
+        } while (tokens_.accept(","));
+        return ast::Item(std::move(list));
     }
 
     Result<ast::Item> assignment() {

@@ -86,7 +86,7 @@ TEST_CASE("declarations, computations, one-liners and sizes are told apart") {
 
     const ast::Block block = parsed("mesh X=4, Y=2\nB = 256, D=8k; H = 2 * x\nfuse\n{ K = x }\nrepeat 3 { K = x }");
     REQUIRE(block.items.size() == 5);
-    CHECK(std::get<ast::Mesh>(block.items[0]).axes[1].size == 2);
+    CHECK(std::get<ast::Mesh>(block.items[0]).axes[1].axis.size == 2);
     CHECK(std::get<ast::Sizes>(block.items[1]).sizes[1].size == 8000);
     CHECK(std::get<ast::Assignment>(block.items[2]).name == "H");
     CHECK(std::get<ast::Block>(block.items[3]).kind == Block::Kind::fuse);

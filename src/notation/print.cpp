@@ -146,8 +146,7 @@ public:
     std::string run() {
         if (!program_.mesh.empty()) {
             std::vector<std::string> axes;
-            for (const auto& [axis, size] : program_.mesh) axes.push_back(fmt::format("{}={}", axis, size));
-            out_ += fmt::format("mesh {}\n", fmt::join(axes, ", "));
+            out_ += fmt::format("mesh {}\n", mesh_text(program_.mesh));
         }
         // Sizes stand first when that keeps the order in which dimensions appear, else last.
         std::vector<std::string> sizes;

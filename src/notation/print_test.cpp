@@ -45,6 +45,15 @@ TEST_CASE("a program is printed a statement a line, with sizes first and the typ
           "}\n");
 }
 
+TEST_CASE("a mesh is printed with the wires it was given") {
+    CHECK(print(parsed("mesh X = 4 on ici . 1,Y=16 on ici.0+ ici.2, Z=2\nA : bf16[B_X]")) ==
+          "mesh X=4 on ici.1, Y=16 on ici.0+ici.2, Z=2\nA : bf16[B_X]\n");
+    check_round_trip("mesh X=4 on ici.1, Y=16 on ici.0+ici.2, Z=2\nA : bf16[B_X]");
+    CHECK(parse_program("mesh X=4 on\nA : bf16[B_X]").error().message.find("a tier of the network") !=
+          std::string::npos);
+    CHECK(parse_program("mesh X=4 on ici.\nA : bf16[B_X]").error().message.find("torus axis") != std::string::npos);
+}
+
 TEST_CASE("a statement is titled by itself") {
     const Program program = parsed("X : bf16[B,D]\nW : bf16[D,F]\nH : bf16[B,F] = gelu(X * W)");
     const Statement& statement = std::get<Statement>(program.body.nodes[0]);

@@ -39,27 +39,27 @@ std::int64_t Scope::size_of(const std::string& anonymous_dim) const {
     return found == program_.sizes.end() ? 0 : found->second;
 }
 
-Status Scope::mesh(const std::vector<ast::Size>& axes) {
+Status Scope::mesh(const std::vector<ast::MeshAxis>& axes) {
     constexpr std::size_t most_axes = 64;
-    for (const ast::Size& axis : axes) {
+    for (const auto& [axis, wires] : axes) {
         if (program_.mesh.size() == most_axes) {
             return source_.fail_at(axis.span, "too_many_axes",
                                    fmt::format("the mesh has more than {} axes", most_axes));
         }
         const bool known = std::any_of(program_.mesh.begin(), program_.mesh.end(),
-                                       [&](const auto& other) { return other.first == axis.name; });
+                                       [&](const auto& other) { return other.name == axis.name; });
         if (known) {
             return source_.fail_at(axis.span, "duplicate_axis",
                                    fmt::format("mesh axis `{}` is given twice", axis.name));
         }
-        program_.mesh.emplace_back(axis.name, axis.size);
+        program_.mesh.push_back({axis.name, axis.size, wires});
     }
     return {};
 }
 
 Status Scope::check_axis(const std::string& axis, Span span) const {
     std::vector<std::string> names;
-    for (const auto& other : program_.mesh) names.push_back(other.first);
+    for (const MeshAxis& other : program_.mesh) names.push_back(other.name);
     if (names.empty() || std::find(names.begin(), names.end(), axis) != names.end()) return {};
     return source_.fail_at(span, "unknown_axis", fmt::format("no mesh axis `{}`", axis),
                            did_you_mean(axis, names, fmt::format("the mesh has {}", fmt::join(names, ", "))));

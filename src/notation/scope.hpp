@@ -23,7 +23,7 @@ public:
     /// A new anonymous dimension of this size.
     [[nodiscard]] std::string anonymous(std::int64_t size);
 
-    [[nodiscard]] Status mesh(const std::vector<ast::Size>& axes);
+    [[nodiscard]] Status mesh(const std::vector<ast::MeshAxis>& axes);
 
     /// An error when the program has a mesh, but no such axis in it.
     [[nodiscard]] Status check_axis(const std::string& axis, Span span) const;

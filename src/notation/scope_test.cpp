@@ -60,12 +60,12 @@ TEST_CASE_FIXTURE(Fixture, "a tensor has each dimension once and each mesh axis 
 
 TEST_CASE_FIXTURE(Fixture, "axes are checked against a mesh, if there is one") {
     CHECK(scope.check_axis("X", {}).has_value());
-    CHECK(scope.mesh({{"data", 4, {}}, {"Y", 2, {}}}).has_value());
+    CHECK(scope.mesh({{{"data", 4, {}}, {}}, {{"Y", 2, {}}, {}}}).has_value());
     CHECK(scope.check_axis("data", {}).has_value());
     const Status unknown = scope.check_axis("dta", {2, 10});
     REQUIRE_FALSE(unknown.has_value());
     CHECK(unknown.error().hint.find("data") != std::string::npos);
-    CHECK(scope.mesh({{"Y", 2, {}}}).error().code == "duplicate_axis");
+    CHECK(scope.mesh({{{"Y", 2, {}}, {}}}).error().code == "duplicate_axis");
 }
 
 TEST_CASE_FIXTURE(Fixture, "a name means the newest value that has it") {

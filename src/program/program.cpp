@@ -137,6 +137,15 @@ Rational masked_fraction(const Program& program, const Op& op, const std::vector
     return fraction;
 }
 
+std::string mesh_text(const std::vector<MeshAxis>& mesh) {
+    std::vector<std::string> axes;
+    for (const MeshAxis& axis : mesh) {
+        const std::string wires = axis.wires.empty() ? "" : fmt::format(" on {}", fmt::join(axis.wires, "+"));
+        axes.push_back(fmt::format("{}={}{}", axis.name, axis.size, wires));
+    }
+    return fmt::format("{}", fmt::join(axes, ", "));
+}
+
 Sizes comparable_sizes(Sizes sizes, const std::vector<std::string>& dims) {
     constexpr std::int64_t assumed = 1'000'000;
     for (const std::string& dim : dims) sizes.try_emplace(dim, assumed);

@@ -144,12 +144,24 @@ struct Block {
     bool operator==(const Block&) const = default;
 };
 
+/// An axis of a mesh: how many chips lie along it, and on which wires of the slice, where that is given.
+struct MeshAxis {
+    std::string name;
+    std::int64_t size = 1;
+    std::vector<std::string> wires{};  ///< "ici.1", "nvlink"; innermost first; empty: they are chosen
+
+    bool operator==(const MeshAxis&) const = default;
+};
+
+/// "X=4, Y=16 on ici.0+ici.2"
+[[nodiscard]] std::string mesh_text(const std::vector<MeshAxis>& mesh);
+
 struct Program {
     std::vector<Value> values;
     Block body;
     std::vector<std::string> dims;  ///< named dimensions in order of first appearance, repeat counts included
     Sizes sizes;                    ///< of named and anonymous dimensions, as far as they are known
-    std::vector<std::pair<std::string, std::int64_t>> mesh;  ///< axes in the order given
+    std::vector<MeshAxis> mesh;     ///< in the order given
 
     bool operator==(const Program&) const = default;
 

@@ -98,7 +98,8 @@ void add_op(CLI::App& app, OpRequest& op, Words& words, PlotFiles& plots) {
              "MACHINE");
     repeated(app, "--dims", op.dims, "sizes of dimensions; they win over those in the text; k is 1000, Ki 1024",
              "B=256,D=8k");
-    repeated(app, "--mesh", op.mesh, "sizes of mesh axes, which multiply to the chips of the slice", "X=4,Y=4");
+    repeated(app, "--mesh", op.mesh,
+             "sizes of mesh axes, which multiply to the chips of the slice; `X=4 on ici.1` says where", "X=4,Y=4");
     repeated(app, "--set", op.sets, "what if: another figure, absolute or relative", "hbm.bandwidth=3TB/s|*2");
     repeated(app, "--sweep", op.sweeps, "sizes to go through; given twice, a grid; D=F=... keeps sizes equal",
              "B=1..4096*2");

@@ -20,6 +20,27 @@ std::vector<std::string> notes_of(const OpAnswer& answer) {
     return notes;
 }
 
+std::string communication_text(const OpAnswer& answer) {
+    std::vector<std::string> plans;
+    for (const LaidStatement& statement : answer.layouts) {
+        if (statement.communicates) plans.push_back(statement.plans.front().text);
+    }
+    return fmt::format("{}", fmt::join(plans, "; "));
+}
+
+void for_each_point(const OpAnswer& answer, const std::vector<SweepAxis>& axes,
+                    const std::function<void(std::span<const std::int64_t> sizes, const CompiledProgram::Point& point,
+                                             const OpAnswer& at)>& visit) {
+    std::vector<const OpAnswer*> answers{&answer};
+    for (const OpAnswer& other : answer.elsewhere) answers.push_back(&other);
+    std::vector<const ProgramAnalysis*> analyses;
+    for (const OpAnswer* each : answers) analyses.push_back(&each->analysis);
+    for_each_point(answer.program, analyses, answer.which, axes,
+                   [&](std::span<const std::int64_t> sizes, const CompiledProgram::Point& point, std::size_t which) {
+                       visit(sizes, point, *answers[which]);
+                   });
+}
+
 std::optional<Rational> count(const Program& program, const Polynomial& polynomial) {
     return polynomial.evaluate(program.sizes);
 }

@@ -1,6 +1,9 @@
 // What the printed forms of an `op` answer are made from.
 #pragma once
 
+#include <cstdint>
+#include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -25,7 +28,18 @@ struct OpAnswer {
     ProgramAnalysis analysis;
     WorkOptions options;
     std::vector<std::string> notes;  ///< of the request: sizes overruled, a tile that was chosen
+    /// Of a sweep over a mesh: the same program in the other layouts that are best at some points.
+    std::vector<OpAnswer> elsewhere;
+    std::vector<std::uint32_t> which;  ///< by point: 0 for this answer, else 1 + the place in `elsewhere`
 };
+
+/// What communicates in the layout that was chosen: "all-reduce C over X", or "".
+[[nodiscard]] std::string communication_text(const OpAnswer& answer);
+
+/// Visits the points of a sweep, each with the answer whose layout is best there. The Point is filled anew each time.
+void for_each_point(const OpAnswer& answer, const std::vector<SweepAxis>& axes,
+                    const std::function<void(std::span<const std::int64_t> sizes, const CompiledProgram::Point& point,
+                                             const OpAnswer& at)>& visit);
 
 /// All notes of an answer, the request's first.
 [[nodiscard]] std::vector<std::string> notes_of(const OpAnswer& answer);

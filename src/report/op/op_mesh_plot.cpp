@@ -89,7 +89,7 @@ private:
 
     void axes() {
         for (const PlacedAxis& placed : answer_.system.mesh) {
-            MeshAxis axis{placed.name, placed.size, {}, place_text(slice_, placed)};
+            PictureAxis axis{placed.name, placed.size, {}, place_text(slice_, placed)};
             for (const Lane& lane : placed.lanes) {
                 axis.parts.push_back({direction_of_.at({lane.tier, lane.axis}), lane.size, lane.stride});
             }

@@ -69,11 +69,11 @@ PlotPoint point_of(std::string label, double flops, double bytes, const Bounds& 
     return {std::move(label), bytes > 0 ? flops / bytes : 0, bounds.lower > 0 ? flops / bounds.lower : 0, bound};
 }
 
-// Where the main level stands in work.memory.
-std::size_t main_index(const Analysis& total) {
+// Bytes across the main level.
+double main_bytes(const Analysis& total, const CompiledProgram::Point& point) {
     std::size_t index = 0;
     for (const auto& entry : total.work.memory) {
-        if (entry.first == total.main_level) return index;
+        if (entry.first == total.main_level) return point.read[index] + point.write[index];
         ++index;
     }
     return 0;
@@ -173,19 +173,17 @@ Result<std::string> roofline_plot(const OpAnswer& answer, const std::vector<Swee
     }
     // Each size of all axes but the last makes a path.
     const SweepAxis& last = axes.back();
-    const std::size_t main = main_index(total);
-    for_each_point(answer.program, answer.analysis, axes,
-                   [&](std::span<const std::int64_t> at, const CompiledProgram::Point& point) {
-                       if (at.back() == last.sizes.front()) {
-                           std::string label =
-                               fmt::format("{} = {}..{}", last.name(), last.sizes.front(), last.sizes.back());
-                           if (axes.size() > 1) label = fmt::format("{} = {}", axes.front().name(), at.front());
-                           plot.paths.push_back({std::move(label), {}});
-                       }
-                       plot.paths.back().points.push_back(
-                           point_of(fmt::format("{}={}", last.name(), at.back()), flops_of(point),
-                                    point.read[main] + point.write[main], point.bounds, total.pricing));
-                   });
+    for_each_point(
+        answer, axes, [&](std::span<const std::int64_t> at, const CompiledProgram::Point& point, const OpAnswer& here) {
+            if (at.back() == last.sizes.front()) {
+                std::string label = fmt::format("{} = {}..{}", last.name(), last.sizes.front(), last.sizes.back());
+                if (axes.size() > 1) label = fmt::format("{} = {}", axes.front().name(), at.front());
+                plot.paths.push_back({std::move(label), {}});
+            }
+            plot.paths.back().points.push_back(point_of(fmt::format("{}={}", last.name(), at.back()), flops_of(point),
+                                                        main_bytes(here.analysis.total, point), point.bounds,
+                                                        here.analysis.total.pricing));
+        });
     return to_svg(plot);
 }
 
@@ -210,39 +208,36 @@ Result<std::string> sweep_plot(const std::vector<OpAnswer>& answers, const std::
     for (const OpAnswer& answer : answers) {
         const Analysis& total = answer.analysis.total;
         const Resource* compute = total.pricing.compute();
-        for_each_point(answer.program, answer.analysis, axes,
-                       [&](std::span<const std::int64_t> at, const CompiledProgram::Point& point) {
-                           if (at.back() == last.sizes.front()) {
-                               PlotCurve curve;
-                               std::vector<std::string> label;
-                               if (answers.size() > 1) label.push_back(answer.machine.name);
-                               if (axes.size() > 1)
-                                   label.push_back(fmt::format("{} = {}", axes.front().name(), at.front()));
-                               curve.label = fmt::format("{}", fmt::join(label, ", "));
-                               if (compute != nullptr && compute->terms.size() == 1)
-                                   curve.peak = compute->terms.front().rate.value;
-                               if (compute != nullptr && last.dims.size() == 1 && !total.main_level.empty()) {
-                                   Sizes here = answer.program.sizes;
-                                   if (axes.size() > 1) {
-                                       for (const std::string& dim : axes.front().dims) here[dim] = at.front();
-                                   }
-                                   const Resource* memory = total.pricing.find(total.main_level);
-                                   const auto crossing =
-                                       memory == nullptr
-                                           ? std::nullopt
-                                           : solve_crossing(compute->time(), memory->time(), last.dims.front(), here);
-                                   if (crossing && crossing->state == Crossing::State::crossing) {
-                                       curve.critical = crossing->root;
-                                       curve.critical_text =
-                                           fmt::format("{} {} = {}", crossing->above ? "from" : "up to",
-                                                       last.dims.front(), whole_text(*crossing));
-                                   }
-                               }
-                               plot.curves.push_back(std::move(curve));
-                           }
-                           const double rate = point.bounds.lower > 0 ? flops_of(point) / point.bounds.lower : 0;
-                           plot.curves.back().points.emplace_back(static_cast<double>(at.back()), rate);
-                       });
+        for_each_point(
+            answer, axes, [&](std::span<const std::int64_t> at, const CompiledProgram::Point& point, const OpAnswer&) {
+                if (at.back() == last.sizes.front()) {
+                    PlotCurve curve;
+                    std::vector<std::string> label;
+                    if (answers.size() > 1) label.push_back(answer.machine.name);
+                    if (axes.size() > 1) label.push_back(fmt::format("{} = {}", axes.front().name(), at.front()));
+                    curve.label = fmt::format("{}", fmt::join(label, ", "));
+                    if (compute != nullptr && compute->terms.size() == 1)
+                        curve.peak = compute->terms.front().rate.value;
+                    if (compute != nullptr && last.dims.size() == 1 && !total.main_level.empty()) {
+                        Sizes here = answer.program.sizes;
+                        if (axes.size() > 1) {
+                            for (const std::string& dim : axes.front().dims) here[dim] = at.front();
+                        }
+                        const Resource* memory = total.pricing.find(total.main_level);
+                        const auto crossing = memory == nullptr ? std::nullopt
+                                                                : solve_crossing(compute->time(), memory->time(),
+                                                                                 last.dims.front(), here);
+                        if (crossing && crossing->state == Crossing::State::crossing) {
+                            curve.critical = crossing->root;
+                            curve.critical_text = fmt::format("{} {} = {}", crossing->above ? "from" : "up to",
+                                                              last.dims.front(), whole_text(*crossing));
+                        }
+                    }
+                    plot.curves.push_back(std::move(curve));
+                }
+                const double rate = point.bounds.lower > 0 ? flops_of(point) / point.bounds.lower : 0;
+                plot.curves.back().points.emplace_back(static_cast<double>(at.back()), rate);
+            });
     }
     return to_svg(plot);
 }

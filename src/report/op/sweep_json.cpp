@@ -38,9 +38,13 @@ public:
         if (const Resource* compute = total_.pricing.compute(); compute != nullptr) {
             compute_ = static_cast<std::size_t>(compute - total_.pricing.resources.data());
         }
+        if (!answer.layouts.empty()) {
+            communication_ = fmt::format("\"communication\":{},", quoted_json(communication_text(answer)));
+        }
     }
 
-    void write(std::span<const std::int64_t> sizes, const CompiledProgram::Point& point) {
+    void write(std::span<const std::int64_t> sizes, const CompiledProgram::Point& point, std::string& text) {
+        text_.swap(text);
         text_ += text_.empty() ? "{" : ",\n{";
         open("dims");
         for (const Dim& dim : dims_) {
@@ -75,10 +79,10 @@ public:
         field("\"upper_s\":", point.bounds.upper);
         text_ += fmt::format("\"bound_by\":{},", point.bounds.bound_by ? names_[*point.bounds.bound_by] : "null");
         field("\"peak_fraction\":", compute_ ? point.seconds[*compute_] / point.bounds.lower : std::nan(""));
+        text_ += communication_;
         text_.back() = '}';
+        text_.swap(text);
     }
-
-    [[nodiscard]] std::string take() { return std::move(text_); }
 
 private:
     struct Dim {
@@ -109,15 +113,20 @@ private:
     std::vector<std::string> resources_;
     std::vector<std::string> names_;
     std::optional<std::size_t> compute_;
-    std::string text_;
+    std::string communication_;
+    std::string text_;  ///< all points so far, while one is written
 };
 
 std::string sweep_array(const OpAnswer& answer, const std::vector<SweepAxis>& axes) {
-    PointWriter writer(answer, axes);
-    for_each_point(
-        answer.program, answer.analysis, axes,
-        [&](std::span<const std::int64_t> sizes, const CompiledProgram::Point& point) { writer.write(sizes, point); });
-    return "[" + writer.take() + "]";
+    std::vector<PointWriter> writers{PointWriter(answer, axes)};
+    for (const OpAnswer& other : answer.elsewhere) writers.emplace_back(other, axes);
+    std::string text;
+    for_each_point(answer, axes,
+                   [&](std::span<const std::int64_t> sizes, const CompiledProgram::Point& point, const OpAnswer& at) {
+                       const auto writer = &at == &answer ? 0 : 1 + (&at - answer.elsewhere.data());
+                       writers[static_cast<std::size_t>(writer)].write(sizes, point, text);
+                   });
+    return "[" + text + "]";
 }
 
 }  // namespace

@@ -19,6 +19,12 @@ public:
     SweepTable(const std::vector<OpAnswer>& answers, const std::vector<SweepAxis>& axes, Format format)
         : axes_(axes), raw_(format == Format::csv), named_(answers.size() > 1 || raw_) {
         resources_ = resources_of(answers);
+        for (const OpAnswer& answer : answers) {
+            split_ = split_ || !answer.layouts.empty();
+            for (const std::string& id : resources_of(answer.elsewhere)) {
+                if (!has(resources_, id)) resources_.push_back(id);
+            }
+        }
         for (const SweepAxis& axis : axes) points_ *= axis.sizes.size();
         if (format == Format::text && points_ > most_rows) stride_ = (points_ + most_rows - 1) / most_rows;
         head();
@@ -62,19 +68,17 @@ private:
         column("bound by", "bound_by", false);
         column("FLOP/s", "flop_per_s");
         column("of peak", "peak_fraction");
+        if (split_) column("communication", "communication", false);
     }
 
     void rows(const OpAnswer& answer) {
-        const auto levels = levels_of(answer);
-        const auto main = static_cast<std::size_t>(
-            std::find(levels.begin(), levels.end(), answer.analysis.total.main_level) - levels.begin());
-        const auto ids = resources_of(answer);
         std::size_t index = 0;
-        for_each_point(answer.program, answer.analysis, axes_,
-                       [&](std::span<const std::int64_t> sizes, const CompiledProgram::Point& point) {
-                           const bool last = ++index == points_;
-                           if ((index - 1) % stride_ == 0 || last) row(answer, sizes, point, main, ids);
-                       });
+        for_each_point(
+            answer, axes_,
+            [&](std::span<const std::int64_t> sizes, const CompiledProgram::Point& point, const OpAnswer& at) {
+                const bool last = ++index == points_;
+                if ((index - 1) % stride_ == 0 || last) row(at, sizes, point);
+            });
     }
 
     template <class Q>
@@ -82,8 +86,11 @@ private:
         return raw_ ? raw(value) : to_text(Q{value});
     }
 
-    void row(const OpAnswer& answer, std::span<const std::int64_t> sizes, const CompiledProgram::Point& point,
-             std::size_t main, const std::vector<std::string>& ids) {
+    void row(const OpAnswer& answer, std::span<const std::int64_t> sizes, const CompiledProgram::Point& point) {
+        const auto levels = levels_of(answer);
+        const auto ids = resources_of(answer);
+        const auto main = static_cast<std::size_t>(
+            std::find(levels.begin(), levels.end(), answer.analysis.total.main_level) - levels.begin());
         const Pricing& pricing = answer.analysis.total.pricing;
         std::vector<std::string> cells;
         if (named_) cells.push_back(raw_ ? answer.machine.id : answer.machine.name);
@@ -114,12 +121,14 @@ private:
         } else {
             cells.emplace_back();
         }
+        if (split_) cells.push_back(communication_text(answer));
         table_.rows.push_back(std::move(cells));
     }
 
     const std::vector<SweepAxis>& axes_;
     bool raw_ = false;
     bool named_ = false;
+    bool split_ = false;  ///< over a mesh: what communicates is said
     std::vector<std::string> resources_;
     std::size_t points_ = 1;
     std::size_t stride_ = 1;

@@ -24,7 +24,7 @@ struct MeshPart {
     std::int64_t stride = 1;
 };
 
-struct MeshAxis {
+struct PictureAxis {
     std::string name;
     std::int64_t size = 1;
     std::vector<MeshPart> parts{};  ///< innermost first; their sizes multiply to `size`
@@ -44,7 +44,7 @@ struct MeshPicture {
     std::string subtitle;
     std::vector<MeshDirection> directions;  ///< rows, columns, then those of the boxes, innermost first
     std::string wires;  ///< what joins the chips of a line that is not linked: "all on one NVLink4 switch"
-    std::vector<MeshAxis> axes;
+    std::vector<PictureAxis> axes;
     std::vector<MeshArray> arrays;
     std::vector<std::string> notes;  ///< arrays that are whole on every chip
 };
@@ -53,7 +53,7 @@ struct MeshPicture {
 using MeshChip = std::vector<std::int64_t>;
 
 /// The coordinate of a chip along a mesh axis.
-[[nodiscard]] std::int64_t coordinate(const MeshAxis& axis, const MeshChip& chip);
+[[nodiscard]] std::int64_t coordinate(const PictureAxis& axis, const MeshChip& chip);
 
 /// Which block of a side a chip holds: its coordinates along the axes that cut the side, the first counting most.
 [[nodiscard]] std::int64_t block_of(const MeshPicture& picture, const std::vector<std::size_t>& axes,

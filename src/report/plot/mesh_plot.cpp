@@ -56,7 +56,7 @@ public:
           grid_(make_grid(picture,
                           {kGridLeft, kFrameTop + 20, kFrameRight - kGridLeft - 8, 76, 50, 0.7, 32, 24, false})) {
         short_names_ = std::all_of(picture.axes.begin(), picture.axes.end(),
-                                   [](const MeshAxis& axis) { return axis.name.size() == 1; });
+                                   [](const PictureAxis& axis) { return axis.name.size() == 1; });
     }
 
     std::string draw() {
@@ -106,7 +106,7 @@ private:
     void chips(const Grid::Box& box) {
         for (const GridCell& cell : box.cells) {
             std::vector<std::string> digits;
-            for (const MeshAxis& axis : picture_.axes) digits.push_back(std::to_string(coordinate(axis, cell.chip)));
+            for (const PictureAxis& axis : picture_.axes) digits.push_back(std::to_string(coordinate(axis, cell.chip)));
             rect("chip", cell.centre, grid_);
             cell_text(cell.centre, fmt::format("{}", fmt::join(digits, ",")), grid_.cell_width, grid_.cell_height);
         }
@@ -169,11 +169,11 @@ private:
     void legend() {
         y_ = grid_.bottom + 16;
         std::vector<std::string> names;
-        for (const MeshAxis& axis : picture_.axes) names.push_back(axis.name);
+        for (const PictureAxis& axis : picture_.axes) names.push_back(axis.name);
         std::string what = fmt::format("A chip's label is its place on the mesh: {}.", fmt::join(names, ", "));
         if (!grid_.whole) what += " An excerpt: the first chips and the last of each direction.";
         say("detail", what);
-        for (const MeshAxis& axis : picture_.axes)
+        for (const PictureAxis& axis : picture_.axes)
             say("detail weak", fmt::format("{} = {}: {}", axis.name, axis.size, axis.place));
         for (std::size_t d = 2; d < picture_.directions.size(); ++d) {
             const MeshDirection& direction = picture_.directions[d];

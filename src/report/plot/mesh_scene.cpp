@@ -67,7 +67,7 @@ void add_digits(const MeshPicture& picture, const std::vector<std::size_t>& axes
                 std::vector<std::string>& out) {
     std::vector<std::string> digits;
     for (std::size_t i = axes.size(); i-- > 0;) {
-        const MeshAxis& axis = picture.axes[axes[i]];
+        const PictureAxis& axis = picture.axes[axes[i]];
         digits.push_back(fmt::format("{}{}", named ? axis.name : "", block % axis.size));
         block /= axis.size;
     }
@@ -76,7 +76,7 @@ void add_digits(const MeshPicture& picture, const std::vector<std::size_t>& axes
 
 }  // namespace
 
-std::int64_t coordinate(const MeshAxis& axis, const MeshChip& chip) {
+std::int64_t coordinate(const PictureAxis& axis, const MeshChip& chip) {
     std::int64_t index = 0;
     std::int64_t weight = 1;
     for (const MeshPart& part : axis.parts) {
@@ -174,7 +174,7 @@ std::string describe(const MeshPicture& picture, const Grid& grid) {
     std::string out =
         "The chips of the slice by their coordinates on the mesh, and which block of each array they hold.\n";
     out += "Mesh axes (name | size | where):\n";
-    for (const MeshAxis& axis : picture.axes) out += fmt::format("{} | {} | {}\n", axis.name, axis.size, axis.place);
+    for (const PictureAxis& axis : picture.axes) out += fmt::format("{} | {} | {}\n", axis.name, axis.size, axis.place);
     if (!grid.whole) out += "Not all chips are drawn.\n";
     for (const MeshArray& array : picture.arrays) {
         out += array.label + "\n";

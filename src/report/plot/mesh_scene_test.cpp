@@ -24,8 +24,8 @@ using Numbers = std::vector<std::int64_t>;
 
 TEST_CASE("a coordinate is put together from the parts of its axis, the innermost counting least") {
     // 2 along the rows, then every second of 8 columns: chip (r, c) has c % 2 in Y, and r + 2 * (c / 2) in X.
-    const MeshAxis y{"Y", 2, {{1, 2, 1}}};
-    const MeshAxis x{"X", 8, {{0, 2, 1}, {1, 4, 2}}};
+    const PictureAxis y{"Y", 2, {{1, 2, 1}}};
+    const PictureAxis x{"X", 8, {{0, 2, 1}, {1, 4, 2}}};
     CHECK(coordinate(y, {1, 5}) == 1);
     CHECK(coordinate(x, {1, 5}) == 1 + 2 * 2);
     CHECK(coordinate(x, {0, 7}) == 6);

@@ -1,0 +1,70 @@
+#include "layout/sweep_layouts.hpp"
+
+#include <map>
+#include <optional>
+
+#include "layout/layout_search.hpp"
+
+namespace roofline {
+
+namespace {
+
+// What tells layouts apart: splits, results, and the collectives on the way.
+std::vector<std::uint32_t> key_of(const LayoutSearch& search, const ProgramLayout& layout) {
+    std::vector<std::uint32_t> key;
+    const auto add = [&](AxisList axes) { key.push_back(std::bit_cast<std::uint32_t>(axes)); };
+    for (const ProgramLayout::Choice& choice : layout.choices) {
+        for (const AxisList axes : choice.way.split) add(axes);
+        for (std::size_t d = 0; d < choice.way.output.rank; ++d) add(choice.way.output.dims[d]);
+        for (const TensorMove& move : choice.way.moves) {
+            const Resharding& resharding = search.resharding(move.resharding);
+            key.push_back(static_cast<std::uint32_t>(move.tensor * 1000 + resharding.moves.size()));
+            for (const Move& step : resharding.moves) {
+                key.push_back(static_cast<std::uint32_t>(step.kind));
+                add(step.axes);
+                for (std::size_t d = 0; d < step.held.rank; ++d) add(step.held.dims[d]);
+            }
+        }
+    }
+    return key;
+}
+
+}  // namespace
+
+Result<SweptLayouts> lay_out_sweep(const Program& program, const System& system, const std::vector<SweepAxis>& axes) {
+    auto search = LayoutSearch::compile(program, system);
+    if (!search) return fail(search.error());
+    SweptLayouts swept;
+    std::map<std::vector<std::uint32_t>, std::uint32_t> known;
+    std::optional<Error> problem;
+    const auto place = [&](const Sizes& sizes) -> std::uint32_t {
+        auto layout = search->choose(sizes);
+        if (!layout) {
+            problem = layout.error();
+            return 0;
+        }
+        const auto [found, added] =
+            known.emplace(key_of(*search, *layout), static_cast<std::uint32_t>(swept.layouts.size()));
+        if (!added) return found->second;
+        auto laid = lay_out(program, system, *search, *layout);
+        if (!laid) {
+            problem = laid.error();
+            return 0;
+        }
+        swept.layouts.push_back(std::move(*laid));
+        return found->second;
+    };
+    place(program.sizes);
+    Sizes sizes = program.sizes;
+    for_each_size(axes, [&](std::span<const std::int64_t> at) {
+        if (problem) return;
+        for (std::size_t i = 0; i < axes.size(); ++i) {
+            for (const std::string& dim : axes[i].dims) sizes[dim] = at[i];
+        }
+        swept.which.push_back(place(sizes));
+    });
+    if (problem) return fail(*problem);
+    return swept;
+}
+
+}  // namespace roofline

@@ -1,0 +1,22 @@
+// The layouts of a program that are best somewhere in a sweep.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "bound/sweep.hpp"
+#include "layout/lay_out.hpp"
+
+namespace roofline {
+
+struct SweptLayouts {
+    std::vector<LaidOut> layouts;      ///< the first is that of the program's own sizes
+    std::vector<std::uint32_t> which;  ///< by point, in the order of for_each_size()
+};
+
+/// Chooses a layout at every point, as lay_out() does at one; points whose layouts are alike share one. The program has been
+/// through apply_sweep(). Errors: as lay_out().
+[[nodiscard]] Result<SweptLayouts> lay_out_sweep(const Program& program, const System& system,
+                                                 const std::vector<SweepAxis>& axes);
+
+}  // namespace roofline
