@@ -269,8 +269,9 @@ private:
 
     void intensity() {
         for (const auto& [level, ratio] : total_.intensity) {
+            const Ratio shown_ratio{shown(answer_, ratio.numerator), shown(answer_, ratio.denominator)};
             std::string text =
-                fmt::format("I_{} = FLOPs / bytes = {}", level_label(level), ratio.to_handwriting(program_.dims));
+                fmt::format("I_{} = FLOPs / bytes = {}", level_label(level), shown_ratio.to_handwriting(program_.dims));
             const auto flops = count(program_, total_.work.flops());
             const auto bytes = count(program_, total_.work.memory.at(level).total());
             if (flops && bytes && !bytes->is_zero())

@@ -65,6 +65,13 @@ private:
     [[nodiscard]] Json head() const {
         Json json;
         json["machine"] = answer_.machine.id;
+        json["slice"] = answer_.system.slice.shape_text();
+        json["chips"] = answer_.system.slice.chips();
+        Json mesh = Json::array();
+        for (const PlacedAxis& axis : answer_.system.mesh) {
+            mesh.push_back({{"axis", axis.name}, {"size", axis.size}, {"on", place_text(answer_.system.slice, axis)}});
+        }
+        json["mesh"] = std::move(mesh);
         Json dims = Json::object();
         for (const std::string& dim : program_.dims) {
             const auto size = program_.sizes.find(dim);

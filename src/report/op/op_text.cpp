@@ -18,6 +18,7 @@ namespace {
 constexpr std::size_t width = 100;
 constexpr std::size_t bar_width = 32;
 constexpr std::size_t most_kernels = 40;
+constexpr std::size_t most_tensors = 8;
 
 class OpText {
 public:
@@ -84,7 +85,39 @@ private:
         for (const PlacedAxis& axis : answer_.system.mesh) {
             out_ += fmt::format("  mesh {}={}  {}\n", axis.name, axis.size, place_text(answer_.system.slice, axis));
         }
+        if (!answer_.types.empty()) held();
         out_ += "  work and times of one chip:\n\n";
+    }
+
+    // What a chip has of each array.
+    void held() {
+        Table table;
+        table.head = {"a chip holds", "", ""};
+        table.right = {false, true, true};
+        std::size_t left_out = 0;
+        for (ValueId id = 0; id < program_.values.size(); ++id) {
+            const Value& value = answer_.local.values[id];
+            if (value.intermediate) continue;
+            if (table.rows.size() == most_tensors) {
+                ++left_out;
+                continue;
+            }
+            std::vector<std::string> shape;
+            for (const Axis& axis : value.type.axes) {
+                const auto size = answer_.local.sizes.find(axis.dim);
+                const Symbol symbol = symbol_of(axis.dim);
+                shape.push_back(size != answer_.local.sizes.end() ? std::to_string(size->second)
+                                : symbol.divisor > 1              ? fmt::format("{}/{}", symbol.dim, symbol.divisor)
+                                                                  : symbol.dim);
+            }
+            const auto bytes = count(program_, bytes_of(value));
+            table.rows.push_back(
+                {fmt::format("  {}: {}", value_name(program_, id), type_text(program_, answer_.types[id])),
+                 fmt::format("{}", fmt::join(shape, " x ")), bytes ? to_text(Bytes{bytes->to_double()}) : ""});
+        }
+        out_ += table_text(table, 2);
+        if (left_out > 0) out_ += fmt::format("    and {} more arrays (--json has them)\n", left_out);
+        out_ += '\n';
     }
 
     // What crosses the network, and what else there was to choose.
