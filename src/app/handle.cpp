@@ -1,9 +1,12 @@
+#include <algorithm>
+
 #include "app/handle_op.hpp"
 #include "app/handle_validate.hpp"
 #include "app/request.hpp"
 #include "app/system_option.hpp"
 #include "machine/catalogue.hpp"
 #include "report/machine/machine_view.hpp"
+#include "report/machine/slice_view.hpp"
 #include "report/op/op_json.hpp"
 
 namespace roofline {
@@ -19,6 +22,15 @@ Result<Response> handle_machine(const MachineRequest& request, Format format) {
             machines.push_back(std::move(*machine));
         }
         return Response{0, machine_list(machines, format), {}, {}};
+    }
+    if (std::any_of(request.machines.begin(), request.machines.end(), names_slice)) {
+        std::vector<Slice> slices;
+        for (const MachineRef& reference : request.machines) {
+            auto slice = resolve_slice(reference, request.sets);
+            if (!slice) return fail(slice.error());
+            slices.push_back(std::move(*slice));
+        }
+        return Response{0, slice_show(slices, format), {}, {}};
     }
     for (const MachineRef& reference : request.machines) {
         auto machine = resolve_machine(reference, request.sets);

@@ -38,27 +38,28 @@ Result<Machine> with_sets(Machine machine, const std::vector<std::string>& sets)
 
 Result<Machine> resolve_machine(const MachineRef& reference, const std::vector<std::string>& sets) {
     auto machine = reference.toml ? parse_machine(*reference.toml, reference.name) : find_machine(reference.name);
-    const std::size_t colon = reference.name.find(':');
-    if (!machine && !reference.toml && colon != std::string::npos) {
-        return fail("unsupported",
-                    fmt::format("`{}` is a slice of several chips; one machine is shown here", reference.name),
-                    fmt::format("leave the shape out: {}", reference.name.substr(0, colon)));
-    }
     if (!machine) return machine;
     return with_sets(std::move(*machine), sets);
 }
 
-Result<System> resolve_system(const MachineRef& reference, const OpRequest& request, const Program& program,
-                              std::vector<std::string>& notes) {
+bool names_slice(const MachineRef& reference) {
+    return !reference.slice.empty() || (!reference.toml && reference.name.find(':') != std::string::npos);
+}
+
+Result<Slice> resolve_slice(const MachineRef& reference, const std::vector<std::string>& sets) {
     const std::size_t colon = reference.toml ? std::string::npos : reference.name.find(':');
-    const bool sliced = !reference.slice.empty() || colon != std::string::npos;
     const std::string name = reference.name.substr(0, colon);
     const std::string shape = !reference.slice.empty() ? reference.slice
-                              : sliced                 ? reference.name.substr(colon + 1)
+                              : names_slice(reference) ? reference.name.substr(colon + 1)
                                                        : "1";
-    auto machine = resolve_machine({name, reference.toml, {}}, request.sets);
+    auto machine = resolve_machine({name, reference.toml, {}}, sets);
     if (!machine) return fail(machine.error());
-    auto slice = make_slice(std::move(*machine), shape);
+    return make_slice(std::move(*machine), shape);
+}
+
+Result<System> resolve_system(const MachineRef& reference, const OpRequest& request, const Program& program,
+                              std::vector<std::string>& notes) {
+    auto slice = resolve_slice(reference, request.sets);
     if (!slice) return fail(slice.error());
     System system;
     system.slice = std::move(*slice);

@@ -225,6 +225,20 @@ bool has_axes(const NetworkTier& tier) {
 
 bool pairs_have_links(const NetworkTier& tier) { return tier.topology == "full_mesh" || tier.topology == "pair"; }
 
+std::int64_t bisection_wires(const Slice& slice, const SliceTier& tier) {
+    const std::int64_t members = tier.members();
+    if (pairs_have_links(slice.network(tier))) return members / 2 * (members - members / 2);
+    if (!has_axes(slice.network(tier))) return members / 2;
+    std::int64_t least = members;
+    for (std::size_t axis = 0; axis < tier.shape.size(); ++axis) {
+        const std::int64_t length = tier.shape[axis];
+        if (length == 1) continue;
+        const std::int64_t across = members / length * (tier.wrapped[axis] && length > 2 ? 2 : 1);
+        least = std::min(least, across);
+    }
+    return least;
+}
+
 Result<Slice> make_slice(Machine machine, std::string_view shape) {
     auto wanted = parse_shape(shape);
     if (!wanted) return fail(wanted.error());

@@ -40,6 +40,10 @@ struct Slice {
 /// True for the topologies whose chips have a link to each other: full_mesh, pair.
 [[nodiscard]] bool pairs_have_links(const NetworkTier& tier);
 
+/// The wires between two halves of a tier, one way: across the narrowest axis of a torus (two for each line of chips where it is
+/// a ring), the ports of half of the chips on a switch, all links between two halves of a full mesh.
+[[nodiscard]] std::int64_t bisection_wires(const Slice& slice, const SliceTier& tier);
+
 /// Wires a slice. `shape` is what stands behind the colon of `tpu-v5e:4x4`: on a torus the length of each axis ("16x20x28"; an
 /// axis that is not given is 1), with `*4` the number of such slices, joined by the next tier; elsewhere the members of each
 /// tier from the innermost ("8x16": 8 in a node, 16 nodes). Errors: no numbers; more axes than the torus has; beyond the pod or

@@ -45,6 +45,7 @@ constexpr const char* op_examples = R"(examples:
 constexpr const char* machine_examples = R"(examples:
   roofline machine
   roofline machine tpu-v5e
+  roofline machine tpu-v5e:4x4 h100-sxm:8x16   slices: wires, sums, collectives
   roofline machine h100-sxm h200 b200-sxm --md
   roofline machine my.toml --set hbm.bandwidth=3TB/s
 
