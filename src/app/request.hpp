@@ -52,8 +52,23 @@ struct ValidateRequest {
     bool plot = false;
 };
 
+/// A file by its name and contents.
+struct NamedText {
+    std::string name;
+    std::string text;
+};
+
+/// `roofline fit`
+struct FitRequest {
+    std::vector<NamedText> tables;     ///< CSV files
+    std::vector<MachineRef> machines;  ///< nothing, or what all tables were measured on, whatever they say
+    std::vector<std::string> sets;     ///< what-ifs on that machine
+    std::string output;                ///< a directory, a .toml file for a single machine, or "" to write nothing
+    std::string date;                  ///< of the fit, "2026-01-31"; "" when it is not to be said
+};
+
 struct Request {
-    std::variant<OpRequest, MachineRequest, ValidateRequest> what;
+    std::variant<OpRequest, MachineRequest, ValidateRequest, FitRequest> what;
     Format format = Format::text;
     bool color = false;
 };
@@ -62,7 +77,8 @@ struct Response {
     int exit_code = 0;
     std::string out;  ///< the answer, or in JSON the error
     std::optional<Error> error;
-    std::string svg;  ///< the plot that was asked for
+    std::string svg;                 ///< the plot that was asked for
+    std::vector<NamedText> files{};  ///< to be written
 };
 
 /// Answers a request. Exit codes: 0 done, 1 a negative answer (no tile fits, a check failed), 2 the request or its input is wrong.

@@ -8,6 +8,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
+#include <ctime>
 
 #include "app/cli/files.hpp"
 #include "base/ascii.hpp"
@@ -26,6 +27,7 @@ constexpr const char* examples = R"(examples:
   roofline machine h100-sxm            one, every figure with its source
   roofline machine tpu-v5e h200 my.toml   side by side
   roofline validate all_reduce.csv     predictions beside measurements
+  roofline fit all_reduce.csv -o .     constants of expected times from measurements
 )";
 
 constexpr const char* exits = R"(
@@ -60,8 +62,17 @@ constexpr const char* validate_examples = R"(examples:
 
 )";
 
+constexpr const char* fit_examples = R"(examples:
+  roofline fit all_reduce.csv                              errors in and out of sample; writes nothing
+  roofline fit a.csv b.csv -o data/calibration             a file for each machine
+  roofline fit my_cluster.csv --on h100-sxm -o h100.toml   all rows are of one machine
+  roofline fit a.csv --csv                                 a line for each law
+
+)";
+
 // Words of the line after CLI11's pattern.
 struct Words {
+    std::vector<std::string> tables;
     std::string program;
     std::vector<std::string> on;
     std::vector<std::string> names;
@@ -130,6 +141,28 @@ void add_validate(CLI::App& app, ValidateRequest& validate, Words& words, PlotFi
     app.add_option("--svg", plots.svg, "write predicted against measured as SVG")->type_name("FILE");
     app.add_option("--png", plots.png, "write it as PNG")->type_name("FILE");
     add_formats(app, words);
+}
+
+void add_fit(CLI::App& app, FitRequest& fit, Words& words) {
+    app.add_option("tables", words.tables, "measured times, as CSV (docs/validate.md has the columns)")
+        ->type_name("FILE.csv")
+        ->required();
+    repeated(app, "--on", words.on,
+             "the machine, slice or machine file that all rows were measured on, whatever they say", "MACHINE");
+    repeated(app, "--set", fit.sets, "what if: another figure of that machine, absolute or relative",
+             "nvlink.bandwidth=400GB/s|*2");
+    app.add_option("-o,--output", fit.output, "a directory for a file a machine, or a .toml file for the only one")
+        ->type_name("DIR|FILE.toml");
+    app.add_option("--date", fit.date, "the day of the fit that the files name; today if it is not given")
+        ->type_name("YYYY-MM-DD");
+    add_formats(app, words);
+}
+
+std::string today() {
+    const std::time_t now = std::time(nullptr);
+    std::tm day{};
+    if (::gmtime_r(&now, &day) == nullptr) return "";
+    return fmt::format("{:04}-{:02}-{:02}", day.tm_year + 1900, day.tm_mon + 1, day.tm_mday);
 }
 
 // A fraction: "10%" or "0.1".
@@ -257,6 +290,20 @@ Result<ValidateRequest> validate_request(ValidateRequest validate, const Words& 
     return validate;
 }
 
+Result<FitRequest> fit_request(FitRequest fit, const Words& words) {
+    for (const std::string& path : words.tables) {
+        auto text = read_file(path);
+        if (!text) return fail(text.error());
+        fit.tables.push_back({path == "-" ? "standard input" : path, std::move(*text)});
+    }
+    auto machines = load_machines(words.on);
+    if (!machines) return fail(machines.error());
+    fit.machines = std::move(*machines);
+    if (fit.output == "-") return fail("usage", "constants go to files; standard output has the answer", "-o DIR");
+    if (fit.date.empty()) fit.date = today();
+    return fit;
+}
+
 std::string help_of(const CLI::App& app, const char* first) { return first + app.help("roofline"); }
 
 }  // namespace
@@ -276,6 +323,7 @@ Result<Parsed> parse_arguments(const std::vector<std::string>& arguments, bool& 
     OpRequest op;
     MachineRequest machine;
     ValidateRequest validate;
+    FitRequest fit;
     Words words;
     Parsed parsed;
     CLI::App* op_command = app.add_subcommand("op", "cost and bounds of an operation or program");
@@ -283,7 +331,8 @@ Result<Parsed> parse_arguments(const std::vector<std::string>& arguments, bool& 
         app.add_subcommand("machine", "list, show and compare machines, every figure with its source");
     CLI::App* validate_command =
         app.add_subcommand("validate", "predictions against measurements: errors, worst rows, plot");
-    for (CLI::App* command : {op_command, machine_command, validate_command}) {
+    CLI::App* fit_command = app.add_subcommand("fit", "constants of expected times from measurements");
+    for (CLI::App* command : {op_command, machine_command, validate_command, fit_command}) {
         command->set_help_flag();
         command->add_flag("-h,--help", help, "this text");
     }
@@ -294,6 +343,7 @@ Result<Parsed> parse_arguments(const std::vector<std::string>& arguments, bool& 
     add_formats(*machine_command, words);
 
     add_validate(*validate_command, validate, words, parsed.plots);
+    add_fit(*fit_command, fit, words);
 
     // Help needs no other argument to be right.
     const bool wants_help = std::any_of(arguments.begin(), arguments.end(),
@@ -303,6 +353,7 @@ Result<Parsed> parse_arguments(const std::vector<std::string>& arguments, bool& 
         parsed.print = command == "op"         ? help_of(*op_command, op_examples)
                        : command == "machine"  ? help_of(*machine_command, machine_examples)
                        : command == "validate" ? help_of(*validate_command, validate_examples)
+                       : command == "fit"      ? help_of(*fit_command, fit_examples)
                                                : fmt::format("{}\n{}{}", examples, app.help(), exits);
         return parsed;
     }
@@ -326,6 +377,10 @@ Result<Parsed> parse_arguments(const std::vector<std::string>& arguments, bool& 
         if (!machines) return fail(machines.error());
         machine.machines = std::move(*machines);
         request.what = std::move(machine);
+    } else if (fit_command->parsed()) {
+        auto what = fit_request(std::move(fit), words);
+        if (!what) return fail(what.error());
+        request.what = std::move(*what);
     } else if (validate_command->parsed()) {
         auto what = validate_request(std::move(validate), words, parsed.plots);
         if (!what) return fail(what.error());
