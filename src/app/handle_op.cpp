@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 
+#include "app/expected_op.hpp"
 #include "app/system_option.hpp"
 #include "app/tile_option.hpp"
 #include "layout/lay_out.hpp"
@@ -102,10 +104,14 @@ Result<std::vector<OpAnswer>> answers_for(const OpRequest& request, const std::v
         answer.system = std::move(*system);
         answers.push_back(std::move(answer));
     }
+    auto resolved = resolve_calibrations(request.calibration);
+    if (!resolved) return fail(resolved.error());
+    const auto calibrations = std::make_shared<Calibrations>(std::move(*resolved));
     for (OpAnswer& answer : answers) {
         auto analysis = analyse(answer.program, answer.local, answer.system, {answer.options, true});
         if (!analysis) return fail(analysis.error());
         answer.analysis = std::move(*analysis);
+        if (auto status = expect(answer, request.software, calibrations); !status) return fail(status.error());
         if (!axes.empty()) note_low_confidence(answer);
     }
     return answers;

@@ -6,6 +6,7 @@
 #include <map>
 #include <utility>
 
+#include "app/expected_op.hpp"
 #include "app/measured_systems.hpp"
 #include "app/predict_collective.hpp"
 #include "import/collective_table.hpp"
@@ -61,7 +62,8 @@ Status compare_collectives(CsvReader& reader, const ValidateRequest& request, Va
     if (!systems) return fail(systems.error());
     auto table = read_collective_table(reader);
     if (!table) return fail(table.error());
-    Calibrations calibrations = Calibrations::built_in();
+    auto calibrations = resolve_calibrations(request.calibration);
+    if (!calibrations) return fail(calibrations.error());
     validation.kind = "collective";
     Skipped skipped;
     for (const SkippedRow& row : table->skipped) skipped.add(row.line, row.reason);
@@ -69,7 +71,7 @@ Status compare_collectives(CsvReader& reader, const ValidateRequest& request, Va
     for (MeasuredCollective& row : table->rows) {
         const Result<MeasuredGroup>& group = systems->group(row);
         if (group) {
-            validation.rows.push_back(compare(row, *group, calibrations));
+            validation.rows.push_back(compare(row, *group, *calibrations));
         } else {
             const Error& error = group.error();
             skipped.add(row.line, error.hint.empty() ? error.message : error.message + "; " + error.hint);

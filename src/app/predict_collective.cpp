@@ -1,5 +1,7 @@
 #include "app/predict_collective.hpp"
 
+#include <algorithm>
+
 #include "bound/network_pricing.hpp"
 
 namespace roofline {
@@ -15,7 +17,7 @@ Prediction predict(const MeasuredCollective& row, const MeasuredGroup& group, Ca
     request->variant = row.variant();
     request->dtype = row.dtype;
     if (const auto expected = calibrations.expected(*request)) {
-        prediction.expected_s = expected->seconds;
+        prediction.expected_s = std::max(expected->seconds, prediction.lower_s);
         prediction.expected_error = expected->error;
     }
     return prediction;

@@ -20,6 +20,18 @@ struct MachineRef {
 
 enum class PlotKind { none, roofline, sweep };
 
+/// A file by its name and contents.
+struct NamedText {
+    std::string name;
+    std::string text;
+};
+
+/// Which constants expected times are made of: those of the program, with these files in the place of their machines'.
+struct CalibrationRef {
+    bool none = false;  ///< no constants at all, so no expected times
+    std::vector<NamedText> files{};
+};
+
 /// `roofline op`
 struct OpRequest {
     std::string program;
@@ -30,7 +42,9 @@ struct OpRequest {
     std::vector<std::string> sets;    ///< "hbm.bandwidth=3TB/s"
     std::vector<std::string> sweeps;  ///< "B=1..4096*2"
     std::vector<std::string> tiles;   ///< "vmem:B=128,F=256", "best"
-    bool textbook = false;            ///< collectives as people approximate them by hand
+    std::string software;             ///< "nccl-2.29": whose constants expected times are taken from; "": the newest
+    CalibrationRef calibration{};
+    bool textbook = false;  ///< collectives as people approximate them by hand
     bool explain = false;
     bool exact_flops = false;
     PlotKind plot = PlotKind::none;
@@ -48,14 +62,9 @@ struct ValidateRequest {
     std::string table_name;            ///< for messages and the heading
     std::vector<MachineRef> machines;  ///< nothing, or what the table was measured on, whatever it says itself
     std::vector<std::string> sets;     ///< what-ifs on that machine
-    std::optional<double> max_error;   ///< the answer is negative when the mean error is beyond this fraction
+    CalibrationRef calibration{};
+    std::optional<double> max_error;  ///< the answer is negative when the mean error is beyond this fraction
     bool plot = false;
-};
-
-/// A file by its name and contents.
-struct NamedText {
-    std::string name;
-    std::string text;
 };
 
 /// `roofline fit`

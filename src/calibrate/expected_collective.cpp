@@ -107,13 +107,15 @@ const CalibratedLaw* choose(const Calibration& calibration, const CollectiveRequ
     return best;
 }
 
-bool same_library(const CalibratedLaw& law, const CollectiveRequest& request) {
-    return !request.software || taken_apart(law.key.software).library == taken_apart(*request.software).library;
+bool of_library_asked(const CalibratedLaw& law, const CollectiveRequest& request) {
+    return !request.software || same_library(law.key.software, *request.software);
 }
 
 double error_of(const CalibratedLaw& law, std::int64_t members) {
     const bool measured = std::binary_search(law.members.begin(), law.members.end(), members);
-    return measured ? law.errors.sizes : std::max(law.errors.sizes, law.errors.members.value_or(law.errors.sizes));
+    // where too few counts were measured to hold one out: what the series over nodes with several counts showed
+    constexpr double unproven = 0.4;
+    return measured ? law.errors.sizes : std::max(law.errors.sizes, law.errors.members.value_or(unproven));
 }
 
 bool about(double a, double b) { return std::abs(a - b) <= 0.01 * b; }
@@ -157,7 +159,7 @@ ExpectedTime mean_of(const std::vector<Relative>& relatives, const CollectiveReq
         expected.same_rate = expected.same_rate && relative.distance < 2;
         expected.counted = expected.counted && std::binary_search(relative.law->members.begin(),
                                                                   relative.law->members.end(), request.point.members);
-        expected.software_found = expected.software_found && same_library(*relative.law, request);
+        expected.software_found = expected.software_found && of_library_asked(*relative.law, request);
     }
     double sum = 0;
     for (const auto& [rate, times] : by_rate) {
@@ -193,6 +195,16 @@ bool older(std::string_view version, std::string_view other) {
     return false;
 }
 
+bool same_library(std::string_view software, std::string_view wanted) {
+    return taken_apart(software).library == taken_apart(wanted).library;
+}
+
+bool is_version(std::string_view software, std::string_view wanted) {
+    const Software asked = taken_apart(wanted);
+    return same_library(software, wanted) &&
+           (asked.version.empty() || begins_version(taken_apart(software).version, asked.version));
+}
+
 std::string dtypes_of(CollectiveKind kind, const std::optional<Dtype>& dtype) {
     if (kind != CollectiveKind::all_reduce && kind != CollectiveKind::reduce_scatter) return "";
     return dtype && info(*dtype).kind == DtypeKind::integer ? "integer" : "float";
@@ -214,10 +226,12 @@ std::optional<CollectiveRequest> request_for(const CollectiveLoad& load, const S
 }
 
 Calibrations::Calibrations(std::vector<Calibration> calibrations) {
-    for (Calibration& calibration : calibrations) {
-        std::string machine = calibration.machine;
-        by_machine_.insert_or_assign(std::move(machine), std::move(calibration));
-    }
+    for (Calibration& calibration : calibrations) replace(std::move(calibration));
+}
+
+void Calibrations::replace(Calibration calibration) {
+    std::string machine = calibration.machine;
+    by_machine_.insert_or_assign(std::move(machine), std::move(calibration));
 }
 
 Calibrations Calibrations::built_in() {
@@ -260,7 +274,7 @@ std::optional<ExpectedTime> Calibrations::expected(const CollectiveRequest& requ
         expected.laws = {law};
         expected.machines = {request.machine};
         expected.counted = std::binary_search(law->members.begin(), law->members.end(), request.point.members);
-        expected.software_found = same_library(*law, request);
+        expected.software_found = of_library_asked(*law, request);
         return expected;
     }
     for (const bool same_rate : {true, false}) {

@@ -60,6 +60,8 @@ public:
     [[nodiscard]] static Calibrations built_in();
     /// These alone.
     explicit Calibrations(std::vector<Calibration> calibrations);
+    /// Takes it in the place of what is there for its machine.
+    void replace(Calibration calibration);
 
     /// By the machine's own laws, else by relatives': machines whose group spans tiers of the same kind. Those with the same link
     /// rate and domain count alone, then those with the same rate, then all, one vote for each rate. Constants of links
@@ -82,6 +84,10 @@ private:
 
     std::map<std::string, std::optional<Calibration>, std::less<>> by_machine_;  ///< empty: not parsed yet
 };
+
+/// Of "nccl 2.29.2" and "nccl-2.29": whether the libraries are the same, and whether the first is of the second's version.
+[[nodiscard]] bool same_library(std::string_view software, std::string_view wanted);
+[[nodiscard]] bool is_version(std::string_view software, std::string_view wanted);
 
 /// Ascending by the numbers in the names: "2.9.1" before "2.29", "2.29" before "2.29.2".
 [[nodiscard]] bool older(std::string_view version, std::string_view other);

@@ -72,6 +72,7 @@ constexpr const char* fit_examples = R"(examples:
 
 // Words of the line after CLI11's pattern.
 struct Words {
+    std::vector<std::string> calibrations;
     std::vector<std::string> tables;
     std::string program;
     std::vector<std::string> on;
@@ -99,6 +100,30 @@ void add_formats(CLI::App& app, Words& words) {
         ->check(CLI::IsMember({"auto", "always", "never"}));
 }
 
+void add_calibration(CLI::App& app, Words& words) {
+    repeated(app, "--calibration", words.calibrations,
+             "constants of expected times that `roofline fit` wrote, in the place of those built in for that\nmachine; "
+             "none: no expected times",
+             "FILE.toml|none");
+}
+
+Result<CalibrationRef> load_calibrations(const std::vector<std::string>& names) {
+    CalibrationRef reference;
+    for (const std::string& name : names) {
+        if (name == "none") {
+            reference.none = true;
+            continue;
+        }
+        auto text = read_file(name);
+        if (!text) return fail(text.error());
+        reference.files.push_back({name, std::move(*text)});
+    }
+    if (reference.none && !reference.files.empty()) {
+        return fail("usage", "--calibration none leaves all constants out, and a file of them is named", "keep one");
+    }
+    return reference;
+}
+
 void add_op(CLI::App& app, OpRequest& op, Words& words, PlotFiles& plots) {
     app.add_option("program", words.program, "the operation in the notation, a .roof file, or - for standard input")
         ->type_name("PROGRAM|FILE.roof")
@@ -115,6 +140,12 @@ void add_op(CLI::App& app, OpRequest& op, Words& words, PlotFiles& plots) {
              "B=1..4096*2");
     repeated(app, "--tile", op.tiles, "tile sizes, held in the level next to main memory or the one named; or best",
              "[LEVEL:]B=128,F=256|best");
+    app.add_option(
+           "--software", op.software,
+           "the library whose measured times collectives are expected to take, and its version; the newest\nif it "
+           "is not named")
+        ->type_name("nccl-2.29");
+    add_calibration(app, words);
     app.add_flag("--textbook", op.textbook,
                  "collectives as approximated by hand: every torus axis a wrapped ring, no (n-1)/n");
     app.add_flag("--explain", op.explain, "the derivation: formulas, sizes put in, constants with sources");
@@ -137,6 +168,7 @@ void add_validate(CLI::App& app, ValidateRequest& validate, Words& words, PlotFi
              "the machine, slice or machine file that all rows were measured on, whatever they say", "MACHINE");
     repeated(app, "--set", validate.sets, "what if: another figure of that machine, absolute or relative",
              "nvlink.bandwidth=400GB/s|*2");
+    add_calibration(app, words);
     app.add_option("--max-error", words.max_error, "the mean error that is still good: 10% or 0.1")->type_name("ERROR");
     app.add_option("--svg", plots.svg, "write predicted against measured as SVG")->type_name("FILE");
     app.add_option("--png", plots.png, "write it as PNG")->type_name("FILE");
@@ -286,6 +318,9 @@ Result<ValidateRequest> validate_request(ValidateRequest validate, const Words& 
     auto machines = load_machines(words.on);
     if (!machines) return fail(machines.error());
     validate.machines = std::move(*machines);
+    auto calibration = load_calibrations(words.calibrations);
+    if (!calibration) return fail(calibration.error());
+    validate.calibration = std::move(*calibration);
     validate.plot = !plots.svg.empty() || !plots.png.empty();
     return validate;
 }
@@ -390,6 +425,9 @@ Result<Parsed> parse_arguments(const std::vector<std::string>& arguments, bool& 
         auto machines = load_machines(words.on);
         if (!machines) return fail(machines.error());
         op.machines = std::move(*machines);
+        auto calibration = load_calibrations(words.calibrations);
+        if (!calibration) return fail(calibration.error());
+        op.calibration = std::move(*calibration);
         if (auto status = check_plots(words, parsed.plots); !status) return fail(status.error());
         if (!parsed.plots.svg.empty() || !parsed.plots.png.empty()) {
             op.plot = words.plot == "sweep" ? PlotKind::sweep : PlotKind::roofline;

@@ -1,12 +1,15 @@
 // What the printed forms of an `op` answer are made from.
 #pragma once
 
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "bound/analysis.hpp"
 #include "bound/network_pricing.hpp"
 #include "bound/sweep.hpp"
+#include "calibrate/expected_collective.hpp"
 #include "layout/lay_out.hpp"
 #include "machine/machine.hpp"
 #include "program/program.hpp"
@@ -23,7 +26,12 @@ struct OpAnswer {
     Machine machine;
     ProgramAnalysis analysis;
     WorkOptions options;
-    std::vector<std::string> notes;  ///< of the request: sizes overruled, a tile that was chosen
+    std::vector<std::string> notes;                     ///< of the request: sizes overruled, a tile that was chosen
+    std::vector<std::optional<ExpectedTime>> expected;  ///< by message of the whole program
+    std::optional<double> expected_s;                   ///< of a program that only communicates
+    std::optional<double> expected_error;
+    std::string why_not_expected;                ///< "" where the machine is not calibrated
+    std::shared_ptr<Calibrations> calibrations;  ///< keeps what `expected` points at
 };
 
 /// All notes of an answer, the request's first.
