@@ -36,11 +36,12 @@ std::vector<LawSegment> read_segments(Reader& table, std::string_view key) {
         segment.link = number(entry, "link");
         segment.buffer = number(entry, "buffer");
         segment.one_shot = number(entry, "one_shot");
-        if (segment == LawSegment{}) entry.fault(key, "missing", "a segment needs one of base_us, step_us, link ...");
+        if (segment == LawSegment{})
+            entry.fault(key, "missing_key", "a segment needs one of base_us, step_us, link ...");
         entry.finish();
         segments.push_back(segment);
     }
-    if (segments.empty()) table.fault(key, "missing", fmt::format("{} needs a segment", table.of(key)));
+    if (segments.empty()) table.fault(key, "missing_key", fmt::format("{} needs a segment", table.of(key)));
     return segments;
 }
 
@@ -64,7 +65,7 @@ LawCurve read_curve(Reader& table) {
 
 std::vector<std::int64_t> ascending(Reader& table, std::string_view key) {
     std::vector<std::int64_t> values = table.wholes(key, 1'000'000'000'000'000);
-    if (values.empty()) table.fault(key, "missing", fmt::format("{} is missing", table.of(key)));
+    if (values.empty()) table.fault(key, "missing_key", fmt::format("{} is missing", table.of(key)));
     if (!std::is_sorted(values.begin(), values.end())) {
         table.fault(key, "out_of_order", fmt::format("{} must ascend", table.of(key)));
     }

@@ -185,6 +185,14 @@ std::vector<double> likely_limits(const std::vector<Sample>& samples, const Segm
     return limits;
 }
 
+std::vector<Sample> on_side(const std::vector<Sample>& samples, const LawLimit& limit, bool above) {
+    std::vector<Sample> side;
+    for (const Sample& sample : samples) {
+        if ((size_for_limit(sample, limit.of_piece) > limit.bytes) == above) side.push_back(sample);
+    }
+    return side;
+}
+
 struct Split {
     Segments below;
     Segments above;
@@ -202,15 +210,12 @@ void try_limits(const std::vector<Sample>& samples, int segments, Split& best) {
     double to_beat = whole.loss * worth_it;
     for (const bool of_piece : {false, true}) {
         for (const double bytes : likely_limits(samples, whole, of_piece)) {
-            std::vector<Sample> below;
-            std::vector<Sample> above;
-            for (const Sample& sample : samples) {
-                (size_for_limit(sample, of_piece) > bytes ? above : below).push_back(sample);
-            }
+            const LawLimit limit{bytes, of_piece};
+            const std::vector<Sample> below = on_side(samples, limit, false);
+            const std::vector<Sample> above = on_side(samples, limit, true);
             if (below.size() < 4 || above.size() < 4) continue;
             for (int lower = 1; lower < segments; ++lower) {
-                Split split{fit_segments(below, lower), fit_segments(above, segments - lower),
-                            LawLimit{bytes, of_piece}};
+                Split split{fit_segments(below, lower), fit_segments(above, segments - lower), limit};
                 if (split.loss() >= to_beat) continue;
                 to_beat = split.loss();
                 best = std::move(split);
@@ -219,10 +224,21 @@ void try_limits(const std::vector<Sample>& samples, int segments, Split& best) {
     }
 }
 
-std::vector<LawSegment> used(const Segments& segments) {
+/// The segments that are the cheapest for any of the samples. Others could only speak where nothing was measured.
+std::vector<LawSegment> used(const Segments& segments, const std::vector<Sample>& samples) {
+    std::vector<bool> decides(segments.constants.size());
+    for (const Sample& sample : samples) {
+        std::size_t cheapest = 0;
+        for (std::size_t s = 1; s < segments.constants.size(); ++s) {
+            // of two that agree the first will do
+            const double least = dot(segments.constants[cheapest], sample.features);
+            if (dot(segments.constants[s], sample.features) < least * (1 - 1e-6)) cheapest = s;
+        }
+        decides[cheapest] = true;
+    }
     std::vector<LawSegment> result;
-    for (const Constants& constants : segments.constants) {
-        if (constants[0] < 1e8) result.push_back(segment_of(constants));
+    for (std::size_t s = 0; s < decides.size(); ++s) {
+        if (decides[s]) result.push_back(segment_of(segments.constants[s]));
     }
     return result;
 }
@@ -241,9 +257,13 @@ CurveFit fit_curve(const std::vector<TimedPoint>& points, int segments, const Cu
     CurveFit fit;
     fit.loss = split.loss();
     fit.curve.steps = terms.steps;
-    fit.curve.segments = used(split.below);
     fit.curve.limit = split.limit;
-    if (split.limit) fit.curve.beyond = used(split.above);
+    if (split.limit) {
+        fit.curve.segments = used(split.below, on_side(samples, *split.limit, false));
+        fit.curve.beyond = used(split.above, on_side(samples, *split.limit, true));
+    } else {
+        fit.curve.segments = used(split.below, samples);
+    }
     return fit;
 }
 
