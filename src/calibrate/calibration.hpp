@@ -50,7 +50,7 @@ struct CalibratedLaw {
     std::vector<std::int64_t> members;  ///< numbers of members in the rows, ascending
     double least_bytes = 0;             ///< of the buffers in the rows
     double most_bytes = 0;
-    std::int64_t rows = 0;
+    std::int64_t rows = 0;  ///< that it was fitted to
     std::int64_t left_out =
         0;  ///< rows that cannot be right: more than 30 times off their neighbours, faster than the wires
     std::vector<std::string> sources;

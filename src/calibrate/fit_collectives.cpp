@@ -43,25 +43,43 @@ double median(std::vector<double> values) {
     return *middle;
 }
 
-/// A wrong unit, a slipped digit: far from all rows of about its size and its number of members.
-bool out_of_place(const CollectiveSample& row, const std::vector<const CollectiveSample*>& rows) {
+/// A wrong unit, a slipped digit: far from the rows of about its size and its number of members. Rows are sorted by both; a
+/// hundred on either side are enough to know.
+bool out_of_place(const std::vector<const CollectiveSample*>& rows, std::size_t at) {
+    constexpr std::size_t enough = 100;
+    const CollectivePoint& point = rows[at]->timed.point;
     std::vector<double> neighbours;
-    for (const CollectiveSample* other : rows) {
-        const double ratio = other->timed.point.buffer_bytes / row.timed.point.buffer_bytes;
-        if (other == &row || other->timed.point.members != row.timed.point.members) continue;
-        if (ratio >= 0.24 && ratio <= 4.1) neighbours.push_back(std::log(other->timed.time_s));
-    }
+    const auto take = [&](const CollectiveSample& other) {
+        const double ratio = other.timed.point.buffer_bytes / point.buffer_bytes;
+        const bool near = other.timed.point.members == point.members && ratio >= 0.24 && ratio <= 4.1;
+        if (near) neighbours.push_back(std::log(other.timed.time_s));
+        return near;
+    };
+    for (std::size_t i = at; i > 0 && i + enough > at && take(*rows[i - 1]); --i) continue;
+    for (std::size_t i = at + 1; i < rows.size() && i <= at + enough && take(*rows[i]); ++i) continue;
     if (neighbours.size() < 3) return false;
-    return std::abs(std::log(row.timed.time_s) - median(std::move(neighbours))) > std::log(30.0);
+    return std::abs(std::log(rows[at]->timed.time_s) - median(std::move(neighbours))) > std::log(30.0);
 }
 
 /// Half the bound may be a link that is better than published; less is another unit or another quantity.
 bool impossible(const CollectiveSample& row) { return row.timed.time_s < row.lower_s / 2; }
 
 void leave_out_wrong_rows(Series& series) {
-    const std::vector<const CollectiveSample*> all = series.rows;
-    series.left_out = static_cast<std::int64_t>(std::erase_if(
-        series.rows, [&](const CollectiveSample* row) { return impossible(*row) || out_of_place(*row, all); }));
+    std::vector<const CollectiveSample*> right;
+    for (std::size_t i = 0; i < series.rows.size(); ++i) {
+        if (!impossible(*series.rows[i]) && !out_of_place(series.rows, i)) right.push_back(series.rows[i]);
+    }
+    series.left_out = static_cast<std::int64_t>(series.rows.size() - right.size());
+    series.rows = std::move(right);
+}
+
+/// Every so manieth row of a series that is longer than a law needs.
+void thin(Series& series) {
+    constexpr std::size_t plenty = 4096;
+    if (series.rows.size() <= plenty) return;
+    std::vector<const CollectiveSample*> kept;
+    for (std::size_t i = 0; i < plenty; ++i) kept.push_back(series.rows[i * series.rows.size() / plenty]);
+    series.rows = std::move(kept);
 }
 
 std::vector<TimedPoint> points_of(const std::vector<const CollectiveSample*>& rows) {
@@ -125,9 +143,10 @@ LawErrors errors_of(const CollectiveLaw& law, const std::vector<TimedPoint>& poi
                        return static_cast<std::size_t>(at - sizes.begin()) % 5 == fold;
                    }).mean();
     if (members.size() < 3) return errors;
-    const MeanError left_out = hold_out(points, key, members.size(), [&](const TimedPoint& timed, std::size_t fold) {
-        return timed.point.members == members[fold];
-    });
+    constexpr std::size_t most_counts = 16;  // a table with more has its first ones held out
+    const MeanError left_out =
+        hold_out(points, key, std::min(members.size(), most_counts),
+                 [&](const TimedPoint& timed, std::size_t fold) { return timed.point.members == members[fold]; });
     if (!left_out.empty()) errors.members = left_out.mean();
     return errors;
 }
@@ -166,7 +185,10 @@ std::map<SeriesKey, Series> series_of(const std::vector<CollectiveSample>& sampl
         previous = &sample;
         all[{sample.machine, sample.key}].rows.push_back(&sample);
     }
-    for (auto& [key, series] : all) leave_out_wrong_rows(series);
+    for (auto& [key, series] : all) {
+        leave_out_wrong_rows(series);
+        thin(series);
+    }
     return all;
 }
 
@@ -231,7 +253,10 @@ CollectiveFit fit_collectives(std::vector<CollectiveSample> samples) {
         }
         fit.calibrations.back().laws.push_back(calibrate(law, series));
     }
-    add_errors_of_relatives(fit.calibrations, samples);
+    constexpr std::size_t most_laws = 1000;  // beyond it nobody asks what each says about each
+    std::size_t laws = 0;
+    for (const Calibration& calibration : fit.calibrations) laws += calibration.laws.size();
+    if (laws <= most_laws) add_errors_of_relatives(fit.calibrations, samples);
     return fit;
 }
 
