@@ -99,7 +99,7 @@ void add_notes(OpAnswer& answer, const std::string& software) {
         }
         if (!expected->counted)
             notes.emplace_back(
-                "groups of that many chips were not measured: expected times are interpolated or continued");
+                "groups of that many chips were not measured: expected times are those of a law for all counts");
     }
     for (std::string& note : notes) {
         if (std::find(answer.notes.begin(), answer.notes.end(), note) == answer.notes.end()) {

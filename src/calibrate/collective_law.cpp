@@ -71,35 +71,13 @@ double seconds_of(const LawCurve& curve, const CollectivePoint& point) {
 }
 
 double seconds_of(const CollectiveLaw& law, const CollectivePoint& point) {
-    if (law.counted.empty()) return seconds_of(law.shared, point);
-    const auto above = std::find_if(law.counted.begin(), law.counted.end(),
-                                    [&](const CountedCurve& counted) { return counted.members >= point.members; });
-    if (above != law.counted.end() && above->members == point.members) return seconds_of(above->curve, point);
-    if (above == law.counted.begin() || above == law.counted.end()) {
-        const CountedCurve& end = above == law.counted.end() ? law.counted.back() : *above;
-        CollectivePoint there = point;
-        there.members = end.members;
-        const double growth = seconds_of(law.shared, point) / seconds_of(law.shared, there);
-        return seconds_of(end.curve, point) * growth;
-    }
-    const auto below = above - 1;
-    const auto part = [](std::int64_t members) { return std::log2(static_cast<double>(members)); };
-    const double x = (part(point.members) - part(below->members)) / (part(above->members) - part(below->members));
-    return std::exp((1 - x) * std::log(seconds_of(below->curve, point)) +
-                    x * std::log(seconds_of(above->curve, point)));
+    return seconds_of(curve_for(law, point.members), point);
 }
 
 const LawCurve& curve_for(const CollectiveLaw& law, std::int64_t members) {
-    const LawCurve* nearest = &law.shared;
-    double distance = -1;
-    for (const CountedCurve& counted : law.counted) {
-        const double off =
-            std::abs(std::log(static_cast<double>(counted.members)) - std::log(static_cast<double>(members)));
-        if (distance >= 0 && off >= distance) continue;
-        distance = off;
-        nearest = &counted.curve;
-    }
-    return *nearest;
+    const auto own = std::find_if(law.counted.begin(), law.counted.end(),
+                                  [&](const CountedCurve& counted) { return counted.members == members; });
+    return own == law.counted.end() ? law.shared : own->curve;
 }
 
 }  // namespace roofline

@@ -58,7 +58,7 @@ struct LawCurve {
     bool operator==(const LawCurve&) const = default;
 };
 
-/// The law of groups of one size, where one curve for all does not do.
+/// The curve of groups of one size that was measured, where one for all does not do.
 struct CountedCurve {
     std::int64_t members = 0;
     LawCurve curve;
@@ -68,7 +68,7 @@ struct CountedCurve {
 
 struct CollectiveLaw {
     LawCurve shared;
-    std::vector<CountedCurve> counted;  ///< by members, ascending; empty: `shared` holds for all
+    std::vector<CountedCurve> counted;  ///< by members, ascending; `shared` holds for all others
 
     bool operator==(const CollectiveLaw&) const = default;
 };
@@ -78,11 +78,9 @@ struct CollectiveLaw {
 [[nodiscard]] double seconds_of(const LawSegment& segment, StepCount steps, const CollectivePoint& point);
 [[nodiscard]] double seconds_of(const LawCurve& curve, const CollectivePoint& point);
 
-/// Where counts have curves of their own, one between two counts lies between their times (in logarithms), one beyond them
-/// follows the nearest as the shared curve grows.
 [[nodiscard]] double seconds_of(const CollectiveLaw& law, const CollectivePoint& point);
 
-/// The curve that decides at this number of members, the nearest where there is none of its own.
+/// The curve of this number of members, the shared one where it has none of its own.
 [[nodiscard]] const LawCurve& curve_for(const CollectiveLaw& law, std::int64_t members);
 
 }  // namespace roofline

@@ -71,21 +71,19 @@ TEST_CASE("the cheapest segment counts, below and above a limit apart") {
     CHECK(seconds_of(curve, large) == doctest::Approx(120e-6));  // half of it each
 }
 
-TEST_CASE("between counts with curves of their own times lie between, beyond them they grow as the shared curve does") {
+TEST_CASE("counts with curves of their own follow them, others the shared one") {
     CollectiveLaw law;
     law.shared.segments = {{10e-6, 1e-6, 0, 0, 0}};
-    law.counted = {{2, {StepCount::linear, {{10e-6, 0, 0, 0, 0}}, {}, {}}},
+    law.counted = {{2, {StepCount::linear, {{30e-6, 0, 0, 0, 0}}, {}, {}}},
                    {8, {StepCount::linear, {{40e-6, 0, 0, 0, 0}}, {}, {}}}};
     CollectivePoint point{2, 1e3, 0, 0};
-    CHECK(seconds_of(law, point) == doctest::Approx(10e-6));
+    CHECK(seconds_of(law, point) == doctest::Approx(30e-6));
     point.members = 8;
     CHECK(seconds_of(law, point) == doctest::Approx(40e-6));
-    point.members = 4;  // the middle in logarithms: sqrt(10 * 40)
-    CHECK(seconds_of(law, point) == doctest::Approx(20e-6));
-    point.members = 16;  // (10 + 14) / (10 + 6) of 40
-    CHECK(seconds_of(law, point) == doctest::Approx(60e-6));
-    CHECK(curve_for(law, 6) == law.counted[1].curve);
-    CHECK(curve_for(law, 3) == law.counted[0].curve);
+    point.members = 4;
+    CHECK(seconds_of(law, point) == doctest::Approx(12e-6));
+    CHECK(curve_for(law, 8) == law.counted[1].curve);
+    CHECK(curve_for(law, 16) == law.shared);
 }
 
 TEST_CASE("a group of one has no point") {
