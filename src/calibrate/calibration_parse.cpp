@@ -118,7 +118,8 @@ CalibratedLaw read_law(Reader& table) {
     } else {
         table.fault("buffer_bytes", "wrong_type", "`buffer_bytes` is the least and the greatest");
     }
-    law.rows = table.whole("rows", 1, 1'000'000'000, 0);
+    if (!table.has("rows")) table.fault("rows", "missing_key", "`rows` of [[law]] is missing");
+    law.rows = table.whole("rows", 1, 1'000'000'000, 1);
     law.left_out = table.whole("left_out", 0, 1'000'000'000, 0);
     law.sources = table.texts("sources");
     law.errors = read_errors(table);

@@ -96,6 +96,7 @@ TEST_CASE("a calibration file is read strictly") {
     };
     CHECK(error("machine = ") == "1 toml");
     CHECK(error(without(small, "tiers")) == "4 missing_key");
+    CHECK(error(without(small, "rows")) == "4 missing_key");
     CHECK(error(with(small, "all_gather", "all_gatherer")) == "5 unknown");
     CHECK(error(with(small, "450 GB/s", "450 GFLOP/s")) == "10 bad_value");
     CHECK(error(with(small, "[2, 4, 8]", "[4, 2, 8]")) == "11 out_of_order");

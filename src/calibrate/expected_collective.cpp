@@ -125,12 +125,15 @@ std::int64_t tier_count(std::string_view tiers) { return std::count(tiers.begin(
 /// The innermost tier's name; two kinds of fabric have nothing to tell each other.
 std::string_view innermost(std::string_view tiers) { return tiers.substr(0, tiers.find('+')); }
 
-/// 0 for the nearest relatives, 2 for those with other rates; -1 for none.
+constexpr int other_rate = 4;
+
+/// Links as fast: 0, one more where the domain is another, two more where so many members were not measured. Others:
+/// other_rate. No relative: -1.
 int distance_to(const CalibratedLaw& law, const CollectiveRequest& request) {
     if (law.link.topology != request.link.topology || innermost(law.key.tiers) != innermost(request.tiers)) return -1;
     if (tier_count(law.key.tiers) != tier_count(request.tiers)) return -1;
-    if (!about(law.link.bytes_per_s, request.link.bytes_per_s)) return 2;
-    return law.link.domain == request.link.domain ? 0 : 1;
+    if (!about(law.link.bytes_per_s, request.link.bytes_per_s)) return other_rate;
+    return (beyond(law, request.point.members) > 0 ? 2 : 0) + (law.link.domain == request.link.domain ? 0 : 1);
 }
 
 /// What leaving machines out showed; where too few of them were there to show it, twice the error of the laws.
@@ -156,7 +159,7 @@ ExpectedTime mean_of(const std::vector<Relative>& relatives, const CollectiveReq
         found->second.push_back(std::log(seconds_of(relative.law->law, request.point)));
         expected.laws.push_back(relative.law);
         expected.machines.push_back(relative.machine);
-        expected.same_rate = expected.same_rate && relative.distance < 2;
+        expected.same_rate = expected.same_rate && relative.distance < other_rate;
         expected.counted = expected.counted && std::binary_search(relative.law->members.begin(),
                                                                   relative.law->members.end(), request.point.members);
         expected.software_found = expected.software_found && of_library_asked(*relative.law, request);
@@ -293,11 +296,11 @@ std::vector<Relative> Calibrations::relatives(const CollectiveRequest& request, 
         if (machine == request.machine) continue;
         const CalibratedLaw* law = choose(*find(machine), request, [&](const CalibratedLaw& each) {
             const int distance = distance_to(each, request);
-            return distance >= 0 && (distance < 2) == same_rate;
+            return distance >= 0 && (distance < other_rate) == same_rate;
         });
         if (law != nullptr) found.push_back({law, machine, distance_to(*law, request)});
     }
-    int least = 2;
+    int least = other_rate;
     for (const Relative& relative : found) least = std::min(least, relative.distance);
     std::erase_if(found, [&](const Relative& relative) { return relative.distance > least; });
     return found;

@@ -47,7 +47,7 @@ struct ExpectedTime {
 struct Relative {
     const CalibratedLaw* law = nullptr;
     std::string machine;
-    int distance = 0;  ///< 0 same link rate and domain, 1 same rate, 2 another rate
+    int distance = 0;  ///< 0 for the nearest: the same link rate and domain, and so many members were measured
 };
 
 /// The geometric mean of the relatives' times, those with one link rate together having one vote. There is at least one.
@@ -64,7 +64,8 @@ public:
     void replace(Calibration calibration);
 
     /// By the machine's own laws, else by relatives': machines whose group spans tiers of the same kind. Those with the same link
-    /// rate and domain count alone, then those with the same rate, then all, one vote for each rate. Constants of links
+    /// rate go first, of them those that were measured with as many members, of them those with the same domain; only the
+    /// nearest count. Without any all others count, one vote for each rate. Constants of links
     /// are fractions of their rate and scale with it; times of steps are kept. Empty where there is neither.
     [[nodiscard]] std::optional<ExpectedTime> expected(const CollectiveRequest& request);
 

@@ -150,6 +150,14 @@ TEST_CASE("a machine without laws takes those of its nearest relatives") {
     CHECK_FALSE(all.expected(mesh));
 }
 
+TEST_CASE("relatives that were measured with as many members go before those with the same domain") {
+    CalibratedLaw few = law("nccl 2.29.2", 2);
+    few.members = {2, 4};
+    Calibrations all({{"few", {}, {}, {few}}, {"many", {}, {}, {at(law("nccl 2.29.2", 9), 400e9, 72)}}});
+    CHECK(us(all, request("new", 4)) == doctest::Approx(2));
+    CHECK(us(all, request("new", 8)) == doctest::Approx(9));
+}
+
 TEST_CASE("constants of links scale with the rate, those of steps do not") {
     CalibratedLaw slow = at(law("nccl 2.29.2", 10), 100e9);
     slow.law.shared.segments = {{10e-6, 0, 0.5, 0, 0}};

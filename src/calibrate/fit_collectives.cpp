@@ -151,6 +151,14 @@ LawErrors errors_of(const CollectiveLaw& law, const std::vector<TimedPoint>& poi
     return errors;
 }
 
+/// Rows too sparse to have neighbours that tell: those more than 30 times off the law through all.
+void leave_out_far_rows(Series& series, const LawKey& key) {
+    const CollectiveLaw law = fit_law(points_of(series.rows), key.kind, is_custom(key));
+    series.left_out += static_cast<std::int64_t>(std::erase_if(series.rows, [&](const CollectiveSample* row) {
+        return std::abs(std::log(seconds_of(law, row->timed.point) / row->timed.time_s)) > std::log(30.0);
+    }));
+}
+
 CalibratedLaw calibrate(const LawKey& key, const Series& series) {
     CalibratedLaw law;
     law.key = key;
@@ -240,8 +248,10 @@ CollectiveFit fit_collectives(std::vector<CollectiveSample> samples) {
     fit.left_out = static_cast<std::int64_t>(std::erase_if(samples, [](const auto& each) { return !in_range(each); }));
     std::stable_sort(samples.begin(), samples.end(),
                      [](const CollectiveSample& a, const CollectiveSample& b) { return order(a) < order(b); });
-    for (const auto& [key, series] : series_of(samples, fit)) {
+    std::map<SeriesKey, Series> all = series_of(samples, fit);
+    for (auto& [key, series] : all) {
         const auto& [machine, law] = key;
+        if (series.rows.size() >= fewest_rows) leave_out_far_rows(series, law);
         fit.left_out += series.left_out;
         if (series.rows.size() < fewest_rows) {
             fit.too_few += static_cast<std::int64_t>(series.rows.size());

@@ -80,6 +80,17 @@ TEST_CASE("wrong units, times that no wire allows and sizes that cannot be are l
     CHECK(fit.calibrations.front().laws.front().errors.fitted < 0.001);
 }
 
+TEST_CASE("a wrong unit is found among sparse sizes too") {
+    std::vector<CollectiveSample> samples;
+    for (const std::int64_t members : {2, 4, 8}) {
+        for (double bytes = 512; bytes < 1e9; bytes *= 16) samples.push_back(sample("m", members, bytes));
+    }
+    samples[4].timed.time_s *= 1000;
+    const CollectiveFit fit = fit_collectives(samples);
+    CHECK(fit.left_out == 1);
+    CHECK(fit.calibrations.front().laws.front().errors.fitted < 0.001);
+}
+
 TEST_CASE("short series have no law; nothing has none at all") {
     std::vector<CollectiveSample> samples = table("m");
     samples.resize(7);
