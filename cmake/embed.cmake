@@ -16,7 +16,7 @@ set(longest 60000)
 function(literal text out)
   string(LENGTH "${text}" length)
   if(length GREATER longest)
-    message(FATAL_ERROR "embed.cmake: ${path} has ${length} bytes; the longest machine file is ${longest}")
+    message(FATAL_ERROR "embed.cmake: ${path} has ${length} bytes; the longest file is ${longest}")
   endif()
   if(text MATCHES "\\)toml\"")
     message(FATAL_ERROR "embed.cmake: ${path} contains )toml\", which would end its string literal")
@@ -81,6 +81,21 @@ foreach(path IN LISTS files)
 endforeach()
 string(APPEND generated "}};\n")
 
+file(GLOB files "${INPUT_DIR}/calibration/*.toml")
+list(SORT files)
+list(LENGTH files count)
+string(APPEND generated "\nconstexpr std::array<EmbeddedCalibration, ${count}> calibrations{{\n")
+foreach(path IN LISTS files)
+  get_filename_component(id "${path}" NAME_WLE)
+  file(READ "${path}" text)
+  if(NOT text MATCHES "\nmachine = \"${id}\"\n")
+    message(FATAL_ERROR "embed.cmake: ${path}: the file's name and its line machine = \"${id}\" must agree")
+  endif()
+  literal("${text}" literals)
+  string(APPEND generated "    {\"${id}\"sv,\n${literals}},\n")
+endforeach()
+string(APPEND generated "}};\n")
+
 set(path "${INPUT_DIR}/sources.toml")
 file(STRINGS "${path}" lines ENCODING UTF-8)
 set(rows "")
@@ -104,6 +119,10 @@ string(APPEND generated "\nconstexpr std::string_view systems =\n${literals};
 
 std::span<const EmbeddedMachine> embedded_machines() {
     return machines;
+}
+
+std::span<const EmbeddedCalibration> embedded_calibrations() {
+    return calibrations;
 }
 
 std::span<const EmbeddedSource> embedded_sources() {

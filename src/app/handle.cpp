@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "app/handle_fit.hpp"
 #include "app/handle_op.hpp"
 #include "app/handle_validate.hpp"
 #include "app/request.hpp"
@@ -46,6 +47,7 @@ Result<Response> answer(const Request& request) {
     if (const auto* validate = std::get_if<ValidateRequest>(&request.what)) {
         return handle_validate(*validate, request.format);
     }
+    if (const auto* fit = std::get_if<FitRequest>(&request.what)) return handle_fit(*fit, request.format);
     return handle_machine(std::get<MachineRequest>(request.what), request.format);
 }
 

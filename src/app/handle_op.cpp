@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 
+#include "app/expected_op.hpp"
 #include "app/system_option.hpp"
 #include "app/tile_option.hpp"
 #include "layout/lay_out.hpp"
@@ -127,8 +129,12 @@ Result<std::vector<OpAnswer>> answers_for(const OpRequest& request, const std::v
         answer.options.tiles = std::move(*tiles);
         answers.push_back(std::move(answer));
     }
+    auto resolved = resolve_calibrations(request.calibration);
+    if (!resolved) return fail(resolved.error());
+    const auto calibrations = std::make_shared<Calibrations>(std::move(*resolved));
     for (OpAnswer& answer : answers) {
         if (auto status = analyse_answer(answer); !status) return fail(status.error());
+        if (auto status = expect(answer, request.software, calibrations); !status) return fail(status.error());
         if (!axes.empty()) note_low_confidence(answer);
     }
     return answers;

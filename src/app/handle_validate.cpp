@@ -6,6 +6,7 @@
 #include <map>
 #include <utility>
 
+#include "app/expected_op.hpp"
 #include "app/measured_systems.hpp"
 #include "app/predict_collective.hpp"
 #include "import/collective_table.hpp"
@@ -38,9 +39,9 @@ private:
     std::map<std::string, SkippedRows> by_reason_;
 };
 
-Comparison compare(MeasuredCollective& row, const MeasuredGroup& group) {
+Comparison compare(MeasuredCollective& row, const MeasuredGroup& group, Calibrations& calibrations) {
     Comparison comparison;
-    comparison.prediction = predict(row, group);
+    comparison.prediction = predict(row, group, calibrations);
     comparison.line = row.line;
     comparison.system = group.on->id;
     comparison.slice = group.on->slice();
@@ -61,6 +62,8 @@ Status compare_collectives(CsvReader& reader, const ValidateRequest& request, Va
     if (!systems) return fail(systems.error());
     auto table = read_collective_table(reader);
     if (!table) return fail(table.error());
+    auto calibrations = resolve_calibrations(request.calibration);
+    if (!calibrations) return fail(calibrations.error());
     validation.kind = "collective";
     Skipped skipped;
     for (const SkippedRow& row : table->skipped) skipped.add(row.line, row.reason);
@@ -68,7 +71,7 @@ Status compare_collectives(CsvReader& reader, const ValidateRequest& request, Va
     for (MeasuredCollective& row : table->rows) {
         const Result<MeasuredGroup>& group = systems->group(row);
         if (group) {
-            validation.rows.push_back(compare(row, *group));
+            validation.rows.push_back(compare(row, *group, *calibrations));
         } else {
             const Error& error = group.error();
             skipped.add(row.line, error.hint.empty() ? error.message : error.message + "; " + error.hint);

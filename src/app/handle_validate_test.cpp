@@ -16,6 +16,7 @@ Response validate(std::string table, Format format = Format::json, std::optional
     request.table_name = "t.csv";
     request.max_error = max_error;
     request.plot = true;
+    request.calibration.none = true;  // the bounds alone
     return handle(Request{std::move(request), format, false});
 }
 

@@ -18,6 +18,18 @@ struct MachineRef {
     std::string slice{};  ///< of a file, "4x4"; a built-in machine's stands behind the colon of its name
 };
 
+/// A file by its name and contents.
+struct NamedText {
+    std::string name;
+    std::string text;
+};
+
+/// Which constants expected times are made of: those of the program, with these files in the place of their machines'.
+struct CalibrationRef {
+    bool none = false;  ///< no constants at all, so no expected times
+    std::vector<NamedText> files{};
+};
+
 /// `roofline op`
 struct OpRequest {
     std::string program;
@@ -28,7 +40,9 @@ struct OpRequest {
     std::vector<std::string> sets;    ///< "hbm.bandwidth=3TB/s"
     std::vector<std::string> sweeps;  ///< "B=1..4096*2"
     std::vector<std::string> tiles;   ///< "vmem:B=128,F=256", "best"
-    bool textbook = false;            ///< collectives as people approximate them by hand
+    std::string software;             ///< "nccl-2.29": whose constants expected times are taken from; "": the newest
+    CalibrationRef calibration{};
+    bool textbook = false;  ///< collectives as people approximate them by hand
     bool explain = false;
     bool exact_flops = false;
     PlotKind plot = PlotKind::none;
@@ -46,12 +60,22 @@ struct ValidateRequest {
     std::string table_name;            ///< for messages and the heading
     std::vector<MachineRef> machines;  ///< nothing, or what the table was measured on, whatever it says itself
     std::vector<std::string> sets;     ///< what-ifs on that machine
-    std::optional<double> max_error;   ///< the answer is negative when the mean error is beyond this fraction
+    CalibrationRef calibration{};
+    std::optional<double> max_error;  ///< the answer is negative when the mean error is beyond this fraction
     bool plot = false;
 };
 
+/// `roofline fit`
+struct FitRequest {
+    std::vector<NamedText> tables;     ///< CSV files
+    std::vector<MachineRef> machines;  ///< nothing, or what all tables were measured on, whatever they say
+    std::vector<std::string> sets;     ///< what-ifs on that machine
+    std::string output;                ///< a directory, a .toml file for a single machine, or "" to write nothing
+    std::string date;                  ///< of the fit, "2026-01-31"; "" when it is not to be said
+};
+
 struct Request {
-    std::variant<OpRequest, MachineRequest, ValidateRequest> what;
+    std::variant<OpRequest, MachineRequest, ValidateRequest, FitRequest> what;
     Format format = Format::text;
     bool color = false;
 };
@@ -60,7 +84,8 @@ struct Response {
     int exit_code = 0;
     std::string out;  ///< the answer, or in JSON the error
     std::optional<Error> error;
-    std::string svg;  ///< the plot that was asked for
+    std::string svg;                 ///< the plot that was asked for
+    std::vector<NamedText> files{};  ///< to be written
 };
 
 /// Answers a request. Exit codes: 0 done, 1 a negative answer (no tile fits, a check failed), 2 the request or its input is wrong.

@@ -19,6 +19,12 @@ struct EmbeddedSource {
     std::string_view citation;
 };
 
+/// One file of data/calibration.
+struct EmbeddedCalibration {
+    std::string_view machine;
+    std::string_view text;
+};
+
 /// In alphabetical order of ids.
 [[nodiscard]] std::span<const EmbeddedMachine> embedded_machines();
 
@@ -27,5 +33,8 @@ struct EmbeddedSource {
 
 /// data/systems.toml.
 [[nodiscard]] std::string_view embedded_systems();
+
+/// In alphabetical order of machines.
+[[nodiscard]] std::span<const EmbeddedCalibration> embedded_calibrations();
 
 }  // namespace roofline

@@ -182,6 +182,22 @@ std::vector<std::int64_t> Reader::shape(std::string_view key) {
     return result;
 }
 
+std::vector<std::int64_t> Reader::wholes(std::string_view key, std::int64_t most) {
+    std::vector<std::int64_t> result;
+    const toml::node* node = find(key);
+    if (node == nullptr) return result;
+    const toml::array* list = node->as_array();
+    bool good = list != nullptr && list->size() <= most_entries;
+    for (std::size_t i = 0; good && i < list->size(); ++i) {
+        const auto number = (*list)[i].value_exact<std::int64_t>();
+        good = number && *number >= 1 && *number <= most;
+        if (good) result.push_back(*number);
+    }
+    if (good) return result;
+    fault(key, "wrong_type", fmt::format("{} must be a list of whole numbers from 1 to {}", of(key), most));
+    return {};
+}
+
 std::vector<double> Reader::numbers(std::string_view key) {
     std::vector<double> result;
     const toml::node* node = find(key);

@@ -79,6 +79,8 @@ public:
     std::int64_t whole(std::string_view key, std::int64_t least, std::int64_t most, std::int64_t otherwise);
     /// A shape: at most six sizes, each at least 1.
     std::vector<std::int64_t> shape(std::string_view key);
+    /// Whole numbers from 1 to `most`, at most 256 of them.
+    std::vector<std::int64_t> wholes(std::string_view key, std::int64_t most);
     /// A positive number or a list of them.
     std::vector<double> numbers(std::string_view key);
     bool flag(std::string_view key);

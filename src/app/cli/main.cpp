@@ -48,6 +48,9 @@ int run(const std::vector<std::string>& arguments) {
     }
     const Response response = handle(*parsed->request);
     if (response.error) return report(*response.error, json, response.exit_code);
+    for (const NamedText& file : response.files) {
+        if (auto status = cli::write_file(file.name, file.text); !status) return report(status.error(), json, 1);
+    }
     if (auto status = write_plots(response.svg, parsed->plots); !status) return report(status.error(), json, 1);
     if (auto status = cli::print(response.out); !status) return report(status.error(), false, 1);
     return response.exit_code;

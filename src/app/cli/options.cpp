@@ -8,6 +8,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
+#include <ctime>
 
 #include "app/cli/files.hpp"
 #include "base/ascii.hpp"
@@ -26,6 +27,7 @@ constexpr const char* examples = R"(examples:
   roofline machine h100-sxm            one, every figure with its source
   roofline machine tpu-v5e h200 my.toml   side by side
   roofline validate all_reduce.csv     predictions beside measurements
+  roofline fit all_reduce.csv -o .     constants of expected times from measurements
 )";
 
 constexpr const char* exits = R"(
@@ -61,8 +63,18 @@ constexpr const char* validate_examples = R"(examples:
 
 )";
 
+constexpr const char* fit_examples = R"(examples:
+  roofline fit all_reduce.csv                              errors in and out of sample; writes nothing
+  roofline fit a.csv b.csv -o data/calibration             a file for each machine
+  roofline fit my_cluster.csv --on h100-sxm -o h100.toml   all rows are of one machine
+  roofline fit a.csv --csv                                 a line for each law
+
+)";
+
 // Words of the line after CLI11's pattern.
 struct Words {
+    std::vector<std::string> calibrations;
+    std::vector<std::string> tables;
     std::string program;
     std::vector<std::string> on;
     std::vector<std::string> names;
@@ -89,6 +101,30 @@ void add_formats(CLI::App& app, Words& words) {
         ->check(CLI::IsMember({"auto", "always", "never"}));
 }
 
+void add_calibration(CLI::App& app, Words& words) {
+    repeated(app, "--calibration", words.calibrations,
+             "constants of expected times that `roofline fit` wrote, in the place of those built in for that\nmachine; "
+             "none: no expected times",
+             "FILE.toml|none");
+}
+
+Result<CalibrationRef> load_calibrations(const std::vector<std::string>& names) {
+    CalibrationRef reference;
+    for (const std::string& name : names) {
+        if (name == "none") {
+            reference.none = true;
+            continue;
+        }
+        auto text = read_file(name);
+        if (!text) return fail(text.error());
+        reference.files.push_back({name, std::move(*text)});
+    }
+    if (reference.none && !reference.files.empty()) {
+        return fail("usage", "--calibration none leaves all constants out, and a file of them is named", "keep one");
+    }
+    return reference;
+}
+
 void add_op(CLI::App& app, OpRequest& op, Words& words, PlotFiles& plots) {
     app.add_option("program", words.program, "the operation in the notation, a .roof file, or - for standard input")
         ->type_name("PROGRAM|FILE.roof")
@@ -106,6 +142,12 @@ void add_op(CLI::App& app, OpRequest& op, Words& words, PlotFiles& plots) {
              "B=1..4096*2");
     repeated(app, "--tile", op.tiles, "tile sizes, held in the level next to main memory or the one named; or best",
              "[LEVEL:]B=128,F=256|best");
+    app.add_option(
+           "--software", op.software,
+           "the library whose measured times collectives are expected to take, and its version; the newest\nif it "
+           "is not named")
+        ->type_name("nccl-2.29");
+    add_calibration(app, words);
     app.add_flag("--textbook", op.textbook,
                  "collectives as approximated by hand: every torus axis a wrapped ring, no (n-1)/n");
     app.add_flag("--explain", op.explain, "the derivation: formulas, sizes put in, constants with sources");
@@ -128,10 +170,33 @@ void add_validate(CLI::App& app, ValidateRequest& validate, Words& words, PlotFi
              "the machine, slice or machine file that all rows were measured on, whatever they say", "MACHINE");
     repeated(app, "--set", validate.sets, "what if: another figure of that machine, absolute or relative",
              "nvlink.bandwidth=400GB/s|*2");
+    add_calibration(app, words);
     app.add_option("--max-error", words.max_error, "the mean error that is still good: 10% or 0.1")->type_name("ERROR");
     app.add_option("--svg", plots.svg, "write predicted against measured as SVG")->type_name("FILE");
     app.add_option("--png", plots.png, "write it as PNG")->type_name("FILE");
     add_formats(app, words);
+}
+
+void add_fit(CLI::App& app, FitRequest& fit, Words& words) {
+    app.add_option("tables", words.tables, "measured times, as CSV (docs/validate.md has the columns)")
+        ->type_name("FILE.csv")
+        ->required();
+    repeated(app, "--on", words.on,
+             "the machine, slice or machine file that all rows were measured on, whatever they say", "MACHINE");
+    repeated(app, "--set", fit.sets, "what if: another figure of that machine, absolute or relative",
+             "nvlink.bandwidth=400GB/s|*2");
+    app.add_option("-o,--output", fit.output, "a directory for a file a machine, or a .toml file for the only one")
+        ->type_name("DIR|FILE.toml");
+    app.add_option("--date", fit.date, "the day of the fit that the files name; today if it is not given")
+        ->type_name("YYYY-MM-DD");
+    add_formats(app, words);
+}
+
+std::string today() {
+    const std::time_t now = std::time(nullptr);
+    std::tm day{};
+    if (::gmtime_r(&now, &day) == nullptr) return "";
+    return fmt::format("{:04}-{:02}-{:02}", day.tm_year + 1900, day.tm_mon + 1, day.tm_mday);
 }
 
 // A fraction: "10%" or "0.1".
@@ -270,8 +335,25 @@ Result<ValidateRequest> validate_request(ValidateRequest validate, const Words& 
     auto machines = load_machines(words.on);
     if (!machines) return fail(machines.error());
     validate.machines = std::move(*machines);
+    auto calibration = load_calibrations(words.calibrations);
+    if (!calibration) return fail(calibration.error());
+    validate.calibration = std::move(*calibration);
     validate.plot = !plots.svg.empty() || !plots.png.empty();
     return validate;
+}
+
+Result<FitRequest> fit_request(FitRequest fit, const Words& words) {
+    for (const std::string& path : words.tables) {
+        auto text = read_file(path);
+        if (!text) return fail(text.error());
+        fit.tables.push_back({path == "-" ? "standard input" : path, std::move(*text)});
+    }
+    auto machines = load_machines(words.on);
+    if (!machines) return fail(machines.error());
+    fit.machines = std::move(*machines);
+    if (fit.output == "-") return fail("usage", "constants go to files; standard output has the answer", "-o DIR");
+    if (fit.date.empty()) fit.date = today();
+    return fit;
 }
 
 std::string help_of(const CLI::App& app, const char* first) { return first + app.help("roofline"); }
@@ -293,6 +375,7 @@ Result<Parsed> parse_arguments(const std::vector<std::string>& arguments, bool& 
     OpRequest op;
     MachineRequest machine;
     ValidateRequest validate;
+    FitRequest fit;
     Words words;
     Parsed parsed;
     CLI::App* op_command = app.add_subcommand("op", "cost and bounds of an operation or program");
@@ -300,7 +383,8 @@ Result<Parsed> parse_arguments(const std::vector<std::string>& arguments, bool& 
         app.add_subcommand("machine", "list, show and compare machines, every figure with its source");
     CLI::App* validate_command =
         app.add_subcommand("validate", "predictions against measurements: errors, worst rows, plot");
-    for (CLI::App* command : {op_command, machine_command, validate_command}) {
+    CLI::App* fit_command = app.add_subcommand("fit", "constants of expected times from measurements");
+    for (CLI::App* command : {op_command, machine_command, validate_command, fit_command}) {
         command->set_help_flag();
         command->add_flag("-h,--help", help, "this text");
     }
@@ -311,6 +395,7 @@ Result<Parsed> parse_arguments(const std::vector<std::string>& arguments, bool& 
     add_formats(*machine_command, words);
 
     add_validate(*validate_command, validate, words, parsed.plots);
+    add_fit(*fit_command, fit, words);
 
     // Help needs no other argument to be right.
     const bool wants_help = std::any_of(arguments.begin(), arguments.end(),
@@ -320,6 +405,7 @@ Result<Parsed> parse_arguments(const std::vector<std::string>& arguments, bool& 
         parsed.print = command == "op"         ? help_of(*op_command, op_examples)
                        : command == "machine"  ? help_of(*machine_command, machine_examples)
                        : command == "validate" ? help_of(*validate_command, validate_examples)
+                       : command == "fit"      ? help_of(*fit_command, fit_examples)
                                                : fmt::format("{}\n{}{}", examples, app.help(), exits);
         return parsed;
     }
@@ -343,6 +429,10 @@ Result<Parsed> parse_arguments(const std::vector<std::string>& arguments, bool& 
         if (!machines) return fail(machines.error());
         machine.machines = std::move(*machines);
         request.what = std::move(machine);
+    } else if (fit_command->parsed()) {
+        auto what = fit_request(std::move(fit), words);
+        if (!what) return fail(what.error());
+        request.what = std::move(*what);
     } else if (validate_command->parsed()) {
         auto what = validate_request(std::move(validate), words, parsed.plots);
         if (!what) return fail(what.error());
@@ -352,6 +442,9 @@ Result<Parsed> parse_arguments(const std::vector<std::string>& arguments, bool& 
         auto machines = load_machines(words.on);
         if (!machines) return fail(machines.error());
         op.machines = std::move(*machines);
+        auto calibration = load_calibrations(words.calibrations);
+        if (!calibration) return fail(calibration.error());
+        op.calibration = std::move(*calibration);
         if (auto status = check_plots(words, parsed.plots); !status) return fail(status.error());
         if (!parsed.plots.svg.empty() || !parsed.plots.png.empty()) {
             auto kind = plot_kind(words.plot);

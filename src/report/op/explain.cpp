@@ -8,6 +8,7 @@
 #include "bound/network_pricing.hpp"
 #include "notation/notation.hpp"
 #include "program/functions.hpp"
+#include "report/op/expected_text.hpp"
 #include "report/table.hpp"
 #include "units/text.hpp"
 
@@ -109,7 +110,10 @@ private:
                             value_name(program_, transfer.value), derived(transfer.bytes, "B")),
                 4);
         }
-        for (const MessageWork& each : kernel.work.messages) message(each.message);
+        for (const MessageWork& each : kernel.work.messages) {
+            message(each.message);
+            expected(each.message);
+        }
         if (kernel.count != Polynomial(1)) say(fmt::format("all of it {} times", hand(kernel.count)), 4);
         for (const std::string& note : kernel.notes) say(note, 4);
     }
@@ -129,6 +133,15 @@ private:
                 text += fmt::format("; its hops take {} at the least", to_text(Seconds{tier.latency_s}));
             say(text, 8);
         }
+    }
+
+    void expected(const Message& message) {
+        const auto& all = total_.work.messages;
+        const auto found =
+            std::find_if(all.begin(), all.end(), [&](const auto& each) { return each.message == message; });
+        const auto i = static_cast<std::size_t>(found - all.begin());
+        if (i >= answer_.expected.size()) return;
+        for (const std::string& line : expected_derivation(answer_, i)) say(line, 8);
     }
 
     void operation(const KernelWork& kernel, const Op& op) {

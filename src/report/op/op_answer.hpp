@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -10,6 +12,7 @@
 #include "bound/analysis.hpp"
 #include "bound/network_pricing.hpp"
 #include "bound/sweep.hpp"
+#include "calibrate/expected_collective.hpp"
 #include "layout/lay_out.hpp"
 #include "machine/machine.hpp"
 #include "program/program.hpp"
@@ -31,6 +34,11 @@ struct OpAnswer {
     /// Of a sweep over a mesh: the same program in the other layouts that are best at some points.
     std::vector<OpAnswer> elsewhere;
     std::vector<std::uint32_t> which;  ///< by point: 0 for this answer, else 1 + the place in `elsewhere`
+    std::vector<std::optional<ExpectedTime>> expected;  ///< by message of the whole program
+    std::optional<double> expected_s;                   ///< of a program that only communicates
+    std::optional<double> expected_error;
+    std::string why_not_expected;                ///< "" where the machine is not calibrated
+    std::shared_ptr<Calibrations> calibrations;  ///< keeps what `expected` points at
 };
 
 /// What communicates in the layout that was chosen: "all-reduce C over X", or "".

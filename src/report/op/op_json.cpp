@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "bound/network_pricing.hpp"
+#include "report/op/expected_text.hpp"
 #include "report/source_json.hpp"
 #include "units/text.hpp"
 
@@ -47,7 +48,7 @@ public:
         add_analysis(json, answer_.analysis.total);
         json["total"] = total();
         json["tensors"] = tensors();
-        json["collectives"] = collectives(answer_.analysis.total);
+        json["collectives"] = collectives();
         json["alternatives"] = alternatives();
         json["notes"] = notes_of(answer_);
         json["sources"] = sources_of(answer_);
@@ -149,8 +150,9 @@ private:
         const bool sized = analysis.seconds.has_value();
         json["lower_s"] = sized ? number(analysis.bounds.lower) : Json(nullptr);
         json["sequential_s"] = sized ? number(analysis.sequential) : Json(nullptr);
-        json["expected_s"] = nullptr;
-        json["expected_error"] = nullptr;
+        const bool whole = &analysis == &answer_.analysis.total;
+        json["expected_s"] = whole ? number(answer_.expected_s) : Json(nullptr);
+        json["expected_error"] = whole ? number(answer_.expected_error) : Json(nullptr);
         json["upper_s"] = sized ? number(analysis.bounds.upper) : Json(nullptr);
         const Resource* bound = analysis.bound_resource();
         json["bound_by"] = bound != nullptr ? Json(bound->id) : Json(nullptr);
@@ -233,9 +235,11 @@ private:
         return json;
     }
 
-    [[nodiscard]] Json collectives(const Analysis& analysis) const {
+    [[nodiscard]] Json collectives() const {
         Json list = Json::array();
-        for (const MessageWork& each : analysis.work.messages) {
+        const std::vector<MessageWork>& messages = answer_.analysis.total.work.messages;
+        for (std::size_t i = 0; i < messages.size(); ++i) {
+            const MessageWork& each = messages[i];
             const Message& message = each.message;
             const auto time = message_time(answer_, message);
             list.push_back({{"kind", std::string(collective_name(message.kind))},
@@ -245,8 +249,29 @@ private:
                             {"count", number(count(program_, each.count))},
                             {"time_s", time ? number(time->lower_s) : Json(nullptr)},
                             {"latency_bound", time ? Json(time->latency_bound) : Json(nullptr)}});
+            add_expected(list.back(), i, time);
         }
         return list;
+    }
+
+    // nccl-tests' bandwidths are those of the expected time, where there is none of the bound.
+    void add_expected(Json& json, std::size_t i, const std::optional<CollectiveTime>& time) const {
+        const Message& message = answer_.analysis.total.work.messages[i].message;
+        const ExpectedTime* expected =
+            i < answer_.expected.size() && answer_.expected[i] ? &*answer_.expected[i] : nullptr;
+        const auto load = load_of(message, answer_.system);
+        const auto bytes = count(program_, message.bytes);
+        const double seconds = expected != nullptr ? expected->seconds : time ? time->lower_s : 0;
+        CollectiveBandwidth bandwidth;
+        if (load && bytes) {
+            bandwidth = collective_bandwidth(message.kind, load->members, bytes->to_double(), seconds);
+        }
+        const auto positive = [](double value) { return value > 0 ? number(value) : Json(nullptr); };
+        json["expected_s"] = expected != nullptr ? number(expected->seconds) : Json(nullptr);
+        json["expected_error"] = expected != nullptr ? number(expected->error) : Json(nullptr);
+        json["calibration"] = expected != nullptr ? Json(calibration_name(*expected)) : Json(nullptr);
+        json["algbw_Bps"] = positive(bandwidth.algorithm);
+        json["busbw_Bps"] = positive(bandwidth.bus);
     }
 
     // The other legal ways of a program of one statement; of several, of each statement.

@@ -127,7 +127,7 @@ std::string op_table(const std::vector<OpAnswer>& answers, Format format) {
         };
     };
     row("lower", bound(&Bounds::lower));
-    row("expected", [](const OpAnswer&) { return std::string("-"); });
+    row("expected", [](const OpAnswer& answer) { return text_of<Seconds>(answer.expected_s); });
     row("upper", bound(&Bounds::upper));
     row("bound by", [](const OpAnswer& answer) {
         const Resource* resource = answer.analysis.total.bound_resource();

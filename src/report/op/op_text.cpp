@@ -8,6 +8,7 @@
 #include "bound/compute_bound_size.hpp"
 #include "bound/network_pricing.hpp"
 #include "notation/notation.hpp"
+#include "report/op/expected_text.hpp"
 #include "report/table.hpp"
 #include "units/text.hpp"
 
@@ -125,8 +126,8 @@ private:
         std::string_view label = "network";
         if (total_.work.messages.empty() && !answer_.layouts.empty() && !total_.pricing.resources.empty())
             line(label, "-", "no collective: each chip has what its part needs", "");
-        for (const MessageWork& each : total_.work.messages) {
-            const Message& message = each.message;
+        for (std::size_t i = 0; i < total_.work.messages.size(); ++i) {
+            const Message& message = total_.work.messages[i].message;
             const auto bytes = count(program_, message.bytes);
             const auto time = message_time(answer_, message);
             std::string what = fmt::format("{} of {} over {}", collective_name(message.kind, true), message.tensor,
@@ -135,7 +136,23 @@ private:
                 what += fmt::format(", {}{}", to_text(Seconds{time->lower_s}), time->latency_bound ? " (latency)" : "");
             line(label, bytes ? to_text(Bytes{bytes->to_double()}) : "", what, hand(message.bytes));
             label = "";
+            expected_collective(i, bytes);
         }
+    }
+
+    // Times with nccl-tests' bandwidths, where constants are known.
+    void expected_collective(std::size_t i, const std::optional<Rational>& bytes) {
+        if (i >= answer_.expected.size() || !answer_.expected[i] || !bytes) return;
+        const ExpectedTime& expected = *answer_.expected[i];
+        const Message& message = total_.work.messages[i].message;
+        const auto load = load_of(message, answer_.system);
+        if (!load) return;
+        const CollectiveBandwidth bandwidth =
+            collective_bandwidth(message.kind, load->members, bytes->to_double(), expected.seconds);
+        line("", to_text(Seconds{expected.seconds}),
+             fmt::format("expected: algbw {}, busbw {}", to_text(Bandwidth{bandwidth.algorithm}),
+                         to_text(Bandwidth{bandwidth.bus})),
+             calibration_name(expected));
     }
 
     void alternatives() {
@@ -313,7 +330,7 @@ private:
             out_ += fmt::format("  {:<9}  {:>13}  if only the work inside each kernel overlaps\n", "in turn",
                                 to_text(Seconds{total_.sequential}));
         }
-        out_ += fmt::format("  {:<9}  {:>13}  no calibration for {}\n", "expected", "-", answer_.machine.name);
+        expected();
         out_ += fmt::format("  {:<9}  {:>13}  if nothing overlaps\n", "upper", to_text(Seconds{total_.bounds.upper}));
         if (total_.padding) {
             const double lost = 1 - total_.padding->useful_flops / total_.padding->padded_flops;
@@ -326,6 +343,20 @@ private:
                                 to_text(Joules{*total_.energy_j}), answer_.machine.name,
                                 to_text(*answer_.machine.power.value));
         }
+    }
+
+    void expected() {
+        if (answer_.expected_s) {
+            const bool above = *answer_.expected_s > total_.bounds.upper;
+            out_ += fmt::format("  {:<9}  {:>13}  off by {} % on average{}\n", "expected",
+                                to_text(Seconds{*answer_.expected_s}), percent_text(*answer_.expected_error),
+                                above ? "; longer than upper, which is at published rates" : "");
+            return;
+        }
+        const std::string why = answer_.why_not_expected.empty()
+                                    ? fmt::format("no calibration for {}", answer_.machine.name)
+                                    : answer_.why_not_expected;
+        out_ += fmt::format("  {:<9}  {:>13}  {}\n", "expected", "-", why);
     }
 
     [[nodiscard]] std::string time_formula(const Resource& resource) const {

@@ -1,0 +1,15 @@
+// Files of constants: any bytes are read or refused, and what is read is written and read again alike.
+#include <cstdlib>
+#include <string_view>
+
+#include "calibrate/calibration.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
+    using namespace roofline;
+    const auto read = parse_calibration({reinterpret_cast<const char*>(data), size}, "fuzz.toml");
+    if (!read) return 0;
+    const std::string text = calibration_text(*read);
+    const auto again = parse_calibration(text, "again.toml");
+    if (!again || calibration_text(*again) != text) std::abort();
+    return 0;
+}

@@ -1,0 +1,10 @@
+// Answers `roofline fit`.
+#pragma once
+
+#include "app/request.hpp"
+
+namespace roofline {
+
+[[nodiscard]] Result<Response> handle_fit(const FitRequest& request, Format format);
+
+}  // namespace roofline

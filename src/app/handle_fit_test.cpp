@@ -1,0 +1,153 @@
+#include <doctest/doctest.h>
+
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "app/request.hpp"
+#include "calibrate/calibration.hpp"
+
+using namespace roofline;
+using nlohmann::json;
+
+namespace {
+
+/// 10 us and what 400 of the 450 GB/s of an H100 take.
+std::string all_gathers(std::string_view system = "h100_sxm") {
+    std::ostringstream csv;
+    csv << "op,system,n_devices,bytes,time_s,lib\n";
+    csv.precision(10);
+    for (const int members : {2, 4, 8}) {
+        for (double bytes = 1024; bytes < 1e9; bytes *= 4) {
+            const double time = 10e-6 + bytes * (members - 1) / members / 400e9;
+            csv << "all_gather," << system << ',' << members << ',' << bytes << ',' << time << ",NCCL 9.1\n";
+        }
+    }
+    return csv.str();
+}
+
+Response fit(std::string table, Format format = Format::json, std::string output = {}) {
+    FitRequest request;
+    request.tables = {{"t.csv", std::move(table)}};
+    request.output = std::move(output);
+    request.date = "2026-01-31";
+    return handle({request, format, false});
+}
+
+json parsed(const Response& response) {
+    REQUIRE_MESSAGE(!response.error, response.out);
+    return json::parse(response.out, nullptr, false);
+}
+
+}  // namespace
+
+TEST_CASE("fit writes a file that op and validate can use") {
+    const Response response = fit(all_gathers(), Format::json, "out");
+    const json answer = parsed(response);
+    CHECK(answer["laws"].size() == 1);
+    CHECK(answer["laws"][0]["machine"] == "h100-sxm5");
+    CHECK(answer["laws"][0]["error"]["sizes"].get<double>() < 0.001);
+    CHECK(answer["files"] == json::array({"out/h100-sxm5.toml"}));
+    REQUIRE(response.files.size() == 1);
+    const auto calibration = parse_calibration(response.files.front().text, "h100-sxm5.toml");
+    REQUIRE(calibration);
+    CHECK(calibration->fitted == "2026-01-31");
+
+    OpRequest op;
+    op.program = "bf16[B_X, D] -> bf16[B, D]";
+    op.machines = {{"h100-sxm5:8", {}, {}}};
+    op.dims = {"B=1024,D=65536"};  // 134 MB: 7/8 at 400 GB/s and 10 us
+    op.mesh = {"X=8"};
+    op.calibration.none = true;
+    CHECK(parsed(handle({op, Format::json, false}))["expected_s"].is_null());
+    op.calibration = {false, response.files};
+    const json priced = parsed(handle({op, Format::json, false}));
+    const double expected = 10e-6 + 134217728.0 * 7 / 8 / 400e9;
+    CHECK(priced["expected_s"].get<double>() == doctest::Approx(expected).epsilon(0.002));
+    CHECK(priced["expected_error"].get<double>() < 0.001);
+    const json& collective = priced["collectives"][0];
+    CHECK(collective["calibration"] == "nccl 9.1");
+    // as nccl-tests print them: 134 MB over the time, and 7/8 of it
+    CHECK(collective["algbw_Bps"].get<double>() == doctest::Approx(134217728.0 / expected).epsilon(0.002));
+    CHECK(collective["busbw_Bps"].get<double>() == doctest::Approx(134217728.0 / expected * 7 / 8).epsilon(0.002));
+
+    ValidateRequest validate;
+    validate.table = all_gathers();
+    validate.calibration.files = response.files;
+    CHECK(parsed(handle({validate, Format::json, false}))["error"]["mean"].get<double>() < 0.001);
+}
+
+TEST_CASE("fit refuses what it cannot use") {
+    CHECK(fit("a,b\n1,2\n").error->code == "unknown_table");
+    CHECK(fit(all_gathers() + "all_gather,h100_sxm,8,x,1,\n").error->place->line == 32);
+    const Response none = fit("op,system,n_devices,bytes,time_s\nall_gather,h100_sxm,8,1024,1e-5\n");
+    CHECK(none.exit_code == 1);
+    CHECK(parsed(none)["too_few"] == 1);
+    const std::string two = all_gathers() + all_gathers("b200_sxm").substr(all_gathers().find('\n') + 1);
+    CHECK(fit(two, Format::text, "one.toml").error->code == "bad_request");
+    CHECK(fit(two, Format::text, "dir").files.size() == 2);
+}
+
+TEST_CASE("software that nobody measured is refused, and a program without collectives has none") {
+    OpRequest op;
+    op.program = "bf16[B_X, D] -> bf16[B, D]";
+    op.machines = {{"h100-sxm5:8", {}, {}}};
+    op.dims = {"B=1024,D=65536"};
+    op.mesh = {"X=8"};
+    op.software = "nclc-2.29";
+    const Response wrong = handle({op, Format::json, false});
+    REQUIRE(wrong.error);
+    CHECK(wrong.error->code == "unknown_software");
+    CHECK(wrong.error->hint.find("nccl") != std::string::npos);
+    op.software = "nccl-2.29";
+    CHECK(parsed(handle({op, Format::json, false}))["collectives"][0]["calibration"] == "nccl 2.29.2");
+    op.program = "bf16[B, D] * bf16[D, F] -> bf16[B, F]";
+    op.mesh = {};
+    op.machines = {{"h100-sxm5", {}, {}}};
+    REQUIRE(handle({op, Format::json, false}).error);
+}
+
+TEST_CASE("what is fitted to published tables is as accurate as said") {
+    std::ifstream file("../shared/measured/collective_published.csv", std::ios::binary);
+    if (!file) {
+        MESSAGE("skipped: ../shared/measured/collective_published.csv is not here");
+        return;
+    }
+    std::string table;
+    std::string line;
+    std::getline(file, table);
+    table += '\n';
+    while (std::getline(file, line)) {
+        for (const char* const wanted : {"aic:h100_sxm/nccl/2.29.2,", "aic:h200_sxm/nccl/2.29.2,",
+                                         "aic:b200_sxm/nccl/2.29.2,", "aic:a100_sxm/nccl/", ",GB200 NVL72,"}) {
+            if (line.find(wanted) != std::string::npos) table += line + '\n';
+        }
+    }
+    struct Mean {
+        double sum = 0;
+        double rows = 0;
+        [[nodiscard]] double value() const { return sum / rows; }
+    };
+    std::map<std::string, Mean> sizes;
+    std::map<std::string, Mean> relative;
+    const json answer = parsed(fit(std::move(table)));
+    for (const json& law : answer["laws"]) {
+        const std::string operation = law["operation"].get<std::string>() + (law["machine"] == "gb200" ? " 72" : "");
+        const double rows = law["rows"].get<double>();
+        sizes[operation].sum += rows * law["error"]["sizes"].get<double>();
+        sizes[operation].rows += rows;
+        if (law["error"]["relative"].is_null()) continue;
+        relative[operation].sum += rows * law["error"]["relative"].get<double>();
+        relative[operation].rows += rows;
+    }
+    for (const std::string operation : {"all_gather", "reduce_scatter", "all_reduce"}) {
+        CAPTURE(operation);
+        CHECK(sizes[operation].value() < 0.06);
+        CHECK(relative[operation].value() < 0.12);
+        CHECK(sizes[operation + " 72"].value() < 0.07);
+    }
+    CHECK(sizes["all_to_all"].value() < 0.08);
+    CHECK(sizes["all_to_all 72"].value() < 0.12);
+}

@@ -1,0 +1,80 @@
+// Constants of a machine that were fitted to measurements, with what they were fitted to and how far off they are.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "calibrate/collective_law.hpp"
+
+namespace roofline {
+
+/// What a law holds for. Algorithm, launch mode and library are inputs: constants of one say nothing about another.
+struct LawKey {
+    std::string system;  ///< as data/systems.toml has it: "h100-sxm", "h100-aws-p5"
+    std::string tiers;   ///< that the group spans, innermost first: "nvlink", "nvlink+ib"
+    CollectiveKind kind = CollectiveKind::all_gather;
+    std::string software;  ///< "nccl 2.29.2"; "" where the tables do not say
+    std::string variant;   ///< "custom graph"; "" for what the library does by itself
+    std::string dtypes;    ///< of a collective that adds up: "integer" or "float"; "" for any
+
+    auto operator<=>(const LawKey&) const = default;
+};
+
+/// The innermost tier of the group, at whose rate a law's fractions are meant.
+struct LawLink {
+    std::string topology;     ///< "switch"
+    std::int64_t domain = 0;  ///< chips that it joins
+    double bytes_per_s = 0;   ///< one way
+
+    bool operator==(const LawLink&) const = default;
+};
+
+/// Mean of |predicted - measured| / measured.
+struct LawErrors {
+    double fitted = 0;               ///< of the rows it was fitted to
+    double sizes = 0;                ///< of rows whose sizes were held out, every fifth in turn
+    std::optional<double> members;   ///< of rows whose number of members was held out
+    std::optional<double> relative;  ///< of all rows, predicted from machines with the same link rate alone
+    std::optional<double> far;       ///< of all rows, predicted from machines with other rates alone
+
+    bool operator==(const LawErrors&) const = default;
+};
+
+struct CalibratedLaw {
+    LawKey key;
+    LawLink link;
+    CollectiveLaw law;
+    std::vector<std::int64_t> members;  ///< numbers of members in the rows, ascending
+    double least_bytes = 0;             ///< of the buffers in the rows
+    double most_bytes = 0;
+    std::int64_t rows = 0;  ///< that it was fitted to
+    std::int64_t left_out =
+        0;  ///< rows that cannot be right: more than 30 times off their neighbours, faster than the wires
+    std::vector<std::string> sources;
+    LawErrors errors;
+
+    bool operator==(const CalibratedLaw&) const = default;
+};
+
+struct Calibration {
+    std::string machine;  ///< of the catalogue
+    std::string fitted;   ///< the day of the fit, "2026-01-31"; "" when not said
+    std::string tool;     ///< what fitted it: "roofline 0.1.0"
+    std::vector<CalibratedLaw> laws;
+
+    bool operator==(const Calibration&) const = default;
+};
+
+/// Reads a calibration file, strictly. Errors carry line and column.
+[[nodiscard]] Result<Calibration> parse_calibration(std::string_view toml, std::string_view origin);
+
+/// The file: constants to four digits. What is read back equals what was written once it is rounded so.
+[[nodiscard]] std::string calibration_text(const Calibration& calibration);
+
+/// Constants to the digits that calibration_text() writes.
+[[nodiscard]] CollectiveLaw rounded(CollectiveLaw law);
+
+}  // namespace roofline

@@ -1,0 +1,168 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "calibrate/calibration.hpp"
+#include "machine/reader.hpp"
+#include "machine/toml_guard.hpp"
+#include "notation/source.hpp"
+
+namespace roofline {
+
+namespace {
+
+constexpr std::array kinds{CollectiveKind::all_gather, CollectiveKind::reduce_scatter, CollectiveKind::all_reduce,
+                           CollectiveKind::all_to_all, CollectiveKind::permute};
+
+/// A number above 0; 0 when the key is absent.
+double number(Reader& table, std::string_view key) {
+    const std::vector<double> values = table.numbers(key);
+    if (values.size() > 1) table.fault(key, "wrong_type", fmt::format("{} must be one number", table.of(key)));
+    return values.size() == 1 ? values.front() : 0;
+}
+
+std::optional<double> optional_number(Reader& table, std::string_view key) {
+    if (!table.has(key)) return std::nullopt;
+    return number(table, key);
+}
+
+std::vector<LawSegment> read_segments(Reader& table, std::string_view key) {
+    std::vector<LawSegment> segments;
+    for (Reader& entry : table.each(key)) {
+        LawSegment segment;
+        segment.base_s = number(entry, "base_us") / 1e6;
+        segment.step_s = number(entry, "step_us") / 1e6;
+        segment.link = number(entry, "link");
+        segment.buffer = number(entry, "buffer");
+        segment.one_shot = number(entry, "one_shot");
+        if (segment == LawSegment{})
+            entry.fault(key, "missing_key", "a segment needs one of base_us, step_us, link ...");
+        entry.finish();
+        segments.push_back(segment);
+    }
+    if (segments.empty()) table.fault(key, "missing_key", fmt::format("{} needs a segment", table.of(key)));
+    return segments;
+}
+
+LawCurve read_curve(Reader& table) {
+    constexpr std::int64_t most = std::int64_t{1} << 60;
+    LawCurve curve;
+    if (table.has("steps")) {
+        const bool log = table.choice("steps", {"linear", "log"}) == "log";
+        curve.steps = log ? StepCount::logarithmic : StepCount::linear;
+    }
+    curve.segments = read_segments(table, "segments");
+    for (const bool of_piece : {false, true}) {
+        const std::string_view key = of_piece ? "limit_piece_bytes" : "limit_buffer_bytes";
+        if (!table.has(key)) continue;
+        if (curve.limit) table.fault(key, "conflict", "a curve has one limit");
+        curve.limit = LawLimit{static_cast<double>(table.whole(key, 1, most, 1)), of_piece};
+    }
+    if (curve.limit) curve.beyond = read_segments(table, "beyond");
+    return curve;
+}
+
+std::vector<std::int64_t> ascending(Reader& table, std::string_view key) {
+    std::vector<std::int64_t> values = table.wholes(key, 1'000'000'000'000'000);
+    if (values.empty()) table.fault(key, "missing_key", fmt::format("{} is missing", table.of(key)));
+    if (!std::is_sorted(values.begin(), values.end())) {
+        table.fault(key, "out_of_order", fmt::format("{} must ascend", table.of(key)));
+    }
+    return values;
+}
+
+CollectiveKind read_kind(Reader& table) {
+    const std::string text = table.required_text("operation");
+    for (const CollectiveKind kind : kinds) {
+        if (collective_name(kind) == text) return kind;
+    }
+    table.fault("operation", "unknown", fmt::format("{} is not a collective", quoted(text)),
+                "all_gather, reduce_scatter, all_reduce, all_to_all or permute");
+    return kinds.front();
+}
+
+LawErrors read_errors(Reader& table) {
+    LawErrors errors;
+    errors.fitted = number(table, "error_fitted");
+    errors.sizes = number(table, "error_sizes");
+    errors.members = optional_number(table, "error_members");
+    errors.relative = optional_number(table, "error_relative");
+    errors.far = optional_number(table, "error_far");
+    return errors;
+}
+
+CalibratedLaw read_law(Reader& table) {
+    CalibratedLaw law;
+    law.key.kind = read_kind(table);
+    law.key.software = table.text("software");
+    law.key.variant = table.text("variant");
+    if (table.has("dtypes")) law.key.dtypes = table.choice("dtypes", {"float", "integer"});
+    law.key.system = table.text("system");
+    law.key.tiers = table.required_text("tiers");
+    law.link.topology = table.required_text("topology");
+    law.link.domain = table.whole("domain", 1, 1'000'000'000, 0);
+    const std::string rate = table.required_text("link_rate");
+    if (const auto parsed = parse_quantity<Bandwidth>(rate); parsed && parsed->value > 0) {
+        law.link.bytes_per_s = parsed->value;
+    } else {
+        table.fault("link_rate", "bad_value", fmt::format("{} is no rate", quoted(rate)), "link_rate = \"450 GB/s\"");
+    }
+    law.members = ascending(table, "members");
+    if (!law.members.empty() && law.members.front() < 2) {
+        table.fault("members", "out_of_range", "a group has at least two members");
+    }
+    if (const auto bytes = ascending(table, "buffer_bytes"); bytes.size() == 2) {
+        law.least_bytes = static_cast<double>(bytes.front());
+        law.most_bytes = static_cast<double>(bytes.back());
+    } else {
+        table.fault("buffer_bytes", "wrong_type", "`buffer_bytes` is the least and the greatest");
+    }
+    if (!table.has("rows")) table.fault("rows", "missing_key", "`rows` of [[law]] is missing");
+    law.rows = table.whole("rows", 1, 1'000'000'000, 1);
+    law.left_out = table.whole("left_out", 0, 1'000'000'000, 0);
+    law.sources = table.texts("sources");
+    law.errors = read_errors(table);
+    law.law.shared = read_curve(table);
+    for (Reader& count : table.each("count")) {
+        const std::int64_t members = count.whole("members", 2, 1'000'000'000, 2);
+        if (!law.law.counted.empty() && law.law.counted.back().members >= members) {
+            count.fault("members", "out_of_order", "[[law.count]] must ascend by members");
+        }
+        law.law.counted.push_back({members, read_curve(count)});
+        count.finish();
+    }
+    table.finish();
+    return law;
+}
+
+}  // namespace
+
+Result<Calibration> parse_calibration(std::string_view toml, std::string_view origin) {
+    const Source source(toml, std::string(origin));
+    if (auto fault = toml_fault(toml)) {
+        return source.fail_at(source.span(fault->offset), fault->code, fault->message, fault->hint);
+    }
+    const toml::parse_result parsed = toml::parse(toml, std::string_view{});
+    if (!parsed) {
+        const toml::source_position at = parsed.error().source().begin;
+        return source.fail_at({static_cast<int>(at.line), static_cast<int>(at.column)}, "toml",
+                              "this is not valid TOML: " + std::string(parsed.error().description()));
+    }
+    Problems problems;
+    const Citations citations;
+    Reader file(parsed.table(), "", problems, citations);
+    Calibration calibration;
+    calibration.machine = file.required_text("machine");
+    calibration.fitted = file.text("fitted");
+    calibration.tool = file.text("tool");
+    for (Reader& table : file.each("law")) calibration.laws.push_back(read_law(table));
+    file.finish();
+    if (const auto& problem = problems.first()) {
+        return source.fail_at({static_cast<int>(problem->at.line), static_cast<int>(problem->at.column)}, problem->code,
+                              problem->message, problem->hint);
+    }
+    return calibration;
+}
+
+}  // namespace roofline

@@ -1,0 +1,129 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cmath>
+#include <cstdlib>
+
+#include "calibrate/calibration.hpp"
+#include "units/text.hpp"
+
+namespace roofline {
+
+namespace {
+
+double four_digits(double value) { return std::strtod(fmt::format("{:.4g}", value).c_str(), nullptr); }
+
+void round(LawCurve& curve) {
+    for (std::vector<LawSegment>* segments : {&curve.segments, &curve.beyond}) {
+        for (LawSegment& segment : *segments) {
+            segment.base_s = four_digits(segment.base_s * 1e6) / 1e6;
+            segment.step_s = four_digits(segment.step_s * 1e6) / 1e6;
+            for (double* fraction : {&segment.link, &segment.buffer, &segment.one_shot})
+                *fraction = four_digits(*fraction);
+        }
+    }
+    if (curve.limit) curve.limit->bytes = std::round(curve.limit->bytes);
+}
+
+// A text of TOML. What tables say may hold anything.
+std::string toml_string(std::string_view text) {
+    std::string result = "\"";
+    for (const char c : text) {
+        if (c == '"' || c == '\\') {
+            result += '\\';
+            result += c;
+        } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
+            result += fmt::format("\\u{:04x}", static_cast<unsigned>(static_cast<unsigned char>(c)));
+        } else {
+            result += c;
+        }
+    }
+    return result + "\"";
+}
+
+std::string segments_text(const std::vector<LawSegment>& segments) {
+    std::string text = "[\n";
+    for (const LawSegment& segment : segments) {
+        std::vector<std::string> parts;
+        const auto add = [&](std::string_view key, double value) {
+            if (value > 0) parts.push_back(fmt::format("{} = {:.4g}", key, value));
+        };
+        add("base_us", segment.base_s * 1e6);
+        add("step_us", segment.step_s * 1e6);
+        add("link", segment.link);
+        add("buffer", segment.buffer);
+        add("one_shot", segment.one_shot);
+        text += fmt::format("    {{ {} }},\n", fmt::join(parts, ", "));
+    }
+    return text + "]\n";
+}
+
+std::string curve_text(const LawCurve& curve) {
+    std::string text;
+    if (curve.steps == StepCount::logarithmic) text += "steps = \"log\"\n";
+    text += "segments = " + segments_text(curve.segments);
+    if (curve.limit) {
+        text += fmt::format("{} = {:.0f}\n", curve.limit->of_piece ? "limit_piece_bytes" : "limit_buffer_bytes",
+                            curve.limit->bytes);
+        text += "beyond = " + segments_text(curve.beyond);
+    }
+    return text;
+}
+
+std::string law_text(const CalibratedLaw& law) {
+    std::string text = "\n[[law]]\n";
+    const auto add = [&](std::string_view key, const std::string& value) {
+        if (!value.empty()) text += fmt::format("{} = {}\n", key, toml_string(value));
+    };
+    const auto add_error = [&](std::string_view key, const std::optional<double>& value) {
+        if (value) text += fmt::format("{} = {:.3g}\n", key, std::max(*value, 1e-6));
+    };
+    add("operation", std::string(collective_name(law.key.kind)));
+    add("software", law.key.software);
+    add("variant", law.key.variant);
+    add("dtypes", law.key.dtypes);
+    add("system", law.key.system);
+    add("tiers", law.key.tiers);
+    add("topology", law.link.topology);
+    if (law.link.domain > 0) text += fmt::format("domain = {}\n", law.link.domain);
+    text += fmt::format("link_rate = \"{:.6g} GB/s\"\n", law.link.bytes_per_s / 1e9);
+    text += fmt::format("members = [{}]\n", fmt::join(law.members, ", "));
+    text += fmt::format("buffer_bytes = [{:.0f}, {:.0f}]\n", law.least_bytes, law.most_bytes);
+    text += fmt::format("rows = {}\n", law.rows);
+    if (law.left_out > 0) text += fmt::format("left_out = {}\n", law.left_out);
+    std::vector<std::string> sources;
+    for (const std::string& source : law.sources) sources.push_back(toml_string(source));
+    text += fmt::format("sources = [{}]\n", fmt::join(sources, ", "));
+    add_error("error_fitted", law.errors.fitted);
+    add_error("error_sizes", law.errors.sizes);
+    add_error("error_members", law.errors.members);
+    add_error("error_relative", law.errors.relative);
+    add_error("error_far", law.errors.far);
+    text += curve_text(law.law.shared);
+    for (const CountedCurve& counted : law.law.counted) {
+        text += fmt::format("[[law.count]]\nmembers = {}\n", counted.members) + curve_text(counted.curve);
+    }
+    return text;
+}
+
+}  // namespace
+
+CollectiveLaw rounded(CollectiveLaw law) {
+    round(law.shared);
+    for (CountedCurve& counted : law.counted) round(counted.curve);
+    return law;
+}
+
+std::string calibration_text(const Calibration& calibration) {
+    std::string text =
+        "# Expected times of collectives, fitted to measurements. Written by `roofline fit`; docs/accuracy.md has the "
+        "law,\n"
+        "# the keys and the command that makes this file again.\n";
+    text += fmt::format("machine = {}\n", toml_string(calibration.machine));
+    if (!calibration.fitted.empty()) text += fmt::format("fitted = {}\n", toml_string(calibration.fitted));
+    if (!calibration.tool.empty()) text += fmt::format("tool = {}\n", toml_string(calibration.tool));
+    for (const CalibratedLaw& law : calibration.laws) text += law_text(law);
+    return text;
+}
+
+}  // namespace roofline

@@ -1,0 +1,323 @@
+#include "calibrate/expected_collective.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <tuple>
+
+#include "base/ascii.hpp"
+#include "bound/network_pricing.hpp"
+#include "machine/embedded.hpp"
+
+namespace roofline {
+
+namespace {
+
+struct Software {
+    std::string library;
+    std::string version;
+};
+
+/// "nccl-2.29", "NCCL 2.29.2" and "nccl" taken apart at the first blank or '-'.
+Software taken_apart(std::string_view text) {
+    const std::string name = lowered(trimmed(text));
+    const std::size_t end = name.find_first_of(" -");
+    if (end == std::string::npos) return {name, ""};
+    return {name.substr(0, end), name.substr(end + 1)};
+}
+
+/// Libraries whose own doing is measured before frameworks that call them.
+int library_rank(std::string_view library) {
+    constexpr std::array<std::string_view, 4> first{"nccl", "rccl", "oneccl", "xla"};
+    const auto found = std::find(first.begin(), first.end(), library);
+    return static_cast<int>(found - first.begin());
+}
+
+bool begins_version(std::string_view version, std::string_view wanted) {
+    return version.starts_with(wanted) && (version.size() == wanted.size() || version[wanted.size()] == '.');
+}
+
+/// How far a number of members is from those that were measured, in doublings; 0 inside their range.
+double beyond(const CalibratedLaw& law, std::int64_t members) {
+    const auto n = static_cast<double>(members);
+    const double least = static_cast<double>(law.members.front());
+    const double most = static_cast<double>(law.members.back());
+    return n < least ? std::log2(least / n) : n > most ? std::log2(n / most) : 0;
+}
+
+/// Smaller is nearer to what was asked for.
+struct Fitness {
+    int other_library = 0;
+    int other_version = 0;  ///< 0 as asked, 1 older, 2 newer
+    int other_variant = 0;
+    double beyond = 0;
+    int library = 0;
+    int other_system = 0;
+    int other_dtypes = 0;
+
+    [[nodiscard]] auto order() const {
+        return std::tie(other_library, other_variant, beyond, library, other_version, other_system, other_dtypes);
+    }
+};
+
+Fitness fitness(const CalibratedLaw& law, const CollectiveRequest& request, const Software& wanted) {
+    const Software has = taken_apart(law.key.software);
+    Fitness fit;
+    fit.other_library = request.software && has.library != wanted.library;
+    if (!fit.other_library && !wanted.version.empty() && !begins_version(has.version, wanted.version)) {
+        fit.other_version = older(has.version, wanted.version) ? 1 : 2;
+    }
+    // a framework's kernels are what it is asked for, whichever way they are launched
+    const bool any_variant = request.variant.empty() && !wanted.library.empty() && library_rank(wanted.library) == 4;
+    fit.other_variant = !any_variant && law.key.variant != request.variant;
+    fit.beyond = beyond(law, request.point.members);
+    fit.library = has.version.empty() && has.library != "xla" ? 5 : library_rank(has.library);
+    fit.other_system = !request.system.empty() && law.key.system != request.system;
+    fit.other_dtypes = law.key.dtypes != dtypes_of(request.kind, request.dtype);
+    return fit;
+}
+
+/// Of two laws that fit alike: the version nearest to the one asked for, else the newest; then the more rows.
+bool preferred(const CalibratedLaw& law, const CalibratedLaw& other, const Fitness& fit) {
+    const Software a = taken_apart(law.key.software);
+    const Software b = taken_apart(other.key.software);
+    if (a.version != b.version)
+        return fit.other_version == 2 ? older(a.version, b.version) : older(b.version, a.version);
+    if (law.key.variant != other.key.variant) return law.key.variant > other.key.variant;  // graph before eager
+    return law.rows > other.rows;
+}
+
+/// The law that fits the request best, of those that `relevant` takes.
+template <class Relevant>
+const CalibratedLaw* choose(const Calibration& calibration, const CollectiveRequest& request, Relevant relevant) {
+    const Software wanted = taken_apart(request.software.value_or(""));
+    const CalibratedLaw* best = nullptr;
+    Fitness best_fit;
+    for (const CalibratedLaw& law : calibration.laws) {
+        if (law.key.kind != request.kind || !relevant(law)) continue;
+        const Fitness fit = fitness(law, request, wanted);
+        const bool better = best == nullptr || fit.order() < best_fit.order() ||
+                            (fit.order() == best_fit.order() && preferred(law, *best, fit));
+        if (!better) continue;
+        best = &law;
+        best_fit = fit;
+    }
+    return best;
+}
+
+bool of_library_asked(const CalibratedLaw& law, const CollectiveRequest& request) {
+    return !request.software || same_library(law.key.software, *request.software);
+}
+
+double error_of(const CalibratedLaw& law, std::int64_t members) {
+    const bool measured = std::binary_search(law.members.begin(), law.members.end(), members);
+    // where too few counts were measured to hold one out: what the series over nodes with several counts showed
+    constexpr double unproven = 0.4;
+    return measured ? law.errors.sizes : std::max(law.errors.sizes, law.errors.members.value_or(unproven));
+}
+
+bool about(double a, double b) { return std::abs(a - b) <= 0.01 * b; }
+
+std::int64_t tier_count(std::string_view tiers) { return std::count(tiers.begin(), tiers.end(), '+'); }
+
+/// The innermost tier's name; two kinds of fabric have nothing to tell each other.
+std::string_view innermost(std::string_view tiers) { return tiers.substr(0, tiers.find('+')); }
+
+constexpr int other_rate = 4;
+
+/// Links as fast: 0, one more where the domain is another, two more where so many members were not measured. Others:
+/// other_rate. No relative: -1.
+int distance_to(const CalibratedLaw& law, const CollectiveRequest& request) {
+    if (law.link.topology != request.link.topology || innermost(law.key.tiers) != innermost(request.tiers)) return -1;
+    if (tier_count(law.key.tiers) != tier_count(request.tiers)) return -1;
+    if (!about(law.link.bytes_per_s, request.link.bytes_per_s)) return other_rate;
+    return (beyond(law, request.point.members) > 0 ? 2 : 0) + (law.link.domain == request.link.domain ? 0 : 1);
+}
+
+/// What leaving machines out showed; where too few of them were there to show it, twice the error of the laws.
+double carried_error(const ExpectedTime& expected, std::int64_t members) {
+    double error = 0;
+    for (const CalibratedLaw* law : expected.laws) {
+        const auto& shown = expected.same_rate ? law->errors.relative : law->errors.far;
+        error = std::max({error, error_of(*law, members), shown.value_or(2 * error_of(*law, members))});
+    }
+    return error;
+}
+
+}  // namespace
+
+ExpectedTime mean_of(const std::vector<Relative>& relatives, const CollectiveRequest& request) {
+    ExpectedTime expected;
+    expected.carried = true;
+    std::vector<std::pair<double, std::vector<double>>> by_rate;
+    for (const Relative& relative : relatives) {
+        const double rate = relative.law->link.bytes_per_s;
+        auto found = std::find_if(by_rate.begin(), by_rate.end(), [&](const auto& r) { return about(r.first, rate); });
+        if (found == by_rate.end()) found = by_rate.insert(by_rate.end(), {rate, {}});
+        found->second.push_back(std::log(seconds_of(relative.law->law, request.point)));
+        expected.laws.push_back(relative.law);
+        expected.machines.push_back(relative.machine);
+        expected.same_rate = expected.same_rate && relative.distance < other_rate;
+        expected.counted = expected.counted && std::binary_search(relative.law->members.begin(),
+                                                                  relative.law->members.end(), request.point.members);
+        expected.software_found = expected.software_found && of_library_asked(*relative.law, request);
+    }
+    double sum = 0;
+    for (const auto& [rate, times] : by_rate) {
+        double of_rate = 0;
+        for (const double time : times) of_rate += time;
+        sum += of_rate / static_cast<double>(times.size());
+    }
+    expected.seconds = std::exp(sum / static_cast<double>(by_rate.size()));
+    return expected;
+}
+
+bool older(std::string_view version, std::string_view other) {
+    const auto next = [](std::string_view& text) -> std::pair<std::int64_t, std::string> {
+        std::int64_t number = -1;
+        std::string word;
+        while (!text.empty() && text.front() == '.') text.remove_prefix(1);
+        while (!text.empty() && is_digit(text.front()) && number < 1'000'000'000) {
+            number = std::max<std::int64_t>(number, 0) * 10 + (text.front() - '0');
+            text.remove_prefix(1);
+        }
+        while (!text.empty() && text.front() != '.' && (number < 0 || !is_digit(text.front()))) {
+            word += text.front();
+            text.remove_prefix(1);
+            if (number < 0 && !text.empty() && is_digit(text.front())) break;
+        }
+        return {number, word};
+    };
+    while (!version.empty() || !other.empty()) {
+        const auto a = next(version);
+        const auto b = next(other);
+        if (a != b) return a < b;
+    }
+    return false;
+}
+
+bool same_library(std::string_view software, std::string_view wanted) {
+    return taken_apart(software).library == taken_apart(wanted).library;
+}
+
+bool is_version(std::string_view software, std::string_view wanted) {
+    const Software asked = taken_apart(wanted);
+    return same_library(software, wanted) &&
+           (asked.version.empty() || begins_version(taken_apart(software).version, asked.version));
+}
+
+std::string dtypes_of(CollectiveKind kind, const std::optional<Dtype>& dtype) {
+    if (kind != CollectiveKind::all_reduce && kind != CollectiveKind::reduce_scatter) return "";
+    return dtype && info(*dtype).kind == DtypeKind::integer ? "integer" : "float";
+}
+
+std::optional<CollectiveRequest> request_for(const CollectiveLoad& load, const System& system, double bytes) {
+    const auto point = collective_point(load, system, bytes);
+    if (!point) return std::nullopt;
+    CollectiveRequest request;
+    request.machine = system.machine().id;
+    request.kind = load.kind;
+    request.point = *point;
+    for (const TierLoad& tier : load.tiers) {
+        const NetworkTier& network = system.slice.network(system.slice.tiers[tier.tier]);
+        if (request.tiers.empty()) request.link = {network.topology, network.domain, rate_of(network)->value};
+        request.tiers += (request.tiers.empty() ? "" : "+") + network.id;
+    }
+    return request;
+}
+
+Calibrations::Calibrations(std::vector<Calibration> calibrations) {
+    for (Calibration& calibration : calibrations) replace(std::move(calibration));
+}
+
+void Calibrations::replace(Calibration calibration) {
+    std::string machine = calibration.machine;
+    by_machine_.insert_or_assign(std::move(machine), std::move(calibration));
+}
+
+Calibrations Calibrations::built_in() {
+    Calibrations all;
+    for (const EmbeddedCalibration& file : embedded_calibrations()) {
+        all.by_machine_.emplace(std::string(file.machine), std::nullopt);
+    }
+    return all;
+}
+
+std::vector<std::string> Calibrations::machines() const {
+    std::vector<std::string> names;
+    for (const auto& [machine, calibration] : by_machine_) names.push_back(machine);
+    return names;
+}
+
+const Calibration* Calibrations::find(std::string_view machine) {
+    const auto found = by_machine_.find(machine);
+    if (found == by_machine_.end()) return nullptr;
+    if (!found->second) {
+        for (const EmbeddedCalibration& file : embedded_calibrations()) {
+            if (file.machine != machine) continue;
+            // a test parses every file that is built in
+            auto parsed = parse_calibration(file.text, fmt::format("calibration/{}.toml", machine));
+            found->second = parsed ? std::move(*parsed) : Calibration{};
+        }
+    }
+    return &*found->second;
+}
+
+std::optional<ExpectedTime> Calibrations::expected(const CollectiveRequest& request) {
+    const Calibration* own = find(request.machine);
+    const CalibratedLaw* law = own == nullptr ? nullptr : choose(*own, request, [&](const CalibratedLaw& each) {
+        return each.key.tiers == request.tiers;
+    });
+    if (law != nullptr) {
+        ExpectedTime expected;
+        expected.seconds = seconds_of(law->law, request.point);
+        expected.error = error_of(*law, request.point.members);
+        expected.laws = {law};
+        expected.machines = {request.machine};
+        expected.counted = std::binary_search(law->members.begin(), law->members.end(), request.point.members);
+        expected.software_found = of_library_asked(*law, request);
+        return expected;
+    }
+    for (const bool same_rate : {true, false}) {
+        const std::vector<Relative> found = relatives(request, same_rate);
+        if (found.empty()) continue;
+        ExpectedTime expected = mean_of(found, request);
+        expected.error = carried_error(expected, request.point.members);
+        return expected;
+    }
+    return std::nullopt;
+}
+
+std::vector<Relative> Calibrations::relatives(const CollectiveRequest& request, bool same_rate) {
+    std::vector<Relative> found;
+    for (const std::string& machine : machines()) {
+        if (machine == request.machine) continue;
+        const CalibratedLaw* law = choose(*find(machine), request, [&](const CalibratedLaw& each) {
+            const int distance = distance_to(each, request);
+            return distance >= 0 && (distance < other_rate) == same_rate;
+        });
+        if (law != nullptr) found.push_back({law, machine, distance_to(*law, request)});
+    }
+    int least = other_rate;
+    for (const Relative& relative : found) least = std::min(least, relative.distance);
+    std::erase_if(found, [&](const Relative& relative) { return relative.distance > least; });
+    return found;
+}
+
+std::vector<std::string> Calibrations::software(std::string_view machine) {
+    const bool own = by_machine_.contains(machine);
+    std::vector<std::string> names;
+    for (const std::string& each : machines()) {
+        if (own && each != machine) continue;
+        for (const CalibratedLaw& law : find(each)->laws) {
+            if (!law.key.software.empty()) names.push_back(law.key.software);
+        }
+    }
+    std::sort(names.begin(), names.end());
+    names.erase(std::unique(names.begin(), names.end()), names.end());
+    return names;
+}
+
+}  // namespace roofline

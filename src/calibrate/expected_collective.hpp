@@ -1,0 +1,96 @@
+// Expected times of collectives: which law speaks for a request, and what machines without laws of their own take over.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "calibrate/calibration.hpp"
+
+namespace roofline {
+
+/// One collective on a slice.
+struct CollectiveRequest {
+    std::string machine;  ///< of the catalogue
+    std::string system;   ///< of data/systems.toml; "" where it is not known
+    std::string tiers;    ///< that the group spans: "nvlink+ib"
+    LawLink link;         ///< of the innermost of them
+    CollectiveKind kind = CollectiveKind::all_gather;
+    CollectivePoint point;
+    /// "nccl 2.29", "nccl-2.29", "nccl"; "" for what tables measured that do not say. Empty for the newest communication library.
+    std::optional<std::string> software;
+    std::string variant;         ///< "custom graph"; "" for what the library does by itself
+    std::optional<Dtype> dtype;  ///< whole numbers add up by other algorithms
+};
+
+/// A request for a load of an array of `bytes`. Empty for one member, and where a rate is not published.
+[[nodiscard]] std::optional<CollectiveRequest> request_for(const CollectiveLoad& load, const System& system,
+                                                           double bytes);
+
+/// "integer" or "float" for a collective that adds up, else "". Without a dtype: "float".
+[[nodiscard]] std::string dtypes_of(CollectiveKind kind, const std::optional<Dtype>& dtype);
+
+struct ExpectedTime {
+    double seconds = 0;
+    double error = 0;                        ///< what the laws showed on rows they were not fitted to
+    std::vector<const CalibratedLaw*> laws;  ///< whose times were averaged (geometric mean); one of the machine's own
+    std::vector<std::string> machines;       ///< that they belong to
+    bool carried = false;                    ///< the machine has no law for this: those are its relatives'
+    bool same_rate = true;                   ///< and their links are as fast
+    bool counted = true;                     ///< this number of members was measured
+    bool software_found = true;              ///< the library asked for has laws there
+};
+
+/// A law of another machine that can stand in.
+struct Relative {
+    const CalibratedLaw* law = nullptr;
+    std::string machine;
+    int distance = 0;  ///< 0 for the nearest: the same link rate and domain, and so many members were measured
+};
+
+/// The geometric mean of the relatives' times, those with one link rate together having one vote. There is at least one.
+[[nodiscard]] ExpectedTime mean_of(const std::vector<Relative>& relatives, const CollectiveRequest& request);
+
+/// Files of constants, those of the program and those given to it. They are parsed when asked for.
+class Calibrations {
+public:
+    /// Those of data/calibration.
+    [[nodiscard]] static Calibrations built_in();
+    /// These alone.
+    explicit Calibrations(std::vector<Calibration> calibrations);
+    /// Takes it in the place of what is there for its machine.
+    void replace(Calibration calibration);
+
+    /// By the machine's own laws, else by relatives': machines whose group spans tiers of the same kind. Those with the same link
+    /// rate go first, of them those that were measured with as many members, of them those with the same domain; only the
+    /// nearest count. Without any all others count, one vote for each rate. Constants of links
+    /// are fractions of their rate and scale with it; times of steps are kept. Empty where there is neither.
+    [[nodiscard]] std::optional<ExpectedTime> expected(const CollectiveRequest& request);
+
+    /// The nearest of the machines whose links are as fast, or of those whose are not, each with the law that fits the request
+    /// best. May be empty.
+    [[nodiscard]] std::vector<Relative> relatives(const CollectiveRequest& request, bool same_rate);
+
+    /// The libraries with laws for the machine or, where it has none, for any.
+    [[nodiscard]] std::vector<std::string> software(std::string_view machine);
+
+    /// Empty for a machine without one.
+    [[nodiscard]] const Calibration* find(std::string_view machine);
+    [[nodiscard]] std::vector<std::string> machines() const;
+
+private:
+    Calibrations() = default;
+
+    std::map<std::string, std::optional<Calibration>, std::less<>> by_machine_;  ///< empty: not parsed yet
+};
+
+/// Of "nccl 2.29.2" and "nccl-2.29": whether the libraries are the same, and whether the first is of the second's version.
+[[nodiscard]] bool same_library(std::string_view software, std::string_view wanted);
+[[nodiscard]] bool is_version(std::string_view software, std::string_view wanted);
+
+/// Ascending by the numbers in the names: "2.9.1" before "2.29", "2.29" before "2.29.2".
+[[nodiscard]] bool older(std::string_view version, std::string_view other);
+
+}  // namespace roofline

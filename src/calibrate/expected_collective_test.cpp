@@ -1,0 +1,168 @@
+#include "calibrate/expected_collective.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+using namespace roofline;
+
+namespace {
+
+/// A law that always takes `us` microseconds.
+CalibratedLaw law(std::string software, double us, std::string variant = {}, std::string dtypes = {}) {
+    CalibratedLaw result;
+    result.key = {
+        "s", "nvlink", CollectiveKind::all_reduce, std::move(software), std::move(variant), std::move(dtypes)};
+    if (result.key.dtypes.empty()) result.key.dtypes = "float";
+    result.link = {"switch", 8, 400e9};
+    result.law.shared.segments = {{us * 1e-6, 0, 0, 0, 0}};
+    result.members = {2, 8};
+    result.rows = 40;
+    result.errors.sizes = 0.05;
+    result.errors.members = 0.1;
+    result.errors.relative = 0.15;
+    result.errors.far = 0.3;
+    return result;
+}
+
+CalibratedLaw at(CalibratedLaw result, double rate, std::int64_t domain = 8) {
+    result.link.bytes_per_s = rate;
+    result.link.domain = domain;
+    return result;
+}
+
+CollectiveRequest request(std::string machine, std::int64_t members = 8) {
+    CollectiveRequest result;
+    result.machine = std::move(machine);
+    result.tiers = "nvlink";
+    result.link = {"switch", 8, 400e9};
+    result.kind = CollectiveKind::all_reduce;
+    result.point = {members, 1e6, 1e-6, 1e-6};
+    return result;
+}
+
+double us(Calibrations& all, const CollectiveRequest& asked) {
+    const auto expected = all.expected(asked);
+    REQUIRE(expected);
+    return expected->seconds * 1e6;
+}
+
+}  // namespace
+
+TEST_CASE("versions are compared by their numbers") {
+    CHECK(older("2.9.1", "2.29"));
+    CHECK(older("2.29", "2.29.2"));
+    CHECK(older("1.3.0rc9", "1.3.0rc20"));
+    CHECK_FALSE(older("2.29.2", "2.29.2"));
+    CHECK_FALSE(older("2.29", "2.9"));
+    CHECK(older("99999999999999999999", "99999999999999999999.1"));
+    CHECK(is_version("nccl 2.29.2", "NCCL-2.29"));
+    CHECK_FALSE(is_version("nccl 2.29.2", "nccl-2.2"));
+    CHECK_FALSE(is_version("rccl 2.29.2", "nccl"));
+}
+
+TEST_CASE("the newest version of a communication library speaks where none is named") {
+    Calibrations all({{"m",
+                       {},
+                       {},
+                       {law("nccl 2.9.1", 1), law("nccl 2.29.2", 2), law("xla", 3), law("torch", 4), law("", 5),
+                        law("vllm 0.9", 6, "custom eager"), law("vllm 0.9", 7, "custom graph"),
+                        law("nccl 2.29.2", 8, "", "integer")}}});
+    CollectiveRequest asked = request("m");
+    CHECK(us(all, asked) == doctest::Approx(2));
+    asked.software = "nccl-2.9";
+    CHECK(us(all, asked) == doctest::Approx(1));
+    asked.software = "nccl 2.20";  // not measured: the newest before it
+    CHECK(us(all, asked) == doctest::Approx(1));
+    asked.software = "nccl 2.1";  // nor anything before it: the oldest
+    CHECK(us(all, asked) == doctest::Approx(1));
+    asked.software = "xla";
+    CHECK(us(all, asked) == doctest::Approx(3));
+    asked.software = "";  // a table that does not say
+    CHECK(us(all, asked) == doctest::Approx(5));
+    asked.software = "vllm";  // its kernels, as they run in production
+    CHECK(us(all, asked) == doctest::Approx(7));
+    asked.variant = "custom eager";
+    CHECK(us(all, asked) == doctest::Approx(6));
+    asked = request("m");
+    asked.dtype = Dtype::int8;
+    CHECK(us(all, asked) == doctest::Approx(8));
+    asked.software = "gloo";
+    CHECK_FALSE(all.expected(asked)->software_found);
+}
+
+TEST_CASE("a library whose measurements reach the group goes before a newer one whose do not") {
+    CalibratedLaw wide = law("xla", 50);
+    wide.members = {4, 72};
+    Calibrations all({{"m", {}, {}, {law("nccl 2.29.2", 2), wide}}});
+    CHECK(us(all, request("m", 8)) == doctest::Approx(2));
+    CHECK(us(all, request("m", 64)) == doctest::Approx(50));
+}
+
+TEST_CASE("errors are those of sizes held out, of counts held out where the count was not measured") {
+    CalibratedLaw alone = law("nccl 2.29.2", 2);
+    alone.key.kind = CollectiveKind::all_gather;
+    alone.key.dtypes = "";
+    alone.errors.members.reset();
+    Calibrations all({{"m", {}, {}, {law("nccl 2.29.2", 2), alone}}});
+    CHECK(all.expected(request("m", 8))->error == 0.05);
+    CHECK(all.expected(request("m", 8))->counted);
+    CHECK(all.expected(request("m", 6))->error == 0.1);
+    CHECK_FALSE(all.expected(request("m", 6))->counted);
+    CollectiveRequest gather = request("m", 6);
+    gather.kind = CollectiveKind::all_gather;
+    CHECK(all.expected(gather)->error == 0.4);  // nothing shows it
+}
+
+TEST_CASE("a machine without laws takes those of its nearest relatives") {
+    Calibrations all({{"twin", {}, {}, {law("nccl 2.29.2", 2)}},
+                      {"large", {}, {}, {at(law("nccl 2.29.2", 100), 400e9, 72)}},
+                      {"old", {}, {}, {at(law("nccl 2.29.2", 8), 200e9)}},
+                      {"older", {}, {}, {at(law("nccl 2.29.2", 32), 100e9)}},
+                      {"older too", {}, {}, {at(law("nccl 2.29.2", 2), 100e9)}}});
+    // the same rate and domain
+    const auto twin = all.expected(request("new"));
+    REQUIRE(twin);
+    CHECK(twin->carried);
+    CHECK(twin->seconds == doctest::Approx(2e-6));
+    CHECK(twin->machines == std::vector<std::string>{"twin"});
+    CHECK(twin->error == 0.15);
+    // the same rate
+    CollectiveRequest other_domain = request("new");
+    other_domain.link.domain = 16;
+    CHECK(us(all, other_domain) == doctest::Approx(std::sqrt(2.0 * 100)));
+    // other rates: one vote each. 200 GB/s: 8; 100 GB/s: sqrt(32 * 2) = 8; 400 GB/s: sqrt(2 * 100)
+    CollectiveRequest other_rate = request("new");
+    other_rate.link.bytes_per_s = 800e9;
+    const auto far = all.expected(other_rate);
+    REQUIRE(far);
+    CHECK(far->seconds * 1e6 == doctest::Approx(std::cbrt(8 * 8 * std::sqrt(200.0))));
+    CHECK(far->error == 0.3);
+    CHECK_FALSE(far->same_rate);
+    // another kind of fabric
+    CollectiveRequest mesh = request("new");
+    mesh.link.topology = "full_mesh";
+    CHECK_FALSE(all.expected(mesh));
+    mesh = request("new");
+    mesh.tiers = "nvlink+ib";
+    CHECK_FALSE(all.expected(mesh));
+    mesh.tiers = "xgmi";
+    CHECK_FALSE(all.expected(mesh));
+}
+
+TEST_CASE("relatives that were measured with as many members go before those with the same domain") {
+    CalibratedLaw few = law("nccl 2.29.2", 2);
+    few.members = {2, 4};
+    Calibrations all({{"few", {}, {}, {few}}, {"many", {}, {}, {at(law("nccl 2.29.2", 9), 400e9, 72)}}});
+    CHECK(us(all, request("new", 4)) == doctest::Approx(2));
+    CHECK(us(all, request("new", 8)) == doctest::Approx(9));
+}
+
+TEST_CASE("constants of links scale with the rate, those of steps do not") {
+    CalibratedLaw slow = at(law("nccl 2.29.2", 10), 100e9);
+    slow.law.shared.segments = {{10e-6, 0, 0.5, 0, 0}};
+    Calibrations all({{"slow", {}, {}, {slow}}});
+    CollectiveRequest fast = request("fast");
+    fast.point.wire_s = 1e-3;  // at the fast link's rate
+    CHECK(us(all, fast) == doctest::Approx(10 + 2000));
+}

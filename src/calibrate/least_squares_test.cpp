@@ -1,0 +1,35 @@
+#include "calibrate/least_squares.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace roofline;
+
+TEST_CASE("constants that fit exactly are found") {
+    // 2a + b = 1 and a + 3b = 1: a = 0.4, b = 0.2
+    LeastSquares sums;
+    sums.add({2, 1, 0, 0, 0}, 1);
+    sums.add({1, 3, 0, 0, 0}, 5);
+    const Constants found = sums.solve();
+    CHECK(found[0] == doctest::Approx(0.4).epsilon(1e-6));
+    CHECK(found[1] == doctest::Approx(0.2).epsilon(1e-6));
+    CHECK(found[2] == 0);
+}
+
+TEST_CASE("no constant is negative: what would be is left out, the rest is fitted without it") {
+    // a + b = 1 and a + 2b = 0.5 have b = -0.5; with a alone the least squares of (a - 1, a - 1/2 ...) are features 1 and 2
+    LeastSquares sums;
+    sums.add({1, 1, 0, 0, 0}, 1);
+    sums.add({2, 4, 0, 0, 0}, 1);
+    // a alone: (1 + 2) / (1 + 4) = 0.6, misfit 0.4^2 + 0.2^2 = 0.2; b alone: (1 + 4) / (1 + 16) = 5/17, misfit 0.53
+    const Constants found = sums.solve();
+    CHECK(found[0] == doctest::Approx(0.6).epsilon(1e-6));
+    CHECK(found[1] == 0);
+}
+
+TEST_CASE("weights count, and nothing gives nothing") {
+    LeastSquares sums;
+    CHECK(sums.solve() == Constants{});
+    sums.add({1, 0, 0, 0, 0}, 3);
+    sums.add({2, 0, 0, 0, 0}, 1);
+    CHECK(sums.solve()[0] == doctest::Approx(5.0 / 7));  // (3*1 + 1*2) / (3*1 + 1*4)
+}

@@ -1,0 +1,208 @@
+#include "report/fit/fit_report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <tuple>
+
+#include "report/table.hpp"
+#include "units/text.hpp"
+
+namespace roofline {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Means over laws, weighted with their rows.
+struct Means {
+    struct Mean {
+        double sum = 0;
+        double rows = 0;
+        void add(double error, double weight) {
+            sum += error * weight;
+            rows += weight;
+        }
+        [[nodiscard]] std::string text() const { return rows > 0 ? percent_text(sum / rows) : "-"; }
+    };
+    std::int64_t laws = 0;
+    std::int64_t rows = 0;
+    Mean fitted;
+    Mean sizes;
+    Mean members;
+    Mean relative;
+    Mean far;
+
+    void add(const CalibratedLaw& law) {
+        const auto weight = static_cast<double>(law.rows);
+        ++laws;
+        rows += law.rows;
+        fitted.add(law.errors.fitted, weight);
+        sizes.add(law.errors.sizes, weight);
+        if (law.errors.members) members.add(*law.errors.members, weight);
+        if (law.errors.relative) relative.add(*law.errors.relative, weight);
+        if (law.errors.far) far.add(*law.errors.far, weight);
+    }
+};
+
+const std::vector<std::string> error_heads{"fitted", "size out", "count out", "same rate", "other rate"};
+
+void add_means(std::vector<std::string>& cells, const Means& means) {
+    for (const Means::Mean* mean : {&means.fitted, &means.sizes, &means.members, &means.relative, &means.far}) {
+        cells.push_back(mean->text());
+    }
+}
+
+std::string kernels(const CalibratedLaw& law) { return law.key.variant.empty() ? "" : law.key.variant; }
+
+/// By operation, libraries apart from the kernels of frameworks.
+Table by_operation(const CollectiveFit& fit) {
+    std::map<std::pair<bool, std::string>, Means> groups;
+    for (const Calibration& calibration : fit.calibrations) {
+        for (const CalibratedLaw& law : calibration.laws) {
+            std::string name(collective_name(law.key.kind, true));
+            const bool custom = !law.key.variant.empty();
+            groups[{custom, custom ? name + ", other kernels" : name}].add(law);
+        }
+    }
+    Table table{{"operation", "laws", "rows"}, {}, {false, true, true, true, true, true, true, true}};
+    table.head.insert(table.head.end(), error_heads.begin(), error_heads.end());
+    for (const auto& [key, means] : groups) {
+        table.rows.push_back({key.second, std::to_string(means.laws), grouped(means.rows)});
+        add_means(table.rows.back(), means);
+    }
+    return table;
+}
+
+Table by_machine(const CollectiveFit& fit) {
+    std::map<std::tuple<std::string, std::string, bool>, std::map<CollectiveKind, Means>> groups;
+    for (const Calibration& calibration : fit.calibrations) {
+        for (const CalibratedLaw& law : calibration.laws) {
+            groups[{calibration.machine, law.key.tiers, !law.key.variant.empty()}][law.key.kind].add(law);
+        }
+    }
+    Table table{{"machine", "over"}, {}, {false, false, true, true, true, true, true}};
+    constexpr CollectiveKind kinds[] = {CollectiveKind::all_gather, CollectiveKind::reduce_scatter,
+                                        CollectiveKind::all_reduce, CollectiveKind::all_to_all,
+                                        CollectiveKind::permute};
+    for (const CollectiveKind kind : kinds) table.head.emplace_back(collective_name(kind, true));
+    for (const auto& [key, means] : groups) {
+        const auto& [machine, tiers, custom] = key;
+        table.rows.push_back({machine, tiers + (custom ? ", other kernels" : "")});
+        for (const CollectiveKind kind : kinds) {
+            const auto found = means.find(kind);
+            table.rows.back().push_back(found == means.end() ? "-" : found->second.sizes.text());
+        }
+    }
+    return table;
+}
+
+Table all_laws(const CollectiveFit& fit) {
+    Table table{{"machine", "system", "over", "operation", "software", "variant", "dtypes", "rows"}, {}, {}};
+    table.head.insert(table.head.end(),
+                      {"error_fitted", "error_sizes", "error_members", "error_relative", "error_far"});
+    table.right.assign(table.head.size(), true);
+    std::fill_n(table.right.begin(), 7, false);
+    const auto number = [](const std::optional<double>& value) { return value ? fmt::format("{:.4g}", *value) : ""; };
+    for (const Calibration& calibration : fit.calibrations) {
+        for (const CalibratedLaw& law : calibration.laws) {
+            table.rows.push_back({calibration.machine, law.key.system, law.key.tiers,
+                                  std::string(collective_name(law.key.kind)), law.key.software, kernels(law),
+                                  law.key.dtypes, std::to_string(law.rows), number(law.errors.fitted),
+                                  number(law.errors.sizes), number(law.errors.members), number(law.errors.relative),
+                                  number(law.errors.far)});
+        }
+    }
+    return table;
+}
+
+Json optional_json(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
+
+std::string fit_json(const FitReport& report) {
+    Json json;
+    json["schema"] = 1;
+    json["rows"] = report.fit.rows;
+    json["duplicates"] = report.fit.duplicates;
+    json["left_out"] = report.fit.left_out;
+    json["too_few"] = report.fit.too_few;
+    Json skipped = Json::array();
+    for (const auto& [reason, rows] : report.skipped) skipped.push_back({{"reason", reason}, {"rows", rows}});
+    json["skipped"] = std::move(skipped);
+    Json laws = Json::array();
+    for (const Calibration& calibration : report.fit.calibrations) {
+        for (const CalibratedLaw& law : calibration.laws) {
+            Json each;
+            each["machine"] = calibration.machine;
+            each["system"] = law.key.system;
+            each["tiers"] = law.key.tiers;
+            each["operation"] = collective_name(law.key.kind);
+            each["software"] = law.key.software;
+            each["variant"] = law.key.variant;
+            each["dtypes"] = law.key.dtypes;
+            each["members"] = law.members;
+            each["rows"] = law.rows;
+            each["left_out"] = law.left_out;
+            each["error"] = {{"fitted", law.errors.fitted},
+                             {"sizes", law.errors.sizes},
+                             {"members", optional_json(law.errors.members)},
+                             {"relative", optional_json(law.errors.relative)},
+                             {"far", optional_json(law.errors.far)}};
+            laws.push_back(std::move(each));
+        }
+    }
+    json["laws"] = std::move(laws);
+    json["files"] = report.files;
+    // what tables say may be any bytes
+    return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string plural(std::int64_t count, std::string_view what) {
+    return fmt::format("{} {}{}", grouped(count), what, count == 1 ? "" : "s");
+}
+
+std::string fit_text(const FitReport& report) {
+    std::int64_t laws = 0;
+    for (const Calibration& calibration : report.fit.calibrations)
+        laws += static_cast<std::int64_t>(calibration.laws.size());
+    std::string text = fmt::format("{} for {}, fitted to {}\n", plural(laws, "law"),
+                                   plural(static_cast<std::int64_t>(report.fit.calibrations.size()), "machine"),
+                                   plural(report.fit.rows, "row"));
+    const auto aside = [&](std::int64_t count, std::string_view why) {
+        if (count > 0) text += fmt::format("  {} not used: {}\n", plural(count, "row"), why);
+    };
+    aside(report.fit.duplicates, "the same measurement, published twice");
+    aside(report.fit.left_out, "30 times off their neighbours, twice as fast as the wires, or out of range");
+    aside(report.fit.too_few, "series of fewer than eight");
+    for (const auto& [reason, rows] : report.skipped) aside(rows, reason);
+    if (laws > 0) {
+        text +=
+            "\nMean error in per cent: of the rows fitted to, of sizes held out, of numbers of members held out, from\n"
+            "machines with the same link rate alone, and from machines with other rates alone\n\n";
+        text += table_text(by_operation(report.fit), 2);
+        text += "\nSizes held out, by machine\n\n" + table_text(by_machine(report.fit), 2);
+    }
+    text += "\n";
+    for (const std::string& file : report.files) text += fmt::format("{}\n", file);
+    if (report.files.empty() && laws > 0) text += "Nothing is written; -o DIR writes a file for each machine.\n";
+    return text;
+}
+
+}  // namespace
+
+std::string fit_report(const FitReport& report, Format format) {
+    switch (format) {
+        case Format::json:
+            return fit_json(report);
+        case Format::csv:
+            return table_csv(all_laws(report.fit));
+        case Format::markdown:
+            return table_markdown(all_laws(report.fit));
+        case Format::text:
+            break;
+    }
+    return fit_text(report);
+}
+
+}  // namespace roofline
