@@ -265,6 +265,15 @@ const Calibration* Calibrations::find(std::string_view machine) {
     return &*found->second;
 }
 
+bool Calibrations::mentions(std::string_view machine, std::string_view tiers) const {
+    const auto found = by_machine_.find(machine);
+    if (found == by_machine_.end() || found->second) return true;
+    const std::string key = fmt::format("tiers = \"{}", tiers.substr(0, tiers.find('+')));
+    const auto files = embedded_calibrations();
+    const auto file = std::find_if(files.begin(), files.end(), [&](const auto& each) { return each.machine == machine; });
+    return file != files.end() && file->text.find(key) != std::string_view::npos;
+}
+
 std::optional<ExpectedTime> Calibrations::expected(const CollectiveRequest& request) {
     const Calibration* own = find(request.machine);
     const CalibratedLaw* law = own == nullptr ? nullptr : choose(*own, request, [&](const CalibratedLaw& each) {
@@ -293,7 +302,7 @@ std::optional<ExpectedTime> Calibrations::expected(const CollectiveRequest& requ
 std::vector<Relative> Calibrations::relatives(const CollectiveRequest& request, bool same_rate) {
     std::vector<Relative> found;
     for (const std::string& machine : machines()) {
-        if (machine == request.machine) continue;
+        if (machine == request.machine || !mentions(machine, request.tiers)) continue;
         const CalibratedLaw* law = choose(*find(machine), request, [&](const CalibratedLaw& each) {
             const int distance = distance_to(each, request);
             return distance >= 0 && (distance < other_rate) == same_rate;

@@ -83,6 +83,9 @@ public:
 private:
     Calibrations() = default;
 
+    /// Whether a machine can have laws for the innermost of these tiers. Files that cannot need not be parsed.
+    [[nodiscard]] bool mentions(std::string_view machine, std::string_view tiers) const;
+
     std::map<std::string, std::optional<Calibration>, std::less<>> by_machine_;  ///< empty: not parsed yet
 };
 
