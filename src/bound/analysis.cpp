@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 
 #include "bound/compute_bound_size.hpp"
@@ -43,6 +44,7 @@ public:
         auto pricing = price(work, machine_);
         if (!pricing) return fail(pricing.error());
         analysis.pricing = std::move(*pricing);
+        const std::size_t on_chip = analysis.pricing.resources.size();
         if (system_ != nullptr) {
             if (auto status = price_network(analysis.pricing, work, *system_); !status) return fail(status.error());
         }
@@ -50,6 +52,11 @@ public:
         intensities(analysis);
         if (detailed) growth(analysis);
         if (auto status = numbers(analysis); !status) return fail(status.error());
+        if (analysis.seconds && !work.messages.empty()) {
+            const auto network = analysis.seconds->begin() + static_cast<std::ptrdiff_t>(on_chip);
+            const auto longest = std::max_element(analysis.seconds->begin(), network);
+            analysis.exposed = std::accumulate(network, analysis.seconds->end(), longest == network ? 0.0 : *longest);
+        }
         if (analysis.seconds) {
             analysis.padding = padding_of(local_, kernels, machine_, analysis.pricing);
             if (detailed) footprint(analysis, kernels);
@@ -281,13 +288,16 @@ Result<ProgramAnalysis> analysed(const Program& program, const Program& local, c
     if (all.size() > 1 && options.kernels) {
         const bool detailed = all.size() <= most_detailed_kernels;
         result.total.sequential = 0;
+        double exposed = 0;
         for (const KernelWork* kernel : all) {
             auto one =
                 analyser.run(kernel_title(program, *kernel), kernel->work.times(kernel->count), {kernel}, detailed);
             if (!one) return fail(one.error());
             result.total.sequential += one->bounds.lower;
+            exposed += one->exposed.value_or(one->bounds.lower);
             result.kernels.push_back(std::move(*one));
         }
+        if (result.total.exposed) result.total.exposed = exposed;
     }
     std::vector<std::string>& notes = result.total.notes;
     for (const KernelWork* kernel : all) {

@@ -52,7 +52,10 @@ struct Analysis {
     std::string main_level;                             ///< hbm, or the only level with traffic; "" when there is none
     std::optional<std::vector<double>> seconds;         ///< by resource; none when a dimension has no size
     Bounds bounds;
-    double sequential = 0;                ///< sum of the kernels' own lower bounds
+    double sequential = 0;  ///< sum of the kernels' own lower bounds
+    /// With communication: the same, if each kernel's collectives wait for its work, or it for them. What this is longer than
+    /// `sequential` is the communication that overlapping hides.
+    std::optional<double> exposed;
     std::optional<double> peak_fraction;  ///< compute time over lower bound
     std::optional<double> energy_j;       ///< rated power times lower bound
     std::optional<Padding> padding;

@@ -270,7 +270,8 @@ bool Calibrations::mentions(std::string_view machine, std::string_view tiers) co
     if (found == by_machine_.end() || found->second) return true;
     const std::string key = fmt::format("tiers = \"{}", tiers.substr(0, tiers.find('+')));
     const auto files = embedded_calibrations();
-    const auto file = std::find_if(files.begin(), files.end(), [&](const auto& each) { return each.machine == machine; });
+    const auto file =
+        std::find_if(files.begin(), files.end(), [&](const auto& each) { return each.machine == machine; });
     return file != files.end() && file->text.find(key) != std::string_view::npos;
 }
 

@@ -80,7 +80,11 @@ TEST_CASE("a block across chips: work of one chip, and the sum on its way") {
     // An open axis of four: twice 3/4 of it over one link of 50 GB/s.
     REQUIRE(out.pricing.find("ici") != nullptr);
     CHECK(out.seconds->back() == doctest::Approx(2 * 0.75 * 2 * 1024 * 8192 / 50e9));
-    CHECK(analysis->total.bounds.lower == doctest::Approx(2 * 2.0 * 1024 * 8192 * 7168 / 197e12));
+    const double math = 2.0 * 1024 * 8192 * 7168 / 197e12;
+    CHECK(analysis->total.bounds.lower == doctest::Approx(2 * math));
+    CHECK(analysis->total.sequential == doctest::Approx(2 * math));  // the exchange hides under its product
+    CHECK(analysis->total.exposed.value() == doctest::Approx(2 * math + 2 * 0.75 * 2 * 1024 * 8192 / 50e9));
+    CHECK_FALSE(analysis->kernels.at(0).exposed.has_value());
 }
 
 TEST_CASE("one row and one column of two chips: compute-bound from D = 4 W / P, whatever B") {

@@ -150,6 +150,7 @@ private:
         const bool sized = analysis.seconds.has_value();
         json["lower_s"] = sized ? number(analysis.bounds.lower) : Json(nullptr);
         json["sequential_s"] = sized ? number(analysis.sequential) : Json(nullptr);
+        json["exposed_s"] = number(analysis.exposed);
         const bool whole = &analysis == &answer_.analysis.total;
         json["expected_s"] = whole ? number(answer_.expected_s) : Json(nullptr);
         json["expected_error"] = whole ? number(answer_.expected_error) : Json(nullptr);

@@ -330,6 +330,11 @@ private:
             out_ += fmt::format("  {:<9}  {:>13}  if only the work inside each kernel overlaps\n", "in turn",
                                 to_text(Seconds{total_.sequential}));
         }
+        const bool computes = total_.pricing.compute() != nullptr || !answer_.analysis.kernels.empty();
+        if (total_.exposed && computes) {
+            out_ += fmt::format("  {:<9}  {:>13}  if collectives wait for the work beside them\n", "exposed",
+                                to_text(Seconds{*total_.exposed}));
+        }
         expected();
         out_ += fmt::format("  {:<9}  {:>13}  if nothing overlaps\n", "upper", to_text(Seconds{total_.bounds.upper}));
         if (total_.padding) {
