@@ -21,6 +21,16 @@ constexpr const char* block =
     "U = gelu(A *_D Win)\n"
     "Out : bf16[B_X, D_Z] = U * Wout\n";
 
+// Three MLPs one after the other.
+constexpr const char* chain =
+    "mesh X=4, Y=4, Z=4\n"
+    "B=16384, D=8192, F=28672\n"
+    "X : bf16[B_X, D_Z]\n"
+    "param W1 : bf16[D_X, F_Y]\nparam W2 : bf16[F_Y, D_X]\nparam W3 : bf16[D_X, F_Y]\n"
+    "param W4 : bf16[F_Y, D_X]\nparam W5 : bf16[D_X, F_Y]\nparam W6 : bf16[F_Y, D_X]\n"
+    "H1 = gelu(X *_D W1)\nY1 = H1 *_F W2\nH2 = gelu(Y1 *_D W3)\nY2 = H2 *_F W4\nH3 = gelu(Y2 *_D W5)\n"
+    "Out : bf16[B_X, D_Z] = H3 * W6\n";
+
 struct Set {
     Program program;
     System system;
@@ -64,8 +74,9 @@ void compile_layout(benchmark::State& state, const char* text) {
 }
 
 BENCHMARK_CAPTURE(choose_layout, product, product)->Unit(benchmark::kMicrosecond);
-BENCHMARK_CAPTURE(choose_layout, six_products, block)->Unit(benchmark::kMicrosecond);
+BENCHMARK_CAPTURE(choose_layout, six_in_a_row, chain)->Unit(benchmark::kMicrosecond);
+BENCHMARK_CAPTURE(choose_layout, six_with_three_at_once, block)->Unit(benchmark::kMicrosecond);
 BENCHMARK_CAPTURE(compile_layout, product, product)->Unit(benchmark::kMicrosecond);
-BENCHMARK_CAPTURE(compile_layout, six_products, block)->Unit(benchmark::kMicrosecond);
+BENCHMARK_CAPTURE(compile_layout, six_in_a_row, chain)->Unit(benchmark::kMicrosecond);
 
 }  // namespace

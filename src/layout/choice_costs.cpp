@@ -81,7 +81,8 @@ LayoutPrice ChoiceCosts::price(std::span<const double> cost) const {
 }
 
 bool ChoiceCosts::no_worse(std::span<const double> a, std::span<const double> b) const {
-    for (std::size_t i = 0; i < a.size(); ++i) {
+    // From the end: where everything is added up, two costs differ most often.
+    for (std::size_t i = a.size(); i-- > 0;) {
         if (a[i] > b[i] * (1 + 1e-12)) return false;
     }
     return true;

@@ -196,29 +196,27 @@ LayoutPrice LayoutSearch::best(const State& state) const {
 }
 
 bool LayoutSearch::keep(State& state, std::span<const double> cost, std::size_t trace) const {
+    const LayoutPrice price = costs_->price(cost);
+    const double far = price.lower_s + price.upper_s;
+    const auto worst = std::max_element(state.far.begin(), state.far.end());
+    const bool full = state.traces.size() == most_kept;
+    if (full && far >= *worst) return false;
     for (std::size_t i = 0; i < state.traces.size(); ++i) {
-        if (costs_->no_worse(row(state, i), cost)) return false;
+        if (state.far[i] <= far * (1 + 1e-12) && costs_->no_worse(row(state, i), cost)) return false;
     }
     const auto drop = [&](std::size_t i) {
         const auto at = state.costs.begin() + static_cast<std::ptrdiff_t>(i * cost.size());
         state.costs.erase(at, at + static_cast<std::ptrdiff_t>(cost.size()));
         state.traces.erase(state.traces.begin() + static_cast<std::ptrdiff_t>(i));
+        state.far.erase(state.far.begin() + static_cast<std::ptrdiff_t>(i));
     };
+    if (full) drop(static_cast<std::size_t>(worst - state.far.begin()));
     for (std::size_t i = state.traces.size(); i-- > 0;) {
-        if (costs_->no_worse(cost, row(state, i))) drop(i);
+        if (far <= state.far[i] * (1 + 1e-12) && costs_->no_worse(cost, row(state, i))) drop(i);
     }
     state.costs.insert(state.costs.end(), cost.begin(), cost.end());
     state.traces.push_back(trace);
-    if (state.traces.size() <= most_kept) return true;
-    const auto far = [&](std::size_t i) {
-        const LayoutPrice price = costs_->price(row(state, i));
-        return price.lower_s + price.upper_s;
-    };
-    std::size_t worst = 0;
-    for (std::size_t i = 1; i < state.traces.size(); ++i) {
-        if (far(i) > far(worst)) worst = i;
-    }
-    drop(worst);
+    state.far.push_back(far);
     return true;
 }
 
@@ -241,7 +239,7 @@ Status LayoutSearch::step(std::size_t index) {
             std::vector<ShardingId> lies;
             for (const ValueId value : live) lies.push_back(value == output ? known.outputs[w] : lie_of(value, state));
             const auto [place, added] = places.emplace(lies, next.size());
-            if (added) next.push_back({std::move(lies), {}, {}});
+            if (added) next.push_back({std::move(lies), {}, {}, {}});
             for (std::size_t i = 0; i < state.traces.size(); ++i) {
                 std::copy_n(row(state, i).begin(), sum.size(), sum.begin());
                 costs_->add(sum, known.ways[w].cost, count);
@@ -276,7 +274,7 @@ Result<ProgramLayout> LayoutSearch::choose(const Sizes& sizes) {
     hashes_.clear();
     known_.assign(ops_.size(), {});
     traces_.assign(1, Trace{});
-    states_.assign(1, State{{}, std::vector<double>(costs_->width(), 0.0), {0}});
+    states_.assign(1, State{{}, std::vector<double>(costs_->width(), 0.0), {0}, {0}});
     for (std::size_t i = 0; i < ops_.size(); ++i) {
         if (auto status = step(i); !status) return fail(status.error());
     }

@@ -68,6 +68,7 @@ private:
         std::vector<ShardingId> lies;     ///< by live_
         std::vector<double> costs;        ///< rows of width()
         std::vector<std::size_t> traces;  ///< by row: what led to it
+        std::vector<double> far;          ///< by row: lower and upper bound together; the least are kept
     };
     /// The cost before and the way taken.
     struct Trace {
