@@ -138,9 +138,9 @@ private:
         constexpr std::size_t most = 4;
         if (have.size() < 2 || have.size() > most) return;
         std::array<std::size_t, most> order{};
-        for (std::size_t i = 0; i < have.size(); ++i) order[i] = have[i];
-        const auto end = order.begin() + static_cast<std::ptrdiff_t>(have.size());
-        std::sort(order.begin(), end);
+        const AxisList rising = listed(have.mask());
+        for (std::size_t i = 0; i < rising.size() && i < most; ++i) order[i] = rising[i];
+        const auto end = order.begin() + static_cast<std::ptrdiff_t>(std::min(rising.size(), most));
         do {
             AxisList other;
             for (auto axis = order.begin(); axis != end; ++axis) other.push_back(*axis);
