@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include "bound/network_pricing.hpp"
+#include "bound/times.hpp"
 #include "machine/catalogue.hpp"
 
 using namespace roofline;
@@ -26,4 +27,55 @@ TEST_CASE("bound: the time of a transfer is that of its tightest cut, or of its 
     CHECK(time_of(*send_load(*nodes, Chip{{0, 0}}, Chip{{5, 0}}), *nodes, 4e9)->lower_s == doctest::Approx(4.0 / 500));
     on->machine.network[0].link_bandwidth.value.reset();
     CHECK(!time_of(*gather, *on, 1).has_value());
+}
+
+TEST_CASE("bound: a message with a root is priced by its tightest cut") {
+    System nodes;
+    nodes.slice = *make_slice(*find_machine("h100-sxm"), "8x16");
+    nodes.mesh = place_mesh(nodes.slice, {{"X", 8}, {"Y", 16}}).value();
+    const auto lower = [&](const Message& message) {
+        const auto load = load_of(message, nodes);
+        REQUIRE_MESSAGE(load.has_value(), to_text(load.error()));
+        REQUIRE(load->tiers.size() == 1);
+        return std::pair(name_of(load->tiers[0], nodes).id, time_of(*load, nodes, 4e9)->lower_s);
+    };
+    // To another node over eight NICs of 50 GB/s; inside one over the port of 450 and the NIC.
+    const MeshPlace here{{"X", 0}, {"Y", 0}};
+    CHECK(lower({CollectiveKind::send, {}, {}, {}, here, {{"X", 5}, {"Y", 9}}}) ==
+          std::pair<std::string, double>("ib", 0.01));
+    const auto beside = lower({CollectiveKind::send, {}, {}, {}, here, {{"X", 5}}});
+    CHECK(beside.first == "nvlink+ib");
+    CHECK(beside.second == doctest::Approx(0.008));
+    // A gather of 128 parts: 127 come into the chip at 500 GB/s, 120 into its node at 400.
+    const auto gathered = lower({CollectiveKind::gather, {"X", "Y"}, {}, {}, {}, here});
+    CHECK(gathered.first == "ib");
+    CHECK(gathered.second == doctest::Approx(4e9 * 120 / 128 / 400e9));
+    // Of 8 parts that each node has it is the 7 that the chip lacks.
+    const auto inside = lower({CollectiveKind::gather, {"X"}, {}, {}, {}, here});
+    CHECK(inside.first == "nvlink+ib");
+    CHECK(inside.second == doctest::Approx(4e9 * 7 / 8 / 500e9));
+    CHECK(load_of({CollectiveKind::send, {}, {}, {}, here, {{"Z", 5}}}, nodes).error().code == "unknown_axis");
+    // Without the NIC's rate the cuts that need it say nothing, and there is no other.
+    nodes.slice.machine.network[1].chip_bandwidth.value.reset();
+    const auto unknown = load_of({CollectiveKind::send, {}, {}, {}, here, {{"X", 5}}}, nodes);
+    CHECK(!time_of(*unknown, nodes, 1).has_value());
+}
+
+TEST_CASE("bound: transfers to one chip and collectives on its wires add up where they meet") {
+    System torus;
+    torus.slice = *make_slice(*find_machine("tpu-v5e"), "4x4");
+    torus.mesh = place_mesh(torus.slice, {{"X", 4}, {"Y", 4}}).value();
+    Work work;
+    const Polynomial bytes(1'000'000'000);
+    work.messages.push_back({{CollectiveKind::gather, {"X", "Y"}, "A", bytes, {}, {{"X", 0}}}, Polynomial(1)});
+    work.messages.push_back({{CollectiveKind::all_gather, {"X"}, "B", bytes, {}, {}}, Polynomial(1)});
+    Pricing pricing;
+    REQUIRE(price_network(pricing, work, torus).has_value());
+    REQUIRE(pricing.resources.size() == 1);
+    const CompiledTimes times(pricing, {}, {});
+    std::vector<double> seconds(times.places());
+    const double each = 1e9 / 50e9;
+    // Into the corner come 15/16 and 3/4 over its two links; the 3/4 alone need as long on the one link along X.
+    (void)times.evaluate({}, seconds);
+    CHECK(seconds[0] == doctest::Approx(each * (15.0 / 16 + 3.0 / 4) / 2));
 }
