@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 namespace roofline {
 
@@ -68,8 +69,8 @@ void note_unpublished(Pricing& pricing, const System& system, const TierLoad& lo
     }
 }
 
-// A cut as a load. A torus is asked for it only over all of its axes: another transfer on one of them leaves it the others.
-TierLoad load_of(const TransferCut& cut, const TransferLoad& transfer, const Slice& slice) {
+// A cut as a load.
+TierLoad load_of(const TransferCut& cut, const TransferLoad& transfer) {
     TierLoad load;
     std::size_t tiers = 0;
     for (std::size_t tier = 0; tier < cut.links.size(); ++tier) {
@@ -77,17 +78,10 @@ TierLoad load_of(const TransferCut& cut, const TransferLoad& transfer, const Sli
         load.tier = tier;
         ++tiers;
     }
-    load.link_bytes = cut.bytes;
     load.latency_s = transfer.latency_s;
-    if (tiers > 1) {
-        load.wires = cut.links;
-        return load;
-    }
-    load.link_bytes = cut.bytes / cut.links[load.tier];
-    if (has_axes(slice.network(slice.tiers[load.tier]))) {
-        load.cuts.assign((std::size_t{1} << slice.tiers[load.tier].shape.size()) - 1, Rational(0));
-        load.cuts.back() = load.link_bytes;
-    }
+    load.over = LoadedWires::between;
+    if (tiers > 1) load.wires = cut.links;
+    load.link_bytes = tiers > 1 ? cut.bytes : cut.bytes / cut.links[load.tier];
     return load;
 }
 
@@ -119,9 +113,18 @@ Result<TransferLoad> transfer_of(const Message& message, const System& system, s
     return send_load(system.slice, *root, *to);
 }
 
-CollectiveLoad tightest(const TransferLoad& transfer, const Message& message, const System& system,
-                        std::int64_t parts) {
+Result<CollectiveLoad> tightest(const TransferLoad& transfer, const Message& message, const System& system,
+                                std::int64_t parts) {
     CollectiveLoad result;
+    // Of cuts over the same wires only the one around the chip is left, which has the most bytes.
+    std::vector<std::pair<LoadedWires, std::vector<Rational>>> ends;
+    for (const LoadedWires end : {LoadedWires::sender, LoadedWires::receiver}) {
+        const MeshPlace& place = end == LoadedWires::sender ? message.from : message.to;
+        if (place.empty()) continue;
+        const auto chip = chip_of(place, system);
+        if (!chip) return fail(chip.error());
+        ends.emplace_back(end, wires_of(system.slice, *chip));
+    }
     result.kind = message.kind;
     result.hops = transfer.hops;
     result.members = message.kind == CollectiveKind::send ? 2 : system.slice.chips();
@@ -131,11 +134,14 @@ CollectiveLoad tightest(const TransferLoad& transfer, const Message& message, co
                                                               : Rational(parts - 1, parts);
     double longest = -1;
     for (const TransferCut& cut : transfer.cuts) {
-        TierLoad load = load_of(cut, transfer, system.slice);
+        TierLoad load = load_of(cut, transfer);
         const auto speed = speed_of(load, system);
         const double seconds = speed ? load.link_bytes.to_double() / *speed : 0;
         if (seconds <= longest) continue;
         longest = seconds;
+        const auto end =
+            std::find_if(ends.begin(), ends.end(), [&](const auto& each) { return each.second == cut.links; });
+        if (end != ends.end()) load.over = end->first;
         result.tiers.assign(1, std::move(load));
     }
     // Of the root, or of a chip that sends to it.
@@ -199,12 +205,54 @@ Result<CollectiveLoad> load_of(const Message& message, const System& system) {
     return tightest(*transfer, message, system, parts);
 }
 
+namespace {
+
+/// A term of a tier, and what says over whose wires it is: "" for all chips alike.
+struct Busy {
+    Term term;
+    std::string wires;
+};
+
+std::string wires_text(const TierLoad& load, const Message& message) {
+    switch (load.over) {
+        case LoadedWires::all:
+            return "";
+        case LoadedWires::sender:
+            return "out of " + place_text(message.from);
+        case LoadedWires::receiver:
+            return "into " + place_text(message.to);
+        case LoadedWires::between:
+            break;
+    }
+    return fmt::format("{}{}", collective_name(message.kind), route_text(message));
+}
+
+// Terms over other wires go on at the same time: each of those is a cut of its own, beside the sets of a torus's axes.
+void set_apart(std::vector<Busy>& terms) {
+    std::vector<std::string> apart;
+    std::size_t sets = 0;
+    for (const Busy& busy : terms) {
+        if (busy.wires.empty()) {
+            sets = std::max({sets, busy.term.cuts.size(), std::size_t{1}});
+        } else if (std::find(apart.begin(), apart.end(), busy.wires) == apart.end()) {
+            apart.push_back(busy.wires);
+        }
+    }
+    if (apart.empty() || sets + apart.size() == 1) return;
+    for (Busy& busy : terms) {
+        std::vector<Rational>& cuts = busy.term.cuts;
+        if (busy.wires.empty() && cuts.empty()) cuts.assign(sets, Rational(1));
+        cuts.resize(sets + apart.size(), Rational(0));
+        const auto own = std::find(apart.begin(), apart.end(), busy.wires);
+        if (own != apart.end()) cuts[sets + static_cast<std::size_t>(own - apart.begin())] = Rational(1);
+    }
+}
+
+}  // namespace
+
 Status price_network(Pricing& pricing, const Work& work, const System& system) {
-    struct Busy {
-        LoadName name;
-        Term term;
-    };
-    std::vector<std::vector<Busy>> by_tier(system.slice.tiers.size());
+    std::map<std::pair<std::size_t, std::string>, std::pair<LoadName, std::vector<Busy>>>
+        resources;  // by tier and name
     for (const MessageWork& each : work.messages) {
         auto load = load_of(each.message, system);
         if (!load) return fail(load.error());
@@ -214,16 +262,21 @@ Status price_network(Pricing& pricing, const Work& work, const System& system) {
                 note_unpublished(pricing, system, tier);
                 continue;
             }
-            LoadName name = name_of(tier, system);
+            const LoadName name = name_of(tier, system);
             Term term{name.id, each.message.bytes * each.count * Polynomial(tier.link_bytes), *rate};
             term.latency_s = tier.latency_s;
             term.count = each.count;
             for (const Rational& cut : tier.cuts) term.cuts.push_back(cut / tier.link_bytes);
-            by_tier[tier.tier].push_back({std::move(name), std::move(term)});
+            auto& resource = resources[{tier.tier, name.id}];
+            resource.first = name;
+            resource.second.push_back({std::move(term), wires_text(tier, each.message)});
         }
     }
-    for (std::vector<Busy>& tier : by_tier) {
-        for (Busy& busy : tier) resource_of(pricing, busy.name).terms.push_back(std::move(busy.term));
+    for (auto& [place, resource] : resources) {
+        auto& [name, terms] = resource;
+        set_apart(terms);
+        Resource& made = resource_of(pricing, name);
+        for (Busy& busy : terms) made.terms.push_back(std::move(busy.term));
     }
     return {};
 }

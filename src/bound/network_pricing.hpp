@@ -10,7 +10,9 @@
 
 namespace roofline {
 
-/// Adds the resources of the tiers that the work's messages cross, innermost first. Errors: a mesh axis that the system lacks.
+/// Adds the resources of the tiers that the work's messages cross, innermost first. Collectives that all chips take part in add up.
+/// A transfer with a root adds up with those over the same wires in the same direction, as far as that is known, and is else at
+/// the same time as the rest. Errors: a mesh axis that the system lacks.
 [[nodiscard]] Status price_network(Pricing& pricing, const Work& work, const System& system);
 
 /// The loads of a message on the slice. Of a transfer with a root it is one load, that of its tightest cut at the tiers' rates; a

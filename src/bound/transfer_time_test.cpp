@@ -61,21 +61,36 @@ TEST_CASE("bound: a message with a root is priced by its tightest cut") {
     CHECK(!time_of(*unknown, nodes, 1).has_value());
 }
 
-TEST_CASE("bound: transfers to one chip and collectives on its wires add up where they meet") {
+TEST_CASE("bound: transfers add up over the same wires in the same direction, and go on beside all others") {
     System torus;
     torus.slice = *make_slice(*find_machine("tpu-v5e"), "4x4");
     torus.mesh = place_mesh(torus.slice, {{"X", 4}, {"Y", 4}}).value();
-    Work work;
     const Polynomial bytes(1'000'000'000);
-    work.messages.push_back({{CollectiveKind::gather, {"X", "Y"}, "A", bytes, {}, {{"X", 0}}}, Polynomial(1)});
-    work.messages.push_back({{CollectiveKind::all_gather, {"X"}, "B", bytes, {}, {}}, Polynomial(1)});
-    Pricing pricing;
-    REQUIRE(price_network(pricing, work, torus).has_value());
-    REQUIRE(pricing.resources.size() == 1);
-    const CompiledTimes times(pricing, {}, {});
-    std::vector<double> seconds(times.places());
-    const double each = 1e9 / 50e9;
-    // Into the corner come 15/16 and 3/4 over its two links; the 3/4 alone need as long on the one link along X.
-    (void)times.evaluate({}, seconds);
-    CHECK(seconds[0] == doctest::Approx(each * (15.0 / 16 + 3.0 / 4) / 2));
+    const MeshPlace corner{{"X", 0}, {"Y", 0}};
+    const MeshPlace inside{{"X", 1}, {"Y", 1}};
+    const Message gather{CollectiveKind::gather, {"X", "Y"}, "A", bytes, {}, corner};
+    const Message send{CollectiveKind::send, {}, "B", bytes, inside, corner};
+    const Message back{CollectiveKind::send, {}, "C", bytes, corner, inside};
+    const Message all{CollectiveKind::all_gather, {"X"}, "D", bytes, {}, {}};
+    const auto times = [&](const std::vector<Message>& messages) {
+        Work work;
+        for (const Message& message : messages) work.messages.push_back({message, Polynomial(1)});
+        Pricing pricing;
+        REQUIRE(price_network(pricing, work, torus).has_value());
+        REQUIRE(pricing.resources.size() == 1);
+        const CompiledTimes compiled(pricing, {}, {});
+        std::vector<double> seconds(compiled.places());
+        const Bounds bounds = compiled.evaluate({}, seconds);
+        return std::pair(bounds.lower / (1e9 / 50e9), bounds.upper / (1e9 / 50e9));
+    };
+    const auto near = [](double value) { return doctest::Approx(value).epsilon(1e-3); };  // hops take microseconds
+    // Into the corner over two links: 15/16 of one and all of the other.
+    CHECK(times({gather, send}).first == near((15.0 / 16 + 1) / 2));
+    // Out of it meanwhile goes as much the other way.
+    CHECK(times({gather, back}).first == near(1.0 / 2));
+    CHECK(times({gather, back}).second == near((15.0 / 16 + 1) / 2));
+    // An all-gather along X brings 3/4 of its array into the corner over one link; how far the other helps is not counted.
+    CHECK(times({gather, all}).first == near(3.0 / 4));
+    CHECK(times({gather, all}).second == near(15.0 / 32 + 3.0 / 4));
+    CHECK(times({all, all}).first == near(3.0 / 2));
 }

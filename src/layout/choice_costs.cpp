@@ -38,14 +38,15 @@ Message message_of(const Route& route, AxisList axes, const System& system) {
     return {route.kind, axis_names(system, axes), {}, {}, mesh_place(system, route.from), mesh_place(system, route.to)};
 }
 
-ChoiceCosts::ChoiceCosts(const System& system, bool roots) : system_(&system), loads_(kinds * 256) {
+ChoiceCosts::ChoiceCosts(const System& system, std::vector<std::int64_t> roots)
+    : system_(&system), roots_(std::move(roots)), loads_(kinds * 256) {
     for (const SliceTier& tier : system.slice.tiers) {
         first_slot_.push_back(network_slots_);
         network_slots_ += has_axes(system.slice.network(tier)) ? (std::size_t{1} << tier.shape.size()) - 1 : 1;
     }
     latencies_ = system.slice.tiers.size();
-    together_ = network_slots_;
-    if (roots && latencies_ > 1) network_slots_ += std::size_t{1} << latencies_;
+    root_slots_ = network_slots_;
+    network_slots_ += 2 * roots_.size();
 }
 
 std::size_t ChoiceCosts::slot(std::string_view resource) {
@@ -72,7 +73,7 @@ void ChoiceCosts::add_collective(std::span<double> to, const Route& route, doubl
     for (const TierCost& tier : loads(route).tiers) {
         for (const auto& [slot, seconds] : tier.seconds_per_byte) to[slot] += bytes * seconds;
         double& latency = to[sums() + tier.latency_slot];
-        latency = std::max(latency, tier.latency_s);
+        latency = std::max({latency, tier.latency_s, tier.apart ? bytes * tier.link : 0});
         in_turn += bytes * tier.link + tier.latency_s;
     }
     to[to.size() - 3] += in_turn;
@@ -120,20 +121,22 @@ ChoiceCosts::Loads ChoiceCosts::found(const Route& route) const {
     }
     for (const TierLoad& tier : load->tiers) {
         // Without a rate it is not in the bounds, and a note says so where the choice is priced.
-        if (const auto rate = rate_of(tier, *system_)) loads.tiers.push_back(cost_of(tier, rate->value));
+        if (const auto rate = rate_of(tier, *system_)) loads.tiers.push_back(cost_of(tier, route, rate->value));
     }
     return loads;
 }
 
-ChoiceCosts::TierCost ChoiceCosts::cost_of(const TierLoad& load, double rate) const {
-    TierCost cost{{}, load.link_bytes.to_double() / rate, load.tier, load.latency_s};
-    std::size_t first = first_slot_[load.tier];
-    if (!load.wires.empty()) {
-        first = together_;
-        for (std::size_t tier = 0; tier < load.wires.size(); ++tier) {
-            if (!load.wires[tier].is_zero()) first += std::size_t{1} << tier;
-        }
+ChoiceCosts::TierCost ChoiceCosts::cost_of(const TierLoad& load, const Route& route, double rate) const {
+    TierCost cost{{}, load.link_bytes.to_double() / rate, load.tier, load.latency_s, false};
+    if (load.over != LoadedWires::all) {
+        const bool into = load.over == LoadedWires::receiver;
+        const auto root = std::find(roots_.begin(), roots_.end(), into ? route.to : route.from);
+        cost.apart = load.over == LoadedWires::between || root == roots_.end();
+        const std::size_t slot = root_slots_ + 2 * static_cast<std::size_t>(root - roots_.begin()) + (into ? 1 : 0);
+        if (!cost.apart) cost.seconds_per_byte.emplace_back(slot, cost.link);
+        return cost;
     }
+    const std::size_t first = first_slot_[load.tier];
     if (load.cuts.empty()) cost.seconds_per_byte.emplace_back(first, cost.link);
     for (std::size_t cut = 0; cut < load.cuts.size(); ++cut) {
         cost.seconds_per_byte.emplace_back(first + cut, load.cuts[cut].to_double() / rate);

@@ -44,12 +44,13 @@ struct Route {
 [[nodiscard]] Message message_of(const Route& route, AxisList axes, const System& system);
 
 /// A cost is a row of `width()` numbers: the seconds of each resource (of a torus for each set of its axes, see TierLoad), which
-/// add up, with one for each set of several tiers that a transfer may cross together (name_of); the longest latency on each tier; and the seconds of everything in turn, the collectives, and the bytes of their
+/// add up, and so do those out of and into each chip that transfers are known to go from and to; the longest latency on each tier,
+/// or transfer over other wires; and the seconds of everything in turn, the collectives, and the bytes of their
 /// arrays, which add up too. The lower bound of a program is the greatest of the first two kinds.
 class ChoiceCosts {
 public:
-    /// `roots`: some collectives have one.
-    explicit ChoiceCosts(const System& system, bool roots = false);
+    /// `roots`: chips that transfers go from and to.
+    explicit ChoiceCosts(const System& system, std::vector<std::int64_t> roots = {});
 
     [[nodiscard]] const System& system() const { return *system_; }
     /// The place of a resource of compute or memory. All of them are made known before the first cost is made.
@@ -78,6 +79,7 @@ private:
         double link = 0;                                               ///< of them the greatest
         std::size_t latency_slot = 0;
         double latency_s = 0;
+        bool apart = false;  ///< a transfer over wires of its own
     };
     struct Loads {
         std::vector<TierCost> tiers;
@@ -90,12 +92,13 @@ private:
                                     : *loads_[static_cast<std::size_t>(route.kind) * 256 + route.axes];
     }
     [[nodiscard]] Loads found(const Route& route) const;
-    [[nodiscard]] TierCost cost_of(const TierLoad& load, double rate) const;
+    [[nodiscard]] TierCost cost_of(const TierLoad& load, const Route& route, double rate) const;
     [[nodiscard]] std::size_t sums() const { return network_slots_ + resources_.size(); }
 
     const System* system_;
     std::vector<std::size_t> first_slot_;  ///< of each tier's sets of axes
-    std::size_t together_ = 0;             ///< of sets of tiers
+    std::vector<std::int64_t> roots_;
+    std::size_t root_slots_ = 0;  ///< the first of them: out of the first root, into it, out of the second ...
     std::size_t network_slots_ = 0;
     std::size_t latencies_ = 0;
     std::vector<std::string> resources_;  ///< after the network's slots

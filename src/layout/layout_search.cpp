@@ -21,9 +21,16 @@ Program unsplit(const Program& program) {
     return copy;
 }
 
-bool has_places(const Program& program) {
-    return std::any_of(program.values.begin(), program.values.end(),
-                       [](const Value& value) { return !value.type.at.empty(); });
+// The chips that tensors are at: the first of them, where there are many.
+std::vector<std::int64_t> roots_in(const Program& program, const System& system) {
+    constexpr std::size_t most = 8;
+    std::set<std::int64_t> roots;
+    for (const Value& value : program.values) {
+        if (value.type.at.empty() || roots.size() == most) continue;
+        const auto sharding = sharding_of(value.type, system);
+        if (sharding && sharding->at_chip()) roots.insert(sharding->at);
+    }
+    return {roots.begin(), roots.end()};
 }
 
 // Which tensors cross memory in each operation of a kernel, in order.
@@ -47,7 +54,7 @@ std::vector<Stored> stored_in(const KernelWork& kernel) {
 
 LayoutSearch::LayoutSearch(const Program& program, const System& system)
     : program_(&program),
-      costs_(std::make_unique<ChoiceCosts>(system, has_places(program))),
+      costs_(std::make_unique<ChoiceCosts>(system, roots_in(program, system))),
       reshardings_(std::make_unique<Reshardings>(*costs_)) {}
 
 Result<LayoutSearch> LayoutSearch::compile(const Program& program, const System& system) {

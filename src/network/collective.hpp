@@ -13,6 +13,10 @@
 
 namespace roofline {
 
+/// Whose wires a load is over: those of all chips alike, as in a collective; out of the chip that sends or into the one that gets,
+/// in a transfer with a root; or a narrower place on the way. What is over other wires does not wait for it.
+enum class LoadedWires { all, sender, receiver, between };
+
 /// What one tier carries, for each byte of the group's whole array.
 struct TierLoad {
     std::size_t tier = 0;  ///< index in slice.tiers
@@ -26,6 +30,7 @@ struct TierLoad {
     /// Of a transfer over wires of several tiers at once: how many of each, by tier of the slice. link_bytes are then those over
     /// all of them together, and `tier` is the outermost. Empty elsewhere.
     std::vector<Rational> wires;
+    LoadedWires over = LoadedWires::all;
 };
 
 /// A collective over a group of chips. Every load is proportional to V, the bytes of the array that the group holds together

@@ -100,6 +100,13 @@ Chip chip_at(const Slice& slice, const std::vector<PlacedAxis>& mesh, const std:
     return chip;
 }
 
+std::vector<Rational> wires_of(const Slice& slice, const Chip& chip) {
+    const Wires wires(slice);
+    std::vector<Part> box = wires.whole();
+    for (std::size_t i = 0; i < box.size(); ++i) box[i] = wires.axes()[i].part(chip.at[i], chip.at[i]);
+    return wires.around(box);
+}
+
 double TransferLoad::transfer_s(double bytes, const std::vector<double>& rates) const {
     double seconds = 0;
     for (const TransferCut& cut : cuts) {

@@ -36,6 +36,9 @@ struct Chip {
 [[nodiscard]] Chip chip_at(const Slice& slice, const std::vector<PlacedAxis>& mesh,
                            const std::vector<std::int64_t>& coordinates);
 
+/// The wires of a chip to all others, by tier of the slice, as TransferCut has them.
+[[nodiscard]] std::vector<Rational> wires_of(const Slice& slice, const Chip& chip);
+
 /// Bytes that must leave (or reach) some set of chips, and the wires between it and the rest.
 struct TransferCut {
     Rational bytes;  ///< for each byte of V

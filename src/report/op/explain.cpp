@@ -213,7 +213,7 @@ private:
         std::string text = fmt::format("T_{}{}: {}", resource.label, resource.terms.size() > 1 ? " together" : "",
                                        to_text(Seconds{seconds}));
         if (hops) text += ", for hops take longer than transfers";
-        if (resource.cuts() > 1 && resource.terms.size() > 1) text += ", collectives on different axes at once";
+        if (resource.cuts() > 1 && resource.terms.size() > 1) text += ", what is on different wires at once";
         say(text);
     }
 
