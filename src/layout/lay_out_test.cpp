@@ -229,3 +229,29 @@ TEST_CASE("work at several chips, or of one beside all in a kernel, is not the w
     // A collective of the hosts' memory is refused as ever.
     CHECK(refused("A : bf16[B, D] in host at X=0\nC : bf16[B, D] at X=1 = relu(A)") == "host_collective");
 }
+
+TEST_CASE("a plan with transfers is priced as its answer is") {
+    const std::string head = "mesh X=4, Y=4\nB=4096, D=4096, F=4096\n";
+    const std::string statements[] = {
+        "A : bf16[B, D] at X=1,Y=1\nC : bf16[B, D] = A",  // the corners are narrower than the root
+        "A : bf16[B, D] at X=1,Y=1\nC : bf16[B, D] at X=3,Y=3 = A",
+        "A : bf16[B, D] at X=0\nW : bf16[D, F] at X=0\nC : bf16[B_X, F_Y] = A * W",
+        "A : bf16[B, D_XY]\nW : bf16[D, F_X]\nC : bf16[B, F] at X=2 = A * W",
+        "A : bf16[B, D_XY]\nW : bf16[D, F] at X=1\nC : bf16[B, F] at X=2,Y=1 = A * W",
+        "A : bf16[B, D] in host at X=1\nC : bf16[B_XY, D] = A",
+    };
+    const std::vector<std::string> machines[] = {{"tpu-v5e", "4x4"}, {"h100-sxm", "4x4"}, {"mi300x", "8x2"}};
+    for (const auto& machine : machines) {
+        for (const std::string& text : statements) {
+            CAPTURE(machine[0]);
+            CAPTURE(text);
+            const Case made = laid(head + text, machine[0], machine[1]);
+            const auto analysis = analyse(made.program, made.laid.local, made.system, {});
+            REQUIRE(analysis.has_value());
+            const LayoutPlan& plan = made.laid.statements.at(0).plans.at(0);
+            CHECK(plan.lower_s > 0);
+            CHECK(plan.lower_s == doctest::Approx(analysis->total.bounds.lower));
+            CHECK(plan.upper_s == doctest::Approx(analysis->total.bounds.upper));
+        }
+    }
+}
