@@ -103,6 +103,8 @@ TEST_CASE("the picture of the mesh has what each chip holds") {
     CHECK(count["across: F over Y, 3 of 10 each (padded); not cut: D"] == 1);
     CHECK(count["2 chips hold copies of each block: all along X"] == 1);
     CHECK(count["one chip holds each block"] == 1);
+    const std::string at_chip = "A : bf16[B, D] at X=1\nC : bf16[B_X, D] = A";
+    CHECK(says(svg_of(request(PlotKind::mesh, "2x1", at_chip, {"X=2"})), ">whole at X=1 alone: A<"));
     // Sizes are not needed to see who holds what.
     CHECK(says(svg_of(request(PlotKind::mesh, "2x1", "bf16[B_X, D] -> bf16[B, D]", {"X=2"})), "B over X, 1/2 each"));
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 namespace roofline {
 
@@ -26,58 +27,256 @@ std::optional<Rate> rate_of(const NetworkTier& tier) {
 
 namespace {
 
-Resource& tier_resource(Pricing& pricing, const NetworkTier& tier) {
-    for (Resource& resource : pricing.resources) {
-        if (resource.id == tier.id) return resource;
+// The tiers of the wires of a load, innermost first.
+std::vector<std::size_t> tiers_of(const TierLoad& load) {
+    std::vector<std::size_t> tiers;
+    for (std::size_t tier = 0; tier < load.wires.size(); ++tier) {
+        if (!load.wires[tier].is_zero()) tiers.push_back(tier);
     }
-    pricing.resources.push_back({tier.id, tier.label, {}});
+    if (tiers.empty()) tiers.push_back(load.tier);
+    return tiers;
+}
+
+// Bytes/s of the wires of a load together.
+std::optional<double> speed_of(const TierLoad& load, const System& system) {
+    double speed = 0;
+    for (const std::size_t tier : tiers_of(load)) {
+        const Figure<Bandwidth>& rate = one_way(system.slice.network(system.slice.tiers[tier]));
+        if (!rate.value) return std::nullopt;
+        speed += rate.value->value * (load.wires.empty() ? 1 : load.wires[tier].to_double());
+    }
+    return speed;
+}
+
+Resource& resource_of(Pricing& pricing, const LoadName& name) {
+    for (Resource& resource : pricing.resources) {
+        if (resource.id == name.id) return resource;
+    }
+    pricing.resources.push_back({name.id, name.label, {}});
     return pricing.resources.back();
 }
 
-void note_unpublished(Pricing& pricing, const System& system, const NetworkTier& tier) {
-    if (std::find(pricing.unpriced.begin(), pricing.unpriced.end(), tier.id) != pricing.unpriced.end()) return;
-    pricing.unpriced.push_back(tier.id);
-    pricing.notes.push_back(
-        fmt::format("the {} bandwidth of {} is not published, so its traffic is not in the bounds; "
-                    "try --set {}.bandwidth=50GB/s",
-                    tier.label, system.machine().name, tier.id));
+void note_unpublished(Pricing& pricing, const System& system, const TierLoad& load) {
+    for (const std::size_t i : tiers_of(load)) {
+        const NetworkTier& tier = system.slice.network(system.slice.tiers[i]);
+        if (one_way(tier).value) continue;
+        if (std::find(pricing.unpriced.begin(), pricing.unpriced.end(), tier.id) != pricing.unpriced.end()) continue;
+        pricing.unpriced.push_back(tier.id);
+        pricing.notes.push_back(
+            fmt::format("the {} bandwidth of {} is not published, so its traffic is not in the bounds; "
+                        "try --set {}.bandwidth=50GB/s",
+                        tier.label, system.machine().name, tier.id));
+    }
+}
+
+// A cut as a load.
+TierLoad load_of(const TransferCut& cut, const TransferLoad& transfer) {
+    TierLoad load;
+    std::size_t tiers = 0;
+    for (std::size_t tier = 0; tier < cut.links.size(); ++tier) {
+        if (cut.links[tier].is_zero()) continue;
+        load.tier = tier;
+        ++tiers;
+    }
+    load.latency_s = transfer.latency_s;
+    load.over = LoadedWires::between;
+    if (tiers > 1) load.wires = cut.links;
+    load.link_bytes = tiers > 1 ? cut.bytes : cut.bytes / cut.links[load.tier];
+    return load;
+}
+
+Result<Chip> chip_of(const MeshPlace& place, const System& system) {
+    std::vector<std::int64_t> coordinates(system.mesh.size(), 0);
+    for (const auto& [name, coordinate] : place) {
+        const PlacedAxis* axis = system.axis(name);
+        if (axis == nullptr) return fail("unknown_axis", fmt::format("the mesh has no axis `{}`", name));
+        coordinates[static_cast<std::size_t>(axis - system.mesh.data())] = coordinate;
+    }
+    return chip_at(system.slice, system.mesh, coordinates);
+}
+
+TransferKind transfer_kind(CollectiveKind kind) {
+    return kind == CollectiveKind::gather    ? TransferKind::gather
+           : kind == CollectiveKind::scatter ? TransferKind::scatter
+                                             : TransferKind::broadcast;
+}
+
+// A message with a root, whose array lies in so many parts.
+Result<TransferLoad> transfer_of(const Message& message, const System& system, std::int64_t parts) {
+    auto root = chip_of(message.kind == CollectiveKind::gather ? message.to : message.from, system);
+    if (!root) return fail(root.error());
+    if (message.kind != CollectiveKind::send) {
+        return rooted_load(system.slice, transfer_kind(message.kind), *root, parts);
+    }
+    auto to = chip_of(message.to, system);
+    if (!to) return fail(to.error());
+    return send_load(system.slice, *root, *to);
+}
+
+Result<CollectiveLoad> tightest(const TransferLoad& transfer, const Message& message, const System& system,
+                                std::int64_t parts) {
+    CollectiveLoad result;
+    // Of cuts over the same wires only the one around the chip is left, which has the most bytes.
+    std::vector<std::pair<LoadedWires, std::vector<Rational>>> ends;
+    for (const LoadedWires end : {LoadedWires::sender, LoadedWires::receiver}) {
+        const MeshPlace& place = end == LoadedWires::sender ? message.from : message.to;
+        if (place.empty()) continue;
+        const auto chip = chip_of(place, system);
+        if (!chip) return fail(chip.error());
+        ends.emplace_back(end, wires_of(system.slice, *chip));
+    }
+    result.kind = message.kind;
+    result.hops = transfer.hops;
+    result.members = message.kind == CollectiveKind::send ? 2 : system.slice.chips();
+    const bool out = message.kind == CollectiveKind::scatter || message.kind == CollectiveKind::broadcast;
+    result.sent_by_all = message.kind == CollectiveKind::send ? Rational(1)
+                         : out                                ? Rational(system.slice.chips() - 1, parts)
+                                                              : Rational(parts - 1, parts);
+    double longest = -1;
+    for (const TransferCut& cut : transfer.cuts) {
+        TierLoad load = load_of(cut, transfer);
+        const auto speed = speed_of(load, system);
+        const double seconds = speed ? load.link_bytes.to_double() / *speed : 0;
+        if (seconds <= longest) continue;
+        longest = seconds;
+        const auto end =
+            std::find_if(ends.begin(), ends.end(), [&](const auto& each) { return each.second == cut.links; });
+        if (end != ends.end()) load.over = end->first;
+        result.tiers.assign(1, std::move(load));
+    }
+    // Of the root, or of a chip that sends to it.
+    for (TierLoad& tier : result.tiers)
+        tier.sent_bytes = result.sent_by_all < Rational(1) ? result.sent_by_all : Rational(1);
+    return result;
 }
 
 }  // namespace
 
+std::optional<Rate> rate_of(const TierLoad& load, const System& system) {
+    const auto speed = speed_of(load, system);
+    if (!speed) return std::nullopt;
+    const Slice& slice = system.slice;
+    auto rate = rate_of(slice.network(slice.tiers[load.tier]));
+    if (load.wires.empty()) return rate;
+    std::vector<std::string> paths;
+    std::vector<std::string> sources;
+    for (const std::size_t tier : tiers_of(load)) {
+        const Rate one = *rate_of(slice.network(slice.tiers[tier]));
+        paths.push_back(one.path);
+        if (std::find(sources.begin(), sources.end(), one.source) == sources.end()) sources.push_back(one.source);
+        if (one.confidence > rate->confidence) {
+            rate->basis = one.basis;
+            rate->confidence = one.confidence;
+        }
+        rate->what_if = rate->what_if || one.what_if;
+    }
+    rate->path = fmt::format("{}", fmt::join(paths, " + "));
+    rate->source = fmt::format("{}", fmt::join(sources, "; "));
+    rate->label =
+        fmt::format("bandwidth of the wires of {} around a chip or node, one way", name_of(load, system).label);
+    rate->value = *speed;
+    rate->alternatives.clear();
+    return rate;
+}
+
+LoadName name_of(const TierLoad& load, const System& system) {
+    std::vector<std::string> ids;
+    std::vector<std::string> labels;
+    for (const std::size_t tier : tiers_of(load)) {
+        const NetworkTier& network = system.slice.network(system.slice.tiers[tier]);
+        ids.push_back(network.id);
+        labels.push_back(network.label);
+    }
+    return {fmt::format("{}", fmt::join(ids, "+")), fmt::format("{}", fmt::join(labels, " + "))};
+}
+
 Result<CollectiveLoad> load_of(const Message& message, const System& system) {
     std::vector<const PlacedAxis*> axes;
+    std::int64_t parts = 1;
     for (const std::string& name : message.axes) {
         const PlacedAxis* axis = system.axis(name);
         if (axis == nullptr) return fail("unknown_axis", fmt::format("the mesh has no axis `{}`", name));
         axes.push_back(axis);
+        parts *= axis->size;
     }
-    return collective_load(system.slice, message.kind, axes, system.collectives);
+    if (!has_root(message.kind)) return collective_load(system.slice, message.kind, axes, system.collectives);
+    const auto transfer = transfer_of(message, system, parts);
+    if (!transfer) return fail(transfer.error());
+    return tightest(*transfer, message, system, parts);
 }
 
+namespace {
+
+/// A term of a tier, and what says over whose wires it is: "" for all chips alike.
+struct Busy {
+    Term term;
+    std::string wires;
+};
+
+std::string wires_text(const TierLoad& load, const Message& message) {
+    switch (load.over) {
+        case LoadedWires::all:
+            return "";
+        case LoadedWires::sender:
+            return "out of " + place_text(message.from);
+        case LoadedWires::receiver:
+            return "into " + place_text(message.to);
+        case LoadedWires::between:
+            break;
+    }
+    return fmt::format("{}{}", collective_name(message.kind), route_text(message));
+}
+
+// Terms over other wires go on at the same time: each of those is a cut of its own, beside the sets of a torus's axes.
+void set_apart(std::vector<Busy>& terms) {
+    std::vector<std::string> apart;
+    std::size_t sets = 0;
+    for (const Busy& busy : terms) {
+        if (busy.wires.empty()) {
+            sets = std::max({sets, busy.term.cuts.size(), std::size_t{1}});
+        } else if (std::find(apart.begin(), apart.end(), busy.wires) == apart.end()) {
+            apart.push_back(busy.wires);
+        }
+    }
+    if (apart.empty() || sets + apart.size() == 1) return;
+    for (Busy& busy : terms) {
+        std::vector<Rational>& cuts = busy.term.cuts;
+        if (busy.wires.empty() && cuts.empty()) cuts.assign(sets, Rational(1));
+        cuts.resize(sets + apart.size(), Rational(0));
+        const auto own = std::find(apart.begin(), apart.end(), busy.wires);
+        if (own != apart.end()) cuts[sets + static_cast<std::size_t>(own - apart.begin())] = Rational(1);
+    }
+}
+
+}  // namespace
+
 Status price_network(Pricing& pricing, const Work& work, const System& system) {
-    std::vector<std::vector<Term>> by_tier(system.slice.tiers.size());
+    std::map<std::pair<std::size_t, std::string>, std::pair<LoadName, std::vector<Busy>>>
+        resources;  // by tier and name
     for (const MessageWork& each : work.messages) {
         auto load = load_of(each.message, system);
         if (!load) return fail(load.error());
         for (const TierLoad& tier : load->tiers) {
-            const NetworkTier& network = system.slice.network(system.slice.tiers[tier.tier]);
-            const auto rate = rate_of(network);
+            const auto rate = rate_of(tier, system);
             if (!rate) {
-                note_unpublished(pricing, system, network);
+                note_unpublished(pricing, system, tier);
                 continue;
             }
-            Term term{network.id, each.message.bytes * each.count * Polynomial(tier.link_bytes), *rate};
+            const LoadName name = name_of(tier, system);
+            Term term{name.id, each.message.bytes * each.count * Polynomial(tier.link_bytes), *rate};
             term.latency_s = tier.latency_s;
             term.count = each.count;
             for (const Rational& cut : tier.cuts) term.cuts.push_back(cut / tier.link_bytes);
-            by_tier[tier.tier].push_back(std::move(term));
+            auto& resource = resources[{tier.tier, name.id}];
+            resource.first = name;
+            resource.second.push_back({std::move(term), wires_text(tier, each.message)});
         }
     }
-    for (std::size_t i = 0; i < by_tier.size(); ++i) {
-        if (by_tier[i].empty()) continue;
-        Resource& resource = tier_resource(pricing, system.slice.network(system.slice.tiers[i]));
-        for (Term& term : by_tier[i]) resource.terms.push_back(std::move(term));
+    for (auto& [place, resource] : resources) {
+        auto& [name, terms] = resource;
+        set_apart(terms);
+        Resource& made = resource_of(pricing, name);
+        for (Busy& busy : terms) made.terms.push_back(std::move(busy.term));
     }
     return {};
 }
@@ -85,9 +284,9 @@ Status price_network(Pricing& pricing, const Work& work, const System& system) {
 std::optional<CollectiveTime> time_of(const CollectiveLoad& load, const System& system, double bytes) {
     CollectiveTime time;
     for (const TierLoad& tier : load.tiers) {
-        const Figure<Bandwidth>& rate = one_way(system.slice.network(system.slice.tiers[tier.tier]));
-        if (!rate.value) return std::nullopt;
-        const double transfer = bytes * tier.link_bytes.to_double() / rate.value->value;
+        const auto speed = speed_of(tier, system);
+        if (!speed) return std::nullopt;
+        const double transfer = bytes * tier.link_bytes.to_double() / *speed;
         const double seconds = std::max(transfer, tier.latency_s);
         if (seconds > time.lower_s) {
             time.lower_s = seconds;

@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include "bound/network_pricing.hpp"
+#include "bound/times.hpp"
 #include "machine/catalogue.hpp"
 
 using namespace roofline;
@@ -26,4 +27,70 @@ TEST_CASE("bound: the time of a transfer is that of its tightest cut, or of its 
     CHECK(time_of(*send_load(*nodes, Chip{{0, 0}}, Chip{{5, 0}}), *nodes, 4e9)->lower_s == doctest::Approx(4.0 / 500));
     on->machine.network[0].link_bandwidth.value.reset();
     CHECK(!time_of(*gather, *on, 1).has_value());
+}
+
+TEST_CASE("bound: a message with a root is priced by its tightest cut") {
+    System nodes;
+    nodes.slice = *make_slice(*find_machine("h100-sxm"), "8x16");
+    nodes.mesh = place_mesh(nodes.slice, {{"X", 8}, {"Y", 16}}).value();
+    const auto lower = [&](const Message& message) {
+        const auto load = load_of(message, nodes);
+        REQUIRE_MESSAGE(load.has_value(), to_text(load.error()));
+        REQUIRE(load->tiers.size() == 1);
+        return std::pair(name_of(load->tiers[0], nodes).id, time_of(*load, nodes, 4e9)->lower_s);
+    };
+    // To another node over eight NICs of 50 GB/s; inside one over the port of 450 and the NIC.
+    const MeshPlace here{{"X", 0}, {"Y", 0}};
+    CHECK(lower({CollectiveKind::send, {}, {}, {}, here, {{"X", 5}, {"Y", 9}}}) ==
+          std::pair<std::string, double>("ib", 0.01));
+    const auto beside = lower({CollectiveKind::send, {}, {}, {}, here, {{"X", 5}}});
+    CHECK(beside.first == "nvlink+ib");
+    CHECK(beside.second == doctest::Approx(0.008));
+    // A gather of 128 parts: 127 come into the chip at 500 GB/s, 120 into its node at 400.
+    const auto gathered = lower({CollectiveKind::gather, {"X", "Y"}, {}, {}, {}, here});
+    CHECK(gathered.first == "ib");
+    CHECK(gathered.second == doctest::Approx(4e9 * 120 / 128 / 400e9));
+    // Of 8 parts that each node has it is the 7 that the chip lacks.
+    const auto inside = lower({CollectiveKind::gather, {"X"}, {}, {}, {}, here});
+    CHECK(inside.first == "nvlink+ib");
+    CHECK(inside.second == doctest::Approx(4e9 * 7 / 8 / 500e9));
+    CHECK(load_of({CollectiveKind::send, {}, {}, {}, here, {{"Z", 5}}}, nodes).error().code == "unknown_axis");
+    // Without the NIC's rate the cuts that need it say nothing, and there is no other.
+    nodes.slice.machine.network[1].chip_bandwidth.value.reset();
+    const auto unknown = load_of({CollectiveKind::send, {}, {}, {}, here, {{"X", 5}}}, nodes);
+    CHECK(!time_of(*unknown, nodes, 1).has_value());
+}
+
+TEST_CASE("bound: transfers add up over the same wires in the same direction, and go on beside all others") {
+    System torus;
+    torus.slice = *make_slice(*find_machine("tpu-v5e"), "4x4");
+    torus.mesh = place_mesh(torus.slice, {{"X", 4}, {"Y", 4}}).value();
+    const Polynomial bytes(1'000'000'000);
+    const MeshPlace corner{{"X", 0}, {"Y", 0}};
+    const MeshPlace inside{{"X", 1}, {"Y", 1}};
+    const Message gather{CollectiveKind::gather, {"X", "Y"}, "A", bytes, {}, corner};
+    const Message send{CollectiveKind::send, {}, "B", bytes, inside, corner};
+    const Message back{CollectiveKind::send, {}, "C", bytes, corner, inside};
+    const Message all{CollectiveKind::all_gather, {"X"}, "D", bytes, {}, {}};
+    const auto times = [&](const std::vector<Message>& messages) {
+        Work work;
+        for (const Message& message : messages) work.messages.push_back({message, Polynomial(1)});
+        Pricing pricing;
+        REQUIRE(price_network(pricing, work, torus).has_value());
+        REQUIRE(pricing.resources.size() == 1);
+        const CompiledTimes compiled(pricing, {}, {});
+        std::vector<double> seconds(compiled.places());
+        const Bounds bounds = compiled.evaluate({}, seconds);
+        return std::pair(bounds.lower / (1e9 / 50e9), bounds.upper / (1e9 / 50e9));
+    };
+    const auto near = [](double value) { return doctest::Approx(value).epsilon(1e-3); };  // hops take microseconds
+    // Into the corner over two links: 15/16 of one and all of the other.
+    CHECK(times({gather, send}).first == near((15.0 / 16 + 1) / 2));
+    // Out of it meanwhile goes as much the other way.
+    CHECK(times({gather, back}).first == near(1.0 / 2));
+    CHECK(times({gather, back}).second == near((15.0 / 16 + 1) / 2));
+    // An all-gather along X brings 3/4 of its array into the corner over one link; how far the other helps is not counted.
+    CHECK(times({gather, all}).first == near(3.0 / 4));
+    CHECK(times({gather, all}).second == near(15.0 / 32 + 3.0 / 4));
+    CHECK(times({all, all}).first == near(3.0 / 2));
 }

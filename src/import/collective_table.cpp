@@ -98,6 +98,10 @@ double bus_factor(CollectiveKind kind, double members) {
         case CollectiveKind::all_to_all:
             return (members - 1) / members;
         case CollectiveKind::permute:
+        case CollectiveKind::send:
+        case CollectiveKind::gather:
+        case CollectiveKind::scatter:
+        case CollectiveKind::broadcast:
             break;
     }
     return 1;

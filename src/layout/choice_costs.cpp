@@ -34,12 +34,19 @@ LayoutPrice& LayoutPrice::operator+=(const LayoutPrice& other) {
     return *this;
 }
 
-ChoiceCosts::ChoiceCosts(const System& system) : system_(&system), loads_(kinds * 256) {
+Message message_of(const Route& route, AxisList axes, const System& system) {
+    return {route.kind, axis_names(system, axes), {}, {}, mesh_place(system, route.from), mesh_place(system, route.to)};
+}
+
+ChoiceCosts::ChoiceCosts(const System& system, std::vector<std::int64_t> roots)
+    : system_(&system), roots_(std::move(roots)), loads_(kinds * 256) {
     for (const SliceTier& tier : system.slice.tiers) {
         first_slot_.push_back(network_slots_);
         network_slots_ += has_axes(system.slice.network(tier)) ? (std::size_t{1} << tier.shape.size()) - 1 : 1;
     }
     latencies_ = system.slice.tiers.size();
+    root_slots_ = network_slots_;
+    network_slots_ += 2 * roots_.size();
 }
 
 std::size_t ChoiceCosts::slot(std::string_view resource) {
@@ -61,12 +68,12 @@ void ChoiceCosts::add_time(std::span<double> to, std::size_t slot, double second
     to[to.size() - 3] += seconds;
 }
 
-void ChoiceCosts::add_collective(std::span<double> to, CollectiveKind kind, AxisMask axes, double bytes) {
+void ChoiceCosts::add_collective(std::span<double> to, const Route& route, double bytes) {
     double in_turn = 0;
-    for (const TierCost& tier : loads(kind, axes).tiers) {
+    for (const TierCost& tier : loads(route).tiers) {
         for (const auto& [slot, seconds] : tier.seconds_per_byte) to[slot] += bytes * seconds;
         double& latency = to[sums() + tier.latency_slot];
-        latency = std::max(latency, tier.latency_s);
+        latency = std::max({latency, tier.latency_s, tier.apart ? bytes * tier.link : 0});
         in_turn += bytes * tier.link + tier.latency_s;
     }
     to[to.size() - 3] += in_turn;
@@ -88,9 +95,9 @@ bool ChoiceCosts::no_worse(std::span<const double> a, std::span<const double> b)
     return true;
 }
 
-LayoutPrice ChoiceCosts::price(CollectiveKind kind, AxisMask axes, double bytes) const {
+LayoutPrice ChoiceCosts::price(const Route& route, double bytes) const {
     LayoutPrice price{0, 0, 1, bytes};
-    for (const TierCost& tier : loads(kind, axes).tiers) {
+    for (const TierCost& tier : loads(route).tiers) {
         const double transfer = bytes * tier.link;
         price.lower_s = std::max(price.lower_s, std::max(transfer, tier.latency_s));
         price.upper_s += transfer + tier.latency_s;
@@ -98,29 +105,44 @@ LayoutPrice ChoiceCosts::price(CollectiveKind kind, AxisMask axes, double bytes)
     return price;
 }
 
-Status ChoiceCosts::loaded(CollectiveKind kind, AxisMask axes) {
-    std::unique_ptr<Loads>& known = loads_[static_cast<std::size_t>(kind) * 256 + axes];
-    if (!known) {
-        known = std::make_unique<Loads>();
-        auto load = load_of(Message{kind, axis_names(*system_, listed(axes)), {}, {}}, *system_);
-        if (!load) {
-            known->error = load.error();
-            return fail(*known->error);
-        }
-        for (const TierLoad& tier : load->tiers) {
-            const auto rate = rate_of(system_->slice.network(system_->slice.tiers[tier.tier]));
-            if (!rate) continue;  // not in the bounds, and a note says so where the choice is priced
-            TierCost cost{{}, tier.link_bytes.to_double() / rate->value, tier.tier, tier.latency_s};
-            const std::size_t first = first_slot_[tier.tier];
-            if (tier.cuts.empty()) cost.seconds_per_byte.emplace_back(first, cost.link);
-            for (std::size_t cut = 0; cut < tier.cuts.size(); ++cut) {
-                cost.seconds_per_byte.emplace_back(first + cut, tier.cuts[cut].to_double() / rate->value);
-            }
-            known->tiers.push_back(std::move(cost));
-        }
-    }
+Status ChoiceCosts::loaded(const Route& route) {
+    std::unique_ptr<Loads>& known =
+        has_root(route.kind) ? rooted_[route] : loads_[static_cast<std::size_t>(route.kind) * 256 + route.axes];
+    if (!known) known = std::make_unique<Loads>(found(route));
     if (known->error) return fail(*known->error);
     return {};
+}
+
+ChoiceCosts::Loads ChoiceCosts::found(const Route& route) const {
+    Loads loads;
+    const auto load = load_of(message_of(route, listed(route.axes), *system_), *system_);
+    if (!load) {
+        loads.error = load.error();
+        return loads;
+    }
+    for (const TierLoad& tier : load->tiers) {
+        // Without a rate it is not in the bounds, and a note says so where the choice is priced.
+        if (const auto rate = rate_of(tier, *system_)) loads.tiers.push_back(cost_of(tier, route, rate->value));
+    }
+    return loads;
+}
+
+ChoiceCosts::TierCost ChoiceCosts::cost_of(const TierLoad& load, const Route& route, double rate) const {
+    TierCost cost{{}, load.link_bytes.to_double() / rate, load.tier, load.latency_s, false};
+    if (load.over != LoadedWires::all) {
+        const bool into = load.over == LoadedWires::receiver;
+        const auto root = std::find(roots_.begin(), roots_.end(), into ? route.to : route.from);
+        cost.apart = load.over == LoadedWires::between || root == roots_.end();
+        const std::size_t slot = root_slots_ + 2 * static_cast<std::size_t>(root - roots_.begin()) + (into ? 1 : 0);
+        if (!cost.apart) cost.seconds_per_byte.emplace_back(slot, cost.link);
+        return cost;
+    }
+    const std::size_t first = first_slot_[load.tier];
+    if (load.cuts.empty()) cost.seconds_per_byte.emplace_back(first, cost.link);
+    for (std::size_t cut = 0; cut < load.cuts.size(); ++cut) {
+        cost.seconds_per_byte.emplace_back(first + cut, load.cuts[cut].to_double() / rate);
+    }
+    return cost;
 }
 
 }  // namespace roofline

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <compare>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -28,12 +29,28 @@ struct LayoutPrice {
     bool operator==(const LayoutPrice& other) const { return (*this <=> other) == 0; }
 };
 
+/// What of a collective decides what a byte of it costs.
+struct Route {
+    CollectiveKind kind = CollectiveKind::all_gather;
+    AxisMask axes = 0;
+    std::int64_t from = Sharding::everywhere;  ///< a chip, of what has a root
+    std::int64_t to = Sharding::everywhere;
+
+    bool operator==(const Route&) const = default;
+    auto operator<=>(const Route&) const = default;
+};
+
+/// The route as a message without bytes.
+[[nodiscard]] Message message_of(const Route& route, AxisList axes, const System& system);
+
 /// A cost is a row of `width()` numbers: the seconds of each resource (of a torus for each set of its axes, see TierLoad), which
-/// add up; the longest latency on each tier; and the seconds of everything in turn, the collectives, and the bytes of their
+/// add up, and so do those out of and into each chip that transfers are known to go from and to; the longest latency on each tier,
+/// or transfer over other wires; and the seconds of everything in turn, the collectives, and the bytes of their
 /// arrays, which add up too. The lower bound of a program is the greatest of the first two kinds.
 class ChoiceCosts {
 public:
-    explicit ChoiceCosts(const System& system);
+    /// `roots`: chips that transfers go from and to.
+    explicit ChoiceCosts(const System& system, std::vector<std::int64_t> roots = {});
 
     [[nodiscard]] const System& system() const { return *system_; }
     /// The place of a resource of compute or memory. All of them are made known before the first cost is made.
@@ -45,16 +62,16 @@ public:
     /// Adds seconds of a resource.
     void add_time(std::span<double> to, std::size_t slot, double seconds) const;
     /// Adds a collective whose group holds `bytes` together.
-    void add_collective(std::span<double> to, CollectiveKind kind, AxisMask axes, double bytes);
+    void add_collective(std::span<double> to, const Route& route, double bytes);
 
     [[nodiscard]] LayoutPrice price(std::span<const double> cost) const;
     /// True when no number of `a` is greater than that of `b`.
     [[nodiscard]] bool no_worse(std::span<const double> a, std::span<const double> b) const;
 
     /// A collective by itself. `loaded` must have succeeded for it.
-    [[nodiscard]] LayoutPrice price(CollectiveKind kind, AxisMask axes, double bytes) const;
+    [[nodiscard]] LayoutPrice price(const Route& route, double bytes) const;
     /// Finds the loads of a collective, once. Errors: a topology that is not costed.
-    [[nodiscard]] Status loaded(CollectiveKind kind, AxisMask axes);
+    [[nodiscard]] Status loaded(const Route& route);
 
 private:
     struct TierCost {
@@ -62,24 +79,31 @@ private:
         double link = 0;                                               ///< of them the greatest
         std::size_t latency_slot = 0;
         double latency_s = 0;
+        bool apart = false;  ///< a transfer over wires of its own
     };
     struct Loads {
         std::vector<TierCost> tiers;
         std::optional<Error> error;
     };
 
-    static constexpr std::size_t kinds = 5;
-    [[nodiscard]] const Loads& loads(CollectiveKind kind, AxisMask axes) const {
-        return *loads_[static_cast<std::size_t>(kind) * 256 + axes];
+    static constexpr std::size_t kinds = 5;  ///< without a root
+    [[nodiscard]] const Loads& loads(const Route& route) const {
+        return has_root(route.kind) ? *rooted_.at(route)
+                                    : *loads_[static_cast<std::size_t>(route.kind) * 256 + route.axes];
     }
+    [[nodiscard]] Loads found(const Route& route) const;
+    [[nodiscard]] TierCost cost_of(const TierLoad& load, const Route& route, double rate) const;
     [[nodiscard]] std::size_t sums() const { return network_slots_ + resources_.size(); }
 
     const System* system_;
     std::vector<std::size_t> first_slot_;  ///< of each tier's sets of axes
+    std::vector<std::int64_t> roots_;
+    std::size_t root_slots_ = 0;  ///< the first of them: out of the first root, into it, out of the second ...
     std::size_t network_slots_ = 0;
     std::size_t latencies_ = 0;
     std::vector<std::string> resources_;  ///< after the network's slots
     std::vector<std::unique_ptr<Loads>> loads_;
+    std::map<Route, std::unique_ptr<Loads>> rooted_;
 };
 
 }  // namespace roofline

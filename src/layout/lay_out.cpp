@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -36,15 +37,51 @@ public:
 
 private:
     Status block(Block& block) {
+        std::optional<bool> one_chip;  // of the block's statements that work
         for (Node& node : block.nodes) {
             if (auto* inner = std::get_if<Block>(&node)) {
                 const bool before = std::exchange(repeated_, repeated_ || inner->kind == Block::Kind::repeat);
                 if (auto status = this->block(*inner); !status) return status;
                 repeated_ = before;
-            } else if (auto status = statement(std::get<Statement>(node)); !status) {
-                return status;
+                continue;
             }
+            Statement& statement = std::get<Statement>(node);
+            if (auto status = this->statement(statement); !status) return status;
+            if (block.kind != Block::Kind::fuse || !works(statement)) continue;
+            if (one_chip.value_or(statement.one_chip) != statement.one_chip) {
+                return fail("partly_alone", "a fuse block is done by one chip or by all, and this one is divided",
+                            fmt::format("take `{}` out of it", value_name(program_, statement.result)));
+            }
+            one_chip = statement.one_chip;
         }
+        return {};
+    }
+
+    // Whether anything is loaded, converted or computed; else only chips exchange.
+    [[nodiscard]] bool works(const Statement& statement) const {
+        return std::any_of(statement.ops.begin(), statement.ops.end(), [&](const Op& op) { return works(op); });
+    }
+    [[nodiscard]] bool works(const Op& op) const {
+        if (op.kind != OpKind::move) return true;
+        const Value& from = program_.values[op.inputs.front().value];
+        const Value& to = program_.values[op.output.value];
+        return from.level != to.level || from.type.dtype != to.type.dtype;
+    }
+
+    // One chip is the busiest of all only if no other one works alone as well.
+    Status note_worker(Statement& statement, std::int64_t chip) {
+        if (chip == Sharding::everywhere || !works(statement)) return {};
+        statement.one_chip = true;
+        const std::string& name = value_name(program_, statement.result);
+        const std::string place = place_text(mesh_place(system_, chip));
+        if (!worker_) worker_ = {chip, name};
+        if (worker_->first != chip) {
+            return fail("several_workers",
+                        fmt::format("`{}` is made at {} and `{}` at {}: work of different chips is not that of one",
+                                    worker_->second, place_text(mesh_place(system_, worker_->first)), name, place),
+                        "price what each does as a program of its own, or bring it all to one chip");
+        }
+        note(fmt::format("{} is made by the chip at {} alone", name, place));
         return {};
     }
 
@@ -71,6 +108,7 @@ private:
             statement.messages.insert(statement.messages.end(), messages.begin(), messages.end());
         }
         laid.communicates = !statement.messages.empty();
+        if (auto status = note_worker(statement, layout_.choices[next_op_ - 1].way.at); !status) return status;
         result_.statements.push_back(std::move(laid));
         return {};
     }
@@ -91,24 +129,38 @@ private:
                                   const Move& move) const {
         const BitsPerElement bits = stored_bits(program_.values[operand.value].type.dtype);
         const Rational element(bits.numerator, bits.denominator * std::int64_t{8});
-        return {move.kind, axis_names(system_, move.axes), ways.tensor_name(tensor),
-                Polynomial(element * Rational(move.times)) * elements(local_dims(system_, operand.dims, move.held))};
+        Message message = message_of(move.route(), move.axes, system_);
+        message.tensor = ways.tensor_name(tensor);
+        message.bytes =
+            Polynomial(element * Rational(move.times)) * elements(local_dims(system_, operand.dims, move.held));
+        return message;
     }
 
     [[nodiscard]] std::string spoken(const OpWays& ways, const Way& way) const {
         std::vector<std::string> parts;
         for (const auto& [tensor, place] : way.moves) {
             for (const Move& move : search_.resharding(place).moves) {
-                parts.push_back(fmt::format("{} {} over {}", collective_name(move.kind, true), ways.tensor_name(tensor),
-                                            fmt::join(axis_names(system_, move.axes), "")));
+                parts.push_back(fmt::format("{} {}{}", collective_name(move.kind, true), ways.tensor_name(tensor),
+                                            route_text(message_of(move.route(), move.axes, system_), "")));
             }
         }
-        return parts.empty() ? "no communication" : fmt::format("{}", fmt::join(parts, ", "));
+        std::string text = parts.empty() ? "no communication" : fmt::format("{}", fmt::join(parts, ", "));
+        // Where all take part a chip that does it alone is worth a word.
+        if (way.at != Sharding::everywhere && works(ways.op())) {
+            text = fmt::format("at {} alone, {}", place_text(mesh_place(system_, way.at)), text);
+        }
+        return text;
     }
 
     void note_free(const Operand& operand) {
         note(fmt::format("{} has no written type: laid out as {}, best for the program",
-                         value_name(program_, operand.value), type_text(program_, laid_type(operand.value))));
+                         value_name(program_, operand.value), laid_text(operand.value)));
+    }
+
+    [[nodiscard]] std::string laid_text(ValueId id) const {
+        Value value = program_.values[id];
+        value.type = laid_type(id);
+        return type_text(program_, value.type) + where_text(value);
     }
 
     [[nodiscard]] TensorType laid_type(ValueId id) const {
@@ -142,6 +194,7 @@ private:
         Value& value = result_.local.values[id];
         const Sharding& sharding = layout_.held[id];
         value.type.unreduced.clear();
+        value.type.at.clear();
         bool masked_split = false;
         for (std::size_t i = 0; i < value.type.axes.size(); ++i) {
             Axis& axis = value.type.axes[i];
@@ -206,7 +259,8 @@ private:
     const ProgramLayout& layout_;
     LaidOut result_;
     std::size_t next_op_ = 0;
-    bool repeated_ = false;  ///< inside a repeat
+    bool repeated_ = false;                                       ///< inside a repeat
+    std::optional<std::pair<std::int64_t, std::string>> worker_;  ///< the chip that works alone, and what it makes
 };
 
 }  // namespace

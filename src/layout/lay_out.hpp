@@ -36,7 +36,8 @@ struct LaidOut {
 };
 
 /// Lays a program out. Written types fix where tensors lie; all else is chosen for the whole program (LayoutSearch). Errors: mesh
-/// axes that the system lacks; illegal reshardings.
+/// axes that the system lacks; illegal reshardings; work at several chips, which are not one chip's; a fuse block that is partly
+/// done by one chip.
 [[nodiscard]] Result<LaidOut> lay_out(const Program& program, const System& system);
 
 /// The same in a layout that has been chosen.

@@ -16,7 +16,8 @@ struct Case {
     LaidOut laid;
 };
 
-Case laid(const std::string& text, const std::string& machine, const std::string& shape) {
+// The case with its program and system; laid() lays it out.
+Case read(const std::string& text, const std::string& machine, const std::string& shape) {
     Case made;
     auto program = parse_program(text);
     REQUIRE_MESSAGE(program.has_value(), to_text(program.error()));
@@ -25,10 +26,21 @@ Case laid(const std::string& text, const std::string& machine, const std::string
     REQUIRE_MESSAGE(slice.has_value(), to_text(slice.error()));
     made.system.slice = std::move(*slice);
     made.system.mesh = place_mesh(made.system.slice, made.program.mesh).value();
+    return made;
+}
+
+Case laid(const std::string& text, const std::string& machine, const std::string& shape) {
+    Case made = read(text, machine, shape);
     auto out = lay_out(made.program, made.system);
     REQUIRE_MESSAGE(out.has_value(), to_text(out.error()));
     made.laid = std::move(*out);
     return made;
+}
+
+std::string refused(const std::string& text) {
+    const Case made = read("mesh X=4, Y=4\nB=1024, D=1024\n" + text, "tpu-v5e", "4x4");
+    const auto out = lay_out(made.program, made.system);
+    return out ? "" : out.error().code;
 }
 
 std::string chosen(const Case& made, std::size_t statement = 0) {
@@ -169,4 +181,81 @@ TEST_CASE("splits that do not divide are padded, and said") {
     const Case made = laid("mesh X=4\nbf16[B_X=10] -> bf16[B]", "tpu-v5e", "2x2");
     REQUIRE(made.laid.notes.size() == 1);
     CHECK(made.laid.notes[0].find("each chip holds 3") != std::string::npos);
+}
+
+TEST_CASE("a result at one chip is made there, and what it needs is brought") {
+    const std::string head = "mesh X=4, Y=4\nB=8, D=1024, F=4096\nA : bf16[B, D] at X=1\nW : bf16[D_XY, F]\n";
+    const Case made = laid(head + "R : bf16[B, F] at X=1 = gelu(A * W)", "tpu-v5e", "4x4");
+    CHECK(chosen(made) == "at X=1,Y=0 alone, gather W over XY to X=1,Y=0");
+    const Statement& statement = std::get<Statement>(made.laid.local.body.nodes[0]);
+    CHECK(statement.one_chip);
+    REQUIRE(statement.messages.size() == 1);
+    CHECK(statement.messages[0].to == MeshPlace{{"X", 1}, {"Y", 0}});
+    CHECK(statement.messages[0].bytes.evaluate(made.program.sizes) == Rational(2LL * 1024 * 4096));
+    CHECK(made.laid.types[statement.result].at == MeshPlace{{"X", 1}, {"Y", 0}});
+    // Without a place all chips take part, and eight rows cost little to bring to them.
+    const Case all = laid(head + "R : bf16[B, F_XY] = gelu(A * W)", "tpu-v5e", "4x4");
+    CHECK(chosen(all) == "scatter A over XY from X=1,Y=0, reduce-scatter the intermediate over XY");
+    CHECK(!std::get<Statement>(all.laid.local.body.nodes[0]).one_chip);
+}
+
+TEST_CASE("of what all hosts have each chip loads a share, or the one that wants it all of it: the faster way") {
+    const std::string text = "mesh X=4, Y=4\nW : int8[D=131072, F=131072] in host\nG : int8[D, F] at X=0 = W";
+    const Case shared = laid(text, "tpu-v5e", "4x4");
+    const auto& plans = shared.laid.statements.at(0).plans;
+    REQUIRE(plans.size() == 2);
+    // 2^34 B: 15/16 over two links of 50 GB/s, after 1/16 over PCIe; or all of it over one PCIe link of 15 GB/s.
+    CHECK(plans[0].text == "gather G over XY to X=0,Y=0");
+    CHECK(plans[0].lower_s == doctest::Approx(15.0 / 16 * 17179869184 / 100e9));
+    CHECK(plans[1].text == "at X=0,Y=0 alone, no communication");
+    CHECK(plans[1].lower_s == doctest::Approx(17179869184 / 15e9));
+    // Over slow links the other way wins.
+    Case slow = read(text, "tpu-v5e", "4x4");
+    REQUIRE(set_figure(slow.system.slice.machine, "ici.bandwidth=5e9").has_value());
+    const auto out = lay_out(slow.program, slow.system);
+    REQUIRE(out.has_value());
+    CHECK(out->statements.at(0).plans.at(0).text == "at X=0,Y=0 alone, no communication");
+    // What all chips want is shared out as well, and gathered to all.
+    CHECK(chosen(laid("mesh X=4, Y=4\nW : int8[D=131072, F=131072] in host\nG : int8[D, F] = W", "tpu-v5e", "4x4")) ==
+          "all-gather G over XY");
+    // From the host of one chip it goes through that chip.
+    CHECK(chosen(laid("mesh X=4, Y=4\nW : int8[D=4096, F=4096] in host at Y=1\nG : int8[D_XY, F] = W", "tpu-v5e",
+                      "4x4")) == "at X=0,Y=1 alone, scatter G over XY from X=0,Y=1");
+}
+
+TEST_CASE("work at several chips, or of one beside all in a kernel, is not the work of one") {
+    CHECK(refused("A : bf16[B, D] at X=0\nC : bf16[B, D] at X=1 = A\nE : bf16[B, D] at X=1 = relu(C)") == "");
+    CHECK(refused("A : bf16[B, D] at X=0\nC : bf16[B, D] at X=0 = relu(A)\nE : bf16[B, D] at X=1 = relu(C)") ==
+          "several_workers");
+    CHECK(refused("A : bf16[B, D] at X=0\nfuse { C : bf16[B, D] at X=0 = relu(A)\nE : bf16[B, D] = relu(C) }") ==
+          "partly_alone");
+    CHECK(refused("A : bf16[B, D] at X=0\nC = relu(A)\nE : bf16[B_X, D] = relu(C)") == "");
+    // A collective of the hosts' memory is refused as ever.
+    CHECK(refused("A : bf16[B, D] in host at X=0\nC : bf16[B, D] at X=1 = relu(A)") == "host_collective");
+}
+
+TEST_CASE("a plan with transfers is priced as its answer is") {
+    const std::string head = "mesh X=4, Y=4\nB=4096, D=4096, F=4096\n";
+    const std::string statements[] = {
+        "A : bf16[B, D] at X=1,Y=1\nC : bf16[B, D] = A",  // the corners are narrower than the root
+        "A : bf16[B, D] at X=1,Y=1\nC : bf16[B, D] at X=3,Y=3 = A",
+        "A : bf16[B, D] at X=0\nW : bf16[D, F] at X=0\nC : bf16[B_X, F_Y] = A * W",
+        "A : bf16[B, D_XY]\nW : bf16[D, F_X]\nC : bf16[B, F] at X=2 = A * W",
+        "A : bf16[B, D_XY]\nW : bf16[D, F] at X=1\nC : bf16[B, F] at X=2,Y=1 = A * W",
+        "A : bf16[B, D] in host at X=1\nC : bf16[B_XY, D] = A",
+    };
+    const std::vector<std::string> machines[] = {{"tpu-v5e", "4x4"}, {"h100-sxm", "4x4"}, {"mi300x", "8x2"}};
+    for (const auto& machine : machines) {
+        for (const std::string& text : statements) {
+            CAPTURE(machine[0]);
+            CAPTURE(text);
+            const Case made = laid(head + text, machine[0], machine[1]);
+            const auto analysis = analyse(made.program, made.laid.local, made.system, {});
+            REQUIRE(analysis.has_value());
+            const LayoutPlan& plan = made.laid.statements.at(0).plans.at(0);
+            CHECK(plan.lower_s > 0);
+            CHECK(plan.lower_s == doctest::Approx(analysis->total.bounds.lower));
+            CHECK(plan.upper_s == doctest::Approx(analysis->total.bounds.upper));
+        }
+    }
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "work/work.hpp"
 
@@ -15,8 +16,21 @@ Program unsplit(const Program& program) {
     for (Value& value : copy.values) {
         for (Axis& axis : value.type.axes) axis.mesh.clear();
         value.type.unreduced.clear();
+        value.type.at.clear();
     }
     return copy;
+}
+
+// The chips that tensors are at: the first of them, where there are many.
+std::vector<std::int64_t> roots_in(const Program& program, const System& system) {
+    constexpr std::size_t most = 8;
+    std::set<std::int64_t> roots;
+    for (const Value& value : program.values) {
+        if (value.type.at.empty() || roots.size() == most) continue;
+        const auto sharding = sharding_of(value.type, system);
+        if (sharding && sharding->at_chip()) roots.insert(sharding->at);
+    }
+    return {roots.begin(), roots.end()};
 }
 
 // Which tensors cross memory in each operation of a kernel, in order.
@@ -40,7 +54,7 @@ std::vector<Stored> stored_in(const KernelWork& kernel) {
 
 LayoutSearch::LayoutSearch(const Program& program, const System& system)
     : program_(&program),
-      costs_(std::make_unique<ChoiceCosts>(system)),
+      costs_(std::make_unique<ChoiceCosts>(system, roots_in(program, system))),
       reshardings_(std::make_unique<Reshardings>(*costs_)) {}
 
 Result<LayoutSearch> LayoutSearch::compile(const Program& program, const System& system) {
@@ -51,9 +65,39 @@ Result<LayoutSearch> LayoutSearch::compile(const Program& program, const System&
         const bool free = value.intermediate || value.type_follows;
         search.fixed_.push_back(free ? std::nullopt : std::optional(*sharding));
     }
+    search.fix_inner(program.body);
     search.note_splits();
     if (auto status = search.compile_ops(); !status) return fail(status.error());
     return search;
+}
+
+// A statement whose result is wanted at one chip is done by that chip, all of it.
+void LayoutSearch::fix_inner(const Block& block) {
+    for (const Node& node : block.nodes) {
+        if (const auto* inner = std::get_if<Block>(&node)) {
+            fix_inner(*inner);
+            continue;
+        }
+        const Statement& statement = std::get<Statement>(node);
+        const std::optional<Sharding>& result = fixed_[statement.result];
+        if (!result || !result->at_chip()) continue;
+        for (const Op& op : statement.ops) {
+            if (op.output.value == statement.result) continue;
+            Sharding inside;
+            inside.rank = static_cast<std::uint8_t>(op.output.dims.size());
+            inside.at = result->at;
+            fixed_[op.output.value] = inside;
+        }
+    }
+}
+
+// Whether all tensors that are at a chip are at the same one.
+bool LayoutSearch::one_place() const {
+    std::set<std::int64_t> places;
+    for (const auto& fixed : fixed_) {
+        if (fixed && fixed->at_chip()) places.insert(fixed->at);
+    }
+    return places.size() == 1;
 }
 
 void LayoutSearch::note_splits() {
@@ -89,13 +133,17 @@ Status LayoutSearch::compile_ops() {
         if (fixed_[id]) named.emplace(program_->values[id].name, id);
     }
     std::vector<std::string> counts;
+    const bool one_place = this->one_place();
+    bool fused = false;
     // The two programs have the same shape: one has the types, the other was counted.
     const auto walk = [&](const auto& self, const Block& block, const Block& counted) -> Status {
         for (std::size_t i = 0; i < block.nodes.size(); ++i) {
             if (const auto* inner = std::get_if<Block>(&block.nodes[i])) {
                 const bool repeats = inner->kind == Block::Kind::repeat;
                 if (repeats) counts.push_back(inner->count);
+                const bool before = std::exchange(fused, fused || inner->kind == Block::Kind::fuse);
                 if (auto status = self(self, *inner, std::get<Block>(counted.nodes[i])); !status) return status;
+                fused = before;
                 if (repeats) counts.pop_back();
                 continue;
             }
@@ -105,7 +153,9 @@ Status LayoutSearch::compile_ops() {
                 const Op& op = statement.ops[o];
                 auto ways = OpWays::compile(*program_, op, crossing[o], *costs_, *reshardings_);
                 if (!ways) return fail(ways.error());
-                CompiledOp compiled{std::move(*ways), counts, {}, {}};
+                // A kernel is done by one chip or by all.
+                const bool alone = one_place && !fused && statement.ops.size() == 1;
+                CompiledOp compiled{std::move(*ways), counts, {}, {}, alone};
                 for (const std::string& dim : compiled.ways.dims()) compiled.elsewhere.push_back(splits_[dim]);
                 const std::size_t index = ops_.size();
                 for (const Operand& input : op.inputs) last_use_[input.value] = index;
@@ -169,7 +219,7 @@ const LayoutSearch::Known& LayoutSearch::known_ways(std::size_t index, const Sta
     if (!wanted && op.lies_as) wanted = lie(*op.lies_as);
     Known& made = known.emplace_back();
     made.asked = std::move(asked);
-    auto found = op.ways.ways({held, wanted, op.elsewhere, false});
+    auto found = op.ways.ways({held, wanted, op.elsewhere, op.alone, false});
     if (!found) {
         made.error = found.error();
         return made;
@@ -312,10 +362,10 @@ ProgramLayout LayoutSearch::traced(std::size_t trace, const LayoutPrice& price) 
 
 Result<std::vector<Way>> LayoutSearch::ways(std::size_t op, const ProgramLayout& layout) {
     const ProgramLayout::Choice& choice = layout.choices[op];
-    auto ways = ops_[op].ways.ways({choice.held, choice.wanted, ops_[op].elsewhere, true});
+    auto ways = ops_[op].ways.ways({choice.held, choice.wanted, ops_[op].elsewhere, ops_[op].alone, true});
     if (!ways) return ways;
     const auto same = std::find_if(ways->begin(), ways->end(), [&](const Way& way) {
-        return way.split == choice.way.split && way.output == choice.way.output;
+        return way.split == choice.way.split && way.at == choice.way.at && way.output == choice.way.output;
     });
     std::rotate(ways->begin(), same, same + 1);
     return ways;

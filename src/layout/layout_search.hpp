@@ -61,6 +61,7 @@ private:
         std::vector<std::string> counts;               ///< of the repeats around it
         std::optional<ValueId> lies_as;                ///< the result must lie as this value did: a loop carries it
         std::vector<std::vector<AxisList>> elsewhere;  ///< splits of its dimensions in the rest of the program
+        bool alone = false;                            ///< a chip that holds an operand may do it alone
     };
     using ShardingId = std::uint32_t;  ///< place in shardings_
     /// How the free tensors lie that are still needed, and what it costs to get there.
@@ -86,6 +87,8 @@ private:
     LayoutSearch(const Program& program, const System& system);
     [[nodiscard]] Status compile_ops();
     void note_splits();
+    void fix_inner(const Block& block);
+    [[nodiscard]] bool one_place() const;
     [[nodiscard]] Status step(std::size_t index);
     [[nodiscard]] std::vector<ValueId> live_after(std::size_t index) const;
     [[nodiscard]] ShardingId lie_of(ValueId value, const State& state) const;

@@ -27,6 +27,7 @@ Program alone(const Program& program, const Op& op, const Stored& stored, bool m
     const auto take = [&](Operand& operand, bool crosses) {
         Value value = program.values[operand.value];
         value.type.unreduced.clear();
+        value.type.at.clear();
         for (Axis& axis : value.type.axes) axis.mesh.clear();
         value.intermediate = !crosses;
         if (!masks) value.masks.clear();
@@ -116,12 +117,19 @@ void OpWays::set_sizes(const Sizes& sizes) {
 
 Result<std::vector<Way>> OpWays::ways(const Question& question) {
     reshardings_->refill();
-    Query query{question, {}, {}, {}, {}, {}};
+    Query query{question, {}, {}, {}, {}, {}, {}};
     offer_choices(query);
     query.split.resize(dims_.size());
-    combine_choices(query, 0, 0);
+    for (const std::int64_t place : places(question)) {
+        if (place == Sharding::everywhere) {
+            combine_choices(query, 0, 0);
+        } else {
+            query.splits.resize(query.splits.size() + dims_.size());
+        }
+        query.places.resize(dims_.empty() ? query.places.size() + 1 : query.splits.size() / dims_.size(), place);
+    }
     // The least work first: most others are then beaten before all their collectives are found.
-    const std::size_t count = dims_.empty() ? 1 : query.splits.size() / dims_.size();
+    const std::size_t count = query.places.size();
     const std::size_t width = costs_->width();
     std::vector<double> shares(count * width, 0.0);
     std::vector<std::pair<LayoutPrice, std::size_t>> order;
@@ -133,8 +141,9 @@ Result<std::vector<Way>> OpWays::ways(const Question& question) {
     }
     std::sort(order.begin(), order.end());
     for (const auto& [price, i] : order) {
-        for (const Sharding& output : outputs(query, split(i))) {
-            if (auto status = add_way(query, split(i), output, share(i)); !status) query.problem = status.error();
+        const Plan plan{split(i), query.places[i]};
+        for (const Sharding& output : outputs(query, plan)) {
+            if (auto status = add_way(query, plan, output, share(i)); !status) query.problem = status.error();
         }
     }
     if (query.found.empty()) {
@@ -146,12 +155,50 @@ Result<std::vector<Way>> OpWays::ways(const Question& question) {
     return std::move(query.found);
 }
 
+// By which chip the operation may be done, or by all.
+std::vector<std::int64_t> OpWays::places(const Question& question) const {
+    const auto& wanted = question.wanted;
+    if (op_->kind == OpKind::move) {
+        const Sharding& from = question.held.front();
+        if (!tensors_.front().in_host) return {(wanted ? *wanted : from).at};
+        if (from.at_chip()) return {from.at};
+        if (wanted && wanted->at_chip() && from.used() == 0) return {Sharding::everywhere, wanted->at};
+        return {Sharding::everywhere};
+    }
+    if (wanted && wanted->at_chip()) return {wanted->at};
+    std::vector<std::int64_t> places{Sharding::everywhere};
+    for (const Sharding& held : question.held) {
+        if (question.alone && held.at_chip() && std::find(places.begin(), places.end(), held.at) == places.end()) {
+            places.push_back(held.at);
+        }
+    }
+    return places;
+}
+
+// A load from the host's memory: as it lies there, and of what all hosts have whole a share.
+void OpWays::offer_loads(Query& query) const {
+    const Sharding& held = query.asked.held.front();
+    AxisList all;
+    const std::vector<PlacedAxis>& mesh = costs_->system().mesh;
+    for (std::size_t axis = 0; axis < mesh.size(); ++axis) {
+        if (mesh[axis].size > 1) all.push_back(axis);
+    }
+    for (std::size_t d = 0; d < tensors_.back().dims.size(); ++d) {
+        std::vector<AxisList>& choices = query.choices[tensors_.back().dims[d]];
+        choices = {held.dims[d]};
+        if (!query.asked.wanted || held.at_chip() || held.used() != 0) continue;
+        add_choice(choices, query.asked.wanted->dims[d]);
+        add_choice(choices, all);
+    }
+}
+
 void OpWays::offer_choices(Query& query) const {
     query.choices.assign(dims_.size(), {AxisList{}});
     const std::span<const Sharding> held = query.asked.held;
     if (op_->kind == OpKind::move) {
-        // Nothing is computed: the operand goes to where the result is wanted, or from the host's memory as it lies.
-        const Sharding& goal = query.asked.wanted && !tensors_.front().in_host ? *query.asked.wanted : held.front();
+        // Nothing is computed: the operand goes to where the result is wanted.
+        if (tensors_.front().in_host) return offer_loads(query);
+        const Sharding& goal = query.asked.wanted ? *query.asked.wanted : held.front();
         for (std::size_t d = 0; d < tensors_.back().dims.size(); ++d) {
             query.choices[tensors_.back().dims[d]] = {goal.dims[d]};
         }
@@ -189,31 +236,32 @@ void OpWays::combine_choices(Query& query, std::size_t dim, AxisMask used) const
     }
 }
 
-Sharding OpWays::sharding(std::size_t tensor, std::span<const AxisList> split) const {
+Sharding OpWays::sharding(std::size_t tensor, const Plan& plan) const {
     Sharding sharding;
+    sharding.at = plan.at;
     const std::vector<std::size_t>& dims = tensors_[tensor].dims;
     sharding.rank = static_cast<std::uint8_t>(dims.size());
-    for (std::size_t d = 0; d < dims.size(); ++d) sharding.dims[d] = split[dims[d]];
+    for (std::size_t d = 0; d < dims.size(); ++d) sharding.dims[d] = plan.split[dims[d]];
     return sharding;
 }
 
 // How what comes out lies: partial sums where a summed dimension is split.
-Sharding OpWays::made(std::span<const AxisList> split) const {
-    Sharding made = sharding(tensors_.size() - 1, split);
+Sharding OpWays::made(const Plan& plan) const {
+    Sharding made = sharding(tensors_.size() - 1, plan);
     const std::vector<std::size_t>& kept = tensors_.back().dims;
     for (std::size_t d = 0; d < dims_.size(); ++d) {
         if (std::find(kept.begin(), kept.end(), d) == kept.end()) {
-            made.unreduced = static_cast<AxisMask>(made.unreduced | split[d].mask());
+            made.unreduced = static_cast<AxisMask>(made.unreduced | plan.split[d].mask());
         }
     }
     return made;
 }
 
 // Where the result may go: where it is wanted, else where it comes out, its sums completed or scattered over a dimension.
-std::vector<Sharding> OpWays::outputs(const Query& query, std::span<const AxisList> split) const {
+std::vector<Sharding> OpWays::outputs(const Query& query, const Plan& plan) const {
     if (query.asked.wanted) return {*query.asked.wanted};
     if (op_->kind == OpKind::move) return {query.asked.held.front()};
-    Sharding whole = made(split);
+    Sharding whole = made(plan);
     const AxisList sums = listed(whole.unreduced);
     whole.unreduced = 0;
     std::vector<Sharding> outputs{whole};
@@ -245,9 +293,9 @@ bool OpWays::beaten(const Query& query, const Way& way) const {
     });
 }
 
-Status OpWays::add_way(Query& query, std::span<const AxisList> split, const Sharding& output,
-                       std::span<const double> share) {
+Status OpWays::add_way(Query& query, const Plan& plan, const Sharding& output, std::span<const double> share) {
     Way way;
+    way.at = plan.at;
     way.output = output;
     way.cost.assign(share.begin(), share.end());
     bool beaten = this->beaten(query, way);
@@ -259,24 +307,27 @@ Status OpWays::add_way(Query& query, std::span<const AxisList> split, const Shar
         if (resharding.moves.empty()) return {};
         way.moves.push_back({tensor, *place});
         for (const Move& move : resharding.moves) {
-            costs_->add_collective(way.cost, move.kind, move.axes.mask(), move.bytes);
+            costs_->add_collective(way.cost, move.route(), move.bytes);
         }
         beaten = this->beaten(query, way);
         return {};
     };
     const std::span<const Sharding> held = query.asked.held;
-    Sharding made = this->made(split);
+    Sharding made = this->made(plan);
     for (std::size_t i = 0; i < held.size(); ++i) {
         // Of a move the operand goes all the way, unless it must be loaded first.
         const bool moves = op_->kind == OpKind::move;
-        const Sharding to = !moves ? sharding(i, split) : tensors_[i].in_host ? held[i] : output;
+        Sharding to = moves && !tensors_[i].in_host ? output : sharding(i, plan);
+        if (moves && tensors_[i].in_host) to.unreduced = held[i].unreduced;
+        // That all load what one chip wants is no other way than that it loads it.
+        if (moves && output.at_chip() && to.used() == 0 && !to.at_chip()) return {};
         if (moves) made = to;
         if (auto status = add(i, held[i], to); !status) return status;
     }
     if (auto status = add(held.size(), made, output); !status) return status;
     if (beaten) return {};
     way.price = costs_->price(way.cost);
-    way.split.assign(split.begin(), split.end());
+    way.split.assign(plan.split.begin(), plan.split.end());
     query.found.push_back(std::move(way));
     return {};
 }

@@ -23,9 +23,10 @@ struct TensorMove {
     std::size_t resharding = 0;  ///< place in Reshardings
 };
 
-/// One way: how the operation's dimensions are split, and so what has to move before and after.
+/// One way: how the operation's dimensions are split, or which chip does it alone, and so what has to move before and after.
 struct Way {
-    std::vector<AxisList> split;    ///< by the operation's dimensions
+    std::vector<AxisList> split;  ///< by the operation's dimensions
+    std::int64_t at = Sharding::everywhere;
     std::vector<TensorMove> moves;  ///< of operands, then of the result
     Sharding output;                ///< where the result ends up
     std::vector<double> cost;       ///< see ChoiceCosts
@@ -44,8 +45,11 @@ struct Stored {
 /// Every dimension may be split as one of the operands has it there, or as the result is wanted; a result that may lie anywhere
 /// also as that dimension is split elsewhere in the program. Operands are resharded to the split, each chip does its share, and
 /// what comes out (partial sums where a summed dimension is split) is resharded to where the result is wanted. Dimensions along
-/// which a function works stay whole, but for sums and masks. Tensors in the host's memory are loaded as they lie: collectives
-/// work in device memory.
+/// which a function works stay whole, but for sums and masks. Collectives work in device memory. A tensor in the host's memory is
+/// loaded as it lies, or of one that all hosts have whole each chip loads a share: as the result is wanted, or one for each chip.
+///
+/// A result that is wanted at one chip is made by that chip, to which its operands are brought. Without that, the chip that
+/// holds an operand may do the work alone where the question allows it.
 class OpWays {
 public:
     /// Errors: work that does not fit 127 bits, a dtype without a unit.
@@ -62,6 +66,7 @@ public:
         std::span<const Sharding> held;                    ///< how the operands lie
         std::optional<Sharding> wanted;                    ///< how the result must lie, if it must
         std::span<const std::vector<AxisList>> elsewhere;  ///< splits of each dimension, by dims(), in other statements
+        bool alone = false;                                ///< a chip that holds an operand may do it alone
         bool all = false;  ///< else those that another with the same result beats in every respect may be left out
     };
     /// The ways, best first. Errors: no way is legal.
@@ -82,23 +87,31 @@ private:
         std::vector<std::vector<AxisList>> choices;  ///< by dimension
         std::vector<AxisList> split;                 ///< being put together
         std::vector<AxisList> splits;                ///< all of them, a row each
+        std::vector<std::int64_t> places;            ///< by row
         std::vector<Way> found;
         std::optional<Error> problem;
+    };
+
+    /// How the operation is done.
+    struct Plan {
+        std::span<const AxisList> split;
+        std::int64_t at = Sharding::everywhere;
     };
 
     [[nodiscard]] Status compile_times(const Program& program, const Stored& stored, ChoiceCosts& costs);
     [[nodiscard]] std::size_t place_of(const std::string& dim);
     [[nodiscard]] bool splittable(const std::string& dim) const;
+    [[nodiscard]] std::vector<std::int64_t> places(const Question& question) const;
+    void offer_loads(Query& query) const;
     void offer_choices(Query& query) const;
     void combine_choices(Query& query, std::size_t dim, AxisMask used) const;
-    [[nodiscard]] Sharding sharding(std::size_t tensor, std::span<const AxisList> split) const;
-    [[nodiscard]] Sharding made(std::span<const AxisList> split) const;
-    [[nodiscard]] std::vector<Sharding> outputs(const Query& query, std::span<const AxisList> split) const;
+    [[nodiscard]] Sharding sharding(std::size_t tensor, const Plan& plan) const;
+    [[nodiscard]] Sharding made(const Plan& plan) const;
+    [[nodiscard]] std::vector<Sharding> outputs(const Query& query, const Plan& plan) const;
     [[nodiscard]] Result<std::size_t> move(std::size_t tensor, const Sharding& from, const Sharding& to);
     void share_cost(std::span<const AxisList> split, std::span<double> cost);
     [[nodiscard]] bool beaten(const Query& query, const Way& way) const;
-    [[nodiscard]] Status add_way(Query& query, std::span<const AxisList> split, const Sharding& output,
-                                 std::span<const double> share);
+    [[nodiscard]] Status add_way(Query& query, const Plan& plan, const Sharding& output, std::span<const double> share);
 
     const Op* op_ = nullptr;
     ChoiceCosts* costs_ = nullptr;

@@ -26,9 +26,9 @@ public:
             slices(d);
             scatters(d);
             exchanges(d);
-            permutes(d);
+            if (!target_.at_chip()) permutes(d);
         }
-        gathers();
+        if (!target_.at_chip()) gathers();  // else to that chip alone
         sums();
     }
 
@@ -138,9 +138,9 @@ private:
         constexpr std::size_t most = 4;
         if (have.size() < 2 || have.size() > most) return;
         std::array<std::size_t, most> order{};
-        for (std::size_t i = 0; i < have.size(); ++i) order[i] = have[i];
-        const auto end = order.begin() + static_cast<std::ptrdiff_t>(have.size());
-        std::sort(order.begin(), end);
+        const AxisList rising = listed(have.mask());
+        for (std::size_t i = 0; i < rising.size() && i < most; ++i) order[i] = rising[i];
+        const auto end = order.begin() + static_cast<std::ptrdiff_t>(std::min(rising.size(), most));
         do {
             AxisList other;
             for (auto axis = order.begin(); axis != end; ++axis) other.push_back(*axis);
@@ -183,6 +183,43 @@ void ReshardSearch::reach(std::size_t here, const Sharding& there, const LayoutP
     nodes_.push_back({there, price, here, move != nullptr, false, move != nullptr ? *move : Move{}});
 }
 
+// A collective that leads from one sharding to another; its bytes are found here.
+Status ReshardSearch::take(const Moved& moved, std::size_t here, const Sharding& there, Move move) {
+    if (auto status = costs_.loaded(move.route()); !status) return status;
+    move.bytes = moved.element_bytes * static_cast<double>(move.times);
+    for (std::size_t d = 0; d < moved.sizes.size(); ++d) {
+        const AxisList split = move.held.dims[d];
+        move.bytes *= split.empty()
+                          ? moved.sizes[d]
+                          : std::ceil(moved.sizes[d] / static_cast<double>(chips_across(costs_.system(), split)));
+    }
+    LayoutPrice next = nodes_[here].price;
+    next += costs_.price(move.route(), move.bytes);
+    reach(here, there, next, &move);
+    return {};
+}
+
+// The step from one chip to where the array is wanted, or from where it lies to the chip that wants it.
+Status ReshardSearch::expand_rooted(const Moved& moved, std::size_t here, const Sharding& to) {
+    const Sharding from = nodes_[here].sharding;
+    const Sharding& split = from.at_chip() ? to : from;
+    --steps_left_;
+    if (!from.at_chip() && split.used() == 0) {  // it is there
+        reach(here, to, nodes_[here].price, nullptr);
+        return {};
+    }
+    Move move;
+    move.held.rank = from.rank;
+    move.from = from.at;
+    move.to = to.at;
+    for (std::size_t d = 0; d < split.rank; ++d) move.axes.append(split.dims[d]);
+    move.kind = from.at_chip() && to.at_chip() ? CollectiveKind::send
+                : to.at_chip()                 ? CollectiveKind::gather
+                : split.used() == 0            ? CollectiveKind::broadcast
+                                               : CollectiveKind::scatter;
+    return take(moved, here, to, std::move(move));
+}
+
 Status ReshardSearch::expand(const Moved& moved, std::size_t here, const Sharding& to) {
     const Sharding from = nodes_[here].sharding;
     const LayoutPrice price = nodes_[here].price;
@@ -190,24 +227,10 @@ Status ReshardSearch::expand(const Moved& moved, std::size_t here, const Shardin
     const auto visit = [&](const Sharding& there, const CollectiveKind* kind, AxisList axes, bool gathered) {
         --steps_left_;
         if (kind == nullptr) return reach(here, there, price, nullptr);
-        if (auto status = costs_.loaded(*kind, axes.mask()); !status) {
-            problem = status;
-            return;
-        }
         // What is gathered; what each member holds before a sum; all that a group redistributes.
         const bool all = *kind == CollectiveKind::all_to_all || *kind == CollectiveKind::permute;
-        Move move{*kind, axes, moved.element_bytes, gathered ? there : from,
-                  all ? chips_across(costs_.system(), axes) : 1};
-        move.bytes *= static_cast<double>(move.times);
-        for (std::size_t d = 0; d < moved.sizes.size(); ++d) {
-            const AxisList split = move.held.dims[d];
-            move.bytes *= split.empty()
-                              ? moved.sizes[d]
-                              : std::ceil(moved.sizes[d] / static_cast<double>(chips_across(costs_.system(), split)));
-        }
-        LayoutPrice next = price;
-        next += costs_.price(*kind, axes.mask(), move.bytes);
-        reach(here, there, next, &move);
+        Move move{*kind, axes, 0, gathered ? there : from, all ? chips_across(costs_.system(), axes) : 1};
+        if (auto status = take(moved, here, there, std::move(move)); !status) problem = status;
     };
     std::size_t roomiest = 0;
     double most = 0;
@@ -247,7 +270,12 @@ Result<Resharding> ReshardSearch::run(const Moved& moved, const Sharding& from, 
             return way;
         }
         nodes_[here].done = true;
-        if (auto status = expand(moved, here, to); !status) return fail(status.error());
+        const Sharding& lies = nodes_[here].sharding;
+        if (lies.at_chip() || (to.at_chip() && lies.unreduced == 0)) {
+            if (auto status = expand_rooted(moved, here, to); !status) return fail(status.error());
+        } else if (auto status = expand(moved, here, to); !status) {
+            return fail(status.error());
+        }
         if (steps_left_ <= 0) {
             return fail("too_many_ways",
                         fmt::format("there are too many ways to move `{}` over the mesh", moved.tensor),

@@ -20,9 +20,13 @@ namespace roofline {
 struct Move {
     CollectiveKind kind = CollectiveKind::all_gather;
     AxisList axes;
-    double bytes = 0;        ///< V, as Message has it
-    Sharding held;           ///< of V a chip has this local part
-    std::int64_t times = 1;  ///< V is so many of them
+    double bytes = 0;                          ///< V, as Message has it
+    Sharding held;                             ///< of V a chip has this local part
+    std::int64_t times = 1;                    ///< V is so many of them
+    std::int64_t from = Sharding::everywhere;  ///< as Route has them
+    std::int64_t to = Sharding::everywhere;
+
+    [[nodiscard]] Route route() const { return {kind, axes.mask(), from, to}; }
 };
 
 struct Resharding {
@@ -38,7 +42,8 @@ struct Moved {
 };
 
 /// Dijkstra's search over shardings, whose steps are slices (free), all-gathers, reduce-scatters, all-reduces, all-to-alls and
-/// permutes over one or several axes together. It keeps its room from one search to the next.
+/// permutes over one or several axes together. From one chip an array is sent, broadcast or scattered to where it is wanted; to
+/// one chip it is gathered when its sums are complete, from wherever it then lies. It keeps its room from one search to the next.
 class ReshardSearch {
 public:
     explicit ReshardSearch(ChoiceCosts& costs) : costs_(costs) {}
@@ -63,6 +68,8 @@ private:
 
     [[nodiscard]] std::size_t cheapest() const;
     [[nodiscard]] Status expand(const Moved& moved, std::size_t here, const Sharding& to);
+    [[nodiscard]] Status expand_rooted(const Moved& moved, std::size_t here, const Sharding& to);
+    [[nodiscard]] Status take(const Moved& moved, std::size_t here, const Sharding& there, Move move);
     void reach(std::size_t here, const Sharding& there, const LayoutPrice& price, const Move* move);
 
     ChoiceCosts& costs_;

@@ -42,6 +42,8 @@ std::string moves(const std::string& text) {
         if (!said.empty()) said += ", ";
         said += std::string(collective_name(move.kind)) + " ";
         for (const std::string& axis : axis_names(system, move.axes)) said += axis;
+        if (move.from != Sharding::everywhere) said += fmt::format("<{}", move.from);
+        if (move.to != Sharding::everywhere) said += fmt::format(">{}", move.to);
         said += fmt::format(" {}", move.bytes);
     }
     return said;
@@ -77,4 +79,17 @@ TEST_CASE("several steps: the cheap ones first") {
 
 TEST_CASE("what was added up cannot come apart again") {
     CHECK(moves("bf16[B, D] -> bf16[B, D]{U_X}") == "illegal_resharding");
+}
+
+TEST_CASE("to one chip, from one, and from one to another") {
+    CHECK(moves("bf16[B, D] at X=0 -> bf16[B, D] at X=3,Y=3") == "send <0>15 4194304");
+    CHECK(moves("bf16[B, D] at Y=3 -> bf16[B, D] at X=0,Y=3") == "");
+    CHECK(moves("bf16[B, D] at X=1,Y=2 -> bf16[B, D]") == "broadcast <6 4194304");
+    CHECK(moves("bf16[B, D] at X=1,Y=2 -> bf16[B_Y, D_X]") == "scatter YX<6 4194304");
+    CHECK(moves("bf16[B, D] -> bf16[B, D] at X=1") == "");  // it is there
+    CHECK(moves("bf16[B_X, D] -> bf16[B, D] at X=1") == "gather X>4 4194304");
+    CHECK(moves("bf16[B_X, D_Y] -> bf16[B, D] at X=1") == "gather XY>4 4194304");
+    // A sum is scattered over all links of the corners, then gathered: 15/32 and 5/16 of it on a link.
+    CHECK(moves("bf16[B, D]{U_XY} -> bf16[B, D] at X=1") == "reduce_scatter XY 4194304, gather XY>4 4194304");
+    CHECK(moves("bf16[B, D] at X=1 -> bf16[B, D]{U_X}") == "illegal_resharding");
 }

@@ -6,12 +6,10 @@ namespace roofline {
 
 namespace {
 
-// Appends an axis by its name, unless it is of one chip.
-Status place_axis(const System& system, const std::string& name, AxisList& list) {
+// The number of an axis in the mesh, by its name.
+Result<std::size_t> number_of(const System& system, const std::string& name) {
     for (std::size_t i = 0; i < system.mesh.size(); ++i) {
-        if (system.mesh[i].name != name) continue;
-        if (system.mesh[i].size > 1) list.push_back(i);
-        return {};
+        if (system.mesh[i].name == name) return i;
     }
     std::vector<std::string> names;
     for (const PlacedAxis& axis : system.mesh) names.push_back(axis.name);
@@ -19,6 +17,33 @@ Status place_axis(const System& system, const std::string& name, AxisList& list)
         "unknown_axis", fmt::format("the mesh has no axis `{}`", name),
         did_you_mean(name, names,
                      names.empty() ? "give one: --mesh X=4,Y=4" : fmt::format("it has {}", fmt::join(names, ", "))));
+}
+
+// Appends an axis by its name, unless it is of one chip.
+Status place_axis(const System& system, const std::string& name, AxisList& list) {
+    const auto axis = number_of(system, name);
+    if (!axis) return fail(axis.error());
+    if (system.mesh[*axis].size > 1) list.push_back(*axis);
+    return {};
+}
+
+// A mesh of one chip holds everything there.
+Result<std::int64_t> chip_of(const MeshPlace& place, const System& system) {
+    std::vector<std::int64_t> coordinates(system.mesh.size(), 0);
+    for (const auto& [name, coordinate] : place) {
+        const auto axis = number_of(system, name);
+        if (!axis) return fail(axis.error());
+        const std::int64_t size = system.mesh[*axis].size;
+        if (coordinate >= size) {
+            return fail("bad_place", fmt::format("the mesh has no chip at {}={}", name, coordinate),
+                        fmt::format("coordinates on {} go from 0 to {}", name, size - 1));
+        }
+        coordinates[*axis] = coordinate;
+    }
+    if (system.slice.chips() == 1) return Sharding::everywhere;
+    std::int64_t chip = 0;
+    for (std::size_t i = 0; i < coordinates.size(); ++i) chip = chip * system.mesh[i].size + coordinates[i];
+    return chip;
 }
 
 }  // namespace
@@ -50,7 +75,22 @@ Result<Sharding> sharding_of(const TensorType& type, const System& system) {
         if (auto status = place_axis(system, name, unreduced); !status) return fail(status.error());
     }
     sharding.unreduced = unreduced.mask();
+    if (!type.at.empty()) {
+        const auto chip = chip_of(type.at, system);
+        if (!chip) return fail(chip.error());
+        sharding.at = *chip;
+    }
     return sharding;
+}
+
+MeshPlace mesh_place(const System& system, std::int64_t chip) {
+    MeshPlace place;
+    if (chip == Sharding::everywhere) return place;
+    for (std::size_t i = system.mesh.size(); i-- > 0;) {
+        place.emplace(place.begin(), system.mesh[i].name, chip % system.mesh[i].size);
+        chip /= system.mesh[i].size;
+    }
+    return place;
 }
 
 std::vector<std::string> axis_names(const System& system, AxisList axes) {
@@ -62,6 +102,7 @@ std::vector<std::string> axis_names(const System& system, AxisList axes) {
 TensorType with_sharding(TensorType type, const Sharding& sharding, const System& system) {
     for (std::size_t d = 0; d < type.axes.size(); ++d) type.axes[d].mesh = axis_names(system, sharding.dims[d]);
     type.unreduced = axis_names(system, listed(sharding.unreduced));
+    type.at = mesh_place(system, sharding.at);
     return type;
 }
 

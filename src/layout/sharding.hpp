@@ -53,13 +53,15 @@ private:
 /// The axes of a set, in the mesh's order.
 [[nodiscard]] AxisList listed(AxisMask mask);
 
-/// By dimension the mesh axes it is split over; and the axes over which each member holds a partial sum.
+/// By dimension the mesh axes it is split over; and the axes over which each member holds a partial sum. Or one chip holds all.
 struct Sharding {
     static constexpr std::size_t most_dims = 16;
+    static constexpr std::int64_t everywhere = -1;
 
     std::array<AxisList, most_dims> dims{};  ///< empty beyond the tensor's dimensions
     std::uint8_t rank = 0;
     AxisMask unreduced = 0;
+    std::int64_t at = everywhere;  ///< the chip that holds all of it, numbered along the mesh, the last axis fastest
 
     bool operator==(const Sharding&) const = default;
     auto operator<=>(const Sharding&) const = default;
@@ -69,8 +71,9 @@ struct Sharding {
         for (std::size_t d = 0; d < rank; ++d) mask |= dims[d].mask();
         return mask;
     }
+    [[nodiscard]] bool at_chip() const { return at != everywhere; }
     [[nodiscard]] std::uint64_t hash() const {
-        std::uint64_t hash = unreduced;
+        std::uint64_t hash = unreduced ^ static_cast<std::uint64_t>(at + 1) << 8U;
         for (std::size_t d = 0; d < rank; ++d) {
             hash = (hash ^ std::bit_cast<std::uint32_t>(dims[d])) * 0x9E3779B97F4A7C15U;
             hash ^= hash >> 29;
@@ -79,14 +82,17 @@ struct Sharding {
     }
 };
 
-/// The sharding that a type writes. Axes of one chip split nothing and are left out. Errors: an axis that the mesh lacks; a
-/// split tensor of too many dimensions.
+/// The sharding that a type writes. Axes of one chip split nothing and are left out. Errors: an axis that the mesh lacks, a
+/// coordinate outside of it; a split tensor of too many dimensions.
 [[nodiscard]] Result<Sharding> sharding_of(const TensorType& type, const System& system);
 
 /// The names of axes.
 [[nodiscard]] std::vector<std::string> axis_names(const System& system, AxisList axes);
 
-/// A type with the axes of a sharding.
+/// The coordinates of a chip, by its number along the mesh; none for Sharding::everywhere.
+[[nodiscard]] MeshPlace mesh_place(const System& system, std::int64_t chip);
+
+/// A type with the axes of a sharding, and its place.
 [[nodiscard]] TensorType with_sharding(TensorType type, const Sharding& sharding, const System& system);
 
 /// Chips that share a dimension: the product of its axes' sizes.

@@ -162,6 +162,11 @@ Rational sent_by_one(CollectiveKind kind, const Rational& n) {
             return others / n;
         case CollectiveKind::permute:
             return Rational(1) / n;
+        case CollectiveKind::send:
+        case CollectiveKind::gather:
+        case CollectiveKind::scatter:
+        case CollectiveKind::broadcast:
+            break;
     }
     return Rational(0);
 }

@@ -13,6 +13,10 @@
 
 namespace roofline {
 
+/// Whose wires a load is over: those of all chips alike, as in a collective; out of the chip that sends or into the one that gets,
+/// in a transfer with a root; or a narrower place on the way. What is over other wires does not wait for it.
+enum class LoadedWires { all, sender, receiver, between };
+
 /// What one tier carries, for each byte of the group's whole array.
 struct TierLoad {
     std::size_t tier = 0;  ///< index in slice.tiers
@@ -23,6 +27,10 @@ struct TierLoad {
     /// time at the least, and two on different axes do not wait for each other. Empty elsewhere: there all is added up.
     std::vector<Rational> cuts;
     double latency_s = 0;  ///< hops in sequence times the published latency of one; 0 where none is published
+    /// Of a transfer over wires of several tiers at once: how many of each, by tier of the slice. link_bytes are then those over
+    /// all of them together, and `tier` is the outermost. Empty elsewhere.
+    std::vector<Rational> wires;
+    LoadedWires over = LoadedWires::all;
 };
 
 /// A collective over a group of chips. Every load is proportional to V, the bytes of the array that the group holds together
@@ -32,6 +40,9 @@ struct CollectiveLoad {
     CollectiveKind kind = CollectiveKind::all_gather;
     std::int64_t members = 1;
     std::vector<TierLoad> tiers;  ///< innermost first
+    std::int64_t hops = 0;        ///< of a transfer with a root: that follow one another
+    /// Of such a transfer: bytes that all chips together send, for each byte of V; what others pass on is not counted twice.
+    Rational sent_by_all;
 };
 
 struct CollectiveOptions {
@@ -54,6 +65,7 @@ struct CollectiveOptions {
 /// the outer ones V divided by the members inside; an all-to-all goes straight over a tier of switches, so that the inner ones
 /// carry what stays in a node. Between leaves of a tier (network/leaf.hpp) the leaves exchange at the rate of their ways out.
 /// Parts of one torus axis that adjoin count as one; others of it share its links. docs/network.md derives the formulas.
+/// Transfers with a root are not among these (network/transfer.hpp).
 [[nodiscard]] Result<CollectiveLoad> collective_load(const Slice& slice, CollectiveKind kind,
                                                      const std::vector<const PlacedAxis*>& axes,
                                                      const CollectiveOptions& options = {});

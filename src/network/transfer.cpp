@@ -82,6 +82,31 @@ Result<Chip> parse_chip(const Slice& slice, std::string_view text) {
     return chip;
 }
 
+Chip chip_at(const Slice& slice, const std::vector<PlacedAxis>& mesh, const std::vector<std::int64_t>& coordinates) {
+    std::vector<std::size_t> first;  // by tier: its first axis among all of the slice
+    std::size_t axes = 0;
+    for (const SliceTier& tier : slice.tiers) {
+        first.push_back(axes);
+        axes += tier.shape.size();
+    }
+    Chip chip{std::vector<std::int64_t>(axes, 0)};
+    for (std::size_t i = 0; i < mesh.size(); ++i) {
+        std::int64_t rest = coordinates[i];
+        for (const Lane& lane : mesh[i].lanes) {
+            chip.at[first[lane.tier] + lane.axis] += rest % lane.size * lane.stride;
+            rest /= lane.size;
+        }
+    }
+    return chip;
+}
+
+std::vector<Rational> wires_of(const Slice& slice, const Chip& chip) {
+    const Wires wires(slice);
+    std::vector<Part> box = wires.whole();
+    for (std::size_t i = 0; i < box.size(); ++i) box[i] = wires.axes()[i].part(chip.at[i], chip.at[i]);
+    return wires.around(box);
+}
+
 double TransferLoad::transfer_s(double bytes, const std::vector<double>& rates) const {
     double seconds = 0;
     for (const TransferCut& cut : cuts) {
@@ -110,7 +135,7 @@ Result<TransferLoad> send_load(const Slice& slice, const Chip& from, const Chip&
     return load;
 }
 
-Result<TransferLoad> rooted_load(const Slice& slice, TransferKind kind, const Chip& root) {
+Result<TransferLoad> rooted_load(const Slice& slice, TransferKind kind, const Chip& root, std::int64_t parts) {
     if (kind == TransferKind::send || kind == TransferKind::permute) {
         return fail("bad_transfer", fmt::format("a {} has no root", transfer_name(kind)),
                     "gather, scatter and broadcast have one");
@@ -119,18 +144,22 @@ Result<TransferLoad> rooted_load(const Slice& slice, TransferKind kind, const Ch
     TransferLoad load;
     load.kind = kind;
     const std::int64_t n = slice.chips();
+    if (kind == TransferKind::broadcast) parts = 1;
+    if (parts == 0) parts = n;
     const Wires wires(slice);
-    const auto around_root = [&](std::int64_t chips, bool, std::vector<Rational> links) {
-        const Rational lacking = kind == TransferKind::broadcast ? Rational(1) : Rational(n - chips, n);
-        if (chips < n) add_cut(load.cuts, {lacking, std::move(links)});
-    };
-    wires.boxes_around(root, root, around_root);
+    // So many chips want different parts, of which each lies with n / parts of them.
+    const auto wanted = [&](std::int64_t chips) { return Rational((chips * parts + n - 1) / n, parts); };
+    wires.boxes_around(root, root, [&](std::int64_t chips, bool, std::vector<Rational> links) {
+        if (chips == n || (kind == TransferKind::gather && chips >= parts)) return;
+        const Rational bytes = kind == TransferKind::gather ? Rational(parts - chips, parts) : wanted(n - chips);
+        add_cut(load.cuts, {bytes, std::move(links)});
+    });
     // The corner across from the root: the chip with the fewest wires, or one as good.
     Chip corner = root;
     for (std::size_t i = 0; i < corner.at.size(); ++i) corner.at[i] = root.at[i] == 0 ? wires.axes()[i].size() - 1 : 0;
-    if (kind == TransferKind::broadcast) {
-        wires.boxes_around(corner, root, [&](std::int64_t, bool both, std::vector<Rational> links) {
-            if (!both) add_cut(load.cuts, {Rational(1), std::move(links)});
+    if (kind != TransferKind::gather && parts < n) {
+        wires.boxes_around(corner, root, [&](std::int64_t chips, bool both, std::vector<Rational> links) {
+            if (!both) add_cut(load.cuts, {wanted(chips), std::move(links)});
         });
     }
     const Way way = wires.way(root, nullptr);

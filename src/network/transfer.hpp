@@ -8,6 +8,7 @@
 
 #include "algebra/rational.hpp"
 #include "base/result.hpp"
+#include "network/placement.hpp"
 #include "network/slice.hpp"
 
 namespace roofline {
@@ -30,6 +31,13 @@ struct Chip {
 /// Reads "0,3" or "(0, 3)". Errors: no numbers, too few or too many of them, one that lies outside of the slice.
 [[nodiscard]] Result<Chip> parse_chip(const Slice& slice, std::string_view text);
 [[nodiscard]] std::string chip_text(const Chip& chip);  ///< "(0,3)"
+
+/// The chip at these coordinates of a mesh, one an axis.
+[[nodiscard]] Chip chip_at(const Slice& slice, const std::vector<PlacedAxis>& mesh,
+                           const std::vector<std::int64_t>& coordinates);
+
+/// The wires of a chip to all others, by tier of the slice, as TransferCut has them.
+[[nodiscard]] std::vector<Rational> wires_of(const Slice& slice, const Chip& chip);
 
 /// Bytes that must leave (or reach) some set of chips, and the wires between it and the rest.
 struct TransferCut {
@@ -60,7 +68,10 @@ struct TransferLoad {
 /// With one root, over all chips of the slice. Gather and scatter: what a set of chips around the root lacks, V (n - |S|)/n, over
 /// the wires into it: V (n-1)/n over the root's links, or more where a narrow part of the slice lies between. Broadcast: V over
 /// the least cut anywhere (Edmonds: so many disjoint trees span the chips). On a torus that is the sum of the ways into a corner,
-/// 2 for a ring and 1 for an open axis, wherever the root is. Errors: a send or permute, which have no root.
-[[nodiscard]] Result<TransferLoad> rooted_load(const Slice& slice, TransferKind kind, const Chip& root);
+/// 2 for a ring and 1 for an open axis, wherever the root is. An array may lie in fewer `parts` than there are chips (0: as many), so that several
+/// hold each: chips around the root hold V |S|/parts at the most, and a set S elsewhere wants ceil(parts |S|/n) parts at the
+/// least. A broadcast is a scatter in one part. Errors: a send or permute, which have no root.
+[[nodiscard]] Result<TransferLoad> rooted_load(const Slice& slice, TransferKind kind, const Chip& root,
+                                               std::int64_t parts = 0);
 
 }  // namespace roofline

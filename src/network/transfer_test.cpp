@@ -150,3 +150,33 @@ TEST_CASE("network: nothing to send, and a million chips") {
     }
     CHECK(transfer_name(TransferKind::scatter) == "scatter");
 }
+
+TEST_CASE("network: an array in fewer parts than there are chips") {
+    const Slice v5e = slice("tpu-v5e", "4x4");
+    const auto parts = [&](TransferKind kind, std::string_view root, std::int64_t count) {
+        return tightest(*rooted_load(v5e, kind, chip(v5e, root), count));
+    };
+    // Four parts, each on four chips: the root has one of them, wherever the others are.
+    CHECK(parts(TransferKind::gather, "0,0", 4) == Rational(3, 8));
+    CHECK(parts(TransferKind::gather, "1,2", 4) == Rational(3, 16));
+    // All four parts have to leave the root, since other chips want the one that it keeps as well.
+    CHECK(parts(TransferKind::scatter, "0,0", 4) == Rational(1, 2));
+    CHECK(parts(TransferKind::scatter, "1,2", 4) == Rational(1, 4));
+    // In two parts half of the array has to come into a corner over two links, from the inside all of it out over four.
+    CHECK(parts(TransferKind::scatter, "1,2", 2) == Rational(1, 4));
+    CHECK(parts(TransferKind::scatter, "1,2", 1) == parts(TransferKind::broadcast, "1,2", 0));
+    CHECK(parts(TransferKind::scatter, "1,2", 16) == parts(TransferKind::scatter, "1,2", 0));
+}
+
+TEST_CASE("network: the chip at coordinates of a mesh") {
+    const auto at = [](const Slice& on, const std::vector<MeshAxis>& mesh,
+                       const std::vector<std::int64_t>& coordinates) {
+        return chip_text(chip_at(on, place_mesh(on, mesh).value(), coordinates));
+    };
+    CHECK(at(slice("tpu-v5e", "4x4"), {{"X", 4}, {"Y", 4}}, {3, 1}) == "(3,1)");
+    CHECK(at(slice("tpu-v5e", "4x8"), {{"X", 8}, {"Y", 4}}, {3, 1}) == "(1,3)");  // X lies on the axis of 8
+    CHECK(at(slice("tpu-v5e", "4x4"), {{"X", 16}}, {7}) == "(3,1)");              // the first axis of the torus inside
+    CHECK(at(slice("h100-sxm", "8x16"), {{"X", 16}, {"Y", 8}}, {9, 2}) == "(2,9)");
+    // Parts of one axis: X has neighbours, Y every second chip.
+    CHECK(at(slice("h100-sxm", "8"), {{"X", 2}, {"Y", 4}}, {1, 3}) == "(7)");
+}

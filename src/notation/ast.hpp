@@ -20,11 +20,19 @@ struct Dim {
     Span span;
 };
 
+/// X=3 after `at`.
+struct Coordinate {
+    std::string axis;
+    std::int64_t place = 0;
+    Span span;
+};
+
 struct Type {
     Dtype dtype = Dtype::bf16;
     std::vector<Dim> dims;
     std::vector<std::string> unreduced;
     std::string level = "hbm";
+    std::vector<Coordinate> at;
     Span span;
 };
 

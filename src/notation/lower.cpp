@@ -55,6 +55,9 @@ public:
             for (const std::string& mesh : value.type.unreduced) {
                 if (auto status = scope_.check_axis(mesh, value.span); !status) return status;
             }
+            for (const auto& [axis, place] : value.type.at) {
+                if (auto status = scope_.check_coordinate(axis, place, value.span); !status) return status;
+            }
         }
         return {};
     }

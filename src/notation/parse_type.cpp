@@ -43,6 +43,9 @@ Result<ast::Type> TypeParser::type() {
         type.level = lowered(tokens_.take().text);
         if (type.level == "dram") type.level = "host";
     }
+    if (tokens_.peek().kind == TokenKind::word && tokens_.peek().text == "at") {
+        if (auto status = place(type); !status) return fail(status.error());
+    }
     return type;
 }
 
@@ -130,6 +133,25 @@ Status TypeParser::unreduced(ast::Type& type) {
     tokens_.take();
     if (auto status = subscript(word, 1, type.unreduced); !status) return fail(status.error());
     if (!tokens_.accept("}")) return tokens_.expected("`}`");
+    return {};
+}
+
+// The coordinates of a chip. A comma that no `axis =` follows is not theirs.
+Status TypeParser::place(ast::Type& type) {
+    tokens_.take();
+    bool more = true;
+    while (more) {
+        if (tokens_.peek().kind != TokenKind::word || !tokens_.peek(1).is("=")) {
+            return tokens_.expected("a mesh axis and a coordinate after `at`", "write at X=0,Y=3");
+        }
+        const Token& axis = tokens_.take();
+        tokens_.take();
+        auto place = tokens_.coordinate(axis.text);
+        if (!place) return fail(place.error());
+        type.at.push_back({std::string(axis.text), *place, axis.span});
+        more = tokens_.peek().is(",") && tokens_.peek(1).kind == TokenKind::word && tokens_.peek(2).is("=");
+        if (more) tokens_.take();
+    }
     return {};
 }
 

@@ -1,4 +1,4 @@
-// Types: bf16[B_X, D=4096]{U_Y} in vmem.
+// Types: bf16[B_X, D=4096]{U_Y} in vmem, bf16[B, D] at X=0,Y=3.
 #pragma once
 
 #include <string>
@@ -24,6 +24,7 @@ private:
     [[nodiscard]] Result<ast::Dim> dim();
     [[nodiscard]] Status subscript(const Token& word, std::size_t bar, std::vector<std::string>& mesh);
     [[nodiscard]] Status unreduced(ast::Type& type);
+    [[nodiscard]] Status place(ast::Type& type);
 
     TokenReader& tokens_;
 };

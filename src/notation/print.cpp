@@ -27,9 +27,7 @@ public:
     }
 
     [[nodiscard]] std::string type(const Value& value) {
-        std::string text = type_text(program_, value.type, types_ == Types::sized ? &sized_ : nullptr);
-        if (value.level != "hbm") text += " in " + value.level;
-        return text;
+        return type_text(program_, value.type, types_ == Types::sized ? &sized_ : nullptr) + where_text(value);
     }
 
     [[nodiscard]] std::string root(ValueId result) { return op_text(*made_by_.at(result)).text; }
@@ -130,12 +128,6 @@ private:
     std::map<ValueId, bool> shown_;
 };
 
-std::string declared_type(const Program& program, const Value& value) {
-    std::string text = type_text(program, value.type);
-    if (value.level != "hbm") text += " in " + value.level;
-    return text;
-}
-
 class ProgramPrinter {
 public:
     explicit ProgramPrinter(const Program& program) : program_(program) {
@@ -185,8 +177,8 @@ private:
         for (; next_ < before; ++next_) {
             const Value& value = program_.values[next_];
             if (produced_[next_] || value.in_place) continue;
-            out_ += fmt::format("{:{}}{}{} : {}\n", "", depth * 4, value.param ? "param " : "", value.name,
-                                declared_type(program_, value));
+            out_ += fmt::format("{:{}}{}{} : {}{}\n", "", depth * 4, value.param ? "param " : "", value.name,
+                                type_text(program_, value.type), where_text(value));
         }
     }
 

@@ -35,6 +35,8 @@ TEST_CASE("a program is printed a statement a line, with sizes first and the typ
           "bf16[B, D] * int8[D, F] -> C: f32[B, F] using f32\nD=16\n");
     CHECK(print(parsed("A : bf16[B_XY, 8_{data}]{U_Z}; mesh X=4,Y=2, data=2, Z=2")) ==
           "mesh X=4, Y=2, data=2, Z=2\nA : bf16[B_XY, 8_{data}]{U_Z}\n");
+    CHECK(print(parsed("mesh X=4,Y=2; A:bf16[B] in host at Y=1 , X=3; C : bf16[B] at X=0=A")) ==
+          "mesh X=4, Y=2\nA : bf16[B] in host at Y=1,X=3\nC : bf16[B] at X=0 = A\n");
     CHECK(print(parsed("X : bf16[B]\nrepeat 4 { fuse { Y = relu(X); X = Y + X } }")) ==
           "X : bf16[B]\n"
           "repeat 4 {\n"
@@ -102,6 +104,9 @@ TEST_CASE("printing and reading again gives the same program") {
              "C : bf16[B,F] = bf16[B,D,E] *_{D, E} bf16[D,E,F]",
              "mesh X=4, Y=2, data=2\nA : bf16[B_XY, D_{data}]\n",
              "bf16[B, D]{U_X} -> bf16[B_X, D]",
+             "mesh X=4, data=2\nA : bf16[B, D] in host at X=3,data=1; C : bf16[B, D] at X=0 = A",
+             "A: bf16[B, D] at X=1 * W: bf16[D, F] at X=2 -> C: bf16[B, F] at X=3 using f32; mesh X=4",
+             "where(bool[B] at X=0, bf16[B, D], 0) -> bf16[B, D]",
              "where(bool[B], bf16[B, D], 0) -> bf16[B, D]",
          }) {
         check_round_trip(text);

@@ -65,6 +65,15 @@ Status Scope::check_axis(const std::string& axis, Span span) const {
                            did_you_mean(axis, names, fmt::format("the mesh has {}", fmt::join(names, ", "))));
 }
 
+Status Scope::check_coordinate(const std::string& axis, std::int64_t place, Span span) const {
+    const auto known = std::find_if(program_.mesh.begin(), program_.mesh.end(),
+                                    [&](const auto& other) { return other.name == axis; });
+    if (known == program_.mesh.end()) return check_axis(axis, span);
+    if (place < known->size) return {};
+    return source_.fail_at(span, "bad_place", fmt::format("the mesh has no chip at {}={}", axis, place),
+                           fmt::format("coordinates on {} go from 0 to {}", axis, known->size - 1));
+}
+
 Result<TensorType> Scope::type(const ast::Type& written) {
     TensorType type;
     type.dtype = written.dtype;
@@ -97,6 +106,21 @@ Result<TensorType> Scope::type(const ast::Type& written) {
     }
     for (const std::string& axis : written.unreduced) {
         if (auto status = use_axis(axis, written.span); !status) return fail(status.error());
+    }
+    if (!written.at.empty() && !axes.empty()) {
+        return source_.fail_at(
+            written.span, "split_at_chip",
+            fmt::format("a tensor at one chip is whole, and this one names mesh axis `{}` besides", *axes.begin()),
+            "leave out the subscripts and {U_...}, or `at`");
+    }
+    for (const ast::Coordinate& each : written.at) {
+        if (!axes.insert(each.axis).second) {
+            return source_.fail_at(each.span, "axis_used_twice",
+                                   fmt::format("mesh axis `{}` has two coordinates in one place", each.axis),
+                                   "give each axis one; those that are not named are 0");
+        }
+        if (auto status = check_coordinate(each.axis, each.place, each.span); !status) return fail(status.error());
+        type.at.emplace_back(each.axis, each.place);
     }
     return type;
 }

@@ -28,7 +28,10 @@ public:
     /// An error when the program has a mesh, but no such axis in it.
     [[nodiscard]] Status check_axis(const std::string& axis, Span span) const;
 
-    /// Checks a written type and turns it into the program's: repeated dimensions and axes, unknown axes.
+    /// An error when the program has a mesh and this coordinate lies outside of it.
+    [[nodiscard]] Status check_coordinate(const std::string& axis, std::int64_t place, Span span) const;
+
+    /// Checks a written type and turns it into the program's: repeated dimensions and axes, unknown axes, a split at one chip.
     [[nodiscard]] Result<TensorType> type(const ast::Type& written);
 
     /// Adds a value, known under its name if it has one.

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
+
 #include "units/text.hpp"
 
 namespace roofline {
@@ -39,6 +41,20 @@ Result<std::int64_t> TokenReader::size(std::string_view what) {
         return fail(error);
     }
     return *value;
+}
+
+Result<std::int64_t> TokenReader::coordinate(std::string_view axis) {
+    const Token& token = peek();
+    std::int64_t place = 0;
+    const char* end = token.text.data() + token.text.size();
+    const bool number = token.kind == TokenKind::number;
+    if (const auto [stop, error] = std::from_chars(token.text.data(), end, place);
+        !number || error != std::errc{} || stop != end) {
+        return expected(fmt::format("a coordinate on `{}`", axis.substr(0, 40)),
+                        "coordinates are whole numbers from 0");
+    }
+    take();
+    return place;
 }
 
 Result<std::string> TokenReader::dim_name(const Token& token) const {

@@ -39,6 +39,9 @@ public:
     /// A size, at least 1; `what` names it in errors.
     [[nodiscard]] Result<std::int64_t> size(std::string_view what);
 
+    /// A coordinate on a mesh axis: a whole number from 0.
+    [[nodiscard]] Result<std::int64_t> coordinate(std::string_view axis);
+
     /// The name of a dimension, which has no underscore.
     [[nodiscard]] Result<std::string> dim_name(const Token& token) const;
 

@@ -11,8 +11,9 @@ namespace roofline {
 
 bool Program::sharded() const {
     return std::any_of(values.begin(), values.end(), [](const Value& value) {
-        return !value.type.unreduced.empty() || std::any_of(value.type.axes.begin(), value.type.axes.end(),
-                                                            [](const Axis& axis) { return !axis.mesh.empty(); });
+        return !value.type.unreduced.empty() || !value.type.at.empty() ||
+               std::any_of(value.type.axes.begin(), value.type.axes.end(),
+                           [](const Axis& axis) { return !axis.mesh.empty(); });
     });
 }
 
@@ -55,6 +56,27 @@ std::string type_text(const Program& program, const TensorType& type, std::set<s
     return text;
 }
 
+std::string place_text(const MeshPlace& place) {
+    std::string text;
+    for (const auto& [axis, coordinate] : place)
+        text += fmt::format("{}{}={}", text.empty() ? "" : ",", axis, coordinate);
+    return text;
+}
+
+std::string where_text(const Value& value) {
+    std::string text = value.level == "hbm" ? "" : " in " + value.level;
+    if (!value.type.at.empty()) text += " at " + place_text(value.type.at);
+    return text;
+}
+
+std::string route_text(const Message& message, std::string_view between) {
+    std::string text;
+    if (!message.axes.empty()) text += fmt::format(" over {}", fmt::join(message.axes, between));
+    if (!message.from.empty()) text += " from " + place_text(message.from);
+    if (!message.to.empty()) text += " to " + place_text(message.to);
+    return text;
+}
+
 void label_values(Program& program) {
     std::set<std::string_view> taken;
     for (const Value& value : program.values) taken.insert(value.name);
@@ -92,8 +114,21 @@ std::string_view collective_name(CollectiveKind kind, bool spoken) {
             return spoken ? "all-to-all" : "all_to_all";
         case CollectiveKind::permute:
             return "permute";
+        case CollectiveKind::send:
+            return "send";
+        case CollectiveKind::gather:
+            return "gather";
+        case CollectiveKind::scatter:
+            return "scatter";
+        case CollectiveKind::broadcast:
+            return "broadcast";
     }
     return "";
+}
+
+bool has_root(CollectiveKind kind) {
+    return kind == CollectiveKind::send || kind == CollectiveKind::gather || kind == CollectiveKind::scatter ||
+           kind == CollectiveKind::broadcast;
 }
 
 // No dimension's name has a slash.

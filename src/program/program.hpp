@@ -34,11 +34,16 @@ struct Axis {
     bool operator==(const Axis&) const = default;
 };
 
-/// The type of a tensor: dtype, dimensions, and the mesh axes over which each member holds only a partial sum.
+/// One chip of a mesh: coordinates on some of its axes, 0 on the others.
+using MeshPlace = std::vector<std::pair<std::string, std::int64_t>>;
+
+/// The type of a tensor: dtype, dimensions, the mesh axes over which each member holds only a partial sum, and the one chip that
+/// holds all of it, if one does: then nothing of it is split.
 struct TensorType {
     Dtype dtype = Dtype::bf16;
     std::vector<Axis> axes;
     std::vector<std::string> unreduced;
+    MeshPlace at;
 
     bool operator==(const TensorType&) const = default;
 };
@@ -102,17 +107,34 @@ struct Op {
     bool operator==(const Op&) const = default;
 };
 
-enum class CollectiveKind { all_gather, reduce_scatter, all_reduce, all_to_all, permute };
+/// The last four are between one chip and another or all of them.
+enum class CollectiveKind {
+    all_gather,
+    reduce_scatter,
+    all_reduce,
+    all_to_all,
+    permute,
+    send,
+    gather,
+    scatter,
+    broadcast
+};
 
 /// "all_gather", as JSON has it; with `spoken`, "all-gather".
 [[nodiscard]] std::string_view collective_name(CollectiveKind kind, bool spoken = false);
 
+/// True for a send, gather, scatter and broadcast.
+[[nodiscard]] bool has_root(CollectiveKind kind);
+
 /// A collective that a statement needs. Nobody writes it: the layout of the program puts it there.
 struct Message {
     CollectiveKind kind = CollectiveKind::all_gather;
-    std::vector<std::string> axes;  ///< of the mesh, together
-    std::string tensor;             ///< what reports call it
-    Polynomial bytes;  ///< V: of the whole array that one group of chips holds together, as nccl-tests count
+    std::vector<std::string>
+        axes;            ///< of the mesh, together; of a gather and a scatter those that the array is split over
+    std::string tensor;  ///< what reports call it
+    Polynomial bytes;    ///< V: of the whole array that one group of chips holds together, as nccl-tests count
+    MeshPlace from{};    ///< of a send, scatter, broadcast: the chip that holds V
+    MeshPlace to{};      ///< of a send, gather: the chip that gets it
 
     bool operator==(const Message&) const = default;
 };
@@ -123,6 +145,7 @@ struct Statement {
     ValueId result = 0;
     bool one_liner = false;         ///< written `... -> type`
     std::vector<Message> messages;  ///< of a program that has been laid out, in the order they happen
+    bool one_chip = false;          ///< of such a program: one chip does it and the others nothing
     std::optional<Dtype> using_dtype;
     Span span;
 
@@ -165,7 +188,7 @@ struct Program {
 
     bool operator==(const Program&) const = default;
 
-    [[nodiscard]] bool sharded() const;  ///< whether any tensor is split or unreduced
+    [[nodiscard]] bool sharded() const;  ///< whether any tensor is split or unreduced, or at one chip
     [[nodiscard]] bool sized() const;    ///< whether every dimension has a size
 };
 
@@ -175,6 +198,16 @@ struct Program {
 /// "bf16[B, D]"; given `sized`, "bf16[B=64, D=8]" with the size of each dimension that is not yet in it, and then is.
 [[nodiscard]] std::string type_text(const Program& program, const TensorType& type,
                                     std::set<std::string>* sized = nullptr);
+
+/// "X=0,Y=3".
+[[nodiscard]] std::string place_text(const MeshPlace& place);
+
+/// Where a value is, as it stands after its type: " in host at X=0,Y=3"; "" for one in device memory that no single chip holds.
+[[nodiscard]] std::string where_text(const Value& value);
+
+/// What comes after a message's tensor in words: " over X, Y", " over X, Y to X=0,Y=0", " from X=0,Y=0"; axes with `between`
+/// between them.
+[[nodiscard]] std::string route_text(const Message& message, std::string_view between = ", ");
 
 /// Gives every value the name that reports use: its own, or for stored values without one A, B, C ... by order of appearance,
 /// names that are taken left out.

@@ -122,15 +122,20 @@ private:
     void message(const Message& message) {
         const auto load = load_of(message, answer_.system);
         if (!load) return;
-        say(fmt::format("{} of {} over {}, {} chips: V {}", collective_name(message.kind, true), message.tensor,
-                        fmt::join(message.axes, ", "), load->members, derived(message.bytes, "B")),
+        const std::string reach = message.kind == CollectiveKind::send ? "" : fmt::format(", {} chips", load->members);
+        say(fmt::format("{} of {}{}{}: V {}", collective_name(message.kind, true), message.tensor, route_text(message),
+                        reach, derived(message.bytes, "B")),
             4);
         for (const TierLoad& tier : load->tiers) {
             const NetworkTier& network = answer_.system.slice.network(answer_.system.slice.tiers[tier.tier]);
-            std::string text = fmt::format("{}: {} V over the busiest {}", network.label, tier.link_bytes.to_text(),
-                                           has_axes(network) ? "link" : "port");
+            std::string text =
+                fmt::format("{}: {} V over {}", name_of(tier, answer_.system).label, tier.link_bytes.to_text(),
+                            !tier.wires.empty() ? "the wires of the narrowest place together"
+                            : has_axes(network) ? "the busiest link"
+                                                : "the busiest port");
+            const std::string hops = load->hops > 0 ? fmt::format("{} hops", load->hops) : "hops";
             if (tier.latency_s > 0)
-                text += fmt::format("; its hops take {} at the least", to_text(Seconds{tier.latency_s}));
+                text += fmt::format("; its {} take {} at the least", hops, to_text(Seconds{tier.latency_s}));
             say(text, 8);
         }
     }
@@ -221,7 +226,7 @@ private:
         std::string text = fmt::format("T_{}{}: {}", resource.label, resource.terms.size() > 1 ? " together" : "",
                                        to_text(Seconds{seconds}));
         if (hops) text += ", for hops take longer than transfers";
-        if (resource.cuts() > 1 && resource.terms.size() > 1) text += ", collectives on different axes at once";
+        if (resource.cuts() > 1 && resource.terms.size() > 1) text += ", what is on different wires at once";
         say(text);
     }
 

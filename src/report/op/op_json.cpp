@@ -203,36 +203,50 @@ private:
         return json;
     }
 
-    // Of all chips together; everything else is of one.
+    // Of all chips together; everything else is of one. What one chip does alone counts once.
     [[nodiscard]] Json total() const {
-        const Work& work = answer_.analysis.total.work;
         const std::int64_t chips = answer_.system.slice.chips();
-        const auto all = [&](const Polynomial& one) { return number(count(program_, one * Polynomial(chips))); };
+        Work work;
+        for (const KernelWork& kernel : answer_.analysis.work.kernels) {
+            const bool alone = std::any_of(kernel.statements.begin(), kernel.statements.end(),
+                                           [](const Statement* statement) { return statement->one_chip; });
+            work += kernel.work.times(kernel.count * Polynomial(alone ? 1 : chips));
+        }
         Json bytes = Json::object();
-        for (const auto& [level, traffic] : work.memory)
-            bytes[level] = {{"read", all(traffic.read)}, {"write", all(traffic.write)}};
-        Json sent = traffic(work);
-        for (auto& [tier, one] : sent.items()) one = one.get<double>() * static_cast<double>(chips);
+        for (const auto& [level, traffic] : work.memory) {
+            bytes[level] = {{"read", number(count(program_, traffic.read))},
+                            {"write", number(count(program_, traffic.write))}};
+        }
         return {{"chips", chips},
-                {"flops", all(work.flops())},
+                {"flops", number(count(program_, work.flops()))},
                 {"bytes", std::move(bytes)},
-                {"traffic_bytes", std::move(sent)}};
+                {"traffic_bytes", traffic(answer_.analysis.total.work, true)}};
     }
 
-    // Sent by one chip, by tier.
-    [[nodiscard]] Json traffic(const Work& work) const {
+    // Sent by one chip, or by all, by tier. Of a transfer with a root by the root or by what sends to it.
+    [[nodiscard]] Json traffic(const Work& work, bool by_all = false) const {
         std::map<std::string, double> sent;
         for (const MessageWork& each : work.messages) {
             const auto load = load_of(each.message, answer_.system);
             const auto bytes = (each.message.bytes * each.count).evaluate(program_.sizes);
             if (!load || !bytes) return Json::object();
             for (const TierLoad& tier : load->tiers) {
-                sent[answer_.system.slice.network(answer_.system.slice.tiers[tier.tier]).id] +=
-                    bytes->to_double() * tier.sent_bytes.to_double();
+                const double by_one = tier.sent_bytes.to_double();
+                const double share = !by_all ? by_one
+                                     : has_root(load->kind)
+                                         ? load->sent_by_all.to_double()
+                                         : by_one * static_cast<double>(answer_.system.slice.chips());
+                sent[name_of(tier, answer_.system).id] += bytes->to_double() * share;
             }
         }
         Json json = Json::object();
         for (const auto& [tier, bytes] : sent) json[tier] = number(bytes);
+        return json;
+    }
+
+    [[nodiscard]] static Json coordinates(const MeshPlace& place) {
+        Json json = Json::object();
+        for (const auto& [axis, coordinate] : place) json[axis] = coordinate;
         return json;
     }
 
@@ -243,14 +257,17 @@ private:
             const MessageWork& each = messages[i];
             const Message& message = each.message;
             const auto time = message_time(answer_, message);
-            list.push_back({{"kind", std::string(collective_name(message.kind))},
-                            {"axes", message.axes},
-                            {"tensor", message.tensor},
-                            {"bytes", number(count(program_, message.bytes))},
-                            {"count", number(count(program_, each.count))},
-                            {"time_s", time ? number(time->lower_s) : Json(nullptr)},
-                            {"latency_bound", time ? Json(time->latency_bound) : Json(nullptr)}});
-            add_expected(list.back(), i, time);
+            Json entry{{"kind", std::string(collective_name(message.kind))},
+                       {"axes", message.axes},
+                       {"tensor", message.tensor},
+                       {"bytes", number(count(program_, message.bytes))},
+                       {"count", number(count(program_, each.count))},
+                       {"time_s", time ? number(time->lower_s) : Json(nullptr)},
+                       {"latency_bound", time ? Json(time->latency_bound) : Json(nullptr)}};
+            if (!message.from.empty()) entry["from"] = coordinates(message.from);
+            if (!message.to.empty()) entry["to"] = coordinates(message.to);
+            add_expected(entry, i, time);
+            list.push_back(std::move(entry));
         }
         return list;
     }
@@ -310,7 +327,10 @@ private:
             tensor["local_shape"] = std::move(shape);
             const Polynomial bytes = bytes_of(value);
             tensor["local_bytes"] = number(count(program_, bytes));
-            tensor["total_bytes"] = number(count(program_, bytes * Polynomial(answer_.system.slice.chips())));
+            const bool at_chip = id < answer_.types.size() && !answer_.types[id].at.empty();
+            const std::int64_t holders = at_chip ? 1 : answer_.system.slice.chips();
+            tensor["total_bytes"] = number(count(program_, bytes * Polynomial(holders)));
+            if (at_chip) tensor["at"] = coordinates(answer_.types[id].at);
             list.push_back(std::move(tensor));
         }
         return list;

@@ -100,6 +100,7 @@ private:
     // Arrays of one type share a panel.
     void arrays() {
         std::vector<std::string> whole;
+        std::map<std::string, std::vector<std::string>> at;  // by the chip that alone holds them
         std::vector<std::pair<std::string, std::vector<std::string>>> types;
         std::map<std::string, std::size_t> known;
         std::set<std::pair<std::string, std::string>> seen;
@@ -108,10 +109,15 @@ private:
             if (value.intermediate) continue;
             const TensorType& type = answer_.types.empty() ? value.type : answer_.types[id];
             const std::string& name = value_name(answer_.program, id);
-            const std::string text = type_text(answer_.program, type);
+            const std::string text =
+                type_text(answer_.program, type) + (type.at.empty() ? "" : " at " + place_text(type.at));
             if (!seen.emplace(name, text).second) continue;  // a name that is assigned again is one array
             const bool split =
                 std::any_of(type.axes.begin(), type.axes.end(), [](const Axis& axis) { return !axis.mesh.empty(); });
+            if (!type.at.empty()) {
+                at[place_text(type.at)].push_back(name);
+                continue;
+            }
             if (!split && type.unreduced.empty()) {
                 whole.push_back(name);
                 continue;
@@ -125,6 +131,9 @@ private:
         }
         for (std::size_t i = 0; i < types.size(); ++i) {
             picture_.arrays[i].label = fmt::format("{} : {}", listed(types[i].second), types[i].first);
+        }
+        for (const auto& [place, names] : at) {
+            picture_.notes.push_back(fmt::format("whole at {} alone: {}", place, listed(names)));
         }
         if (!whole.empty()) picture_.notes.push_back("whole on every chip: " + listed(whole));
     }

@@ -130,8 +130,8 @@ private:
             const Message& message = total_.work.messages[i].message;
             const auto bytes = count(program_, message.bytes);
             const auto time = message_time(answer_, message);
-            std::string what = fmt::format("{} of {} over {}", collective_name(message.kind, true), message.tensor,
-                                           fmt::join(message.axes, ", "));
+            std::string what =
+                fmt::format("{} of {}{}", collective_name(message.kind, true), message.tensor, route_text(message));
             if (time)
                 what += fmt::format(", {}{}", to_text(Seconds{time->lower_s}), time->latency_bound ? " (latency)" : "");
             line(label, bytes ? to_text(Bytes{bytes->to_double()}) : "", what, hand(message.bytes));

@@ -89,17 +89,15 @@ private:
         const auto load = load_of(message, answer_.system);
         if (!bytes || !load || resource.terms.empty()) return 0;
         for (const TierLoad& tier : load->tiers) {
-            const Slice& slice = answer_.system.slice;
-            if (slice.network(slice.tiers[tier.tier]).id != resource.id) continue;
-            return std::max(bytes->to_double() * tier.link_bytes.to_double() / resource.terms.front().rate.value,
-                            tier.latency_s);
+            const auto rate = rate_of(tier, answer_.system);
+            if (!rate || name_of(tier, answer_.system).id != resource.id) continue;
+            return std::max(bytes->to_double() * tier.link_bytes.to_double() / rate->value, tier.latency_s);
         }
         return 0;
     }
 
     static std::string spoken(const Message& message) {
-        return fmt::format("{} {} over {}", collective_name(message.kind, true), message.tensor,
-                           fmt::join(message.axes, ", "));
+        return fmt::format("{} {}{}", collective_name(message.kind, true), message.tensor, route_text(message));
     }
 
     void block(const Block& block, std::size_t depth) {
