@@ -66,8 +66,8 @@ Status Scope::check_axis(const std::string& axis, Span span) const {
 }
 
 Status Scope::check_coordinate(const std::string& axis, std::int64_t place, Span span) const {
-    const auto known = std::find_if(program_.mesh.begin(), program_.mesh.end(),
-                                    [&](const auto& other) { return other.name == axis; });
+    const auto known =
+        std::find_if(program_.mesh.begin(), program_.mesh.end(), [&](const auto& other) { return other.name == axis; });
     if (known == program_.mesh.end()) return check_axis(axis, span);
     if (place < known->size) return {};
     return source_.fail_at(span, "bad_place", fmt::format("the mesh has no chip at {}={}", axis, place),

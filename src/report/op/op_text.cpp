@@ -112,9 +112,10 @@ private:
                                                                   : symbol.dim);
             }
             const auto bytes = count(program_, bytes_of(value));
-            table.rows.push_back(
-                {fmt::format("  {}: {}", value_name(program_, id), type_text(program_, answer_.types[id])),
-                 fmt::format("{}", fmt::join(shape, " x ")), bytes ? to_text(Bytes{bytes->to_double()}) : ""});
+            table.rows.push_back({fmt::format("  {}: {}{}", value_name(program_, id),
+                                              type_text(program_, answer_.types[id]), where_text(program_.values[id])),
+                                  fmt::format("{}", fmt::join(shape, " x ")),
+                                  bytes ? to_text(Bytes{bytes->to_double()}) : ""});
         }
         out_ += table_text(table, 2);
         if (left_out > 0) out_ += fmt::format("    and {} more arrays (--json has them)\n", left_out);
