@@ -49,7 +49,7 @@ private:
 
     void line(std::string_view label, std::string_view value, std::string_view what, std::string_view formula) {
         std::string text = fmt::format("  {:<9}  {:>13}  ", label, value);
-        text += fmt::format("{:<36} {}", what, formula);
+        text += fmt::format("{:<36}{}{}", what, display_width(what) < 36 ? " " : "  ", formula);
         while (!text.empty() && text.back() == ' ') text.pop_back();
         out_ += text + "\n";
     }
