@@ -65,6 +65,7 @@ Result<SystemNames> SystemNames::parse(std::string_view toml, std::string_view o
         entry.system.id = table.required_text("id");
         entry.system.machine = table.required_text("machine");
         entry.names = table.texts("names");
+        entry.words = table.texts("words");
         entry.link = table.text("link");
         entry.node = table.shape("node");
         entry.system.shape = table.text("shape");
@@ -76,7 +77,9 @@ Result<SystemNames> SystemNames::parse(std::string_view toml, std::string_view o
         if (entry.system.left_out.empty() != entry.system.left_out_reason.empty()) {
             table.fault("leave_out", "missing", "`leave_out` and `leave_out_reason` go together");
         }
-        if (entry.names.empty()) table.fault("names", "missing", "[[system]] has no names");
+        if (entry.names.empty() && entry.words.empty()) {
+            table.fault("names", "missing", "[[system]] has no names and no words");
+        }
         if (entry.node.empty() == entry.system.shape.empty()) {
             table.fault("node", "missing", "[[system]] needs one of `node` and `shape`");
         }
@@ -93,7 +96,7 @@ Result<SystemNames> SystemNames::parse(std::string_view toml, std::string_view o
 
 Result<SystemNames> SystemNames::built_in() { return parse(embedded_systems(), "systems.toml"); }
 
-// By one of its names, else by the machine that it is without changes.
+// By one of its names, else by the machine that it is without changes, else by the words of its name.
 const SystemNames::Entry* SystemNames::entry(std::string_view name, std::string_view link) const {
     const Entry* any = nullptr;
     const Entry* plain = nullptr;
@@ -106,7 +109,15 @@ const SystemNames::Entry* SystemNames::entry(std::string_view name, std::string_
         if (!each.link.empty() && same(each.link, link)) return &each;
         if (each.link.empty() && any == nullptr) any = &each;
     }
-    return any != nullptr ? any : plain;
+    if (any != nullptr || plain != nullptr) return any != nullptr ? any : plain;
+    const auto holds = [&name](const std::string& word) {
+        return std::search(name.begin(), name.end(), word.begin(), word.end(),
+                           [](char a, char b) { return to_lower(a) == to_lower(b); }) != name.end();
+    };
+    const auto found = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& each) {
+        return !each.words.empty() && std::all_of(each.words.begin(), each.words.end(), holds);
+    });
+    return found == entries_.end() ? nullptr : &*found;
 }
 
 std::optional<NamedSystem> SystemNames::named(std::string_view name) const {

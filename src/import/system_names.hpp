@@ -47,6 +47,7 @@ private:
     struct Entry {
         NamedSystem system;  ///< `shape` is "" when it follows from the counts
         std::vector<std::string> names;
+        std::vector<std::string> words;  ///< a name that holds them all is meant too, when no system has it
         std::string link;                ///< "": any
         std::vector<std::int64_t> node;  ///< members of each tier inside a node, innermost first
         bool trays = false;              ///< all nodes lie inside the innermost tier

@@ -125,3 +125,33 @@ TEST_CASE("every built-in name means a slice that can be wired") {
         CHECK(slice->chips() == each.members);
     }
 }
+
+TEST_CASE("a name that no system has is known by its words, the first that fits") {
+    const auto names = SystemNames::parse(R"(
+[[system]]
+id = "cloud"
+words = ["cloud", "h9"]
+machine = "h9"
+node = [8]
+[[system]]
+id = "named"
+words = ["h9"]
+machine = "h9"
+node = [4]
+[[system]]
+id = "exact"
+names = ["Cloud H9 x8"]
+machine = "h8"
+node = [8]
+)",
+                                          "toy.toml");
+    REQUIRE_MESSAGE(names.has_value(), to_text(names.error()));
+    const auto id = [&](const char* name) {
+        const auto found = names->find(name, "", 4, 1);
+        return found ? found->id : found.error().code;
+    };
+    CHECK(id("Cloud H9 x16, new") == "cloud");
+    CHECK(id("dgx H9") == "named");
+    CHECK(id("cloud h9 x8") == "exact");
+    CHECK(id("cloud h8") == "unknown_system");
+}
