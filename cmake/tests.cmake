@@ -21,7 +21,7 @@ if(doctest_FOUND)
   add_executable(roofline_tests ${roofline_unit_tests} ${roofline_tests_own})
   roofline_test_binary(roofline_tests)
   add_test(NAME unit COMMAND roofline_tests WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
-  set_tests_properties(unit PROPERTIES LABELS unit TIMEOUT 300)
+  set_tests_properties(unit PROPERTIES LABELS unit TIMEOUT 900)
 endif()
 
 file(GLOB roofline_properties CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/property/*.cpp)

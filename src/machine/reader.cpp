@@ -71,7 +71,7 @@ Reader::Reader(const toml::table& table, std::string what, Problems& problems, c
     : table_(table), what_(std::move(what)), problems_(problems), citations_(citations) {}
 
 const toml::node* Reader::find(std::string_view key) {
-    known_.emplace_back(key);
+    if (std::find(known_.begin(), known_.end(), key) == known_.end()) known_.emplace_back(key);
     return table_.get(key);
 }
 
