@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <string>
+
 #include "base/utf8.hpp"
 
 namespace roofline {
@@ -9,7 +11,7 @@ namespace roofline {
 namespace {
 
 constexpr std::size_t largest = 1'000'000;
-constexpr int deepest = 32;
+constexpr std::size_t deepest = 32;
 
 /// Follows a TOML text just far enough to know what is inside a string or a comment and what is not.
 class StructureScan {
@@ -25,7 +27,7 @@ public:
                 return TomlFault{at_, "toml", "this is not valid TOML: a character beyond ASCII outside of a text",
                                  "texts stand between double quotes; docs/machines.md has an example"};
             }
-            if (c == '[' && brackets_ == 0 && !follows_equals() && !names_table()) {
+            if (c == '[' && open_.empty() && !follows_equals() && !names_table()) {
                 return TomlFault{at_, "toml", "this is not valid TOML: no table's name after `[`", {}};
             }
             if (c == '"' || c == '\'') {
@@ -35,6 +37,9 @@ public:
             if (c == '#') {
                 at_ = std::min(text_.find('\n', at_), text_.size());
                 continue;
+            }
+            if ((c == ']' || c == '}') && (open_.empty() || open_.back() != (c == ']' ? '[' : '{'))) {
+                return TomlFault{at_, "toml", fmt::format("this is not valid TOML: nothing that `{}` closes", c), {}};
             }
             if (!count(c)) {
                 return TomlFault{at_, "too_deep", fmt::format("keys or brackets nested more than {} deep", deepest),
@@ -67,9 +72,9 @@ private:
         } else if (c == '=' || c == ',' || c == '\n' || c == '{') {
             dots_ = 0;
         }
-        if (c == '[' || c == '{') ++brackets_;
-        if ((c == ']' || c == '}') && brackets_ > 0) --brackets_;
-        return dots_ <= deepest && brackets_ <= deepest;
+        if (c == '[' || c == '{') open_ += c;
+        if (c == ']' || c == '}') open_.pop_back();
+        return dots_ <= deepest && open_.size() <= deepest;
     }
 
     void skip_string(char quote) {
@@ -94,8 +99,8 @@ private:
 
     std::string_view text_;
     std::size_t at_ = 0;
-    int dots_ = 0;
-    int brackets_ = 0;
+    std::size_t dots_ = 0;
+    std::string open_;  ///< brackets that are not closed yet
 };
 
 }  // namespace

@@ -36,6 +36,15 @@ TEST_CASE("deep keys and brackets are refused before anything recurses over them
     CHECK(code_of("a = " + repeated("{a=", 400)) == "too_deep");
 }
 
+TEST_CASE("brackets that do not match are refused: the parser takes them for granted") {
+    CHECK(code_of("s=[}") == "toml");
+    CHECK(code_of("s={]") == "toml");
+    CHECK(code_of("s=]") == "toml");
+    CHECK(code_of("[a]]") == "toml");
+    CHECK(code_of("s=[{a=1}, {a=2}]") == "");
+    CHECK(code_of("s=[\"}\", '{']  # ]") == "");
+}
+
 TEST_CASE("dots and brackets in texts and comments do not count") {
     const std::string dots(500, '.');
     CHECK(code_of("a = \"" + dots + "[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[\"\n") == "");

@@ -157,7 +157,7 @@ Result<TransferLoad> permutation_load(const Slice& slice, const std::vector<std:
             counts[k].add(from.at[k], target.at[k]);
             ++moved_up[k][static_cast<std::size_t>((target.at[k] - from.at[k] + size) % size)];
         }
-        const Way way = wires.way(from, &target);
+        const Hops way = wires.way(from, &target);
         all_hops += way.hops;
         load.hops = std::max(load.hops, way.hops);
         load.latency_s = std::max(load.latency_s, way.latency_s);

@@ -129,7 +129,7 @@ Result<TransferLoad> send_load(const Slice& slice, const Chip& from, const Chip&
     };
     wires.boxes_around(from, to, take);
     wires.boxes_around(to, from, take);
-    const Way way = wires.way(from, &to);
+    const Hops way = wires.way(from, &to);
     load.hops = way.hops;
     load.latency_s = way.latency_s;
     return load;
@@ -162,7 +162,7 @@ Result<TransferLoad> rooted_load(const Slice& slice, TransferKind kind, const Ch
             if (!both) add_cut(load.cuts, {wanted(chips), std::move(links)});
         });
     }
-    const Way way = wires.way(root, nullptr);
+    const Hops way = wires.way(root, nullptr);
     load.hops = way.hops;
     load.latency_s = way.latency_s;
     return load;

@@ -82,12 +82,12 @@ std::vector<Rational> Wires::around(const std::vector<Part>& box) const {
     return links;
 }
 
-Way Wires::way(const Chip& from, const Chip* to) const {
-    Way way;
+Hops Wires::way(const Chip& from, const Chip* to) const {
+    Hops way;
     for (std::size_t i = 0; i < axes_.size(); ++i) {
         const WireAxis& axis = axes_[i];
         const std::int64_t hops = to == nullptr ? axis.farthest(from.at[i]) : axis.distance(from.at[i], to->at[i]);
-        const Way along{hops, static_cast<double>(hops) * axis.hop_s()};
+        const Hops along{hops, static_cast<double>(hops) * axis.hop_s()};
         if (axis.line()) {
             way = {way.hops + along.hops, way.latency_s + along.latency_s};
         } else if (to != nullptr && hops > 0) {

@@ -58,7 +58,7 @@ private:
 };
 
 /// The hops from one chip to another, and their published latency.
-struct Way {
+struct Hops {
     std::int64_t hops = 0;
     double latency_s = 0;
 };
@@ -94,7 +94,7 @@ public:
 
     /// To one chip, or (without one) to the farthest. All chips that a tier of switches joins are a hop apart; on a torus a chip
     /// meets those of its own place in the tiers inside.
-    [[nodiscard]] Way way(const Chip& from, const Chip* to) const;
+    [[nodiscard]] Hops way(const Chip& from, const Chip* to) const;
 
 private:
     // The next choice of one part an axis, the first being the whole of all.

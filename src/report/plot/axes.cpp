@@ -24,18 +24,18 @@ std::string trimmed(double value) { return fmt::format("{:.12g}", value); }
 
 }  // namespace
 
-double Axis::at(double value) const {
+double PlotAxis::at(double value) const {
     const double part = log ? (std::log10(value) - std::log10(low)) / (std::log10(high) - std::log10(low))
                             : (value - low) / (high - low);
     return from_px + part * (to_px - from_px);
 }
 
-bool Axis::holds(double value) const {
+bool PlotAxis::holds(double value) const {
     const double px = at(value);
     return px >= std::min(from_px, to_px) - 0.01 && px <= std::max(from_px, to_px) + 0.01;
 }
 
-double Axis::decade_px() const { return std::abs(to_px - from_px) / (std::log10(high) - std::log10(low)); }
+double PlotAxis::decade_px() const { return std::abs(to_px - from_px) / (std::log10(high) - std::log10(low)); }
 
 void widen_decades(double& low, double& high, double decades) {
     const double lacking = decades - (std::log10(high) - std::log10(low));
@@ -63,7 +63,7 @@ std::string tick_label(double value, TickStyle style) {
     return fmt::format("{} {}", trimmed(scaled), prefixes[i]);
 }
 
-std::vector<Tick> log_ticks(const Axis& axis, TickStyle style) {
+std::vector<Tick> log_ticks(const PlotAxis& axis, TickStyle style) {
     const int first = static_cast<int>(std::floor(std::log10(axis.low)));
     const int last = static_cast<int>(std::ceil(std::log10(axis.high)));
     const double decades = std::log10(axis.high) - std::log10(axis.low);
@@ -84,7 +84,7 @@ std::vector<Tick> log_ticks(const Axis& axis, TickStyle style) {
     return labelled >= 2 ? ticks : linear_ticks(axis, style);
 }
 
-std::vector<Tick> binary_ticks(const Axis& axis, TickStyle style) {
+std::vector<Tick> binary_ticks(const PlotAxis& axis, TickStyle style) {
     const int first = static_cast<int>(std::ceil(std::log2(axis.low) - 1e-9));
     const int last = static_cast<int>(std::floor(std::log2(axis.high) + 1e-9));
     const int step = 1 + std::max(0, last - first) / (kMostLabels + 2);
@@ -96,7 +96,7 @@ std::vector<Tick> binary_ticks(const Axis& axis, TickStyle style) {
     return ticks.size() >= 2 ? ticks : linear_ticks(axis, style);
 }
 
-std::vector<Tick> linear_ticks(const Axis& axis, TickStyle style, int wanted) {
+std::vector<Tick> linear_ticks(const PlotAxis& axis, TickStyle style, int wanted) {
     const double span = axis.high - axis.low;
     const double raw = span / std::max(1, wanted);
     const double base = power_of_ten(static_cast<int>(std::floor(std::log10(raw))));

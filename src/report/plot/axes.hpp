@@ -7,7 +7,7 @@
 namespace roofline {
 
 /// Maps [low, high] to pixels, linearly or by logarithm (then 0 < low < high).
-struct Axis {
+struct PlotAxis {
     bool log = false;
     double low = 0;
     double high = 1;
@@ -36,13 +36,13 @@ void widen_decades(double& low, double& high, double decades);
 
 /// Decades labelled (every second, third ... where there are many), 2..9 between them as minor ticks. An axis that holds fewer
 /// than two decades is labelled at 2 and 5 as well, or like a linear one.
-[[nodiscard]] std::vector<Tick> log_ticks(const Axis& axis, TickStyle style);
+[[nodiscard]] std::vector<Tick> log_ticks(const PlotAxis& axis, TickStyle style);
 
 /// Powers of two, every second, fourth ... where there are many.
-[[nodiscard]] std::vector<Tick> binary_ticks(const Axis& axis, TickStyle style);
+[[nodiscard]] std::vector<Tick> binary_ticks(const PlotAxis& axis, TickStyle style);
 
 /// Steps of 1, 2 or 5 times a power of ten, about `wanted` of them, all labelled.
-[[nodiscard]] std::vector<Tick> linear_ticks(const Axis& axis, TickStyle style, int wanted = 6);
+[[nodiscard]] std::vector<Tick> linear_ticks(const PlotAxis& axis, TickStyle style, int wanted = 6);
 
 /// "10 T", "0.1", "10,000", "1e20".
 [[nodiscard]] std::string tick_label(double value, TickStyle style);

@@ -20,7 +20,7 @@ std::string labels(const std::vector<Tick>& ticks) {
 }  // namespace
 
 TEST_CASE("a logarithmic axis gives every decade the same length") {
-    const Axis axis{true, 1, 1000, 100, 400};
+    const PlotAxis axis{true, 1, 1000, 100, 400};
     CHECK(axis.at(1) == doctest::Approx(100));
     CHECK(axis.at(10) == doctest::Approx(200));
     CHECK(axis.at(1000) == doctest::Approx(400));
@@ -32,7 +32,7 @@ TEST_CASE("a logarithmic axis gives every decade the same length") {
 }
 
 TEST_CASE("an axis may run upwards on the screen") {
-    const Axis axis{false, 0, 10, 400, 0};
+    const PlotAxis axis{false, 0, 10, 400, 0};
     CHECK(axis.at(2.5) == doctest::Approx(300));
     CHECK(axis.holds(10));
     CHECK_FALSE(axis.holds(10.1));

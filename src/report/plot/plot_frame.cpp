@@ -161,8 +161,8 @@ void surround(PlotLabel& label, double farthest) {
     }
 }
 
-void draw_axes(SvgWriter& svg, const Axis& x, const std::vector<Tick>& x_ticks, std::string_view x_title, const Axis& y,
-               const std::vector<Tick>& y_ticks, std::string_view y_title) {
+void draw_axes(SvgWriter& svg, const PlotAxis& x, const std::vector<Tick>& x_ticks, std::string_view x_title,
+               const PlotAxis& y, const std::vector<Tick>& y_ticks, std::string_view y_title) {
     const auto grid = [&](bool labelled) {
         const std::string_view css = labelled ? "grid" : "minor";
         for (const Tick& t : x_ticks) {

@@ -61,8 +61,8 @@ bool draw_label(SvgWriter& svg, LabelPlacer& placer, const PlotLabel& label);
 void surround(PlotLabel& label, double farthest = 70);
 
 /// Grid lines, frame, tick labels and titles of the lower and left axes.
-void draw_axes(SvgWriter& svg, const Axis& x, const std::vector<Tick>& x_ticks, std::string_view x_title, const Axis& y,
-               const std::vector<Tick>& y_ticks, std::string_view y_title);
+void draw_axes(SvgWriter& svg, const PlotAxis& x, const std::vector<Tick>& x_ticks, std::string_view x_title,
+               const PlotAxis& y, const std::vector<Tick>& y_ticks, std::string_view y_title);
 
 /// What a picture has of its own beside the common style.
 struct PlotSheet {

@@ -105,7 +105,7 @@ void each_point(const RooflineScene& scene, F take) {
     }
 }
 
-Axis intensity_axis(const RooflineScene& scene) {
+PlotAxis intensity_axis(const RooflineScene& scene) {
     Range data;  // points and the ridges of the first roof
     each_point(scene, [&](const PlotPoint& p) { data.take(p.intensity); });
     Range range = data;
@@ -126,7 +126,7 @@ Axis intensity_axis(const RooflineScene& scene) {
     return {true, range.low, range.high, kFrameLeft, kFrameRight};
 }
 
-Axis rate_axis(const RooflineScene& scene) {
+PlotAxis rate_axis(const RooflineScene& scene) {
     Range data;
     each_point(scene, [&](const PlotPoint& p) { data.take(p.flop_per_s); });
     for (const PlotCeiling& c : scene.ceilings) data.take(c.flop_per_s);

@@ -24,8 +24,8 @@ struct RooflineScene {
     std::vector<Ridge> ridges;          ///< of every roof with every ceiling, matmul ceilings first
     std::vector<PlotPoint> points;
     std::vector<PlotPath> paths;  ///< never empty ones
-    Axis x;                       ///< FLOP/byte
-    Axis y;                       ///< FLOP/s
+    PlotAxis x;                   ///< FLOP/byte
+    PlotAxis y;                   ///< FLOP/s
 
     /// Where a roof ends, FLOP/s: the highest matmul ceiling, else the highest ceiling, else the top of the plot.
     [[nodiscard]] double roof_top() const;

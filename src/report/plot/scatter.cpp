@@ -23,11 +23,11 @@ constexpr double kLegendRow = 16;
 /// What can be drawn, and the axes that hold it.
 struct Scene {
     std::vector<ScatterSeries> series;
-    Axis x;
-    Axis y;
+    PlotAxis x;
+    PlotAxis y;
 };
 
-Axis axis(double low, double high, double from_px, double to_px) {
+PlotAxis axis(double low, double high, double from_px, double to_px) {
     low /= 1.3;
     high *= 1.3;
     widen_decades(low, high, 1);

@@ -45,7 +45,7 @@ bool is_power_of_two(double value) {
     return std::frexp(value, &exponent) == 0.5;
 }
 
-Axis size_axis(const SweepScene& scene, bool log) {
+PlotAxis size_axis(const SweepScene& scene, bool log) {
     double low = std::numeric_limits<double>::infinity();
     double high = 0;
     for (const PlotCurve& c : scene.curves) {
@@ -67,7 +67,7 @@ Axis size_axis(const SweepScene& scene, bool log) {
     return {false, low == 0 ? 0 : low - room, high + room, kFrameLeft, right};
 }
 
-Axis rate_axis(const SweepScene& scene) {
+PlotAxis rate_axis(const SweepScene& scene) {
     double high = 0;
     for (const PlotCurve& c : scene.curves) {
         high = std::max(high, c.peak.value_or(0));

@@ -15,8 +15,8 @@ struct SweepScene {
     std::vector<PlotCurve> curves;  ///< drawable points only, never empty ones
     std::optional<double> peak;     ///< FLOP/s, when all curves share it
     bool powers_of_two = false;     ///< all sizes are
-    Axis x;                         ///< the swept size
-    Axis y;                         ///< FLOP/s
+    PlotAxis x;                     ///< the swept size
+    PlotAxis y;                     ///< FLOP/s
 };
 
 [[nodiscard]] SweepScene make_scene(const SweepPlot& plot);

@@ -159,7 +159,7 @@ private:
         // Ticks in the unit of the whole: 100 us, not 1e-4.
         const double scale = end_ >= 1 ? 1 : end_ >= 1e-3 ? 1e3 : end_ >= 1e-6 ? 1e6 : 1e9;
         const std::string_view unit = end_ >= 1 ? "s" : end_ >= 1e-3 ? "ms" : end_ >= 1e-6 ? "us" : "ns";
-        Axis scaled = axis_;
+        PlotAxis scaled = axis_;
         scaled.high *= scale;
         for (const Tick& tick : linear_ticks(scaled, TickStyle::plain, 7)) {
             const double x = scaled.at(tick.value);
@@ -270,7 +270,7 @@ private:
     double lanes_bottom_ = 0;
     double y_ = 0;  ///< where what is below the lanes goes on
     double last_line_ = 0;
-    Axis axis_;
+    PlotAxis axis_;
     SvgWriter svg_;
     SvgWriter labels_;
 };
