@@ -72,8 +72,9 @@ Result<Response> handle_fit(const FitRequest& request, Format format) {
         calibration.tool = "roofline " ROOFLINE_VERSION;
     }
     report.skipped.assign(skipped.begin(), skipped.end());
-    std::stable_sort(report.skipped.begin(), report.skipped.end(),
-                     [](const auto& a, const auto& b) { return a.second > b.second; });
+    std::sort(report.skipped.begin(), report.skipped.end(), [](const auto& a, const auto& b) {
+        return a.second != b.second ? a.second > b.second : a.first < b.first;
+    });
     auto files = files_of(report.fit.calibrations, request.output);
     if (!files) return fail(files.error());
     Response response;

@@ -142,7 +142,7 @@ Result<CollectiveLoad> tightest(const TransferLoad& transfer, const Message& mes
         const auto end =
             std::find_if(ends.begin(), ends.end(), [&](const auto& each) { return each.second == cut.links; });
         if (end != ends.end()) load.over = end->first;
-        result.tiers.assign(1, std::move(load));
+        result.tiers.assign(1, load);
     }
     // Of the root, or of a chip that sends to it.
     for (TierLoad& tier : result.tiers)

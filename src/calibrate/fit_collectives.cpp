@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -243,11 +244,29 @@ CollectiveLaw fit_law(const std::vector<TimedPoint>& points, CollectiveKind kind
     return law;
 }
 
+namespace {
+
+// Rows that are alike stay as they came.
+std::vector<CollectiveSample> in_order(std::vector<CollectiveSample> samples) {
+    std::vector<std::size_t> places(samples.size());
+    std::iota(places.begin(), places.end(), std::size_t{0});
+    std::sort(places.begin(), places.end(), [&](std::size_t a, std::size_t b) {
+        const auto first = order(samples[a]);
+        const auto second = order(samples[b]);
+        return first < second || (!(second < first) && a < b);
+    });
+    std::vector<CollectiveSample> sorted;
+    sorted.reserve(samples.size());
+    for (const std::size_t place : places) sorted.push_back(std::move(samples[place]));
+    return sorted;
+}
+
+}  // namespace
+
 CollectiveFit fit_collectives(std::vector<CollectiveSample> samples) {
     CollectiveFit fit;
     fit.left_out = static_cast<std::int64_t>(std::erase_if(samples, [](const auto& each) { return !in_range(each); }));
-    std::stable_sort(samples.begin(), samples.end(),
-                     [](const CollectiveSample& a, const CollectiveSample& b) { return order(a) < order(b); });
+    samples = in_order(std::move(samples));
     std::map<SeriesKey, Series> all = series_of(samples, fit);
     for (auto& [key, series] : all) {
         const auto& [machine, law] = key;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "bound/pricing.hpp"
 #include "program/functions.hpp"
@@ -150,9 +151,16 @@ Result<std::vector<Way>> OpWays::ways(const Question& question) {
         if (query.problem) return fail(*query.problem);
         return fail("no_layout", "no way to split this operation over the mesh");
     }
-    std::stable_sort(query.found.begin(), query.found.end(),
-                     [](const Way& a, const Way& b) { return a.price < b.price; });
-    return std::move(query.found);
+    std::vector<std::size_t> best(query.found.size());
+    std::iota(best.begin(), best.end(), std::size_t{0});
+    std::sort(best.begin(), best.end(), [&](std::size_t a, std::size_t b) {
+        const auto compared = query.found[a].price <=> query.found[b].price;
+        return compared != 0 ? compared < 0 : a < b;
+    });
+    std::vector<Way> sorted;
+    sorted.reserve(best.size());
+    for (const std::size_t place : best) sorted.push_back(std::move(query.found[place]));
+    return sorted;
 }
 
 // By which chip the operation may be done, or by all.

@@ -217,7 +217,7 @@ Status ReshardSearch::expand_rooted(const Moved& moved, std::size_t here, const 
                 : to.at_chip()                 ? CollectiveKind::gather
                 : split.used() == 0            ? CollectiveKind::broadcast
                                                : CollectiveKind::scatter;
-    return take(moved, here, to, std::move(move));
+    return take(moved, here, to, move);
 }
 
 Status ReshardSearch::expand(const Moved& moved, std::size_t here, const Sharding& to) {
@@ -230,7 +230,7 @@ Status ReshardSearch::expand(const Moved& moved, std::size_t here, const Shardin
         // What is gathered; what each member holds before a sum; all that a group redistributes.
         const bool all = *kind == CollectiveKind::all_to_all || *kind == CollectiveKind::permute;
         Move move{*kind, axes, 0, gathered ? there : from, all ? chips_across(costs_.system(), axes) : 1};
-        if (auto status = take(moved, here, there, std::move(move)); !status) problem = status;
+        if (auto status = take(moved, here, there, move); !status) problem = status;
     };
     std::size_t roomiest = 0;
     double most = 0;

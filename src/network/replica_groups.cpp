@@ -72,7 +72,7 @@ private:
     std::size_t at_ = 0;
 };
 
-tl::unexpected<Error> refused(std::string message, std::string hint = "") {
+tl::unexpected<Error> refused(const std::string& message, std::string hint = "") {
     return fail("bad_groups", "replica groups: " + message, std::move(hint));
 }
 

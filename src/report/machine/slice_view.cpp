@@ -152,13 +152,15 @@ std::string slice_show(const std::vector<Slice>& slices, Format format) {
     for (const Slice& slice : slices) all.push_back(Facts(slice).run());
     if (format == Format::json) return as_json(all);
     std::vector<std::pair<Group, std::string>> labels;
-    for (const SliceFacts& facts : all) {
-        for (const SliceRow& row : facts.rows) {
-            const std::pair label(row.group, row.label);
-            if (std::find(labels.begin(), labels.end(), label) == labels.end()) labels.push_back(label);
+    for (const Group group : {Group::chips, Group::network, Group::sums, Group::collectives}) {
+        for (const SliceFacts& facts : all) {
+            for (const SliceRow& row : facts.rows) {
+                const std::pair label(row.group, row.label);
+                const bool known = std::find(labels.begin(), labels.end(), label) != labels.end();
+                if (row.group == group && !known) labels.push_back(label);
+            }
         }
     }
-    std::stable_sort(labels.begin(), labels.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
     Table table;
     table.head.emplace_back();
     table.right.push_back(false);
