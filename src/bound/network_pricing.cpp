@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <map>
 
+#include "network/permutation.hpp"
+
 namespace roofline {
 
 namespace {
@@ -150,6 +152,30 @@ Result<CollectiveLoad> tightest(const TransferLoad& transfer, const Message& mes
     return result;
 }
 
+// On larger slices a permute counts as one between neighbours: who sends to whom is gone through chip by chip.
+constexpr std::int64_t most_reordered = 16'384;
+
+// An array whose axes change places: each chip sends its part, of V / parts bytes, to the one that is to hold it.
+Result<CollectiveLoad> reordering(const Message& message, const std::vector<const PlacedAxis*>& before,
+                                  const System& system, std::int64_t parts) {
+    std::vector<const PlacedAxis*> after;
+    for (const std::string& name : message.axes_after) {
+        const PlacedAxis* axis = system.axis(name);
+        if (axis == nullptr) return fail("unknown_axis", fmt::format("the mesh has no axis `{}`", name));
+        after.push_back(axis);
+    }
+    const auto to = reorder(system.slice, before, after);
+    if (!to) return fail(to.error());
+    auto transfer = permutation_load(system.slice, *to);
+    if (!transfer) return fail(transfer.error());
+    for (TransferCut& cut : transfer->cuts) cut.bytes = cut.bytes / Rational(parts);
+    auto load = tightest(*transfer, message, system, parts);
+    if (!load) return load;
+    load->members = parts;
+    for (TierLoad& tier : load->tiers) tier.sent_bytes = Rational(1, parts);
+    return load;
+}
+
 }  // namespace
 
 std::optional<Rate> rate_of(const TierLoad& load, const System& system) {
@@ -198,6 +224,9 @@ Result<CollectiveLoad> load_of(const Message& message, const System& system) {
         if (axis == nullptr) return fail("unknown_axis", fmt::format("the mesh has no axis `{}`", name));
         axes.push_back(axis);
         parts *= axis->size;
+    }
+    if (!message.axes_after.empty() && system.slice.chips() <= most_reordered && !system.collectives.textbook) {
+        return reordering(message, axes, system, parts);
     }
     if (!has_root(message.kind)) return collective_load(system.slice, message.kind, axes, system.collectives);
     const auto transfer = transfer_of(message, system, parts);

@@ -35,7 +35,14 @@ LayoutPrice& LayoutPrice::operator+=(const LayoutPrice& other) {
 }
 
 Message message_of(const Route& route, AxisList axes, const System& system) {
-    return {route.kind, axis_names(system, axes), {}, {}, mesh_place(system, route.from), mesh_place(system, route.to)};
+    const AxisList in_order = route.before.empty() ? axes : route.before;
+    return {route.kind,
+            axis_names(system, in_order),
+            {},
+            {},
+            mesh_place(system, route.from),
+            mesh_place(system, route.to),
+            axis_names(system, route.after)};
 }
 
 ChoiceCosts::ChoiceCosts(const System& system, std::vector<std::int64_t> roots)
@@ -107,7 +114,7 @@ LayoutPrice ChoiceCosts::price(const Route& route, double bytes) const {
 
 Status ChoiceCosts::loaded(const Route& route) {
     std::unique_ptr<Loads>& known =
-        has_root(route.kind) ? rooted_[route] : loads_[static_cast<std::size_t>(route.kind) * 256 + route.axes];
+        route.special() ? special_[route] : loads_[static_cast<std::size_t>(route.kind) * 256 + route.axes];
     if (!known) known = std::make_unique<Loads>(found(route));
     if (known->error) return fail(*known->error);
     return {};

@@ -35,7 +35,11 @@ struct Route {
     AxisMask axes = 0;
     std::int64_t from = Sharding::everywhere;  ///< a chip, of what has a root
     std::int64_t to = Sharding::everywhere;
+    AxisList before{};  ///< of a permute: the axes in their order, and in that which follows
+    AxisList after{};
 
+    /// Whether more than the kind and the set of axes decides.
+    [[nodiscard]] bool special() const { return has_root(kind) || !after.empty(); }
     bool operator==(const Route&) const = default;
     auto operator<=>(const Route&) const = default;
 };
@@ -88,8 +92,7 @@ private:
 
     static constexpr std::size_t kinds = 5;  ///< without a root
     [[nodiscard]] const Loads& loads(const Route& route) const {
-        return has_root(route.kind) ? *rooted_.at(route)
-                                    : *loads_[static_cast<std::size_t>(route.kind) * 256 + route.axes];
+        return route.special() ? *special_.at(route) : *loads_[static_cast<std::size_t>(route.kind) * 256 + route.axes];
     }
     [[nodiscard]] Loads found(const Route& route) const;
     [[nodiscard]] TierCost cost_of(const TierLoad& load, const Route& route, double rate) const;
@@ -103,7 +106,7 @@ private:
     std::size_t latencies_ = 0;
     std::vector<std::string> resources_;  ///< after the network's slots
     std::vector<std::unique_ptr<Loads>> loads_;
-    std::map<Route, std::unique_ptr<Loads>> rooted_;
+    std::map<Route, std::unique_ptr<Loads>> special_;
 };
 
 }  // namespace roofline

@@ -159,6 +159,14 @@ private:
     const Visit& visit_;
 };
 
+// The axes of the dimension in which two shardings differ, as the second has them.
+AxisList reordered(const Sharding& from, const Sharding& there) {
+    for (std::size_t d = 0; d < from.rank; ++d) {
+        if (from.dims[d] != there.dims[d]) return there.dims[d];
+    }
+    return {};
+}
+
 }  // namespace
 
 std::size_t ReshardSearch::cheapest() const {
@@ -230,6 +238,7 @@ Status ReshardSearch::expand(const Moved& moved, std::size_t here, const Shardin
         // What is gathered; what each member holds before a sum; all that a group redistributes.
         const bool all = *kind == CollectiveKind::all_to_all || *kind == CollectiveKind::permute;
         Move move{*kind, axes, 0, gathered ? there : from, all ? chips_across(costs_.system(), axes) : 1};
+        if (*kind == CollectiveKind::permute) move.after = reordered(from, there);
         if (auto status = take(moved, here, there, move); !status) problem = status;
     };
     std::size_t roomiest = 0;

@@ -25,8 +25,11 @@ struct Move {
     std::int64_t times = 1;                    ///< V is so many of them
     std::int64_t from = Sharding::everywhere;  ///< as Route has them
     std::int64_t to = Sharding::everywhere;
+    AxisList after{};  ///< of a permute: the axes in the order that follows
 
-    [[nodiscard]] Route route() const { return {kind, axes.mask(), from, to}; }
+    [[nodiscard]] Route route() const {
+        return {kind, axes.mask(), from, to, after.empty() ? AxisList{} : axes, after};
+    }
 };
 
 struct Resharding {

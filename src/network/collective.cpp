@@ -174,7 +174,9 @@ Rational sent_by_one(CollectiveKind kind, const Rational& n) {
 TierLoad on_torus(CollectiveKind kind, const Torus& torus, bool textbook, double hop_s) {
     TierLoad load;
     const int rounds = kind == CollectiveKind::all_reduce ? 2 : 1;
-    load.latency_s = rounds * torus.hops(textbook).to_double() * hop_s;
+    // Who sends to whom is not known of a permute: it may be as between neighbours.
+    const double hops = kind == CollectiveKind::permute ? 1 : torus.hops(textbook).to_double();
+    load.latency_s = rounds * hops * hop_s;
     if (textbook && kind != CollectiveKind::permute) {
         load.link_bytes = torus.textbook_gather() * Rational(rounds);
         if (kind == CollectiveKind::all_to_all) load.link_bytes = load.link_bytes / Rational(4);

@@ -135,6 +135,8 @@ struct Message {
     Polynomial bytes;    ///< V: of the whole array that one group of chips holds together, as nccl-tests count
     MeshPlace from{};    ///< of a send, scatter, broadcast: the chip that holds V
     MeshPlace to{};      ///< of a send, gather: the chip that gets it
+    std::vector<std::string>
+        axes_after{};  ///< of a permute: the same axes in the order in which they split it afterwards
 
     bool operator==(const Message&) const = default;
 };
