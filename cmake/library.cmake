@@ -1,8 +1,8 @@
-# The library: everything in src/ but tests and the command line. No exceptions: the same code runs as WebAssembly.
+# The library: everything in src/ but tests, the command line and what touches the machine it runs on. No exceptions: the same code runs as WebAssembly.
 
 file(GLOB_RECURSE roofline_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*.cpp)
 list(FILTER roofline_sources EXCLUDE REGEX "_test\\.cpp$")
-list(FILTER roofline_sources EXCLUDE REGEX "/src/app/cli/")
+list(FILTER roofline_sources EXCLUDE REGEX "/src/(measure|app/local|app/cli)/")
 
 # The data files, as constants of one generated source.
 set(roofline_embedded ${PROJECT_BINARY_DIR}/embedded.cpp)

@@ -10,7 +10,10 @@
 
 #include "app/cli/files.hpp"
 #include "app/cli/options.hpp"
+#include "app/cli/terminal_progress.hpp"
+#include "app/local/local_request.hpp"
 #include "app/request.hpp"
+#include "measure/stop.hpp"
 #include "report/op/op_json.hpp"
 #include "report/plot/png.hpp"
 
@@ -42,11 +45,14 @@ int run(const std::vector<std::string>& arguments) {
     bool json = false;
     auto parsed = cli::parse_arguments(arguments, json);
     if (!parsed) return report(parsed.error(), json, 2);
-    if (!parsed->request) {
+    if (!parsed->request && !parsed->local) {
         if (auto status = cli::print(parsed->print); !status) return report(status.error(), false, 1);
         return 0;
     }
-    const Response response = handle(*parsed->request);
+    cli::TerminalProgress progress;
+    if (parsed->local) heed_interrupts();
+    const Response response = parsed->local ? handle_local(*parsed->local, progress) : handle(*parsed->request);
+    progress.end();
     if (response.error) return report(*response.error, json, response.exit_code);
     for (const NamedText& file : response.files) {
         if (auto status = cli::write_file(file.name, file.text); !status) return report(status.error(), json, 1);

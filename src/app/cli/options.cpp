@@ -1,17 +1,13 @@
 #include "app/cli/options.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
-#include <cmath>
-#include <cstdlib>
-#include <ctime>
 
 #include "app/cli/files.hpp"
-#include "base/ascii.hpp"
+#include "app/cli/local_options.hpp"
+#include "app/cli/words.hpp"
 
 namespace roofline::cli {
 
@@ -71,60 +67,6 @@ constexpr const char* fit_examples = R"(examples:
 
 )";
 
-// Words of the line after CLI11's pattern.
-struct Words {
-    std::vector<std::string> calibrations;
-    std::vector<std::string> tables;
-    std::string program;
-    std::vector<std::string> on;
-    std::vector<std::string> names;
-    bool json = false;
-    bool csv = false;
-    bool markdown = false;
-    std::string plot;
-    std::string table;
-    std::string max_error;
-    std::string color = "auto";
-};
-
-void repeated(CLI::App& app, const std::string& name, std::vector<std::string>& target, const std::string& help,
-              const std::string& value) {
-    app.add_option(name, target, help)->type_name(value)->expected(1)->take_all()->allow_extra_args(false);
-}
-
-void add_formats(CLI::App& app, Words& words) {
-    app.add_flag("--json", words.json, "JSON, in SI base units (docs/json.md)");
-    app.add_flag("--csv", words.csv, "comma-separated values, in SI base units");
-    app.add_flag("--md", words.markdown, "a Markdown table");
-    app.add_option("--color", words.color, "when to colour: auto, always, never (NO_COLOR is heeded)")
-        ->type_name("WHEN")
-        ->check(CLI::IsMember({"auto", "always", "never"}));
-}
-
-void add_calibration(CLI::App& app, Words& words) {
-    repeated(app, "--calibration", words.calibrations,
-             "constants of expected times that `roofline fit` wrote, in the place of those built in for that\nmachine; "
-             "none: no expected times",
-             "FILE.toml|none");
-}
-
-Result<CalibrationRef> load_calibrations(const std::vector<std::string>& names) {
-    CalibrationRef reference;
-    for (const std::string& name : names) {
-        if (name == "none") {
-            reference.none = true;
-            continue;
-        }
-        auto text = read_file(name);
-        if (!text) return fail(text.error());
-        reference.files.push_back({name, std::move(*text)});
-    }
-    if (reference.none && !reference.files.empty()) {
-        return fail("usage", "--calibration none leaves all constants out, and a file of them is named", "keep one");
-    }
-    return reference;
-}
-
 void add_op(CLI::App& app, OpRequest& op, Words& words, PlotFiles& plots) {
     app.add_option("program", words.program, "the operation in the notation, a .roof file, or - for standard input")
         ->type_name("PROGRAM|FILE.roof")
@@ -152,8 +94,7 @@ void add_op(CLI::App& app, OpRequest& op, Words& words, PlotFiles& plots) {
                  "collectives as approximated by hand: every torus axis a wrapped ring, no (n-1)/n");
     app.add_flag("--explain", op.explain, "the derivation: formulas, sizes put in, constants with sources");
     app.add_flag("--exact-flops", op.exact_flops, "count BF(2D-1) for a sum of D products instead of 2BDF");
-    app.add_option("--svg", plots.svg, "write a plot as SVG")->type_name("FILE");
-    app.add_option("--png", plots.png, "write a plot as PNG")->type_name("FILE");
+    add_plots(app, plots, "a plot");
     app.add_option(
            "--plot", words.plot,
            "what --svg or --png draws: roofline (with the sweep's path), sweep (FLOP/s against the swept\nsize), "
@@ -172,8 +113,7 @@ void add_validate(CLI::App& app, ValidateRequest& validate, Words& words, PlotFi
              "nvlink.bandwidth=400GB/s|*2");
     add_calibration(app, words);
     app.add_option("--max-error", words.max_error, "the mean error that is still good: 10% or 0.1")->type_name("ERROR");
-    app.add_option("--svg", plots.svg, "write predicted against measured as SVG")->type_name("FILE");
-    app.add_option("--png", plots.png, "write it as PNG")->type_name("FILE");
+    add_plots(app, plots, "predicted against measured");
     add_formats(app, words);
 }
 
@@ -190,104 +130,6 @@ void add_fit(CLI::App& app, FitRequest& fit, Words& words) {
     app.add_option("--date", fit.date, "the day of the fit that the files name; today if it is not given")
         ->type_name("YYYY-MM-DD");
     add_formats(app, words);
-}
-
-std::string today() {
-    const std::time_t now = std::time(nullptr);
-    std::tm day{};
-    if (::gmtime_r(&now, &day) == nullptr) return "";
-    return fmt::format("{:04}-{:02}-{:02}", day.tm_year + 1900, day.tm_mon + 1, day.tm_mday);
-}
-
-// A fraction: "10%" or "0.1".
-Result<double> parse_fraction(std::string_view text) {
-    const bool percent = text.ends_with('%');
-    const std::string_view digits = trimmed(percent ? text.substr(0, text.size() - 1) : text);
-    double value = 0;
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    if (error != std::errc{} || end != digits.data() + digits.size() || !std::isfinite(value) || value <= 0) {
-        return fail("usage", fmt::format("{} is no error to stay below", quoted(text)), "write --max-error 10% or 0.1");
-    }
-    return percent ? value / 100 : value;
-}
-
-// A program in the notation has a bracket; anything else names a file.
-Status load_program(const std::string& word, OpRequest& op) {
-    const bool text = word.find('[') != std::string::npos && !word.ends_with(".roof");
-    if (text) {
-        op.program = word;
-        return {};
-    }
-    auto content = read_file(word);
-    if (!content) {
-        Error error = content.error();
-        if (!word.ends_with(".roof") && word != "-") {
-            error.hint =
-                "an operation is written like bf16[B, D] * bf16[D, F] -> bf16[B, F]; a file's name ends in .roof";
-        }
-        return fail(error);
-    }
-    op.program = std::move(*content);
-    op.program_name = word == "-" ? "standard input" : word;
-    return {};
-}
-
-Result<std::vector<MachineRef>> load_machines(const std::vector<std::string>& names) {
-    std::vector<MachineRef> machines;
-    for (const std::string& name : names) {
-        MachineRef reference{name, {}, {}};
-        // my.toml:4x4 is a slice of the machine in the file
-        const std::size_t colon = name.rfind(".toml:");
-        if (colon != std::string::npos) {
-            reference.name = name.substr(0, colon + 5);
-            reference.slice = name.substr(colon + 6);
-        }
-        if (reference.name.ends_with(".toml") || name.find('/') != std::string::npos) {
-            auto content = read_file(reference.name);
-            if (!content) return fail(content.error());
-            reference.toml = std::move(*content);
-        }
-        machines.push_back(std::move(reference));
-    }
-    return machines;
-}
-
-bool color_wanted(const std::string& when) {
-    if (when != "auto") return when == "always";
-    const char* no_color = std::getenv("NO_COLOR");
-    if (no_color != nullptr && *no_color != '\0') return false;
-    const char* term = std::getenv("TERM");
-    return ::isatty(STDOUT_FILENO) == 1 && term != nullptr && std::string_view(term) != "dumb";
-}
-
-Result<Format> format_of(const Words& words) {
-    if (words.json + words.csv + words.markdown > 1) return fail("usage", "--json, --csv and --md exclude one another");
-    return words.json ? Format::json : words.csv ? Format::csv : words.markdown ? Format::markdown : Format::text;
-}
-
-Status check_plots(const Words& words, const PlotFiles& files) {
-    if (!words.plot.empty() && files.svg.empty() && files.png.empty()) {
-        return fail("usage", "--plot says which plot, not where it goes", "add --svg FILE or --png FILE");
-    }
-    if (files.svg == "-" || files.png == "-") {
-        return fail("usage", "a plot goes to a file; standard output has the answer", "name one: --svg plot.svg");
-    }
-    return {};
-}
-
-Result<PlotKind> plot_kind(const std::string& word) {
-    const std::vector<std::pair<std::string, PlotKind>> kinds{{"roofline", PlotKind::roofline},
-                                                              {"sweep", PlotKind::sweep},
-                                                              {"mesh", PlotKind::mesh},
-                                                              {"timeline", PlotKind::timeline}};
-    if (word.empty()) return PlotKind::roofline;
-    std::vector<std::string> names;
-    for (const auto& [name, kind] : kinds) {
-        if (name == word) return kind;
-        names.push_back(name);
-    }
-    return fail("usage", fmt::format("no plot `{}`", word),
-                did_you_mean(word, names, fmt::format("there are {}", fmt::join(names, ", "))));
 }
 
 // CLI11's complaint in our words, with the nearest option or command where one was mistyped.
@@ -376,6 +218,8 @@ Result<Parsed> parse_arguments(const std::vector<std::string>& arguments, bool& 
     MachineRequest machine;
     ValidateRequest validate;
     FitRequest fit;
+    MeasureRequest measure;
+    RunRequest run;
     Words words;
     Parsed parsed;
     CLI::App* op_command = app.add_subcommand("op", "cost and bounds of an operation or program");
@@ -384,7 +228,11 @@ Result<Parsed> parse_arguments(const std::vector<std::string>& arguments, bool& 
     CLI::App* validate_command =
         app.add_subcommand("validate", "predictions against measurements: errors, worst rows, plot");
     CLI::App* fit_command = app.add_subcommand("fit", "constants of expected times from measurements");
-    for (CLI::App* command : {op_command, machine_command, validate_command, fit_command}) {
+    CLI::App* measure_command =
+        app.add_subcommand("measure", "this machine's own rooflines, written as a machine file");
+    CLI::App* run_command = app.add_subcommand("run", "execute a program here, beside what was predicted");
+    for (CLI::App* command :
+         {op_command, machine_command, validate_command, fit_command, measure_command, run_command}) {
         command->set_help_flag();
         command->add_flag("-h,--help", help, "this text");
     }
@@ -396,6 +244,8 @@ Result<Parsed> parse_arguments(const std::vector<std::string>& arguments, bool& 
 
     add_validate(*validate_command, validate, words, parsed.plots);
     add_fit(*fit_command, fit, words);
+    add_measure(*measure_command, measure, words);
+    add_run(*run_command, run, words, parsed.plots);
 
     // Help needs no other argument to be right.
     const bool wants_help = std::any_of(arguments.begin(), arguments.end(),
@@ -424,6 +274,13 @@ Result<Parsed> parse_arguments(const std::vector<std::string>& arguments, bool& 
     Request request;
     request.format = *format;
     request.color = color_wanted(words.color);
+    if (measure_command->parsed() || run_command->parsed()) {
+        auto what = measure_command->parsed() ? measure_request(std::move(measure), words)
+                                              : run_request(std::move(run), words, parsed.plots);
+        if (!what) return fail(what.error());
+        parsed.local = LocalRequest{std::move(*what), request.format, request.color};
+        return parsed;
+    }
     if (machine_command->parsed()) {
         auto machines = load_machines(words.names);
         if (!machines) return fail(machines.error());

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "app/local/local_request.hpp"
 #include "app/request.hpp"
 
 namespace roofline::cli {
@@ -15,9 +16,10 @@ struct PlotFiles {
     std::string png;
 };
 
-/// What the words ask for: a request, or a text to print (help, version).
+/// What the words ask for: a request, one of this machine, or a text to print (help, version).
 struct Parsed {
     std::optional<Request> request;
+    std::optional<LocalRequest> local;
     PlotFiles plots;
     std::string print;
 };

@@ -1,0 +1,42 @@
+# What touches the machine it runs on: src/measure and src/app/local. Parts that need a library which may be absent are
+# modules: src/measure/NAME/*.cpp becomes modules/roofline-NAME.so, loaded at run time (measure/module.hpp).
+
+set(roofline_modules dnnl hwloc mpi cuda)
+
+file(GLOB_RECURSE roofline_local_sources CONFIGURE_DEPENDS
+  ${PROJECT_SOURCE_DIR}/src/measure/*.cpp ${PROJECT_SOURCE_DIR}/src/app/local/*.cpp)
+list(FILTER roofline_local_sources EXCLUDE REGEX "_test\\.cpp$")
+foreach(name IN LISTS roofline_modules)
+  list(FILTER roofline_local_sources EXCLUDE REGEX "/src/measure/${name}/")
+endforeach()
+
+find_package(Threads REQUIRED)
+add_library(roofline_local STATIC ${roofline_local_sources})
+set_target_properties(roofline_local PROPERTIES POSITION_INDEPENDENT_CODE ON)
+roofline_own_code(roofline_local)
+roofline_precompile(roofline_local)
+target_compile_options(roofline_local PRIVATE -fno-exceptions)
+target_compile_definitions(roofline_local PUBLIC ROOFLINE_VERSION="${PROJECT_VERSION}")
+target_link_libraries(roofline_local PUBLIC roofline_core Threads::Threads
+  PRIVATE nlohmann_json::nlohmann_json ${CMAKE_DL_LIBS})
+
+# roofline_module(name libraries...): nothing where the module has no sources.
+function(roofline_module name)
+  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/measure/${name}/*.cpp)
+  list(FILTER sources EXCLUDE REGEX "_test\\.cpp$")
+  if(NOT sources)
+    return()
+  endif()
+  add_library(roofline_${name} MODULE ${sources})
+  set_target_properties(roofline_${name} PROPERTIES PREFIX "" OUTPUT_NAME roofline-${name}
+    LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/modules CXX_VISIBILITY_PRESET hidden
+    VISIBILITY_INLINES_HIDDEN ON)
+  roofline_own_code(roofline_${name})
+  target_link_libraries(roofline_${name} PRIVATE roofline_local ${ARGN})
+  # what the program does with one of its own is not answered by the program's copy
+  target_link_options(roofline_${name} PRIVATE -Wl,--exclude-libs,ALL)
+  if(TARGET roofline)
+    add_dependencies(roofline roofline_${name})
+  endif()
+  install(TARGETS roofline_${name} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/roofline)
+endfunction()

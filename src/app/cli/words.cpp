@@ -1,0 +1,156 @@
+#include "app/cli/words.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <ctime>
+
+#include "app/cli/files.hpp"
+#include "base/ascii.hpp"
+
+namespace roofline::cli {
+
+void repeated(CLI::App& app, const std::string& name, std::vector<std::string>& target, const std::string& help,
+              const std::string& value) {
+    app.add_option(name, target, help)->type_name(value)->expected(1)->take_all()->allow_extra_args(false);
+}
+
+void add_formats(CLI::App& app, Words& words) {
+    app.add_flag("--json", words.json, "JSON, in SI base units (docs/json.md)");
+    app.add_flag("--csv", words.csv, "comma-separated values, in SI base units");
+    app.add_flag("--md", words.markdown, "a Markdown table");
+    app.add_option("--color", words.color, "when to colour: auto, always, never (NO_COLOR is heeded)")
+        ->type_name("WHEN")
+        ->check(CLI::IsMember({"auto", "always", "never"}));
+}
+
+void add_calibration(CLI::App& app, Words& words) {
+    repeated(app, "--calibration", words.calibrations,
+             "constants of expected times that `roofline fit` wrote, in the place of those built in for that\nmachine; "
+             "none: no expected times",
+             "FILE.toml|none");
+}
+
+void add_plots(CLI::App& app, PlotFiles& plots, const std::string& what) {
+    app.add_option("--svg", plots.svg, "write " + what + " as SVG")->type_name("FILE");
+    app.add_option("--png", plots.png, "write " + what + " as PNG")->type_name("FILE");
+}
+
+Result<CalibrationRef> load_calibrations(const std::vector<std::string>& names) {
+    CalibrationRef reference;
+    for (const std::string& name : names) {
+        if (name == "none") {
+            reference.none = true;
+            continue;
+        }
+        auto text = read_file(name);
+        if (!text) return fail(text.error());
+        reference.files.push_back({name, std::move(*text)});
+    }
+    if (reference.none && !reference.files.empty()) {
+        return fail("usage", "--calibration none leaves all constants out, and a file of them is named", "keep one");
+    }
+    return reference;
+}
+
+std::string today() {
+    const std::time_t now = std::time(nullptr);
+    std::tm day{};
+    if (::gmtime_r(&now, &day) == nullptr) return "";
+    return fmt::format("{:04}-{:02}-{:02}", day.tm_year + 1900, day.tm_mon + 1, day.tm_mday);
+}
+
+Result<double> parse_fraction(std::string_view text) {
+    const bool percent = text.ends_with('%');
+    const std::string_view digits = trimmed(percent ? text.substr(0, text.size() - 1) : text);
+    double value = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    if (error != std::errc{} || end != digits.data() + digits.size() || !std::isfinite(value) || value <= 0) {
+        return fail("usage", fmt::format("{} is no error to stay below", quoted(text)), "write --max-error 10% or 0.1");
+    }
+    return percent ? value / 100 : value;
+}
+
+Status load_program(const std::string& word, OpRequest& op) {
+    const bool text = word.find('[') != std::string::npos && !word.ends_with(".roof");
+    if (text) {
+        op.program = word;
+        return {};
+    }
+    auto content = read_file(word);
+    if (!content) {
+        Error error = content.error();
+        if (!word.ends_with(".roof") && word != "-") {
+            error.hint =
+                "an operation is written like bf16[B, D] * bf16[D, F] -> bf16[B, F]; a file's name ends in .roof";
+        }
+        return fail(error);
+    }
+    op.program = std::move(*content);
+    op.program_name = word == "-" ? "standard input" : word;
+    return {};
+}
+
+Result<std::vector<MachineRef>> load_machines(const std::vector<std::string>& names) {
+    std::vector<MachineRef> machines;
+    for (const std::string& name : names) {
+        MachineRef reference{name, {}, {}};
+        // my.toml:4x4 is a slice of the machine in the file
+        const std::size_t colon = name.rfind(".toml:");
+        if (colon != std::string::npos) {
+            reference.name = name.substr(0, colon + 5);
+            reference.slice = name.substr(colon + 6);
+        }
+        if (reference.name.ends_with(".toml") || name.find('/') != std::string::npos) {
+            auto content = read_file(reference.name);
+            if (!content) return fail(content.error());
+            reference.toml = std::move(*content);
+        }
+        machines.push_back(std::move(reference));
+    }
+    return machines;
+}
+
+bool color_wanted(const std::string& when) {
+    if (when != "auto") return when == "always";
+    const char* no_color = std::getenv("NO_COLOR");
+    if (no_color != nullptr && *no_color != '\0') return false;
+    const char* term = std::getenv("TERM");
+    return ::isatty(STDOUT_FILENO) == 1 && term != nullptr && std::string_view(term) != "dumb";
+}
+
+Result<Format> format_of(const Words& words) {
+    if (words.json + words.csv + words.markdown > 1) return fail("usage", "--json, --csv and --md exclude one another");
+    return words.json ? Format::json : words.csv ? Format::csv : words.markdown ? Format::markdown : Format::text;
+}
+
+Status check_plots(const Words& words, const PlotFiles& files) {
+    if (!words.plot.empty() && files.svg.empty() && files.png.empty()) {
+        return fail("usage", "--plot says which plot, not where it goes", "add --svg FILE or --png FILE");
+    }
+    if (files.svg == "-" || files.png == "-") {
+        return fail("usage", "a plot goes to a file; standard output has the answer", "name one: --svg plot.svg");
+    }
+    return {};
+}
+
+Result<PlotKind> plot_kind(const std::string& word) {
+    const std::vector<std::pair<std::string, PlotKind>> kinds{{"roofline", PlotKind::roofline},
+                                                              {"sweep", PlotKind::sweep},
+                                                              {"mesh", PlotKind::mesh},
+                                                              {"timeline", PlotKind::timeline}};
+    if (word.empty()) return PlotKind::roofline;
+    std::vector<std::string> names;
+    for (const auto& [name, kind] : kinds) {
+        if (name == word) return kind;
+        names.push_back(name);
+    }
+    return fail("usage", fmt::format("no plot `{}`", word),
+                did_you_mean(word, names, fmt::format("there are {}", fmt::join(names, ", "))));
+}
+
+}  // namespace roofline::cli

@@ -1,0 +1,29 @@
+#include "app/local/local_request.hpp"
+#include "report/op/op_json.hpp"
+
+namespace roofline {
+
+namespace {
+
+int exit_code(const Error& error) {
+    if (error.code == "interrupted") return 130;
+    if (error.code == "absent") return 3;
+    return error.code == "check_failed" ? 1 : 2;
+}
+
+}  // namespace
+
+Response handle_local(const LocalRequest& request, Progress& progress) {
+    const auto* measure = std::get_if<MeasureRequest>(&request.what);
+    auto response = measure != nullptr
+                        ? handle_measure(*measure, request.format, request.color, progress)
+                        : handle_run(std::get<RunRequest>(request.what), request.format, request.color, progress);
+    if (response) return std::move(*response);
+    Response failed;
+    failed.exit_code = exit_code(response.error());
+    failed.error = response.error();
+    if (request.format == Format::json) failed.out = error_json(response.error());
+    return failed;
+}
+
+}  // namespace roofline

@@ -1,0 +1,46 @@
+// What is asked of this machine: to measure it, and to run a program on it. Unlike a Request, answering it takes time and hardware.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "app/request.hpp"
+#include "measure/progress.hpp"
+
+namespace roofline {
+
+/// How long a measurement may take: about ten seconds, a minute, or as long as it takes to be sure.
+enum class Effort : std::uint8_t { quick, normal, thorough };
+
+/// `roofline measure`
+struct MeasureRequest {
+    enum class Part : std::uint8_t { cpu, network, gpu };
+    Part part = Part::cpu;
+    Effort effort = Effort::normal;
+    std::string output;  ///< the machine file to write; "" for the one that `--on this` reads
+    std::string date;    ///< "2026-01-31"
+};
+
+/// `roofline run`
+struct RunRequest {
+    OpRequest op;  ///< what is run, and against which machine's prediction
+    Effort effort = Effort::normal;
+    PlotKind plot = PlotKind::none;
+};
+
+struct LocalRequest {
+    std::variant<MeasureRequest, RunRequest> what;
+    Format format = Format::text;
+    bool color = false;
+};
+
+/// Answers it. Exit codes beside those of handle(): 3 the hardware, or a library for it, is absent; 130 interrupted.
+[[nodiscard]] Response handle_local(const LocalRequest& request, Progress& progress);
+
+[[nodiscard]] Result<Response> handle_measure(const MeasureRequest& request, Format format, bool color,
+                                              Progress& progress);
+[[nodiscard]] Result<Response> handle_run(const RunRequest& request, Format format, bool color, Progress& progress);
+
+}  // namespace roofline

@@ -1,0 +1,58 @@
+#include "measure/module.hpp"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <system_error>
+
+namespace roofline {
+
+namespace {
+
+std::string no_module(const std::string& name, const std::string& brings) {
+    return fmt::format("this build has no {} (the module roofline-{}.so)", brings, name);
+}
+
+template <class Function>
+Function* symbol(void* module, const std::string& name) {
+    return reinterpret_cast<Function*>(::dlsym(module, name.c_str()));
+}
+
+}  // namespace
+
+std::vector<std::string> module_folders() {
+    std::error_code problem;
+    const auto program = std::filesystem::read_symlink("/proc/self/exe", problem);
+    if (problem) return {};
+    const auto folder = program.parent_path();
+    return {(folder / "modules").string(), (folder.parent_path() / "lib" / "roofline").string()};
+}
+
+Result<void*> load_module(const std::string& name, const std::string& brings, const std::string& package) {
+    const std::string remedy = fmt::format("install {} and build again: ./dev build", package);
+    for (const std::string& folder : module_folders()) {
+        const std::string path = fmt::format("{}/roofline-{}.so", folder, name);
+        std::error_code problem;
+        if (!std::filesystem::exists(path, problem)) continue;
+        // global, since MPI loads parts of its own that look for its symbols
+        void* module = ::dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
+        if (module == nullptr) {
+            const char* why = ::dlerror();
+            return fail("absent",
+                        fmt::format("{} cannot be loaded: {}", path, why == nullptr ? "no reason given" : why),
+                        fmt::format("install what it misses ({})", package));
+        }
+        auto* version = symbol<const char*()>(module, "roofline_module_version");
+        if (version == nullptr || std::string_view(version()) != ROOFLINE_VERSION) {
+            return fail("absent", fmt::format("{} belongs to another version of the program", path),
+                        "build or install both together");
+        }
+        auto* entry = symbol<void*()>(module, "roofline_module_" + name);
+        if (entry == nullptr) return fail("absent", fmt::format("{} is not the module it is called", path), remedy);
+        return entry();
+    }
+    return fail("absent", no_module(name, brings), remedy);
+}
+
+}  // namespace roofline

@@ -1,0 +1,125 @@
+#include "measure/sampling.hpp"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <ctime>
+
+#include "measure/stop.hpp"
+#include "units/text.hpp"
+
+namespace roofline {
+
+namespace {
+
+constexpr std::size_t least_samples = 3;
+constexpr std::int64_t most_calls = std::int64_t{1} << 40;
+
+double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+double cpu_seconds() {
+    timespec time{};
+    ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+    return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+std::int64_t involuntary_switches() {
+    rusage usage{};
+    ::getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_nivcsw;
+}
+
+using Work = std::function<Status(std::int64_t calls)>;
+
+Result<Sample> one_sample(const Work& work, std::int64_t calls, int threads) {
+    const std::int64_t switches = involuntary_switches();
+    const double cpu = cpu_seconds();
+    const double start = now();
+    if (auto status = work(calls); !status) return fail(status.error());
+    const double wall = now() - start;
+    Sample sample;
+    sample.seconds = wall / static_cast<double>(calls);
+    sample.cpu_share = wall > 0 ? (cpu_seconds() - cpu) / (wall * threads) : 1;
+    sample.preempted = involuntary_switches() - switches;
+    return sample;
+}
+
+/// Warms up, and finds how many calls fill a sample.
+Result<std::int64_t> calls_for(const Work& work, const SamplingOptions& options) {
+    std::int64_t calls = 1;
+    double warmed = 0;
+    while (true) {
+        if (stop_requested()) return fail(interrupted());
+        auto sample = one_sample(work, calls, options.threads);
+        if (!sample) return fail(sample.error());
+        const double took = sample->seconds * static_cast<double>(calls);
+        warmed += took;
+        const double wanted = options.sample_s / std::max(sample->seconds, 1e-10);
+        const auto next = static_cast<std::int64_t>(std::clamp(wanted, 1.0, static_cast<double>(most_calls)));
+        // a clock that hardly moved says nothing yet of how many calls it takes
+        const bool known = took > options.sample_s / 8 || next == 1;
+        calls = known ? next : std::min(next, calls * 16);
+        if (known && (warmed >= options.warm_up_s || warmed >= options.longest_s / 4)) return calls;
+    }
+}
+
+}  // namespace
+
+double quantile(const std::vector<double>& sorted, double share) {
+    const double at = share * static_cast<double>(sorted.size() - 1);
+    const auto below = static_cast<std::size_t>(at);
+    const std::size_t above = std::min(below + 1, sorted.size() - 1);
+    return sorted[below] + (at - static_cast<double>(below)) * (sorted[above] - sorted[below]);
+}
+
+Spread spread_of(const std::vector<Sample>& samples, double least_cpu_share) {
+    std::vector<double> clean;
+    std::vector<double> all;
+    for (const Sample& sample : samples) {
+        all.push_back(sample.seconds);
+        if (sample.cpu_share >= least_cpu_share) clean.push_back(sample.seconds);
+    }
+    Spread spread;
+    spread.tried = all.size();
+    spread.disturbed = 2 * clean.size() < all.size();
+    std::vector<double>& used = spread.disturbed ? all : clean;
+    std::sort(used.begin(), used.end());
+    spread.kept = clean.size();
+    spread.median = quantile(used, 0.5);
+    spread.p5 = quantile(used, 0.05);
+    spread.p95 = quantile(used, 0.95);
+    spread.best = used.front();
+    return spread;
+}
+
+Result<std::vector<Sampled>> take_samples(const std::vector<Work>& works, const SamplingOptions& options) {
+    std::vector<Sampled> all(works.size());
+    const double start = now();
+    for (std::size_t i = 0; i < works.size(); ++i) {
+        auto calls = calls_for(works[i], options);
+        if (!calls) return fail(calls.error());
+        all[i].calls = *calls;
+    }
+    for (std::size_t round = 0; round < options.samples; ++round) {
+        if (round >= least_samples && now() - start > options.longest_s) break;
+        for (std::size_t i = 0; i < works.size(); ++i) {
+            if (stop_requested()) return fail(interrupted());
+            auto sample = one_sample(works[i], all[i].calls, options.threads);
+            if (!sample) return fail(sample.error());
+            all[i].samples.push_back(*sample);
+        }
+    }
+    for (Sampled& each : all) each.spread = spread_of(each.samples, options.least_cpu_share);
+    return all;
+}
+
+Result<Sampled> take_samples(const Work& work, const SamplingOptions& options) {
+    auto all = take_samples(std::vector<Work>{work}, options);
+    if (!all) return fail(all.error());
+    return std::move(all->front());
+}
+
+}  // namespace roofline
