@@ -146,7 +146,8 @@ private:
             batch /= loop.size;
         }
         const std::int64_t rows = std::min(row_block, step_.m - first_row);
-        std::fill(blocks.c.begin(), blocks.c.end(), T{0});
+        const std::int64_t whole = (rows - 1) / rows_at_once * rows_at_once + rows_at_once;
+        std::fill_n(blocks.c.begin(), whole * column_block, T{0});
         for (std::int64_t k = 0; k < step_.k; k += depth_block) {
             const std::int64_t depth = std::min(depth_block, step_.k - k);
             take_a(blocks, arrays[0], a + first_row * step_.a_m + k * step_.a_k, rows, depth);
