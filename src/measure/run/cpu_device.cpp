@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <map>
@@ -53,7 +54,9 @@ public:
     [[nodiscard]] int threads() const override { return team_->threads(); }
     [[nodiscard]] std::vector<std::string> notes() const override { return {notes_.begin(), notes_.end()}; }
     [[nodiscard]] std::vector<MapFunction> after_matmul() const override {
-        return library_ == nullptr ? std::vector<MapFunction>{} : library_->after_matmul();
+        if (library_ != nullptr) return library_->after_matmul();
+        using enum MapFunction;
+        return {relu, relu2, exp, tanh, sigmoid, silu, gelu, square, sqrt, rsqrt, abs, neg};
     }
 
     // Huge pages where the system gives them: with small ones a large array loses a third of the bandwidth to their look-up.
@@ -119,6 +122,17 @@ private:
     std::map<void*, Mapping> memory_;
 };
 
+// What a user's environment says of OpenMP would move or tie the threads that are bound here one by one. (With
+// OMP_PROC_BIND=true a library may have all of its threads on one core.) The library reads it once, when it is loaded.
+void settle_openmp(std::size_t threads) {
+    for (const char* name :
+         {"OMP_PLACES", "GOMP_CPU_AFFINITY", "OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "OMP_THREAD_LIMIT"})
+        ::unsetenv(name);
+    ::setenv("OMP_PROC_BIND", "false", 1);
+    ::setenv("OMP_DYNAMIC", "false", 1);
+    ::setenv("OMP_NUM_THREADS", std::to_string(threads).c_str(), 1);
+}
+
 }  // namespace
 
 std::int64_t free_memory() {
@@ -158,6 +172,7 @@ Result<std::unique_ptr<Device>> make_cpu_device(const CpuOptions& options) {
     MatmulLibrary* library = nullptr;
     std::string why_not;
     if (options.library) {
+        settle_openmp(processors.size());
         auto loaded = load_module_as<MatmulLibrary>("dnnl", "fast matrix products of oneDNN", "libdnnl-dev");
         if (loaded) {
             library = *loaded;

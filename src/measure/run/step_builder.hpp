@@ -65,7 +65,6 @@ private:
     std::size_t load(ArrayView view);
     ArrayView materialise(std::size_t lazy);
     void map_into(std::size_t lazy, const ArrayView& out);
-    [[nodiscard]] double mask_fill(ValueId value, int depth) const;
     bool fold_into_matmul(std::size_t lazy, const ArrayView& out);
     void indices(std::size_t array, std::int64_t below);
 

@@ -22,7 +22,37 @@ std::vector<std::string> together(const std::vector<std::string>& a, const std::
     return all;
 }
 
+double mask_fill(const Program& program, ValueId value, int depth) {
+    if (depth > 32) return 0;
+    std::vector<const Block*> blocks{&program.body};
+    while (!blocks.empty()) {
+        const Block& block = *blocks.back();
+        blocks.pop_back();
+        for (const Node& node : block.nodes) {
+            if (const auto* inner = std::get_if<Block>(&node)) {
+                blocks.push_back(inner);
+                continue;
+            }
+            for (const Op& op : std::get<Statement>(node).ops) {
+                const bool uses = std::any_of(op.inputs.begin(), op.inputs.end(),
+                                              [&](const Operand& input) { return input.value == value; });
+                if (!uses) continue;
+                if (op.function == "softmax" || op.function == "logsumexp" || op.function == "max") return -infinity;
+                if (op.function == "min") return infinity;
+                const bool passes = op.kind == OpKind::move || op.kind == OpKind::apply;
+                if (passes && op.output.value != value) {
+                    const double fill = mask_fill(program, op.output.value, depth + 1);
+                    if (fill != 0) return fill;
+                }
+            }
+        }
+    }
+    return 0;
+}
+
 }  // namespace
+
+double causal_fill(const Program& program, ValueId value) { return mask_fill(program, value, 0); }
 
 Dtype sums_in(Dtype arithmetic) {
     if (arithmetic == Dtype::f64) return Dtype::f64;
@@ -108,7 +138,7 @@ Result<std::size_t> StepBuilder::function(const Op& op) {
         value.op.kind = TapeOp::Kind::causal;
         value.row = op.along[0];
         value.column = op.along[1];
-        value.op.number = mask_fill(op.output.value, 0);
+        value.op.number = causal_fill(program_, op.output.value);
         value.op.shift = std::max<std::int64_t>(0, size(value.column) - size(value.row));
         value.args = tensors;
     } else if (op.function == "rope") {
@@ -141,35 +171,6 @@ Result<std::size_t> StepBuilder::function(const Op& op) {
     // its neighbour is that of its own last dimension, whatever is made of it afterwards
     if (turns && program_.values[op.output.value].intermediate) return load(materialise(made));
     return made;
-}
-
-// What a masked place must hold, so that what comes after does not see it.
-double StepBuilder::mask_fill(ValueId value, int depth) const {
-    if (depth > 32) return 0;
-    std::vector<const Block*> blocks{&program_.body};
-    while (!blocks.empty()) {
-        const Block& block = *blocks.back();
-        blocks.pop_back();
-        for (const Node& node : block.nodes) {
-            if (const auto* inner = std::get_if<Block>(&node)) {
-                blocks.push_back(inner);
-                continue;
-            }
-            for (const Op& op : std::get<Statement>(node).ops) {
-                const bool uses = std::any_of(op.inputs.begin(), op.inputs.end(),
-                                              [&](const Operand& input) { return input.value == value; });
-                if (!uses) continue;
-                if (op.function == "softmax" || op.function == "logsumexp" || op.function == "max") return -infinity;
-                if (op.function == "min") return infinity;
-                const bool passes = op.kind == OpKind::move || op.kind == OpKind::apply;
-                if (passes && op.output.value != value) {
-                    const double fill = mask_fill(op.output.value, depth + 1);
-                    if (fill != 0) return fill;
-                }
-            }
-        }
-    }
-    return 0;
 }
 
 Result<std::size_t> StepBuilder::move(const Op& op) {

@@ -122,6 +122,10 @@ struct StepOptions {
 /// The size of a dimension, also of one chip's share of one. None when it has no size.
 [[nodiscard]] std::optional<std::int64_t> size_of(const Program& program, const std::string& dim);
 
+/// What a masked place of `value` must hold so that what is computed from it does not see it: -inf where a softmax or maximum
+/// follows, +inf for a minimum, else 0.
+[[nodiscard]] double causal_fill(const Program& program, ValueId value);
+
 /// Errors: a dimension without a size, a dtype that nothing here computes in, sizes beyond 63 bits. Of a program that a layout
 /// made local to one chip the messages are left to the caller: they stand before the steps of their statement.
 [[nodiscard]] Result<StepProgram> make_steps(const Program& program, const StepOptions& options = {});

@@ -94,6 +94,7 @@ private:
         }
     }
 
+    AffinityGuard affinity_;
     std::vector<std::unique_ptr<Worker>> workers_;
     std::mutex mutex_;
     std::condition_variable begin_, done_;
@@ -148,6 +149,14 @@ void bind_to(int processor) {
     CPU_ZERO(&only);
     CPU_SET(static_cast<unsigned>(processor), &only);
     ::sched_setaffinity(0, sizeof only, &only);
+}
+
+AffinityGuard::AffinityGuard() : mask_(sizeof(cpu_set_t)) {
+    if (::sched_getaffinity(0, mask_.size(), reinterpret_cast<cpu_set_t*>(mask_.data())) != 0) mask_.clear();
+}
+
+AffinityGuard::~AffinityGuard() {
+    if (!mask_.empty()) ::sched_setaffinity(0, mask_.size(), reinterpret_cast<const cpu_set_t*>(mask_.data()));
 }
 
 std::unique_ptr<Team> make_team(const std::vector<int>& processors) { return std::make_unique<PlainTeam>(processors); }

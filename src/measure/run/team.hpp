@@ -27,6 +27,18 @@ public:
 /// Binds the calling thread to a processor, as far as the system lets it.
 void bind_to(int processor);
 
+/// Puts back, at its end, where the calling thread may run.
+class AffinityGuard {
+public:
+    AffinityGuard();
+    AffinityGuard(const AffinityGuard&) = delete;
+    AffinityGuard& operator=(const AffinityGuard&) = delete;
+    ~AffinityGuard();
+
+private:
+    std::vector<unsigned char> mask_;
+};
+
 /// A team of plain threads, bound to these processors. The calling thread is its first. Where no more threads can be started it
 /// has fewer.
 [[nodiscard]] std::unique_ptr<Team> make_team(const std::vector<int>& processors);
