@@ -2,10 +2,35 @@
 #include "app/local/run_points.hpp"
 #include "app/op_answers.hpp"
 #include "measure/run/cpu_device.hpp"
+#include "report/op/op_plot.hpp"
 
 namespace roofline {
 
+namespace {
+
+/// What the plot shows of the prediction. Errors: nothing to draw, or the wrong picture for it.
+Result<std::vector<OpAnswer>> predicted_plot(const RunRequest& request) {
+    if (request.op.machines.empty()) {
+        return fail("no_machine", "there is no roofline to draw on: this machine has not been measured",
+                    "roofline measure cpu, or name a machine with --on");
+    }
+    auto axes = sweep_axes(request.op);
+    if (!axes) return fail(axes.error());
+    auto answers = op_answers(request.op, *axes);
+    if (!answers) return answers;
+    if (auto drawn = op_plot(*answers, *axes, request.plot); !drawn) return fail(drawn.error());
+    return answers;
+}
+
+}  // namespace
+
 Result<Response> handle_run(const RunRequest& request, Format format, bool color, Progress& progress) {
+    std::vector<OpAnswer> drawn;
+    if (request.plot != PlotKind::none) {  // refused now rather than after measuring
+        auto answers = predicted_plot(request);
+        if (!answers) return fail(answers.error());
+        drawn = std::move(*answers);
+    }
     auto device = make_cpu_device({request.threads, true});
     if (!device) return fail(device.error());
     auto answer = run_points(request, **device, progress);
@@ -17,13 +42,7 @@ Result<Response> handle_run(const RunRequest& request, Format format, bool color
     }
     Response response;
     if (request.plot != PlotKind::none) {
-        std::vector<OpAnswer> swept;
-        if (!request.op.machines.empty()) {
-            auto predicted = op_answers(request.op, answer->axes);
-            if (!predicted) return fail(predicted.error());
-            swept = std::move(*predicted);
-        }
-        auto svg = run_plot(*answer, swept, request.plot);
+        auto svg = run_plot(*answer, drawn, request.plot);
         if (!svg) return fail(svg.error());
         response.svg = std::move(*svg);
     }
