@@ -192,7 +192,7 @@ template <class T>
 void along_row(const std::string& function, T* row, std::size_t count) {
     const auto largest = [&] {
         T most = row[0];
-        for (std::size_t i = 1; i < count; ++i) most = row[i] > most || most != most ? row[i] : most;
+        for (std::size_t i = 1; i < count; ++i) most = row[i] > most ? row[i] : most;
         return most;
     };
     const auto sum = [&](auto each) {
