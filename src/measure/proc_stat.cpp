@@ -61,13 +61,13 @@ void each_cpu(std::string_view stat, Visit visit) {
     }
 }
 
-struct Load {
+struct ProcLoad {
     double all = 0;
     double busy = 0;
 };
 
-Load load_now() {
-    Load load;
+ProcLoad load_now() {
+    ProcLoad load;
     each_cpu(proc_stat(), [&](int cpu, const std::vector<double>& ticks) {
         if (cpu != -1) return;
         for (std::size_t i = 0; i < ticks.size(); ++i) {
@@ -100,9 +100,9 @@ double wait_until_idle(double longest_s) {
     const auto start = std::chrono::steady_clock::now();
     double share = 1;
     while (!stop_requested()) {
-        const Load before = load_now();
+        const ProcLoad before = load_now();
         std::this_thread::sleep_for(window);
-        const Load after = load_now();
+        const ProcLoad after = load_now();
         share = after.all > before.all ? (after.busy - before.busy) / (after.all - before.all) : 0;
         const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - start;
         if (share <= idle_enough || waited.count() >= longest_s) break;

@@ -35,8 +35,7 @@ double half_value(std::uint16_t bits) {
     if ((bits & 0x7fffU) == 0) return 0;
     const std::uint32_t sign = (std::uint32_t{bits} & 0x8000U) << 16;
     const std::uint32_t exponent = ((std::uint32_t{bits} >> 10) & 0x1fU) + 127 - 15;
-    return static_cast<double>(
-        std::bit_cast<float>(sign | (exponent << 23) | ((std::uint32_t{bits} & 0x3ffU) << 13)));
+    return static_cast<double>(std::bit_cast<float>(sign | (exponent << 23) | ((std::uint32_t{bits} & 0x3ffU) << 13)));
 }
 
 /// No two accumulators begin alike.
@@ -44,74 +43,74 @@ double first_value(std::size_t accumulator) { return 1 + static_cast<double>(acc
 
 }  // namespace
 
-std::size_t lane_bytes(Lane lane) {
+std::size_t lane_bytes(RegisterLane lane) {
     switch (lane) {
-        case Lane::f64:
+        case RegisterLane::f64:
             return 8;
-        case Lane::f32:
-        case Lane::s32:
+        case RegisterLane::f32:
+        case RegisterLane::s32:
             return 4;
-        case Lane::f16:
-        case Lane::bf16:
-        case Lane::s16:
+        case RegisterLane::f16:
+        case RegisterLane::bf16:
+        case RegisterLane::s16:
             return 2;
-        case Lane::s8:
-        case Lane::u8:
+        case RegisterLane::s8:
+        case RegisterLane::u8:
             return 1;
     }
     return 1;
 }
 
-void fill_lanes(Lane lane, double value, char* memory, std::size_t bytes) {
+void fill_lanes(RegisterLane lane, double value, char* memory, std::size_t bytes) {
     for (std::size_t at = 0; at + lane_bytes(lane) <= bytes; at += lane_bytes(lane)) {
         char* here = memory + at;
         const auto whole = static_cast<std::int64_t>(value);
         switch (lane) {
-            case Lane::f64:
+            case RegisterLane::f64:
                 put(here, value);
                 break;
-            case Lane::f32:
+            case RegisterLane::f32:
                 put(here, static_cast<float>(value));
                 break;
-            case Lane::f16:
+            case RegisterLane::f16:
                 put(here, half_bits(value));
                 break;
-            case Lane::bf16:
+            case RegisterLane::bf16:
                 put(here, static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(static_cast<float>(value)) >> 16));
                 break;
-            case Lane::s32:
+            case RegisterLane::s32:
                 put(here, static_cast<std::int32_t>(whole));
                 break;
-            case Lane::s16:
+            case RegisterLane::s16:
                 put(here, static_cast<std::int16_t>(whole));
                 break;
-            case Lane::s8:
+            case RegisterLane::s8:
                 put(here, static_cast<std::int8_t>(whole));
                 break;
-            case Lane::u8:
+            case RegisterLane::u8:
                 put(here, static_cast<std::uint8_t>(whole));
                 break;
         }
     }
 }
 
-double read_lane(Lane lane, const char* memory) {
+double read_lane(RegisterLane lane, const char* memory) {
     switch (lane) {
-        case Lane::f64:
+        case RegisterLane::f64:
             return get<double>(memory);
-        case Lane::f32:
+        case RegisterLane::f32:
             return static_cast<double>(get<float>(memory));
-        case Lane::f16:
+        case RegisterLane::f16:
             return half_value(get<std::uint16_t>(memory));
-        case Lane::bf16:
+        case RegisterLane::bf16:
             return static_cast<double>(std::bit_cast<float>(std::uint32_t{get<std::uint16_t>(memory)} << 16));
-        case Lane::s32:
+        case RegisterLane::s32:
             return get<std::int32_t>(memory);
-        case Lane::s16:
+        case RegisterLane::s16:
             return get<std::int16_t>(memory);
-        case Lane::s8:
+        case RegisterLane::s8:
             return get<std::int8_t>(memory);
-        case Lane::u8:
+        case RegisterLane::u8:
             return get<std::uint8_t>(memory);
     }
     return 0;
@@ -143,7 +142,7 @@ PeakRun::PeakRun(const PeakKernel& kernel)
     accumulators_ += (alignment - reinterpret_cast<std::uintptr_t>(accumulators_) % alignment) % alignment;
     operands_ = accumulators_ + kernel.steps.size() * kernel.register_bytes;
     for (std::size_t i = 0; i < kernel.operands.size() && i < most_operands; ++i) {
-        const Operand& operand = kernel.operands[i];
+        const PeakOperand& operand = kernel.operands[i];
         fill_lanes(operand.lane, operand.value, operands_ + i * kernel.register_bytes, kernel.register_bytes);
     }
 }
@@ -158,7 +157,7 @@ bool PeakRun::make(std::int64_t passes) {
     const std::size_t bytes = lane_bytes(kernel.accumulator);
     bool right = true;
     for (std::size_t i = 0; i < kernel.steps.size(); ++i) {
-        const bool whole = kernel.accumulator == Lane::s32;
+        const bool whole = kernel.accumulator == RegisterLane::s32;
         const double first = whole ? static_cast<double>(static_cast<int>(first_value(i))) : first_value(i);
         const double expected = first + kernel.steps[i] * static_cast<double>(passes);
         for (std::size_t lane = 0; lane < lanes_; ++lane) {

@@ -14,14 +14,14 @@
 namespace roofline {
 
 /// What lies in the lanes of a register.
-enum class Lane : std::uint8_t { f64, f32, f16, bf16, s32, s16, s8, u8 };
-[[nodiscard]] std::size_t lane_bytes(Lane lane);
+enum class RegisterLane : std::uint8_t { f64, f32, f16, bf16, s32, s16, s8, u8 };
+[[nodiscard]] std::size_t lane_bytes(RegisterLane lane);
 /// Fills memory with a value that the lane holds exactly.
-void fill_lanes(Lane lane, double value, char* memory, std::size_t bytes);
-[[nodiscard]] double read_lane(Lane lane, const char* memory);
+void fill_lanes(RegisterLane lane, double value, char* memory, std::size_t bytes);
+[[nodiscard]] double read_lane(RegisterLane lane, const char* memory);
 
-struct Operand {
-    Lane lane = Lane::f32;
+struct PeakOperand {
+    RegisterLane lane = RegisterLane::f32;
     double value = 0;
 };
 
@@ -35,8 +35,8 @@ struct PeakKernel {
     Unit unit = Unit::matmul;
     Dtype dtype = Dtype::f32;
     std::size_t register_bytes = 16;
-    Lane accumulator = Lane::f32;
-    std::vector<Operand> operands;  ///< at most four, each fills a register
+    RegisterLane accumulator = RegisterLane::f32;
+    std::vector<PeakOperand> operands;  ///< at most four, each fills a register
     /// What one pass adds to every lane of each accumulator; exact for a million passes. Its length is the number of accumulators.
     std::vector<double> steps;
     double instructions_per_pass = 0;  ///< those that count: FMAs, dot products; of a mixture all

@@ -35,31 +35,31 @@ TileShapes all_full() {
     return shapes;
 }
 
-#define ROOFLINE_TILE_KERNEL(function, instruction)                                                          \
-    void function(char* accumulators, const char* operands, std::int64_t passes) {                           \
-        const TileShapes shapes = all_full();                                                                \
-        const std::int64_t stride = tile_row_bytes;                                                          \
-        asm volatile(                                                                                        \
-            "ldtilecfg (%[shapes])\n\t"                                                                      \
-            "tileloadd (%[acc],%[stride],1), %%tmm0\n\t"                                                     \
-            "tileloadd 1024(%[acc],%[stride],1), %%tmm1\n\t"                                                 \
-            "tileloadd 2048(%[acc],%[stride],1), %%tmm2\n\t"                                                 \
-            "tileloadd 3072(%[acc],%[stride],1), %%tmm3\n\t"                                                 \
-            "tileloadd (%[operands],%[stride],1), %%tmm4\n\t"                                                \
-            "tileloadd 1024(%[operands],%[stride],1), %%tmm5\n\t"                                            \
-            "1:\n\t" instruction " %%tmm5, %%tmm4, %%tmm0\n\t" instruction                                   \
-            " %%tmm5, %%tmm4, %%tmm1\n\t" instruction " %%tmm5, %%tmm4, %%tmm2\n\t" instruction              \
-            " %%tmm5, %%tmm4, %%tmm3\n\t"                                                                    \
-            "dec %[passes]\n\t"                                                                              \
-            "jnz 1b\n\t"                                                                                     \
-            "tilestored %%tmm0, (%[acc],%[stride],1)\n\t"                                                    \
-            "tilestored %%tmm1, 1024(%[acc],%[stride],1)\n\t"                                                \
-            "tilestored %%tmm2, 2048(%[acc],%[stride],1)\n\t"                                                \
-            "tilestored %%tmm3, 3072(%[acc],%[stride],1)\n\t"                                                \
-            "tilerelease\n\t"                                                                                \
-            : [passes] "+r"(passes)                                                                          \
-            : [acc] "r"(accumulators), [operands] "r"(operands), [shapes] "r"(&shapes), [stride] "r"(stride) \
-            : "cc", "memory");                                                                               \
+#define ROOFLINE_TILE_KERNEL(function, instruction)                                                                  \
+    void function(char* accumulators, const char* operands, std::int64_t passes) {                                   \
+        const TileShapes shapes = all_full();                                                                        \
+        const std::int64_t stride = tile_row_bytes;                                                                  \
+        asm volatile(                                                                                                \
+            "ldtilecfg (%[shapes])\n\t"                                                                              \
+            "tileloadd (%[acc],%[stride],1), %%tmm0\n\t"                                                             \
+            "tileloadd 1024(%[acc],%[stride],1), %%tmm1\n\t"                                                         \
+            "tileloadd 2048(%[acc],%[stride],1), %%tmm2\n\t"                                                         \
+            "tileloadd 3072(%[acc],%[stride],1), %%tmm3\n\t"                                                         \
+            "tileloadd (%[operands],%[stride],1), %%tmm4\n\t"                                                        \
+            "tileloadd 1024(%[operands],%[stride],1), %%tmm5\n\t"                                                    \
+            "1:\n\t" instruction " %%tmm5, %%tmm4, %%tmm0\n\t" instruction " %%tmm5, %%tmm4, %%tmm1\n\t" instruction \
+            " %%tmm5, %%tmm4, %%tmm2\n\t" instruction                                                                \
+            " %%tmm5, %%tmm4, %%tmm3\n\t"                                                                            \
+            "dec %[passes]\n\t"                                                                                      \
+            "jnz 1b\n\t"                                                                                             \
+            "tilestored %%tmm0, (%[acc],%[stride],1)\n\t"                                                            \
+            "tilestored %%tmm1, 1024(%[acc],%[stride],1)\n\t"                                                        \
+            "tilestored %%tmm2, 2048(%[acc],%[stride],1)\n\t"                                                        \
+            "tilestored %%tmm3, 3072(%[acc],%[stride],1)\n\t"                                                        \
+            "tilerelease\n\t"                                                                                        \
+            : [passes] "+r"(passes)                                                                                  \
+            : [acc] "r"(accumulators), [operands] "r"(operands), [shapes] "r"(&shapes), [stride] "r"(stride)         \
+            : "cc", "memory");                                                                                       \
     }
 
 ROOFLINE_TILE_KERNEL(tiles_bf16, "tdpbf16ps")
@@ -67,7 +67,7 @@ ROOFLINE_TILE_KERNEL(tiles_u8s8, "tdpbusd")
 
 #undef ROOFLINE_TILE_KERNEL
 
-PeakKernel tile_kernel(Dtype dtype, CpuFeature needs, Lane accumulator, double products) {
+PeakKernel tile_kernel(Dtype dtype, CpuFeature needs, RegisterLane accumulator, double products) {
     PeakKernel kernel;
     kernel.id = "tiles_" + std::string(name(dtype)) + "_amx";
     kernel.title = "tile product";
@@ -84,15 +84,15 @@ PeakKernel tile_kernel(Dtype dtype, CpuFeature needs, Lane accumulator, double p
 }  // namespace
 
 void add_amx_kernels(std::vector<PeakKernel>& kernels) {
-    PeakKernel bf16 = tile_kernel(Dtype::bf16, CpuFeature::amx_bf16, Lane::f32, 32);
+    PeakKernel bf16 = tile_kernel(Dtype::bf16, CpuFeature::amx_bf16, RegisterLane::f32, 32);
     bf16.instructions = "tdpbf16ps";
-    bf16.operands = {{Lane::bf16, 1.5}, {Lane::bf16, 1.25 / 4096}};
+    bf16.operands = {{RegisterLane::bf16, 1.5}, {RegisterLane::bf16, 1.25 / 4096}};
     bf16.steps.assign(tiles, 32 * 1.5 * 1.25 / 4096);
     bf16.run = tiles_bf16;
     kernels.push_back(bf16);
-    PeakKernel int8 = tile_kernel(Dtype::int8, CpuFeature::amx_int8, Lane::s32, 64);
+    PeakKernel int8 = tile_kernel(Dtype::int8, CpuFeature::amx_int8, RegisterLane::s32, 64);
     int8.instructions = "tdpbusd";
-    int8.operands = {{Lane::u8, 3}, {Lane::s8, 5}};
+    int8.operands = {{RegisterLane::u8, 3}, {RegisterLane::s8, 5}};
     int8.steps.assign(tiles, 64 * 3 * 5);
     int8.run = tiles_u8s8;
     kernels.push_back(int8);

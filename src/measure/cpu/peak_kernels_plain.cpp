@@ -51,7 +51,7 @@ void multiply_add(char* accumulators, const char* operands, std::int64_t passes)
 }
 
 template <class T>
-PeakKernel plain_kernel(Dtype dtype, Lane lane) {
+PeakKernel plain_kernel(Dtype dtype, RegisterLane lane) {
     PeakKernel kernel;
     kernel.id = "plain_" + std::string(name(dtype));
     kernel.title = "multiply + add";
@@ -70,8 +70,8 @@ PeakKernel plain_kernel(Dtype dtype, Lane lane) {
 }  // namespace
 
 void add_plain_kernels(std::vector<PeakKernel>& kernels) {
-    kernels.push_back(plain_kernel<double>(Dtype::f64, Lane::f64));
-    kernels.push_back(plain_kernel<float>(Dtype::f32, Lane::f32));
+    kernels.push_back(plain_kernel<double>(Dtype::f64, RegisterLane::f64));
+    kernels.push_back(plain_kernel<float>(Dtype::f32, RegisterLane::f32));
 }
 
 }  // namespace roofline

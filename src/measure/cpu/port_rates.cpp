@@ -7,7 +7,7 @@ namespace roofline {
 
 namespace {
 
-constexpr double least_share = 0.96;
+constexpr double least_share = 0.95;
 constexpr double most_share = 1.02;
 constexpr int any_model = 0xffff;
 

@@ -42,7 +42,7 @@ bool pin(int cpu) {
 }
 
 /// What one worker saw of a task.
-struct alignas(128) Stretch {
+struct alignas(128) WorkerStretch {
     double start = 0;
     double end = 0;
     double cpu = 0;
@@ -61,7 +61,7 @@ struct WorkerTeam::Shared {
     };
     std::vector<int> cpus;
     std::vector<std::unique_ptr<Member>> members;
-    std::vector<Stretch> stretches;
+    std::vector<WorkerStretch> stretches;
     std::atomic<int> generation{0};
     std::atomic<int> arrived{0};
     std::atomic<int> done{0};
@@ -76,7 +76,7 @@ struct WorkerTeam::Shared {
 };
 
 void WorkerTeam::Shared::work(int index) {
-    Stretch& stretch = stretches[static_cast<std::size_t>(index)];
+    WorkerStretch& stretch = stretches[static_cast<std::size_t>(index)];
     stretch.hertz = clock ? probe_clock(probe_passes).hertz : 0;
     const std::int64_t preempted = own_preemptions();
     arrived.fetch_add(1);
@@ -168,7 +168,10 @@ Sample WorkerTeam::run(int workers, const std::function<void(int worker)>& task,
     for (auto each = first; each != last; ++each) {
         start = std::min(start, each->start);
         end = std::max(end, each->end);
-        const double wall = each->end - each->start;
+    }
+    for (auto each = first; each != last; ++each) {
+        // from the first one's start: who starts late was held up, who ends early is only faster
+        const double wall = each->end - start;
         if (wall > 0) sample.cpu_share = std::min(sample.cpu_share, each->cpu / wall);
         sample.preempted += each->preempted;
         sample.hertz += each->hertz / workers;

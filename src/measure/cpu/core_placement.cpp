@@ -1,4 +1,4 @@
-#include "measure/cpu/placement.hpp"
+#include "measure/cpu/core_placement.hpp"
 
 #include <sched.h>
 
@@ -14,7 +14,7 @@ constexpr int round_trips = 200;
 constexpr int tries = 5;
 constexpr int spins_before_yield = 100000;
 
-struct alignas(128) Line {
+struct alignas(128) BallLine {
     std::atomic<int> ball{0};
 };
 
@@ -28,7 +28,7 @@ void wait_for(const std::atomic<int>& ball, int value) {
 double one_way(WorkerTeam& team, int other) {
     double best = 1;
     for (int attempt = 0; attempt < tries; ++attempt) {
-        Line line;
+        BallLine line;
         const Sample sample = team.run(other + 1, [&](int worker) {
             if (worker != 0 && worker != other) return;
             const int mine = worker == 0 ? 0 : 1;
@@ -44,15 +44,15 @@ double one_way(WorkerTeam& team, int other) {
 
 }  // namespace
 
-std::string_view placement_text(Placement placement) {
+std::string_view placement_text(CorePlacement placement) {
     switch (placement) {
-        case Placement::single:
+        case CorePlacement::single:
             return "one core";
-        case Placement::near:
+        case CorePlacement::near:
             return "cores that share a cache";
-        case Placement::mixed:
+        case CorePlacement::mixed:
             return "cores of which some share a cache";
-        case Placement::far:
+        case CorePlacement::far:
             return "cores that share no cache";
     }
     return "";
@@ -63,18 +63,19 @@ std::vector<double> probe_cores(WorkerTeam& team, int pairs) {
     const int others = team.size() - 1;
     for (int i = 0; i < std::min(others, pairs); ++i) {
         // spread over all when there are more than pairs
-        const int other = others <= pairs ? i + 1 : 1 + static_cast<int>(static_cast<long>(i) * (others - 1) / (pairs - 1));
+        const int other =
+            others <= pairs ? i + 1 : 1 + static_cast<int>(static_cast<long>(i) * (others - 1) / (pairs - 1));
         seconds.push_back(one_way(team, other));
     }
     return seconds;
 }
 
-Placement placement_of(const std::vector<double>& one_way_seconds) {
-    if (one_way_seconds.empty()) return Placement::single;
+CorePlacement placement_of(const std::vector<double>& one_way_seconds) {
+    if (one_way_seconds.empty()) return CorePlacement::single;
     const auto near = std::count_if(one_way_seconds.begin(), one_way_seconds.end(),
                                     [](double seconds) { return seconds < near_seconds; });
-    if (near == 0) return Placement::far;
-    return near == static_cast<std::ptrdiff_t>(one_way_seconds.size()) ? Placement::near : Placement::mixed;
+    if (near == 0) return CorePlacement::far;
+    return near == static_cast<std::ptrdiff_t>(one_way_seconds.size()) ? CorePlacement::near : CorePlacement::mixed;
 }
 
 }  // namespace roofline
