@@ -42,3 +42,12 @@ endfunction()
 if(ROOFLINE_HWLOC_FOUND)
   roofline_module(hwloc PkgConfig::ROOFLINE_HWLOC)
 endif()
+
+# Loops that the compiler is to vectorise.
+set_source_files_properties(
+  ${PROJECT_SOURCE_DIR}/src/measure/run/elements.cpp ${PROJECT_SOURCE_DIR}/src/measure/run/plain_matmul.cpp
+  PROPERTIES COMPILE_OPTIONS $<$<NOT:$<CONFIG:Debug>>:-O3>)
+
+if(ROOFLINE_DNNL_INCLUDE AND ROOFLINE_DNNL_LIBRARY)
+  roofline_module(dnnl ${ROOFLINE_DNNL_LIBRARY})
+endif()
