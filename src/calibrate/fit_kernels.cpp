@@ -146,7 +146,7 @@ bool in_range(const TimedKernel& kernel) {
     for (const double each : {point.math_s, point.vector_s, point.memory_s, point.other_s, point.depth}) {
         if (!(each >= 0 && each < 1e15)) return false;
     }
-    return kernel.time_s > 0 && kernel.time_s < 1e9 && kernel.time_s >= bound_of(point) / 2;
+    return kernel.time_s > 0 && kernel.time_s < 1e3 && kernel.time_s >= bound_of(point) / 2;
 }
 
 /// A wrong unit, a slipped digit.
@@ -189,8 +189,9 @@ Kernels thinned(const std::vector<TimedKernel>& kernels) {
 }  // namespace
 
 KernelLaw rounded(KernelLaw law) {
-    law.fixed_s = four_digits(law.fixed_s * 1e6) / 1e6;
-    law.ramp_s = four_digits(law.ramp_s * 1e9) / 1e9;
+    // what no clock could tell from nothing is nothing
+    law.fixed_s = law.fixed_s < 1e-10 ? 0 : four_digits(law.fixed_s * 1e6) / 1e6;
+    law.ramp_s = law.ramp_s < 1e-15 ? 0 : four_digits(law.ramp_s * 1e9) / 1e9;
     for (double* const constant : {&law.math, &law.vector, &law.memory, &law.p}) *constant = four_digits(*constant);
     return law;
 }

@@ -25,6 +25,8 @@ struct KernelFit {
     double error_fitted = 0;    ///< of the rows that it was fitted to
     double error_held_out = 0;  ///< of every fifth in turn, by the law of the others
     double error_of_bound = 0;  ///< of the lower bound: what is had without constants
+
+    bool operator==(const KernelFit&) const = default;
 };
 
 /// Fewer points than these are not fitted: there are six constants.
