@@ -4,7 +4,7 @@
 #include <array>
 
 #include "calibrate/calibration.hpp"
-#include "machine/toml_text.hpp"
+#include "machine/toml_file.hpp"
 
 namespace roofline {
 
@@ -206,7 +206,7 @@ void read_laws(Reader& table, Calibration& calibration) {
 }  // namespace
 
 Result<Calibration> parse_calibration(std::string_view toml, std::string_view origin) {
-    TomlText text(toml, origin);
+    TomlFile text(toml, origin);
     Reader file = text.root();
     Calibration calibration;
     calibration.machine = file.required_text("machine");
@@ -216,7 +216,7 @@ Result<Calibration> parse_calibration(std::string_view toml, std::string_view or
 }
 
 Result<std::optional<Calibration>> parse_machine_calibration(std::string_view toml, std::string_view origin) {
-    TomlText text(toml, origin);
+    TomlFile text(toml, origin);
     Reader file = text.root();
     std::optional<Calibration> calibration;
     if (auto table = file.inner("calibration")) {

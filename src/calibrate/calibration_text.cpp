@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "calibrate/calibration.hpp"
+#include "machine/machine_text.hpp"
 #include "units/text.hpp"
 
 namespace roofline {
@@ -23,22 +24,6 @@ void round(LawCurve& curve) {
         }
     }
     if (curve.limit) curve.limit->bytes = std::round(curve.limit->bytes);
-}
-
-// A text of TOML. What tables say may hold anything.
-std::string toml_string(std::string_view text) {
-    std::string result = "\"";
-    for (const char c : text) {
-        if (c == '"' || c == '\\') {
-            result += '\\';
-            result += c;
-        } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
-            result += fmt::format("\\u{:04x}", static_cast<unsigned>(static_cast<unsigned char>(c)));
-        } else {
-            result += c;
-        }
-    }
-    return result + "\"";
 }
 
 std::string segments_text(const std::vector<LawSegment>& segments) {

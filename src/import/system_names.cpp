@@ -7,7 +7,7 @@
 
 #include "base/ascii.hpp"
 #include "machine/embedded.hpp"
-#include "machine/toml_text.hpp"
+#include "machine/toml_file.hpp"
 
 namespace roofline {
 
@@ -44,7 +44,7 @@ std::string node_shape(const std::vector<std::int64_t>& node, std::int64_t membe
 }
 
 Result<SystemNames> SystemNames::parse(std::string_view toml, std::string_view origin) {
-    TomlText text(toml, origin);
+    TomlFile text(toml, origin);
     Reader file = text.root();
     SystemNames names;
     for (Reader& table : file.each("system")) {

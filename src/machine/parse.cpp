@@ -5,7 +5,7 @@
 
 #include "machine/parse_leaf.hpp"
 #include "machine/reader.hpp"
-#include "machine/toml_text.hpp"
+#include "machine/toml_file.hpp"
 
 namespace roofline {
 
@@ -248,7 +248,7 @@ Machine read_machine(Reader& file, const Citations& citations) {
 }  // namespace
 
 Result<Machine> parse_machine(std::string_view toml, std::string_view origin) {
-    TomlText text(toml, origin, "texts stand between double quotes; docs/machines.md has an example");
+    TomlFile text(toml, origin, "texts stand between double quotes; docs/machines.md has an example");
     text.read_sources();
     Reader file = text.root();
     Machine machine = read_machine(file, text.citations());

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "report/op/op_mesh_plot.hpp"
 #include "report/op/op_timeline.hpp"
@@ -173,17 +174,19 @@ Result<std::string> roofline_plot(const OpAnswer& answer, const std::vector<Swee
     }
     // Each size of all axes but the last makes a path.
     const SweepAxis& last = axes.back();
-    for_each_point(
-        answer, axes, [&](std::span<const std::int64_t> at, const CompiledProgram::Point& point, const OpAnswer& here) {
-            if (at.back() == last.sizes.front()) {
-                std::string label = fmt::format("{} = {}..{}", last.name(), last.sizes.front(), last.sizes.back());
-                if (axes.size() > 1) label = fmt::format("{} = {}", axes.front().name(), at.front());
-                plot.paths.push_back({std::move(label), {}});
-            }
-            plot.paths.back().points.push_back(point_of(fmt::format("{}={}", last.name(), at.back()), flops_of(point),
-                                                        main_bytes(here.analysis.total, point), point.bounds,
-                                                        here.analysis.total.pricing));
-        });
+    for_each_point(answer, axes,
+                   [&](std::span<const std::int64_t> at, const CompiledProgram::Point& point, const OpAnswer& here,
+                       std::optional<double>) {
+                       if (at.back() == last.sizes.front()) {
+                           std::string label =
+                               fmt::format("{} = {}..{}", last.name(), last.sizes.front(), last.sizes.back());
+                           if (axes.size() > 1) label = fmt::format("{} = {}", axes.front().name(), at.front());
+                           plot.paths.push_back({std::move(label), {}});
+                       }
+                       plot.paths.back().points.push_back(
+                           point_of(fmt::format("{}={}", last.name(), at.back()), flops_of(point),
+                                    main_bytes(here.analysis.total, point), point.bounds, here.analysis.total.pricing));
+                   });
     return to_svg(plot);
 }
 
@@ -205,19 +208,27 @@ Result<std::string> sweep_plot(const std::vector<OpAnswer>& answers, const std::
     plot.log_x = last.sizes.size() > 2 &&
                  static_cast<double>(last.sizes.back()) > 100.0 * static_cast<double>(last.sizes.front()) &&
                  last.sizes[1] - last.sizes[0] != last.sizes.back() - last.sizes[last.sizes.size() - 2];
+    std::vector<PlotCurve> expected;  // behind all bounds, so that those keep their colours
     for (const OpAnswer& answer : answers) {
         const Analysis& total = answer.analysis.total;
         const Resource* compute = total.pricing.compute();
         for_each_point(
-            answer, axes, [&](std::span<const std::int64_t> at, const CompiledProgram::Point& point, const OpAnswer&) {
+            answer, axes,
+            [&](std::span<const std::int64_t> at, const CompiledProgram::Point& point, const OpAnswer&,
+                std::optional<double> expected_s) {
                 if (at.back() == last.sizes.front()) {
                     PlotCurve curve;
                     std::vector<std::string> label;
                     if (answers.size() > 1) label.push_back(answer.machine.name);
                     if (axes.size() > 1) label.push_back(fmt::format("{} = {}", axes.front().name(), at.front()));
-                    curve.label = fmt::format("{}", fmt::join(label, ", "));
+                    const std::string name = fmt::format("{}", fmt::join(label, ", "));
+                    const bool beside = answer.expected_s.has_value();
+                    curve.label = beside ? name + (name.empty() ? "bound" : ", bound") : name;
                     if (compute != nullptr && compute->terms.size() == 1)
                         curve.peak = compute->terms.front().rate.value;
+                    if (beside) {
+                        expected.push_back({name + (name.empty() ? "expected" : ", expected"), {}, curve.peak, {}, {}});
+                    }
                     if (compute != nullptr && last.dims.size() == 1 && !total.main_level.empty()) {
                         Sizes here = answer.program.sizes;
                         if (axes.size() > 1) {
@@ -237,8 +248,10 @@ Result<std::string> sweep_plot(const std::vector<OpAnswer>& answers, const std::
                 }
                 const double rate = point.bounds.lower > 0 ? flops_of(point) / point.bounds.lower : 0;
                 plot.curves.back().points.emplace_back(static_cast<double>(at.back()), rate);
+                if (expected_s) expected.back().points.emplace_back(at.back(), flops_of(point) / *expected_s);
             });
     }
+    std::move(expected.begin(), expected.end(), std::back_inserter(plot.curves));
     return to_svg(plot);
 }
 

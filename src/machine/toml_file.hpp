@@ -12,12 +12,12 @@
 namespace roofline {
 
 /// Holds what its readers point at, so it stays where it is.
-class TomlText {
+class TomlFile {
 public:
     /// Parses at once; whether that went well, status() says. `remedy` goes into the message where it did not.
-    TomlText(std::string_view toml, std::string_view origin, std::string remedy = {});
-    TomlText(const TomlText&) = delete;
-    TomlText& operator=(const TomlText&) = delete;
+    TomlFile(std::string_view toml, std::string_view origin, std::string remedy = {});
+    TomlFile(const TomlFile&) = delete;
+    TomlFile& operator=(const TomlFile&) = delete;
 
     /// The file's own table; without keys when the text is none.
     [[nodiscard]] Reader root() { return {table_, "", problems_, citations_}; }

@@ -1,4 +1,4 @@
-#include "machine/toml_text.hpp"
+#include "machine/toml_file.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -20,7 +20,7 @@ std::string reason(const toml::parse_error& error) {
 
 }  // namespace
 
-TomlText::TomlText(std::string_view toml, std::string_view origin, std::string remedy)
+TomlFile::TomlFile(std::string_view toml, std::string_view origin, std::string remedy)
     : source_(toml, std::string(origin)) {
     if (auto fault = toml_fault(toml)) {
         parsed_ = source_.fail_at(source_.span(fault->offset), fault->code, fault->message, fault->hint);
@@ -35,7 +35,7 @@ TomlText::TomlText(std::string_view toml, std::string_view origin, std::string r
     table_ = std::move(parsed).table();
 }
 
-void TomlText::read_sources() {
+void TomlFile::read_sources() {
     const toml::table* own = table_["sources"].as_table();
     if (own == nullptr) return;
     const Citations none;
@@ -43,7 +43,7 @@ void TomlText::read_sources() {
     for (const auto& [key, node] : *own) citations_.add(std::string(key.str()), reader.required_text(key.str()));
 }
 
-Status TomlText::status() const {
+Status TomlFile::status() const {
     if (!parsed_) return parsed_;
     const auto& problem = problems_.first();
     if (!problem) return {};
@@ -51,7 +51,7 @@ Status TomlText::status() const {
 }
 
 /// toml++ counts characters, messages count bytes.
-Span TomlText::span_of(toml::source_position at) const {
+Span TomlFile::span_of(toml::source_position at) const {
     const std::string_view text = source_.text();
     const Span start{static_cast<int>(std::max<toml::source_index>(at.line, 1)), 1};
     std::size_t begin = 0;
