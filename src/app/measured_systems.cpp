@@ -89,6 +89,32 @@ Result<MeasuredSystems> MeasuredSystems::make(const std::vector<MachineRef>& mac
     return systems;
 }
 
+const Result<System>& MeasuredSystems::chip(const std::string& name) {
+    auto found = chips_.find(name);
+    if (found == chips_.end() && chips_.size() >= most_systems) {
+        static const Result<System> too_many =
+            fail("too_many_systems", fmt::format("the table has more than {} systems", most_systems));
+        return too_many;
+    }
+    if (found == chips_.end()) found = chips_.emplace(name, one_chip(name)).first;
+    return found->second;
+}
+
+Result<System> MeasuredSystems::one_chip(const std::string& name) {
+    const auto alone = [](Machine machine) -> Result<System> {
+        System system;
+        auto slice = make_slice(std::move(machine), "1");
+        if (!slice) return fail(slice.error());
+        system.slice = std::move(*slice);
+        return system;
+    };
+    if (on_) return alone(on_->machine);
+    const auto named = names_.named(name);
+    const Result<Machine>& machine = named ? this->machine(named->machine, named->sets) : this->machine(name, {});
+    if (!machine) return fail(machine.error());
+    return alone(*machine);
+}
+
 const Result<MeasuredGroup>& MeasuredSystems::group(const MeasuredCollective& row) {
     const Place place{row.system, row.link, row.members, row.nodes};
     const std::pair key{place, row.kind};

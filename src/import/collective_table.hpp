@@ -5,16 +5,10 @@
 #include <string_view>
 #include <vector>
 
-#include "import/csv.hpp"
+#include "import/table_fields.hpp"
 #include "network/measured_collective.hpp"
 
 namespace roofline {
-
-/// A row that says too little to be compared, and why: "all_gather over one device".
-struct SkippedRow {
-    int line = 0;
-    std::string reason;  ///< the same text for the same reason, so that rows can be counted by it
-};
 
 struct CollectiveTable {
     std::vector<MeasuredCollective> rows;
