@@ -40,3 +40,7 @@ function(roofline_module name)
   endif()
   install(TARGETS roofline_${name} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/roofline)
 endfunction()
+
+if(MPI_CXX_FOUND)
+  roofline_module(mpi MPI::MPI_CXX)
+endif()
