@@ -54,7 +54,22 @@ if(NOT ROOFLINE_RSVG_FOUND)
   roofline_miss("librsvg2-dev (and pkgconf)" "no PNG output")
 endif()
 
-# Ranks: which MPI, where several are installed. Debian's compiler wrappers are called mpicxx.openmpi and mpicxx.mpich.
+# Of the modules (cmake/local.cmake).
+# Debian's CMake configuration of oneDNN wants OpenCL, which nothing here needs.
+find_path(ROOFLINE_DNNL_INCLUDE oneapi/dnnl/dnnl.hpp)
+find_library(ROOFLINE_DNNL_LIBRARY dnnl)
+mark_as_advanced(ROOFLINE_DNNL_INCLUDE ROOFLINE_DNNL_LIBRARY)
+if(NOT ROOFLINE_DNNL_INCLUDE OR NOT ROOFLINE_DNNL_LIBRARY)
+  roofline_miss(libdnnl-dev "`roofline run` multiplies with slow kernels of its own")
+endif()
+set(ROOFLINE_HWLOC_FOUND FALSE)
+if(PKG_CONFIG_FOUND)
+  pkg_check_modules(ROOFLINE_HWLOC QUIET IMPORTED_TARGET hwloc)
+endif()
+if(NOT ROOFLINE_HWLOC_FOUND)
+  roofline_miss("libhwloc-dev (and pkgconf)" "`roofline measure` takes caches from the kernel alone")
+endif()
+# Which MPI, where several are installed: Debian's compilers are called mpicxx.openmpi and mpicxx.mpich.
 set(ROOFLINE_MPI "" CACHE STRING "The MPI to build with: openmpi, mpich, or the system's choice when empty")
 set_property(CACHE ROOFLINE_MPI PROPERTY STRINGS "" openmpi mpich)
 if(ROOFLINE_MPI AND NOT MPI_CXX_COMPILER)
@@ -64,7 +79,7 @@ endif()
 set(MPI_CXX_SKIP_MPICXX TRUE)
 find_package(MPI QUIET COMPONENTS CXX)
 if(NOT MPI_CXX_FOUND)
-  roofline_miss("libopenmpi-dev and openmpi-bin (or libmpich-dev and mpich)" "no `measure network` and no `run` on ranks")
+  roofline_miss("libopenmpi-dev, openmpi-bin" "no `roofline measure network` and no `roofline run` over ranks")
 endif()
 
 if(ROOFLINE_TESTS)

@@ -115,11 +115,11 @@ struct PriceQuote {
     char confidence = 'B';
 };
 
-/// A figure that somebody measured on this chip: "bf16_matmul_flops", "allreduce_busbw_8".
+/// A figure that somebody measured on this chip: "bf16_matmul_flops", "allreduce_busbw_8", "l2_latency".
 struct Measurement {
     std::string what;
     Figure<Scalar> value;  ///< SI base units
-    std::string unit;      ///< "FLOP/s" or "B/s"
+    std::string unit;      ///< "FLOP/s", "B/s" or "s"
 };
 
 /// One change of a what-if: `hbm.bandwidth` from the file's figure to the user's.

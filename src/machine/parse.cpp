@@ -196,20 +196,27 @@ std::optional<Price> usual_price(const std::vector<PriceQuote>& quotes) {
     return Price{midpoints[(midpoints.size() - 1) / 2] / 3600};
 }
 
-/// Rates are in FLOP/s or bytes/s; a bare number would not say which.
+/// In what a measurement is given: a rate in FLOP/s or bytes/s, or a time. A bare number would not say which.
+std::string unit_of_measurement(std::string_view text) {
+    if (parse_quantity<FlopRate>(text)) return "FLOP/s";
+    return parse_quantity<Seconds>(text) ? "s" : "B/s";
+}
+
 void read_measured(Reader& file, Machine& machine) {
     auto table = file.inner("measured");
     if (!table) return;
     for (auto& [what, entry] : table->members()) {
         const std::string text = entry.has_text("value") ? entry.text("value") : "";
-        const bool flops = !text.empty() && parse_quantity<FlopRate>(text).has_value();
+        const std::string unit = unit_of_measurement(text);
         if (entry.has("value") && text.find_first_not_of("0123456789.eE+- ") == std::string::npos) {
             entry.fault("value", "wrong_type", fmt::format("{} of [measured] needs a unit", quoted(what)),
-                        "write it like \"794 TFLOP/s\" or \"445 GB/s\"");
+                        "write it like \"794 TFLOP/s\", \"445 GB/s\" or \"90 ns\"");
             continue;
         }
-        Measurement measurement{what, entry.figure(flops ? value_reader<FlopRate>() : value_reader<Bandwidth>()),
-                                flops ? "FLOP/s" : "B/s"};
+        const ValueReader reader = unit == "FLOP/s" ? value_reader<FlopRate>()
+                                   : unit == "s"    ? value_reader<Seconds>()
+                                                    : value_reader<Bandwidth>();
+        Measurement measurement{what, entry.figure(reader), unit};
         if (!entry.has("basis")) measurement.value.basis = Basis::measured;
         entry.finish();
         machine.measured.push_back(std::move(measurement));

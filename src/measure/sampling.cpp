@@ -34,25 +34,7 @@ std::int64_t involuntary_switches() {
 
 using Work = std::function<Status(std::int64_t calls)>;
 
-/// Warms up, and finds how many calls fill a sample.
-Result<std::int64_t> calls_for(const Work& work, const SamplingOptions& options) {
-    std::int64_t calls = 1;
-    double warmed = 0;
-    while (true) {
-        if (stop_requested()) return fail(interrupted());
-        auto sample = take_sample(work, calls, options.threads);
-        if (!sample) return fail(sample.error());
-        const double took = sample->seconds * static_cast<double>(calls);
-        warmed += took;
-        const CallGuess guess = next_guess(calls, took, options);
-        calls = guess.calls;
-        if (guess.known && (warmed >= options.warm_up_s || warmed >= options.longest_s / 4)) return calls;
-    }
-}
-
-}  // namespace
-
-Result<Sample> take_sample(const std::function<Status(std::int64_t calls)>& work, std::int64_t calls, int threads) {
+Result<Sample> one_sample(const Work& work, std::int64_t calls, int threads) {
     const std::int64_t switches = involuntary_switches();
     const double cpu = cpu_seconds();
     const double start = now();
@@ -65,13 +47,26 @@ Result<Sample> take_sample(const std::function<Status(std::int64_t calls)>& work
     return sample;
 }
 
-CallGuess next_guess(std::int64_t calls, double took_s, const SamplingOptions& options) {
-    const double wanted = options.sample_s / std::max(took_s / static_cast<double>(calls), 1e-10);
-    const auto next = static_cast<std::int64_t>(std::clamp(wanted, 1.0, static_cast<double>(most_calls)));
-    // a clock that hardly moved says nothing yet of how many calls it takes
-    const bool known = took_s > options.sample_s / 8 || next == 1;
-    return {known ? next : std::min(next, calls * 16), known};
+/// Warms up, and finds how many calls fill a sample.
+Result<std::int64_t> calls_for(const Work& work, const SamplingOptions& options) {
+    std::int64_t calls = 1;
+    double warmed = 0;
+    while (true) {
+        if (stop_requested()) return fail(interrupted());
+        auto sample = one_sample(work, calls, options.threads);
+        if (!sample) return fail(sample.error());
+        const double took = sample->seconds * static_cast<double>(calls);
+        warmed += took;
+        const double wanted = options.sample_s / std::max(sample->seconds, 1e-10);
+        const auto next = static_cast<std::int64_t>(std::clamp(wanted, 1.0, static_cast<double>(most_calls)));
+        // a clock that hardly moved says nothing yet of how many calls it takes
+        const bool known = took > options.sample_s / 8 || next == 1;
+        calls = known ? next : std::min(next, calls * 16);
+        if (known && (warmed >= options.warm_up_s || warmed >= options.longest_s / 4)) return calls;
+    }
 }
+
+}  // namespace
 
 double quantile(const std::vector<double>& sorted, double share) {
     const double at = share * static_cast<double>(sorted.size() - 1);
@@ -112,7 +107,7 @@ Result<std::vector<Sampled>> take_samples(const std::vector<Work>& works, const 
         if (round >= least_samples && now() - start > options.longest_s) break;
         for (std::size_t i = 0; i < works.size(); ++i) {
             if (stop_requested()) return fail(interrupted());
-            auto sample = take_sample(works[i], all[i].calls, options.threads);
+            auto sample = one_sample(works[i], all[i].calls, options.threads);
             if (!sample) return fail(sample.error());
             all[i].samples.push_back(*sample);
         }

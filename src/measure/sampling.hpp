@@ -45,17 +45,6 @@ struct Sampled {
     Spread spread;
 };
 
-/// Times one call of work(calls), a sample of so many calls. Errors: those of `work`.
-[[nodiscard]] Result<Sample> take_sample(const std::function<Status(std::int64_t calls)>& work, std::int64_t calls,
-                                         int threads);
-
-/// How many calls fill a sample, once a first guess took `took_s`; and whether that is known now, or a longer guess must be tried.
-struct CallGuess {
-    std::int64_t calls = 1;
-    bool known = false;
-};
-[[nodiscard]] CallGuess next_guess(std::int64_t calls, double took_s, const SamplingOptions& options);
-
 /// Linear interpolation between order statistics; `sorted` is not empty, `share` 0 to 1.
 [[nodiscard]] double quantile(const std::vector<double>& sorted, double share);
 

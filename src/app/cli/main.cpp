@@ -12,6 +12,7 @@
 #include "app/cli/options.hpp"
 #include "app/cli/terminal_progress.hpp"
 #include "app/local/local_request.hpp"
+#include "app/local/this_machine.hpp"
 #include "app/request.hpp"
 #include "measure/stop.hpp"
 #include "report/op/op_json.hpp"
@@ -55,6 +56,10 @@ int run(const std::vector<std::string>& arguments) {
     progress.end();
     if (response.error) return report(*response.error, json, response.exit_code);
     for (const NamedText& file : response.files) {
+        // the folder of the machine that `--on this` means is ours to make; others are the user's
+        if (this_machine_path() == file.name) {
+            if (auto status = make_folder_of(file.name); !status) return report(status.error(), json, 1);
+        }
         if (auto status = cli::write_file(file.name, file.text); !status) return report(status.error(), json, 1);
     }
     if (auto status = write_plots(response.svg, parsed->plots); !status) return report(status.error(), json, 1);

@@ -10,6 +10,7 @@
 #include <ctime>
 
 #include "app/cli/files.hpp"
+#include "app/local/this_machine.hpp"
 #include "base/ascii.hpp"
 
 namespace roofline::cli {
@@ -95,10 +96,31 @@ Status load_program(const std::string& word, OpRequest& op) {
     return {};
 }
 
+namespace {
+
+Result<std::string> read_this_machine() {
+    auto path = this_machine_path();
+    if (!path) return path;
+    auto text = read_file(*path);
+    if (!text) {
+        return fail("no_machine", fmt::format("this machine has not been measured: {}", text.error().message),
+                    "roofline measure cpu");
+    }
+    return text;
+}
+
+}  // namespace
+
 Result<std::vector<MachineRef>> load_machines(const std::vector<std::string>& names) {
     std::vector<MachineRef> machines;
     for (const std::string& name : names) {
         MachineRef reference{name, {}, {}};
+        if (name == "this" || name.starts_with("this:")) {
+            auto text = read_this_machine();
+            if (!text) return fail(text.error());
+            machines.push_back({"this", std::move(*text), name.size() > 5 ? name.substr(5) : ""});
+            continue;
+        }
         // my.toml:4x4 is a slice of the machine in the file
         const std::size_t colon = name.rfind(".toml:");
         if (colon != std::string::npos) {

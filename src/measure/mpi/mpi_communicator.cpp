@@ -58,8 +58,7 @@ struct Requests {
 int start_permute(const Exchange& exchange, MPI_Comm group, Requests& requests) {
     const int bytes = static_cast<int>(exchange.part);
     if (exchange.from >= 0) {
-        const int code =
-            MPI_Irecv(exchange.out, bytes, MPI_BYTE, exchange.from, 0, group, requests.each.data());
+        const int code = MPI_Irecv(exchange.out, bytes, MPI_BYTE, exchange.from, 0, group, requests.each.data());
         if (code != MPI_SUCCESS) return code;
     }
     return exchange.to < 0 ? MPI_SUCCESS
@@ -155,9 +154,8 @@ Status mpi_status(int code, std::string_view doing) {
     std::array<char, MPI_MAX_ERROR_STRING> text{};
     int length = 0;
     MPI_Error_string(code, text.data(), &length);
-    return fail("exchange_failed",
-                fmt::format("MPI fails in {}: {}", doing,
-                            std::string_view(text.data(), static_cast<std::size_t>(length))));
+    return fail("exchange_failed", fmt::format("MPI fails in {}: {}", doing,
+                                               std::string_view(text.data(), static_cast<std::size_t>(length))));
 }
 
 MpiCommunicator::MpiCommunicator(MPI_Comm handle) : handle_(handle) {

@@ -26,8 +26,7 @@ namespace roofline {
 /// Times work(calls) at all ranks together, as take_samples() does at one: the same number of calls everywhere, all beginning at
 /// a barrier; a sample is the time of the slowest rank, and is disturbed when it was at any. Errors: interrupted at any rank;
 /// whatever `work` fails with, which must fail at all ranks or end them.
-[[nodiscard]] Result<Sampled> agreed_samples(Communicator& group,
-                                             const std::function<Status(std::int64_t calls)>& work,
+[[nodiscard]] Result<Sampled> agreed_samples(Communicator& group, const std::function<Status(std::int64_t calls)>& work,
                                              const SamplingOptions& options);
 
 }  // namespace roofline

@@ -22,7 +22,8 @@ namespace roofline {
     const std::uint32_t magnitude = bits & 0x7fffU;
     // the exponent is moved by a multiplication, which makes small numbers normal as well
     const float value = std::bit_cast<float>(magnitude << 13U) * 0x1p112F;
-    const std::uint32_t wide = magnitude >= 0x7c00U ? 0x7f800000U | magnitude << 13U : std::bit_cast<std::uint32_t>(value);
+    const std::uint32_t wide =
+        magnitude >= 0x7c00U ? 0x7f800000U | magnitude << 13U : std::bit_cast<std::uint32_t>(value);
     return std::bit_cast<float>(sign | wide);
 }
 

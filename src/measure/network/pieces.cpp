@@ -20,16 +20,16 @@ bool output_by_member(CollectiveKind kind) {
     return kind == CollectiveKind::all_gather || kind == CollectiveKind::all_to_all || kind == CollectiveKind::gather;
 }
 
-bool sums(CollectiveKind kind) {
-    return kind == CollectiveKind::reduce_scatter || kind == CollectiveKind::all_reduce;
-}
+bool sums(CollectiveKind kind) { return kind == CollectiveKind::reduce_scatter || kind == CollectiveKind::all_reduce; }
 
 // The same stretch of every part, side by side, and back.
 void gather_stretch(std::byte* to, const std::byte* from, std::size_t part, std::size_t at, std::size_t bytes, int n) {
-    for (std::size_t i = 0; i < static_cast<std::size_t>(n); ++i) std::memcpy(to + i * bytes, from + i * part + at, bytes);
+    for (std::size_t i = 0; i < static_cast<std::size_t>(n); ++i)
+        std::memcpy(to + i * bytes, from + i * part + at, bytes);
 }
 void scatter_stretch(std::byte* to, const std::byte* from, std::size_t part, std::size_t at, std::size_t bytes, int n) {
-    for (std::size_t i = 0; i < static_cast<std::size_t>(n); ++i) std::memcpy(to + i * part + at, from + i * bytes, bytes);
+    for (std::size_t i = 0; i < static_cast<std::size_t>(n); ++i)
+        std::memcpy(to + i * part + at, from + i * bytes, bytes);
 }
 
 }  // namespace
@@ -50,7 +50,8 @@ Status exchange(Communicator& group, const Exchange& whole) {
     const int n = group.size();
     const bool many_in = input_by_member(whole.kind);
     const bool many_out = output_by_member(whole.kind);
-    const std::size_t at_once = many_in || many_out ? group.most_bytes() / static_cast<std::size_t>(n) : group.most_bytes();
+    const std::size_t at_once =
+        many_in || many_out ? group.most_bytes() / static_cast<std::size_t>(n) : group.most_bytes();
     if (whole.part <= at_once) return group.run(whole);
     const std::size_t step = std::max<std::size_t>(at_once / 64 * 64, 64);
     const bool root = group.rank() == whole.root;

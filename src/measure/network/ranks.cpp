@@ -54,11 +54,11 @@ Result<Ranks> Ranks::join() {
     ranks.world_ = *world;
     const auto started = launched();
     if (started && started->ranks != ranks.size()) {
-        return fail("wrong_launcher",
-                    fmt::format("the launcher started {} ranks, and {} sees {}", started->ranks, ranks.library(),
-                                ranks.size()),
-                    "use the mpirun of the MPI that this was built with, or build with the other: "
-                    "cmake -DROOFLINE_MPI=openmpi or mpich");
+        return fail(
+            "wrong_launcher",
+            fmt::format("the launcher started {} ranks, and {} sees {}", started->ranks, ranks.library(), ranks.size()),
+            "use the mpirun of the MPI that this was built with, or build with the other: "
+            "cmake -DROOFLINE_MPI=openmpi or mpich");
     }
     return ranks;
 }

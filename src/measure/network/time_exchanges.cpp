@@ -123,11 +123,11 @@ private:
         if (auto status = agreed(world_, checked); !status) return status;
         for (const std::size_t bytes : sizes_of(kind, group.size(), options_)) {
             const Repeated repeated(group, kind, bytes, made.in.get(), made.out.get());
-            progress_.at(fmt::format("{} of {} over {} ranks", collective_name(kind, true), bytes_text(bytes),
-                                     group.size()),
+            progress_.at(fmt::format("{} of {} over {} ranks", collective_name(kind, true),
+                                     to_text(Bytes{static_cast<double>(bytes)}), group.size()),
                          static_cast<double>(timed_.size()) / static_cast<double>(steps_));
-            auto sampled = agreed_samples(
-                world_, [&](std::int64_t calls) { return repeated.run(calls); }, options_.sampling);
+            auto sampled =
+                agreed_samples(world_, [&](std::int64_t calls) { return repeated.run(calls); }, options_.sampling);
             if (!sampled) return fail(sampled.error());
             TimedExchange timed{kind, group.size(), world_.size() / group.size(), bytes, sampled->spread};
             scale(timed.spread, 1 / repeated.per_call());
@@ -135,8 +135,6 @@ private:
         }
         return {};
     }
-
-    static std::string bytes_text(std::size_t bytes) { return to_text(Bytes{static_cast<double>(bytes)}); }
 
     Communicator& world_;
     const ExchangeTimingOptions& options_;
@@ -176,7 +174,8 @@ std::string exchange_table(const std::vector<TimedExchange>& timed, const std::s
     std::string text = "source,system,link,n_devices,n_nodes,op,bytes,time_s,dtype,lib,notes\n";
     for (const TimedExchange& each : timed) {
         const MeasuredCollective row = row_of(each, system, software);
-        const std::string_view op = each.kind == CollectiveKind::permute ? "collective_permute" : collective_name(each.kind);
+        const std::string_view op =
+            each.kind == CollectiveKind::permute ? "collective_permute" : collective_name(each.kind);
         std::string note = fmt::format("p5 {:.4g} s; p95 {:.4g} s", each.spread.p5, each.spread.p95);
         if (each.groups > 1) note += fmt::format("; {} concurrent", each.groups);
         if (each.spread.disturbed) note += "; disturbed";

@@ -134,6 +134,8 @@ std::vector<FigureRow> figure_rows(const Machine& machine) {
         std::replace(label.begin(), label.end(), '_', ' ');
         if (m.unit == "FLOP/s") {
             rows.add("measured", "measured." + m.what, label, with_unit<FlopRate>(m.value));
+        } else if (m.unit == "s") {
+            rows.add("measured", "measured." + m.what, label, with_unit<Seconds>(m.value));
         } else {
             rows.add("measured", "measured." + m.what, label, with_unit<Bandwidth>(m.value));
         }
