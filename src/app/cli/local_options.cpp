@@ -2,11 +2,15 @@
 
 #include <string>
 
+#include "app/cli/files.hpp"
+#include "app/local/this_machine.hpp"
+
 namespace roofline::cli {
 
 const char* const measure_examples = R"(examples:
   roofline measure cpu                 this machine's roofs, about a minute
   roofline measure cpu --quick         ten seconds
+  mpirun -n 2 roofline measure network what processes exchange how fast
 
 )";
 
@@ -53,6 +57,11 @@ Result<LocalWhat> measure_request(MeasureRequest measure, const Words& words) {
                    : words.part == "gpu"   ? MeasureRequest::Part::gpu
                                            : MeasureRequest::Part::cpu;
     measure.date = today();
+    if (measure.part == MeasureRequest::Part::network) {
+        auto path = measure.output.empty() ? this_machine_path() : Result<std::string>(measure.output);
+        if (!path) return fail(path.error());
+        if (auto text = read_file(*path)) measure.before = NamedText{std::move(*path), std::move(*text)};
+    }
     return measure;
 }
 

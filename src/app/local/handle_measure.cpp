@@ -1,12 +1,11 @@
 #include "app/local/local_request.hpp"
+#include "app/local/measure_network.hpp"
 
 namespace roofline {
 
 Result<Response> handle_measure(const MeasureRequest& request, Format format, bool color, Progress& progress) {
-    static_cast<void>(request);
-    static_cast<void>(format);
+    if (request.part == MeasureRequest::Part::network) return measure_network(request, format, progress);
     static_cast<void>(color);
-    static_cast<void>(progress);
     return fail("unsupported", "`roofline measure` is being built");
 }
 

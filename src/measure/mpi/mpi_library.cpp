@@ -3,7 +3,6 @@
 #include <mpi.h>
 
 #include <array>
-#include <cstdlib>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -56,11 +55,6 @@ public:
         if (world_ == nullptr) return;
         world_.reset();
         MPI_Finalize();
-    }
-
-    void abort(int exit_code) override {
-        MPI_Abort(MPI_COMM_WORLD, exit_code);
-        std::abort();
     }
 
 private:

@@ -87,8 +87,6 @@ public:
     [[nodiscard]] virtual std::string host() = 0;
     /// Leaves the group; no calls afterwards.
     virtual void end() = 0;
-    /// Ends all ranks at once.
-    [[noreturn]] virtual void abort(int exit_code) = 0;
 };
 
 }  // namespace roofline

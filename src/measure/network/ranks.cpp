@@ -44,8 +44,21 @@ std::optional<Launched> launched() {
     return launched([](const char* name) { return std::getenv(name); });
 }
 
+namespace {
+
+Result<RankLibrary*> rank_library() {
+    return load_module_as<RankLibrary>("mpi", "exchange between processes", "libopenmpi-dev and openmpi-bin");
+}
+
+}  // namespace
+
+Status Ranks::available() {
+    auto library = rank_library();
+    return library ? Status{} : fail(library.error());
+}
+
 Result<Ranks> Ranks::join() {
-    auto library = load_module_as<RankLibrary>("mpi", "exchange between processes", "libopenmpi-dev and openmpi-bin");
+    auto library = rank_library();
     if (!library) return fail(library.error());
     auto world = (*library)->world();
     if (!world) return fail(world.error());
@@ -78,10 +91,6 @@ Result<int> Ranks::hosts() {
     if (!names) return fail(names.error());
     std::sort(names->begin(), names->end());
     return static_cast<int>(std::unique(names->begin(), names->end()) - names->begin());
-}
-
-void Ranks::abort(int exit_code) {
-    if (library_ != nullptr) library_->abort(exit_code);
 }
 
 }  // namespace roofline

@@ -24,6 +24,8 @@ struct Launched {
 /// The ranks, joined: as long as it lives they can exchange. Leaves the group when it is destroyed.
 class Ranks {
 public:
+    /// Errors: code `absent` without an MPI module.
+    [[nodiscard]] static Status available();
     /// Errors: code `absent` without an MPI module; a launcher of another MPI than the module's.
     [[nodiscard]] static Result<Ranks> join();
     /// A group that is there already, for tests; nothing is left when this is destroyed.
@@ -41,8 +43,8 @@ public:
     [[nodiscard]] std::string library() const;  ///< "Open MPI 4.1.4"
     /// How many hosts the ranks are on. All ranks call it.
     [[nodiscard]] Result<int> hosts();
-    /// Ends all ranks at once: what one does that failed where the others wait for it.
-    void abort(int exit_code);
+    /// Goes without a word to the others: they may wait in an exchange for what will never come.
+    void leave() { library_ = nullptr; }
 
 private:
     Ranks() = default;

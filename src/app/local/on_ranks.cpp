@@ -1,0 +1,24 @@
+#include "app/local/on_ranks.hpp"
+
+#include <fmt/format.h>
+
+namespace roofline {
+
+Result<Response> on_ranks(const std::string& line, const std::function<Result<Response>(Ranks&)>& work) {
+    if (!launched()) {
+        if (auto there = Ranks::available(); !there) return fail(there.error());
+        return fail("one_rank", "this process was started alone, and there is nobody to exchange with",
+                    fmt::format("mpirun -n 2 {}", line));
+    }
+    auto ranks = Ranks::join();
+    if (!ranks) return fail(ranks.error());
+    auto response = work(*ranks);
+    if (!response && response.error().code == "exchange_failed") {
+        ranks->leave();  // the others wait in an exchange: the launcher ends them when this process fails
+        return response;
+    }
+    if (ranks->root()) return response;
+    return Response{};
+}
+
+}  // namespace roofline
