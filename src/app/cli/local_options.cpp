@@ -1,42 +1,43 @@
-#include "app/cli/local_options.hpp"
+#include <utility>
 
-#include <string>
-
+#include "app/cli/commands.hpp"
 #include "app/cli/files.hpp"
 #include "app/local/this_machine.hpp"
 
 namespace roofline::cli {
 
-const char* const measure_examples = R"(examples:
+const char measure_examples[] = R"(examples:
   roofline measure cpu                 this machine's roofs, about a minute
   roofline measure cpu --quick         ten seconds
   mpirun -n 2 roofline measure network what processes exchange how fast
 
 )";
 
-const char* const run_examples = R"(examples:
+const char run_examples[] = R"(examples:
   roofline run 'f32[B, D] * f32[D, F] -> f32[B, F]' --dims B=64,D=4096,F=4096
 
 )";
 
-void add_measure(CLI::App& app, MeasureRequest& measure, Words& words) {
+void add_measure(CLI::App& app, Line& line) {
+    Words& words = line.words;
     app.add_option("part", words.part, "cpu (the default), network (under mpirun) or gpu")
         ->type_name("cpu|network|gpu")
         ->check(CLI::IsMember({"cpu", "network", "gpu"}));
     app.add_flag("--quick", words.quick, "about ten seconds instead of a minute");
     app.add_flag("--thorough", words.thorough, "more samples and sizes: some minutes");
-    app.add_option("-o,--output", measure.output,
+    app.add_option("-o,--output", line.measure.output,
                    "the machine file to write, in the place of the one `--on this` reads")
         ->type_name("FILE.toml");
     add_formats(app, words);
 }
 
-void add_run(CLI::App& app, RunRequest& run, Words& words, PlotFiles& plots) {
+void add_run(CLI::App& app, Line& line) {
+    Words& words = line.words;
     app.add_option("program", words.program, "the operation in the notation, a .roof file, or - for standard input")
         ->type_name("PROGRAM|FILE.roof")
         ->required();
-    repeated(app, "--dims", run.op.dims, "sizes of dimensions; they win over those in the text", "B=256,D=8k");
-    add_plots(app, plots, "measured beside predicted");
+    repeated(app, "--dims", line.run.op.dims, "sizes of dimensions; they win over those in the text", "B=256,D=8k");
+    add_plots(app, line.plots, "measured beside predicted");
     add_formats(app, words);
 }
 
@@ -49,7 +50,9 @@ Result<Effort> effort_of(const Words& words) {
 
 }  // namespace
 
-Result<LocalWhat> measure_request(MeasureRequest measure, const Words& words) {
+Result<What> measure_request(Line& line) {
+    MeasureRequest& measure = line.measure;
+    const Words& words = line.words;
     auto effort = effort_of(words);
     if (!effort) return fail(effort.error());
     measure.effort = *effort;
@@ -62,13 +65,14 @@ Result<LocalWhat> measure_request(MeasureRequest measure, const Words& words) {
         if (!path) return fail(path.error());
         if (auto text = read_file(*path)) measure.before = NamedText{std::move(*path), std::move(*text)};
     }
-    return measure;
+    return std::move(measure);
 }
 
-Result<LocalWhat> run_request(RunRequest run, const Words& words, const PlotFiles& plots) {
-    if (auto status = check_plots(words, plots); !status) return fail(status.error());
-    if (auto status = load_program(words.program, run.op); !status) return fail(status.error());
-    return run;
+Result<What> run_request(Line& line) {
+    const Words& words = line.words;
+    if (auto status = check_plots(words, line.plots); !status) return fail(status.error());
+    if (auto status = load_program(words.program, line.run.op); !status) return fail(status.error());
+    return std::move(line.run);
 }
 
 }  // namespace roofline::cli

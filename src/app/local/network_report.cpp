@@ -27,7 +27,7 @@ std::size_t disturbed(const NetworkTiming& timing) {
 }
 
 // The rows of one operation over so many ranks, in order of size.
-struct Series {
+struct RowsOfOperation {
     std::vector<std::size_t> rows;
 };
 
@@ -36,7 +36,7 @@ Table summary(const NetworkReport& report) {
     Table table{{"operation", "ranks", "smallest", "", "largest", "", "best rate", "law off by", "held out"},
                 {},
                 {false, true, true, true, true, true, true, true, true}};
-    std::map<std::pair<int, CollectiveKind>, Series> all;
+    std::map<std::pair<int, CollectiveKind>, RowsOfOperation> all;
     for (std::size_t i = 0; i < timed.size(); ++i) all[{timed[i].members, timed[i].kind}].rows.push_back(i);
     for (const auto& [key, series] : all) {
         const TimedExchange& least = timed[series.rows.front()];

@@ -29,13 +29,13 @@ MPI_Op half_sum() {
     return made;
 }
 
-struct Sum {
+struct SumType {
     MPI_Datatype type = MPI_BYTE;
     MPI_Op op = MPI_SUM;
     std::size_t bytes = 1;  ///< of an element
 };
 
-Sum sum_of(Dtype dtype) {
+SumType sum_of(Dtype dtype) {
     switch (dtype) {
         case Dtype::f64:
             return {MPI_DOUBLE, MPI_SUM, 8};
@@ -67,7 +67,7 @@ int start_permute(const Exchange& exchange, MPI_Comm group, Requests& requests) 
 
 int start_collective(const Exchange& exchange, MPI_Comm group, int rank, Requests& requests) {
     const int bytes = static_cast<int>(exchange.part);
-    const Sum sum = sum_of(exchange.dtype);
+    const SumType sum = sum_of(exchange.dtype);
     const int elements = static_cast<int>(exchange.part / sum.bytes);
     MPI_Request* request = requests.each.data();
     switch (exchange.kind) {
@@ -98,7 +98,7 @@ int start_collective(const Exchange& exchange, MPI_Comm group, int rank, Request
 // A library's blocking collectives are other, faster algorithms than those it runs in the background.
 int run_collective(const Exchange& exchange, MPI_Comm group, int rank) {
     const int bytes = static_cast<int>(exchange.part);
-    const Sum sum = sum_of(exchange.dtype);
+    const SumType sum = sum_of(exchange.dtype);
     const int elements = static_cast<int>(exchange.part / sum.bytes);
     switch (exchange.kind) {
         case CollectiveKind::all_gather:

@@ -22,18 +22,18 @@ System mesh_of_4() {
     return system;
 }
 
-struct Wanted {
+struct ShardCase {
     Sharding from;
     Sharding to;
     std::vector<std::int64_t> sizes;
     Resharding way;
 };
 
-Wanted wanted(const std::string& text, const System& system) {
+ShardCase wanted(const std::string& text, const System& system) {
     auto program = parse_program(text);
     REQUIRE_MESSAGE(program, to_text(program.error()));
     const Op& op = std::get<Statement>(program->body.nodes[0]).ops[0];
-    Wanted wanted;
+    ShardCase wanted;
     wanted.from = sharding_of(program->values[op.inputs[0].value].type, system).value();
     wanted.to = sharding_of(program->values[op.output.value].type, system).value();
     std::vector<double> sizes;
@@ -82,7 +82,7 @@ std::vector<float> shard(const Sharding& sharding, const System& system, std::in
 // What went wrong at any rank; "" for nothing.
 std::string taken(const std::string& text, bool background = false) {
     const System system = mesh_of_4();
-    const Wanted wanted = ::wanted(text, system);
+    const ShardCase wanted = ::wanted(text, system);
     const auto summed = static_cast<AxisMask>(wanted.from.unreduced & ~wanted.to.unreduced);
     std::mutex mutex;
     std::string problems;
