@@ -44,6 +44,7 @@ endfunction()
 # Loops that the compiler is to vectorise.
 set_source_files_properties(
   ${PROJECT_SOURCE_DIR}/src/measure/run/elements.cpp ${PROJECT_SOURCE_DIR}/src/measure/run/plain_matmul.cpp
+  ${PROJECT_SOURCE_DIR}/src/measure/network/sum.cpp
   PROPERTIES COMPILE_OPTIONS $<$<NOT:$<CONFIG:Debug>>:-O3>)
 
 if(ROOFLINE_DNNL_INCLUDE AND ROOFLINE_DNNL_LIBRARY)

@@ -15,6 +15,7 @@ const char measure_examples[] = R"(examples:
 
 const char run_examples[] = R"(examples:
   roofline run 'f32[B, D] * f32[D, F] -> f32[B, F]' --dims B=64,D=4096,F=4096
+  mpirun -n 2 roofline run 'bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]' --mesh X=2 --dims B=512,D=4k,F=4k
 
 )";
 
@@ -37,6 +38,8 @@ void add_run(CLI::App& app, Line& line) {
         ->type_name("PROGRAM|FILE.roof")
         ->required();
     repeated(app, "--dims", line.run.op.dims, "sizes of dimensions; they win over those in the text", "B=256,D=8k");
+    repeated(app, "--mesh", line.run.op.mesh,
+             "axes of the mesh that the program is split over, one rank a chip: start it with mpirun", "X=2,Y=2");
     add_plots(app, line.plots, "measured beside predicted");
     add_formats(app, words);
 }

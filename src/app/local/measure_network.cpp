@@ -1,7 +1,6 @@
 #include "app/local/measure_network.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 
@@ -10,6 +9,7 @@
 #include "app/local/this_machine.hpp"
 #include "machine/machine_text.hpp"
 #include "measure/network/agreed.hpp"
+#include "measure/run/cpu_device.hpp"
 
 namespace roofline {
 
@@ -29,8 +29,8 @@ ExchangeTimingOptions timing_options(Effort effort) {
 }
 
 // Two arrays a rank may take a quarter of what is free.
-std::size_t most_bytes(Ranks& ranks, std::size_t wanted) {
-    const auto free = static_cast<double>(::sysconf(_SC_AVPHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGESIZE));
+std::size_t most_bytes(RankGroup& ranks, std::size_t wanted) {
+    const auto free = static_cast<double>(free_memory());
     const auto share = static_cast<std::size_t>(std::max(free / 8 / ranks.size(), 4096.0));
     std::size_t most = wanted;
     while (most > share) most /= 2;
@@ -89,11 +89,11 @@ Result<Response> answer(const MeasureRequest& request, Format format, NetworkTim
 }  // namespace
 
 Result<Response> measure_network(const MeasureRequest& request, Format format, Progress& progress) {
-    return on_ranks("roofline measure network",
-                    [&](Ranks& ranks) { return measure_network(request, format, progress, ranks); });
+    return on_ranks("mpirun -n 2 roofline measure network",
+                    [&](RankGroup& ranks) { return measure_network(request, format, progress, ranks); });
 }
 
-Result<Response> measure_network(const MeasureRequest& request, Format format, Progress& progress, Ranks& ranks) {
+Result<Response> measure_network(const MeasureRequest& request, Format format, Progress& progress, RankGroup& ranks) {
     if (ranks.size() < 2) {
         return fail("one_rank", "there is one rank, and nobody to exchange with",
                     "mpirun -n 2 roofline measure network");

@@ -12,6 +12,6 @@ namespace roofline {
 
 /// The same between ranks that are there.
 [[nodiscard]] Result<Response> measure_network(const MeasureRequest& request, Format format, Progress& progress,
-                                               Ranks& ranks);
+                                               RankGroup& ranks);
 
 }  // namespace roofline

@@ -1,16 +1,13 @@
 #include "app/local/on_ranks.hpp"
 
-#include <fmt/format.h>
-
 namespace roofline {
 
-Result<Response> on_ranks(const std::string& line, const std::function<Result<Response>(Ranks&)>& work) {
+Result<Response> on_ranks(const std::string& line, const std::function<Result<Response>(RankGroup&)>& work) {
     if (!launched()) {
-        if (auto there = Ranks::available(); !there) return fail(there.error());
-        return fail("one_rank", "this process was started alone, and there is nobody to exchange with",
-                    fmt::format("mpirun -n 2 {}", line));
+        if (auto there = RankGroup::available(); !there) return fail(there.error());
+        return fail("one_rank", "this process was started alone, and there is nobody to exchange with", line);
     }
-    auto ranks = Ranks::join();
+    auto ranks = RankGroup::join();
     if (!ranks) return fail(ranks.error());
     auto response = work(*ranks);
     if (!response && response.error().code == "exchange_failed") {

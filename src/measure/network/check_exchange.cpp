@@ -5,9 +5,8 @@
 #include <vector>
 
 #include "measure/network/agreed.hpp"
-#include "measure/network/narrow_floats.hpp"
-#include "measure/network/sum.hpp"
 #include "measure/network/time_exchanges.hpp"
+#include "measure/run/elements.hpp"
 
 namespace roofline {
 
@@ -18,24 +17,11 @@ std::int32_t number_of(int rank, std::size_t i) {
     return static_cast<std::int32_t>((static_cast<std::size_t>(rank) * 3 + i * 5) % 13);
 }
 
-template <class T>
-void store(std::vector<std::byte>& array, std::size_t i, T value) {
-    std::memcpy(array.data() + i * sizeof value, &value, sizeof value);
-}
-
 void put(std::vector<std::byte>& array, std::size_t i, std::int32_t value, Dtype dtype) {
-    switch (dtype) {
-        case Dtype::f64:
-            return store(array, i, static_cast<double>(value));
-        case Dtype::f32:
-            return store(array, i, static_cast<float>(value));
-        case Dtype::bf16:
-            return store(array, i, bf16_bits(static_cast<float>(value)));
-        case Dtype::f16:
-            return store(array, i, f16_bits(static_cast<float>(value)));
-        default:
-            return store(array, i, value);
-    }
+    const double number = value;
+    std::byte* to = array.data() + i * element_bytes(dtype);
+    if (dtype == Dtype::int32) return store_elements(dtype, &value, to, 1, 1);
+    store_elements(dtype, &number, to, 1, 1);
 }
 
 // What rank `rank` must hold at place i of its output, each part having `part` elements; -1 for what is not written.
@@ -74,7 +60,7 @@ std::int32_t expected(CollectiveKind kind, int rank, int n, std::size_t part, st
 }  // namespace
 
 Status check_exchange(Communicator& group, CollectiveKind kind, Dtype dtype, std::size_t elements) {
-    const auto element = static_cast<std::size_t>(info(dtype).bits) / 8;
+    const std::size_t element = element_bytes(dtype);
     const int n = group.size();
     const int rank = group.rank();
     Exchange checked;

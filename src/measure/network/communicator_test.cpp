@@ -3,16 +3,15 @@
 #include <doctest/doctest.h>
 
 #include <atomic>
-#include <cmath>
 #include <cstring>
 #include <string>
 
 #include "measure/network/agreed.hpp"
-#include "measure/network/narrow_floats.hpp"
 #include "measure/network/ranks.hpp"
 #include "measure/network/sum.hpp"
 #include "measure/network/thread_group.hpp"
 #include "measure/network/time_exchanges.hpp"
+#include "measure/run/elements.hpp"
 #include "measure/stop.hpp"
 
 using namespace roofline;
@@ -112,33 +111,12 @@ TEST_CASE("ranks take the same number of samples, and stop together") {
     forget_stop();
 }
 
-TEST_CASE("narrow floats round to nearest, ties to even") {
-    CHECK(bf16_bits(1.0F) == 0x3f80);
-    CHECK(bf16_bits(1.00390625F) == 0x3f80);  // halfway between 1 and 1.0078125: to the even one
-    CHECK(bf16_bits(1.01171875F) == 0x3f82);  // halfway again, upwards
-    CHECK(bf16_bits(-2.5F) == 0xc020);
-    CHECK(f32_of_bf16(0x4049) == 3.140625F);
-    CHECK(std::isnan(f32_of_bf16(bf16_bits(std::nanf("")))));
-    CHECK(f16_bits(1.0F) == 0x3c00);
-    CHECK(f16_bits(65504.0F) == 0x7bff);
-    CHECK(f16_bits(65520.0F) == 0x7c00);
-    CHECK(f16_bits(0x1p-24F) == 1);
-    CHECK(f16_bits(0x1p-25F) == 0);             // half of the smallest
-    CHECK(f16_bits(1.00048828125F) == 0x3c00);  // halfway, to even
-    CHECK(f32_of_f16(0x3555) == 0.333251953125F);
-    CHECK(f32_of_f16(1) == 0x1p-24F);
-    CHECK(std::isinf(f32_of_f16(0xfc00)));
-    for (std::uint32_t bits = 0; bits < 0x7c00; ++bits) {
-        CHECK_MESSAGE(f16_bits(f32_of_f16(static_cast<std::uint16_t>(bits))) == bits, bits);
-    }
-}
-
 TEST_CASE("sums of bf16 are made in f32") {
-    std::uint16_t to[2] = {bf16_bits(256), bf16_bits(-1)};
-    const std::uint16_t more[2] = {bf16_bits(3), bf16_bits(0.5F)};
+    std::uint16_t to[2] = {float_to_bf16(256), float_to_bf16(-1)};
+    const std::uint16_t more[2] = {float_to_bf16(3), float_to_bf16(0.5F)};
     add_into(reinterpret_cast<std::byte*>(to), reinterpret_cast<const std::byte*>(more), sizeof to, Dtype::bf16);
-    CHECK(f32_of_bf16(to[0]) == 260.0F);  // 259 lies between 258 and 260: to the even of the two in steps of 2
-    CHECK(f32_of_bf16(to[1]) == -0.5F);
+    CHECK(bf16_to_float(to[0]) == 260.0F);  // 259 lies between 258 and 260: to the even of the two in steps of 2
+    CHECK(bf16_to_float(to[1]) == -0.5F);
 }
 
 TEST_CASE("what launchers say of a process") {

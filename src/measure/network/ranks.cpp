@@ -52,17 +52,17 @@ Result<RankLibrary*> rank_library() {
 
 }  // namespace
 
-Status Ranks::available() {
+Status RankGroup::available() {
     auto library = rank_library();
     return library ? Status{} : fail(library.error());
 }
 
-Result<Ranks> Ranks::join() {
+Result<RankGroup> RankGroup::join() {
     auto library = rank_library();
     if (!library) return fail(library.error());
     auto world = (*library)->world();
     if (!world) return fail(world.error());
-    Ranks ranks;
+    RankGroup ranks;
     ranks.library_ = *library;
     ranks.world_ = *world;
     const auto started = launched();
@@ -76,16 +76,16 @@ Result<Ranks> Ranks::join() {
     return ranks;
 }
 
-Ranks::Ranks(Ranks&& other) noexcept
+RankGroup::RankGroup(RankGroup&& other) noexcept
     : library_(std::exchange(other.library_, nullptr)), world_(std::exchange(other.world_, nullptr)) {}
 
-Ranks::~Ranks() {
+RankGroup::~RankGroup() {
     if (library_ != nullptr) library_->end();
 }
 
-std::string Ranks::library() const { return library_ == nullptr ? "threads" : library_->name(); }
+std::string RankGroup::library() const { return library_ == nullptr ? "threads" : library_->name(); }
 
-Result<int> Ranks::hosts() {
+Result<int> RankGroup::hosts() {
     if (library_ == nullptr) return 1;
     auto names = all_texts(*world_, library_->host());
     if (!names) return fail(names.error());

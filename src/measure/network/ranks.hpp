@@ -22,19 +22,19 @@ struct Launched {
 [[nodiscard]] std::optional<Launched> launched();
 
 /// The ranks, joined: as long as it lives they can exchange. Leaves the group when it is destroyed.
-class Ranks {
+class RankGroup {
 public:
     /// Errors: code `absent` without an MPI module.
     [[nodiscard]] static Status available();
     /// Errors: code `absent` without an MPI module; a launcher of another MPI than the module's.
-    [[nodiscard]] static Result<Ranks> join();
+    [[nodiscard]] static Result<RankGroup> join();
     /// A group that is there already, for tests; nothing is left when this is destroyed.
-    explicit Ranks(Communicator& world) : world_(&world) {}
-    Ranks(Ranks&& other) noexcept;
-    Ranks& operator=(Ranks&&) = delete;
-    Ranks(const Ranks&) = delete;
-    Ranks& operator=(const Ranks&) = delete;
-    ~Ranks();
+    explicit RankGroup(Communicator& world) : world_(&world) {}
+    RankGroup(RankGroup&& other) noexcept;
+    RankGroup& operator=(RankGroup&&) = delete;
+    RankGroup(const RankGroup&) = delete;
+    RankGroup& operator=(const RankGroup&) = delete;
+    ~RankGroup();
 
     [[nodiscard]] Communicator& world() { return *world_; }
     [[nodiscard]] int rank() const { return world_->rank(); }
@@ -47,7 +47,7 @@ public:
     void leave() { library_ = nullptr; }
 
 private:
-    Ranks() = default;
+    RankGroup() = default;
     RankLibrary* library_ = nullptr;
     Communicator* world_ = nullptr;
 };

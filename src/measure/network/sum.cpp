@@ -1,24 +1,35 @@
 #include "measure/network/sum.hpp"
 
-#include <bit>
+#include <algorithm>
+#include <array>
 #include <cstdint>
-#include <cstring>
 
-#include "measure/network/narrow_floats.hpp"
+#include "measure/run/elements.hpp"
 
 namespace roofline {
 
 namespace {
 
-template <class Element, class Add>
-void add_elements(std::byte* to, const std::byte* more, std::size_t bytes, Add add) {
-    for (std::size_t at = 0; at + sizeof(Element) <= bytes; at += sizeof(Element)) {
-        Element a;
-        Element b;
-        std::memcpy(&a, to + at, sizeof a);
-        std::memcpy(&b, more + at, sizeof b);
-        a = add(a, b);
-        std::memcpy(to + at, &a, sizeof a);
+float sum(float a, float b) { return a + b; }
+double sum(double a, double b) { return a + b; }
+std::int32_t sum(std::int32_t a, std::int32_t b) {
+    return static_cast<std::int32_t>(static_cast<std::uint32_t>(a) + static_cast<std::uint32_t>(b));
+}
+
+// In a wider type, a stretch at a time.
+template <class Wide>
+void add_wide(std::byte* to, const std::byte* more, std::size_t bytes, Dtype dtype) {
+    constexpr std::size_t stretch = 512;
+    std::array<Wide, stretch> a;
+    std::array<Wide, stretch> b;
+    const std::size_t element = element_bytes(dtype);
+    const std::size_t all = bytes / element;
+    for (std::size_t at = 0; at < all; at += stretch) {
+        const std::size_t count = std::min(stretch, all - at);
+        load_elements(dtype, to + at * element, 1, a.data(), count);
+        load_elements(dtype, more + at * element, 1, b.data(), count);
+        for (std::size_t i = 0; i < count; ++i) a[i] = sum(a[i], b[i]);
+        store_elements(dtype, a.data(), to + at * element, 1, count);
     }
 }
 
@@ -30,24 +41,9 @@ bool can_sum(Dtype dtype) {
 }
 
 void add_into(std::byte* to, const std::byte* more, std::size_t bytes, Dtype dtype) {
-    switch (dtype) {
-        case Dtype::f64:
-            return add_elements<double>(to, more, bytes, [](double a, double b) { return a + b; });
-        case Dtype::f32:
-            return add_elements<float>(to, more, bytes, [](float a, float b) { return a + b; });
-        case Dtype::bf16:
-            return add_elements<std::uint16_t>(to, more, bytes, [](std::uint16_t a, std::uint16_t b) {
-                return bf16_bits(f32_of_bf16(a) + f32_of_bf16(b));
-            });
-        case Dtype::f16:
-            return add_elements<std::uint16_t>(to, more, bytes, [](std::uint16_t a, std::uint16_t b) {
-                return f16_bits(f32_of_f16(a) + f32_of_f16(b));
-            });
-        case Dtype::int32:
-            return add_elements<std::uint32_t>(to, more, bytes, [](std::uint32_t a, std::uint32_t b) { return a + b; });
-        default:
-            return;
-    }
+    if (dtype == Dtype::f64) return add_wide<double>(to, more, bytes, dtype);
+    if (dtype == Dtype::int32) return add_wide<std::int32_t>(to, more, bytes, dtype);
+    add_wide<float>(to, more, bytes, dtype);
 }
 
 }  // namespace roofline
