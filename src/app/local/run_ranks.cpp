@@ -135,6 +135,9 @@ bool for_ranks(const RunRequest& request) {
 Result<RankRun> run_on_ranks(const RunRequest& request, RankGroup& ranks) {
     const std::vector<MeshAxis> mesh = mesh_of(request);
     const std::int64_t chips = chips_of(mesh);
+    if (!request.op.sweeps.empty() || request.plot != PlotKind::none) {
+        return fail("unsupported", "a run over ranks is of one size, and in numbers", "leave --sweep and plots out");
+    }
     if (mesh.empty()) {
         return fail("no_mesh",
                     fmt::format("there are {} ranks, and the program is not split over a mesh", ranks.size()),
@@ -157,7 +160,7 @@ Result<RankRun> run_on_ranks(const RunRequest& request, RankGroup& ranks) {
     run.library = ranks.library();
     run.ranks = ranks.size();
     take_processors(ranks);
-    auto device = make_cpu_device({});
+    auto device = make_cpu_device({request.threads, true});
     if (auto status = agreed(ranks.world(), device ? Status{} : fail(device.error())); !status) {
         return fail(status.error());
     }
