@@ -228,11 +228,7 @@ Status ShardMove::start(const std::byte* in, std::byte* out) {
     return {};
 }
 
-Status ShardMove::poll() {
-    if (!pending_) return {};
-    auto done = pending_->done();
-    return done ? Status{} : fail(done.error());
-}
+Result<bool> ShardMove::done() { return pending_ ? pending_->done() : false; }
 
 Status ShardMove::finish() {
     if (!pending_) return run(in_, out_);

@@ -59,7 +59,7 @@ public:
     [[nodiscard]] Status run(const std::byte* in, std::byte* out);
     /// The same in the background; finish() ends it. Where it cannot go on by itself it is all done in finish().
     [[nodiscard]] Status start(const std::byte* in, std::byte* out);
-    [[nodiscard]] Status poll();
+    [[nodiscard]] Result<bool> done();
     [[nodiscard]] Status finish();
 
 private:

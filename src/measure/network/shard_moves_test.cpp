@@ -103,7 +103,7 @@ std::string taken(const std::string& text, bool background = false) {
             const auto* in = reinterpret_cast<const std::byte*>(now.data());
             auto* out = reinterpret_cast<std::byte*>(next.data());
             Status status = background ? move->start(in, out) : move->run(in, out);
-            if (background && status) status = move->poll();
+            if (background && status) CHECK(move->done().has_value());
             if (background && status) status = move->finish();
             if (!status) problem = status.error().message;
             now = std::move(next);

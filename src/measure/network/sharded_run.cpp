@@ -7,7 +7,6 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
-#include <set>
 
 #include "measure/network/agreed.hpp"
 #include "measure/network/sum.hpp"
@@ -92,6 +91,7 @@ Result<std::unique_ptr<ShardedRun>> ShardedRun::make(const Program& program, con
 }
 
 ShardedRun::~ShardedRun() {
+    overlapped_.clear();
     locals_.clear();
     for (void* memory : memory_) device_.release(memory);
 }
@@ -145,13 +145,15 @@ Status ShardedRun::prepare() {
     if (!search) return fail(search.error());
     auto layout = search->choose(program_.sizes);
     if (!layout) return fail(layout.error());
+    search_.emplace(std::move(*search));
+    layout_ = std::move(*layout);
     values_.resize(program_.values.size());
-    for (ValueId id = 0; id < values_.size(); ++id) values_[id].lies = layout->held[id];
+    for (ValueId id = 0; id < values_.size(); ++id) values_[id].lies = layout_.held[id];
     if (auto status = fill_inputs(); !status) return status;
     std::size_t index = 0;
     for (std::size_t statement = 0; statement < statements_.size(); ++statement) {
         for (std::size_t op = 0; op < statements_[statement]->ops.size(); ++op) {
-            if (auto status = add_op(*search, *layout, index++, statement); !status) return status;
+            if (auto status = add_op(index++, statement); !status) return status;
         }
     }
     return pack();
@@ -175,6 +177,7 @@ Status ShardedRun::fill_inputs() {
         auto memory = allocate(box.elements() * element);
         if (!memory) return fail(memory.error());
         values_[id].memory = *memory;
+        fixed_.insert(*memory);
         bool holds = true;
         for (std::size_t axis = 0; axis < system_.mesh.size(); ++axis) {
             if ((lies.unreduced >> axis & 1U) != 0 && coordinate(system_, ranks_.chip(), axis) != 0) holds = false;
@@ -189,16 +192,17 @@ Status ShardedRun::fill_inputs() {
     return {};
 }
 
-Status ShardedRun::add_op(LayoutSearch& search, const ProgramLayout& layout, std::size_t index, std::size_t statement) {
-    const OpWays& ways = search.op(index);
-    const ProgramLayout::Choice& choice = layout.choices[index];
+Status ShardedRun::add_op(std::size_t index, std::size_t statement) {
+    const OpWays& ways = search_->op(index);
+    const ProgramLayout::Choice& choice = layout_.choices[index];
     const Op& op = ways.op();
     const bool moves = op.kind == OpKind::move;
     std::vector<const void*> inputs;
+    std::vector<TensorSteps> tensors(op.inputs.size() + 1);
     for (std::size_t i = 0; i < op.inputs.size(); ++i) {
         const Sharding to = moves ? choice.way.output : operand_sharding(ways, choice.way, op.inputs[i]);
-        auto place = reshard(search, ways, choice.way, i, {values_[op.inputs[i].value].memory, choice.held[i]}, to,
-                             index, statement);
+        const Place from{values_[op.inputs[i].value].memory, choice.held[i]};
+        auto place = reshard(i, from, to, index, statement, tensors[i]);
         if (!place) return fail(place.error());
         inputs.push_back(place->memory);
     }
@@ -209,9 +213,21 @@ Status ShardedRun::add_op(LayoutSearch& search, const ProgramLayout& layout, std
     } else if (auto status = add_local(ways, choice.way, inputs, made, index, statement); !status) {
         return status;
     }
-    auto place = reshard(search, ways, choice.way, op.inputs.size(), made, choice.way.output, index, statement);
+    auto place = reshard(op.inputs.size(), made, choice.way.output, index, statement, tensors.back());
     if (!place) return fail(place.error());
     values_[op.output.value] = *place;
+    tensors.back().memory = place->memory;
+    if (moves) tensors.clear();
+    return add_overlapped(index, std::move(tensors));
+}
+
+Status ShardedRun::add_overlapped(std::size_t index, std::vector<TensorSteps> tensors) {
+    overlapped_.emplace_back();
+    if (tensors.empty()) return {};
+    auto op = OverlappedOp::make(program_, search_->op(index), layout_.choices[index].way, ranks_, device_,
+                                 std::move(tensors));
+    if (!op) return fail(op.error());
+    overlapped_.back() = std::move(*op);
     return {};
 }
 
@@ -223,8 +239,9 @@ Status ShardedRun::add_local(const OpWays& ways, const Way& way, const std::vect
     auto share = share_of_op(program_, ways, way, system_);
     if (!share) return fail(share.error());
     const Dtype dtype = program_.values[op.output.value].type.dtype;
-    auto memory = allocate(box_of(made.lies, *sizes, system_, ranks_.chip()).elements() *
-                           static_cast<std::size_t>(info(dtype).bits) / 8);
+    const std::size_t bytes =
+        box_of(made.lies, *sizes, system_, ranks_.chip()).elements() * static_cast<std::size_t>(info(dtype).bits) / 8;
+    auto memory = allocate(bytes);
     if (!memory) return fail(memory.error());
     made.memory = *memory;
     auto local = LocalOp::make(std::move(*share), device_);
@@ -238,15 +255,20 @@ Status ShardedRun::add_local(const OpWays& ways, const Way& way, const std::vect
     stage.local = mine ? locals_.back().get() : nullptr;
     stage.inputs = inputs;
     stage.output = *memory;
+    stage.output_bytes = bytes;
     stages_.push_back(std::move(stage));
     return {};
 }
 
 // The steps of a tensor's resharding, as the search took them; a mere slice is not written down there.
-Result<ShardedRun::Place> ShardedRun::reshard(LayoutSearch& search, const OpWays& ways, const Way& way,
-                                              std::size_t tensor, Place from, const Sharding& to, std::size_t index,
-                                              std::size_t statement) {
+Result<ShardedRun::Place> ShardedRun::reshard(std::size_t tensor, Place from, const Sharding& to, std::size_t index,
+                                              std::size_t statement, TensorSteps& taken) {
+    const OpWays& ways = search_->op(index);
+    const Way& way = layout_.choices[index].way;
     const Op& op = ways.op();
+    taken.held = from.lies;
+    taken.memory = from.memory;
+    taken.fixed = fixed_.contains(from.memory);
     const Operand& operand = tensor < op.inputs.size() ? op.inputs[tensor] : op.output;
     auto sizes = sizes_of(operand);
     if (!sizes) return fail(sizes.error());
@@ -254,7 +276,7 @@ Result<ShardedRun::Place> ShardedRun::reshard(LayoutSearch& search, const OpWays
     std::vector<ShardingStep> steps;
     const Resharding* resharding = nullptr;
     for (const TensorMove& each : way.moves) {
-        if (each.tensor == tensor) resharding = &search.resharding(each.resharding);
+        if (each.tensor == tensor) resharding = &search_->resharding(each.resharding);
     }
     if (resharding != nullptr) {
         steps = resharding->steps;
@@ -264,7 +286,8 @@ Result<ShardedRun::Place> ShardedRun::reshard(LayoutSearch& search, const OpWays
     for (const ShardingStep& step : steps) {
         std::optional<Move> how;
         if (step.move) how = resharding->moves[*step.move];
-        auto move = ShardMove::make(ranks_, {from.lies, step.to, how, *sizes, dtype});
+        taken.steps.push_back({from.lies, step.to, how, *sizes, dtype});
+        auto move = ShardMove::make(ranks_, taken.steps.back());
         if (!move) return fail(move.error());
         auto memory = allocate(move->bytes_after());
         if (!memory) return fail(memory.error());
@@ -290,16 +313,11 @@ Result<ShardedRun::Place> ShardedRun::reshard(LayoutSearch& search, const OpWays
 
 // Weights stay as they are: they are laid out anew once, before anything is timed.
 Status ShardedRun::pack() {
-    std::set<const void*> fixed;
-    for (ValueId id = 0; id < values_.size(); ++id) {
-        const auto array = plan_.array_of[id];
-        if (array && plan_.arrays[*array].role == RunArray::Role::input) fixed.insert(values_[id].memory);
-    }
     for (ShardedStage& stage : stages_) {
         if (stage.local == nullptr) continue;
         std::vector<const void*> inputs = stage.inputs;
         for (const void*& input : inputs) {
-            if (!fixed.contains(input)) input = nullptr;
+            if (!fixed_.contains(input)) input = nullptr;
         }
         if (auto status = stage.local->pack(inputs); !status) return status;
     }
@@ -316,19 +334,36 @@ Status run_stage(const ShardedStage& stage) {
 
 }  // namespace
 
-Status ShardedRun::run() {
+Status ShardedRun::run(bool overlapped) {
+    std::optional<std::size_t> done;  // an operation with all its stages
     for (const ShardedStage& stage : stages_) {
-        if (auto status = run_stage(stage); !status) return status;
+        if (done == stage.op) continue;
+        OverlappedOp* pieces = overlapped ? overlapped_[stage.op].get() : nullptr;
+        if (pieces != nullptr) done = stage.op;
+        if (auto status = pieces != nullptr ? pieces->run() : run_stage(stage); !status) return status;
     }
     return {};
 }
 
-Result<Sampled> ShardedRun::time(const SamplingOptions& options) {
+int ShardedRun::pieces() const {
+    int most = 1;
+    for (const auto& op : overlapped_) most = std::max(most, op == nullptr ? 1 : op->pieces());
+    return most;
+}
+
+void ShardedRun::forget_results() {
+    for (const ShardedStage& stage : stages_) {
+        const std::size_t bytes = stage.move != nullptr ? stage.move->bytes_after() : stage.output_bytes;
+        std::memset(stage.output, 0xff, bytes);
+    }
+}
+
+Result<Sampled> ShardedRun::time(const SamplingOptions& options, bool overlapped) {
     return agreed_samples(
         ranks_.world(),
         [&](std::int64_t calls) -> Status {
             for (std::int64_t call = 0; call < calls; ++call) {
-                if (auto status = run(); !status) return status;
+                if (auto status = run(overlapped); !status) return status;
             }
             return {};
         },

@@ -4,12 +4,15 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "base/result.hpp"
 #include "layout/layout_search.hpp"
 #include "measure/network/local_op.hpp"
+#include "measure/network/overlapped_op.hpp"
 #include "measure/network/shard_moves.hpp"
 #include "measure/run/device.hpp"
 #include "measure/run/reference.hpp"
@@ -30,6 +33,7 @@ struct ShardedStage {
     ShardMove* move = nullptr;
     std::vector<const void*> inputs;
     void* output = nullptr;
+    std::size_t output_bytes = 0;  ///< of an operation
 };
 
 /// How long the stages took, the slowest rank's times.
@@ -52,8 +56,13 @@ public:
     [[nodiscard]] static Result<std::unique_ptr<ShardedRun>> make(const Program& program, const System& system,
                                                                   Communicator& world, Device& device);
 
-    /// Everything once, one stage after the other. Errors: of an exchange.
-    [[nodiscard]] Status run();
+    /// Everything once, one stage after the other; or, with `overlapped`, each operation that can be so in pieces, whose exchanges run
+    /// under the work on others. Errors: of an exchange.
+    [[nodiscard]] Status run(bool overlapped = false);
+    /// Of the operation with most pieces; 1 where none is cut.
+    [[nodiscard]] int pieces() const;
+    /// Results are no numbers any more, so that a check does not take those of an earlier run.
+    void forget_results();
     [[nodiscard]] const std::vector<ShardedStage>& stages() const { return stages_; }
 
     /// Gathers what the last run made and compares it with the program done whole, in double precision; at the first rank, the
@@ -64,7 +73,7 @@ public:
     [[nodiscard]] double allowed_error() const { return allowed_error_; }
 
     /// The whole run, and each stage by itself.
-    [[nodiscard]] Result<Sampled> time(const SamplingOptions& options);
+    [[nodiscard]] Result<Sampled> time(const SamplingOptions& options, bool overlapped = false);
     [[nodiscard]] Result<std::vector<StageTime>> time_stages(std::size_t rounds);
 
     [[nodiscard]] MeshRanks& ranks() { return ranks_; }
@@ -82,11 +91,12 @@ private:
     Status prepare();
     Status check_memory() const;
     Status fill_inputs();
-    Status add_op(LayoutSearch& search, const ProgramLayout& layout, std::size_t index, std::size_t statement);
+    Status add_op(std::size_t index, std::size_t statement);
+    Status add_overlapped(std::size_t index, std::vector<TensorSteps> tensors);
     Status add_local(const OpWays& ways, const Way& way, const std::vector<const void*>& inputs, Place& made,
                      std::size_t index, std::size_t statement);
-    Result<Place> reshard(LayoutSearch& search, const OpWays& ways, const Way& way, std::size_t tensor, Place from,
-                          const Sharding& to, std::size_t index, std::size_t statement);
+    Result<Place> reshard(std::size_t tensor, Place from, const Sharding& to, std::size_t index, std::size_t statement,
+                          TensorSteps& steps);
     Result<void*> allocate(std::size_t bytes);
     Status pack();
     [[nodiscard]] Result<std::vector<std::int64_t>> sizes_of(const Operand& operand) const;
@@ -98,12 +108,16 @@ private:
     Device& device_;
     Program whole_;     ///< without the mesh
     StepProgram plan_;  ///< of that: what its inputs are filled with
+    std::optional<LayoutSearch> search_;
+    ProgramLayout layout_;
     std::vector<Place> values_;
     std::vector<const Statement*> statements_;
     std::vector<void*> memory_;
     std::vector<std::unique_ptr<LocalOp>> locals_;
     std::vector<std::unique_ptr<ShardMove>> moves_;
     std::vector<ShardedStage> stages_;
+    std::vector<std::unique_ptr<OverlappedOp>> overlapped_;  ///< by operation; null where it is not cut
+    std::set<const void*> fixed_;                            ///< memory of the program's inputs
     double allowed_error_ = 0;
 };
 
