@@ -40,3 +40,12 @@ function(roofline_module name)
   endif()
   install(TARGETS roofline_${name} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/roofline)
 endfunction()
+
+# Loops that the compiler is to vectorise.
+set_source_files_properties(
+  ${PROJECT_SOURCE_DIR}/src/measure/run/elements.cpp ${PROJECT_SOURCE_DIR}/src/measure/run/plain_matmul.cpp
+  PROPERTIES COMPILE_OPTIONS $<$<NOT:$<CONFIG:Debug>>:-O3>)
+
+if(ROOFLINE_DNNL_INCLUDE AND ROOFLINE_DNNL_LIBRARY)
+  roofline_module(dnnl ${ROOFLINE_DNNL_LIBRARY})
+endif()
