@@ -8,6 +8,8 @@ if(TARGET roofline_tests)
   set_target_properties(fake_cuda PROPERTIES PREFIX "" OUTPUT_NAME libcuda.so SUFFIX ".1" CXX_VISIBILITY_PRESET hidden
     LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/fake_cuda)
   roofline_own_code(fake_cuda)
+  target_compile_definitions(fake_cuda PRIVATE ROOFLINE_FAKE_COMPILER="${CMAKE_CXX_COMPILER}")
+  target_link_libraries(fake_cuda PRIVATE ${CMAKE_DL_LIBS})
   foreach(library libcublasLt.so.13 libnvrtc.so.13 libnvidia-ml.so.1)
     add_custom_command(TARGET fake_cuda POST_BUILD
       COMMAND ${CMAKE_COMMAND} -E create_symlink libcuda.so.1 ${PROJECT_BINARY_DIR}/fake_cuda/${library})

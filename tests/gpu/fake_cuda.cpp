@@ -1,7 +1,10 @@
 // A stand-in for NVIDIA's driver, cuBLASLt, NVRTC and NVML in one shared library, for tests on machines without a GPU. It has an
 // imaginary device with a clock of its own: every launch and copy moves that clock by what the device's rates say, and nothing
-// is timed. Products are really multiplied, one element at a time when it is asked for; of the kernels only `fill` is run.
+// is timed. Products are really multiplied, one element at a time when it is asked for. Of the kernels that measure only `fill` is run;
+// those of steps (src/measure/gpu/gpu_steps.hpp) are compiled for the processor, with fibers for threads, and run.
 // ROOFLINE_FAKE_CUDA, a list of words, makes it fail: no_device, stub, old, no_memory, no_fp8, wrong, slow, new_device.
+#include <dlfcn.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -10,6 +13,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <map>
 #include <string>
 #include <string_view>
@@ -28,10 +32,12 @@ bool asked_for(const char* word) {
 
 struct Kernel {
     std::string name;
+    void (*on_host)(unsigned blocks, unsigned threads, const void* arrays) = nullptr;
 };
 struct Module {
     std::string source;
     std::map<std::string, Kernel> kernels;
+    void* library = nullptr;  ///< of a step, compiled for the processor
 };
 struct Matmul {
     int compute = 0;
@@ -97,6 +103,95 @@ std::uint64_t mixed(std::uint64_t index) {
     word = (word ^ (word >> 30)) * 0xBF58476D1CE4E5B9U;
     word = (word ^ (word >> 27)) * 0x94D049BB133111EBU;
     return word ^ (word >> 31);
+}
+
+const char* const host_begin = R"(
+#include <cmath>
+#include <cstring>
+#include <ucontext.h>
+#include <vector>
+#define __device__
+#define __global__
+#define __forceinline__ inline
+#define __shared__ static
+#define ROOFLINE_NO_PTX
+static float from_f16(unsigned short bits) { _Float16 half; std::memcpy(&half, &bits, 2); return (float)half; }
+static unsigned short to_f16(float value) { const _Float16 half = (_Float16)value; unsigned short bits; std::memcpy(&bits, &half, 2); return bits; }
+static float __uint_as_float(unsigned bits) { float value; std::memcpy(&value, &bits, 4); return value; }
+static unsigned __float_as_uint(float value) { unsigned bits; std::memcpy(&bits, &value, 4); return bits; }
+struct Index { unsigned x = 0, y = 0, z = 0; };
+static Index threadIdx, blockIdx, blockDim, gridDim;
+static void wait_for_all();
+#define __syncthreads wait_for_all
+)";
+
+// Fibers take turns at every barrier; all of a block come to it, or none does.
+const char* const host_end = R"(
+static ucontext_t scheduler;
+struct Fiber { ucontext_t context; std::vector<char> stack; bool done = false; };
+static std::vector<Fiber> fibers;
+static Arrays held;
+static void wait_for_all() { swapcontext(&fibers[threadIdx.x].context, &scheduler); }
+static void one_thread() {
+    roofline_step(held);
+    fibers[threadIdx.x].done = true;
+    swapcontext(&fibers[threadIdx.x].context, &scheduler);
+}
+static bool turn() {
+    bool running = false;
+    for (unsigned t = 0; t < fibers.size(); ++t) {
+        if (fibers[t].done) continue;
+        threadIdx.x = t;
+        swapcontext(&scheduler, &fibers[t].context);
+        running = running || !fibers[t].done;
+    }
+    return running;
+}
+extern "C" void run_on_host(unsigned blocks, unsigned threads, const void* arrays) {
+    std::memcpy(&held, arrays, sizeof held);
+    gridDim.x = blocks;
+    blockDim.x = threads;
+    for (blockIdx.x = 0; blockIdx.x < blocks; ++blockIdx.x) {
+        if (!BARRIERS) {
+            for (threadIdx.x = 0; threadIdx.x < threads; ++threadIdx.x) roofline_step(held);
+            continue;
+        }
+        fibers.resize(threads);
+        for (Fiber& fiber : fibers) {
+            fiber.done = false;
+            fiber.stack.resize(1 << 15);
+            getcontext(&fiber.context);
+            fiber.context.uc_stack.ss_sp = fiber.stack.data();
+            fiber.context.uc_stack.ss_size = fiber.stack.size();
+            fiber.context.uc_link = nullptr;
+            makecontext(&fiber.context, one_thread, 0);
+        }
+        while (turn()) {
+        }
+    }
+}
+)";
+
+const char* const step_signature = "void roofline_step(Arrays A)";
+
+/// Compiles a step for the processor; null when the compiler refuses.
+void* host_library(const std::string& source) {
+    char folder[] = "/tmp/fake_cuda_XXXXXX";
+    if (::mkdtemp(folder) == nullptr) return nullptr;
+    const std::string path = folder;
+    const std::string body = source.substr(source.find(step_signature));
+    {
+        std::ofstream file(path + "/step.cpp");
+        file << host_begin << source << "#define BARRIERS " << (body.find("shared") != std::string::npos) << "\n"
+             << host_end;
+    }
+    const std::string command = ROOFLINE_FAKE_COMPILER " -std=c++17 -O0 -w -shared -fPIC -o " + path + "/step.so " +
+                                path + "/step.cpp 2>" + path + "/log";
+    const bool compiled = std::system(command.c_str()) == 0;
+    void* library = compiled ? ::dlopen((path + "/step.so").c_str(), RTLD_NOW | RTLD_LOCAL) : nullptr;
+    if (!compiled) std::system(("head -5 " + path + "/log >&2").c_str());
+    std::system(("rm -r " + path).c_str());
+    return library;
 }
 
 /// Seconds that the imaginary device takes for a kernel; some of them write what callers look at.
@@ -357,15 +452,25 @@ EXPORT int cuMemcpyDtoHAsync_v2(void* to, unsigned long long from, std::size_t b
     return 0;
 }
 EXPORT int cuModuleLoadData(void** module, const void* image) {
-    *module = new Module{static_cast<const char*>(image), {}};
-    return ++world.objects, 0;
+    auto* made = new Module{static_cast<const char*>(image), {}, nullptr};
+    *module = made;
+    ++world.objects;
+    if (made->source.find(step_signature) == std::string::npos) return 0;
+    made->library = host_library(made->source);
+    return made->library == nullptr ? 200 : 0;
 }
-EXPORT int cuModuleUnload(void* module) { return delete static_cast<Module*>(module), --world.objects, 0; }
+EXPORT int cuModuleUnload(void* module) {
+    auto* held = static_cast<Module*>(module);
+    if (held->library != nullptr) ::dlclose(held->library);
+    return delete held, --world.objects, 0;
+}
 EXPORT int cuModuleGetFunction(void** function, void* module, const char* name) {
     auto& held = *static_cast<Module*>(module);
     if (!defines(held.source, name)) return 500;
     Kernel& kernel = held.kernels[name];
     kernel.name = name;
+    if (held.library != nullptr)
+        kernel.on_host = reinterpret_cast<decltype(kernel.on_host)>(::dlsym(held.library, "run_on_host"));
     *function = &kernel;
     return 0;
 }
@@ -375,8 +480,13 @@ EXPORT int cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, void*, int t
 EXPORT int cuLaunchKernel(void* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
                           unsigned, void*, void** arguments, void**) {
     if (gx == 0 || gy == 0 || gz == 0 || bx == 0 || bx > 1024 || by != 1 || bz != 1) return 1;
+    const auto& kernel = *static_cast<Kernel*>(function);
     const double threads = static_cast<double>(gx) * gy * gz * bx;
-    spend(2e-6 + run_kernel(static_cast<Kernel*>(function)->name, threads, arguments), 1e-6);
+    if (kernel.on_host != nullptr) {
+        kernel.on_host(gx, bx, arguments[0]);
+        return spend(3e-6, 1e-6), 0;
+    }
+    spend(2e-6 + run_kernel(kernel.name, threads, arguments), 1e-6);
     return 0;
 }
 EXPORT int cuStreamCreate(void** stream, unsigned) { return *stream = &world.objects, ++world.objects, 0; }
