@@ -91,8 +91,9 @@ Status StepBuilder::size_values() {
             }
         }
         if (!runs_here(value.type.dtype)) {
-            return fail("unsupported", fmt::format("nothing here computes in {}", name(value.type.dtype)),
-                        "run it in int8, bf16, f16 or f32: it moves and computes the same numbers, in more bytes");
+            return fail(
+                "unsupported", fmt::format("nothing here computes in {}", name(value.type.dtype)),
+                "f64, f32, bf16, f16, int32 and int8 run; a wider one of them holds the same numbers, in more bytes");
         }
     }
     return {};

@@ -56,8 +56,9 @@ struct RunAnswer {
 /// Text, JSON, CSV or Markdown.
 [[nodiscard]] std::string run_report(const RunAnswer& answer, Format format, bool color);
 
-/// The roofline or sweep plot with what was measured on it. Errors: no prediction; those of op_plot().
-[[nodiscard]] Result<std::string> run_plot(const RunAnswer& answer, const std::vector<OpAnswer>& swept, PlotKind kind);
+/// The roofline or sweep plot of a prediction, with what was measured on it. Errors: those of op_plot().
+[[nodiscard]] Result<std::string> run_plot(const RunAnswer& answer, const std::vector<OpAnswer>& predicted,
+                                           PlotKind kind);
 
 [[nodiscard]] std::string run_json(const RunAnswer& answer);
 

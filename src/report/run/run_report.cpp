@@ -249,18 +249,14 @@ std::string run_report(const RunAnswer& answer, Format format, bool color) {
     return sweep_text(answer, format);
 }
 
-Result<std::string> run_plot(const RunAnswer& answer, const std::vector<OpAnswer>& swept, PlotKind kind) {
-    if (swept.empty()) {
-        return fail("no_machine", "there is no roofline to draw: this machine has not been measured",
-                    "run `roofline measure cpu`, or name a machine with --on");
-    }
+Result<std::string> run_plot(const RunAnswer& answer, const std::vector<OpAnswer>& predicted, PlotKind kind) {
     std::vector<double> seconds;
     if (answer.axes.empty() && !answer.points.front().kernels.empty()) {
         seconds = answer.points.front().kernels;
     } else {
         for (const RunPoint& point : answer.points) seconds.push_back(point.cold.median);
     }
-    return op_plot(swept, answer.axes, kind, seconds);
+    return op_plot(predicted, answer.axes, kind, seconds);
 }
 
 }  // namespace roofline
