@@ -365,7 +365,6 @@ private:
         const double u = op.unit;
         const auto n = static_cast<double>(row.size());
         double sum = 0;
-        double squares = 0;
         double magnitude = 0;
         double most = -infinity;
         double least = infinity;
@@ -373,7 +372,6 @@ private:
         double bounds = 0;
         for (const Bounded& x : row) {
             sum += x.value;
-            squares += x.value * x.value;
             magnitude += std::abs(x.value);
             most = std::max(most, x.value);
             least = std::min(least, x.value);
