@@ -176,4 +176,19 @@ MeasureReport cpu_report(const CpuMeasurement& m, const Machine& machine, const 
     return report;
 }
 
+MeasuredTable verification_table(const std::vector<PeakVerification>& verifications, const std::string& device) {
+    MeasuredTable table{
+        "verification",
+        "Real products beside the roofs, GFLOP/s (bytes: GOP/s)",
+        {{"dtype", "dtype"}, {"size", "size"}, {"p95_per_s", "p95"}, {"roof_fraction", "% of roof"}, {"verdict", ""}},
+        {}};
+    for (const PeakVerification& each : verifications) {
+        table.rows.push_back({measured_text(std::string(name(each.dtype))), count_cell(static_cast<double>(each.size)),
+                              rate_cell(each.flops_per_s), measured_number(percent_text(each.fraction), each.fraction),
+                              measured_text(each.verdict)});
+    }
+    table.remarks.push_back(device);
+    return table;
+}
+
 }  // namespace roofline

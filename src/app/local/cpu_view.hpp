@@ -2,7 +2,9 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
+#include "app/local/verify_peaks.hpp"
 #include "machine/machine.hpp"
 #include "measure/cpu/cpu_measurement.hpp"
 #include "report/measure/measure_report.hpp"
@@ -11,5 +13,9 @@ namespace roofline {
 
 [[nodiscard]] MeasureReport cpu_report(const CpuMeasurement& measurement, const Machine& machine,
                                        const std::string& date);
+
+/// Real products beside the roofs. `device`: who multiplied.
+[[nodiscard]] MeasuredTable verification_table(const std::vector<PeakVerification>& verifications,
+                                               const std::string& device);
 
 }  // namespace roofline

@@ -2,9 +2,11 @@
 
 #include "app/local/cpu_view.hpp"
 #include "app/local/this_machine.hpp"
+#include "app/local/verify_peaks.hpp"
 #include "machine/machine_text.hpp"
 #include "measure/cpu/cpu_machine.hpp"
 #include "measure/cpu/measure_cpu.hpp"
+#include "measure/run/cpu_device.hpp"
 
 namespace roofline {
 
@@ -48,6 +50,14 @@ Result<Response> handle_measure_cpu(const MeasureRequest& request, Format format
     auto machine = machine_of(*measurement, request.date);
     if (!machine) return fail(machine.error());
     MeasureReport report = cpu_report(*measurement, *machine, request.date);
+    auto device = make_cpu_device({measurement->threads, true});
+    if (device) {
+        auto verified = verify_peaks(*machine, **device, request.effort, progress);
+        if (!verified) return fail(verified.error());
+        report.tables.push_back(verification_table(*verified, (*device)->name()));
+    } else {
+        report.notes.push_back("no real product was run beside the roofs: " + device.error().message);
+    }
     report.file = path;
     report.next = "use it: roofline op 'f32[B, D] * f32[D, F] -> f32[B, F]' --dims B=64,D=4096,F=4096 --on " +
                   (request.output.empty() ? std::string("this") : path);
