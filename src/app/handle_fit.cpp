@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "app/collective_input.hpp"
 #include "app/measured_systems.hpp"
 #include "app/predict_collective.hpp"
 #include "import/collective_table.hpp"
@@ -16,8 +17,8 @@ namespace {
 
 using Reasons = std::map<std::string, std::int64_t>;
 
-Status collect(const NamedText& file, MeasuredSystems& systems, std::vector<CollectiveSample>& samples,
-               Reasons& skipped) {
+Result<CollectiveTable> read_table(const NamedText& file, const NcclHints& hints) {
+    if (is_nccl_tests(file.text)) return read_nccl_tests(file.text, file.name, hints);
     auto reader = CsvReader::open(file.text, file.name);
     if (!reader) return fail(reader.error());
     if (!is_collective_table(reader->header())) {
@@ -25,7 +26,12 @@ Status collect(const NamedText& file, MeasuredSystems& systems, std::vector<Coll
                                "collectives have op, system or accelerator, n_devices, bytes and time_s, time_us or "
                                "busbw_GBs (docs/validate.md)");
     }
-    auto table = read_collective_table(*reader);
+    return read_collective_table(*reader);
+}
+
+Status collect(const NamedText& file, const NcclHints& hints, MeasuredSystems& systems,
+               std::vector<CollectiveSample>& samples, Reasons& skipped) {
+    auto table = read_table(file, hints);
     if (!table) return fail(table.error());
     for (const SkippedRow& row : table->skipped) ++skipped[row.reason];
     for (const MeasuredCollective& row : table->rows) {
@@ -60,10 +66,12 @@ Result<std::vector<NamedText>> files_of(const std::vector<Calibration>& calibrat
 Result<Response> handle_fit(const FitRequest& request, Format format) {
     auto systems = MeasuredSystems::make(request.machines, request.sets);
     if (!systems) return fail(systems.error());
+    auto hints = nccl_hints(request.collective, request.machines);
+    if (!hints) return fail(hints.error());
     std::vector<CollectiveSample> samples;
     Reasons skipped;
     for (const NamedText& file : request.tables) {
-        if (auto status = collect(file, *systems, samples, skipped); !status) return fail(status.error());
+        if (auto status = collect(file, *hints, *systems, samples, skipped); !status) return fail(status.error());
     }
     FitReport report;
     report.fit = fit_collectives(std::move(samples));

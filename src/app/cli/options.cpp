@@ -5,9 +5,12 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
+#include "app/cli/completion.hpp"
 #include "app/cli/files.hpp"
+#include "app/cli/import_options.hpp"
 #include "app/cli/local_options.hpp"
 #include "app/cli/words.hpp"
+#include "machine/catalogue.hpp"
 
 namespace roofline::cli {
 
@@ -22,8 +25,10 @@ constexpr const char* examples = R"(examples:
   roofline machine                     all machines
   roofline machine h100-sxm            one, every figure with its source
   roofline machine tpu-v5e h200 my.toml   side by side
+  roofline trace kernels.csv --on h100-sxm --svg roofline.svg   profiled kernels against their roofs
   roofline validate all_reduce.csv     predictions beside measurements
   roofline fit all_reduce.csv -o .     constants of expected times from measurements
+  roofline measure import roofline.csv --base mi300x -o my.toml   what another tool measured, as a machine
 )";
 
 constexpr const char* exits = R"(
@@ -46,6 +51,7 @@ constexpr const char* machine_examples = R"(examples:
   roofline machine tpu-v5e:4x4 h100-sxm:8x16   slices: wires, sums, collectives
   roofline machine h100-sxm h200 b200-sxm --md
   roofline machine my.toml --set hbm.bandwidth=3TB/s
+  roofline machine my.toml --ert roofline.json --rocprof roofline.csv   for other tools
 
 )";
 
@@ -54,6 +60,7 @@ constexpr const char* validate_examples = R"(examples:
   roofline validate all_reduce.csv --on h100-sxm          rows without a system, or of one under another name
   roofline validate all_reduce.csv --on h100-sxm:8x2 --set ib.bandwidth=25GB/s
   roofline validate all_reduce.csv --png errors.png       predicted against measured
+  roofline validate nccl_tests.txt --on h100-sxm:8        what nccl-tests print, as text or as JSON (-J)
   roofline validate all_reduce.csv --csv                  a line for each row, predicted beside measured
   roofline validate all_reduce.csv --max-error 10%        exit status 1 when the mean error is beyond it
 
@@ -64,6 +71,13 @@ constexpr const char* fit_examples = R"(examples:
   roofline fit a.csv b.csv -o data/calibration             a file for each machine
   roofline fit my_cluster.csv --on h100-sxm -o h100.toml   all rows are of one machine
   roofline fit a.csv --csv                                 a line for each law
+
+)";
+
+constexpr const char* completion_examples = R"(examples:
+  source <(roofline completion bash)                        in ~/.bashrc
+  roofline completion zsh > "${fpath[1]}/_roofline"
+  roofline completion fish > ~/.config/fish/completions/roofline.fish
 
 )";
 
@@ -103,14 +117,21 @@ void add_op(CLI::App& app, OpRequest& op, Words& words, PlotFiles& plots) {
     add_formats(app, words);
 }
 
+void add_collective(CLI::App& app, std::string& collective) {
+    app.add_option("--collective", collective, "what nccl-tests timed, where their output does not say")
+        ->type_name("all-gather");
+}
+
 void add_validate(CLI::App& app, ValidateRequest& validate, Words& words, PlotFiles& plots) {
-    app.add_option("table", words.table, "measured times, as CSV (docs/validate.md has the columns), or -")
+    app.add_option("table", words.table,
+                   "measured times, as CSV (docs/validate.md has the columns) or as nccl-tests print them, or -")
         ->type_name("FILE.csv")
         ->required();
     repeated(app, "--on", words.on,
              "the machine, slice or machine file that all rows were measured on, whatever they say", "MACHINE");
     repeated(app, "--set", validate.sets, "what if: another figure of that machine, absolute or relative",
              "nvlink.bandwidth=400GB/s|*2");
+    add_collective(app, validate.collective);
     add_calibration(app, words);
     app.add_option("--max-error", words.max_error, "the mean error that is still good: 10% or 0.1")->type_name("ERROR");
     add_plots(app, plots, "predicted against measured");
@@ -118,13 +139,15 @@ void add_validate(CLI::App& app, ValidateRequest& validate, Words& words, PlotFi
 }
 
 void add_fit(CLI::App& app, FitRequest& fit, Words& words) {
-    app.add_option("tables", words.tables, "measured times, as CSV (docs/validate.md has the columns)")
+    app.add_option("tables", words.tables,
+                   "measured times, as CSV (docs/validate.md has the columns) or as nccl-tests print them")
         ->type_name("FILE.csv")
         ->required();
     repeated(app, "--on", words.on,
              "the machine, slice or machine file that all rows were measured on, whatever they say", "MACHINE");
     repeated(app, "--set", fit.sets, "what if: another figure of that machine, absolute or relative",
              "nvlink.bandwidth=400GB/s|*2");
+    add_collective(app, fit.collective);
     app.add_option("-o,--output", fit.output, "a directory for a file a machine, or a .toml file for the only one")
         ->type_name("DIR|FILE.toml");
     app.add_option("--date", fit.date, "the day of the fit that the files name; today if it is not given")
@@ -132,15 +155,20 @@ void add_fit(CLI::App& app, FitRequest& fit, Words& words) {
     add_formats(app, words);
 }
 
+// "roofline measure import"
+std::string path_of(const CLI::App& command) {
+    return command.get_parent() == nullptr ? "roofline"
+                                           : fmt::format("{} {}", path_of(*command.get_parent()), command.get_name());
+}
+
 // CLI11's complaint in our words, with the nearest option or command where one was mistyped.
 Error usage_error(const CLI::App& app, const CLI::ParseError& problem, const std::vector<std::string>& arguments) {
     const CLI::App* command = &app;
-    for (const CLI::App* sub : app.get_subcommands()) command = sub;
+    while (!command->get_subcommands().empty()) command = command->get_subcommands().front();
     Error error{"usage", problem.what(), "", {}};
     while (!error.message.empty() && (error.message.back() == '\n' || error.message.back() == '.'))
         error.message.pop_back();
-    const std::string help =
-        command == &app ? "roofline --help" : fmt::format("roofline {} --help", command->get_name());
+    const std::string help = fmt::format("{} --help", path_of(*command));
     error.hint = fmt::format("see {}", help);
     if (command == &app && !arguments.empty() && !arguments.front().starts_with("-")) {
         std::vector<std::string> commands;
@@ -220,6 +248,8 @@ Result<Parsed> parse_arguments(const std::vector<std::string>& arguments, bool& 
     FitRequest fit;
     MeasureRequest measure;
     RunRequest run;
+    ImportRequest import;
+    TraceRequest trace;
     Words words;
     Parsed parsed;
     CLI::App* op_command = app.add_subcommand("op", "cost and bounds of an operation or program");
@@ -228,11 +258,16 @@ Result<Parsed> parse_arguments(const std::vector<std::string>& arguments, bool& 
     CLI::App* validate_command =
         app.add_subcommand("validate", "predictions against measurements: errors, worst rows, plot");
     CLI::App* fit_command = app.add_subcommand("fit", "constants of expected times from measurements");
+    CLI::App* trace_command = app.add_subcommand("trace", "every kernel of a recorded profile against its roofline");
     CLI::App* measure_command =
         app.add_subcommand("measure", "this machine's own rooflines, written as a machine file");
     CLI::App* run_command = app.add_subcommand("run", "execute a program here, beside what was predicted");
-    for (CLI::App* command :
-         {op_command, machine_command, validate_command, fit_command, measure_command, run_command}) {
+    CLI::App* completion_command =
+        app.add_subcommand("completion", "completion of commands, options and machines for a shell");
+    std::string shell;
+    completion_command->add_option("shell", shell, "bash, zsh or fish")->type_name("SHELL")->required();
+    for (CLI::App* command : {op_command, machine_command, trace_command, validate_command, fit_command,
+                              measure_command, run_command, completion_command}) {
         command->set_help_flag();
         command->add_flag("-h,--help", help, "this text");
     }
@@ -240,11 +275,22 @@ Result<Parsed> parse_arguments(const std::vector<std::string>& arguments, bool& 
     machine_command->add_option("names", words.names, "names or machine files; none lists all")->type_name("NAME");
     repeated(*machine_command, "--set", machine.sets, "what if: another figure, absolute or relative",
              "hbm.bandwidth=3TB/s|*2");
+    machine_command
+        ->add_option("--ert", machine.ert, "write the one machine as the Empirical Roofline Tool's roofline.json")
+        ->type_name("FILE");
+    machine_command->add_option("--rocprof", machine.rocprof, "write the one machine as rocprof-compute's roofline.csv")
+        ->type_name("FILE");
     add_formats(*machine_command, words);
 
+    add_trace(*trace_command, trace, words, parsed.plots);
     add_validate(*validate_command, validate, words, parsed.plots);
     add_fit(*fit_command, fit, words);
     add_measure(*measure_command, measure, words);
+    CLI::App* import_command =
+        measure_command->add_subcommand("import", "figures that other tools measured, as a machine file");
+    import_command->set_help_flag();
+    import_command->add_flag("-h,--help", help, "this text");
+    add_import(*import_command, import, words);
     add_run(*run_command, run, words, parsed.plots);
 
     // Help needs no other argument to be right.
@@ -252,11 +298,15 @@ Result<Parsed> parse_arguments(const std::vector<std::string>& arguments, bool& 
                                         [](const std::string& word) { return word == "-h" || word == "--help"; });
     if (wants_help || arguments.empty()) {
         const std::string command = arguments.empty() ? "" : arguments.front();
-        parsed.print = command == "op"         ? help_of(*op_command, op_examples)
-                       : command == "machine"  ? help_of(*machine_command, machine_examples)
-                       : command == "validate" ? help_of(*validate_command, validate_examples)
-                       : command == "fit"      ? help_of(*fit_command, fit_examples)
-                                               : fmt::format("{}\n{}{}", examples, app.help(), exits);
+        const bool importing = command == "measure" && arguments.size() > 1 && arguments[1] == "import";
+        parsed.print = importing                 ? import_examples + import_command->help("roofline measure")
+                       : command == "op"         ? help_of(*op_command, op_examples)
+                       : command == "machine"    ? help_of(*machine_command, machine_examples)
+                       : command == "trace"      ? help_of(*trace_command, trace_examples)
+                       : command == "completion" ? help_of(*completion_command, completion_examples)
+                       : command == "validate"   ? help_of(*validate_command, validate_examples)
+                       : command == "fit"        ? help_of(*fit_command, fit_examples)
+                                                 : fmt::format("{}\n{}{}", examples, app.help(), exits);
         return parsed;
     }
     try {
@@ -269,11 +319,24 @@ Result<Parsed> parse_arguments(const std::vector<std::string>& arguments, bool& 
         parsed.print = fmt::format("roofline {}\n", ROOFLINE_VERSION);
         return parsed;
     }
+    if (completion_command->parsed()) {
+        auto script = completion_script(app, shell, machine_ids());
+        if (!script) return fail(script.error());
+        parsed.print = std::move(*script);
+        return parsed;
+    }
     auto format = format_of(words);
     if (!format) return fail(format.error());
     Request request;
     request.format = *format;
     request.color = color_wanted(words.color);
+    if (import_command->parsed()) {
+        auto what = import_request(std::move(import), words);
+        if (!what) return fail(what.error());
+        request.what = std::move(*what);
+        parsed.request = std::move(request);
+        return parsed;
+    }
     if (measure_command->parsed() || run_command->parsed()) {
         auto what = measure_command->parsed() ? measure_request(std::move(measure), words)
                                               : run_request(std::move(run), words, parsed.plots);
@@ -281,10 +344,18 @@ Result<Parsed> parse_arguments(const std::vector<std::string>& arguments, bool& 
         parsed.local = LocalRequest{std::move(*what), request.format, request.color};
         return parsed;
     }
-    if (machine_command->parsed()) {
+    if (trace_command->parsed()) {
+        auto what = trace_request(std::move(trace), words, parsed.plots);
+        if (!what) return fail(what.error());
+        request.what = std::move(*what);
+    } else if (machine_command->parsed()) {
         auto machines = load_machines(words.names);
         if (!machines) return fail(machines.error());
         machine.machines = std::move(*machines);
+        if (machine.ert == "-" || machine.rocprof == "-") {
+            return fail("usage", "a machine goes to a file; standard output says what is in it",
+                        "name one: --ert roofline.json");
+        }
         request.what = std::move(machine);
     } else if (fit_command->parsed()) {
         auto what = fit_request(std::move(fit), words);
