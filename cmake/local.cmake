@@ -35,8 +35,19 @@ function(roofline_module name)
   target_link_libraries(roofline_${name} PRIVATE roofline_local ${ARGN})
   # what the program does with one of its own is not answered by the program's copy
   target_link_options(roofline_${name} PRIVATE -Wl,--exclude-libs,ALL)
-  if(TARGET roofline)
-    add_dependencies(roofline roofline_${name})
-  endif()
+  set_property(GLOBAL APPEND PROPERTY roofline_built_modules roofline_${name})
   install(TARGETS roofline_${name} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/roofline)
 endfunction()
+
+if(ROOFLINE_HWLOC_FOUND)
+  roofline_module(hwloc PkgConfig::ROOFLINE_HWLOC)
+endif()
+
+# Loops that the compiler is to vectorise.
+set_source_files_properties(
+  ${PROJECT_SOURCE_DIR}/src/measure/run/elements.cpp ${PROJECT_SOURCE_DIR}/src/measure/run/plain_matmul.cpp
+  PROPERTIES COMPILE_OPTIONS $<$<NOT:$<CONFIG:Debug>>:-O3>)
+
+if(ROOFLINE_DNNL_INCLUDE AND ROOFLINE_DNNL_LIBRARY)
+  roofline_module(dnnl ${ROOFLINE_DNNL_LIBRARY})
+endif()

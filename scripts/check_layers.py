@@ -112,7 +112,7 @@ def check_text(path, text):
 
 TYPE = re.compile(
     r"\bnamespace\b(?P<space>[^;{}()=]*)\{"
-    r"|\b(?:struct|class|union|enum(?:\s+(?:class|struct))?)\s+(?:\[\[[^\]]*\]\]\s*)?(?P<name>\w+)\s*(?:final\s*)?(?::[^;{}()]*)?\{"
+    r"|\b(?:struct|class|union|enum(?:\s+(?:class|struct))?)\s+(?:\[\[[^\]]*\]\]\s*)?(?P<name>\w+)\s*(?:final\s*)?(?::(?!:)[^;{}()]*)?\{"
     r"|(?P<open>\{)|(?P<close>\})"
 )
 

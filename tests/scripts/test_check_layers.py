@@ -82,7 +82,7 @@ class Layers(InScratchTree):
         self.assertEqual(check_layers.types_in("""
             // struct Comment {};
             namespace roofline {
-            struct Declared;
+            struct Declared;  struct Declared::Inner { int a; };
             enum class Basis : std::uint8_t { spec };
             template <class T> class Box final : public Base<T> { struct Inner {}; };
             namespace { struct Hidden { int a = int{}; }; }

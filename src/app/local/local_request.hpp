@@ -27,6 +27,7 @@ struct MeasureRequest {
 struct RunRequest {
     OpRequest op;  ///< what is run, and against which machine's prediction
     Effort effort = Effort::normal;
+    int threads = 0;  ///< 0: one for each core
     PlotKind plot = PlotKind::none;
 };
 

@@ -1,10 +1,11 @@
-#include "app/cli/import_options.hpp"
+#include <utility>
 
+#include "app/cli/commands.hpp"
 #include "app/cli/files.hpp"
 
 namespace roofline::cli {
 
-const char* const import_examples = R"(examples:
+const char import_examples[] = R"(examples:
   roofline measure import roofline.csv --base mi300x -o my-mi300x.toml   rocprof-compute's roofs over the data sheet's
   roofline measure import roofline.json --level L1=l2 -o gpu.toml        ERT, which takes a GPU's L2 for an L1
   roofline measure import load.txt triad.txt peak.txt --base epyc-9654   likwid-bench: levels by their sizes
@@ -12,7 +13,7 @@ const char* const import_examples = R"(examples:
 
 )";
 
-const char* const trace_examples = R"(examples:
+const char trace_examples[] = R"(examples:
   ncu --set roofline --page raw --csv --log-file kernels.csv ./my_program
   roofline trace kernels.csv --on h100-sxm                     each kernel's time, FLOPs and bytes against its roof
   roofline trace kernels.csv --on h100-sxm --svg roofline.svg  the kernels on the roofline
@@ -20,7 +21,9 @@ const char* const trace_examples = R"(examples:
 
 )";
 
-void add_import(CLI::App& app, ImportRequest& import, Words& words) {
+void add_import(CLI::App& app, Line& line) {
+    ImportRequest& import = line.import;
+    Words& words = line.words;
     app.add_option("files", words.tables,
                    "rocprof-compute's roofline.csv, ERT's roofline.json, or the output of likwid-bench, STREAM or\n"
                    "BabelStream; the contents say which")
@@ -37,7 +40,9 @@ void add_import(CLI::App& app, ImportRequest& import, Words& words) {
     add_formats(app, words);
 }
 
-Result<ImportRequest> import_request(ImportRequest import, const Words& words) {
+Result<What> import_request(Line& line) {
+    ImportRequest& import = line.import;
+    const Words& words = line.words;
     for (const std::string& path : words.tables) {
         auto text = read_file(path);
         if (!text) return fail(text.error());
@@ -52,10 +57,12 @@ Result<ImportRequest> import_request(ImportRequest import, const Words& words) {
         return fail("usage", "the machine goes to a file; standard output has the answer", "name one: -o my.toml");
     }
     if (import.date.empty()) import.date = today();
-    return import;
+    return std::move(import);
 }
 
-void add_trace(CLI::App& app, TraceRequest& trace, Words& words, PlotFiles& plots) {
+void add_trace(CLI::App& app, Line& line) {
+    TraceRequest& trace = line.trace;
+    Words& words = line.words;
     app.add_option(
            "profile", words.table,
            "what `ncu --page raw --csv` wrote, or a table with the columns name, flops, bytes and measured_s; or -")
@@ -64,11 +71,14 @@ void add_trace(CLI::App& app, TraceRequest& trace, Words& words, PlotFiles& plot
     repeated(app, "--on", words.on, "the machine that it was taken on: a name or a machine file", "MACHINE");
     repeated(app, "--set", trace.sets, "what if: another figure of that machine, absolute or relative",
              "hbm.bandwidth=3TB/s|*2");
-    add_plots(app, plots, "the roofline with the kernels on it");
+    add_plots(app, line.plots, "the roofline with the kernels on it");
     add_formats(app, words);
 }
 
-Result<TraceRequest> trace_request(TraceRequest trace, const Words& words, const PlotFiles& plots) {
+Result<What> trace_request(Line& line) {
+    TraceRequest& trace = line.trace;
+    const Words& words = line.words;
+    const PlotFiles& plots = line.plots;
     if (auto status = check_plots(words, plots); !status) return fail(status.error());
     auto text = read_file(words.table);
     if (!text) return fail(text.error());
@@ -77,7 +87,7 @@ Result<TraceRequest> trace_request(TraceRequest trace, const Words& words, const
     if (!machines) return fail(machines.error());
     trace.machines = std::move(*machines);
     trace.plot = !plots.svg.empty() || !plots.png.empty();
-    return trace;
+    return std::move(trace);
 }
 
 }  // namespace roofline::cli
