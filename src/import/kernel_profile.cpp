@@ -19,11 +19,11 @@ constexpr const char* known =
     "ncu --page raw --csv is read, and tables with the columns name, flops, bytes and measured_s (docs/measure.md)";
 
 /// The columns of a table of one's own.
-struct KernelColumns {
+struct OwnColumns {
     std::optional<std::size_t> name, flops, bytes, time, dtype, count;
 };
 
-KernelColumns columns_of(const std::vector<std::string>& header) {
+OwnColumns columns_of(const std::vector<std::string>& header) {
     const auto at = [&](std::initializer_list<std::string_view> names) -> std::optional<std::size_t> {
         for (const std::string_view wanted : names) {
             const auto found = std::find(header.begin(), header.end(), wanted);
@@ -39,14 +39,14 @@ KernelColumns columns_of(const std::vector<std::string>& header) {
             at({"count"})};
 }
 
-bool is_kernel_table(const std::vector<std::string>& header) {
-    const KernelColumns columns = columns_of(header);
+bool is_own_table(const std::vector<std::string>& header) {
+    const OwnColumns columns = columns_of(header);
     return columns.name && columns.flops && columns.bytes && columns.time;
 }
 
-class KernelTableReader {
+class OwnTableReader {
 public:
-    explicit KernelTableReader(CsvReader& reader) : reader_(reader), columns_(columns_of(reader.header())) {}
+    explicit OwnTableReader(CsvReader& reader) : reader_(reader), columns_(columns_of(reader.header())) {}
 
     Result<KernelProfile> read() {
         KernelProfile profile;
@@ -96,7 +96,7 @@ private:
     }
 
     CsvReader& reader_;
-    KernelColumns columns_;
+    OwnColumns columns_;
 };
 
 /// Behind what ncu says while it profiles: "==PROF== Connected to process 12", and what the program prints.
@@ -110,7 +110,7 @@ Result<KernelProfile> read_table(std::string_view text, const std::string& sourc
     auto reader = CsvReader::open(text, source);
     if (!reader) return fail(reader.error());
     if (is_ncu_raw(reader->header())) return read_ncu_raw(*reader);
-    if (is_kernel_table(reader->header())) return KernelTableReader(*reader).read();
+    if (is_own_table(reader->header())) return OwnTableReader(*reader).read();
     if (is_ncu_details(reader->header())) {
         return reader->fail_at(0, "unknown_table", "this is ncu's page of details, which has rates and no counts",
                                "ncu --page raw --csv writes the counters");
