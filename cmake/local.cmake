@@ -1,7 +1,7 @@
 # What touches the machine it runs on: src/measure and src/app/local. Parts that need a library which may be absent are
 # modules: src/measure/NAME/*.cpp becomes modules/roofline-NAME.so, loaded at run time (measure/module.hpp).
 
-set(roofline_modules dnnl hwloc mpi cuda)
+set(roofline_modules dnnl hwloc mpi)
 
 file(GLOB_RECURSE roofline_local_sources CONFIGURE_DEPENDS
   ${PROJECT_SOURCE_DIR}/src/measure/*.cpp ${PROJECT_SOURCE_DIR}/src/app/local/*.cpp)
@@ -46,8 +46,12 @@ endif()
 # Loops that the compiler is to vectorise.
 set_source_files_properties(
   ${PROJECT_SOURCE_DIR}/src/measure/run/elements.cpp ${PROJECT_SOURCE_DIR}/src/measure/run/plain_matmul.cpp
+  ${PROJECT_SOURCE_DIR}/src/measure/network/sum.cpp
   PROPERTIES COMPILE_OPTIONS $<$<NOT:$<CONFIG:Debug>>:-O3>)
 
 if(ROOFLINE_DNNL_INCLUDE AND ROOFLINE_DNNL_LIBRARY)
   roofline_module(dnnl ${ROOFLINE_DNNL_LIBRARY})
+endif()
+if(MPI_CXX_FOUND)
+  roofline_module(mpi MPI::MPI_CXX)
 endif()
