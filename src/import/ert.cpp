@@ -90,10 +90,8 @@ private:
 
     // Configurations say ERT_PRECISION FP32, in a text or as a member.
     void precision_in(const JsonNode& node) {
-        for (const auto& [name, value] : node.members) {
-            if (name == "ERT_PRECISION" && value.is(JsonNode::Kind::text)) precision_ = find_dtype(trimmed(value.text));
-            precision_in(value);
-        }
+        const JsonNode* said = node.find("ERT_PRECISION");
+        if (said != nullptr && said->is(JsonNode::Kind::text)) precision_ = find_dtype(trimmed(said->text));
         for (const JsonNode& item : node.items) precision_in(item);
     }
 

@@ -83,7 +83,7 @@ public:
     bool end_array() override { return close(); }
     bool key(string_t& name) override {
         JsonNode& object = *open_.back();
-        if (object.members.size() < few && object.find(name) != nullptr) {
+        if (object.names.size() < few && object.find(name) != nullptr) {
             return refuse(quote_start(), "bad_json", fmt::format("the name {} stands twice", roofline::quoted(name)));
         }
         name_ = std::move(name);
@@ -144,10 +144,10 @@ private:
     }
     JsonNode* add(JsonNode::Kind kind, std::size_t offset) {
         JsonNode* node = &root;
-        if (!open_.empty() && open_.back()->is(JsonNode::Kind::object)) {
-            node = &open_.back()->members.emplace_back(std::move(name_), JsonNode{}).second;
-        } else if (!open_.empty()) {
-            node = &open_.back()->items.emplace_back();
+        if (!open_.empty()) {
+            JsonNode& around = *open_.back();
+            if (around.is(JsonNode::Kind::object)) around.names.push_back(std::move(name_));
+            node = &around.items.emplace_back();
         }
         node->kind = kind;
         node->offset = offset;
@@ -180,9 +180,8 @@ private:
 }  // namespace
 
 const JsonNode* JsonNode::find(std::string_view name) const {
-    const auto found =
-        std::find_if(members.begin(), members.end(), [&](const auto& each) { return each.first == name; });
-    return found == members.end() ? nullptr : &found->second;
+    const auto found = std::find(names.begin(), names.end(), name);
+    return found == names.end() ? nullptr : &items[static_cast<std::size_t>(found - names.begin())];
 }
 
 std::string_view kind_name(JsonNode::Kind kind) {

@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "base/result.hpp"
@@ -16,9 +15,9 @@ struct JsonNode {
     Kind kind = Kind::null;
     double number = 0;  ///< of a number; 1 for true
     std::string text;
-    std::vector<JsonNode> items;
-    std::vector<std::pair<std::string, JsonNode>> members;
-    std::size_t offset = 0;  ///< of the value's first byte in the file
+    std::vector<JsonNode> items;     ///< of a list; of an object the values of its members
+    std::vector<std::string> names;  ///< of an object's members, as many as there are items
+    std::size_t offset = 0;          ///< of the value's first byte in the file
 
     /// The member of that name; null when there is none, or this is no object.
     [[nodiscard]] const JsonNode* find(std::string_view name) const;
