@@ -40,7 +40,8 @@ private:
     }
 
     Status read_row(const JsonNode& row, bool bandwidth) {
-        const bool pair = row.items.size() == 2 && row.items[0].is(JsonNode::Kind::text);
+        const bool pair =
+            row.is(JsonNode::Kind::list) && row.items.size() == 2 && row.items[0].is(JsonNode::Kind::text);
         if (!pair)
             return bad(row, "a row is a name and a number",
                        bandwidth ? R"(["L1", 100.0])" : R"(["FP64 GFLOPs", 50.0])");
