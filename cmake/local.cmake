@@ -39,14 +39,19 @@ function(roofline_module name)
   install(TARGETS roofline_${name} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/roofline)
 endfunction()
 
+if(ROOFLINE_HWLOC_FOUND)
+  roofline_module(hwloc PkgConfig::ROOFLINE_HWLOC)
+endif()
+
 # Loops that the compiler is to vectorise.
 set_source_files_properties(
   ${PROJECT_SOURCE_DIR}/src/measure/run/elements.cpp ${PROJECT_SOURCE_DIR}/src/measure/run/plain_matmul.cpp
+  ${PROJECT_SOURCE_DIR}/src/measure/network/sum.cpp
   PROPERTIES COMPILE_OPTIONS $<$<NOT:$<CONFIG:Debug>>:-O3>)
 
 if(ROOFLINE_DNNL_INCLUDE AND ROOFLINE_DNNL_LIBRARY)
   roofline_module(dnnl ${ROOFLINE_DNNL_LIBRARY})
 endif()
-if(ROOFLINE_HWLOC_FOUND)
-  roofline_module(hwloc PkgConfig::ROOFLINE_HWLOC)
+if(MPI_CXX_FOUND)
+  roofline_module(mpi MPI::MPI_CXX)
 endif()

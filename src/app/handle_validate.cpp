@@ -7,7 +7,9 @@
 #include <utility>
 
 #include "app/expected_op.hpp"
+#include "app/measured_kernels.hpp"
 #include "app/measured_systems.hpp"
+
 #include "app/predict_collective.hpp"
 #include "import/collective_table.hpp"
 #include "report/validate/validation.hpp"
@@ -62,7 +64,7 @@ Status compare_collectives(CsvReader& reader, const ValidateRequest& request, Va
     if (!systems) return fail(systems.error());
     auto table = read_collective_table(reader);
     if (!table) return fail(table.error());
-    auto calibrations = resolve_calibrations(request.calibration);
+    auto calibrations = resolve_calibrations(request.calibration, request.machines);
     if (!calibrations) return fail(calibrations.error());
     validation.kind = "collective";
     Skipped skipped;
@@ -82,12 +84,34 @@ Status compare_collectives(CsvReader& reader, const ValidateRequest& request, Va
     return {};
 }
 
+Status compare_kernels(CsvReader& reader, const ValidateRequest& request, Validation& validation) {
+    auto kernels = MeasuredKernels::make(request.machines, request.sets, request.calibration);
+    if (!kernels) return fail(kernels.error());
+    auto table = read_kernel_table(reader);
+    if (!table) return fail(table.error());
+    validation.kind = "kernel";
+    Skipped skipped;
+    for (const SkippedRow& row : table->skipped) skipped.add(row.line, row.reason);
+    validation.rows.reserve(table->rows.size());
+    for (const MeasuredKernel& row : table->rows) {
+        auto comparison = kernels->compare(row);
+        if (comparison) {
+            validation.rows.push_back(std::move(*comparison));
+        } else {
+            skipped.add(row.line, comparison.error().message);
+        }
+    }
+    validation.skipped = skipped.most_first();
+    validation.rates = kernels->rates();
+    return {};
+}
+
 /// The kinds of tables, by their columns.
 struct TableKind {
     bool (*is)(const std::vector<std::string>& columns);
     Status (*compare)(CsvReader& reader, const ValidateRequest& request, Validation& validation);
 };
-constexpr TableKind kinds[] = {{is_collective_table, compare_collectives}};
+constexpr TableKind kinds[] = {{is_collective_table, compare_collectives}, {is_kernel_table, compare_kernels}};
 
 void add_notes(Validation& validation) {
     if (!validation.summary.of_expected && !validation.rows.empty()) {
@@ -127,7 +151,8 @@ Result<Response> handle_validate(const ValidateRequest& request, Format format) 
     if (kind == std::end(kinds)) {
         return reader->fail_at(0, "unknown_table", "the columns are those of no table that can be compared",
                                "collectives have op, system or accelerator, n_devices, bytes and time_s, time_us or "
-                               "busbw_GBs (docs/validate.md)");
+                               "busbw_GBs; products have m, n, k, dtype_in, dtype_out, accelerator and time_s; "
+                               "docs/validate.md has all");
     }
     Validation validation;
     validation.table = request.table_name;

@@ -137,12 +137,14 @@ Result<std::vector<OpAnswer>> op_answers(const OpRequest& request, const std::ve
         answer.options.tiles = std::move(*tiles);
         answers.push_back(std::move(answer));
     }
-    auto resolved = resolve_calibrations(request.calibration);
-    if (!resolved) return fail(resolved.error());
-    const auto calibrations = std::make_shared<Calibrations>(std::move(*resolved));
-    for (OpAnswer& answer : answers) {
+    for (std::size_t i = 0; i < answers.size(); ++i) {
+        OpAnswer& answer = answers[i];
         if (auto status = analyse_answer(answer); !status) return fail(status.error());
-        if (auto status = expect(answer, request.software, calibrations); !status) return fail(status.error());
+        // two files may give the same machine other constants
+        auto calibrations = resolve_calibrations(request.calibration, {request.machines[i]});
+        if (!calibrations) return fail(calibrations.error());
+        auto shared = std::make_shared<Calibrations>(std::move(*calibrations));
+        if (auto status = expect(answer, request.software, std::move(shared)); !status) return fail(status.error());
         if (!axes.empty()) note_low_confidence(answer);
     }
     return answers;

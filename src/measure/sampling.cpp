@@ -53,13 +53,16 @@ Result<Sample> one_sample(const Work& work, std::int64_t calls, int threads) {
 Result<std::int64_t> calls_for(const TimedCalls& work, const SamplingOptions& options) {
     std::int64_t calls = 1;
     double warmed = 0;
+    double least = 1e9;
     while (true) {
         if (stop_requested()) return fail(interrupted());
         auto sample = work(calls);
         if (!sample) return fail(sample.error());
         const double took = sample->seconds * static_cast<double>(calls);
         warmed += took;
-        const double wanted = options.sample_s / std::max(sample->seconds, 1e-10);
+        // the fastest so far: one that was held up would make all samples too short
+        least = std::min(least, sample->seconds);
+        const double wanted = options.sample_s / std::max(least, 1e-10);
         const auto next = static_cast<std::int64_t>(std::clamp(wanted, 1.0, static_cast<double>(most_calls)));
         // a clock that hardly moved says nothing yet of how many calls it takes
         const bool known = took > options.sample_s / 8 || next == 1;
@@ -125,7 +128,7 @@ Result<std::vector<Sampled>> take_timed_samples(const std::vector<TimedCalls>& w
 Result<std::vector<Sampled>> take_samples(const std::vector<Work>& works, const SamplingOptions& options) {
     std::vector<TimedCalls> timed;
     for (const Work& work : works) {
-        timed.push_back([&work, &options](std::int64_t calls) { return one_sample(work, calls, options.threads); });
+        timed.emplace_back([&work, &options](std::int64_t calls) { return one_sample(work, calls, options.threads); });
     }
     return take_timed_samples(timed, options);
 }

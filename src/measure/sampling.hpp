@@ -76,8 +76,7 @@ using TimedCalls = std::function<Result<Sample>(std::int64_t calls)>;
 [[nodiscard]] double stolen_seconds(const std::vector<int>& cpus);
 
 /// The same from the text of /proc/stat, at so many ticks a second.
-[[nodiscard]] double stolen_seconds(std::string_view stat, const std::vector<int>& cpus,
-                                    double ticks_per_second);
+[[nodiscard]] double stolen_seconds(std::string_view stat, const std::vector<int>& cpus, double ticks_per_second);
 
 /// Waits until others leave the processors alone, at most `longest_s`. Returns the share of all processors that they used last:
 /// above 0.05 what is measured now will be disturbed.

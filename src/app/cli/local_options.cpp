@@ -3,12 +3,15 @@
 #include <vector>
 
 #include "app/cli/commands.hpp"
+#include "app/cli/files.hpp"
+#include "app/local/this_machine.hpp"
 
 namespace roofline::cli {
 
 const char measure_examples[] = R"(examples:
   roofline measure cpu                 this machine's roofs, about a minute
   roofline measure cpu --quick         ten seconds
+  mpirun -n 2 roofline measure network what processes exchange how fast
   roofline measure gpu                 an NVIDIA GPU
 
 )";
@@ -18,6 +21,7 @@ const char run_examples[] = R"(examples:
   roofline run 'int8[B, D] * int8[D, F] -> int32[B, F]' --dims D=4k,F=4k --sweep 'B=1..512*2'   the knee
   roofline run mlp.roof --sweep 'B=1..512*2' --plot sweep --svg mlp.svg
   roofline run attention.roof --dims B=1,T=512,S=512 --threads 1 --json
+  mpirun -n 2 roofline run 'bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]' --mesh X=2 --dims B=512,D=4k,F=4k
   roofline run mlp.roof --dims B=512 --on gpu                  on an NVIDIA GPU
 
 )";
@@ -45,6 +49,8 @@ void add_run(CLI::App& app, Line& line) {
              "B=256,D=8k");
     repeated(app, "--sweep", op.sweeps, "sizes to go through; given twice, a grid; D=F=... keeps sizes equal",
              "B=1..512*2");
+    repeated(app, "--mesh", op.mesh,
+             "axes of the mesh that the program is split over, one rank a chip: start it with mpirun", "X=2,Y=2");
     repeated(app, "--on", words.on,
              "the machine whose prediction stands beside; without it this one, as `roofline measure` found it. `gpu` "
              "runs on the GPU instead of the processor",
@@ -84,6 +90,11 @@ Result<What> measure_request(Line& line) {
                    : words.part == "gpu"   ? MeasureRequest::Part::gpu
                                            : MeasureRequest::Part::cpu;
     measure.date = today();
+    if (measure.part == MeasureRequest::Part::network) {
+        auto path = measure.output.empty() ? this_machine_path() : Result<std::string>(measure.output);
+        if (!path) return fail(path.error());
+        if (auto text = read_file(*path)) measure.before = NamedText{std::move(*path), std::move(*text)};
+    }
     return std::move(measure);
 }
 

@@ -2,6 +2,7 @@
 
 #include "app/local/local_request.hpp"
 #include "app/local/run_points.hpp"
+#include "app/local/run_ranks.hpp"
 #include "app/op_answers.hpp"
 #include "measure/gpu/gpu_device.hpp"
 #include "measure/run/cpu_device.hpp"
@@ -36,6 +37,7 @@ Result<std::unique_ptr<Device>> device_of(const RunRequest& request) {
 }  // namespace
 
 Result<Response> handle_run(const RunRequest& request, Format format, bool color, Progress& progress) {
+    if (for_ranks(request)) return run_on_ranks(request, format);
     std::vector<OpAnswer> drawn;
     if (request.plot != PlotKind::none) {  // refused now rather than after measuring
         auto answers = predicted_plot(request);

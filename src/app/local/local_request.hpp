@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -19,8 +20,9 @@ struct MeasureRequest {
     enum class Part : std::uint8_t { cpu, network, gpu };
     Part part = Part::cpu;
     Effort effort = Effort::normal;
-    std::string output;  ///< the machine file to write; "" for the one that `--on this` reads
-    std::string date;    ///< "2026-01-31"
+    std::string output;                 ///< the machine file to write; "" for the one that `--on this` reads
+    std::string date;                   ///< "2026-01-31"
+    std::optional<NamedText> before{};  ///< that machine file as it is now, where there is one
 };
 
 /// `roofline run`

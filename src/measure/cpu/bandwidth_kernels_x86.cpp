@@ -8,17 +8,19 @@ namespace roofline {
 namespace {
 
 // Eight registers a round; the pointer runs from the arrays' ends upwards to zero, so that one instruction counts and compares.
-#define EIGHT(op, width) op(0, width) op(1, width) op(2, width) op(3, width) op(4, width) op(5, width) op(6, width) op(7, width)
+#define EIGHT(op, width) \
+    op(0, width) op(1, width) op(2, width) op(3, width) op(4, width) op(5, width) op(6, width) op(7, width)
 
-#define LOOP(width, before, body, after)                                                      \
-    asm volatile(before                                                                                    \
-                 ".p2align 5\n\t"                                                                          \
-                 "1:\n\t" body "add $8*" #width ", %[at]\n\t"                                              \
-                 "js 1b\n\t" after "vzeroupper\n\t"                                                        \
-                 : [at] "+r"(at)                                                                           \
-                 : [a] "r"(a + bytes), [b] "r"(b + bytes), [c] "r"(c + bytes), [half] "r"(&half), [out] "r"(out) \
-                 : "cc", "memory", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8",  \
-                   "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15")
+#define LOOP(width, before, body, after)                                                                           \
+    asm volatile(before                                                                                            \
+                 ".p2align 5\n\t"                                                                                  \
+                 "1:\n\t" body "add $8*" #width                                                                    \
+                 ", %[at]\n\t"                                                                                     \
+                 "js 1b\n\t" after "vzeroupper\n\t"                                                                \
+                 : [at] "+r"(at)                                                                                   \
+                 : [a] "r"(a + bytes), [b] "r"(b + bytes), [c] "r"(c + bytes), [half] "r"(&half), [out] "r"(out)   \
+                 : "cc", "memory", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", \
+                   "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15")
 
 #define XOR_Y(i, w) "vpxor " #i "*" #w "(%[a],%[at]), %%ymm" #i ", %%ymm" #i "\n\t"
 #define XOR_Z(i, w) "vpxorq " #i "*" #w "(%[a],%[at]), %%zmm" #i ", %%zmm" #i "\n\t"
@@ -43,15 +45,15 @@ namespace {
 #define SPREAD_Z "vbroadcastsd (%[half]), %%zmm15\n\t"
 
 // `half` is what is spread over a register: the triad's factor, or what is written.
-#define PASS(function, constant, width, before, body, after)                              \
-    std::uint64_t function(char* a, const char* b, const char* c, std::size_t bytes) {       \
-        if (b == nullptr) b = a;                                                             \
-        if (c == nullptr) c = a;                                                             \
-        const double half = constant;                                                        \
-        alignas(64) std::uint64_t sums[8] = {};                                              \
-        std::uint64_t* const out = sums;                                                     \
-        auto at = -static_cast<std::int64_t>(bytes);                                         \
-        LOOP(width, before, body, after);                                                 \
+#define PASS(function, constant, width, before, body, after)                                  \
+    std::uint64_t function(char* a, const char* b, const char* c, std::size_t bytes) {        \
+        if (b == nullptr) b = a;                                                              \
+        if (c == nullptr) c = a;                                                              \
+        const double half = constant;                                                         \
+        alignas(64) std::uint64_t sums[8] = {};                                               \
+        std::uint64_t* const out = sums;                                                      \
+        auto at = -static_cast<std::int64_t>(bytes);                                          \
+        LOOP(width, before, body, after);                                                     \
         return sums[0] ^ sums[1] ^ sums[2] ^ sums[3] ^ sums[4] ^ sums[5] ^ sums[6] ^ sums[7]; \
     }
 
@@ -72,9 +74,7 @@ PASS(avx512_triad, 0.5, 64, SPREAD_Z, EIGHT(GET_C_Z, 64) EIGHT(FMA_Z, 64) EIGHT(
 
 }  // namespace
 
-BandwidthPasses avx2_passes() {
-    return {avx2_read, avx2_write, avx2_write_nt, avx2_copy, avx2_copy_nt, avx2_triad};
-}
+BandwidthPasses avx2_passes() { return {avx2_read, avx2_write, avx2_write_nt, avx2_copy, avx2_copy_nt, avx2_triad}; }
 BandwidthPasses avx512_passes() {
     return {avx512_read, avx512_write, avx512_write_nt, avx512_copy, avx512_copy_nt, avx512_triad};
 }

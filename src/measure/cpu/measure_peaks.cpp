@@ -108,12 +108,12 @@ Status measure_peaks(WorkerTeam& team, const CpuMeasureOptions& options, SampleM
     }
     std::vector<TimedCalls> timed;
     for (PeakWork& work : works) {
-        timed.push_back([&, inner = team_calls(team, work.threads, true, [&work](int worker, std::int64_t calls) {
-                                const auto index = static_cast<std::size_t>(worker);
-                                for (std::int64_t i = 0; i < calls; ++i) {
-                                    if (!work.runs[index].make(passes_between_checks)) work.right[index] = 0;
-                                }
-                            })](std::int64_t calls) -> Result<Sample> {
+        timed.emplace_back([&, inner = team_calls(team, work.threads, true, [&work](int worker, std::int64_t calls) {
+                                   const auto index = static_cast<std::size_t>(worker);
+                                   for (std::int64_t i = 0; i < calls; ++i) {
+                                       if (!work.runs[index].make(passes_between_checks)) work.right[index] = 0;
+                                   }
+                               })](std::int64_t calls) -> Result<Sample> {
             meter.next("peaks: " + work.kernel->title + " " + std::string(name(work.kernel->dtype)));
             auto sample = inner(calls);
             for (const char right : work.right) {

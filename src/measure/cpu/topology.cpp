@@ -69,7 +69,7 @@ void add_caches(const std::string& cpu_root, int cpu, const std::set<int>& used,
         if (type == "Instruction") continue;
         std::vector<int> sharing;
         for (const int each : parse_cpu_list(line_of(base + "shared_cpu_list"))) {
-            if (used.count(each) != 0) sharing.push_back(each);
+            if (used.contains(each)) sharing.push_back(each);
         }
         auto& [bytes, instances] = caches[static_cast<int>(number_of(line_of(base + "level")))];
         bytes = bytes_of(line_of(base + "size"));
@@ -143,7 +143,7 @@ Result<CpuTopology> sysfs_topology(const std::string& root, const std::vector<in
         const std::string base = fmt::format("{}/cpu{}/topology/", root, cpu);
         const std::string siblings = line_of(base + "thread_siblings_list");
         if (siblings.empty()) return fail("absent", fmt::format("no topology below {}", root));
-        if (seen.count(cpu) != 0) continue;
+        if (seen.contains(cpu)) continue;
         topology.cpus.push_back(cpu);
         seen.insert(cpu);
         for (const int sibling : parse_cpu_list(siblings)) seen.insert(sibling);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "report/op/op_mesh_plot.hpp"
 #include "report/op/op_timeline.hpp"
@@ -193,7 +194,8 @@ Result<std::string> roofline_plot(const OpAnswer& answer, const std::vector<Swee
     std::vector<PlotPath> measured;
     std::size_t index = 0;
     for_each_point(
-        answer, axes, [&](std::span<const std::int64_t> at, const CompiledProgram::Point& point, const OpAnswer& here) {
+        answer, axes, [&](std::span<const std::int64_t> at, const CompiledProgram::Point& point, const OpAnswer& here,
+            std::optional<double>) {
             if (at.back() == last.sizes.front()) {
                 measured.push_back(
                     {axes.size() > 1 ? fmt::format("measured, {} = {}", axes.front().name(), at.front()) : "measured",
@@ -236,26 +238,36 @@ Result<std::string> sweep_plot(const std::vector<OpAnswer>& answers, const std::
                  static_cast<double>(last.sizes.back()) > 100.0 * static_cast<double>(last.sizes.front()) &&
                  last.sizes[1] - last.sizes[0] != last.sizes.back() - last.sizes[last.sizes.size() - 2];
     std::vector<PlotCurve> measured;
+    std::vector<PlotCurve> expected;  // behind all bounds, so that those keep their colours
     for (const OpAnswer& answer : answers) {
         const Analysis& total = answer.analysis.total;
         const Resource* compute = total.pricing.compute();
         std::size_t index = 0;
         for_each_point(
-            answer, axes, [&](std::span<const std::int64_t> at, const CompiledProgram::Point& point, const OpAnswer&) {
+            answer, axes,
+            [&](std::span<const std::int64_t> at, const CompiledProgram::Point& point, const OpAnswer&,
+                std::optional<double> expected_s) {
                 if (at.back() == last.sizes.front()) {
                     PlotCurve curve;
                     std::vector<std::string> label;
                     if (answers.size() > 1) label.push_back(answer.machine.name);
                     if (axes.size() > 1) label.push_back(fmt::format("{} = {}", axes.front().name(), at.front()));
-                    curve.label = fmt::format("{}", fmt::join(label, ", "));
+                    const std::string name = fmt::format("{}", fmt::join(label, ", "));
+                    const bool calibrated = answer.expected_s.has_value();
+                    const auto called = [&](std::string_view what) {
+                        return name.empty() ? std::string(what) : fmt::format("{}, {}", name, what);
+                    };
+                    curve.label = calibrated || !measured_s.empty() ? called("bound") : name;
                     if (!measured_s.empty()) {
                         PlotCurve beside;
-                        beside.label = curve.label.empty() ? "measured" : "measured, " + curve.label;
+                        beside.label = called("measured");
                         measured.push_back(std::move(beside));
-                        if (curve.label.empty()) curve.label = "at the lower bound";
                     }
                     if (compute != nullptr && compute->terms.size() == 1)
                         curve.peak = compute->terms.front().rate.value;
+                    if (calibrated) {
+                        expected.push_back({called("expected"), {}, curve.peak, {}, {}});
+                    }
                     if (compute != nullptr && last.dims.size() == 1 && !total.main_level.empty()) {
                         Sizes here = answer.program.sizes;
                         if (axes.size() > 1) {
@@ -280,9 +292,11 @@ Result<std::string> sweep_plot(const std::vector<OpAnswer>& answers, const std::
                                                         flops_of(point) / measured_s[index]);
                 }
                 ++index;
+                if (expected_s) expected.back().points.emplace_back(static_cast<double>(at.back()), flops_of(point) / *expected_s);
             });
     }
     plot.curves.insert(plot.curves.end(), measured.begin(), measured.end());
+    std::move(expected.begin(), expected.end(), std::back_inserter(plot.curves));
     return to_svg(plot);
 }
 
