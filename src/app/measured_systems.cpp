@@ -27,6 +27,18 @@ Result<System> one_group(Machine machine, std::string_view shape) {
     return system;
 }
 
+// Of all chips together, or of a send from the first to the second.
+Result<CollectiveLoad> load_on(const System& system, CollectiveKind kind) {
+    const PlacedAxis& all = system.mesh.front();
+    if (kind != CollectiveKind::send) return collective_load(system.slice, kind, {&all}, system.collectives);
+    Message message;
+    message.kind = kind;
+    message.axes = {all.name};
+    message.from = {{all.name, 0}};
+    message.to = {{all.name, 1}};
+    return load_of(message, system);
+}
+
 std::string count_text(std::int64_t count, std::string_view what) {
     return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
@@ -138,7 +150,7 @@ Result<MeasuredGroup> MeasuredSystems::price(const MeasuredCollective& row, cons
         }
     }
     MeasuredGroup group{&*on, {}};
-    auto load = collective_load(on->system.slice, row.kind, {&on->system.mesh.front()}, on->system.collectives);
+    auto load = load_on(on->system, row.kind);
     if (!load) return fail(load.error());
     group.load = std::move(*load);
     for (const TierLoad& tier : group.load.tiers) {

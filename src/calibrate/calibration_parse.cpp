@@ -11,7 +11,7 @@ namespace roofline {
 namespace {
 
 constexpr std::array kinds{CollectiveKind::all_gather, CollectiveKind::reduce_scatter, CollectiveKind::all_reduce,
-                           CollectiveKind::all_to_all, CollectiveKind::permute};
+                           CollectiveKind::all_to_all, CollectiveKind::permute,        CollectiveKind::send};
 
 /// A number above 0; 0 when the key is absent.
 double number(Reader& table, std::string_view key) {

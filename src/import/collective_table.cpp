@@ -63,7 +63,7 @@ constexpr Operation operations[] = {
     {"allgather", CollectiveKind::all_gather},      {"reducescatter", CollectiveKind::reduce_scatter},
     {"allreduce", CollectiveKind::all_reduce},      {"alltoall", CollectiveKind::all_to_all},
     {"collectivepermute", CollectiveKind::permute}, {"permute", CollectiveKind::permute},
-    {"sendrecv", CollectiveKind::permute},
+    {"sendrecv", CollectiveKind::permute},          {"send", CollectiveKind::send},
 };
 
 std::optional<CollectiveKind> operation_of(std::string_view text) {

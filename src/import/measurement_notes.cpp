@@ -15,7 +15,7 @@ struct Library {
     std::string_view word;
     std::string_view name;
 };
-constexpr std::array<Library, 11> libraries{{{"oneccl", "oneccl"},
+constexpr std::array<Library, 13> libraries{{{"oneccl", "oneccl"},
                                              {"rccl", "rccl"},
                                              {"nccl", "nccl"},
                                              {"sglang", "sglang"},
@@ -25,6 +25,8 @@ constexpr std::array<Library, 11> libraries{{{"oneccl", "oneccl"},
                                              {"torch", "torch"},
                                              {"jax", "jax"},
                                              {"xla", "xla"},
+                                             {"openmpi", "openmpi"},
+                                             {"mpich", "mpich"},
                                              {"mpi", "mpi"}}};
 
 constexpr std::array<std::string_view, 9> algorithms{"one-shot", "two-shot", "custom",  "nvls",  "tree",

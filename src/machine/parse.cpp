@@ -144,6 +144,7 @@ NetworkTier read_tier(Reader& entry, const std::vector<NetworkTier>& inner) {
                     "wrap_multiple = 4");
     }
     read_leaf(entry, inner, tier);
+    tier.parts = entry.whole("parts", 1, many, 1);
     tier.wrap_rule = entry.text("wrap_rule");
     tier.note = entry.text("note");
     entry.finish();
