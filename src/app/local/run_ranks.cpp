@@ -100,8 +100,8 @@ std::vector<RankStage> beside(const std::vector<StageTime>& times, const OpAnswe
         RankStage stage{times[i], std::nullopt, std::nullopt};
         if (times[i].exchange && exchanges == messages.size()) {
             if (const auto time = message_time(answer, messages[message].message)) stage.lower_s = time->lower_s;
-            if (message < answer.expected.size() && answer.expected[message]) {
-                stage.expected_s = answer.expected[message]->seconds;
+            if (message < answer.laws.messages.size() && answer.laws.messages[message]) {
+                stage.expected_s = answer.laws.messages[message]->seconds;
             }
             ++message;
         } else if (!times[i].exchange) {
@@ -150,6 +150,9 @@ Result<RankRun> run_on_ranks(const RunRequest& request, RankGroup& ranks) {
     const std::int64_t chips = chips_of(mesh);
     if (!request.op.sweeps.empty() || request.plot != PlotKind::none) {
         return fail("unsupported", "a run over ranks is of one size, and in numbers", "leave --sweep and plots out");
+    }
+    if (request.on_gpu) {
+        return fail("unsupported", "ranks run on the processor", "leave --on gpu out, or start it without mpirun");
     }
     if (mesh.empty()) {
         return fail("no_mesh",
