@@ -1,7 +1,7 @@
 # What touches the machine it runs on: src/measure and src/app/local. Parts that need a library which may be absent are
 # modules: src/measure/NAME/*.cpp becomes modules/roofline-NAME.so, loaded at run time (measure/module.hpp).
 
-set(roofline_modules dnnl hwloc mpi cuda)
+set(roofline_modules dnnl hwloc mpi)
 
 file(GLOB_RECURSE roofline_local_sources CONFIGURE_DEPENDS
   ${PROJECT_SOURCE_DIR}/src/measure/*.cpp ${PROJECT_SOURCE_DIR}/src/app/local/*.cpp)

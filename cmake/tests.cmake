@@ -67,3 +67,5 @@ add_test(NAME install
                  -DCOMPILER=${CMAKE_CXX_COMPILER} -DGENERATOR=${CMAKE_GENERATOR} -DCONFIG=$<CONFIG>
                  -DVERSION=${PROJECT_VERSION} -P ${PROJECT_SOURCE_DIR}/tests/install/check.cmake)
 set_tests_properties(install PROPERTIES LABELS source TIMEOUT 300)
+
+include(gpu_tests)

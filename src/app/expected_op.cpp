@@ -92,14 +92,14 @@ void choose_laws(OpAnswer& answer, const std::string& software) {
 /// Where some of a program is calibrated and something else is not, a sum would be taken for the whole: none is given, and why.
 std::string why_not(const OpAnswer& answer) {
     const ProgramLaws& laws = answer.laws;
-    const bool kernels =
-        std::any_of(laws.kernels.begin(), laws.kernels.end(), [](const auto* k) { return k != nullptr; });
-    const bool messages =
-        std::any_of(laws.messages.begin(), laws.messages.end(), [](const auto& m) { return m.has_value(); });
-    if (laws.missing.empty() || (!kernels && !messages)) return "";
+    if (laws.missing.empty()) return "";
     const Calibration* own = answer.calibrations->find(answer.machine.id);
-    if (own == nullptr || own->kernels.empty()) return "computation is not calibrated yet, collectives alone are";
-    return fmt::format("nothing is calibrated for {} on {}", laws.missing, answer.machine.name);
+    if (own != nullptr && !own->kernels.empty()) {
+        return fmt::format("nothing is calibrated for {} on {}", laws.missing, answer.machine.name);
+    }
+    const bool any =
+        std::any_of(laws.messages.begin(), laws.messages.end(), [](const auto& each) { return each.has_value(); });
+    return any ? "computation is not calibrated there, collectives alone are" : "";
 }
 
 void add_total(OpAnswer& answer) {

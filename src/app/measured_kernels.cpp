@@ -97,16 +97,22 @@ Result<std::unique_ptr<MeasuredKernels::Compiled>> MeasuredKernels::compile(cons
 }
 
 std::optional<double> MeasuredKernels::resident_bound(const Compiled& compiled, double bytes) {
+    if (compiled.caches.empty() || !compiled.memory) return std::nullopt;
+    double others = 0;
+    for (std::size_t i = 0; i < compiled.analysis.total.pricing.resources.size(); ++i) {
+        if (i != *compiled.memory) others = std::max(others, compiled.point.seconds[i]);
+    }
+    const double memory_s = compiled.point.seconds[*compiled.memory];
     const auto cache = std::find_if(compiled.caches.begin(), compiled.caches.end(),
                                     [&](const Cache& each) { return bytes <= each.capacity; });
-    if (cache == compiled.caches.end() || !compiled.memory) return std::nullopt;
-    double bound = 0;
-    for (std::size_t i = 0; i < compiled.analysis.total.pricing.resources.size(); ++i) {
-        if (i != *compiled.memory) bound = std::max(bound, compiled.point.seconds[i]);
+    if (cache == compiled.caches.end()) {
+        double kept = 0;
+        for (const Cache& each : compiled.caches) kept = std::max(kept, each.capacity);
+        return std::max(others, memory_s - kept / compiled.memory_rate);
     }
     // a cache whose bandwidth nobody publishes bounds nothing
-    if (!cache->bytes_per_s) return bound;
-    return std::max(bound, compiled.point.seconds[*compiled.memory] * compiled.memory_rate / *cache->bytes_per_s);
+    if (!cache->bytes_per_s) return others;
+    return std::max(others, memory_s * compiled.memory_rate / *cache->bytes_per_s);
 }
 
 Result<Comparison> MeasuredKernels::compare(const MeasuredKernel& row) {

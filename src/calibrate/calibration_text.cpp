@@ -107,7 +107,7 @@ std::string kernel_text(const CalibratedKernel& kernel, std::string_view prefix)
     };
     // what says nothing is left out: no cost, the whole rate
     const auto add_constant = [&](std::string_view key, double value, double nothing) {
-        if (value != nothing) text += fmt::format("{} = {:.4g}\n", key, value);
+        if (four_digits(value) != nothing) text += fmt::format("{} = {:.4g}\n", key, value);
     };
     add("kind", kernel.key.kind);
     add("dtype", kernel.key.dtype);

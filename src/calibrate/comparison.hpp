@@ -11,7 +11,7 @@ namespace roofline {
 /// What is predicted for one row of a measurement table, in seconds.
 struct Prediction {
     double lower_s = 0;                    ///< nothing can be faster, by the published rates
-    std::optional<double> resident_s;      ///< the same where all data may have stayed in a cache that holds it
+    std::optional<double> resident_s;      ///< the same where a cache may have kept what it can hold
     std::optional<double> expected_s;      ///< where constants have been calibrated
     std::optional<double> expected_error;  ///< the relative error they showed on rows that they were not fitted to
 };
@@ -38,9 +38,9 @@ struct Comparison {
     /// |predicted - measured| / measured.
     [[nodiscard]] double error() const { return std::abs(predicted_s() - measured_s) / measured_s; }
     [[nodiscard]] double error_of_lower() const { return std::abs(prediction.lower_s - measured_s) / measured_s; }
-    /// Faster than the bound of the innermost level that holds its data, by more than what the table rounded off.
+    /// Faster than the bound that caches leave, by more than what the table rounded off.
     [[nodiscard]] bool below_lower() const { return faster_than(prediction.resident_s.value_or(prediction.lower_s)); }
-    /// Faster than main memory allows: a cache that holds the data had them.
+    /// Faster than main memory allows, but not faster than with what a cache may have kept.
     [[nodiscard]] bool cached() const { return faster_than(prediction.lower_s) && !below_lower(); }
 
 private:

@@ -43,7 +43,7 @@ struct ErrorSummary {
     ErrorStats error;
     ErrorStats error_of_lower;  ///< of all rows
     std::size_t below_lower = 0;
-    std::size_t cached = 0;  ///< rows that only a cache can have been so fast for
+    std::size_t cached = 0;  ///< rows that only a cache can have made so fast
     std::vector<ErrorGroup>
         groups;  ///< by `by` in the order above, then name (sizes and devices by number), then operation
     std::vector<std::size_t> worst;  ///< indices of the rows that are furthest off, the worst first, ten at most

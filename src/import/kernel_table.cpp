@@ -122,6 +122,8 @@ constexpr Elementwise elementwise[] = {
     {"add", "X + Y", "add"},
     {"mul", "X * Y", "mul"},
     {"fp8_quant_static", "X", "fp8_quant_static"},
+    {"amax", "max[R, C](X)", "amax"},
+    {"fp8_compute_scale", "max[R, C](X)", "amax"},
 };
 
 class ElementwiseReader : public KernelReader {
@@ -145,8 +147,9 @@ public:
         const std::string out =
             arrow == std::string::npos ? in : dtype(std::string_view(row.dtype).substr(arrow + 2), skip);
         const bool two = known->expression.find('Y') != std::string_view::npos;
-        row.program = fmt::format("X : {}[R, C]\n{}Z : {}[R, C] = {}\n", in,
-                                  two ? fmt::format("Y : {}[R, C]\n", in) : "", out, known->expression);
+        const bool one = known->expression.starts_with("max[R, C]");  // number for all of the tensor
+        row.program = fmt::format("X : {}[R, C]\n{}Z : {} = {}\n", in, two ? fmt::format("Y : {}[R, C]\n", in) : "",
+                                  one ? "f32[]" : fmt::format("{}[R, C]", out), known->expression);
         return {};
     }
 
@@ -186,6 +189,10 @@ public:
             return {};
         }
         row.operation = (latent ? "mla_" : "attention_") + std::string(decode ? "decode" : "prefill");
+        if (phase == "mla_prefill") {
+            skip = "a latent prefill: how wide the heads are that latents are expanded to is not said";
+            return {};
+        }
         std::int64_t size[6];
         std::size_t i = 0;
         for (const char* column : {"batch", "q_len", "kv_len", "heads", "kv_heads", "head_dim"}) {
@@ -210,7 +217,7 @@ public:
         row.sizes = {{"B", batch}, {"T", queries}, {"S", size[2]}};
         if (latent) {
             row.sizes.insert(row.sizes.end(), {{"N", heads}, {"L", head_dim - rope}, {"R", rope}});
-            row.program = latent_program(q, kv, !decode);
+            row.program = latent_program(q, kv);
         } else {
             row.sizes.insert(row.sizes.end(), {{"K", kv_heads}, {"G", heads / kv_heads}, {"H", head_dim}});
             row.program = program(q, kv, !decode);
@@ -248,12 +255,12 @@ private:
     }
 
     /// Latents are keys and values at once.
-    static std::string latent_program(const std::string& q, const std::string& kv, bool causal) {
+    static std::string latent_program(const std::string& q, const std::string& kv) {
         const std::string out = q == "bf16" || q == "f16" || q == "f32" ? q : "bf16";
         return fmt::format(
             "Q : {0}[B, N, T, L]\nE : {0}[B, N, T, R]\nA : {1}[B, S, L]\nF : {1}[B, S, R]\n"
-            "fuse {{\n P : {0}[B, N, T, S] = softmax[S]({2})\n O : {3}[B, N, T, L] = P * A\n}}\n",
-            q, kv, masked("(Q *_L A) + (E *_R F)", causal), out);
+            "fuse {{\n P : {0}[B, N, T, S] = softmax[S]((Q *_L A) + (E *_R F))\n O : {2}[B, N, T, L] = P * A\n}}\n",
+            q, kv, out);
     }
 };
 

@@ -42,9 +42,9 @@ struct KernelTable {
 /// - Products: `m`, `n`, `k`, `dtype_in`, `dtype_out`: out[m,n] = x[m,k] w[k,n]. As dtype_in any dtype; `int8_wo` and `int4_wo` are
 ///   weights alone, beside activations in dtype_out. `fp8`, `fp8_block`, `nvfp4`, `mxfp4` and `int8_smoothquant` first quantise
 ///   activations that come in dtype_out; `fp8_e4m3` does not.
-/// - Elementwise: `op` (softmax, layernorm, rmsnorm, gelu, silu, relu, exp, add, mul, fp8_quant_static ...), `shape` ("4096x64", "262144"),
+/// - Elementwise: `op` (softmax, layernorm, rmsnorm, gelu, silu, relu, exp, add, mul, amax, fp8_quant_static, fp8_compute_scale ...), `shape` ("4096x64", "262144"),
 ///   `dtype` ("bf16", "bf16->fp8").
-/// - Attention: `phase` (prefill, decode, and both with mla_ before), `batch`, `q_len`, `kv_len`, `heads`, `kv_heads`, `head_dim`,
+/// - Attention: `phase` (prefill, decode, mla_decode), `batch`, `q_len`, `kv_len`, `heads`, `kv_heads`, `head_dim`,
 ///   `dtype`, and may have `kv_dtype` and `window` (0: none). A prefill is causal.
 /// A row that lacks something, or that the notation cannot say, is skipped, with the reason. Errors, with line and column: a column
 /// missing; what is no number, or not above zero.

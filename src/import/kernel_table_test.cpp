@@ -104,6 +104,8 @@ TEST_CASE("rows that say too little, or what the notation cannot, are skipped wi
           "a prefill behind a cache (kv_len is not q_len)");
     CHECK(reason(attention + "h100_sxm,prefill,bf16,bf16,2,128,128,32,8,64,64,1e-3\n") ==
           "a prefill longer than its window");
+    CHECK(reason(attention + "h100_sxm,mla_prefill,bf16,bf16,2,128,128,128,1,576,0,1e-3\n")
+              .starts_with("a latent prefill"));
     CHECK(reason(attention + "h100_sxm,decode,bf16,bf16,2,1,128,32,5,64,0,1e-3\n") ==
           "heads are no multiple of kv_heads");
 }

@@ -12,6 +12,7 @@ const char measure_examples[] = R"(examples:
   roofline measure cpu                 this machine's roofs, about a minute
   roofline measure cpu --quick         ten seconds
   mpirun -n 2 roofline measure network what processes exchange how fast
+  roofline measure gpu                 an NVIDIA GPU
 
 )";
 
@@ -21,6 +22,7 @@ const char run_examples[] = R"(examples:
   roofline run mlp.roof --sweep 'B=1..512*2' --plot sweep --svg mlp.svg
   roofline run attention.roof --dims B=1,T=512,S=512 --threads 1 --json
   mpirun -n 2 roofline run 'bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]' --mesh X=2 --dims B=512,D=4k,F=4k
+  roofline run mlp.roof --dims B=512 --on gpu                  on an NVIDIA GPU
 
 )";
 
@@ -50,8 +52,9 @@ void add_run(CLI::App& app, Line& line) {
     repeated(app, "--mesh", op.mesh,
              "axes of the mesh that the program is split over, one rank a chip: start it with mpirun", "X=2,Y=2");
     repeated(app, "--on", words.on,
-             "the machine whose prediction stands beside; without it this one, as `roofline measure` found it",
-             "MACHINE");
+             "the machine whose prediction stands beside; without it this one, as `roofline measure` found it. `gpu` "
+             "runs on the GPU instead of the processor",
+             "MACHINE|gpu");
     repeated(app, "--set", op.sets, "what if: another figure of that machine, absolute or relative",
              "hbm.bandwidth=40GB/s|*2");
     add_calibration(app, words);
@@ -111,10 +114,12 @@ Result<What> run_request(Line& line) {
         run.plot = *kind;
     }
     if (auto status = load_program(words.program, run.op); !status) return fail(status.error());
-    auto machines = load_machines(words.on.empty() ? std::vector<std::string>{"this"} : words.on);
+    std::vector<std::string> on = words.on;
+    run.on_gpu = std::erase(on, "gpu") > 0;
+    auto machines = load_machines(on.empty() ? std::vector<std::string>{"this"} : on);
     if (machines) {
         run.op.machines = std::move(*machines);
-    } else if (!words.on.empty() || machines.error().code != "no_machine") {
+    } else if (!on.empty() || machines.error().code != "no_machine") {
         return fail(machines.error());
     }
     auto calibration = load_calibrations(words.calibrations);

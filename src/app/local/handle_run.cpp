@@ -1,7 +1,10 @@
+#include <fmt/format.h>
+
 #include "app/local/local_request.hpp"
 #include "app/local/run_points.hpp"
 #include "app/local/run_ranks.hpp"
 #include "app/op_answers.hpp"
+#include "measure/gpu/gpu_device.hpp"
 #include "measure/run/cpu_device.hpp"
 #include "report/op/op_plot.hpp"
 
@@ -13,7 +16,7 @@ namespace {
 Result<std::vector<OpAnswer>> predicted_plot(const RunRequest& request) {
     if (request.op.machines.empty()) {
         return fail("no_machine", "there is no roofline to draw on: this machine has not been measured",
-                    "roofline measure cpu, or name a machine with --on");
+                    fmt::format("roofline measure {}, or name a machine with --on", request.on_gpu ? "gpu" : "cpu"));
     }
     auto axes = sweep_axes(request.op);
     if (!axes) return fail(axes.error());
@@ -21,6 +24,14 @@ Result<std::vector<OpAnswer>> predicted_plot(const RunRequest& request) {
     if (!answers) return answers;
     if (auto drawn = op_plot(*answers, *axes, request.plot); !drawn) return fail(drawn.error());
     return answers;
+}
+
+Result<std::unique_ptr<Device>> device_of(const RunRequest& request) {
+    if (!request.on_gpu) return make_cpu_device({request.threads, true});
+    if (request.threads > 0) {
+        return fail("usage", "--threads is of the processor, and this runs on the GPU", "leave one of them out");
+    }
+    return make_gpu_device(request.gpu_libraries);
 }
 
 }  // namespace
@@ -33,14 +44,15 @@ Result<Response> handle_run(const RunRequest& request, Format format, bool color
         if (!answers) return fail(answers.error());
         drawn = std::move(*answers);
     }
-    auto device = make_cpu_device({request.threads, true});
+    auto device = device_of(request);
     if (!device) return fail(device.error());
     auto answer = run_points(request, **device, progress);
     if (!answer) return fail(answer.error());
     if (request.op.machines.empty()) {
         answer->notes.insert(answer->notes.begin(),
-                             "this machine has not been measured, so there is no prediction: `roofline measure cpu` "
-                             "does it in a minute, or name a machine with --on");
+                             fmt::format("this machine has not been measured, so there is no prediction: `roofline "
+                                         "measure {}` does it in a minute, or name a machine with --on",
+                                         request.on_gpu ? "gpu" : "cpu"));
     }
     Response response;
     if (request.plot != PlotKind::none) {

@@ -31,6 +31,8 @@ struct RunRequest {
     Effort effort = Effort::normal;
     int threads = 0;  ///< 0: one for each core
     PlotKind plot = PlotKind::none;
+    bool on_gpu = false;          ///< instead of the processor
+    std::string gpu_libraries{};  ///< where NVIDIA's are; "" for where the system has them
 };
 
 struct LocalRequest {

@@ -119,7 +119,7 @@ std::vector<std::pair<std::string, std::string>> answers(const Validation& valid
                                                                                ": the bound or the table is wrong");
     if (summary.cached > 0) {
         lines.emplace_back("out of a cache", count_text(summary.cached, "row") +
-                                                 ": faster than main memory, and a cache holds all of it");
+                                                 ": faster than main memory, as a cache allows");
     }
     if (summary.repeats) {
         lines.emplace_back("measured again",
