@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "app/collective_input.hpp"
 #include "app/measured_kernels.hpp"
 #include "app/measured_systems.hpp"
 #include "app/predict_collective.hpp"
@@ -23,8 +24,8 @@ struct TableSamples {
     std::vector<KernelSample> kernels;
 };
 
-Status collect_collectives(CsvReader& reader, MeasuredSystems& systems, TableSamples& samples, Reasons& skipped) {
-    auto table = read_collective_table(reader);
+Status collect_collectives(Result<CollectiveTable> table, MeasuredSystems& systems, TableSamples& samples,
+                           Reasons& skipped) {
     if (!table) return fail(table.error());
     for (const SkippedRow& row : table->skipped) ++skipped[row.reason];
     for (const MeasuredCollective& row : table->rows) {
@@ -53,11 +54,16 @@ Status collect_kernels(CsvReader& reader, MeasuredKernels& kernels, TableSamples
     return {};
 }
 
-Status collect(const NamedText& file, MeasuredSystems& systems, MeasuredKernels& kernels, TableSamples& samples,
-               Reasons& skipped) {
+Status collect(const NamedText& file, const NcclHints& hints, MeasuredSystems& systems, MeasuredKernels& kernels,
+               TableSamples& samples, Reasons& skipped) {
+    if (is_nccl_tests(file.text)) {
+        return collect_collectives(read_nccl_tests(file.text, file.name, hints), systems, samples, skipped);
+    }
     auto reader = CsvReader::open(file.text, file.name);
     if (!reader) return fail(reader.error());
-    if (is_collective_table(reader->header())) return collect_collectives(*reader, systems, samples, skipped);
+    if (is_collective_table(reader->header())) {
+        return collect_collectives(read_collective_table(*reader), systems, samples, skipped);
+    }
     if (is_kernel_table(reader->header())) return collect_kernels(*reader, kernels, samples, skipped);
     return reader->fail_at(0, "unknown_table", "the columns are those of no table that constants can be fitted to",
                            "collectives have op, system or accelerator, n_devices, bytes and time_s, time_us or "
@@ -101,10 +107,13 @@ Result<Response> handle_fit(const FitRequest& request, Format format) {
     if (!systems) return fail(systems.error());
     auto kernels = MeasuredKernels::make(request.machines, request.sets, {true, {}});
     if (!kernels) return fail(kernels.error());
+    auto hints = nccl_hints(request.collective, request.machines);
+    if (!hints) return fail(hints.error());
     TableSamples samples;
     Reasons skipped;
     for (const NamedText& file : request.tables) {
-        if (auto status = collect(file, *systems, *kernels, samples, skipped); !status) return fail(status.error());
+        if (auto status = collect(file, *hints, *systems, *kernels, samples, skipped); !status)
+            return fail(status.error());
     }
     if (format == Format::csv && !samples.collectives.empty() && !samples.kernels.empty()) {
         return fail("bad_request", "laws of collectives and of kernels do not fit one table of comma-separated values",

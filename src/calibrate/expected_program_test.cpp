@@ -29,18 +29,18 @@ basis = "spec"
 source = "made up"
 )";
 
-struct Analysed {
+struct AnalysedProgram {
     Program program;
     ProgramAnalysis analysis;
     System system;
 };
 
-Analysed analysed(std::string_view text) {
+AnalysedProgram analysed(std::string_view text) {
     auto program = parse_program(text, "");
     REQUIRE_MESSAGE(program, program.error().message);
     auto machine = parse_machine(toy, "toy.toml");
     REQUIRE_MESSAGE(machine, machine.error().message);
-    Analysed result{std::move(*program), {}, {}};
+    AnalysedProgram result{std::move(*program), {}, {}};
     auto slice = make_slice(*machine, "1");
     REQUIRE(slice);
     result.system.slice = std::move(*slice);
@@ -64,7 +64,7 @@ CalibratedKernel law_of(const char* kind, const char* dtype, const char* softwar
 
 TEST_CASE("kernels are told apart by what they do") {
     const auto key = [](const char* text) {
-        const Analysed one = analysed(text);
+        const AnalysedProgram one = analysed(text);
         return kernel_key(one.program, one.analysis.work.kernels.front());
     };
     CHECK(key("bf16[B=8, D=8] * bf16[D, F=8] -> bf16[B, F]") == KernelKey{"contraction", "bf16", "", ""});
@@ -96,7 +96,8 @@ TEST_CASE("the law that fits best speaks for a kernel") {
 
 TEST_CASE("what a kernel's law sees") {
     // 2 * 100 * 1000 * 200 FLOPs at 100 TFLOP/s; 2 * (100*1000 + 1000*200 + 100*200) bytes at 1 TB/s; three times
-    const Analysed one = analysed("X: bf16[B=100, D=1000]\nW: bf16[D, F=200]\nrepeat 3 {\n Y : bf16[B, F] = X * W\n}");
+    const AnalysedProgram one =
+        analysed("X: bf16[B=100, D=1000]\nW: bf16[D, F=200]\nrepeat 3 {\n Y : bf16[B, F] = X * W\n}");
     const auto runs = kernel_runs(one.program, one.analysis);
     REQUIRE(runs.size() == 1);
     CHECK(runs.front().count == 3);
@@ -108,7 +109,7 @@ TEST_CASE("what a kernel's law sees") {
 
 TEST_CASE("a program takes its kernels one after another, in a sweep as at one size") {
     const char* text = "X: bf16[B=100, D=1000]\nW: bf16[D, F=200]\nY : bf16[B, F] = X * W\nZ : bf16[B, F] = gelu(Y)";
-    const Analysed one = analysed(text);
+    const AnalysedProgram one = analysed(text);
     const CalibratedKernel matmul = law_of("contraction", "bf16", "", {2e-6, 1e-9, 0.8, 1, 0.64, 1});
     const CalibratedKernel gelu = law_of("elementwise", "", "", {1e-6, 0, 1, 1, 0.5, 2});
     ProgramLaws laws;
@@ -125,7 +126,7 @@ TEST_CASE("a program takes its kernels one after another, in a sweep as at one s
     const double size = 100;
     CHECK(swept.evaluate({&size, 1}, scratch).seconds == doctest::Approx(expected.seconds).epsilon(1e-12));
     const double large = 10000;
-    const Analysed other = analysed(
+    const AnalysedProgram other = analysed(
         "X: bf16[B=10000, D=1000]\nW: bf16[D, F=200]\nY : bf16[B, F] = X * W\n"
         "Z : bf16[B, F] = gelu(Y)");
     const CompiledExpected there(other.program, other.analysis, other.system, laws, {});

@@ -66,7 +66,9 @@ constexpr Operation operations[] = {
     {"sendrecv", CollectiveKind::permute},          {"send", CollectiveKind::send},
 };
 
-std::optional<CollectiveKind> operation_of(std::string_view text) {
+}  // namespace
+
+std::optional<CollectiveKind> collective_in(std::string_view text) {
     std::string folded;
     for (const char c : text) {
         if (c != '_' && c != '-' && c != ' ') folded += to_lower(c);
@@ -77,7 +79,6 @@ std::optional<CollectiveKind> operation_of(std::string_view text) {
     return std::nullopt;
 }
 
-/// Bus bandwidth over algorithm bandwidth, as nccl-tests define them.
 double bus_factor(CollectiveKind kind, double members) {
     switch (kind) {
         case CollectiveKind::all_reduce:
@@ -96,10 +97,11 @@ double bus_factor(CollectiveKind kind, double members) {
     return 1;
 }
 
-/// Of nccl-tests' size, the whole array of the group.
 double whole_bytes(CollectiveKind kind, double size, double members) {
     return kind == CollectiveKind::all_to_all || kind == CollectiveKind::permute ? size * members : size;
 }
+
+namespace {
 
 /// Reads rows one after another.
 class RowReader {
@@ -147,7 +149,7 @@ Result<MeasuredCollective> RowReader::read(std::string& skip) {
     row.nodes = std::max<std::int64_t>(*nodes, 1);
     row.size = *size;
     const std::string_view op = text(roles_.op);
-    const auto kind = operation_of(op);
+    const auto kind = collective_in(op);
     if (op.empty() || *members == 0 || *size == 0 || row.system.empty()) {
         skip = fmt::format("{} is empty", op.empty()      ? "op"
                                           : *members == 0 ? "n_devices"

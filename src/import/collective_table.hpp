@@ -1,6 +1,7 @@
 // Tables of timed collectives.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,5 +27,14 @@ struct CollectiveTable {
 /// A row with an empty field that is needed, another operation or one device is skipped, with the reason. Errors, with
 /// line and column: a column missing; what is no number, or not above zero.
 [[nodiscard]] Result<CollectiveTable> read_collective_table(CsvReader& reader);
+
+/// The operation that a word names, with or without '_', '-' and case.
+[[nodiscard]] std::optional<CollectiveKind> collective_in(std::string_view text);
+
+/// Bus bandwidth over algorithm bandwidth of an operation of so many devices, as nccl-tests define them.
+[[nodiscard]] double bus_factor(CollectiveKind kind, double members);
+
+/// The whole array of the group, of a size as nccl-tests count it.
+[[nodiscard]] double whole_bytes(CollectiveKind kind, double size, double members);
 
 }  // namespace roofline

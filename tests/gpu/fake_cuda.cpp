@@ -69,7 +69,8 @@ struct World {
     std::map<const unsigned char*, std::size_t> memory;
     std::size_t used = 0;
     std::vector<Product> products;
-    int objects = 0;  ///< made and not yet destroyed
+    std::uint32_t alignment[4] = {256, 256, 256, 256};  ///< of a, b, c and d, for the next choice of an algorithm
+    int objects = 0;                                    ///< made and not yet destroyed
 };
 World world;
 
@@ -198,7 +199,7 @@ void* host_library(const std::string& source) {
 double run_kernel(const std::string& name, double threads, void** a) {
     const double slower = asked_for("slow") ? 0.6 : 1;
     const auto fma_time = [&](double lanes, double numbers) {
-        return threads * argument<int>(a, 1) * 128 * numbers / (lanes * multiprocessors * clock_hz * slower);
+        return threads * argument<int>(a, 1) * 256 * numbers / (lanes * multiprocessors * clock_hz * slower);
     };
     const auto peak = [&](double lanes, double numbers) {
         const double seconds = fma_time(lanes, numbers);
@@ -544,8 +545,13 @@ EXPORT int cublasLtMatrixLayoutSetAttribute(void* layout, int attribute, const v
 }
 EXPORT int cublasLtMatmulPreferenceCreate(void** preference) { return *preference = &world, ++world.objects, 0; }
 EXPORT int cublasLtMatmulPreferenceDestroy(void*) { return --world.objects, 0; }
-EXPORT int cublasLtMatmulPreferenceSetAttribute(void*, int attribute, const void*, std::size_t bytes) {
-    return attribute == 1 && bytes == 8 ? 0 : 7;
+EXPORT int cublasLtMatmulPreferenceSetAttribute(void*, int attribute, const void* value, std::size_t bytes) {
+    if (attribute == 1) return bytes == 8 ? 0 : 7;
+    if (attribute < 5 || attribute > 8 || bytes != 4) return 7;
+    std::uint32_t alignment = 0;
+    std::memcpy(&alignment, value, bytes);
+    world.alignment[attribute - 5] = alignment;
+    return 0;
 }
 struct FakeHeuristic {
     std::uint64_t algorithm[8];
@@ -569,7 +575,13 @@ EXPORT int cublasLtMatmulAlgoGetHeuristic(void*, void* matmul, void* a, void* b,
     if ((first.type == 28 || first.type == 3) && !along_k) return 15;
     if (first.type == 28 && asked_for("no_fp8")) return 15;
     *count = std::min(wanted, 3);
-    for (int i = 0; i < *count; ++i) results[i] = FakeHeuristic{{static_cast<std::uint64_t>(i)}, 1 << 20, 0, 1, {}};
+    for (int i = 0; i < *count; ++i)
+        results[i] =
+            FakeHeuristic{{static_cast<std::uint64_t>(i), world.alignment[0], world.alignment[1], world.alignment[3]},
+                          1 << 20,
+                          0,
+                          1,
+                          {}};
     return 0;
 }
 EXPORT int cublasLtMatmul(void*, void* matmul, const void*, const void* a, void* a_layout, const void* b,
@@ -579,6 +591,8 @@ EXPORT int cublasLtMatmul(void*, void* matmul, const void*, const void* a, void*
                     {*static_cast<Layout*>(a_layout), *static_cast<Layout*>(b_layout), *static_cast<Layout*>(d_layout)},
                     {static_cast<const unsigned char*>(a), static_cast<const unsigned char*>(b)},
                     static_cast<unsigned char*>(d)};
+    const auto at = [](const void* memory) { return reinterpret_cast<std::uintptr_t>(memory); };
+    if (at(a) % algorithm[1] != 0 || at(b) % algorithm[2] != 0 || at(d) % algorithm[3] != 0) return 7;
     multiply(product, algorithm[0]);
     return 0;
 }

@@ -81,7 +81,11 @@ static_assert(int(cuda::matmul_fast_accumulation) == CUBLASLT_MATMUL_DESC_FAST_A
 static_assert(cuda::operation_none == CUBLAS_OP_N && cuda::operation_transpose == CUBLAS_OP_T);
 static_assert(int(cuda::layout_batch_count) == CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT);
 static_assert(int(cuda::layout_batch_stride) == CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET);
-static_assert(cuda::preference_workspace_bytes == CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES);
+static_assert(int(cuda::preference_workspace_bytes) == CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES);
+static_assert(int(cuda::preference_alignment_a) == CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES);
+static_assert(int(cuda::preference_alignment_b) == CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES);
+static_assert(int(cuda::preference_alignment_c) == CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES);
+static_assert(int(cuda::preference_alignment_d) == CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES);
 
 static_assert(sizeof(cuda::Algorithm) == sizeof(cublasLtMatmulAlgo_t));
 static_assert(sizeof(cuda::Heuristic) == sizeof(cublasLtMatmulHeuristicResult_t));

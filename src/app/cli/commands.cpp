@@ -3,7 +3,9 @@
 #include <array>
 #include <utility>
 
+#include "app/cli/completion.hpp"
 #include "app/cli/files.hpp"
+#include "machine/catalogue.hpp"
 
 namespace roofline::cli {
 
@@ -25,6 +27,7 @@ constexpr const char* machine_examples = R"(examples:
   roofline machine tpu-v5e:4x4 h100-sxm:8x16   slices: wires, sums, collectives
   roofline machine h100-sxm h200 b200-sxm --md
   roofline machine my.toml --set hbm.bandwidth=3TB/s
+  roofline machine my.toml --ert roofline.json --rocprof roofline.csv   for other tools
 
 )";
 
@@ -33,6 +36,7 @@ constexpr const char* validate_examples = R"(examples:
   roofline validate all_reduce.csv --on h100-sxm          rows without a system, or of one under another name
   roofline validate all_reduce.csv --on h100-sxm:8x2 --set ib.bandwidth=25GB/s
   roofline validate all_reduce.csv --png errors.png       predicted against measured
+  roofline validate nccl_tests.txt --on h100-sxm:8        what nccl-tests print, as text or as JSON (-J)
   roofline validate all_reduce.csv --csv                  a line for each row, predicted beside measured
   roofline validate all_reduce.csv --max-error 10%        exit status 1 when the mean error is beyond it
 
@@ -88,19 +92,30 @@ void add_machine(CLI::App& app, Line& line) {
     app.add_option("names", line.words.names, "names or machine files; none lists all")->type_name("NAME");
     repeated(app, "--set", line.machine.sets, "what if: another figure, absolute or relative",
              "hbm.bandwidth=3TB/s|*2");
+    app.add_option("--ert", line.machine.ert, "write the one machine as the Empirical Roofline Tool's roofline.json")
+        ->type_name("FILE");
+    app.add_option("--rocprof", line.machine.rocprof, "write the one machine as rocprof-compute's roofline.csv")
+        ->type_name("FILE");
     add_formats(app, line.words);
+}
+
+void add_collective(CLI::App& app, std::string& collective) {
+    app.add_option("--collective", collective, "what nccl-tests timed, where their output does not say")
+        ->type_name("all-gather");
 }
 
 void add_validate(CLI::App& app, Line& line) {
     ValidateRequest& validate = line.validate;
     Words& words = line.words;
-    app.add_option("table", words.table, "measured times, as CSV (docs/validate.md has the columns), or -")
+    app.add_option("table", words.table,
+                   "measured times, as CSV (docs/validate.md has the columns) or as nccl-tests print them, or -")
         ->type_name("FILE.csv")
         ->required();
     repeated(app, "--on", words.on,
              "the machine, slice or machine file that all rows were measured on, whatever they say", "MACHINE");
     repeated(app, "--set", validate.sets, "what if: another figure of that machine, absolute or relative",
              "nvlink.bandwidth=400GB/s|*2");
+    add_collective(app, validate.collective);
     add_calibration(app, words);
     app.add_option("--max-error", words.max_error, "the mean error that is still good: 10% or 0.1")->type_name("ERROR");
     add_plots(app, line.plots, "predicted against measured");
@@ -110,13 +125,15 @@ void add_validate(CLI::App& app, Line& line) {
 void add_fit(CLI::App& app, Line& line) {
     FitRequest& fit = line.fit;
     Words& words = line.words;
-    app.add_option("tables", words.tables, "measured times, as CSV (docs/validate.md has the columns)")
+    app.add_option("tables", words.tables,
+                   "measured times, as CSV (docs/validate.md has the columns) or as nccl-tests print them")
         ->type_name("FILE.csv")
         ->required();
     repeated(app, "--on", words.on,
              "the machine, slice or machine file that all rows were measured on, whatever they say", "MACHINE");
     repeated(app, "--set", fit.sets, "what if: another figure of that machine, absolute or relative",
              "nvlink.bandwidth=400GB/s|*2");
+    add_collective(app, fit.collective);
     app.add_option("-o,--output", fit.output, "a directory for a file a machine, or a .toml file for the only one")
         ->type_name("DIR|FILE.toml");
     app.add_option("--date", fit.date, "the day of the fit that the files name; today if it is not given")
@@ -147,6 +164,10 @@ Result<What> machine_request(Line& line) {
     auto machines = load_machines(line.words.names);
     if (!machines) return fail(machines.error());
     line.machine.machines = std::move(*machines);
+    if (line.machine.ert == "-" || line.machine.rocprof == "-") {
+        return fail("usage", "a machine goes to a file; standard output says what is in it",
+                    "name one: --ert roofline.json");
+    }
     return std::move(line.machine);
 }
 
@@ -190,19 +211,41 @@ Result<What> fit_request(Line& line) {
     return std::move(fit);
 }
 
+constexpr const char* completion_examples = R"(examples:
+  source <(roofline completion bash)                        in ~/.bashrc
+  roofline completion zsh > "${fpath[1]}/_roofline"
+  roofline completion fish > ~/.config/fish/completions/roofline.fish
+
+)";
+
+void add_completion(CLI::App& app, Line& line) {
+    app.add_option("shell", line.shell, "bash, zsh or fish")->type_name("SHELL")->required();
+}
+
+Result<What> completion_request(Line& line) {
+    auto script = completion_script(*line.app, line.shell, machine_ids());
+    if (!script) return fail(script.error());
+    return std::move(*script);
+}
+
 }  // namespace
 
 std::span<const Command> commands() {
-    static constexpr std::array<Command, 6> all{{
+    static constexpr std::array<Command, 9> all{{
         {"op", "cost and bounds of an operation or program", op_examples, add_op, op_request},
         {"machine", "list, show and compare machines, every figure with its source", machine_examples, add_machine,
          machine_request},
+        {"trace", "every kernel of a recorded profile against its roofline", trace_examples, add_trace, trace_request},
         {"validate", "predictions against measurements: errors, worst rows, plot", validate_examples, add_validate,
          validate_request},
         {"fit", "constants of expected times from measurements", fit_examples, add_fit, fit_request},
         {"measure", "this machine's own rooflines, written as a machine file", measure_examples, add_measure,
          measure_request},
+        {"measure import", "figures that other tools measured, as a machine file", import_examples, add_import,
+         import_request},
         {"run", "execute a program here, beside what was predicted", run_examples, add_run, run_request},
+        {"completion", "completion of commands, options and machines for a shell", completion_examples, add_completion,
+         completion_request},
     }};
     return all;
 }

@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <span>
+#include <string>
 #include <variant>
 
 #include "app/cli/words.hpp"
@@ -21,12 +22,18 @@ struct Line {
     FitRequest fit;
     MeasureRequest measure;
     RunRequest run;
+    ImportRequest import;
+    TraceRequest trace;
+    std::string shell;
+    const CLI::App* app = nullptr;  ///< all commands with their words
 };
 
-using What = std::variant<OpRequest, MachineRequest, ValidateRequest, FitRequest, MeasureRequest, RunRequest>;
+/// A request, or a text that is the answer itself.
+using What = std::variant<OpRequest, MachineRequest, ValidateRequest, FitRequest, ImportRequest, TraceRequest,
+                          MeasureRequest, RunRequest, std::string>;
 
 struct Command {
-    const char* name;
+    const char* name;  ///< "op", or behind the command that it belongs to, "measure import"
     const char* does;
     const char* examples;           ///< the beginning of its help
     void (*add)(CLI::App&, Line&);  ///< gives it its options
@@ -43,5 +50,13 @@ void add_measure(CLI::App& app, Line& line);
 void add_run(CLI::App& app, Line& line);
 [[nodiscard]] Result<What> measure_request(Line& line);
 [[nodiscard]] Result<What> run_request(Line& line);
+
+/// Of `roofline measure import` and `roofline trace`, which read what other tools wrote (tool_options.cpp).
+extern const char import_examples[];
+extern const char trace_examples[];
+void add_import(CLI::App& app, Line& line);
+void add_trace(CLI::App& app, Line& line);
+[[nodiscard]] Result<What> import_request(Line& line);
+[[nodiscard]] Result<What> trace_request(Line& line);
 
 }  // namespace roofline::cli

@@ -90,7 +90,7 @@ Result<What> measure_request(Line& line) {
                    : words.part == "gpu"   ? MeasureRequest::Part::gpu
                                            : MeasureRequest::Part::cpu;
     measure.date = today();
-    if (measure.part == MeasureRequest::Part::network) {
+    if (measure.part != MeasureRequest::Part::gpu) {
         auto path = measure.output.empty() ? this_machine_path() : Result<std::string>(measure.output);
         if (!path) return fail(path.error());
         if (auto text = read_file(*path)) measure.before = NamedText{std::move(*path), std::move(*text)};

@@ -24,24 +24,43 @@ constexpr const char* examples = R"(examples:
   roofline machine                     all machines
   roofline machine h100-sxm            one, every figure with its source
   roofline machine tpu-v5e h200 my.toml   side by side
+  roofline trace kernels.csv --on h100-sxm --svg roofline.svg   profiled kernels against their roofs
   roofline validate all_reduce.csv     predictions beside measurements
   roofline fit all_reduce.csv -o .     constants of expected times from measurements
+  roofline measure import roofline.csv --base mi300x -o my.toml   what another tool measured, as a machine
 )";
 
 constexpr const char* exits = R"(
 Exit status: 0 done; 1 nothing fits, a check failed, or a file could not be written; 2 the request or its input is wrong.
 )";
 
+// "roofline measure import"
+std::string path_of(const CLI::App& command) {
+    const CLI::App* parent = command.get_parent();
+    return parent == nullptr ? "roofline" : fmt::format("{} {}", path_of(*parent), command.get_name());
+}
+
+// The command of a name, which may stand behind that of another.
+CLI::App* find_command(CLI::App& app, std::string_view name) {
+    const std::size_t space = name.find(' ');
+    CLI::App* first = app.get_subcommand(std::string(name.substr(0, space)));
+    return space == std::string_view::npos ? first : find_command(*first, name.substr(space + 1));
+}
+
+CLI::App* make_command(CLI::App& app, std::string_view name, const char* does) {
+    const std::size_t space = name.rfind(' ');
+    CLI::App* parent = space == std::string_view::npos ? &app : find_command(app, name.substr(0, space));
+    return parent->add_subcommand(std::string(name.substr(space == std::string_view::npos ? 0 : space + 1)), does);
+}
+
 // CLI11's complaint in our words, with the nearest option or command where one was mistyped.
 Error usage_error(const CLI::App& app, const CLI::ParseError& problem, const std::vector<std::string>& arguments) {
     const CLI::App* command = &app;
-    for (const CLI::App* sub : app.get_subcommands()) command = sub;
+    while (!command->get_subcommands().empty()) command = command->get_subcommands().front();
     Error error{"usage", problem.what(), "", {}};
     while (!error.message.empty() && (error.message.back() == '\n' || error.message.back() == '.'))
         error.message.pop_back();
-    const std::string help =
-        command == &app ? "roofline --help" : fmt::format("roofline {} --help", command->get_name());
-    error.hint = fmt::format("see {}", help);
+    error.hint = fmt::format("see {} --help", path_of(*command));
     if (command == &app && !arguments.empty() && !arguments.front().starts_with("-")) {
         std::vector<std::string> commands;
         for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; }))
@@ -63,31 +82,34 @@ Error usage_error(const CLI::App& app, const CLI::ParseError& problem, const std
     return error;
 }
 
-std::string help_of(const CLI::App& app, const char* first) { return first + app.help("roofline"); }
-
 // Help of the command that the line begins with, or of the whole program.
-std::string help_text(const CLI::App& app, const std::vector<std::string>& arguments) {
+std::string help_text(CLI::App& app, const std::vector<std::string>& arguments) {
+    const std::string line = fmt::format("{} ", fmt::join(arguments, " "));
+    const Command* wanted = nullptr;
     for (const Command& command : commands()) {
-        if (!arguments.empty() && arguments.front() == command.name) {
-            return help_of(*app.get_subcommand(command.name), command.examples);
-        }
+        if (line.starts_with(std::string(command.name) + " ")) wanted = &command;  // the longer names stand behind
     }
-    return fmt::format("{}\n{}{}", examples, app.help(), exits);
+    if (wanted == nullptr) return fmt::format("{}\n{}{}", examples, app.help(), exits);
+    const CLI::App* command = find_command(app, wanted->name);
+    return wanted->examples + command->help(path_of(*command->get_parent()));
 }
 
 // The request of the command that was parsed.
-Status ask(const CLI::App& app, Line& line, Parsed& parsed) {
+Status ask(CLI::App& app, Line& line, Parsed& parsed) {
     auto format = format_of(line.words);
     if (!format) return fail(format.error());
     const bool color = color_wanted(line.words.color);
     for (const Command& command : commands()) {
-        if (!app.get_subcommand(command.name)->parsed()) continue;
+        const CLI::App* words = find_command(app, command.name);
+        if (!words->parsed() || !words->get_subcommands().empty()) continue;
         auto what = command.request(line);
         if (!what) return fail(what.error());
         std::visit(
             [&](auto& request) {
                 using Kind = std::decay_t<decltype(request)>;
-                if constexpr (std::is_same_v<Kind, MeasureRequest> || std::is_same_v<Kind, RunRequest>) {
+                if constexpr (std::is_same_v<Kind, std::string>) {
+                    parsed.print = std::move(request);
+                } else if constexpr (std::is_same_v<Kind, MeasureRequest> || std::is_same_v<Kind, RunRequest>) {
                     parsed.local = LocalRequest{std::move(request), *format, color};
                 } else {
                     parsed.request = Request{std::move(request), *format, color};
@@ -113,8 +135,9 @@ Result<Parsed> parse_arguments(const std::vector<std::string>& arguments, bool& 
     app.require_subcommand(0, 1);
     app.get_formatter()->column_width(34);
     Line line;
+    line.app = &app;
     for (const Command& command : commands()) {
-        CLI::App* sub = app.add_subcommand(command.name, command.does);
+        CLI::App* sub = make_command(app, command.name, command.does);
         sub->set_help_flag();
         sub->add_flag("-h,--help", help, "this text");
         command.add(*sub, line);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <tuple>
 
@@ -174,6 +175,70 @@ MeasureReport cpu_report(const CpuMeasurement& m, const Machine& machine, const 
     report.notes.push_back(
         fmt::format("{} samples, {} of them disturbed and left out", m.samples_tried, m.samples_rejected));
     return report;
+}
+
+MeasuredTable verification_table(const std::vector<PeakVerification>& verifications, const std::string& device) {
+    MeasuredTable table{
+        "verification",
+        "Real products beside the roofs, GFLOP/s (bytes: GOP/s)",
+        {{"dtype", "dtype"}, {"size", "size"}, {"p95_per_s", "p95"}, {"roof_fraction", "% of roof"}, {"verdict", ""}},
+        {}};
+    for (const PeakVerification& each : verifications) {
+        table.rows.push_back({measured_text(std::string(name(each.dtype))), count_cell(static_cast<double>(each.size)),
+                              rate_cell(each.flops_per_s), measured_number(percent_text(each.fraction), each.fraction),
+                              measured_text(each.verdict)});
+    }
+    table.remarks.push_back(device);
+    return table;
+}
+
+MeasuredTable law_table(const Calibration& calibration) {
+    MeasuredTable table{"laws",
+                        "Expected times: the law of each kind of program, fitted to runs here",
+                        {{"kind", "kind"},
+                         {"dtype", "dtype"},
+                         {"rows", "runs"},
+                         {"error_held_out", "error %"},
+                         {"error_of_bound", "of the bound %"},
+                         {"math", "% of math"},
+                         {"vector", "% of vector"},
+                         {"memory", "% of DRAM"},
+                         {"p", "p"},
+                         {"fixed_s", "fixed us"}},
+                        {}};
+    const auto percent = [](double fraction) { return measured_number(percent_text(fraction), fraction); };
+    for (const CalibratedKernel& kernel : calibration.kernels) {
+        const KernelLaw& law = kernel.fit.law;
+        table.rows.push_back({measured_text(kernel.key.kind), measured_text(kernel.key.dtype),
+                              count_cell(static_cast<double>(kernel.fit.rows)), percent(kernel.fit.error_held_out),
+                              percent(kernel.fit.error_of_bound), percent(law.math), percent(law.vector),
+                              percent(law.memory), std::isfinite(law.p) ? count_cell(law.p) : measured_text("inf"),
+                              measured_number(number_text(law.fixed_s * 1e6), law.fixed_s)});
+    }
+    table.remarks.emplace_back(
+        "error: mean of |expected - measured| / measured, of runs that were held out; docs/accuracy.md has the law");
+    return table;
+}
+
+MeasuredTable timed_table(const std::vector<TimedProgram>& programs) {
+    MeasuredTable table{"timed",
+                        "Programs that the laws were fitted to",
+                        {{"program", "program"},
+                         {"size", "size"},
+                         {"measured_s", "measured"},
+                         {"lower_s", "lower"},
+                         {"expected_s", "expected"}},
+                        {},
+                        {},
+                        true};
+    const auto time = [](double seconds) {
+        return seconds > 0 ? measured_number(to_text(Seconds{seconds}), seconds) : MeasuredCell{};
+    };
+    for (const TimedProgram& each : programs) {
+        table.rows.push_back({measured_text(each.program), count_cell(static_cast<double>(each.size)),
+                              time(each.measured_s), time(each.lower_s), time(each.expected_s)});
+    }
+    return table;
 }
 
 }  // namespace roofline

@@ -8,6 +8,7 @@ Result<Response> on_ranks(const std::string& line, const std::function<Result<Re
         return fail("one_rank", "this process was started alone, and there is nobody to exchange with", line);
     }
     auto ranks = RankGroup::join();
+    if (!ranks && launched()->rank > 0) return Response{};  // what all of them lack one tells
     if (!ranks) return fail(ranks.error());
     auto response = work(*ranks);
     if (!response && response.error().code == "exchange_failed") {

@@ -47,11 +47,13 @@ constexpr Eltwise eltwise[] = {
     {MapFunction::abs, dnnl::algorithm::eltwise_abs, 0},
 };
 
-bool has_bf16() {
+bool has(dnnl::cpu_isa wanted) {
     const auto isa = static_cast<unsigned>(dnnl::get_effective_cpu_isa());
-    const auto wanted = static_cast<unsigned>(dnnl::cpu_isa::avx512_core_bf16);
-    return (isa & wanted) == wanted;
+    return (isa & static_cast<unsigned>(wanted)) == static_cast<unsigned>(wanted);
 }
+
+bool has_bf16() { return has(dnnl::cpu_isa::avx512_core_bf16); }
+bool has_vnni() { return has(dnnl::cpu_isa::avx512_core_vnni) || has(dnnl::cpu_isa::avx2_vnni); }
 
 std::string isa_name() {
     switch (dnnl::get_effective_cpu_isa()) {
@@ -212,6 +214,12 @@ public:
         }
         if (step.arithmetic == Dtype::bf16 && !has_bf16()) {
             why_not = "bf16 products run in f32, on the program's own kernel: the processor has no bf16 instructions";
+            return nullptr;
+        }
+        if (step.arithmetic == Dtype::int8 && !has_vnni()) {
+            why_not =
+                "int8 products run on the program's own kernel, in pairs of 16 bits: the processor has no VNNI, and "
+                "what oneDNN has without it lays the weights out anew at every call";
             return nullptr;
         }
         try {

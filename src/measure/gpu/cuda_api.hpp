@@ -69,7 +69,13 @@ enum LayoutAttribute : int {
     layout_batch_count = 5,
     layout_batch_stride = 6,
 };
-inline constexpr int preference_workspace_bytes = 1;
+enum PreferenceAttribute : int {
+    preference_workspace_bytes = 1,
+    preference_alignment_a = 5,
+    preference_alignment_b = 6,
+    preference_alignment_c = 7,
+    preference_alignment_d = 8,
+};
 
 struct Algorithm {
     std::uint64_t data[8];

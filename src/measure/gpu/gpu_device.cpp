@@ -7,6 +7,7 @@
 #include <bit>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <utility>
 
 #include "measure/gpu/gpu.hpp"
@@ -16,6 +17,9 @@
 namespace roofline {
 
 namespace {
+
+/// Bytes. Copies of an array follow each other at multiples of a cache line (Execution).
+constexpr std::int64_t array_alignment = 64;
 
 using StepArguments = std::array<void*, most_gpu_arrays>;
 
@@ -199,6 +203,16 @@ private:
         shape.batch_a = inner_.a;
         shape.batch_b = inner_.b;
         shape.batch_c = inner_.c;
+        // what allocations and copies of arrays begin at, and what the other batch loops step by
+        std::array<std::int64_t, 3> align{array_alignment, array_alignment, array_alignment};
+        for (const MatmulStep::Batch& loop : outer_) {
+            align[0] = std::gcd(align[0], loop.a * info(step_.a).bits / 8);
+            align[1] = std::gcd(align[1], loop.b * info(step_.b).bits / 8);
+            align[2] = std::gcd(align[2], loop.c * info(step_.c).bits / 8);
+        }
+        shape.align_a = static_cast<std::uint32_t>(align[0]);
+        shape.align_b = static_cast<std::uint32_t>(align[1]);
+        shape.align_c = static_cast<std::uint32_t>(align[2]);
         return shape;
     }
 

@@ -7,7 +7,7 @@ namespace roofline {
 
 /// What a thread of a peak kernel does in one round: `fmas_per_round` fused multiply-adds in 8 independent chains, of one number each,
 /// or of two where two lie in a register (f16x2, bf16x2).
-inline constexpr int fmas_per_round = 128;
+inline constexpr int fmas_per_round = 256;
 /// 16-byte loads of a thread in one round of the kernels that read L2 and shared memory.
 inline constexpr int loads_per_round = 16;
 

@@ -81,7 +81,7 @@ Result<GpuMatmul> GpuMatmul::make(Gpu& gpu, const GpuMatmulType& type, const Gpu
     if (!workspace) return fail(workspace.error());
     matmul.workspace_ = *workspace;
     if (auto status = matmul.describe(type, shape); !status) return fail(status.error());
-    if (auto status = matmul.find_ways(wanted); !status) return fail(status.error());
+    if (auto status = matmul.find_ways(shape, wanted); !status) return fail(status.error());
     return matmul;
 }
 
@@ -127,14 +127,25 @@ Status GpuMatmul::describe(const GpuMatmulType& type, const GpuMatmulShape& shap
     return {};
 }
 
-Status GpuMatmul::find_ways(int wanted) {
+Status GpuMatmul::find_ways(const GpuMatmulShape& shape, int wanted) {
     const CublasLt& blas = gpu_->libraries().blas;
     cuda::Handle preference = nullptr;
     if (const int status = blas.preference_create(&preference); status != cuda::success) {
         return fail(refused(status, "the preference"));
     }
-    const std::size_t bytes = Gpu::workspace_bytes;
-    int status = blas.preference_set(preference, cuda::preference_workspace_bytes, &bytes, sizeof bytes);
+    const auto prefer = [&](cuda::PreferenceAttribute attribute, const auto& value) {
+        return blas.preference_set(preference, attribute, &value, sizeof value);
+    };
+    int status = prefer(cuda::preference_workspace_bytes, Gpu::workspace_bytes);
+    // theirs are our b and a
+    const std::pair<cuda::PreferenceAttribute, std::uint32_t> alignments[] = {
+        {cuda::preference_alignment_a, shape.align_b},
+        {cuda::preference_alignment_b, shape.align_a},
+        {cuda::preference_alignment_c, shape.align_c},
+        {cuda::preference_alignment_d, shape.align_c}};
+    for (const auto& [attribute, bytes] : alignments) {
+        if (status == cuda::success) status = prefer(attribute, bytes);
+    }
     std::vector<cuda::Heuristic> found(static_cast<std::size_t>(std::max(wanted, 1)));
     int count = 0;
     if (status == cuda::success) {

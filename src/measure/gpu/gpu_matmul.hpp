@@ -36,6 +36,7 @@ struct GpuMatmulShape {
     bool a_along_k = true, b_along_k = false;
     std::int64_t lda = 1, ldb = 1, ldc = 1;
     std::int64_t batch = 1, batch_a = 0, batch_b = 0, batch_c = 0;  ///< strides from one product to the next
+    std::uint32_t align_a = 256, align_b = 256, align_c = 256;      ///< bytes: what every address is a multiple of
 };
 
 class GpuMatmul {
@@ -56,7 +57,7 @@ public:
 private:
     explicit GpuMatmul(Gpu& gpu) : gpu_(&gpu) {}
     [[nodiscard]] Status describe(const GpuMatmulType& type, const GpuMatmulShape& shape);
-    [[nodiscard]] Status find_ways(int wanted);
+    [[nodiscard]] Status find_ways(const GpuMatmulShape& shape, int wanted);
     [[nodiscard]] Error refused(int status, const std::string& doing) const;
 
     Gpu* gpu_;

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "measure/gpu/gpu.hpp"
+#include "measure/gpu/gpu_management.hpp"
 #include "measure/gpu/measure_gpu.hpp"
 #include "measure/progress.hpp"
 
@@ -11,11 +12,13 @@ namespace roofline {
 
 struct GpuProbe {
     Gpu& gpu;
+    const GpuManagement& management;
     const GpuMeasureOptions& options;
     Progress& progress;
     GpuMeasurement result{};
     GpuMemory scratch{};  ///< of a few bytes, for what must be written somewhere, and clocks
     double fraction = 0;
+    unsigned long long held_back = 0;  ///< by what during the matmuls: bits of GpuManagement
 
     void at(const std::string& what, double share) { progress.at(what, fraction = std::max(fraction, share)); }
     [[nodiscard]] Result<GpuFigure> figure(std::string what, double work,

@@ -11,41 +11,6 @@ namespace roofline {
 
 namespace {
 
-/// Bits of NVML's throttle reasons that lower a roof; idling and a user's own settings do not.
-std::string throttled_by(unsigned long long reasons) {
-    std::string text;
-    const auto say = [&](unsigned long long bit, const char* what) {
-        if ((reasons & bit) != 0) text += (text.empty() ? "" : ", ") + std::string(what);
-    };
-    say(0x4, "the power limit");
-    say(0x8, "a hardware slowdown");
-    say(0x20, "the temperature (by software)");
-    say(0x40, "the temperature (by hardware)");
-    say(0x80, "the power supply");
-    return text;
-}
-
-void ask_management(const Gpu& gpu, GpuMeasurement& result) {
-    if (!gpu.libraries().management) {
-        result.notes.emplace_back(
-            "NVML (libnvidia-ml.so.1) is not there: nothing is known of power limits and throttling");
-        return;
-    }
-    const Nvml& management = *gpu.libraries().management;
-    cuda::Handle device = nullptr;
-    if (management.init() != cuda::success) return;
-    if (management.device_by_pci(gpu.properties().pci.c_str(), &device) == cuda::success) {
-        unsigned milliwatts = 0;
-        if (management.power_limit(device, &milliwatts) == cuda::success) result.power_limit_w = 1e-3 * milliwatts;
-        unsigned long long reasons = 0;
-        if (management.throttle_reasons(device, &reasons) == cuda::success) {
-            const std::string what = throttled_by(reasons);
-            if (!what.empty()) result.notes.push_back("after the matmuls the clock was held back by " + what);
-        }
-    }
-    management.shutdown();
-}
-
 std::string software_of(const GpuLibraries& libraries) {
     const std::size_t blas = libraries.blas.version();
     int major = 0;
@@ -80,7 +45,8 @@ Result<double> GpuProbe::clock_after() {
 }
 
 Result<GpuMeasurement> measure_gpu(Gpu& gpu, const GpuMeasureOptions& options, Progress& progress) {
-    GpuProbe probe{gpu, options, progress};
+    const GpuManagement management(gpu);
+    GpuProbe probe{gpu, management, options, progress};
     probe.result.gpu = gpu.properties();
     probe.result.software = software_of(gpu.libraries());
     probe.at("compiling kernels", 0);
@@ -93,7 +59,15 @@ Result<GpuMeasurement> measure_gpu(Gpu& gpu, const GpuMeasureOptions& options, P
     if (auto status = measure_bandwidths(probe); !status) return fail(status.error());
     if (auto status = measure_vector_peaks(probe); !status) return fail(status.error());
     if (auto status = measure_matmul_peaks(probe); !status) return fail(status.error());
-    ask_management(gpu, probe.result);
+    probe.result.power_limit_w = management.power_limit();
+    if (probe.held_back != 0) {
+        probe.result.notes.push_back("during the matmuls the clock was held back by " +
+                                     held_back_text(probe.held_back));
+    }
+    if (!management.there()) {
+        probe.result.notes.emplace_back(
+            "NVML (libnvidia-ml.so.1) is not there: nothing is known of power limits and throttling");
+    }
     return std::move(probe.result);
 }
 

@@ -140,7 +140,7 @@ TEST_CASE("a GPU that something slowed is found out") {
                            [&](const std::string& note) { return note.find(text) != std::string::npos; });
     };
     CHECK(said("f32 in registers ran at 60 % of the 128"));
-    CHECK(said("held back by the power limit, the temperature (by hardware)"));
+    CHECK(said("during the matmuls the clock was held back by the power limit, the temperature (by hardware)"));
     const auto clean = measured_on_fake();
     REQUIRE(clean);
     CHECK(clean->notes.empty());

@@ -126,6 +126,15 @@ std::string LocalOp::text() const {
     return text;
 }
 
+bool LocalOp::packs(std::size_t operand) const {
+    const ValueId value = std::get<Statement>(program_.body.nodes.front()).ops.front().inputs[operand].value;
+    for (std::size_t i = 0; i < kernels_.size(); ++i) {
+        if (packed_[i] == nullptr) continue;
+        if (steps_.arrays[steps_.steps[i].inputs[kernels_[i]->packed_input()]].value == value) return true;
+    }
+    return false;
+}
+
 Status LocalOp::pack(const std::vector<const void*>& inputs) {
     for (std::size_t i = 0; i < kernels_.size(); ++i) {
         if (packed_[i] == nullptr) continue;

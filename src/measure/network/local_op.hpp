@@ -32,6 +32,8 @@ public:
 
     [[nodiscard]] std::string text() const;  ///< "matmul 64 x 2048 x 4096"
 
+    /// Whether a kernel likes this operand laid out anew.
+    [[nodiscard]] bool packs(std::size_t operand) const;
     /// Lays out anew, once, what kernels like to have so: the inputs by operand that will not change any more.
     [[nodiscard]] Status pack(const std::vector<const void*>& inputs);
     /// `inputs` by operand; operands that are one value are one array.

@@ -211,12 +211,24 @@ Result<OverlappedOp::PieceTensor> OverlappedOp::piece_tensor(std::size_t tensor,
     return made;
 }
 
-Result<OverlappedOp::Piece> OverlappedOp::piece(const std::string& dim, int pieces, int index) {
+// Pieces are alike: one does for all, unless a weight is cut, whose pieces are laid out anew each for itself.
+Result<std::shared_ptr<LocalOp>> OverlappedOp::local_of(const std::string& dim, int pieces) {
+    bool weight_cut = pieces_.empty();
+    for (std::size_t tensor = 0; !weight_cut && tensor + 1 < tensors_.size(); ++tensor) {
+        weight_cut = stays(tensor) && place(tensor, dim) && pieces_.front().local->packs(tensor);
+    }
+    if (!weight_cut) return pieces_.front().local;
     Program smaller = program_;
     smaller.sizes[dim] /= pieces;
     auto share = share_of_op(smaller, ways_, way_, ranks_.system());
     if (!share) return fail(share.error());
     auto local = LocalOp::make(std::move(*share), device_);
+    if (!local) return fail(local.error());
+    return std::shared_ptr<LocalOp>(std::move(*local));
+}
+
+Result<OverlappedOp::Piece> OverlappedOp::piece(const std::string& dim, int pieces, int index) {
+    auto local = local_of(dim, pieces);
     if (!local) return fail(local.error());
     Piece made;
     made.local = std::move(*local);
@@ -226,12 +238,13 @@ Result<OverlappedOp::Piece> OverlappedOp::piece(const std::string& dim, int piec
         if (!part) return fail(part.error());
         if (tensor + 1 < tensors_.size()) {
             made.inputs.push_back(part->moved_memory);
-            const bool stays = tensors_[tensor].fixed && tensors_[tensor].steps.empty();
-            fixed.push_back(stays ? part->moved_memory : nullptr);
+            fixed.push_back(stays(tensor) ? part->moved_memory : nullptr);
         }
         made.tensors.push_back(std::move(*part));
     }
-    if (auto status = made.local->pack(fixed); !status) return fail(status.error());
+    if (made.local.use_count() == 1) {
+        if (auto status = made.local->pack(fixed); !status) return fail(status.error());
+    }
     return made;
 }
 

@@ -73,7 +73,7 @@ private:
         MoveChain chain;
     };
     struct Piece {
-        std::unique_ptr<LocalOp> local;
+        std::shared_ptr<LocalOp> local;
         std::vector<PieceTensor> tensors;
         std::vector<const void*> inputs;
     };
@@ -84,10 +84,14 @@ private:
 
     [[nodiscard]] const Operand& operand(std::size_t tensor) const;
     [[nodiscard]] std::optional<std::size_t> place(std::size_t tensor, const std::string& dim) const;
+    [[nodiscard]] bool stays(std::size_t tensor) const {
+        return tensors_[tensor].fixed && tensors_[tensor].steps.empty();
+    }
     [[nodiscard]] bool may_cut(const std::string& dim) const;
     [[nodiscard]] int pieces_of(const std::string& dim) const;
     Status prepare(const std::string& dim, int pieces);
     Result<Piece> piece(const std::string& dim, int pieces, int index);
+    Result<std::shared_ptr<LocalOp>> local_of(const std::string& dim, int pieces);
     Result<PieceTensor> piece_tensor(std::size_t tensor, const std::string& dim, int pieces, int index);
     Result<void*> allocate(std::size_t bytes);
     Status start_inputs(Piece& piece);

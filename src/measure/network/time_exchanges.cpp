@@ -179,7 +179,7 @@ std::string exchange_table(const std::vector<TimedExchange>& timed, const std::s
         std::string note = fmt::format("p5 {:.4g} s; p95 {:.4g} s", each.spread.p5, each.spread.p95);
         if (each.groups > 1) note += fmt::format("; {} concurrent", each.groups);
         if (each.spread.disturbed) note += "; disturbed";
-        text += fmt::format("measured here,{},,{},1,{},{},{:.5g},{},{},{}\n", system, each.members, op, each.bytes,
+        text += fmt::format("measured here,{},,{},1,{},{},{},{},{},{}\n", system, each.members, op, each.bytes,
                             each.spread.median, row.dtype ? name(*row.dtype) : "", software, note);
     }
     return text;

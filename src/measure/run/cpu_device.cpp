@@ -67,13 +67,16 @@ public:
         if (memory == MAP_FAILED) {
             return fail("no_memory", fmt::format("{} bytes cannot be allocated", bytes), "choose smaller sizes");
         }
+        if (bytes < huge_page) {
+            memory_[memory] = {memory, whole};
+            return memory;
+        }
+        ::madvise(memory, whole, MADV_HUGEPAGE);
         const auto start = reinterpret_cast<std::uintptr_t>(memory);
+        const std::size_t slack = (huge_page - start % huge_page) % huge_page;
         // streams that begin at the same place of their pages get into each other's way, so each begins somewhere else
-        const std::uintptr_t aligned = (start + huge_page - 1) / huge_page * huge_page;
-        const std::size_t slack = aligned - start;
         const std::size_t stagger = std::min<std::size_t>(memory_.size() % 16 * 1088, huge_page - slack) / 64 * 64;
-        if (bytes >= huge_page) ::madvise(memory, whole, MADV_HUGEPAGE);
-        void* given = reinterpret_cast<void*>(bytes >= huge_page ? aligned + stagger : start);
+        void* given = static_cast<char*>(memory) + slack + stagger;
         memory_[given] = {memory, whole};
         return given;
     }

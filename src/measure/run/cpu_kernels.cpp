@@ -104,7 +104,8 @@ public:
         rows_ = product(row_.loops, 0, outer);
         length_ = product(row_.loops, outer, row_.loops.size());
         const std::int64_t most = (length_ - 1) / unit_elements + 1;
-        pieces_ = rows_ >= 4 * team.threads() ? 1 : std::min<std::int64_t>(most, 4 * team.threads());
+        const std::int64_t enough = std::int64_t{4} * team.threads();
+        pieces_ = rows_ >= enough ? 1 : std::min(most, enough);
         adds_ = row_.function == "sum" || row_.function == "mean";
         for (int i = 0; i < team.threads(); ++i) runs_.emplace_back(row_.tapes.front(), dtypes_of(step, program));
         partial_.resize(static_cast<std::size_t>(pieces_ > 1 ? rows_ * pieces_ : 0));
@@ -192,7 +193,7 @@ template <class T>
 void along_row(const std::string& function, T* row, std::size_t count) {
     const auto largest = [&] {
         T most = row[0];
-        for (std::size_t i = 1; i < count; ++i) most = row[i] > most || most != most ? row[i] : most;
+        for (std::size_t i = 1; i < count; ++i) most = row[i] > most ? row[i] : most;
         return most;
     };
     const auto sum = [&](auto each) {

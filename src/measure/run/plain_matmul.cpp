@@ -96,7 +96,7 @@ __attribute__((target("avx2"), always_inline)) inline void pairs_product(const s
     }
 #pragma GCC unroll 6
     for (std::size_t i = 0; i < Rows; ++i) {
-        for (int half = 0; half < 2; ++half) {
+        for (std::int64_t half = 0; half < 2; ++half) {
             auto* to = reinterpret_cast<__m256i*>(c + static_cast<std::int64_t>(i) * stride + half * 8);
             _mm256_storeu_si256(to, _mm256_add_epi32(_mm256_loadu_si256(to), sums[i][half]));
         }

@@ -42,7 +42,7 @@ double wrapped(std::uint64_t value) { return static_cast<std::int32_t>(static_ca
 std::uint64_t bits_of(double value) { return static_cast<std::uint64_t>(static_cast<std::int64_t>(value)); }
 
 /// An operand with its dimensions as places of the element that is computed.
-struct Reader {
+struct ElementReader {
     ValueId value = 0;
     int made_by = -1;  ///< operation of the statement, or memory
     HeldValue held;
@@ -52,7 +52,7 @@ struct Reader {
 
 struct RefOp {
     const Op* op = nullptr;
-    std::vector<Reader> inputs;
+    std::vector<ElementReader> inputs;
     std::vector<std::size_t> output;  ///< slots
     std::vector<std::size_t> summed;  ///< slots that a product sums, or a function works along
     double fill = 0;
@@ -75,7 +75,7 @@ public:
             each.unit = rounding(sums_in(op.arithmetic));
             std::vector<std::string> all;
             for (const Operand& input : op.inputs) {
-                Reader reader;
+                ElementReader reader;
                 reader.value = input.value;
                 if (const auto found = made.find(input.value); found != made.end()) {
                     reader.made_by = found->second;
@@ -128,7 +128,7 @@ private:
     [[nodiscard]] double cost(int index) const {
         const RefOp& op = ops_[static_cast<std::size_t>(index)];
         double each = 1;
-        for (const Reader& input : op.inputs) each += input.made_by >= 0 ? cost(input.made_by) : 1;
+        for (const ElementReader& input : op.inputs) each += input.made_by >= 0 ? cost(input.made_by) : 1;
         const bool searches = op.op->function == "scatter";
         if (op.op->function == "gather" || searches) return each + 1;
         if (op.op->kind == OpKind::contract || find_function(op.op->function) == nullptr ||
@@ -139,7 +139,7 @@ private:
         return each;
     }
 
-    Bounded read(const Reader& reader) {
+    Bounded read(const ElementReader& reader) {
         if (reader.made_by >= 0) return made(reader.made_by);
         std::int64_t offset = 0;
         for (std::size_t i = 0; i < reader.slots.size(); ++i) offset += place_[reader.slots[i]] * reader.strides[i];
@@ -206,7 +206,7 @@ private:
             double value = 1;
             double relative = 0;
             std::uint64_t exact = 1;
-            for (const Reader& input : op.inputs) {
+            for (const ElementReader& input : op.inputs) {
                 const Bounded factor = read(input);
                 value *= factor.value;
                 if (factor.bound > 0) relative += factor.bound / std::max(std::abs(factor.value), 1e-300);

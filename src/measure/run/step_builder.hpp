@@ -45,7 +45,7 @@ private:
     Status block(const Block& block, StepBlock& out, bool fused);
     void carry(const Block& block, StepBlock& out) const;
     Status size_values();
-    Result<std::size_t> array_for(ValueId value);
+    Result<std::size_t> array_for(ValueId id);
     std::size_t scratch(const Dims& dims, Dtype dtype);
     [[nodiscard]] std::int64_t size(const std::string& dim) const;
     [[nodiscard]] std::vector<std::int64_t> sizes_of(const Dims& dims) const;

@@ -47,7 +47,7 @@ std::string report_text(const MeasureReport& report, bool color) {
         out += "  " + bold("warning: ") + wrapped(warning, 11, 11, text_width) + "\n";
     }
     for (const MeasuredTable& table : report.tables) {
-        if (table.rows.empty()) continue;
+        if (table.rows.empty() || table.detail) continue;
         out += "\n  " + bold(table.title) + "\n" + table_text(shown(table), 4);
         for (const std::string& remark : table.remarks) out += "    " + wrapped(remark, 4, 4, text_width) + "\n";
     }

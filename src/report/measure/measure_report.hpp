@@ -30,6 +30,7 @@ struct MeasuredTable {
     std::vector<MeasuredColumn> columns;
     std::vector<std::vector<MeasuredCell>> rows;  ///< as long as `columns`
     std::vector<std::string> remarks{};           ///< below it, in the text form
+    bool detail = false;                          ///< too much for a screen: in the other forms only
 };
 
 struct MeasureReport {

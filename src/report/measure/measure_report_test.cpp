@@ -14,7 +14,8 @@ MeasureReport example() {
     report.method = "by hand";
     MeasuredTable table{"peaks", "Peaks, GFLOP/s", {{"dtype", "dtype"}, {"p95_per_s", "p95"}}, {}};
     table.rows = {{measured_text("f32"), measured_number("200", 2e11)}, {measured_text("f64"), MeasuredCell{}}};
-    report.tables = {table};
+    MeasuredTable detail{"points", "Points", {{"size", "size"}}, {{measured_number("1", 1)}}, {}, true};
+    report.tables = {table, detail};
     report.warnings = {"it was busy"};
     report.notes = {"without hwloc"};
     report.file = "this.toml";
@@ -46,7 +47,7 @@ TEST_CASE("JSON has numbers in base units and null for what there is not") {
     CHECK(measure_report(example(), Format::json, false) ==
           R"({"schema":1,"machine":"this","name":"Invented 2000, 2 threads","date":"2026-02-03","method":"by hand",)"
           R"("peaks":[{"dtype":"f32","p95_per_s":200000000000.0},{"dtype":"f64","p95_per_s":null}],)"
-          R"("warnings":["it was busy"],"notes":["without hwloc"],"file":"this.toml"})"
+          R"("points":[{"size":1.0}],"warnings":["it was busy"],"notes":["without hwloc"],"file":"this.toml"})"
           "\n");
 }
 
@@ -55,7 +56,8 @@ TEST_CASE("CSV has a line for every cell, Markdown the tables") {
           "table,row,column,value\n"
           "peaks,0,dtype,f32\n"
           "peaks,0,p95_per_s,2e11\n"
-          "peaks,1,dtype,f64\n");
+          "peaks,1,dtype,f64\n"
+          "points,0,size,1\n");
     const std::string markdown = measure_report(example(), Format::markdown, false);
     CHECK(markdown.find("### Peaks, GFLOP/s") != std::string::npos);
     CHECK(markdown.find("| f32") != std::string::npos);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "report/machine/machine_roofs.hpp"
 #include "report/op/op_mesh_plot.hpp"
 #include "report/op/op_timeline.hpp"
 #include "report/plot/plot.hpp"
@@ -34,36 +35,6 @@ std::string sizes_text(const OpAnswer& answer, const std::vector<SweepAxis>& axe
 }
 
 namespace {
-
-// One flat ceiling for each rate; dtypes that share it share its label.
-std::vector<PlotCeiling> ceilings_of(const Machine& machine) {
-    struct Entry {
-        Unit unit;
-        double rate;
-        std::vector<std::string> dtypes;
-        bool low = false;
-    };
-    std::vector<Entry> entries;
-    for (const Peak& peak : machine.peaks) {
-        if (!peak.rate.value || machine.peak(peak.unit, peak.dtype) != &peak) continue;
-        const double rate = peak.rate.value->value;
-        const auto same = std::find_if(entries.begin(), entries.end(), [&](const Entry& entry) {
-            return entry.unit == peak.unit && entry.rate == rate;
-        });
-        if (same != entries.end()) {
-            same->dtypes.emplace_back(name(peak.dtype));
-            same->low = same->low || peak.rate.low_confidence();
-        } else {
-            entries.push_back({peak.unit, rate, {std::string(name(peak.dtype))}, peak.rate.low_confidence()});
-        }
-    }
-    std::vector<PlotCeiling> ceilings;
-    for (const Entry& entry : entries) {
-        ceilings.push_back({fmt::format("{} {}", fmt::join(entry.dtypes, ", "), name(entry.unit)), entry.rate,
-                            entry.unit == Unit::vector, entry.low});
-    }
-    return ceilings;
-}
 
 PlotPoint point_of(std::string label, double flops, double bytes, const Bounds& bounds, const Pricing& pricing) {
     const std::string bound = bounds.bound_by ? pricing.resources[*bounds.bound_by].label : "";
@@ -157,11 +128,7 @@ Result<std::string> roofline_plot(const OpAnswer& answer, const std::vector<Swee
         "{}, {}{}{}", answer.machine.name,
         chips == 1 ? "1 chip" : fmt::format("one of {} = {} chips", answer.system.slice.shape_text(), chips),
         sizes.empty() ? "" : "; ", sizes);
-    for (const MemoryLevel& level : answer.machine.memory) {
-        if (level.bandwidth.value)
-            plot.roofs.push_back(
-                {level_label(level.id), level.bandwidth.value->value, level.bandwidth.low_confidence()});
-    }
+    plot.roofs = roofs_of(answer.machine);
     const auto& resources = total.pricing.resources;
     const bool network = std::any_of(resources.begin(), resources.end(),
                                      [&](const Resource& resource) { return crossed_tier(answer, resource); });

@@ -158,7 +158,7 @@ private:
 template <class Q>
 std::string cell(bool exact, std::optional<double> value) {
     if (!value) return "";
-    return exact ? raw(*value) : to_text(Q{*value});
+    return exact ? raw(value) : to_text(Q{*value});
 }
 
 Table points_table(const RunAnswer& answer, bool exact) {
