@@ -72,7 +72,8 @@ void take_processors(const RankGroup& ranks) {
     const Share share = share_of(count, ranks.rank(), ranks.size());
     cpu_set_t mine;
     CPU_ZERO(&mine);
-    for (std::int64_t i = share.first; i < share.last; ++i) CPU_SET(static_cast<unsigned>(all[static_cast<std::size_t>(i)]), &mine);
+    for (std::int64_t i = share.first; i < share.last; ++i)
+        CPU_SET(static_cast<unsigned>(all[static_cast<std::size_t>(i)]), &mine);
     ::sched_setaffinity(0, sizeof mine, &mine);
 }
 

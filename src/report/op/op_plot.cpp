@@ -161,7 +161,8 @@ Result<std::string> roofline_plot(const OpAnswer& answer, const std::vector<Swee
     std::vector<PlotPath> measured;
     std::size_t index = 0;
     for_each_point(
-        answer, axes, [&](std::span<const std::int64_t> at, const CompiledProgram::Point& point, const OpAnswer& here,
+        answer, axes,
+        [&](std::span<const std::int64_t> at, const CompiledProgram::Point& point, const OpAnswer& here,
             std::optional<double>) {
             if (at.back() == last.sizes.front()) {
                 measured.push_back(
@@ -259,7 +260,8 @@ Result<std::string> sweep_plot(const std::vector<OpAnswer>& answers, const std::
                                                         flops_of(point) / measured_s[index]);
                 }
                 ++index;
-                if (expected_s) expected.back().points.emplace_back(static_cast<double>(at.back()), flops_of(point) / *expected_s);
+                if (expected_s)
+                    expected.back().points.emplace_back(static_cast<double>(at.back()), flops_of(point) / *expected_s);
             });
     }
     plot.curves.insert(plot.curves.end(), measured.begin(), measured.end());

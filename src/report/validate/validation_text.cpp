@@ -118,8 +118,8 @@ std::vector<std::pair<std::string, std::string>> answers(const Validation& valid
                                                                          : count_text(summary.below_lower, "row") +
                                                                                ": the bound or the table is wrong");
     if (summary.cached > 0) {
-        lines.emplace_back("out of a cache", count_text(summary.cached, "row") +
-                                                 ": faster than main memory, as a cache allows");
+        lines.emplace_back("out of a cache",
+                           count_text(summary.cached, "row") + ": faster than main memory, as a cache allows");
     }
     if (summary.repeats) {
         lines.emplace_back("measured again",
