@@ -84,16 +84,16 @@ KernelLaw improved(const KernelLaw& law, const Kernels& kernels) {
     return law_of(sums.solve(), law.p);
 }
 
-struct Fitted {
+struct LawSearch {
     KernelLaw law;
     double loss = infinity;
 };
 
 /// The best law with this p, from a start.
-Fitted fitted_at(double p, KernelLaw start, const Kernels& kernels) {
+LawSearch fitted_at(double p, KernelLaw start, const Kernels& kernels) {
     constexpr int most_steps = 20;
     start.p = p;
-    Fitted best{start, loss_of(start, kernels)};
+    LawSearch best{start, loss_of(start, kernels)};
     double previous = infinity;
     for (int step = 0; step < most_steps; ++step) {
         start = improved(start, kernels);
@@ -106,17 +106,17 @@ Fitted fitted_at(double p, KernelLaw start, const Kernels& kernels) {
 }
 
 /// p is searched for by 1/p: 0 is the maximum, 1 the sum.
-Fitted fitted(const Kernels& kernels) {
+LawSearch fitted(const Kernels& kernels) {
     const auto at = [&](double inverse, const KernelLaw& start) {
         return fitted_at(inverse > 0 ? 1 / inverse : infinity, start, kernels);
     };
     const KernelLaw start{1e-6, 0, 0.8, 0.8, 0.8, 2};
     const double noticed = 1e-4 * static_cast<double>(kernels.size());  // a hundredth of a per cent a row
-    Fitted best;
+    LawSearch best;
     double found = 0;
     for (int tenth = 0; tenth <= 10; ++tenth) {
         const double inverse = tenth / 10.0;
-        const Fitted next = at(inverse, start);
+        const LawSearch next = at(inverse, start);
         if (next.loss > best.loss - noticed) continue;
         best = next;
         found = inverse;
@@ -125,7 +125,7 @@ Fitted fitted(const Kernels& kernels) {
         const double middle = found;
         for (const double inverse : {middle - step, middle + step}) {
             if (inverse < 0 || inverse > 1) continue;
-            const Fitted next = at(inverse, best.law);
+            const LawSearch next = at(inverse, best.law);
             if (next.loss > best.loss - noticed) continue;
             best = next;
             found = inverse;
