@@ -108,6 +108,7 @@ std::optional<double> MeasuredKernels::resident_bound(const Compiled& compiled, 
     if (cache == compiled.caches.end()) {
         double kept = 0;
         for (const Cache& each : compiled.caches) kept = std::max(kept, each.capacity);
+        kept *= static_cast<double>(compiled.analysis.work.kernels.size());
         return std::max(others, memory_s - kept / compiled.memory_rate);
     }
     // a cache whose bandwidth nobody publishes bounds nothing

@@ -64,7 +64,7 @@ private:
     [[nodiscard]] Result<Compiled*> compiled(const MeasuredKernel& row);
     [[nodiscard]] Result<std::unique_ptr<Compiled>> compile(const MeasuredKernel& row);
     /// The bound where everything stays in the innermost cache that holds it; where none does, that of what is more than the largest
-    /// of them can keep from one call to the next. Empty without caches.
+    /// of them can keep from one kernel to the next. Empty without caches.
     [[nodiscard]] static std::optional<double> resident_bound(const Compiled& compiled, double bytes);
 
     MeasuredSystems systems_;

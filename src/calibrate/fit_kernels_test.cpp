@@ -57,13 +57,15 @@ TEST_CASE("noise stays noise, in any order, and a fraction of math that nothing 
     std::vector<TimedKernel> kernels;
     for (std::size_t i = 1; i <= 60; ++i) {
         const double memory = 1e-6 * std::pow(1.2, static_cast<double>(i));
-        kernels.push_back({{memory / 1e6, 0, memory, 0, 0}, (2e-6 + memory / 0.8) * (1 + 0.03 * noise(i))});
+        // a thousandth of the time is math, and its size goes with the noise: what a fit would take it to explain
+        const double math = memory / 1e3 * (1 + 0.9 * noise(i));
+        kernels.push_back({{math, 0, memory, 0, 0}, (2e-6 + memory / 0.8) * (1 + 0.03 * noise(i))});
     }
     const auto fit = fit_kernels(kernels);
     REQUIRE(fit);
     CHECK(fit->law.memory == doctest::Approx(0.8).epsilon(0.02));
     CHECK(fit->law.fixed_s == doctest::Approx(2e-6).epsilon(0.1));
-    CHECK(fit->law.math > 0.95);
+    CHECK(fit->law.math > 0.8);
     CHECK(fit->error_held_out < 0.03);
     CHECK(fit->error_held_out >= fit->error_fitted * 0.9);
     std::reverse(kernels.begin(), kernels.end());

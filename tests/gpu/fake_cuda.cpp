@@ -109,8 +109,8 @@ std::uint64_t mixed(std::uint64_t index) {
 const char* const host_begin = R"(
 #include <cmath>
 #include <cstring>
+#include <stdlib.h>
 #include <ucontext.h>
-#include <vector>
 #define __device__
 #define __global__
 #define __forceinline__ inline
@@ -129,8 +129,8 @@ static void wait_for_all();
 // Fibers take turns at every barrier; all of a block come to it, or none does.
 const char* const host_end = R"(
 static ucontext_t scheduler;
-struct Fiber { ucontext_t context; std::vector<char> stack; bool done = false; };
-static std::vector<Fiber> fibers;
+struct Fiber { ucontext_t context; char* stack; bool done; };
+static Fiber fibers[1024];
 static Arrays held;
 static void wait_for_all() { swapcontext(&fibers[threadIdx.x].context, &scheduler); }
 static void one_thread() {
@@ -140,7 +140,7 @@ static void one_thread() {
 }
 static bool turn() {
     bool running = false;
-    for (unsigned t = 0; t < fibers.size(); ++t) {
+    for (unsigned t = 0; t < blockDim.x; ++t) {
         if (fibers[t].done) continue;
         threadIdx.x = t;
         swapcontext(&scheduler, &fibers[t].context);
@@ -157,18 +157,22 @@ extern "C" void run_on_host(unsigned blocks, unsigned threads, const void* array
             for (threadIdx.x = 0; threadIdx.x < threads; ++threadIdx.x) roofline_step(held);
             continue;
         }
-        fibers.resize(threads);
-        for (Fiber& fiber : fibers) {
+        for (unsigned t = 0; t < threads; ++t) {
+            Fiber& fiber = fibers[t];
             fiber.done = false;
-            fiber.stack.resize(1 << 15);
+            if (fiber.stack == nullptr) fiber.stack = (char*)malloc(1 << 15);
             getcontext(&fiber.context);
-            fiber.context.uc_stack.ss_sp = fiber.stack.data();
-            fiber.context.uc_stack.ss_size = fiber.stack.size();
+            fiber.context.uc_stack.ss_sp = fiber.stack;
+            fiber.context.uc_stack.ss_size = 1 << 15;
             fiber.context.uc_link = nullptr;
             makecontext(&fiber.context, one_thread, 0);
         }
         while (turn()) {
         }
+    }
+    for (Fiber& fiber : fibers) {
+        free(fiber.stack);
+        fiber.stack = nullptr;
     }
 }
 )";

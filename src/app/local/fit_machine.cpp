@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "app/local/partial_progress.hpp"
 #include "app/local/run_points.hpp"
 #include "calibrate/expected_program.hpp"
 #include "calibrate/fit_kernel_laws.hpp"
@@ -71,8 +72,13 @@ Result<MachineFit> fit_machine(const std::string& toml, const std::string& date,
                                Progress& progress) {
     MachineFit result;
     std::vector<Fitted> all;
-    for (const Subject& subject : subjects(effort)) {
-        auto status = time_subject(subject, toml, device, progress, all);
+    const std::vector<Subject> timed = subjects(effort);
+    const auto count = static_cast<double>(timed.size());
+    for (std::size_t i = 0; i < timed.size(); ++i) {
+        const auto done = static_cast<double>(i);
+        PartialProgress part(progress, done / count, (done + 1) / count);
+        const Subject& subject = timed[i];
+        auto status = time_subject(subject, toml, device, part, all);
         if (status) continue;
         if (status.error().code == "interrupted") return fail(status.error());
         result.notes.push_back(fmt::format("`{}` was not timed: {}", subject.program, status.error().message));

@@ -2,6 +2,7 @@
 
 #include "app/local/cpu_view.hpp"
 #include "app/local/fit_machine.hpp"
+#include "app/local/partial_progress.hpp"
 #include "app/local/this_machine.hpp"
 #include "app/local/verify_peaks.hpp"
 #include "machine/machine_text.hpp"
@@ -12,6 +13,9 @@
 namespace roofline {
 
 namespace {
+
+// of the time that all takes; the rest goes to real programs
+constexpr double measuring_share = 0.6;
 
 CpuMeasureOptions options_of(Effort effort) {
     CpuMeasureOptions options;
@@ -66,7 +70,9 @@ Result<Response> handle_measure_cpu(const MeasureRequest& request, Format format
         path = *usual;
     }
     if (auto status = make_folder_of(path); !status) return fail(status.error());
-    auto measurement = measure_cpu(options_of(request.effort), progress);
+    const double share = request.effort == Effort::quick ? 0.9 : measuring_share;
+    PartialProgress measuring(progress, 0, share);
+    auto measurement = measure_cpu(options_of(request.effort), measuring);
     if (!measurement) return fail(measurement.error());
     auto machine = machine_of(*measurement, request.date);
     if (!machine) return fail(machine.error());
@@ -74,7 +80,8 @@ Result<Response> handle_measure_cpu(const MeasureRequest& request, Format format
     Calibration calibration;
     auto device = make_cpu_device({measurement->threads, true});
     if (device) {
-        auto status = run_beside(request, **device, progress, *machine, calibration, report);
+        PartialProgress beside(progress, share, 1);
+        auto status = run_beside(request, **device, beside, *machine, calibration, report);
         if (!status) return fail(status.error());
     } else {
         report.notes.push_back("no real program was run beside the roofs: " + device.error().message);

@@ -26,7 +26,8 @@ TEST_CASE("measure gpu writes a machine file that prices") {
     REQUIRE(bf16 != nullptr);
     CHECK(bf16->rate.value->value == doctest::Approx(190e12).epsilon(0.02));
     CHECK(machine->level("hbm")->bandwidth.value->value == doctest::Approx(1e12).epsilon(0.1));
-    CHECK(bf16->rate.source.starts_with("roofline measure gpu, method 1, 2026-01-31; driver for CUDA 13.0, cuBLASLt 13.1.0"));
+    CHECK(bf16->rate.source.starts_with(
+        "roofline measure gpu, method 1, 2026-01-31; driver for CUDA 13.0, cuBLASLt 13.1.0"));
     CHECK(response->out.find("written to gpu.toml; `--on gpu.toml` prices with it") != std::string::npos);
 }
 

@@ -37,7 +37,13 @@ Result<std::unique_ptr<Device>> device_of(const RunRequest& request) {
 }  // namespace
 
 Result<Response> handle_run(const RunRequest& request, Format format, bool color, Progress& progress) {
-    if (for_ranks(request)) return run_on_ranks(request, format);
+    if (for_ranks(request)) {
+        if (request.on_gpu) {
+            return fail("unsupported", "a program that is split over ranks runs on processors, not on GPUs",
+                        "leave out --on gpu, or the mesh");
+        }
+        return run_on_ranks(request, format);
+    }
     std::vector<OpAnswer> drawn;
     if (request.plot != PlotKind::none) {  // refused now rather than after measuring
         auto answers = predicted_plot(request);

@@ -42,6 +42,11 @@ TEST_CASE("gpu: run says what is missing, and what does not go together") {
     REQUIRE_FALSE(refused);
     CHECK(refused.error().message.find("--threads is of the processor") != std::string::npos);
 
+    const auto split = handle_run(run_on_fake_gpu("mesh X=2\nf32[B_X=8, D=64] * f32[D, F=32] -> f32[B_X, F]"),
+                                  Format::text, false, progress);
+    REQUIRE_FALSE(split);
+    CHECK_MESSAGE(split.error().message.find("not on GPUs") != std::string::npos, split.error().message);
+
     // three arrays of 400 MB each, and the device has 256 MiB
     const auto large =
         handle_run(run_on_fake_gpu("f32[B=10k, D=10k] * f32[D, F=10k] -> f32[B, F]"), Format::text, false, progress);

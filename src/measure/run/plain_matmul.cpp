@@ -25,50 +25,79 @@ constexpr std::int64_t column_block = 1024;  // a multiple of every panel's widt
 template <class Sum>
 constexpr std::int64_t width = static_cast<std::int64_t>(64 / sizeof(Sum));
 
-/// c += a b for a block of `Rows` rows of sums: a is depth x 6, b depth x width, c rows `stride` apart.
-template <std::size_t Rows, class T>
+/// c += a b for a block of `Rows` rows of sums: a is depth x 6, b depth x width, c rows `stride` apart. In vectors of `Bytes`, those
+/// that the processor has: larger ones would go through memory.
+template <std::size_t Rows, std::size_t Bytes, class T>
 ROOFLINE_INLINE void rows_product(const T* a, const T* b, T* c, std::int64_t stride, std::int64_t depth) {
-    typedef T Sums __attribute__((vector_size(64)));
-    Sums sums[Rows] = {};
+    typedef T Vector __attribute__((vector_size(Bytes)));
+    constexpr std::size_t parts = 64 / Bytes;
+    constexpr auto lanes = static_cast<std::int64_t>(Bytes / sizeof(T));
+    Vector sums[Rows][parts] = {};
     for (std::int64_t k = 0; k < depth; ++k) {
-        Sums column;
-        std::memcpy(&column, b + k * width<T>, sizeof column);
+        Vector column[parts];
+#pragma GCC unroll 4
+        for (std::size_t part = 0; part < parts; ++part) {
+            std::memcpy(&column[part], b + k * width<T> + static_cast<std::int64_t>(part) * lanes, sizeof column[part]);
+        }
         const T* row = a + k * rows_at_once;
 #pragma GCC unroll 6
-        for (std::size_t i = 0; i < Rows; ++i) sums[i] += row[i] * column;
+        for (std::size_t i = 0; i < Rows; ++i) {
+#pragma GCC unroll 4
+            for (std::size_t part = 0; part < parts; ++part) sums[i][part] += row[i] * column[part];
+        }
     }
 #pragma GCC unroll 6
     for (std::size_t i = 0; i < Rows; ++i) {
-        Sums old;
-        std::memcpy(&old, c + static_cast<std::int64_t>(i) * stride, sizeof old);
-        old += sums[i];
-        std::memcpy(c + static_cast<std::int64_t>(i) * stride, &old, sizeof old);
+#pragma GCC unroll 4
+        for (std::size_t part = 0; part < parts; ++part) {
+            T* to = c + static_cast<std::int64_t>(i) * stride + static_cast<std::int64_t>(part) * lanes;
+            Vector old;
+            std::memcpy(&old, to, sizeof old);
+            old += sums[i][part];
+            std::memcpy(to, &old, sizeof old);
+        }
     }
 }
 
-template <class T>
+template <std::size_t Bytes, class T>
 ROOFLINE_INLINE void block_product(std::int64_t rows, const T* a, const T* b, T* c, std::int64_t stride,
                                    std::int64_t depth) {
-    if (rows == 1) return rows_product<1>(a, b, c, stride, depth);
-    if (rows == 2) return rows_product<2>(a, b, c, stride, depth);
-    if (rows <= 4) return rows_product<4>(a, b, c, stride, depth);
-    rows_product<6>(a, b, c, stride, depth);
+    if (rows == 1) return rows_product<1, Bytes>(a, b, c, stride, depth);
+    if (rows == 2) return rows_product<2, Bytes>(a, b, c, stride, depth);
+    if (rows <= 4) return rows_product<4, Bytes>(a, b, c, stride, depth);
+    rows_product<6, Bytes>(a, b, c, stride, depth);
 }
 
-ROOFLINE_CLONES void multiply(std::int64_t rows, const float* a, const float* b, float* c, std::int64_t stride,
-                              std::int64_t depth) {
-    block_product<float>(rows, a, b, c, stride, depth);
+#ifdef __x86_64__
+template <class T>
+__attribute__((target("avx512f,avx2,fma"))) void multiply_64(std::int64_t rows, const T* a, const T* b, T* c,
+                                                             std::int64_t stride, std::int64_t depth) {
+    block_product<64>(rows, a, b, c, stride, depth);
 }
-ROOFLINE_CLONES void multiply(std::int64_t rows, const double* a, const double* b, double* c, std::int64_t stride,
-                              std::int64_t depth) {
-    block_product<double>(rows, a, b, c, stride, depth);
+
+template <class T>
+__attribute__((target("avx2,fma"))) void multiply_32(std::int64_t rows, const T* a, const T* b, T* c,
+                                                     std::int64_t stride, std::int64_t depth) {
+    block_product<32>(rows, a, b, c, stride, depth);
 }
+#endif
+
+template <class T>
+void multiply(std::int64_t rows, const T* a, const T* b, T* c, std::int64_t stride, std::int64_t depth) {
+#ifdef __x86_64__
+    static const bool avx512 = __builtin_cpu_supports("avx512f") != 0;
+    static const bool avx2 = __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0;
+    if (avx512) return multiply_64(rows, a, b, c, stride, depth);
+    if (avx2) return multiply_32(rows, a, b, c, stride, depth);
+#endif
+    block_product<16>(rows, a, b, c, stride, depth);
+}
+
 // Unsigned: whole numbers wrap around.
-ROOFLINE_CLONES void multiply(std::int64_t rows, const std::int32_t* a, const std::int32_t* b, std::int32_t* c,
-                              std::int64_t stride, std::int64_t depth) {
-    block_product<std::uint32_t>(rows, reinterpret_cast<const std::uint32_t*>(a),
-                                 reinterpret_cast<const std::uint32_t*>(b), reinterpret_cast<std::uint32_t*>(c), stride,
-                                 depth);
+void multiply(std::int64_t rows, const std::int32_t* a, const std::int32_t* b, std::int32_t* c, std::int64_t stride,
+              std::int64_t depth) {
+    multiply(rows, reinterpret_cast<const std::uint32_t*>(a), reinterpret_cast<const std::uint32_t*>(b),
+             reinterpret_cast<std::uint32_t*>(c), stride, depth);
 }
 
 #ifdef __x86_64__
@@ -157,6 +186,12 @@ public:
                 std::memset(out, 0, static_cast<std::size_t>(depth_ * width<Sum> * bytes));
                 const std::int64_t columns = std::min(width<Sum>, step_.n - panel * width<Sum>);
                 for (std::int64_t k = 0; k < step_.k; ++k) {
+                    if (Group == 1 && step_.b_n == 1) {  // a row as it stands
+                        const std::int64_t at = k * step_.b_k + panel * width<Sum>;
+                        std::memcpy(out + in_panel(k, 0) * bytes, static_cast<const char*>(from) + at * bytes,
+                                    static_cast<std::size_t>(columns * bytes));
+                        continue;
+                    }
                     for (std::int64_t j = 0; j < columns; ++j) {
                         const std::int64_t at = k * step_.b_k + (panel * width<Sum> + j) * step_.b_n;
                         std::memcpy(out + in_panel(k, j) * bytes, static_cast<const char*>(from) + at * bytes,
