@@ -37,13 +37,13 @@ std::vector<Subject> subjects(Effort effort) {
 }
 
 /// What a law is fitted to, and which program that was.
-struct FittedLaws {
+struct TimedSample {
     KernelSample sample;
     TimedProgram program;
 };
 
 Status time_subject(const Subject& subject, const std::string& toml, Device& device, Progress& progress,
-                    std::vector<FittedLaws>& all) {
+                    std::vector<TimedSample>& all) {
     RunRequest request;
     request.op.program = subject.program;
     request.op.machines = {{"this.toml", toml, {}}};
@@ -55,7 +55,7 @@ Status time_subject(const Subject& subject, const std::string& toml, Device& dev
     for (const RunPoint& point : answer->points) {
         const OpAnswer& op = *point.answer;
         if (op.runs.size() != 1 || !op.analysis.total.seconds || point.cold.disturbed) continue;
-        FittedLaws fitted;
+        TimedSample fitted;
         fitted.sample.machine = op.machine.id;
         fitted.sample.key = kernel_key(op.local, op.analysis.work.kernels.front());
         fitted.sample.timed = {op.runs.front().point, point.cold.median};
@@ -71,7 +71,7 @@ Status time_subject(const Subject& subject, const std::string& toml, Device& dev
 Result<MachineFit> fit_machine(const std::string& toml, const std::string& date, Device& device, Effort effort,
                                Progress& progress) {
     MachineFit result;
-    std::vector<FittedLaws> all;
+    std::vector<TimedSample> all;
     const std::vector<Subject> timed = subjects(effort);
     const auto count = static_cast<double>(timed.size());
     for (std::size_t i = 0; i < timed.size(); ++i) {
@@ -84,12 +84,12 @@ Result<MachineFit> fit_machine(const std::string& toml, const std::string& date,
         result.notes.push_back(fmt::format("`{}` was not timed: {}", subject.program, status.error().message));
     }
     std::vector<KernelSample> samples;
-    for (const FittedLaws& each : all) samples.push_back(each.sample);
+    for (const TimedSample& each : all) samples.push_back(each.sample);
     KernelLawsFit fit = fit_kernel_laws(std::move(samples));
     if (!fit.calibrations.empty()) result.calibration = std::move(fit.calibrations.front());
     result.calibration.fitted = date;
     result.calibration.tool = fmt::format("roofline {}", ROOFLINE_VERSION);
-    for (FittedLaws& each : all) {
+    for (TimedSample& each : all) {
         if (const CalibratedKernel* law = choose_kernel(result.calibration, each.sample.key, "")) {
             each.program.expected_s = seconds_of(law->fit.law, each.sample.timed.point);
         }
