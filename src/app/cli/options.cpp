@@ -25,13 +25,16 @@ constexpr const char* examples = R"(examples:
   roofline machine h100-sxm            one, every figure with its source
   roofline machine tpu-v5e h200 my.toml   side by side
   roofline trace kernels.csv --on h100-sxm --svg roofline.svg   profiled kernels against their roofs
+  roofline measure cpu                 this machine's own roofs; `--on this` is then that machine
+  roofline run mlp.roof --dims B=64    executed here, beside what was predicted
   roofline validate all_reduce.csv     predictions beside measurements
   roofline fit all_reduce.csv -o .     constants of expected times from measurements
   roofline measure import roofline.csv --base mi300x -o my.toml   what another tool measured, as a machine
 )";
 
 constexpr const char* exits = R"(
-Exit status: 0 done; 1 nothing fits, a check failed, or a file could not be written; 2 the request or its input is wrong.
+Exit status: 0 done; 1 nothing fits, a check failed, or a file could not be written; 2 the request or its input is wrong;
+3 the hardware, or a library for it, is absent; 130 interrupted.
 )";
 
 // "roofline measure import"
