@@ -47,7 +47,7 @@ endif()
 set_source_files_properties(
   ${PROJECT_SOURCE_DIR}/src/measure/run/elements.cpp ${PROJECT_SOURCE_DIR}/src/measure/run/plain_matmul.cpp
   ${PROJECT_SOURCE_DIR}/src/measure/network/sum.cpp
-  PROPERTIES COMPILE_OPTIONS $<$<NOT:$<CONFIG:Debug>>:-O3>)
+  PROPERTIES COMPILE_OPTIONS $<$<CONFIG:Release,RelWithDebInfo>:-O3>)
 
 if(ROOFLINE_DNNL_INCLUDE AND ROOFLINE_DNNL_LIBRARY)
   roofline_module(dnnl ${ROOFLINE_DNNL_LIBRARY})
