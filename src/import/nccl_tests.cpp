@@ -192,7 +192,13 @@ Status NcclTextReader::row() {
 bool is_nccl_tests(std::string_view text) {
     const std::string_view content = trimmed(text.substr(0, 100'000'000));
     if (content.starts_with('{')) return content.find("\"out_of_place\"") != std::string_view::npos;
-    return content.find("out-of-place") != std::string_view::npos && content.find("busbw") != std::string_view::npos;
+    // the heading of its columns; a table of another kind may speak of these words in a field
+    for (std::size_t at = content.find("out-of-place"); at != std::string_view::npos;
+         at = content.find("out-of-place", at + 1)) {
+        const std::size_t begin = content.rfind('\n', at) + 1;  // 0 on the first line
+        if (trimmed(content.substr(begin, at - begin)).starts_with('#')) return true;
+    }
+    return false;
 }
 
 Result<CollectiveTable> read_nccl_tests(std::string_view text, const std::string& source, const NcclHints& hints) {

@@ -144,6 +144,12 @@ TEST_CASE("hints say what the output does not") {
     CHECK(table.rows[0].launch == "graph");
 }
 
+TEST_CASE("nccl-tests are told by the heading of their columns, not by words in a field") {
+    CHECK(is_nccl_tests("# nThread 1\n#    out-of-place    in-place\n"));
+    CHECK_FALSE(is_nccl_tests("source,op,bytes,busbw_GBs,notes\nx,all_reduce,8,1,\"in-place, not out-of-place\"\n"));
+    CHECK_FALSE(is_nccl_tests(""));
+}
+
 TEST_CASE("the same as JSON") {
     const std::string json = R"({"version": 3, "args": ["./build/reduce_scatter_perf", "-g", "4"], "nccl_version": 2804,
  "config": {"nthreads": 1, "ngpus": 4, "graph": 0,
