@@ -9,6 +9,7 @@ if(TARGET roofline_tests)
     LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/fake_cuda)
   roofline_own_code(fake_cuda)
   target_compile_definitions(fake_cuda PRIVATE ROOFLINE_FAKE_COMPILER="${CMAKE_CXX_COMPILER}")
+  target_include_directories(fake_cuda PRIVATE ${PROJECT_SOURCE_DIR}/src)
   target_link_libraries(fake_cuda PRIVATE ${CMAKE_DL_LIBS})
   foreach(library libcublasLt.so.13 libnvrtc.so.13 libnvidia-ml.so.1)
     add_custom_command(TARGET fake_cuda POST_BUILD

@@ -19,6 +19,8 @@
 #include <string_view>
 #include <vector>
 
+#include "measure/gpu/cuda_api.hpp"
+
 namespace {
 
 constexpr std::size_t total_memory = std::size_t{256} << 20;
@@ -557,15 +559,8 @@ EXPORT int cublasLtMatmulPreferenceSetAttribute(void*, int attribute, const void
     world.alignment[attribute - 5] = alignment;
     return 0;
 }
-struct FakeHeuristic {
-    std::uint64_t algorithm[8];
-    std::size_t workspace;
-    int status;
-    float waves;
-    int reserved[4];
-};
 EXPORT int cublasLtMatmulAlgoGetHeuristic(void*, void* matmul, void* a, void* b, void* c, void*, void*, int wanted,
-                                          FakeHeuristic* results, int* count) {
+                                          roofline::cuda::Heuristic* results, int* count) {
     const auto& held = *static_cast<Matmul*>(matmul);
     const Layout& first = *static_cast<Layout*>(a);
     const Layout& second = *static_cast<Layout*>(b);
@@ -580,12 +575,12 @@ EXPORT int cublasLtMatmulAlgoGetHeuristic(void*, void* matmul, void* a, void* b,
     if (first.type == 28 && asked_for("no_fp8")) return 15;
     *count = std::min(wanted, 3);
     for (int i = 0; i < *count; ++i)
-        results[i] =
-            FakeHeuristic{{static_cast<std::uint64_t>(i), world.alignment[0], world.alignment[1], world.alignment[3]},
-                          1 << 20,
-                          0,
-                          1,
-                          {}};
+        results[i] = roofline::cuda::Heuristic{
+            {{static_cast<std::uint64_t>(i), world.alignment[0], world.alignment[1], world.alignment[3]}},
+            1 << 20,
+            0,
+            1,
+            {}};
     return 0;
 }
 EXPORT int cublasLtMatmul(void*, void* matmul, const void*, const void* a, void* a_layout, const void* b,
