@@ -24,6 +24,7 @@ CpuMeasureOptions options_of(Effort effort) {
             options.samples = 10;
             options.sample_s = 0.002;
             options.idle_wait_s = 1;
+            options.memory_s = 4;
             options.all_thread_counts = false;
             options.latency_points = 14;
             break;
@@ -33,6 +34,7 @@ CpuMeasureOptions options_of(Effort effort) {
             options.samples = 120;
             options.sample_s = 0.008;
             options.idle_wait_s = 30;
+            options.memory_s = 120;
             options.latency_points = 48;
             break;
     }

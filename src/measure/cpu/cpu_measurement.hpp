@@ -75,6 +75,7 @@ struct CpuMeasurement {
 struct CpuMeasureOptions {
     std::size_t samples = 40;
     double sample_s = 0.004;
+    double memory_s = 20;           ///< for main memory, whose passes are long: then no further round is begun
     double idle_wait_s = 5;         ///< how long to wait for others to finish
     bool small_pages = true;        ///< main memory also with pages of 4 KiB
     bool all_thread_counts = true;  ///< powers of two between one and all threads, for main memory

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <map>
 
 #include "measure/cpu/measure_parts.hpp"
@@ -162,7 +163,8 @@ Status measure_caches(WorkerTeam& team, const CpuMeasureOptions& options, Sample
         }
         std::vector<BandwidthWork*> all = pointers(works);
         std::vector<std::vector<Sample>> samples;
-        const SamplingOptions sampling = sampling_of(options);
+        SamplingOptions sampling = sampling_of(options);
+        sampling.longest_s = patience(works.size(), sampling);
         if (auto status = sample_works(team, all, sampling, meter, samples); !status) return status;
         for (std::size_t i = 0; i < works.size(); ++i) {
             add_result(measurement, works[i].what, works[i], samples[i], sampling.least_cpu_share);
@@ -180,7 +182,10 @@ Status sample_placed(WorkerTeam& team, const CpuMeasureOptions& options, SampleM
     sampling.warm_up_s = 0;
     std::map<CorePlacement, std::vector<std::vector<Sample>>> by_placement;
     std::size_t moved = 0;
+    const auto start = std::chrono::steady_clock::now();
     for (std::size_t taken = 0; taken < options.samples; taken += samples_a_round) {
+        const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
+        if (taken >= 2 * samples_a_round && spent.count() > options.memory_s) break;
         sampling.samples = std::min(samples_a_round, options.samples - taken);
         const CorePlacement before = placement_of(probe_cores(team, probed_pairs));
         std::vector<std::vector<Sample>> samples;

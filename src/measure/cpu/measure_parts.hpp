@@ -30,6 +30,9 @@ private:
 [[nodiscard]] TimedCalls team_calls(WorkerTeam& team, int threads, bool clock,
                                     std::function<void(int worker, std::int64_t calls)> calls);
 
+/// Seconds after which so many kinds of work take no further samples: three times what they take undisturbed.
+[[nodiscard]] double patience(std::size_t works, const SamplingOptions& sampling);
+
 /// One thread, and all.
 [[nodiscard]] std::vector<int> thread_counts(int threads, bool powers_between);
 

@@ -66,6 +66,11 @@ TimedCalls team_calls(WorkerTeam& team, int threads, bool clock,
     };
 }
 
+double patience(std::size_t works, const SamplingOptions& sampling) {
+    const auto samples = static_cast<double>(works * (sampling.samples + 1));
+    return 3 * samples * sampling.sample_s;
+}
+
 std::vector<int> thread_counts(int threads, bool powers_between) {
     std::vector<int> counts{1};
     for (int count = 2; powers_between && count < threads; count *= 2) counts.push_back(count);
@@ -126,7 +131,7 @@ Status measure_peaks(WorkerTeam& team, const CpuMeasureOptions& options, SampleM
     sampling.samples = options.samples;
     sampling.sample_s = options.sample_s;
     sampling.warm_up_s = options.sample_s;
-    sampling.longest_s = 600;
+    sampling.longest_s = patience(works.size(), sampling);
     auto sampled = take_timed_samples(timed, sampling);
     if (!sampled) return fail(sampled.error());
     for (std::size_t i = 0; i < works.size(); ++i) {

@@ -8,7 +8,7 @@ namespace roofline {
 namespace {
 
 constexpr double least_share = 0.95;
-constexpr double most_share = 1.02;
+constexpr double most_share = 1.03;
 constexpr int any_model = 0xffff;
 
 /// Instructions a cycle; 0: it has none, or it is not known.

@@ -24,7 +24,7 @@ struct PortVerdict {
     double share = 0;    ///< of that rate
 };
 
-/// Whether so many operations a cycle are what the ports can do: at most 5 % below one of the rates and 2 % above.
+/// Whether so many operations a cycle are what the ports can do: at most 5 % below one of the rates and 3 % above.
 [[nodiscard]] PortVerdict judge_port_rate(const PeakKernel& kernel, const std::vector<double>& rates,
                                           double ops_per_cycle);
 
