@@ -17,6 +17,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "measure/gpu/cuda_api.hpp"
@@ -585,14 +586,14 @@ EXPORT int cublasLtMatmulAlgoGetHeuristic(void*, void* matmul, void* a, void* b,
 }
 EXPORT int cublasLtMatmul(void*, void* matmul, const void*, const void* a, void* a_layout, const void* b,
                           void* b_layout, const void*, const void*, void*, void* d, void* d_layout,
-                          const std::uint64_t* algorithm, void*, std::size_t, void*) {
+                          const roofline::cuda::Algorithm* algorithm, void*, std::size_t, void*) {
     Product product{*static_cast<Matmul*>(matmul),
                     {*static_cast<Layout*>(a_layout), *static_cast<Layout*>(b_layout), *static_cast<Layout*>(d_layout)},
                     {static_cast<const unsigned char*>(a), static_cast<const unsigned char*>(b)},
                     static_cast<unsigned char*>(d)};
     const auto at = [](const void* memory) { return reinterpret_cast<std::uintptr_t>(memory); };
-    if (at(a) % algorithm[1] != 0 || at(b) % algorithm[2] != 0 || at(d) % algorithm[3] != 0) return 7;
-    multiply(product, algorithm[0]);
+    if (at(a) % algorithm->data[1] != 0 || at(b) % algorithm->data[2] != 0 || at(d) % algorithm->data[3] != 0) return 7;
+    multiply(product, algorithm->data[0]);
     return 0;
 }
 
@@ -640,3 +641,11 @@ EXPORT int nvmlDeviceGetCurrentClocksThrottleReasons(void*, unsigned long long* 
     return *reasons = asked_for("slow") ? 0x4 | 0x40 : 0x1, 0;
 }
 EXPORT int nvmlDeviceGetEnforcedPowerLimit(void*, unsigned* milliwatts) { return *milliwatts = 350'000, 0; }
+
+// Each has the type that it is called with.
+#define ROOFLINE_SAME_TYPE(member, symbol, ...) static_assert(std::is_same_v<decltype(symbol), __VA_ARGS__>);
+namespace cuda = roofline::cuda;
+ROOFLINE_CUDA_DRIVER(ROOFLINE_SAME_TYPE)
+ROOFLINE_CUBLASLT(ROOFLINE_SAME_TYPE)
+ROOFLINE_NVRTC(ROOFLINE_SAME_TYPE)
+ROOFLINE_NVML(ROOFLINE_SAME_TYPE)
