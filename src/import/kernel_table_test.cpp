@@ -111,7 +111,8 @@ TEST_CASE("rows that say too little, or what the notation cannot, are skipped wi
 }
 
 TEST_CASE("what is no number is an error with its place") {
-    auto reader = CsvReader::open(products + "x,h100_sxm,bf16,bf16,1,32,many,2.5,\n", "t.csv");
+    const std::string text = products + "x,h100_sxm,bf16,bf16,1,32,many,2.5,\n";
+    auto reader = CsvReader::open(text, "t.csv");
     REQUIRE(reader);
     const auto table = read_kernel_table(*reader);
     REQUIRE_FALSE(table);
