@@ -1,4 +1,5 @@
 #include "app/local/local_request.hpp"
+#include "measure/run/cpu_device.hpp"
 #include "report/op/op_json.hpp"
 
 namespace roofline {
@@ -14,6 +15,8 @@ int exit_code(const Error& error) {
 }  // namespace
 
 Response handle_local(const LocalRequest& request, Progress& progress) {
+    // here, while there is but one thread: MPI's read the environment, which must not move under them
+    settle_openmp(1);
     const auto* measure = std::get_if<MeasureRequest>(&request.what);
     auto response = measure != nullptr
                         ? handle_measure(*measure, request.format, request.color, progress)

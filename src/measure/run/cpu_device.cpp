@@ -125,8 +125,8 @@ private:
     std::map<void*, Mapping> memory_;
 };
 
-// What a user's environment says of OpenMP would move or tie the threads that are bound here one by one. (With
-// OMP_PROC_BIND=true a library may have all of its threads on one core.) The library reads it once, when it is loaded.
+}  // namespace
+
 void settle_openmp(std::size_t threads) {
     for (const char* name :
          {"OMP_PLACES", "GOMP_CPU_AFFINITY", "OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "OMP_THREAD_LIMIT"})
@@ -135,8 +135,6 @@ void settle_openmp(std::size_t threads) {
     ::setenv("OMP_DYNAMIC", "false", 1);
     ::setenv("OMP_NUM_THREADS", std::to_string(threads).c_str(), 1);
 }
-
-}  // namespace
 
 std::int64_t free_memory() {
     std::int64_t available = 0;
