@@ -11,31 +11,14 @@
 #include "calibrate/fit_kernel_laws.hpp"
 #include "machine/machine_text.hpp"
 #include "units/dtype.hpp"
+#include "units/text.hpp"
 
 namespace roofline {
 
 namespace {
 
-/// A program and the sizes that it is timed at.
-struct Subject {
-    std::string program;
-    std::vector<std::string> dims;
-    std::string sweep;
-};
-
-std::vector<Subject> subjects(Effort effort) {
-    std::vector<Subject> all;
-    for (const Dtype dtype : {Dtype::f32, Dtype::bf16, Dtype::int8}) {
-        const std::string program =
-            fmt::format("{0}[B, D] * {0}[D, F] -> {1}[B, F]", name(dtype), name(info(dtype).accumulator));
-        all.push_back({program, {"D=2048,F=2048"}, "B=1..512*2"});
-        if (effort == Effort::thorough) all.push_back({program, {"D=4096,F=4096"}, "B=1..512*2"});
-        all.push_back({program, {"D=256,F=256"}, "B=16..256*16"});
-    }
-    all.push_back({"A : f32[B, D]\nC : f32[B, D] = gelu(A)", {"D=4096"}, "B=1..4096*4"});
-    all.push_back({"A : f32[B, D]\nE : f32[B, D]\nC : f32[B, D] = A + E", {"D=4096"}, "B=1..4096*4"});
-    return all;
-}
+// A law that is further off than this says less than the bounds do.
+constexpr double most_error = 0.5;
 
 /// What a law is fitted to, and which program that was.
 struct TimedSample {
@@ -43,23 +26,28 @@ struct TimedSample {
     TimedProgram program;
 };
 
-Status time_subject(const Subject& subject, const std::string& toml, Device& device, Progress& progress,
-                    std::vector<TimedSample>& all) {
+Status time_subject(const FitSubject& subject, const std::string& toml, Device& device, Progress& progress,
+                    std::vector<TimedSample>& all, std::size_t& disturbed) {
     RunRequest request;
     request.op.program = subject.program;
     request.op.machines = {{"this.toml", toml, {}}};
-    request.op.dims = subject.dims;
+    request.op.dims = {subject.dims};
     request.op.sweeps = {subject.sweep};
     request.effort = Effort::quick;
     auto answer = run_points(request, device, progress);
     if (!answer) return fail(answer.error());
     for (const RunPoint& point : answer->points) {
         const OpAnswer& op = *point.answer;
-        if (op.runs.size() != 1 || !op.analysis.total.seconds || point.cold.disturbed) continue;
+        const std::vector<CompiledKernel::Runs> runs = kernel_runs(op.local, op.analysis);
+        if (runs.size() != 1) continue;
+        if (point.cold.disturbed) {
+            ++disturbed;
+            continue;
+        }
         TimedSample fitted;
         fitted.sample.machine = op.machine.id;
         fitted.sample.key = kernel_key(op.local, op.analysis.work.kernels.front());
-        fitted.sample.timed = {op.runs.front().point, point.cold.median};
+        fitted.sample.timed = {runs.front().point, point.cold.median};
         fitted.sample.source = "roofline measure cpu";
         fitted.program = {answer->title, point.at.front(), point.cold.median, op.analysis.total.bounds.lower, 0};
         all.push_back(std::move(fitted));
@@ -69,24 +57,37 @@ Status time_subject(const Subject& subject, const std::string& toml, Device& dev
 
 }  // namespace
 
+std::vector<FitSubject> fit_subjects(Effort effort) {
+    std::vector<FitSubject> all;
+    for (const Dtype dtype : {Dtype::f32, Dtype::bf16, Dtype::int8}) {
+        const std::string program =
+            fmt::format("{0}[B, D] * {0}[D, F] -> {1}[B, F]", name(dtype), name(info(dtype).accumulator));
+        all.push_back({program, "D=2048,F=2048", "B=1..512*2"});
+        if (effort == Effort::thorough) all.push_back({program, "D=4096,F=4096", "B=1..512*2"});
+        all.push_back({program, "D=256,F=256", "B=16..256*16"});
+    }
+    all.push_back({"A : f32[B, D]\nC : f32[B, D] = gelu(A)", "D=4096", "B=1..4096*4"});
+    all.push_back({"A : f32[B, D]\nE : f32[B, D]\nC : f32[B, D] = A + E", "D=4096", "B=1..4096*4"});
+    return all;
+}
+
 Result<MachineFit> fit_machine(const std::string& toml, const std::string& date, Device& device, Effort effort,
-                               Progress& progress) {
+                               const std::vector<FitSubject>& subjects, Progress& progress) {
     MachineFit result;
     std::vector<TimedSample> all;
-    const std::vector<Subject> timed = subjects(effort);
-    const auto count = static_cast<double>(timed.size());
+    const auto count = static_cast<double>(subjects.size());
     const auto start = std::chrono::steady_clock::now();
-    for (std::size_t i = 0; i < timed.size(); ++i) {
+    for (std::size_t i = 0; i < subjects.size(); ++i) {
         const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
         if (spent.count() > (effort == Effort::thorough ? 240 : 40)) {
             result.notes.push_back(
-                fmt::format("{} of {} programs were timed: the machine is too busy for more", i, timed.size()));
+                fmt::format("{} of {} programs were timed: the machine is too busy for more", i, subjects.size()));
             break;
         }
         const auto done = static_cast<double>(i);
         PartialProgress part(progress, done / count, (done + 1) / count);
-        const Subject& subject = timed[i];
-        auto status = time_subject(subject, toml, device, part, all);
+        const FitSubject& subject = subjects[i];
+        auto status = time_subject(subject, toml, device, part, all, result.disturbed);
         if (status) continue;
         if (status.error().code == "interrupted") return fail(status.error());
         result.notes.push_back(fmt::format("`{}` was not timed: {}", subject.program, status.error().message));
@@ -95,6 +96,13 @@ Result<MachineFit> fit_machine(const std::string& toml, const std::string& date,
     for (const TimedSample& each : all) samples.push_back(each.sample);
     KernelLawsFit fit = fit_kernel_laws(std::move(samples));
     if (!fit.calibrations.empty()) result.calibration = std::move(fit.calibrations.front());
+    const auto useless = [](const CalibratedKernel& kernel) { return kernel.fit.error_held_out > most_error; };
+    for (const CalibratedKernel& kernel : result.calibration.kernels) {
+        if (!useless(kernel)) continue;
+        result.notes.push_back(fmt::format("no law for {} {}: it would be {} % off, so something disturbed the runs",
+                                           kernel.key.kind, kernel.key.dtype, percent_text(kernel.fit.error_held_out)));
+    }
+    std::erase_if(result.calibration.kernels, useless);
     result.calibration.fitted = date;
     result.calibration.tool = fmt::format("roofline {}", ROOFLINE_VERSION);
     for (TimedSample& each : all) {
@@ -102,6 +110,10 @@ Result<MachineFit> fit_machine(const std::string& toml, const std::string& date,
             each.program.expected_s = seconds_of(law->fit.law, each.sample.timed.point);
         }
         result.programs.push_back(std::move(each.program));
+    }
+    if (result.disturbed > 0) {
+        result.notes.push_back(
+            fmt::format("{} timed programs were disturbed and left out of the laws", result.disturbed));
     }
     if (fit.too_few > 0) {
         result.notes.push_back(fmt::format("{} timed programs are too few for a law of their own", fit.too_few));

@@ -10,6 +10,16 @@
 
 namespace roofline {
 
+/// A program and the sizes that it is timed at.
+struct FitSubject {
+    std::string program;
+    std::string dims;
+    std::string sweep;
+};
+
+/// Contractions in the dtypes that run everywhere, and elementwise work; each from small to large.
+[[nodiscard]] std::vector<FitSubject> fit_subjects(Effort effort);
+
 /// A program that was timed, beside what is expected by the law that it took part in.
 struct TimedProgram {
     std::string program;
@@ -22,13 +32,15 @@ struct TimedProgram {
 struct MachineFit {
     Calibration calibration;
     std::vector<TimedProgram> programs;
+    std::size_t disturbed = 0;       ///< runs that were timed and are no part of the fit
     std::vector<std::string> notes;  ///< what was not timed, and why
 };
 
-/// Times contractions in the dtypes that run here and elementwise work, from small to large, and fits the law of each kind to them. `toml` is
-/// the machine's file, without constants. Errors: interrupted; a file that is none.
+/// Times the programs and fits the law of each kind to them. `toml` is the machine's file, without constants. What does not run here is
+/// noted. Errors: interrupted.
 [[nodiscard]] Result<MachineFit> fit_machine(const std::string& toml, const std::string& date, Device& device,
-                                             Effort effort, Progress& progress);
+                                             Effort effort, const std::vector<FitSubject>& subjects,
+                                             Progress& progress);
 
 /// The machine's file with constants behind it, and with those of collectives that `before`, the file so far, has for its network.
 /// Likewise its tiers. What `before` says of anything else is not kept.

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "machine/machine_text.hpp"
+#include "measure/run/cpu_device.hpp"
 
 using namespace roofline;
 
@@ -91,4 +92,30 @@ TEST_CASE("measuring the processor again keeps what was measured between ranks, 
 TEST_CASE("a file so far that is none is no reason to fail") {
     CHECK(calibrated_file(invented_machine(), {}, NamedText{"this.toml", "= broken ["}) ==
           machine_text(invented_machine()));
+}
+
+TEST_CASE("programs that run are fitted, and what does not run is noted") {
+    auto device = make_cpu_device({1, false});
+    REQUIRE(device);
+    const std::vector<FitSubject> subjects{
+        {"f32[B, D] * f32[D, F] -> f32[B, F]", "D=32,F=32", "B=1..512*2"},
+        {"fp8[B, D] * fp8[D, F] -> f32[B, F]", "D=32,F=32", "B=1,2"},
+    };
+    Progress progress;
+    const auto fit =
+        fit_machine(machine_text(invented_machine()), "2026-02-03", **device, Effort::quick, subjects, progress);
+    REQUIRE(fit);
+    CHECK(fit->programs.size() + fit->disturbed == 10);
+    bool noted = false;
+    for (const std::string& note : fit->notes) noted = noted || note.find("fp8") != std::string::npos;
+    CHECK(noted);
+    for (const TimedProgram& each : fit->programs) {
+        CHECK(each.measured_s > 0);
+        CHECK(each.lower_s > 0);
+    }
+    // on a busy machine too few runs are left
+    if (fit->programs.size() < fewest_kernels || fit->calibration.kernels.empty()) return;
+    CHECK(fit->calibration.kernels.front().key.kind == "contraction");
+    CHECK(fit->calibration.kernels.front().key.dtype == "f32");
+    CHECK(fit->programs.front().expected_s > 0);
 }

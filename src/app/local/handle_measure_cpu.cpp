@@ -51,7 +51,8 @@ Status run_beside(const MeasureRequest& request, Device& device, Progress& progr
         report.notes.emplace_back("no expected times: --quick leaves out the runs that they are fitted to");
         return {};
     }
-    auto fit = fit_machine(machine_text(machine), request.date, device, request.effort, progress);
+    auto fit = fit_machine(machine_text(machine), request.date, device, request.effort, fit_subjects(request.effort),
+                           progress);
     if (!fit) return fail(fit.error());
     calibration = std::move(fit->calibration);
     calibration.machine = machine.id;
