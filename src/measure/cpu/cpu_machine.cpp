@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ranges>
 
 #include "units/text.hpp"
 
@@ -112,18 +113,17 @@ void add_levels(const CpuMeasurement& measurement, const std::string& source, Ma
     }
     memory.bandwidth = level_bandwidth(measurement, 0, source);
     machine.memory.push_back(std::move(memory));
-    const auto& caches = measurement.topology.caches;
-    for (auto cache = caches.rbegin(); cache != caches.rend(); ++cache) {
-        if (cache->level > outermost_cache) continue;
+    for (const CpuCache& cache : std::views::reverse(measurement.topology.caches)) {
+        if (cache.level > outermost_cache) continue;
         MemoryLevel level;
-        level.id = level_id(cache->level);
-        level.label = fmt::format("L{}", cache->level);
-        level.scope = cache->cores == 1 ? "core" : "chip";
-        level.instances = cache->instances;
-        level.capacity.value = Bytes{static_cast<double>(cache->bytes)};
+        level.id = level_id(cache.level);
+        level.label = fmt::format("L{}", cache.level);
+        level.scope = cache.cores == 1 ? "core" : "chip";
+        level.instances = cache.instances;
+        level.capacity.value = Bytes{static_cast<double>(cache.bytes)};
         level.capacity.basis = Basis::measured;
         level.capacity.source = measurement.topology.source;
-        level.bandwidth = level_bandwidth(measurement, cache->level, source);
+        level.bandwidth = level_bandwidth(measurement, cache.level, source);
         machine.memory.push_back(std::move(level));
     }
 }

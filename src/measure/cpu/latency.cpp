@@ -35,7 +35,7 @@ void make_pointer_ring(char* memory, std::size_t bytes) {
     for (std::size_t i = lines; i-- > 1;) std::swap(next[i], next[scatter.below(i)]);
     for (std::size_t i = 0; i < lines; ++i) {
         const char* target = memory + line_bytes * next[i];
-        std::memcpy(memory + line_bytes * i, &target, sizeof target);
+        std::memcpy(memory + line_bytes * i, static_cast<const void*>(&target), sizeof target);
     }
 }
 
@@ -43,7 +43,7 @@ const char* follow_pointers(const char* start, std::int64_t steps) {
     const char* at = start;
     for (std::int64_t step = 0; step < steps; ++step) {
         const char* next = nullptr;
-        std::memcpy(&next, at, sizeof next);
+        std::memcpy(static_cast<void*>(&next), at, sizeof next);
         at = next;
         asm volatile("" : "+r"(at));
     }

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t page = 4096;
 // Streams that begin at the same place of a page, or a power of two apart, meet in the same sets and banks.
-constexpr std::size_t stagger_lines = 21 * 64;
+constexpr std::size_t stagger_lines = 1344;  // 21 lines
 constexpr std::size_t stagger_banks = std::size_t{5} << 17;
 constexpr int probed_pairs = 16;
 

@@ -62,7 +62,8 @@ PeakKernel plain_kernel(Dtype dtype, RegisterLane lane) {
     kernel.accumulator = lane;
     kernel.operands = {{lane, factor}, {lane, other_factor}};
     kernel.steps.assign(plain_accumulators, factor * other_factor);
-    kernel.ops_per_pass = plain_accumulators * 2 * static_cast<double>(vector_bytes / sizeof(T));
+    constexpr std::size_t lanes = vector_bytes / sizeof(T);
+    kernel.ops_per_pass = static_cast<double>(plain_accumulators * 2 * lanes);
     kernel.run = multiply_add<T>;
     return kernel;
 }

@@ -41,9 +41,9 @@ TEST_CASE("kernels are named once and counted rightly") {
         // an FMA on registers of n lanes is 2n operations, a dot product two for each element of an operand
         if (kernel.unit != Unit::matmul || kernel.instructions_per_pass == 0) continue;
         const double ops = kernel.ops_per_pass / kernel.instructions_per_pass;
-        const auto elements = static_cast<double>(kernel.register_bytes / lane_bytes(kernel.operands.front().lane));
+        const std::size_t elements = kernel.register_bytes / lane_bytes(kernel.operands.front().lane);
         const bool matrix = kernel.title == "tile product" || kernel.title == "matrix product";
-        if (!matrix) CHECK(ops == 2 * elements);
+        if (!matrix) CHECK(ops == 2 * static_cast<double>(elements));
     }
 }
 

@@ -121,7 +121,8 @@ PeakKernel fma(const Registers& r, Dtype dtype, RegisterLane lane, Run run) {
     kernel.title = "FMA";
     kernel.instructions = std::string(lane == RegisterLane::f64 ? "vfmadd231pd " : "vfmadd231ps ") + r.name;
     kernel.steps.assign(12, 2 * first_factor * second_factor);
-    kernel.ops_per_pass = instructions * 2 * static_cast<double>(r.bytes / lane_bytes(lane));
+    const std::size_t lanes = r.bytes / lane_bytes(lane);
+    kernel.ops_per_pass = instructions * 2 * static_cast<double>(lanes);
     return kernel;
 }
 
@@ -135,7 +136,8 @@ PeakKernel mixture(const Registers& r, Dtype dtype, RegisterLane lane, Run run, 
     // two multiplications by -1 in a pass leave a number as it was
     kernel.steps.assign(12, multiplies ? 0 : 2 * first_factor * second_factor);
     for (std::size_t i = fused; i < 12; ++i) kernel.steps[i] = 2 * addend;
-    const double lanes = static_cast<double>(r.bytes / lane_bytes(lane));
+    const std::size_t lane_count = r.bytes / lane_bytes(lane);
+    const auto lanes = static_cast<double>(lane_count);
     const auto fmas = static_cast<double>(fused);
     kernel.ops_per_pass = 2 * lanes * (fmas * (multiplies ? 1 : 2) + 12 - fmas);
     return kernel;

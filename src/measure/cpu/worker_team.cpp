@@ -71,7 +71,7 @@ struct WorkerTeam::Shared {
     bool clock = false;
     const std::function<void(int)>* task = nullptr;
 
-    static void* serve(void* member);
+    static void* serve(void* argument);
     void work(int index);
 };
 
