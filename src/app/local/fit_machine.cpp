@@ -99,8 +99,11 @@ Result<MachineFit> fit_machine(const std::string& toml, const std::string& date,
     const auto useless = [](const CalibratedKernel& kernel) { return kernel.fit.error_held_out > most_error; };
     for (const CalibratedKernel& kernel : result.calibration.kernels) {
         if (!useless(kernel)) continue;
-        result.notes.push_back(fmt::format("no law for {} {}: it would be {} % off, so something disturbed the runs",
-                                           kernel.key.kind, kernel.key.dtype, percent_text(kernel.fit.error_held_out)));
+        result.notes.push_back(
+            fmt::format("no law for {}{}{}: it would be {} % off; other work disturbed the runs, or their kernels "
+                        "follow no one law",
+                        kernel.key.kind, kernel.key.dtype.empty() ? "" : " ", kernel.key.dtype,
+                        percent_text(kernel.fit.error_held_out)));
     }
     std::erase_if(result.calibration.kernels, useless);
     result.calibration.fitted = date;
