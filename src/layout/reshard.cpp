@@ -255,13 +255,14 @@ Status ReshardSearch::expand(const Moved& moved, std::size_t here, const Shardin
 Resharding ReshardSearch::traced(std::size_t goal) const {
     std::vector<std::size_t> path;
     for (std::size_t i = goal; i != 0; i = nodes_[i].before) path.push_back(i);
+    std::reverse(path.begin(), path.end());
     Resharding way;
     way.price = nodes_[goal].price;
-    for (auto node = path.rbegin(); node != path.rend(); ++node) {
-        way.steps.push_back({nodes_[*node].sharding, std::nullopt});
-        if (!nodes_[*node].moves) continue;
+    for (const std::size_t node : path) {
+        way.steps.push_back({nodes_[node].sharding, std::nullopt});
+        if (!nodes_[node].moves) continue;
         way.steps.back().move = way.moves.size();
-        way.moves.push_back(nodes_[*node].move);
+        way.moves.push_back(nodes_[node].move);
     }
     return way;
 }
