@@ -69,7 +69,7 @@ public:
 
 /// Runs an exchange of any size, in pieces where it is larger than the group takes at once. Errors: a sum of a dtype that
 /// cannot be summed; what the group fails with.
-[[nodiscard]] Status exchange(Communicator& group, const Exchange& exchange);
+[[nodiscard]] Status exchange(Communicator& group, const Exchange& whole);
 
 /// What starts processes as one group: an MPI.
 class RankLibrary {

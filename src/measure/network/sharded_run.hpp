@@ -96,7 +96,7 @@ private:
     Status add_local(const OpWays& ways, const Way& way, const std::vector<const void*>& inputs, Place& made,
                      std::size_t index, std::size_t statement);
     Result<Place> reshard(std::size_t tensor, Place from, const Sharding& to, std::size_t index, std::size_t statement,
-                          TensorSteps& steps);
+                          TensorSteps& taken);
     Result<void*> allocate(std::size_t bytes);
     Status pack();
     [[nodiscard]] Result<std::vector<std::int64_t>> sizes_of(const Operand& operand) const;

@@ -131,7 +131,7 @@ private:
             if (!sampled) return fail(sampled.error());
             TimedExchange timed{kind, group.size(), world_.size() / group.size(), bytes, sampled->spread};
             scale(timed.spread, 1 / repeated.per_call());
-            timed_.push_back(std::move(timed));
+            timed_.push_back(timed);
         }
         return {};
     }
