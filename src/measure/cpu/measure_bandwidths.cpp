@@ -94,7 +94,7 @@ Status sample_works(WorkerTeam& team, std::vector<BandwidthWork*>& works, const 
                     SampleMeter& meter, std::vector<std::vector<Sample>>& samples) {
     std::vector<TimedCalls> timed;
     for (BandwidthWork* work : works) {
-        timed.push_back(
+        timed.emplace_back(
             [&meter, work, inner = team_calls(team, work->what.threads, false, [work](int worker, std::int64_t calls) {
                                make_passes(*work, worker, calls);
                            })](std::int64_t calls) {
