@@ -31,7 +31,11 @@ public:
                 return TomlFault{at_, "toml", "this is not valid TOML: no table's name after `[`", {}};
             }
             if (c == '"' || c == '\'') {
-                skip_string(c);
+                const std::size_t opened = at_;
+                if (follows_bare_value() || !skip_string(c)) {
+                    return TomlFault{opened, "toml", "this is not valid TOML: a text that begins or ends out of place",
+                                     "texts stand between double quotes; docs/machines.md has an example"};
+                }
                 continue;
             }
             if (c == '#') {
@@ -66,18 +70,28 @@ private:
                std::string_view("_-\"']").find(c) != std::string_view::npos;
     }
 
+    // A quote right behind a number or a word: the parser takes what follows for a part of it.
+    [[nodiscard]] bool follows_bare_value() const {
+        if (at_ == 0) return false;
+        const char c = text_[at_ - 1];
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+               std::string_view("_+-:").find(c) != std::string_view::npos || (c == '.' && in_value_);
+    }
+
     bool count(char c) {
         if (c == '.') {
             ++dots_;
         } else if (c == '=' || c == ',' || c == '\n' || c == '{') {
             dots_ = 0;
+            in_value_ = c == '=';
         }
         if (c == '[' || c == '{') open_ += c;
         if (c == ']' || c == '}') open_.pop_back();
         return dots_ <= deepest && open_.size() <= deepest;
     }
 
-    void skip_string(char quote) {
+    /// False for one that does not end.
+    bool skip_string(char quote) {
         const std::string triple(3, quote);
         const bool several_lines = text_.substr(at_, 3) == triple;
         at_ += several_lines ? 3 : 1;
@@ -87,20 +101,24 @@ private:
                 at_ += 2;
             } else if (several_lines && text_.substr(at_, 3) == triple) {
                 at_ += 3;
-                return;
+                // the last two quotes before the end may be the text's own
+                for (int own = 0; own < 2 && at_ < text_.size() && text_[at_] == quote; ++own) ++at_;
+                return true;
             } else if (!several_lines && (c == quote || c == '\n')) {
                 ++at_;
-                return;
+                return c == quote;
             } else {
                 ++at_;
             }
         }
+        return false;
     }
 
     std::string_view text_;
     std::size_t at_ = 0;
     std::size_t dots_ = 0;
-    std::string open_;  ///< brackets that are not closed yet
+    bool in_value_ = false;  ///< behind an `=`
+    std::string open_;       ///< brackets that are not closed yet
 };
 
 }  // namespace
