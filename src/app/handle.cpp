@@ -80,10 +80,14 @@ int exit_code(const Error& error) { return error.code == "no_fit" ? 1 : 2; }
 Response handle(const Request& request) {
     auto response = answer(request);
     if (response) return std::move(*response);
+    return failed_response(response.error(), exit_code(response.error()), request.format);
+}
+
+Response failed_response(const Error& error, int exit_code, Format format) {
     Response failed;
-    failed.exit_code = exit_code(response.error());
-    failed.error = response.error();
-    if (request.format == Format::json) failed.out = error_json(response.error());
+    failed.exit_code = exit_code;
+    failed.error = error;
+    if (format == Format::json) failed.out = error_json(error);
     return failed;
 }
 

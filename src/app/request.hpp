@@ -112,4 +112,7 @@ struct Response {
 /// Answers a request. Exit codes: 0 done, 1 a negative answer (no tile fits, a check failed), 2 the request or its input is wrong.
 [[nodiscard]] Response handle(const Request& request);
 
+/// What a request that cannot be answered is answered with.
+[[nodiscard]] Response failed_response(const Error& error, int exit_code, Format format);
+
 }  // namespace roofline

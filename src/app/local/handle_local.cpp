@@ -1,6 +1,5 @@
 #include "app/local/local_request.hpp"
 #include "measure/run/cpu_device.hpp"
-#include "report/op/op_json.hpp"
 
 namespace roofline {
 
@@ -22,11 +21,7 @@ Response handle_local(const LocalRequest& request, Progress& progress) {
                         ? handle_measure(*measure, request.format, request.color, progress)
                         : handle_run(std::get<RunRequest>(request.what), request.format, request.color, progress);
     if (response) return std::move(*response);
-    Response failed;
-    failed.exit_code = exit_code(response.error());
-    failed.error = response.error();
-    if (request.format == Format::json) failed.out = error_json(response.error());
-    return failed;
+    return failed_response(response.error(), exit_code(response.error()), request.format);
 }
 
 }  // namespace roofline
