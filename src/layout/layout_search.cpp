@@ -10,17 +10,6 @@ namespace roofline {
 
 namespace {
 
-// The program on one chip: derive_work() knows no mesh.
-Program unsplit(const Program& program) {
-    Program copy = program;
-    for (Value& value : copy.values) {
-        for (Axis& axis : value.type.axes) axis.mesh.clear();
-        value.type.unreduced.clear();
-        value.type.at.clear();
-    }
-    return copy;
-}
-
 // The chips that tensors are at: the first of them, where there are many.
 std::vector<std::int64_t> roots_in(const Program& program, const System& system) {
     constexpr std::size_t most = 8;
@@ -51,6 +40,16 @@ std::vector<Stored> stored_in(const KernelWork& kernel) {
 }
 
 }  // namespace
+
+Program unsplit(const Program& program) {
+    Program copy = program;
+    for (Value& value : copy.values) {
+        for (Axis& axis : value.type.axes) axis.mesh.clear();
+        value.type.unreduced.clear();
+        value.type.at.clear();
+    }
+    return copy;
+}
 
 LayoutSearch::LayoutSearch(const Program& program, const System& system)
     : program_(&program),

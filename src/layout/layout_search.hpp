@@ -19,6 +19,9 @@
 
 namespace roofline {
 
+/// The program on one chip, its subscripts left out: derive_work() knows no mesh.
+[[nodiscard]] Program unsplit(const Program& program);
+
 /// What was chosen, in the order of the program's operations.
 struct ProgramLayout {
     struct Choice {
