@@ -1,13 +1,10 @@
 #include "measure/sampling.hpp"
 
 #include <fmt/format.h>
-#include <sys/resource.h>
 
 #include <algorithm>
-#include <chrono>
-#include <cmath>
-#include <ctime>
 
+#include "measure/sample_watch.hpp"
 #include "measure/stop.hpp"
 #include "units/text.hpp"
 
@@ -18,44 +15,26 @@ namespace {
 constexpr std::size_t least_samples = 3;
 constexpr std::int64_t most_calls = std::int64_t{1} << 40;
 
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
-
-double cpu_seconds() {
-    timespec time{};
-    ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-    return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-}
-
-std::int64_t involuntary_switches() {
-    rusage usage{};
-    ::getrusage(RUSAGE_SELF, &usage);
-    return usage.ru_nivcsw;
-}
-
 using Work = std::function<Status(std::int64_t calls)>;
 
 Result<Sample> one_sample(const Work& work, std::int64_t calls, int threads) {
-    const std::int64_t switches = involuntary_switches();
-    const double stolen = stolen_seconds({});
-    const double cpu = cpu_seconds();
-    const double start = now();
+    const SampleWatch watch;
     if (auto status = work(calls); !status) return fail(status.error());
-    const double wall = now() - start;
-    Sample sample;
-    sample.seconds = wall / static_cast<double>(calls);
-    sample.cpu_share = wall > 0 ? (cpu_seconds() - cpu) / (wall * threads) : 1;
-    sample.preempted = involuntary_switches() - switches;
-    sample.stolen_s = stolen_seconds({}) - stolen;
-    return sample;
+    return watch.read(calls, threads);
 }
 
-/// Warms up, and finds how many calls fill a sample.
-Result<std::int64_t> calls_for(const TimedCalls& work, const SamplingOptions& options) {
+Status go_on(const SamplingOptions& options) {
+    if (!options.together && stop_requested()) return fail(interrupted());
+    return {};
+}
+
+/// Warms up, and finds how many calls fill a sample. `spent` is the time that took.
+Result<std::int64_t> calls_for(const TimedCalls& work, const SamplingOptions& options, double& spent) {
     std::int64_t calls = 1;
     double warmed = 0;
     double least = 1e9;
     while (true) {
-        if (stop_requested()) return fail(interrupted());
+        if (auto status = go_on(options); !status) return fail(status.error());
         auto sample = work(calls);
         if (!sample) return fail(sample.error());
         const double took = sample->seconds * static_cast<double>(calls);
@@ -67,7 +46,9 @@ Result<std::int64_t> calls_for(const TimedCalls& work, const SamplingOptions& op
         // a clock that hardly moved says nothing yet of how many calls it takes
         const bool known = took > options.sample_s / 8 || next == 1;
         calls = known ? next : std::min(next, calls * 16);
-        if (known && (warmed >= options.warm_up_s || warmed >= options.longest_s / 4)) return calls;
+        if (!known || (warmed < options.warm_up_s && warmed < options.longest_s / 4)) continue;
+        spent += warmed;
+        return calls;
     }
 }
 
@@ -106,18 +87,20 @@ bool clean(const Sample& sample, double least_cpu_share) {
 
 Result<std::vector<Sampled>> take_timed_samples(const std::vector<TimedCalls>& works, const SamplingOptions& options) {
     std::vector<Sampled> all(works.size());
-    const double start = now();
+    const double start = now_s();
+    double spent = 0;
     for (std::size_t i = 0; i < works.size(); ++i) {
-        auto calls = calls_for(works[i], options);
+        auto calls = calls_for(works[i], options, spent);
         if (!calls) return fail(calls.error());
         all[i].calls = *calls;
     }
     for (std::size_t round = 0; round < options.samples; ++round) {
-        if (round >= least_samples && now() - start > options.longest_s) break;
+        if (round >= least_samples && (options.together ? spent : now_s() - start) > options.longest_s) break;
         for (std::size_t i = 0; i < works.size(); ++i) {
-            if (stop_requested()) return fail(interrupted());
+            if (auto status = go_on(options); !status) return fail(status.error());
             auto sample = works[i](all[i].calls);
             if (!sample) return fail(sample.error());
+            spent += sample->seconds * static_cast<double>(all[i].calls);
             all[i].samples.push_back(*sample);
         }
     }

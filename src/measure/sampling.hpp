@@ -29,6 +29,8 @@ struct SamplingOptions {
     double longest_s = 10;           ///< all of it; fewer samples are taken where calls are long, at least three
     int threads = 1;                 ///< that the calls keep busy
     double least_cpu_share = 0.985;  ///< a sample below it was disturbed, and so is one of which time was stolen
+    /// Several ranks take the samples: what only one of them sees, its clock or an interrupt, does not decide how many.
+    bool together = false;
 };
 
 /// What samples say: those that nothing disturbed, or all when too few are left, and then that is said.

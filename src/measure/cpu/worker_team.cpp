@@ -7,10 +7,10 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <ctime>
 
 #include "measure/cpu/clock_probe.hpp"
+#include "measure/sample_watch.hpp"
 
 namespace roofline {
 
@@ -18,8 +18,6 @@ namespace {
 
 constexpr std::int64_t probe_passes = 1500;  // 24,000 cycles: some microseconds
 constexpr int spins_before_yield = 20000;
-
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 double own_cpu_seconds() {
     timespec time{};
@@ -85,9 +83,9 @@ void WorkerTeam::Shared::work(int index) {
         if (spin >= spins_before_yield) ::sched_yield();
     }
     const double cpu = own_cpu_seconds();
-    stretch.start = now();
+    stretch.start = now_s();
     (*task)(index);
-    stretch.end = now();
+    stretch.end = now_s();
     stretch.cpu = own_cpu_seconds() - cpu;
     stretch.preempted = own_preemptions() - preempted;
     if (clock) stretch.hertz = std::max(stretch.hertz, probe_clock(probe_passes).hertz);

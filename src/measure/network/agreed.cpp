@@ -2,33 +2,16 @@
 
 #include <fmt/format.h>
 
-#include <sys/resource.h>
-
 #include <algorithm>
-#include <chrono>
-#include <cmath>
-#include <cstring>
-#include <ctime>
+#include <iterator>
+#include <utility>
 
+#include "measure/sample_watch.hpp"
 #include "measure/stop.hpp"
 
 namespace roofline {
 
 namespace {
-
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
-
-double cpu_seconds() {
-    timespec time{};
-    ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-    return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-}
-
-std::int64_t involuntary_switches() {
-    rusage usage{};
-    ::getrusage(RUSAGE_SELF, &usage);
-    return usage.ru_nivcsw;
-}
 
 Result<std::vector<double>> gathered(Communicator& group, const double* mine, std::size_t count) {
     std::vector<double> all(count * static_cast<std::size_t>(group.size()));
@@ -45,14 +28,11 @@ Result<std::vector<double>> gathered(Communicator& group, const double* mine, st
 Result<Sample> sample_together(Communicator& group, const std::function<Status(std::int64_t calls)>& work,
                                std::int64_t calls, int threads) {
     if (auto status = group.barrier(); !status) return fail(status.error());
-    const std::int64_t switches = involuntary_switches();
-    const double cpu = cpu_seconds();
-    const double start = now();
+    const SampleWatch watch;
     if (auto status = work(calls); !status) return fail(status.error());
-    const double wall = now() - start;
-    const double share = wall > 0 ? (cpu_seconds() - cpu) / (wall * threads) : 1;
-    const double mine[] = {wall / static_cast<double>(calls), share,
-                           static_cast<double>(involuntary_switches() - switches), stop_requested() ? 1.0 : 0.0};
+    const Sample own = watch.read(calls, threads);
+    const double mine[] = {own.seconds, own.cpu_share, static_cast<double>(own.preempted), own.stolen_s,
+                           stop_requested() ? 1.0 : 0.0};
     auto all = gathered(group, mine, std::size(mine));
     if (!all) return fail(all.error());
     Sample slowest;
@@ -61,7 +41,8 @@ Result<Sample> sample_together(Communicator& group, const std::function<Status(s
         slowest.seconds = std::max(slowest.seconds, (*all)[i]);
         slowest.cpu_share = std::min(slowest.cpu_share, (*all)[i + 1]);
         slowest.preempted = std::max(slowest.preempted, static_cast<std::int64_t>((*all)[i + 2]));
-        stop = stop || (*all)[i + 3] > 0;
+        slowest.stolen_s = std::max(slowest.stolen_s, (*all)[i + 3]);
+        stop = stop || (*all)[i + 4] > 0;
     }
     if (stop) return fail(interrupted());
     return slowest;
@@ -118,31 +99,12 @@ Result<double> greatest(Communicator& group, double mine) {
 
 Result<Sampled> agreed_samples(Communicator& group, const std::function<Status(std::int64_t calls)>& work,
                                const SamplingOptions& options) {
-    constexpr std::size_t least_samples = 3;
-    Sampled sampled;
-    // all ranks reckon with the same times, and so take the same turns
-    for (double warmed = 0;;) {
-        auto tried = sample_together(group, work, sampled.calls, options.threads);
-        if (!tried) return fail(tried.error());
-        const double took = tried->seconds * static_cast<double>(sampled.calls);
-        warmed += took;
-        const double wanted = std::clamp(options.sample_s / std::max(tried->seconds, 1e-10), 1.0, 1e12);
-        // a clock that hardly moved says nothing yet of how many calls it takes
-        const bool known = took > options.sample_s / 8 || wanted == 1;
-        sampled.calls =
-            static_cast<std::int64_t>(known ? wanted : std::min(wanted, 16.0 * static_cast<double>(sampled.calls)));
-        if (known && (warmed >= options.warm_up_s || warmed >= options.longest_s / 4)) break;
-    }
-    double spent = 0;
-    while (sampled.samples.size() < options.samples) {
-        if (sampled.samples.size() >= least_samples && spent > options.longest_s) break;
-        auto taken = sample_together(group, work, sampled.calls, options.threads);
-        if (!taken) return fail(taken.error());
-        sampled.samples.push_back(*taken);
-        spent += taken->seconds * static_cast<double>(sampled.calls);
-    }
-    sampled.spread = spread_of(sampled.samples, options.least_cpu_share);
-    return sampled;
+    SamplingOptions together = options;
+    together.together = true;  // all ranks reckon with the same times, and so take the same turns
+    const TimedCalls timed = [&](std::int64_t calls) { return sample_together(group, work, calls, options.threads); };
+    auto sampled = take_timed_samples({timed}, together);
+    if (!sampled) return fail(sampled.error());
+    return std::move(sampled->front());
 }
 
 }  // namespace roofline

@@ -4,32 +4,19 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstring>
 
 #include "measure/network/agreed.hpp"
 #include "measure/network/sum.hpp"
 #include "measure/run/fill.hpp"
+#include "measure/sample_watch.hpp"
 #include "measure/stop.hpp"
 #include "units/text.hpp"
 
 namespace roofline {
 
 namespace {
-
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
-
-// The program as one chip would do it.
-Program without_mesh(const Program& program) {
-    Program whole = program;
-    for (Value& value : whole.values) {
-        for (Axis& axis : value.type.axes) axis.mesh.clear();
-        value.type.unreduced.clear();
-        value.type.at.clear();
-    }
-    return whole;
-}
 
 // In the order of the layout's operations. Errors: a block that repeats.
 Status collect(const Block& block, std::vector<const Statement*>& statements) {
@@ -136,7 +123,7 @@ Status ShardedRun::prepare() {
         return fail("unsupported", fmt::format("`{}` lies in {}, and ranks have one memory", value.name, value.level),
                     "leave `in` out");
     }
-    whole_ = without_mesh(program_);
+    whole_ = unsplit(program_);
     auto plan = make_steps(whole_);
     if (!plan) return fail(plan.error());
     plan_ = std::move(*plan);
@@ -376,9 +363,9 @@ Result<std::vector<StageTime>> ShardedRun::time_stages(std::size_t rounds) {
     for (std::size_t round = 0; round < rounds; ++round) {
         for (std::size_t i = 0; i < stages_.size(); ++i) {
             if (auto status = ranks_.world().barrier(); !status) return fail(status.error());
-            const double start = now();
+            const double start = now_s();
             if (auto status = run_stage(stages_[i]); !status) return fail(status.error());
-            auto slowest = greatest(ranks_.world(), now() - start);
+            auto slowest = greatest(ranks_.world(), now_s() - start);
             if (!slowest) return fail(slowest.error());
             samples[i].push_back(*slowest);
         }

@@ -13,6 +13,7 @@
 
 #include "measure/module.hpp"
 #include "measure/run/cpu_kernels.hpp"
+#include "measure/run/faster_kernel.hpp"
 #include "measure/run/matmul_library.hpp"
 #include "measure/run/step_builder.hpp"
 
@@ -107,7 +108,7 @@ public:
         if (matmul == nullptr) return make_cpu_kernel(step, program, *team_);
         std::string why_not;
         if (library_ != nullptr) {
-            if (auto kernel = library_->make(*matmul, why_not)) return kernel;
+            if (auto kernel = library_->make(*matmul, why_not)) return faster(std::move(kernel), step, program);
             notes_.insert(why_not);
         }
         return make_plain_matmul(*matmul, *team_);
@@ -116,6 +117,18 @@ public:
     std::set<std::string> notes_;
 
 private:
+    // Of the library's kernel and our own: on some processors libraries have nothing for products of some sizes that is tuned.
+    Result<std::unique_ptr<StepKernel>> faster(std::unique_ptr<StepKernel> library, const RunStep& step,
+                                               const StepProgram& program) {
+        auto own = make_plain_matmul(std::get<MatmulStep>(step.what), *team_);
+        auto won = second_is_faster(*library, *own, step, program, *this);
+        if (!won) return fail(won.error());
+        if (!*won) return library;
+        notes_.insert(
+            "some matrix products run on the program's own kernel, which was faster in a trial than oneDNN's");
+        return own;
+    }
+
     struct Mapping {
         void* start = nullptr;
         std::size_t bytes = 0;

@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <map>
 
 #include "measure/run/fill.hpp"
+#include "measure/sample_watch.hpp"
 #include "measure/stop.hpp"
 #include "units/text.hpp"
 
@@ -17,8 +17,6 @@ namespace {
 
 constexpr std::int64_t most_sets = 4096;
 constexpr double reserve = 0.1;  // of the free memory, left to the system
-
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 void collect(const Block& block, std::vector<const Statement*>& statements) {
     for (const Node& node : block.nodes) {
@@ -179,7 +177,7 @@ Status Execution::pack() {
             for (std::int64_t copy = 0; copy < from.copies; ++copy) {
                 if (stop_requested()) return fail(interrupted());
                 const std::int64_t source = from.rotates ? set * from.copies + copy : copy;
-                const double start = now();
+                const double start = now_s();
                 auto status = kernels_[i]->pack(
                     from.start + static_cast<std::size_t>(source) * from.stride,
                     packed.memory.start + static_cast<std::size_t>(set * from.copies + copy) * packed.memory.stride);
@@ -187,7 +185,7 @@ Status Execution::pack() {
                 if (auto done = device_.synchronise(); !done) return done;
                 // the last set's, when the pages are there and the source is warm: the first pays for both
                 if (set == sets_ - 1) {
-                    pack_s_ += now() - start;
+                    pack_s_ += now_s() - start;
                     pack_bytes_ += static_cast<double>(steps_.arrays[array].bytes());
                 }
             }
@@ -377,10 +375,10 @@ Result<std::vector<double>> Execution::time_kernels(std::size_t rounds) {
     for (std::size_t round = 0; round < rounds; ++round) {
         std::vector<double> spent(samples.size(), 0);
         std::optional<std::size_t> current;
-        double since = now();
+        double since = now_s();
         const auto mark = [&](std::optional<std::size_t> next) -> Status {
             if (auto status = device_.synchronise(); !status) return status;
-            const double time = now();
+            const double time = now_s();
             if (current) spent[*current] += time - since;
             since = time;
             current = next;

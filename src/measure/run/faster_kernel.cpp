@@ -1,0 +1,105 @@
+#include "measure/run/faster_kernel.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "measure/sample_watch.hpp"
+
+namespace roofline {
+
+namespace {
+
+constexpr double longest_s = 0.1;
+constexpr int most_rounds = 5;
+constexpr std::size_t too_small = 64 * 1024;  // bytes: it is over before a clock notices
+// Bytes of a positive normal number in every dtype: neither zeros nor subnormals, which some units are quick or slow with.
+constexpr int filling = 0x3c;
+
+/// Arrays of a step, given back at the end.
+class Trial {
+public:
+    explicit Trial(Device& device) : device_(device) {}
+    Trial(const Trial&) = delete;
+    Trial& operator=(const Trial&) = delete;
+    ~Trial() {
+        for (void* memory : memory_) device_.release(memory);
+    }
+
+    Result<void*> array(std::size_t bytes) {
+        auto memory = device_.allocate(bytes);
+        if (!memory) return memory;
+        memory_.push_back(*memory);
+        std::memset(*memory, filling, bytes);
+        return memory;
+    }
+
+private:
+    Device& device_;
+    std::vector<void*> memory_;
+};
+
+struct Timed {
+    StepKernel* kernel = nullptr;
+    std::vector<void*> arrays;
+    double best_s = std::numeric_limits<double>::infinity();
+};
+
+// With its packed input, if it has one.
+Status prepare(Timed& timed, const std::vector<void*>& arrays, Trial& trial) {
+    timed.arrays = arrays;
+    if (timed.kernel->packed_bytes() == 0) return {};
+    const std::size_t input = timed.kernel->packed_input();
+    auto packed = trial.array(timed.kernel->packed_bytes());
+    if (!packed) return fail(packed.error());
+    if (auto status = timed.kernel->pack(arrays[input], *packed); !status) return status;
+    timed.arrays[input] = *packed;
+    return {};
+}
+
+Status once(Timed& timed, Device& device, bool counts) {
+    const double start = now_s();
+    if (auto status = timed.kernel->run(timed.arrays); !status) return status;
+    if (auto status = device.synchronise(); !status) return status;
+    if (counts) timed.best_s = std::min(timed.best_s, now_s() - start);
+    return {};
+}
+
+}  // namespace
+
+Result<bool> second_is_faster(StepKernel& first, StepKernel& second, const RunStep& step, const StepProgram& program,
+                              Device& device) {
+    std::vector<std::size_t> bytes;
+    for (const std::size_t input : step.inputs)
+        bytes.push_back(static_cast<std::size_t>(program.arrays[input].bytes()));
+    bytes.push_back(static_cast<std::size_t>(program.arrays[step.output].bytes()));
+    std::size_t all = first.packed_bytes() + second.packed_bytes();
+    for (const std::size_t each : bytes) all += each;
+    if (all < too_small || all > static_cast<std::size_t>(std::max<std::int64_t>(device.memory_free(), 0)) / 4) {
+        return false;
+    }
+    Trial trial(device);
+    std::vector<void*> arrays;
+    for (const std::size_t each : bytes) {
+        auto memory = trial.array(each);
+        if (!memory) return fail(memory.error());
+        arrays.push_back(*memory);
+    }
+    std::array<Timed, 2> both{Timed{&first, {}}, Timed{&second, {}}};
+    for (Timed& timed : both) {
+        if (auto status = prepare(timed, arrays, trial); !status) return fail(status.error());
+        if (auto status = once(timed, device, false); !status) return fail(status.error());
+    }
+    const double start = now_s();
+    for (int round = 0; round < most_rounds && (round == 0 || now_s() - start < longest_s); ++round) {
+        for (Timed& timed : both) {
+            if (auto status = once(timed, device, true); !status) return fail(status.error());
+        }
+    }
+    return both[1].best_s < both[0].best_s;
+}
+
+}  // namespace roofline
