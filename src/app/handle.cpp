@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "app/handle_fit.hpp"
+#include "app/handle_model.hpp"
 #include "app/handle_op.hpp"
 #include "app/handle_validate.hpp"
 #include "app/request.hpp"
@@ -48,6 +49,7 @@ Result<Response> answer(const Request& request) {
         return handle_validate(*validate, request.format);
     }
     if (const auto* fit = std::get_if<FitRequest>(&request.what)) return handle_fit(*fit, request.format);
+    if (const auto* model = std::get_if<ModelRequest>(&request.what)) return handle_model(*model, request.format);
     return handle_machine(std::get<MachineRequest>(request.what), request.format);
 }
 

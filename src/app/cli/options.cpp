@@ -22,6 +22,7 @@ constexpr const char* examples = R"(examples:
   roofline machine                     all machines
   roofline machine h100-sxm            one, every figure with its source
   roofline machine tpu-v5e h200 my.toml   side by side
+  roofline model config.json           parameters, FLOPs and memory of a Transformer
   roofline validate all_reduce.csv     predictions beside measurements
   roofline fit all_reduce.csv -o .     constants of expected times from measurements
 )";
@@ -46,6 +47,16 @@ constexpr const char* machine_examples = R"(examples:
   roofline machine tpu-v5e:4x4 h100-sxm:8x16   slices: wires, sums, collectives
   roofline machine h100-sxm h200 b200-sxm --md
   roofline machine my.toml --set hbm.bandwidth=3TB/s
+
+)";
+
+constexpr const char* model_examples = R"(examples:
+  roofline model config.json                             parameters, FLOPs a token, KV cache, memory
+  roofline model llama-3.1-70b --seq 8k                  one that the program knows; --list names them
+  roofline model config.json --weights int8 --kv-dtype fp8
+  roofline model config.json --md --layers               a line for each kind of layers
+  roofline model config.json --png model.png             where parameters and FLOPs go
+  roofline model config.json --seq 4k --program | roofline op - --on h100-sxm
 
 )";
 
@@ -114,6 +125,26 @@ void add_validate(CLI::App& app, ValidateRequest& validate, Words& words, PlotFi
     add_calibration(app, words);
     app.add_option("--max-error", words.max_error, "the mean error that is still good: 10% or 0.1")->type_name("ERROR");
     add_plots(app, plots, "predicted against measured");
+    add_formats(app, words);
+}
+
+void add_model(CLI::App& app, ModelRequest& model, Words& words, PlotFiles& plots) {
+    app.add_option("model", words.model,
+                   "a configuration (config.json of a checkpoint), - for standard input, or a name")
+        ->type_name("CONFIG.json|NAME");
+    app.add_option("--seq", model.sequence, "tokens of a sequence; the configuration's context if it is not given")
+        ->type_name("TOKENS");
+    app.add_option("--kv-dtype", model.kv_dtype, "the dtype of the KV cache; bf16 if it is not given")
+        ->type_name("DTYPE");
+    app.add_option("--weights", model.weights,
+                   "the dtype of every parameter; as the checkpoint has them if it is not given")
+        ->type_name("DTYPE");
+    app.add_option("--quantisation", words.quantisation, "what is quantised, where a file of its own says it")
+        ->type_name("hf_quant_config.json");
+    app.add_flag("--layers", model.layers, "with --csv or --md: a line for each kind of layers, not for each part");
+    app.add_flag("--program", model.program, "print the sized program in the notation, and nothing else");
+    app.add_flag("--list", model.list, "print the names and model types that are known, and nothing else");
+    add_plots(app, plots, "where parameters and FLOPs go");
     add_formats(app, words);
 }
 
@@ -198,6 +229,26 @@ Result<FitRequest> fit_request(FitRequest fit, const Words& words) {
     return fit;
 }
 
+Result<ModelRequest> model_request(ModelRequest model, const Words& words, const PlotFiles& plots) {
+    if (auto status = check_plots(words, plots); !status) return fail(status.error());
+    model.plot = !plots.svg.empty() || !plots.png.empty();
+    if (model.list) return model;
+    if (words.model.empty())
+        return fail("usage", "no model is named", "name its config.json; see roofline model --help");
+    model.config.name = words.model == "-" ? "standard input" : words.model;
+    if (words.model == "-" || words.model.ends_with(".json") || words.model.find('/') != std::string::npos) {
+        auto text = read_file(words.model);
+        if (!text) return fail(text.error());
+        model.config.text = std::move(*text);
+    }
+    if (!words.quantisation.empty()) {
+        auto text = read_file(words.quantisation);
+        if (!text) return fail(text.error());
+        model.quantisation = {words.quantisation, std::move(*text)};
+    }
+    return model;
+}
+
 std::string help_of(const CLI::App& app, const char* first) { return first + app.help("roofline"); }
 
 }  // namespace
@@ -218,6 +269,7 @@ Result<Parsed> parse_arguments(const std::vector<std::string>& arguments, bool& 
     MachineRequest machine;
     ValidateRequest validate;
     FitRequest fit;
+    ModelRequest model;
     MeasureRequest measure;
     RunRequest run;
     Words words;
@@ -225,6 +277,7 @@ Result<Parsed> parse_arguments(const std::vector<std::string>& arguments, bool& 
     CLI::App* op_command = app.add_subcommand("op", "cost and bounds of an operation or program");
     CLI::App* machine_command =
         app.add_subcommand("machine", "list, show and compare machines, every figure with its source");
+    CLI::App* model_command = app.add_subcommand("model", "parameters, FLOPs and memory of a Transformer");
     CLI::App* validate_command =
         app.add_subcommand("validate", "predictions against measurements: errors, worst rows, plot");
     CLI::App* fit_command = app.add_subcommand("fit", "constants of expected times from measurements");
@@ -232,7 +285,7 @@ Result<Parsed> parse_arguments(const std::vector<std::string>& arguments, bool& 
         app.add_subcommand("measure", "this machine's own rooflines, written as a machine file");
     CLI::App* run_command = app.add_subcommand("run", "execute a program here, beside what was predicted");
     for (CLI::App* command :
-         {op_command, machine_command, validate_command, fit_command, measure_command, run_command}) {
+         {op_command, machine_command, model_command, validate_command, fit_command, measure_command, run_command}) {
         command->set_help_flag();
         command->add_flag("-h,--help", help, "this text");
     }
@@ -242,6 +295,7 @@ Result<Parsed> parse_arguments(const std::vector<std::string>& arguments, bool& 
              "hbm.bandwidth=3TB/s|*2");
     add_formats(*machine_command, words);
 
+    add_model(*model_command, model, words, parsed.plots);
     add_validate(*validate_command, validate, words, parsed.plots);
     add_fit(*fit_command, fit, words);
     add_measure(*measure_command, measure, words);
@@ -254,6 +308,7 @@ Result<Parsed> parse_arguments(const std::vector<std::string>& arguments, bool& 
         const std::string command = arguments.empty() ? "" : arguments.front();
         parsed.print = command == "op"         ? help_of(*op_command, op_examples)
                        : command == "machine"  ? help_of(*machine_command, machine_examples)
+                       : command == "model"    ? help_of(*model_command, model_examples)
                        : command == "validate" ? help_of(*validate_command, validate_examples)
                        : command == "fit"      ? help_of(*fit_command, fit_examples)
                                                : fmt::format("{}\n{}{}", examples, app.help(), exits);
@@ -286,6 +341,10 @@ Result<Parsed> parse_arguments(const std::vector<std::string>& arguments, bool& 
         if (!machines) return fail(machines.error());
         machine.machines = std::move(*machines);
         request.what = std::move(machine);
+    } else if (model_command->parsed()) {
+        auto what = model_request(std::move(model), words, parsed.plots);
+        if (!what) return fail(what.error());
+        request.what = std::move(*what);
     } else if (fit_command->parsed()) {
         auto what = fit_request(std::move(fit), words);
         if (!what) return fail(what.error());
