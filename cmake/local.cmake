@@ -1,7 +1,7 @@
 # What touches the machine it runs on: src/measure and src/app/local. Parts that need a library which may be absent are
 # modules: src/measure/NAME/*.cpp becomes modules/roofline-NAME.so, loaded at run time (measure/module.hpp).
 
-set(roofline_modules dnnl hwloc mpi cuda)
+set(roofline_modules dnnl hwloc mpi)
 
 file(GLOB_RECURSE roofline_local_sources CONFIGURE_DEPENDS
   ${PROJECT_SOURCE_DIR}/src/measure/*.cpp ${PROJECT_SOURCE_DIR}/src/app/local/*.cpp)
@@ -35,8 +35,23 @@ function(roofline_module name)
   target_link_libraries(roofline_${name} PRIVATE roofline_local ${ARGN})
   # what the program does with one of its own is not answered by the program's copy
   target_link_options(roofline_${name} PRIVATE -Wl,--exclude-libs,ALL)
-  if(TARGET roofline)
-    add_dependencies(roofline roofline_${name})
-  endif()
+  set_property(GLOBAL APPEND PROPERTY roofline_built_modules roofline_${name})
   install(TARGETS roofline_${name} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/roofline)
 endfunction()
+
+if(ROOFLINE_HWLOC_FOUND)
+  roofline_module(hwloc PkgConfig::ROOFLINE_HWLOC)
+endif()
+
+# Loops that the compiler is to vectorise.
+set_source_files_properties(
+  ${PROJECT_SOURCE_DIR}/src/measure/run/elements.cpp ${PROJECT_SOURCE_DIR}/src/measure/run/plain_matmul.cpp
+  ${PROJECT_SOURCE_DIR}/src/measure/network/sum.cpp
+  PROPERTIES COMPILE_OPTIONS $<$<NOT:$<CONFIG:Debug>>:-O3>)
+
+if(ROOFLINE_DNNL_INCLUDE AND ROOFLINE_DNNL_LIBRARY)
+  roofline_module(dnnl ${ROOFLINE_DNNL_LIBRARY})
+endif()
+if(MPI_CXX_FOUND)
+  roofline_module(mpi MPI::MPI_CXX)
+endif()

@@ -8,6 +8,11 @@ set(roofline_main ${PROJECT_SOURCE_DIR}/src/app/cli/main.cpp)
 list(REMOVE_ITEM roofline_cli_sources ${roofline_main})
 
 add_executable(roofline ${roofline_main})
+# loaded, not linked, and yet no program without them
+get_property(roofline_built_modules GLOBAL PROPERTY roofline_built_modules)
+if(roofline_built_modules)
+  add_dependencies(roofline ${roofline_built_modules})
+endif()
 set(roofline_front roofline)
 if(roofline_cli_sources)
   add_library(roofline_cli OBJECT ${roofline_cli_sources})

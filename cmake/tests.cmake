@@ -44,6 +44,13 @@ if(Python3_Interpreter_FOUND)
   roofline_script_test(scripts source tests/scripts/run.py)
 endif()
 
+# Between ranks. An MPI leaves memory behind, which the sanitizers would take for ours.
+if(Python3_Interpreter_FOUND AND MPI_CXX_FOUND AND MPIEXEC_EXECUTABLE AND NOT CMAKE_BUILD_TYPE STREQUAL "Sanitize")
+  roofline_script_test(ranks program tests/ranks/check_ranks.py --program $<TARGET_FILE:roofline>
+                       --mpirun ${MPIEXEC_EXECUTABLE})
+  set_tests_properties(ranks PROPERTIES TIMEOUT 300 RUN_SERIAL ON)
+endif()
+
 # Each file holds code that must not compile (under MUST_NOT_COMPILE) and its corrected twin, which must.
 file(GLOB roofline_refused CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/must_not_compile/*.cpp)
 foreach(file IN LISTS roofline_refused)
@@ -60,3 +67,5 @@ add_test(NAME install
                  -DCOMPILER=${CMAKE_CXX_COMPILER} -DGENERATOR=${CMAKE_GENERATOR} -DCONFIG=$<CONFIG>
                  -DVERSION=${PROJECT_VERSION} -P ${PROJECT_SOURCE_DIR}/tests/install/check.cmake)
 set_tests_properties(install PROPERTIES LABELS source TIMEOUT 300)
+
+include(gpu_tests)

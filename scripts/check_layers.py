@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Checks the order of the folders in src/ and what library code may not do.
+"""Checks the order of the folders in src/, names of types, and what library code may not do.
 
 A folder may include only itself and folders before it (ORDER); some neighbours do not know each other (STRANGERS). Some
-third-party headers are kept to a few folders (ONLY_IN). Library code, that is everything but measure and app/cli, does not
+third-party headers are kept to a few folders (ONLY_IN). No two files define types of one name in the same namespace, not even
+in anonymous ones: two files that are linked together would otherwise share one type's inline functions. Library code, that is everything but measure and app/cli, does not
 print, exit, throw or read a clock (FORBIDDEN); its tests may.
 
 usage: check_layers.py [--root DIR]     DIR holds src/
@@ -109,14 +110,56 @@ def check_text(path, text):
     return sorted(found)
 
 
+TYPE = re.compile(
+    r"\bnamespace\b(?P<space>[^;{}()=]*)\{"
+    r"|\b(?:struct|class|union|enum(?:\s+(?:class|struct))?)\s+(?:\[\[[^\]]*\]\]\s*)?(?P<name>\w+)\s*(?:final\s*)?(?::(?!:)[^;{}()]*)?\{"
+    r"|(?P<open>\{)|(?P<close>\})"
+)
+
+
+def types_in(text):
+    """The types that a file defines outside of other types and functions, as (line number, name with its namespace). What
+    stands in an anonymous namespace has the name that it would have without."""
+    code = without_comments_and_strings(text)
+    found = []
+    around = []  # names of the namespaces that are open; None for any other brace
+    for match in TYPE.finditer(code):
+        if match["close"]:
+            if around:
+                around.pop()
+            continue
+        if match["name"] and None not in around:
+            spaces = [space for space in around if space]
+            found.append((code.count("\n", 0, match.start()) + 1, "::".join(spaces + [match["name"]])))
+        around.append(match["space"].strip() if match["space"] is not None else None)
+    return found
+
+
+def check_types(texts):
+    """Types that more than one file defines, as {path: [(line number, message)]}. texts are {path: text}."""
+    places = {}
+    for path, text in texts.items():
+        for line, name in types_in(text):
+            places.setdefault(name, []).append((path, line))
+    violations = {}
+    for name, all_places in places.items():
+        first, *others = all_places
+        for path, line in others:
+            if path != first[0]:
+                violations.setdefault(path, []).append((line, f"defines {name}, as {first[0]}:{first[1]} does: one of them needs another name"))
+    return violations
+
+
 def main(arguments=None):
     parser = argparse.ArgumentParser(description="Checks the order of the folders in src/.")
     parser.add_argument("--root", default=pathlib.Path(__file__).resolve().parent.parent, type=pathlib.Path)
     source = parser.parse_args(arguments).root / "src"
     passed = failed = 0
-    for file in sorted(file for file in source.rglob("*") if file.suffix in (".hpp", ".cpp", ".h", ".cc", ".cu")):
-        path = file.relative_to(source).as_posix()
-        violations = check_text(path, file.read_text(encoding="utf-8", errors="replace"))
+    files = sorted(file for file in source.rglob("*") if file.suffix in (".hpp", ".cpp", ".h", ".cc", ".cu"))
+    texts = {file.relative_to(source).as_posix(): file.read_text(encoding="utf-8", errors="replace") for file in files}
+    twice = check_types(texts)
+    for path, text in texts.items():
+        violations = sorted(check_text(path, text) + twice.get(path, []))
         for line, message in violations:
             print(f"src/{path}:{line}: {message}")
         passed, failed = passed + (not violations), failed + bool(violations)

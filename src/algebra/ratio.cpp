@@ -37,12 +37,12 @@ Monomial divided(const Monomial& monomial, const Monomial& divisor) {
 }
 
 /// A polynomial as monomial * rest, where no symbol divides the rest.
-struct Split {
+struct SplitPolynomial {
     Monomial monomial;
     Polynomial rest;
 };
 
-Split split(const Polynomial& polynomial) {
+SplitPolynomial split(const Polynomial& polynomial) {
     if (polynomial.is_zero()) {
         return {{}, polynomial};
     }
@@ -121,8 +121,8 @@ Ratio make_ratio(Polynomial numerator, Polynomial denominator) {
     if (numerator.is_zero()) {
         return {Polynomial(), Polynomial(1)};
     }
-    Split above = split(numerator);
-    Split below = split(denominator);
+    SplitPolynomial above = split(numerator);
+    SplitPolynomial below = split(denominator);
     if (const auto factor = proportion(above.rest, below.rest)) {
         above.rest = Polynomial(*factor);
         below.rest = Polynomial(1);

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/ascii.hpp"
+#include "units/text.hpp"
 
 namespace roofline {
 
@@ -36,16 +37,30 @@ std::optional<ExpectedTime> expected_of(const OpAnswer& answer, const Message& m
     return expected;
 }
 
+/// The software that something relevant to the answer has been measured with.
+std::vector<std::string> known_software(const OpAnswer& answer) {
+    std::vector<std::string> known;
+    if (!answer.analysis.total.work.messages.empty()) {
+        for (const std::string& machine : answer.calibrations->machines()) {
+            const auto names = answer.calibrations->software(machine);
+            known.insert(known.end(), names.begin(), names.end());
+        }
+    }
+    if (const Calibration* own = answer.calibrations->find(answer.machine.id)) {
+        for (const CalibratedKernel& kernel : own->kernels) known.push_back(kernel.key.software);
+    }
+    std::erase(known, "");
+    return known;
+}
+
 Status check_software(const OpAnswer& answer, const std::string& software) {
     if (software.empty()) return {};
-    if (answer.analysis.total.work.messages.empty()) {
-        return fail("bad_request", "--software chooses constants of collectives, and the program has none",
+    const std::vector<std::string> known = known_software(answer);
+    if (known.empty()) {
+        return fail("bad_request",
+                    fmt::format("--software chooses between constants, and {} has none for this program that name one",
+                                answer.machine.name),
                     "leave it out");
-    }
-    std::vector<std::string> known;
-    for (const std::string& machine : answer.calibrations->machines()) {
-        const auto names = answer.calibrations->software(machine);
-        known.insert(known.end(), names.begin(), names.end());
     }
     if (std::any_of(known.begin(), known.end(), [&](const auto& name) { return same_library(name, software); })) {
         return {};
@@ -58,35 +73,65 @@ Status check_software(const OpAnswer& answer, const std::string& software) {
                 did_you_mean(software, libraries, fmt::format("known are {}", fmt::join(libraries, ", "))));
 }
 
-void add_total(OpAnswer& answer) {
-    const Analysis& total = answer.analysis.total;
-    if (total.work.messages.empty()) return;
-    const bool computes = !total.work.compute.empty() || !total.work.memory.empty();
+std::string spoken(const KernelKey& key) { return key.dtype.empty() ? key.kind : key.kind + " in " + key.dtype; }
+
+/// The laws of the kernels and collectives, and the first thing that has none.
+void choose_laws(OpAnswer& answer, const std::string& software) {
+    answer.laws = kernel_laws(*answer.calibrations, answer.machine, answer.local, answer.analysis, software);
+    ProgramLaws& laws = answer.laws;
+    const std::vector<MessageWork>& messages = answer.analysis.total.work.messages;
+    for (const MessageWork& each : messages) {
+        laws.messages.push_back(expected_of(answer, each.message, software));
+        const auto bytes = each.message.bytes.evaluate(answer.program.sizes);
+        const bool moves = bytes && !bytes->is_zero();
+        if (!laws.messages.back() && moves && laws.missing.empty())
+            laws.missing = fmt::format("{} of {}", collective_name(each.message.kind, true), each.message.tensor);
+    }
+}
+
+/// Where some of a program is calibrated and something else is not, a sum would be taken for the whole: none is given, and why.
+std::string why_not(const OpAnswer& answer) {
+    const ProgramLaws& laws = answer.laws;
+    if (laws.missing.empty()) return "";
+    const Calibration* own = answer.calibrations->find(answer.machine.id);
+    if (own != nullptr && !own->kernels.empty()) {
+        return fmt::format("nothing is calibrated for {} on {}", laws.missing, answer.machine.name);
+    }
     const bool any =
-        std::any_of(answer.expected.begin(), answer.expected.end(), [](const auto& e) { return e.has_value(); });
-    if (computes && !any) return;
-    if (computes) {
-        answer.why_not_expected = "computation is not calibrated yet, collectives alone are";
-        return;
+        std::any_of(laws.messages.begin(), laws.messages.end(), [](const auto& each) { return each.has_value(); });
+    return any ? "computation is not calibrated there, collectives alone are" : "";
+}
+
+void add_total(OpAnswer& answer) {
+    answer.why_not_expected = why_not(answer);
+    if (!answer.laws.missing.empty() || !answer.analysis.total.seconds) return;
+    answer.runs = kernel_runs(answer.program, answer.analysis);
+    const CompiledExpected compiled(answer.program, answer.analysis, answer.system, answer.laws, {});
+    std::vector<double> scratch(compiled.places());
+    const ExpectedProgramTime expected = compiled.evaluate({}, scratch);
+    if (!(expected.seconds > 0)) return;
+    answer.expected_s = std::max(expected.seconds, answer.analysis.total.bounds.lower);
+    answer.expected_error = expected.error;
+}
+
+/// A law that speaks far from where it was measured.
+void note_extrapolation(const OpAnswer& answer, std::vector<std::string>& notes) {
+    for (std::size_t i = 0; i < answer.runs.size(); ++i) {
+        const CalibratedKernel* law = answer.laws.kernels[i];
+        if (law == nullptr || !(answer.runs[i].count > 0)) continue;
+        const double seconds = seconds_of(law->fit.law, answer.runs[i].point);
+        if (seconds >= law->fit.least_s / 2 && seconds <= law->fit.most_s * 2) continue;
+        notes.push_back(fmt::format("expected times of {} were fitted to kernels of {} to {}: this is beyond them",
+                                    spoken(law->key), to_text(Seconds{law->fit.least_s}),
+                                    to_text(Seconds{law->fit.most_s})));
     }
-    double seconds = 0;
-    double error = 0;
-    for (std::size_t i = 0; i < total.work.messages.size(); ++i) {
-        const auto& expected = answer.expected[i];
-        const auto count = total.work.messages[i].count.evaluate(answer.program.sizes);
-        if (!expected || !count) return;
-        seconds += expected->seconds * count->to_double();
-        error += expected->seconds * count->to_double() * expected->error;
-    }
-    if (!(seconds > 0)) return;
-    answer.expected_s = seconds;
-    answer.expected_error = error / seconds;
 }
 
 // What a reader would not take for granted.
 void add_notes(OpAnswer& answer, const std::string& software) {
     std::vector<std::string> notes;
-    for (const auto& expected : answer.expected) {
+    note_extrapolation(answer, notes);
+    for (const auto& expected : answer.laws.messages) {
         if (!expected) continue;
         const CalibratedLaw& law = *expected->laws.front();
         if (!software.empty() && !is_version(law.key.software, software)) {
@@ -110,8 +155,28 @@ void add_notes(OpAnswer& answer, const std::string& software) {
 
 }  // namespace
 
-Result<Calibrations> resolve_calibrations(const CalibrationRef& reference) {
+ProgramLaws kernel_laws(Calibrations& calibrations, const Machine& machine, const Program& local,
+                        const ProgramAnalysis& analysis, const std::string& software) {
+    ProgramLaws laws;
+    const Calibration* own = calibrations.find(machine.id);
+    for (const KernelWork& kernel : analysis.work.kernels) {
+        laws.kernels.push_back(nullptr);
+        if (kernel.work.compute.empty() && kernel.work.memory.empty()) continue;
+        const KernelKey key = kernel_key(local, kernel);
+        if (own != nullptr) laws.kernels.back() = choose_kernel(*own, key, software);
+        if (laws.kernels.back() == nullptr && laws.missing.empty()) laws.missing = spoken(key);
+    }
+    return laws;
+}
+
+Result<Calibrations> resolve_calibrations(const CalibrationRef& reference, const std::vector<MachineRef>& machines) {
     Calibrations calibrations = reference.none ? Calibrations(std::vector<Calibration>{}) : Calibrations::built_in();
+    for (const MachineRef& machine : machines) {
+        if (!machine.toml || reference.none) continue;
+        auto own = parse_machine_calibration(*machine.toml, machine.name);
+        if (!own) return fail(own.error());
+        if (*own) calibrations.replace(std::move(**own));
+    }
     for (const NamedText& file : reference.files) {
         auto calibration = parse_calibration(file.text, file.name);
         if (!calibration) return fail(calibration.error());
@@ -123,11 +188,12 @@ Result<Calibrations> resolve_calibrations(const CalibrationRef& reference) {
 Status expect(OpAnswer& answer, const std::string& software, std::shared_ptr<Calibrations> calibrations) {
     answer.calibrations = std::move(calibrations);
     if (auto status = check_software(answer, software); !status) return status;
-    for (const MessageWork& each : answer.analysis.total.work.messages) {
-        answer.expected.push_back(expected_of(answer, each.message, software));
-    }
+    choose_laws(answer, software);
     add_total(answer);
     add_notes(answer, software);
+    for (OpAnswer& other : answer.elsewhere) {
+        if (auto status = expect(other, software, answer.calibrations); !status) return status;
+    }
     return {};
 }
 

@@ -1,4 +1,4 @@
-// Expected times of a program's collectives.
+// Expected times of programs: which laws speak for their kernels and collectives.
 #pragma once
 
 #include <memory>
@@ -9,12 +9,19 @@
 
 namespace roofline {
 
-/// The constants that a request means. Errors: a file that is no calibration, with line and column.
-[[nodiscard]] Result<Calibrations> resolve_calibrations(const CalibrationRef& reference);
+/// The constants that a request means: those of the program; for the machines that are files, those that stand in them, which
+/// go first; and those named by --calibration, which go before all. Errors: a file that is no calibration, with line and column.
+[[nodiscard]] Result<Calibrations> resolve_calibrations(const CalibrationRef& reference,
+                                                        const std::vector<MachineRef>& machines);
 
-/// Fills in what is expected of each collective of an analysed answer, and of a program that does nothing else, in total.
-/// `software` is what --software names, "" for the newest library. Errors: a library that no table has measured; one named
-/// for a program that does not communicate.
+/// The laws that speak for the kernels of a program, of the software that is named where it has some. They live as long as the
+/// calibrations. `local` is what `analysis` is of.
+[[nodiscard]] ProgramLaws kernel_laws(Calibrations& calibrations, const Machine& machine, const Program& local,
+                                      const ProgramAnalysis& analysis, const std::string& software);
+
+/// Fills in what is expected of each kernel and collective of an analysed answer, and in total where all of them have laws.
+/// `software` is what --software names, "" for the newest. Errors: software that no table has measured; some named where no
+/// law names any.
 [[nodiscard]] Status expect(OpAnswer& answer, const std::string& software, std::shared_ptr<Calibrations> calibrations);
 
 }  // namespace roofline

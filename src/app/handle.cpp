@@ -1,12 +1,15 @@
 #include <algorithm>
 
 #include "app/handle_fit.hpp"
+#include "app/handle_import.hpp"
 #include "app/handle_model.hpp"
 #include "app/handle_op.hpp"
+#include "app/handle_trace.hpp"
 #include "app/handle_validate.hpp"
 #include "app/request.hpp"
 #include "app/system_option.hpp"
 #include "machine/catalogue.hpp"
+#include "report/machine/machine_export.hpp"
 #include "report/machine/machine_view.hpp"
 #include "report/machine/slice_view.hpp"
 #include "report/op/op_json.hpp"
@@ -15,7 +18,23 @@ namespace roofline {
 
 namespace {
 
+Result<Response> export_machine(const MachineRequest& request, Format format) {
+    if (request.machines.size() != 1 || names_slice(request.machines.front())) {
+        return fail("bad_request", "the files of other tools hold one machine", "name one, without a slice");
+    }
+    auto machine = resolve_machine(request.machines.front(), request.sets);
+    if (!machine) return fail(machine.error());
+    std::vector<MachineExport> exports;
+    if (!request.ert.empty()) exports.push_back(ert_json(*machine, request.ert));
+    if (!request.rocprof.empty()) exports.push_back(rocprof_csv(*machine, request.rocprof));
+    Response response;
+    response.out = export_view(*machine, exports, format);
+    for (MachineExport& made : exports) response.files.push_back({made.file, std::move(made.text)});
+    return response;
+}
+
 Result<Response> handle_machine(const MachineRequest& request, Format format) {
+    if (!request.ert.empty() || !request.rocprof.empty()) return export_machine(request, format);
     std::vector<Machine> machines;
     if (request.machines.empty()) {
         for (const std::string& id : machine_ids()) {
@@ -50,6 +69,8 @@ Result<Response> answer(const Request& request) {
     }
     if (const auto* fit = std::get_if<FitRequest>(&request.what)) return handle_fit(*fit, request.format);
     if (const auto* model = std::get_if<ModelRequest>(&request.what)) return handle_model(*model, request.format);
+    if (const auto* import = std::get_if<ImportRequest>(&request.what)) return handle_import(*import, request.format);
+    if (const auto* trace = std::get_if<TraceRequest>(&request.what)) return handle_trace(*trace, request.format);
     return handle_machine(std::get<MachineRequest>(request.what), request.format);
 }
 

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <map>
 
+#include "app/collective_input.hpp"
+#include "app/measured_kernels.hpp"
 #include "app/measured_systems.hpp"
 #include "app/predict_collective.hpp"
 #include "import/collective_table.hpp"
@@ -16,16 +18,14 @@ namespace {
 
 using Reasons = std::map<std::string, std::int64_t>;
 
-Status collect(const NamedText& file, MeasuredSystems& systems, std::vector<CollectiveSample>& samples,
-               Reasons& skipped) {
-    auto reader = CsvReader::open(file.text, file.name);
-    if (!reader) return fail(reader.error());
-    if (!is_collective_table(reader->header())) {
-        return reader->fail_at(0, "unknown_table", "the columns are those of no table that constants can be fitted to",
-                               "collectives have op, system or accelerator, n_devices, bytes and time_s, time_us or "
-                               "busbw_GBs (docs/validate.md)");
-    }
-    auto table = read_collective_table(*reader);
+/// What tables hold that laws can be fitted to.
+struct TableSamples {
+    std::vector<CollectiveSample> collectives;
+    std::vector<KernelSample> kernels;
+};
+
+Status collect_collectives(Result<CollectiveTable> table, MeasuredSystems& systems, TableSamples& samples,
+                           Reasons& skipped) {
     if (!table) return fail(table.error());
     for (const SkippedRow& row : table->skipped) ++skipped[row.reason];
     for (const MeasuredCollective& row : table->rows) {
@@ -34,9 +34,54 @@ Status collect(const NamedText& file, MeasuredSystems& systems, std::vector<Coll
             ++skipped[group.error().message];
             continue;
         }
-        if (auto sample = sample_of(row, *group)) samples.push_back(std::move(*sample));
+        if (auto sample = sample_of(row, *group)) samples.collectives.push_back(std::move(*sample));
     }
     return {};
+}
+
+Status collect_kernels(CsvReader& reader, MeasuredKernels& kernels, TableSamples& samples, Reasons& skipped) {
+    auto table = read_kernel_table(reader);
+    if (!table) return fail(table.error());
+    for (const SkippedRow& row : table->skipped) ++skipped[row.reason];
+    for (const MeasuredKernel& row : table->rows) {
+        auto sample = kernels.sample_of(row);
+        if (sample) {
+            samples.kernels.push_back(std::move(*sample));
+        } else {
+            ++skipped[sample.error().message];
+        }
+    }
+    return {};
+}
+
+Status collect(const NamedText& file, const NcclHints& hints, MeasuredSystems& systems, MeasuredKernels& kernels,
+               TableSamples& samples, Reasons& skipped) {
+    if (is_nccl_tests(file.text)) {
+        return collect_collectives(read_nccl_tests(file.text, file.name, hints), systems, samples, skipped);
+    }
+    auto reader = CsvReader::open(file.text, file.name);
+    if (!reader) return fail(reader.error());
+    if (is_collective_table(reader->header())) {
+        return collect_collectives(read_collective_table(*reader), systems, samples, skipped);
+    }
+    if (is_kernel_table(reader->header())) return collect_kernels(*reader, kernels, samples, skipped);
+    return reader->fail_at(0, "unknown_table", "the columns are those of no table that constants can be fitted to",
+                           "collectives have op, system or accelerator, n_devices, bytes and time_s, time_us or "
+                           "busbw_GBs; products have m, n, k, dtype_in, dtype_out, accelerator and time_s; "
+                           "docs/validate.md has all");
+}
+
+/// The laws of kernels go into the file of the machine's laws of collectives.
+void merge(std::vector<Calibration> kernels, std::vector<Calibration>& all) {
+    for (Calibration& each : kernels) {
+        const auto place = std::find_if(all.begin(), all.end(),
+                                        [&](const Calibration& other) { return other.machine >= each.machine; });
+        if (place != all.end() && place->machine == each.machine) {
+            place->kernels = std::move(each.kernels);
+        } else {
+            all.insert(place, std::move(each));
+        }
+    }
 }
 
 /// One file a machine, or the one that is named.
@@ -60,13 +105,24 @@ Result<std::vector<NamedText>> files_of(const std::vector<Calibration>& calibrat
 Result<Response> handle_fit(const FitRequest& request, Format format) {
     auto systems = MeasuredSystems::make(request.machines, request.sets);
     if (!systems) return fail(systems.error());
-    std::vector<CollectiveSample> samples;
+    auto kernels = MeasuredKernels::make(request.machines, request.sets, {true, {}});
+    if (!kernels) return fail(kernels.error());
+    auto hints = nccl_hints(request.collective, request.machines);
+    if (!hints) return fail(hints.error());
+    TableSamples samples;
     Reasons skipped;
     for (const NamedText& file : request.tables) {
-        if (auto status = collect(file, *systems, samples, skipped); !status) return fail(status.error());
+        if (auto status = collect(file, *hints, *systems, *kernels, samples, skipped); !status)
+            return fail(status.error());
+    }
+    if (format == Format::csv && !samples.collectives.empty() && !samples.kernels.empty()) {
+        return fail("bad_request", "laws of collectives and of kernels do not fit one table of comma-separated values",
+                    "fit the tables one after the other, or answer with --json");
     }
     FitReport report;
-    report.fit = fit_collectives(std::move(samples));
+    report.fit = fit_collectives(std::move(samples.collectives));
+    report.kernels = fit_kernel_laws(std::move(samples.kernels));
+    merge(std::move(report.kernels.calibrations), report.fit.calibrations);
     for (Calibration& calibration : report.fit.calibrations) {
         calibration.fitted = request.date;
         calibration.tool = "roofline " ROOFLINE_VERSION;

@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <iterator>
 #include <map>
@@ -160,3 +161,87 @@ TEST_CASE("what is fitted to published tables is as accurate as said") {
     CHECK(sizes["all_to_all 72"].value() < 0.12);
 }
 #endif
+
+namespace {
+
+/// 2 us, 1 ns for each element of K, and the longer of 0.8 of an H100's 989.4 TFLOP/s and 0.9 of its 3.35 TB/s.
+std::string timed_products() {
+    std::ostringstream csv;
+    csv << "source,accelerator,dtype_in,dtype_out,m,n,k,time_s\n";
+    csv.precision(10);
+    for (double m = 1; m <= 8192; m *= 4) {
+        for (const double k : {1024.0, 4096.0, 16384.0}) {
+            constexpr double n = 4096;
+            const double math = 2 * m * n * k / 989.4e12 / 0.8;
+            const double memory = 2 * (m * k + k * n + m * n) / 3.35e12 / 0.9;
+            csv << "invented:vllm/9.0,h100_sxm,bf16,bf16," << m << ',' << n << ',' << k << ','
+                << 2e-6 + 1e-9 * k + std::max(math, memory) << '\n';
+        }
+    }
+    return csv.str();
+}
+
+}  // namespace
+
+TEST_CASE("a table of products gives a law of kernels that op and validate use") {
+    const Response response = fit(timed_products(), Format::json, "out");
+    const json answer = parsed(response);
+    CHECK(answer["rows"] == 21);
+    REQUIRE(answer["kernels"].size() == 1);
+    const json& law = answer["kernels"][0];
+    CHECK(law["machine"] == "h100-sxm5");
+    CHECK(law["kind"] == "contraction");
+    CHECK(law["dtype"] == "bf16");
+    CHECK(law["software"] == "vllm 9.0");
+    CHECK(law["fixed_s"].get<double>() == doctest::Approx(2e-6).epsilon(0.05));
+    CHECK(law["ramp_s"].get<double>() == doctest::Approx(1e-9).epsilon(0.05));
+    CHECK(law["math"].get<double>() == doctest::Approx(0.8).epsilon(0.01));
+    CHECK(law["memory"].get<double>() == doctest::Approx(0.9).epsilon(0.01));
+    CHECK(law["p"].is_null());
+    CHECK(law["error"]["held_out"].get<double>() < 0.01);
+    CHECK(law["error"]["bound"].get<double>() > 0.1);
+    REQUIRE(response.files.size() == 1);
+
+    OpRequest op;
+    op.program = "bf16[M, K] * bf16[K, N] -> bf16[M, N]";
+    op.machines = {{"h100-sxm5", {}, {}}};
+    op.dims = {"M=4096,N=4096,K=4096"};
+    op.calibration.files = {{"h100-sxm5.toml", response.files.front().text}};
+    const json one = parsed(handle({op, Format::json, false}));
+    // 2 us + 4.096 us + 2 * 4096^3 FLOP / 989.4 TFLOP/s / 0.8 = 6.096 + 173.639 us
+    CHECK(one["expected_s"].get<double>() == doctest::Approx(179.735e-6).epsilon(0.01));
+    // the file has three digits of it
+    CHECK(one["expected_error"].get<double>() == doctest::Approx(law["error"]["held_out"].get<double>()).epsilon(0.01));
+    op.dims = {"N=4096,K=4096"};
+    op.sweeps = {"M=1024,4096"};
+    const json swept = parsed(handle({op, Format::json, false}));
+    CHECK(swept["sweep"][1]["expected_s"].get<double>() ==
+          doctest::Approx(one["expected_s"].get<double>()).epsilon(1e-9));
+    CHECK(swept["sweep"][0]["expected_s"].get<double>() > swept["sweep"][0]["lower_s"].get<double>());
+}
+
+TEST_CASE("a time of two kernels is nobody's, and a file of kernels leaves the collectives their constants") {
+    const Response response = fit(timed_products() + "x,h100_sxm,fp8,bf16,64,64,64,1e-5\n", Format::json, "out");
+    const json answer = parsed(response);
+    CHECK(answer["rows"] == 21);
+    CHECK(answer["skipped"][0]["reason"] == "several kernels in one time, which nobody can tell apart");
+    OpRequest op;
+    op.program = "bf16[B_X, D] -> bf16[B, D]";
+    op.machines = {{"h100-sxm5:8", {}, {}}};
+    op.dims = {"B=8192,D=8192"};
+    op.mesh = {"X=8"};
+    const json before = parsed(handle({op, Format::json, false}));
+    op.calibration.files = {{"h100-sxm5.toml", response.files.front().text}};
+    const json after = parsed(handle({op, Format::json, false}));
+    CHECK(before["expected_s"].is_number());
+    CHECK(before["expected_s"] == after["expected_s"]);
+    // with both, a program that computes and communicates has an expected time: that of its parts
+    op.program = "X: bf16[B_X, D]; W: bf16[D, F]; Y : bf16[B_X, F] = X * W; Z : bf16[B, F] = Y";
+    op.dims = {"B=8192,D=4096,F=8192"};
+    const json both = parsed(handle({op, Format::json, false}));
+    REQUIRE(both["expected_s"].is_number());
+    CHECK(both["expected_s"].get<double>() ==
+          doctest::Approx(both["ops"][0]["expected_s"].get<double>() + both["ops"][1]["expected_s"].get<double>()));
+    op.calibration = {};
+    CHECK(parsed(handle({op, Format::json, false}))["expected_s"].is_null());
+}

@@ -6,8 +6,11 @@
 #include <map>
 #include <utility>
 
+#include "app/collective_input.hpp"
 #include "app/expected_op.hpp"
+#include "app/measured_kernels.hpp"
 #include "app/measured_systems.hpp"
+
 #include "app/predict_collective.hpp"
 #include "import/collective_table.hpp"
 #include "report/validate/validation.hpp"
@@ -57,12 +60,11 @@ Comparison compare(MeasuredCollective& row, const MeasuredGroup& group, Calibrat
     return comparison;
 }
 
-Status compare_collectives(CsvReader& reader, const ValidateRequest& request, Validation& validation) {
+Status compare_rows(Result<CollectiveTable> table, const ValidateRequest& request, Validation& validation) {
+    if (!table) return fail(table.error());
     auto systems = MeasuredSystems::make(request.machines, request.sets);
     if (!systems) return fail(systems.error());
-    auto table = read_collective_table(reader);
-    if (!table) return fail(table.error());
-    auto calibrations = resolve_calibrations(request.calibration);
+    auto calibrations = resolve_calibrations(request.calibration, request.machines);
     if (!calibrations) return fail(calibrations.error());
     validation.kind = "collective";
     Skipped skipped;
@@ -82,12 +84,58 @@ Status compare_collectives(CsvReader& reader, const ValidateRequest& request, Va
     return {};
 }
 
+Status compare_collectives(CsvReader& reader, const ValidateRequest& request, Validation& validation) {
+    return compare_rows(read_collective_table(reader), request, validation);
+}
+
+Status compare_nccl_tests(const ValidateRequest& request, Validation& validation) {
+    auto hints = nccl_hints(request.collective, request.machines);
+    if (!hints) return fail(hints.error());
+    return compare_rows(read_nccl_tests(request.table, request.table_name, *hints), request, validation);
+}
+
+Status compare_kernels(CsvReader& reader, const ValidateRequest& request, Validation& validation) {
+    auto kernels = MeasuredKernels::make(request.machines, request.sets, request.calibration);
+    if (!kernels) return fail(kernels.error());
+    auto table = read_kernel_table(reader);
+    if (!table) return fail(table.error());
+    validation.kind = "kernel";
+    Skipped skipped;
+    for (const SkippedRow& row : table->skipped) skipped.add(row.line, row.reason);
+    validation.rows.reserve(table->rows.size());
+    for (const MeasuredKernel& row : table->rows) {
+        auto comparison = kernels->compare(row);
+        if (comparison) {
+            validation.rows.push_back(std::move(*comparison));
+        } else {
+            skipped.add(row.line, comparison.error().message);
+        }
+    }
+    validation.skipped = skipped.most_first();
+    validation.rates = kernels->rates();
+    return {};
+}
+
 /// The kinds of tables, by their columns.
 struct TableKind {
     bool (*is)(const std::vector<std::string>& columns);
     Status (*compare)(CsvReader& reader, const ValidateRequest& request, Validation& validation);
 };
-constexpr TableKind kinds[] = {{is_collective_table, compare_collectives}};
+constexpr TableKind kinds[] = {{is_collective_table, compare_collectives}, {is_kernel_table, compare_kernels}};
+
+Status compare_table(const ValidateRequest& request, Validation& validation) {
+    auto reader = CsvReader::open(request.table, request.table_name);
+    if (!reader) return fail(reader.error());
+    const auto kind = std::find_if(std::begin(kinds), std::end(kinds),
+                                   [&](const TableKind& each) { return each.is(reader->header()); });
+    if (kind == std::end(kinds)) {
+        return reader->fail_at(0, "unknown_table", "the columns are those of no table that can be compared",
+                               "collectives have op, system or accelerator, n_devices, bytes and time_s, time_us or "
+                               "busbw_GBs; products have m, n, k, dtype_in, dtype_out, accelerator and time_s; "
+                               "docs/validate.md has all");
+    }
+    return kind->compare(*reader, request, validation);
+}
 
 void add_notes(Validation& validation) {
     if (!validation.summary.of_expected && !validation.rows.empty()) {
@@ -120,19 +168,12 @@ std::string printed(const Validation& validation, Format format) {
 }  // namespace
 
 Result<Response> handle_validate(const ValidateRequest& request, Format format) {
-    auto reader = CsvReader::open(request.table, request.table_name);
-    if (!reader) return fail(reader.error());
-    const auto kind = std::find_if(std::begin(kinds), std::end(kinds),
-                                   [&](const TableKind& each) { return each.is(reader->header()); });
-    if (kind == std::end(kinds)) {
-        return reader->fail_at(0, "unknown_table", "the columns are those of no table that can be compared",
-                               "collectives have op, system or accelerator, n_devices, bytes and time_s, time_us or "
-                               "busbw_GBs (docs/validate.md)");
-    }
     Validation validation;
     validation.table = request.table_name;
     validation.max_error = request.max_error;
-    if (auto status = kind->compare(*reader, request, validation); !status) return fail(status.error());
+    auto status =
+        is_nccl_tests(request.table) ? compare_nccl_tests(request, validation) : compare_table(request, validation);
+    if (!status) return fail(status.error());
     validation.summary = summarise(validation.rows);
     add_notes(validation);
     Response response;

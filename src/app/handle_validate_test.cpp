@@ -76,6 +76,102 @@ TEST_CASE("a table with more systems than anybody has is answered at once") {
     CHECK(json["skipped_by"].size() <= 1001);
 }
 
+namespace {
+
+/// 100 TFLOP/s of bf16, 1 TB/s, and a megabyte of L2 at 10 TB/s.
+constexpr const char* toy = R"(id = "toy"
+name = "Toy"
+[[matmul]]
+dtype = "bf16"
+value = "100 TFLOP/s"
+basis = "spec"
+source = "made up"
+[[vector]]
+dtype = "f32"
+value = "10 TFLOP/s"
+basis = "spec"
+source = "made up"
+[[memory]]
+level = "hbm"
+[memory.bandwidth]
+value = "1 TB/s"
+basis = "spec"
+source = "made up"
+[[memory]]
+level = "l2"
+[memory.capacity]
+value = "1 MB"
+basis = "spec"
+source = "made up"
+[memory.bandwidth]
+value = "10 TB/s"
+basis = "spec"
+source = "made up"
+)";
+
+nlohmann::json kernels_on_toy(std::string table, std::string machine = toy) {
+    ValidateRequest request;
+    request.table = std::move(table);
+    request.table_name = "t.csv";
+    request.machines = {{"toy.toml", std::move(machine), {}}};
+    const Response response = handle(Request{std::move(request), Format::json, false});
+    auto json = nlohmann::json::parse(response.out, nullptr, false);
+    REQUIRE_MESSAGE(json.contains("rows"), response.out);
+    return json;
+}
+
+const std::string products = "accelerator,dtype_in,dtype_out,m,n,k,time_us\n";
+
+}  // namespace
+
+TEST_CASE("kernels are compared as the programs that they are") {
+    // 2 * 4096^3 FLOPs at 100 TFLOP/s are 1374.39 us; softmax reads and writes 2 * 4096 * 4096 bytes each, 67.1 us
+    const auto json = kernels_on_toy(products + "x,bf16,bf16,4096,4096,4096,2000\n");
+    CHECK(json["table"] == "kernel");
+    CHECK(json["rows"] == 1);
+    CHECK(json["worst"][0]["shape"] == "M=4096, N=4096, K=4096");
+    CHECK(json["worst"][0]["lower_s"].get<double>() == doctest::Approx(1374.389535e-6));
+    CHECK(json["worst"][0]["bytes"] == 3 * 4096 * 4096 * 2);
+    CHECK(json["below_lower"] == 0);
+    const auto soft = kernels_on_toy("accelerator,op,shape,dtype,time_us\nx,softmax,4096x4096,bf16,100\n");
+    CHECK(soft["worst"][0]["lower_s"].get<double>() == doctest::Approx(67.108864e-6));
+    // eight sequences of 1024 tokens, 16 heads of 64: two products of 2*8*16*1024*1024*64 FLOPs, half of them masked
+    const auto attention = kernels_on_toy(
+        "accelerator,phase,dtype,batch,q_len,kv_len,heads,kv_heads,head_dim,time_us\nx,prefill,bf16,8,1024,1024,16,16,"
+        "64,500\n");
+    CHECK(attention["rows"] == 1);
+    CHECK(attention["worst"][0]["lower_s"].get<double>() >= 171.79869e-6);
+}
+
+TEST_CASE("a kernel faster than main memory may have had its data in a cache that holds them") {
+    // 132,096 bytes: 0.132 us from main memory, 0.0132 us from L2
+    CHECK(kernels_on_toy(products + "x,bf16,bf16,1,256,256,0.2\n")["cached"] == 0);
+    const auto cached = kernels_on_toy(products + "x,bf16,bf16,1,256,256,0.05\n");
+    CHECK(cached["cached"] == 1);
+    CHECK(cached["below_lower"] == 0);
+    CHECK(kernels_on_toy(products + "x,bf16,bf16,1,256,256,0.012\n")["below_lower"] == 1);
+    // 8,396,800 bytes do not fit, and are 8.40 us; without the megabyte that may have stayed, 7.40 us
+    CHECK(kernels_on_toy(products + "x,bf16,bf16,1,2048,2048,7.5\n")["cached"] == 1);
+    const auto large = kernels_on_toy(products + "x,bf16,bf16,1,2048,2048,7\n");
+    CHECK(large["cached"] == 0);
+    CHECK(large["below_lower"] == 1);
+}
+
+TEST_CASE("constants in the machine's file predict the table's rows") {
+    const std::string calibrated = std::string(toy) +
+                                   "[calibration]\n[[calibration.kernel]]\nkind = \"contraction\"\ndtype = \"bf16\"\n"
+                                   "rows = 10\nsources = []\ntime_us = [1, 10]\nerror_held_out = 0.1\nfixed_us = 100\n"
+                                   "math = 0.5\nmemory = 0.5\n";
+    const std::string table = products + "x,bf16,bf16,4096,4096,4096,3000\nx,bf16,int32,4096,4096,4096,3000\n";
+    const auto json = kernels_on_toy(table, calibrated);
+    CHECK(json["error_of"] == "expected");
+    // 100 us, and twice the bound of 1374.39 us
+    CHECK(json["worst"][0]["expected_s"].get<double>() == doctest::Approx(2848.77907e-6));
+    CHECK(json["error"]["mean"].get<double>() == doctest::Approx(1 - 2848.77907 / 3000));
+    const auto of_others = kernels_on_toy(products + "x,f16,f16,4096,4096,4096,3000\n", calibrated);
+    CHECK(of_others["error_of"] == "lower");
+}
+
 TEST_CASE("no published time is below its bound") {
     for (const std::string name : {"collective_published.csv", "collective_measured.csv"}) {
         std::ifstream file("../shared/measured/" + name, std::ios::binary);

@@ -27,6 +27,18 @@ Result<System> one_group(Machine machine, std::string_view shape) {
     return system;
 }
 
+// Of all chips together, or of a send from the first to the second.
+Result<CollectiveLoad> load_on(const System& system, CollectiveKind kind) {
+    const PlacedAxis& all = system.mesh.front();
+    if (kind != CollectiveKind::send) return collective_load(system.slice, kind, {&all}, system.collectives);
+    Message message;
+    message.kind = kind;
+    message.axes = {all.name};
+    message.from = {{all.name, 0}};
+    message.to = {{all.name, 1}};
+    return load_of(message, system);
+}
+
 std::string count_text(std::int64_t count, std::string_view what) {
     return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
@@ -89,6 +101,32 @@ Result<MeasuredSystems> MeasuredSystems::make(const std::vector<MachineRef>& mac
     return systems;
 }
 
+const Result<System>& MeasuredSystems::chip(const std::string& name) {
+    auto found = chips_.find(name);
+    if (found == chips_.end() && chips_.size() >= most_systems) {
+        static const Result<System> too_many =
+            fail("too_many_systems", fmt::format("the table has more than {} systems", most_systems));
+        return too_many;
+    }
+    if (found == chips_.end()) found = chips_.emplace(name, one_chip(name)).first;
+    return found->second;
+}
+
+Result<System> MeasuredSystems::one_chip(const std::string& name) {
+    const auto alone = [](Machine machine) -> Result<System> {
+        System system;
+        auto slice = make_slice(std::move(machine), "1");
+        if (!slice) return fail(slice.error());
+        system.slice = std::move(*slice);
+        return system;
+    };
+    if (on_) return alone(on_->machine);
+    const auto named = names_.named(name);
+    const Result<Machine>& machine = named ? this->machine(named->machine, named->sets) : this->machine(name, {});
+    if (!machine) return fail(machine.error());
+    return alone(*machine);
+}
+
 const Result<MeasuredGroup>& MeasuredSystems::group(const MeasuredCollective& row) {
     const Place place{row.system, row.link, row.members, row.nodes};
     const std::pair key{place, row.kind};
@@ -112,7 +150,7 @@ Result<MeasuredGroup> MeasuredSystems::price(const MeasuredCollective& row, cons
         }
     }
     MeasuredGroup group{&*on, {}};
-    auto load = collective_load(on->system.slice, row.kind, {&on->system.mesh.front()}, on->system.collectives);
+    auto load = load_on(on->system, row.kind);
     if (!load) return fail(load.error());
     group.load = std::move(*load);
     for (const TierLoad& tier : group.load.tiers) {

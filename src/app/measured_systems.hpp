@@ -39,6 +39,10 @@ public:
     [[nodiscard]] static Result<MeasuredSystems> make(const std::vector<MachineRef>& machines,
                                                       const std::vector<std::string>& sets);
 
+    /// A single chip of what a table names: of data/systems.toml, else of the catalogue; what --on names, where it names something.
+    /// The error's message is the reason for which its rows cannot be compared. Lives as long as this object.
+    [[nodiscard]] const Result<System>& chip(const std::string& name);
+
     /// Where a row was measured, and what its operation puts on the wires there. The error's message is the reason for which the
     /// row cannot be compared. Lives as long as this object.
     [[nodiscard]] const Result<MeasuredGroup>& group(const MeasuredCollective& row);
@@ -59,6 +63,7 @@ private:
         std::string shape;  ///< "" when it follows from the row
     };
 
+    [[nodiscard]] Result<System> one_chip(const std::string& name);
     [[nodiscard]] const Result<MeasuredSystem>& system(const Place& place);
     [[nodiscard]] Result<MeasuredSystem> wire(const Place& place);
     [[nodiscard]] Result<MeasuredSystem> wire_named(const Place& place);
@@ -69,6 +74,7 @@ private:
     SystemNames names_;
     std::optional<On> on_;
     std::map<std::pair<std::string, std::vector<std::string>>, Result<Machine>> machines_;  // read once each
+    std::map<std::string, Result<System>> chips_;
     std::map<Place, Result<MeasuredSystem>> systems_;
     std::map<std::pair<Place, CollectiveKind>, Result<MeasuredGroup>> groups_;
 };

@@ -52,24 +52,28 @@ struct OpRequest {
 struct MachineRequest {
     std::vector<MachineRef> machines;
     std::vector<std::string> sets;
+    std::string ert;      ///< the file that the Empirical Roofline Tool's form of the one machine goes to; "" for none
+    std::string rocprof;  ///< the same of rocprof-compute's
 };
 
 /// `roofline validate`
 struct ValidateRequest {
-    std::string table;                 ///< the CSV file's contents
+    std::string table;                 ///< the contents of a CSV file, or what nccl-tests printed
     std::string table_name;            ///< for messages and the heading
     std::vector<MachineRef> machines;  ///< nothing, or what the table was measured on, whatever it says itself
     std::vector<std::string> sets;     ///< what-ifs on that machine
     CalibrationRef calibration{};
+    std::string collective;           ///< "all-gather": what nccl-tests timed, where their output does not say
     std::optional<double> max_error;  ///< the answer is negative when the mean error is beyond this fraction
     bool plot = false;
 };
 
 /// `roofline fit`
 struct FitRequest {
-    std::vector<NamedText> tables;     ///< CSV files
+    std::vector<NamedText> tables;     ///< CSV files, or what nccl-tests printed
     std::vector<MachineRef> machines;  ///< nothing, or what all tables were measured on, whatever they say
     std::vector<std::string> sets;     ///< what-ifs on that machine
+    std::string collective;            ///< what nccl-tests timed, where their output does not say
     std::string output;                ///< a directory, a .toml file for a single machine, or "" to write nothing
     std::string date;                  ///< of the fit, "2026-01-31"; "" when it is not to be said
 };
@@ -87,8 +91,26 @@ struct ModelRequest {
     bool plot = false;
 };
 
+/// `roofline measure import`: figures that other tools measured, as a machine file.
+struct ImportRequest {
+    std::vector<NamedText> files;
+    std::optional<MachineRef> base;   ///< whose figures stay where the files have none
+    std::vector<std::string> levels;  ///< "L1=l2", "l3": where a tool names no level, or the wrong one
+    std::string output;               ///< the machine file; "" to write nothing
+    std::string date;                 ///< of taking the figures over, "2026-01-31"; "" when it is not to be said
+};
+
+/// `roofline trace`: kernels that somebody profiled, against a machine's roofline.
+struct TraceRequest {
+    NamedText profile;
+    std::vector<MachineRef> machines;
+    std::vector<std::string> sets;
+    bool plot = false;
+};
+
 struct Request {
-    std::variant<OpRequest, MachineRequest, ValidateRequest, FitRequest, ModelRequest> what;
+    std::variant<OpRequest, MachineRequest, ValidateRequest, FitRequest, ModelRequest, ImportRequest, TraceRequest>
+        what;
     Format format = Format::text;
     bool color = false;
 };

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "calibrate/collective_law.hpp"
+#include "calibrate/fit_kernels.hpp"
 
 namespace roofline {
 
@@ -59,11 +60,30 @@ struct CalibratedLaw {
     bool operator==(const CalibratedLaw&) const = default;
 };
 
+/// What a law of kernels holds for.
+struct KernelKey {
+    std::string kind;      ///< "contraction", "attention" or "elementwise": kernel_kind()
+    std::string dtype;     ///< of its operands, "bf16", "bf16 x int8"; "" for any
+    std::string software;  ///< "vllm 0.14.0"; "" where the tables do not say
+    std::string variant;   ///< "graph"; "" for what the software does by itself
+
+    auto operator<=>(const KernelKey&) const = default;
+};
+
+struct CalibratedKernel {
+    KernelKey key;
+    KernelFit fit;
+    std::vector<std::string> sources;
+
+    bool operator==(const CalibratedKernel&) const = default;
+};
+
 struct Calibration {
-    std::string machine;  ///< of the catalogue
+    std::string machine;  ///< of the catalogue, or the id of the file that it stands in
     std::string fitted;   ///< the day of the fit, "2026-01-31"; "" when not said
     std::string tool;     ///< what fitted it: "roofline 0.1.0"
     std::vector<CalibratedLaw> laws;
+    std::vector<CalibratedKernel> kernels{};
 
     bool operator==(const Calibration&) const = default;
 };
@@ -71,8 +91,16 @@ struct Calibration {
 /// Reads a calibration file, strictly. Errors carry line and column.
 [[nodiscard]] Result<Calibration> parse_calibration(std::string_view toml, std::string_view origin);
 
+/// The constants that a machine file carries in its table [calibration], of the machine that it describes. Empty when it has no
+/// such table. Errors carry line and column; what else is wrong with the file is not looked at.
+[[nodiscard]] Result<std::optional<Calibration>> parse_machine_calibration(std::string_view toml,
+                                                                           std::string_view origin);
+
 /// The file: constants to four digits. What is read back equals what was written once it is rounded so.
 [[nodiscard]] std::string calibration_text(const Calibration& calibration);
+
+/// The table [calibration] with the same, to stand at the end of a machine file.
+[[nodiscard]] std::string machine_calibration_text(const Calibration& calibration);
 
 /// Constants to the digits that calibration_text() writes.
 [[nodiscard]] CollectiveLaw rounded(CollectiveLaw law);

@@ -4,16 +4,14 @@
 #include <array>
 
 #include "calibrate/calibration.hpp"
-#include "machine/reader.hpp"
-#include "machine/toml_guard.hpp"
-#include "notation/source.hpp"
+#include "machine/toml_file.hpp"
 
 namespace roofline {
 
 namespace {
 
 constexpr std::array kinds{CollectiveKind::all_gather, CollectiveKind::reduce_scatter, CollectiveKind::all_reduce,
-                           CollectiveKind::all_to_all, CollectiveKind::permute};
+                           CollectiveKind::all_to_all, CollectiveKind::permute,        CollectiveKind::send};
 
 /// A number above 0; 0 when the key is absent.
 double number(Reader& table, std::string_view key) {
@@ -136,32 +134,97 @@ CalibratedLaw read_law(Reader& table) {
     return law;
 }
 
+/// An achieved fraction of a rate; 1 when the key is absent. More than all of it would put expected times below the bound.
+double fraction(Reader& table, std::string_view key) {
+    if (!table.has(key)) return 1;
+    const double value = number(table, key);
+    if (value <= 1) return value;
+    table.fault(key, "out_of_range", fmt::format("{} is a fraction of the machine's rate, at most 1", table.of(key)));
+    return 1;
+}
+
+KernelLaw read_kernel_law(Reader& table) {
+    KernelLaw law;
+    law.fixed_s = number(table, "fixed_us") / 1e6;
+    law.ramp_s = number(table, "ramp_ns") / 1e9;
+    law.math = fraction(table, "math");
+    law.vector = fraction(table, "vector");
+    law.memory = fraction(table, "memory");
+    if (!table.has("p")) return law;
+    law.p = number(table, "p");
+    if (law.p >= 1) return law;
+    table.fault("p", "out_of_range", fmt::format("{} is at least 1", table.of("p")),
+                "1 adds the times of the resources; leave it out for their maximum");
+    law.p = 1;
+    return law;
+}
+
+CalibratedKernel read_kernel(Reader& table) {
+    CalibratedKernel kernel;
+    table.required_text("kind");
+    kernel.key.kind = table.choice("kind", {"contraction", "attention", "elementwise"});
+    kernel.key.dtype = table.text("dtype");
+    kernel.key.software = table.text("software");
+    kernel.key.variant = table.text("variant");
+    KernelFit& fit = kernel.fit;
+    if (!table.has("rows")) table.fault("rows", "missing_key", fmt::format("{} is missing", table.of("rows")));
+    fit.rows = table.whole("rows", 1, 1'000'000'000, 1);
+    fit.left_out = table.whole("left_out", 0, 1'000'000'000, 0);
+    kernel.sources = table.texts("sources");
+    if (const auto times = table.numbers("time_us"); times.size() == 2 && times.front() <= times.back()) {
+        fit.least_s = times.front() / 1e6;
+        fit.most_s = times.back() / 1e6;
+    } else {
+        table.fault("time_us", "wrong_type", fmt::format("{} is the least and the greatest", table.of("time_us")));
+    }
+    fit.error_fitted = number(table, "error_fitted");
+    fit.error_held_out = number(table, "error_held_out");
+    fit.error_of_bound = number(table, "error_of_bound");
+    if (!table.has("error_held_out")) {
+        table.fault("error_held_out", "missing_key", fmt::format("{} is missing", table.of("error_held_out")));
+    }
+    fit.law = read_kernel_law(table);
+    table.finish();
+    return kernel;
+}
+
+/// What a calibration file and the table of a machine file have in common.
+void read_laws(Reader& table, Calibration& calibration) {
+    calibration.fitted = table.text("fitted");
+    calibration.tool = table.text("tool");
+    for (Reader& law : table.each("law")) calibration.laws.push_back(read_law(law));
+    for (Reader& entry : table.each("kernel")) {
+        CalibratedKernel kernel = read_kernel(entry);
+        const bool twice = std::any_of(calibration.kernels.begin(), calibration.kernels.end(),
+                                       [&](const CalibratedKernel& other) { return other.key == kernel.key; });
+        if (twice) entry.fault("kind", "duplicate", "there are two laws for the same kernels");
+        calibration.kernels.push_back(std::move(kernel));
+    }
+    table.finish();
+}
+
 }  // namespace
 
 Result<Calibration> parse_calibration(std::string_view toml, std::string_view origin) {
-    const Source source(toml, std::string(origin));
-    if (auto fault = toml_fault(toml)) {
-        return source.fail_at(source.span(fault->offset), fault->code, fault->message, fault->hint);
-    }
-    const toml::parse_result parsed = toml::parse(toml, std::string_view{});
-    if (!parsed) {
-        const toml::source_position at = parsed.error().source().begin;
-        return source.fail_at({static_cast<int>(at.line), static_cast<int>(at.column)}, "toml",
-                              "this is not valid TOML: " + std::string(parsed.error().description()));
-    }
-    Problems problems;
-    const Citations citations;
-    Reader file(parsed.table(), "", problems, citations);
+    TomlFile text(toml, origin);
+    Reader file = text.root();
     Calibration calibration;
     calibration.machine = file.required_text("machine");
-    calibration.fitted = file.text("fitted");
-    calibration.tool = file.text("tool");
-    for (Reader& table : file.each("law")) calibration.laws.push_back(read_law(table));
-    file.finish();
-    if (const auto& problem = problems.first()) {
-        return source.fail_at({static_cast<int>(problem->at.line), static_cast<int>(problem->at.column)}, problem->code,
-                              problem->message, problem->hint);
+    read_laws(file, calibration);
+    if (auto status = text.status(); !status) return fail(status.error());
+    return calibration;
+}
+
+Result<std::optional<Calibration>> parse_machine_calibration(std::string_view toml, std::string_view origin) {
+    TomlFile text(toml, origin);
+    Reader file = text.root();
+    std::optional<Calibration> calibration;
+    if (auto table = file.inner("calibration")) {
+        calibration.emplace();
+        calibration->machine = file.required_text("id");
+        read_laws(*table, *calibration);
     }
+    if (auto status = text.status(); !status) return fail(status.error());
     return calibration;
 }
 

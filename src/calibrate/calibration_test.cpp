@@ -37,6 +37,33 @@ members = 4
 segments = [{ base_us = 7 }]
 )";
 
+constexpr const char* kernels = R"(machine = "m"
+
+[[kernel]]
+kind = "contraction"
+dtype = "bf16"
+software = "vllm 0.14.0"
+rows = 120
+left_out = 3
+sources = ["by hand"]
+time_us = [2.5, 8000]
+error_fitted = 0.05
+error_held_out = 0.06
+error_of_bound = 0.5
+fixed_us = 2.25
+ramp_ns = 0.75
+math = 0.8
+memory = 0.9
+p = 3.5
+
+[[kernel]]
+kind = "elementwise"
+rows = 20
+sources = []
+time_us = [1, 10]
+error_held_out = 0.1
+)";
+
 std::string without(std::string text, std::string_view line) {
     const std::size_t at = text.find(line);
     REQUIRE(at != std::string::npos);
@@ -106,6 +133,69 @@ TEST_CASE("a calibration file is read strictly") {
     CHECK(error(without(small, "beyond")) == "4 missing_key");
     CHECK(error(with(small, "limit_piece_bytes = 4096", "limit_piece_bytes = 0")) == "19 out_of_range");
     CHECK(error(with(small, "[512, 1000000]", "[512]")) == "12 wrong_type");
+}
+
+TEST_CASE("laws of kernels are read, strictly, and written as they were") {
+    const auto read = parse_calibration(kernels, "m.toml");
+    REQUIRE_MESSAGE(read, read.error().message);
+    REQUIRE(read->kernels.size() == 2);
+    const CalibratedKernel& matmul = read->kernels.front();
+    CHECK(matmul.key == KernelKey{"contraction", "bf16", "vllm 0.14.0", ""});
+    CHECK(matmul.fit.rows == 120);
+    CHECK(matmul.fit.law.fixed_s == doctest::Approx(2.25e-6));
+    CHECK(matmul.fit.law.ramp_s == doctest::Approx(0.75e-9));
+    CHECK(matmul.fit.law.math == 0.8);
+    CHECK(matmul.fit.law.vector == 1);
+    CHECK(matmul.fit.law.memory == 0.9);
+    CHECK(matmul.fit.law.p == 3.5);
+    CHECK(matmul.fit.most_s == doctest::Approx(8e-3));
+    // what is not said of a law is that of the bound
+    CHECK(read->kernels.back().fit.law == KernelLaw{});
+    const auto again = parse_calibration(calibration_text(*read), "again.toml");
+    REQUIRE_MESSAGE(again, again.error().message);
+    CHECK(again->kernels.front() == matmul);
+    CHECK(again->kernels.back().fit.law == KernelLaw{});
+
+    const auto error = [](const std::string& text) {
+        const auto wrong = parse_calibration(text, "m.toml");
+        REQUIRE_FALSE(wrong);
+        return std::to_string(wrong.error().place->line) + " " + wrong.error().code;
+    };
+    CHECK(error(with(kernels, "contraction", "convolution")).starts_with("4 "));
+    CHECK(error(with(kernels, "math = 0.8", "math = 1.1")) == "16 out_of_range");
+    CHECK(error(with(kernels, "math = 0.8", "maths = 0.8")) == "16 unknown_key");
+    CHECK(error(with(kernels, "p = 3.5", "p = 0.5")) == "18 out_of_range");
+    CHECK(error(with(kernels, "[2.5, 8000]", "[8000, 2.5]")) == "10 wrong_type");
+    CHECK(error(with(kernels, "error_held_out = 0.06\n", "")) == "3 missing_key");
+    CHECK(error(with(kernels, "kind = \"elementwise\"",
+                     "kind = \"contraction\"\ndtype = \"bf16\"\nsoftware = \"vllm 0.14.0\"")) == "21 duplicate");
+}
+
+TEST_CASE("a machine file carries constants of its own") {
+    const std::string machine =
+        "id = \"mine\"\nname = \"Mine\"\n[[matmul]]\ndtype = \"f32\"\nvalue = \"1 TFLOP/s\"\nbasis = "
+        "\"measured\"\nsource = \"here\"\n";
+    const auto without_any = parse_machine_calibration(machine, "mine.toml");
+    REQUIRE(without_any);
+    CHECK_FALSE(*without_any);
+    auto calibration = parse_calibration(kernels, "m.toml");
+    REQUIRE(calibration);
+    calibration->laws = parse_calibration(small, "m.toml")->laws;
+    const std::string whole = machine + machine_calibration_text(*calibration);
+    const auto read = parse_machine_calibration(whole, "mine.toml");
+    REQUIRE_MESSAGE(read, read.error().message);
+    REQUIRE(*read);
+    CHECK((*read)->machine == "mine");
+    CHECK((*read)->laws == calibration->laws);
+    CHECK((*read)->kernels.front() == calibration->kernels.front());
+    // and it is a machine all the same
+    const auto parsed = parse_machine(whole, "mine.toml");
+    REQUIRE_MESSAGE(parsed, parsed.error().message);
+    CHECK(parsed->id == "mine");
+    const auto wrong = parse_machine_calibration(with(whole, "math = 0.8", "math = 8"), "mine.toml");
+    REQUIRE_FALSE(wrong);
+    CHECK(wrong.error().code == "out_of_range");
+    CHECK_FALSE(parse_machine("calibration = 3\n" + machine, "mine.toml"));
 }
 
 TEST_CASE("the files that are built in are sound, and meant for the rates that the machines' files have") {

@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "calibrate/calibration.hpp"
+#include "machine/machine_text.hpp"
 #include "units/text.hpp"
 
 namespace roofline {
@@ -23,22 +24,6 @@ void round(LawCurve& curve) {
         }
     }
     if (curve.limit) curve.limit->bytes = std::round(curve.limit->bytes);
-}
-
-// A text of TOML. What tables say may hold anything.
-std::string toml_string(std::string_view text) {
-    std::string result = "\"";
-    for (const char c : text) {
-        if (c == '"' || c == '\\') {
-            result += '\\';
-            result += c;
-        } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
-            result += fmt::format("\\u{:04x}", static_cast<unsigned>(static_cast<unsigned char>(c)));
-        } else {
-            result += c;
-        }
-    }
-    return result + "\"";
 }
 
 std::string segments_text(const std::vector<LawSegment>& segments) {
@@ -70,13 +55,24 @@ std::string curve_text(const LawCurve& curve) {
     return text;
 }
 
-std::string law_text(const CalibratedLaw& law) {
-    std::string text = "\n[[law]]\n";
+std::string sources_text(const std::vector<std::string>& sources) {
+    std::vector<std::string> texts;
+    for (const std::string& source : sources) texts.push_back(toml_string(source));
+    return fmt::format("sources = [{}]\n", fmt::join(texts, ", "));
+}
+
+// No error is read back as one that was never measured.
+std::string error_text(std::string_view key, double value) {
+    return fmt::format("{} = {:.3g}\n", key, std::max(value, 1e-6));
+}
+
+std::string law_text(const CalibratedLaw& law, std::string_view prefix) {
+    std::string text = fmt::format("\n[[{}law]]\n", prefix);
     const auto add = [&](std::string_view key, const std::string& value) {
         if (!value.empty()) text += fmt::format("{} = {}\n", key, toml_string(value));
     };
     const auto add_error = [&](std::string_view key, const std::optional<double>& value) {
-        if (value) text += fmt::format("{} = {:.3g}\n", key, std::max(*value, 1e-6));
+        if (value) text += error_text(key, *value);
     };
     add("operation", std::string(collective_name(law.key.kind)));
     add("software", law.key.software);
@@ -91,9 +87,7 @@ std::string law_text(const CalibratedLaw& law) {
     text += fmt::format("buffer_bytes = [{:.0f}, {:.0f}]\n", law.least_bytes, law.most_bytes);
     text += fmt::format("rows = {}\n", law.rows);
     if (law.left_out > 0) text += fmt::format("left_out = {}\n", law.left_out);
-    std::vector<std::string> sources;
-    for (const std::string& source : law.sources) sources.push_back(toml_string(source));
-    text += fmt::format("sources = [{}]\n", fmt::join(sources, ", "));
+    text += sources_text(law.sources);
     add_error("error_fitted", law.errors.fitted);
     add_error("error_sizes", law.errors.sizes);
     add_error("error_members", law.errors.members);
@@ -101,8 +95,47 @@ std::string law_text(const CalibratedLaw& law) {
     add_error("error_far", law.errors.far);
     text += curve_text(law.law.shared);
     for (const CountedCurve& counted : law.law.counted) {
-        text += fmt::format("[[law.count]]\nmembers = {}\n", counted.members) + curve_text(counted.curve);
+        text += fmt::format("[[{}law.count]]\nmembers = {}\n", prefix, counted.members) + curve_text(counted.curve);
     }
+    return text;
+}
+
+std::string kernel_text(const CalibratedKernel& kernel, std::string_view prefix) {
+    std::string text = fmt::format("\n[[{}kernel]]\n", prefix);
+    const auto add = [&](std::string_view key, const std::string& value) {
+        if (!value.empty()) text += fmt::format("{} = {}\n", key, toml_string(value));
+    };
+    // what says nothing is left out: no cost, the whole rate
+    const auto add_constant = [&](std::string_view key, double value, double nothing) {
+        if (four_digits(value) != nothing) text += fmt::format("{} = {:.4g}\n", key, value);
+    };
+    add("kind", kernel.key.kind);
+    add("dtype", kernel.key.dtype);
+    add("software", kernel.key.software);
+    add("variant", kernel.key.variant);
+    const KernelFit& fit = kernel.fit;
+    text += fmt::format("rows = {}\n", fit.rows);
+    if (fit.left_out > 0) text += fmt::format("left_out = {}\n", fit.left_out);
+    text += sources_text(kernel.sources);
+    text += fmt::format("time_us = [{:.4g}, {:.4g}]\n", fit.least_s * 1e6, fit.most_s * 1e6);
+    text += error_text("error_fitted", fit.error_fitted);
+    text += error_text("error_held_out", fit.error_held_out);
+    text += error_text("error_of_bound", fit.error_of_bound);
+    add_constant("fixed_us", fit.law.fixed_s * 1e6, 0);
+    add_constant("ramp_ns", fit.law.ramp_s * 1e9, 0);
+    add_constant("math", fit.law.math, 1);
+    add_constant("vector", fit.law.vector, 1);
+    add_constant("memory", fit.law.memory, 1);
+    if (!std::isinf(fit.law.p)) text += fmt::format("p = {:.4g}\n", fit.law.p);
+    return text;
+}
+
+std::string laws_text(const Calibration& calibration, std::string_view prefix) {
+    std::string text;
+    if (!calibration.fitted.empty()) text += fmt::format("fitted = {}\n", toml_string(calibration.fitted));
+    if (!calibration.tool.empty()) text += fmt::format("tool = {}\n", toml_string(calibration.tool));
+    for (const CalibratedLaw& law : calibration.laws) text += law_text(law, prefix);
+    for (const CalibratedKernel& kernel : calibration.kernels) text += kernel_text(kernel, prefix);
     return text;
 }
 
@@ -115,15 +148,22 @@ CollectiveLaw rounded(CollectiveLaw law) {
 }
 
 std::string calibration_text(const Calibration& calibration) {
-    std::string text =
-        "# Expected times of collectives, fitted to measurements. Written by `roofline fit`; docs/accuracy.md has the "
-        "law,\n"
-        "# the keys and the command that makes this file again.\n";
-    text += fmt::format("machine = {}\n", toml_string(calibration.machine));
-    if (!calibration.fitted.empty()) text += fmt::format("fitted = {}\n", toml_string(calibration.fitted));
-    if (!calibration.tool.empty()) text += fmt::format("tool = {}\n", toml_string(calibration.tool));
-    for (const CalibratedLaw& law : calibration.laws) text += law_text(law);
-    return text;
+    const bool kernels = !calibration.kernels.empty();
+    const std::string_view of = !kernels                   ? "collectives"
+                                : calibration.laws.empty() ? "kernels"
+                                                           : "collectives and kernels";
+    return fmt::format(
+               "# Expected times of {}, fitted to measurements. Written by `roofline fit`; docs/accuracy.md has the "
+               "law,\n"
+               "# the keys and the command that makes this file again.\n"
+               "machine = {}\n",
+               of, toml_string(calibration.machine)) +
+           laws_text(calibration, "");
+}
+
+std::string machine_calibration_text(const Calibration& calibration) {
+    return "\n# Expected times, fitted to measurements; docs/accuracy.md has the law and the keys.\n[calibration]\n" +
+           laws_text(calibration, "calibration.");
 }
 
 }  // namespace roofline

@@ -11,6 +11,7 @@ namespace roofline {
 /// What is predicted for one row of a measurement table, in seconds.
 struct Prediction {
     double lower_s = 0;                    ///< nothing can be faster, by the published rates
+    std::optional<double> resident_s;      ///< the same where a cache may have kept what it can hold
     std::optional<double> expected_s;      ///< where constants have been calibrated
     std::optional<double> expected_error;  ///< the relative error they showed on rows that they were not fitted to
 };
@@ -20,7 +21,8 @@ struct Comparison {
     int line = 0;              ///< of the table
     std::string system;        ///< "h100-sxm": what the rows of a group ran on
     std::string slice;         ///< "h100-sxm5:8"
-    std::string operation;     ///< "all_reduce"
+    std::string operation;     ///< "all_reduce", "matmul"
+    std::string shape;         ///< of a kernel: "M=1, N=32, K=64"; "" for a collective
     std::int64_t devices = 1;  ///< of one group
     double bytes = 0;          ///< its size, as the table counts it
     std::string dtype;         ///< "" where the table does not say
@@ -36,8 +38,13 @@ struct Comparison {
     /// |predicted - measured| / measured.
     [[nodiscard]] double error() const { return std::abs(predicted_s() - measured_s) / measured_s; }
     [[nodiscard]] double error_of_lower() const { return std::abs(prediction.lower_s - measured_s) / measured_s; }
-    /// Faster than the bound, by more than what the table rounded off.
-    [[nodiscard]] bool below_lower() const { return (measured_s + rounding_s) * (1 + 1e-9) < prediction.lower_s; }
+    /// Faster than the bound that caches leave, by more than what the table rounded off.
+    [[nodiscard]] bool below_lower() const { return faster_than(prediction.resident_s.value_or(prediction.lower_s)); }
+    /// Faster than main memory allows, but not faster than with what a cache may have kept.
+    [[nodiscard]] bool cached() const { return faster_than(prediction.lower_s) && !below_lower(); }
+
+private:
+    [[nodiscard]] bool faster_than(double bound_s) const { return (measured_s + rounding_s) * (1 + 1e-9) < bound_s; }
 };
 
 }  // namespace roofline

@@ -49,19 +49,26 @@ std::string name_of(const GroupKey& key) { return std::string(key.text); }
 struct Grouping {
     std::string_view by;
     bool by_operation;  ///< each group again for every operation in it
+    bool of_kernels;
+    bool of_collectives;
     GroupKey (*key)(const Comparison&);
     std::string (*name)(const GroupKey&);
 };
 
 const Grouping groupings[] = {
-    {"operation", false, [](const Comparison& row) { return GroupKey{0, row.operation}; }, name_of},
-    {"system", true, [](const Comparison& row) { return GroupKey{0, row.system}; }, name_of},
-    {"size", true, [](const Comparison& row) { return GroupKey{static_cast<double>(decade_of(row.bytes)), {}}; },
+    {"operation", false, true, true, [](const Comparison& row) { return GroupKey{0, row.operation}; }, name_of},
+    {"system", true, true, true, [](const Comparison& row) { return GroupKey{0, row.system}; }, name_of},
+    {"dtype", true, true, false, [](const Comparison& row) { return GroupKey{0, or_else(row.dtype, "not said")}; },
+     name_of},
+    {"size", true, true, true,
+     [](const Comparison& row) { return GroupKey{static_cast<double>(decade_of(row.bytes)), {}}; },
      [](const GroupKey& key) { return decade_text(static_cast<int>(key.number)); }},
-    {"devices", true, [](const Comparison& row) { return GroupKey{static_cast<double>(row.devices), {}}; },
+    {"devices", true, false, true, [](const Comparison& row) { return GroupKey{static_cast<double>(row.devices), {}}; },
      [](const GroupKey& key) { return fmt::format("{}", key.number); }},
-    {"software", false, [](const Comparison& row) { return GroupKey{0, or_else(row.software, "not said")}; }, name_of},
-    {"variant", false, [](const Comparison& row) { return GroupKey{0, or_else(row.variant, "the default")}; }, name_of},
+    {"software", false, true, true,
+     [](const Comparison& row) { return GroupKey{0, or_else(row.software, "not said")}; }, name_of},
+    {"variant", false, true, true,
+     [](const Comparison& row) { return GroupKey{0, or_else(row.variant, "the default")}; }, name_of},
 };
 
 void add_groups(const Grouping& grouping, const std::vector<Comparison>& rows, bool of_expected,
@@ -77,6 +84,7 @@ void add_groups(const Grouping& grouping, const std::vector<Comparison>& rows, b
     };
     std::map<std::pair<GroupKey, std::string_view>, Members> found;
     for (const Comparison& row : rows) {
+        if (row.shape.empty() ? !grouping.of_collectives : !grouping.of_kernels) continue;
         const bool counts = !of_expected || row.prediction.expected_s;
         const GroupKey key = grouping.key(row);
         found[{key, {}}].add(row, counts);
@@ -108,8 +116,8 @@ std::vector<std::size_t> greatest(const std::vector<Comparison>& rows, std::size
 std::optional<Repeats> repeats_of(const std::vector<Comparison>& rows) {
     const auto key = [&](std::size_t i) {
         const Comparison& row = rows[i];
-        return std::tie(row.system, row.slice, row.operation, row.bytes, row.devices, row.dtype, row.software,
-                        row.variant, row.groups);
+        return std::tie(row.system, row.slice, row.operation, row.shape, row.bytes, row.devices, row.dtype,
+                        row.software, row.variant, row.groups);
     };
     // By a hash first: most rows differ in it, and then their texts need not be compared.
     std::vector<std::pair<std::size_t, std::size_t>> order(rows.size());
@@ -117,7 +125,8 @@ std::optional<Repeats> repeats_of(const std::vector<Comparison>& rows) {
         const auto mixed = [](std::size_t hash, std::size_t next) { return (hash ^ next) * 0x9E3779B97F4A7C15U; };
         const Comparison& row = rows[i];
         std::size_t hash = std::hash<double>{}(row.bytes);
-        for (const std::string* text : {&row.slice, &row.operation, &row.dtype, &row.software, &row.variant}) {
+        for (const std::string* text :
+             {&row.slice, &row.operation, &row.shape, &row.dtype, &row.software, &row.variant}) {
             hash = mixed(hash, std::hash<std::string>{}(*text));
         }
         order[i] = {hash, i};
@@ -167,6 +176,7 @@ ErrorSummary summarise(const std::vector<Comparison>& rows) {
         if (counted(row)) errors.push_back(row.error());
         errors_of_lower.push_back(row.error_of_lower());
         summary.below_lower += row.below_lower();
+        summary.cached += row.cached();
     }
     summary.error = error_stats(std::move(errors));
     summary.error_of_lower = error_stats(std::move(errors_of_lower));

@@ -21,7 +21,8 @@ struct ErrorStats {
 
 /// Rows that have something in common.
 struct ErrorGroup {
-    std::string by;    ///< "operation", "system", "size", "devices", "software", "variant"
+    std::string by;    ///< "operation", "system", "dtype" (of kernels), "size", "devices" (of collectives), "software",
+                       ///< "variant"
     std::string name;  ///< "h100-sxm", "1 MB to 10 MB"
     std::string
         operation;  ///< of a system, size or number of devices: only the rows of this operation; "" for all of them
@@ -42,6 +43,7 @@ struct ErrorSummary {
     ErrorStats error;
     ErrorStats error_of_lower;  ///< of all rows
     std::size_t below_lower = 0;
+    std::size_t cached = 0;  ///< rows that only a cache can have made so fast
     std::vector<ErrorGroup>
         groups;  ///< by `by` in the order above, then name (sizes and devices by number), then operation
     std::vector<std::size_t> worst;  ///< indices of the rows that are furthest off, the worst first, ten at most

@@ -148,15 +148,26 @@ double carried_error(const ExpectedTime& expected, std::int64_t members) {
 
 }  // namespace
 
+double seconds_of(const ExpectedTime& expected, const CollectivePoint& point) {
+    double votes = 0;
+    double sum = 0;
+    for (const CalibratedLaw* law : expected.laws) {
+        const auto as_fast = std::count_if(expected.laws.begin(), expected.laws.end(), [&](const auto* other) {
+            return about(other->link.bytes_per_s, law->link.bytes_per_s);
+        });
+        const double vote = 1 / static_cast<double>(as_fast);
+        const double seconds = seconds_of(law->law, point);
+        if (expected.laws.size() == 1) return seconds;
+        sum += vote * std::log(seconds);
+        votes += vote;
+    }
+    return votes > 0 ? std::exp(sum / votes) : 0;
+}
+
 ExpectedTime mean_of(const std::vector<Relative>& relatives, const CollectiveRequest& request) {
     ExpectedTime expected;
     expected.carried = true;
-    std::vector<std::pair<double, std::vector<double>>> by_rate;
     for (const Relative& relative : relatives) {
-        const double rate = relative.law->link.bytes_per_s;
-        auto found = std::find_if(by_rate.begin(), by_rate.end(), [&](const auto& r) { return about(r.first, rate); });
-        if (found == by_rate.end()) found = by_rate.insert(by_rate.end(), {rate, {}});
-        found->second.push_back(std::log(seconds_of(relative.law->law, request.point)));
         expected.laws.push_back(relative.law);
         expected.machines.push_back(relative.machine);
         expected.same_rate = expected.same_rate && relative.distance < other_rate;
@@ -164,13 +175,7 @@ ExpectedTime mean_of(const std::vector<Relative>& relatives, const CollectiveReq
                                                                   relative.law->members.end(), request.point.members);
         expected.software_found = expected.software_found && of_library_asked(*relative.law, request);
     }
-    double sum = 0;
-    for (const auto& [rate, times] : by_rate) {
-        double of_rate = 0;
-        for (const double time : times) of_rate += time;
-        sum += of_rate / static_cast<double>(times.size());
-    }
-    expected.seconds = std::exp(sum / static_cast<double>(by_rate.size()));
+    expected.seconds = seconds_of(expected, request.point);
     return expected;
 }
 
@@ -234,6 +239,10 @@ Calibrations::Calibrations(std::vector<Calibration> calibrations) {
 
 void Calibrations::replace(Calibration calibration) {
     std::string machine = calibration.machine;
+    if (const Calibration* known = find(machine)) {
+        if (calibration.laws.empty()) calibration.laws = known->laws;
+        if (calibration.kernels.empty()) calibration.kernels = known->kernels;
+    }
     by_machine_.insert_or_assign(std::move(machine), std::move(calibration));
 }
 

@@ -43,6 +43,10 @@ struct ExpectedTime {
     bool software_found = true;              ///< the library asked for has laws there
 };
 
+/// The time that its laws give for another point with as many members: their geometric mean, those with one link rate together
+/// having one vote.
+[[nodiscard]] double seconds_of(const ExpectedTime& expected, const CollectivePoint& point);
+
 /// A law of another machine that can stand in.
 struct Relative {
     const CalibratedLaw* law = nullptr;
@@ -50,7 +54,7 @@ struct Relative {
     int distance = 0;  ///< 0 for the nearest: the same link rate and domain, and so many members were measured
 };
 
-/// The geometric mean of the relatives' times, those with one link rate together having one vote. There is at least one.
+/// The relatives' time together; there is at least one.
 [[nodiscard]] ExpectedTime mean_of(const std::vector<Relative>& relatives, const CollectiveRequest& request);
 
 /// Files of constants, those of the program and those given to it. They are parsed when asked for.
@@ -60,7 +64,8 @@ public:
     [[nodiscard]] static Calibrations built_in();
     /// These alone.
     explicit Calibrations(std::vector<Calibration> calibrations);
-    /// Takes it in the place of what is there for its machine.
+    /// Takes it in the place of what is there for its machine: its laws of collectives for those there, its laws of kernels for
+    /// those there; what it has none of stays.
     void replace(Calibration calibration);
 
     /// By the machine's own laws, else by relatives': machines whose group spans tiers of the same kind. Those with the same link

@@ -18,7 +18,7 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 /// perfect fit adds up to 1.
 using Features = Constants;
 
-struct Sample {
+struct CurveSample {
     Features features;
     double size = 0;  ///< ln of the buffer
     const TimedPoint* timed = nullptr;
@@ -44,7 +44,7 @@ LawSegment segment_of(const Constants& constants) {
 /// Segments and the points that each is the cheapest for.
 class Partition {
 public:
-    Partition(const std::vector<Sample>& samples, std::size_t segments)
+    Partition(const std::vector<CurveSample>& samples, std::size_t segments)
         : samples_(samples), constants_(segments, unused()), owner_(samples.size()), ratio_(samples.size(), 1) {}
 
     std::vector<std::size_t>& owners() { return owner_; }
@@ -86,7 +86,7 @@ private:
     // dearer than anything until it has points
     static Constants unused() { return {1e9, 0, 0, 0, 0}; }
 
-    const std::vector<Sample>& samples_;
+    const std::vector<CurveSample>& samples_;
     std::vector<Constants> constants_;
     std::vector<std::size_t> owner_;
     std::vector<double> ratio_;
@@ -98,7 +98,7 @@ struct Segments {
 };
 
 /// Improves segments from the partition at these cuts of the range of sizes, each in sevenths of it.
-void improve_from(const std::vector<Sample>& samples, double first, double range, const std::vector<int>& cuts,
+void improve_from(const std::vector<CurveSample>& samples, double first, double range, const std::vector<int>& cuts,
                   Segments& best) {
     constexpr double parts = 7;
     Partition partition(samples, cuts.size() + 1);
@@ -118,9 +118,9 @@ void improve_from(const std::vector<Sample>& samples, double first, double range
     }
 }
 
-Segments fit_segments(const std::vector<Sample>& samples, int wanted) {
-    const auto [least, most] = std::minmax_element(samples.begin(), samples.end(),
-                                                   [](const Sample& a, const Sample& b) { return a.size < b.size; });
+Segments fit_segments(const std::vector<CurveSample>& samples, int wanted) {
+    const auto [least, most] = std::minmax_element(
+        samples.begin(), samples.end(), [](const CurveSample& a, const CurveSample& b) { return a.size < b.size; });
     const double first = least->size;
     const double range = most->size - first;
     int segments = wanted;
@@ -142,21 +142,21 @@ Segments fit_segments(const std::vector<Sample>& samples, int wanted) {
     return best;
 }
 
-double size_for_limit(const Sample& sample, bool of_piece) {
+double size_for_limit(const CurveSample& sample, bool of_piece) {
     const CollectivePoint& point = sample.timed->point;
     return of_piece ? point.buffer_bytes / static_cast<double>(point.members) : point.buffer_bytes;
 }
 
-double fitted(const Segments& segments, const Sample& sample) {
+double fitted(const Segments& segments, const CurveSample& sample) {
     double least = infinity;
     for (const Constants& constants : segments.constants) least = std::min(least, dot(constants, sample.features));
     return least;
 }
 
 /// The two sizes at which deviations from the fit change most from one side to the other.
-std::vector<double> likely_limits(const std::vector<Sample>& samples, const Segments& fit, bool of_piece) {
+std::vector<double> likely_limits(const std::vector<CurveSample>& samples, const Segments& fit, bool of_piece) {
     std::vector<std::pair<double, double>> off;  // size, ln(measured / fitted)
-    for (const Sample& sample : samples) {
+    for (const CurveSample& sample : samples) {
         off.emplace_back(size_for_limit(sample, of_piece), -std::log(std::max(fitted(fit, sample), 1e-12)));
     }
     std::sort(off.begin(), off.end());
@@ -185,9 +185,9 @@ std::vector<double> likely_limits(const std::vector<Sample>& samples, const Segm
     return limits;
 }
 
-std::vector<Sample> on_side(const std::vector<Sample>& samples, const LawLimit& limit, bool above) {
-    std::vector<Sample> side;
-    for (const Sample& sample : samples) {
+std::vector<CurveSample> on_side(const std::vector<CurveSample>& samples, const LawLimit& limit, bool above) {
+    std::vector<CurveSample> side;
+    for (const CurveSample& sample : samples) {
         if ((size_for_limit(sample, limit.of_piece) > limit.bytes) == above) side.push_back(sample);
     }
     return side;
@@ -202,7 +202,7 @@ struct Split {
 };
 
 /// Tries limits, with the segments shared out between both sides of it in every way.
-void try_limits(const std::vector<Sample>& samples, int segments, Split& best) {
+void try_limits(const std::vector<CurveSample>& samples, int segments, Split& best) {
     constexpr double worth_a_look = 0.03;  // mean deviation without a limit
     constexpr double worth_it = 0.7;
     const Segments whole = best.below;
@@ -211,8 +211,8 @@ void try_limits(const std::vector<Sample>& samples, int segments, Split& best) {
     for (const bool of_piece : {false, true}) {
         for (const double bytes : likely_limits(samples, whole, of_piece)) {
             const LawLimit limit{bytes, of_piece};
-            const std::vector<Sample> below = on_side(samples, limit, false);
-            const std::vector<Sample> above = on_side(samples, limit, true);
+            const std::vector<CurveSample> below = on_side(samples, limit, false);
+            const std::vector<CurveSample> above = on_side(samples, limit, true);
             if (below.size() < 4 || above.size() < 4) continue;
             for (int lower = 1; lower < segments; ++lower) {
                 Split split{fit_segments(below, lower), fit_segments(above, segments - lower), limit};
@@ -225,9 +225,9 @@ void try_limits(const std::vector<Sample>& samples, int segments, Split& best) {
 }
 
 /// The segments that are the cheapest for any of the samples. Others could only speak where nothing was measured.
-std::vector<LawSegment> used(const Segments& segments, const std::vector<Sample>& samples) {
+std::vector<LawSegment> used(const Segments& segments, const std::vector<CurveSample>& samples) {
     std::vector<bool> decides(segments.constants.size());
-    for (const Sample& sample : samples) {
+    for (const CurveSample& sample : samples) {
         std::size_t cheapest = 0;
         for (std::size_t s = 1; s < segments.constants.size(); ++s) {
             // of two that agree the first will do
@@ -246,7 +246,7 @@ std::vector<LawSegment> used(const Segments& segments, const std::vector<Sample>
 }  // namespace
 
 CurveFit fit_curve(const std::vector<TimedPoint>& points, int segments, const CurveTerms& terms) {
-    std::vector<Sample> samples;
+    std::vector<CurveSample> samples;
     samples.reserve(points.size());
     for (const TimedPoint& timed : points) {
         samples.push_back({features_of(timed, terms), std::log(timed.point.buffer_bytes), &timed});

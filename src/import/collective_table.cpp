@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <optional>
 
@@ -16,17 +15,9 @@ namespace {
 
 using Columns = std::vector<std::string>;
 
-std::optional<std::size_t> column(const Columns& columns, std::initializer_list<std::string_view> names) {
-    for (const std::string_view name : names) {
-        const auto found = std::find(columns.begin(), columns.end(), name);
-        if (found != columns.end()) return static_cast<std::size_t>(found - columns.begin());
-    }
-    return std::nullopt;
-}
-
-struct TimeColumn {
-    std::size_t index = 0;
-    double per = 1;  ///< how many make a second; of a rate, bytes per second in one
+/// Bytes per second; of nccl-tests' bus or of the algorithm.
+struct RateColumn {
+    ScaledColumn column;
     bool bus = false;
 };
 
@@ -42,27 +33,25 @@ struct Roles {
     std::optional<std::size_t> source;
     std::optional<std::size_t> library;
     std::optional<std::size_t> note;
-    std::vector<TimeColumn> times;
-    std::vector<TimeColumn> rates;
+    std::vector<ScaledColumn> times;
+    std::vector<RateColumn> rates;
 };
 
 Roles roles_of(const Columns& columns) {
     Roles roles;
-    roles.op = column(columns, {"op"}).value_or(0);
-    roles.members = column(columns, {"n_devices"}).value_or(0);
-    roles.bytes = column(columns, {"bytes"}).value_or(0);
-    roles.system = column(columns, {"system", "accelerator"});
-    roles.link = column(columns, {"link"});
-    roles.nodes = column(columns, {"n_nodes"});
-    roles.dtype = column(columns, {"dtype"});
-    roles.source = column(columns, {"source"});
-    roles.library = column(columns, {"lib"});
-    roles.note = column(columns, {"note", "notes"});
-    if (const auto at = column(columns, {"time_s"})) roles.times.push_back({*at, 1});
-    if (const auto at = column(columns, {"time_ms"})) roles.times.push_back({*at, 1e3});
-    if (const auto at = column(columns, {"time_us"})) roles.times.push_back({*at, 1e6});
-    if (const auto at = column(columns, {"busbw_GBs"})) roles.rates.push_back({*at, 1e9, true});
-    if (const auto at = column(columns, {"algbw_GBs"})) roles.rates.push_back({*at, 1e9, false});
+    roles.op = find_column(columns, {"op"}).value_or(0);
+    roles.members = find_column(columns, {"n_devices"}).value_or(0);
+    roles.bytes = find_column(columns, {"bytes"}).value_or(0);
+    roles.system = find_column(columns, {"system", "accelerator"});
+    roles.link = find_column(columns, {"link"});
+    roles.nodes = find_column(columns, {"n_nodes"});
+    roles.dtype = find_column(columns, {"dtype"});
+    roles.source = find_column(columns, {"source"});
+    roles.library = find_column(columns, {"lib"});
+    roles.note = find_column(columns, {"note", "notes"});
+    roles.times = time_columns(columns);
+    if (const auto at = find_column(columns, {"busbw_GBs"})) roles.rates.push_back({{*at, 1e9}, true});
+    if (const auto at = find_column(columns, {"algbw_GBs"})) roles.rates.push_back({{*at, 1e9}, false});
     return roles;
 }
 
@@ -74,10 +63,12 @@ constexpr Operation operations[] = {
     {"allgather", CollectiveKind::all_gather},      {"reducescatter", CollectiveKind::reduce_scatter},
     {"allreduce", CollectiveKind::all_reduce},      {"alltoall", CollectiveKind::all_to_all},
     {"collectivepermute", CollectiveKind::permute}, {"permute", CollectiveKind::permute},
-    {"sendrecv", CollectiveKind::permute},
+    {"sendrecv", CollectiveKind::permute},          {"send", CollectiveKind::send},
 };
 
-std::optional<CollectiveKind> operation_of(std::string_view text) {
+}  // namespace
+
+std::optional<CollectiveKind> collective_in(std::string_view text) {
     std::string folded;
     for (const char c : text) {
         if (c != '_' && c != '-' && c != ' ') folded += to_lower(c);
@@ -88,7 +79,6 @@ std::optional<CollectiveKind> operation_of(std::string_view text) {
     return std::nullopt;
 }
 
-/// Bus bandwidth over algorithm bandwidth, as nccl-tests define them.
 double bus_factor(CollectiveKind kind, double members) {
     switch (kind) {
         case CollectiveKind::all_reduce:
@@ -107,68 +97,38 @@ double bus_factor(CollectiveKind kind, double members) {
     return 1;
 }
 
-/// Of nccl-tests' size, the whole array of the group.
 double whole_bytes(CollectiveKind kind, double size, double members) {
     return kind == CollectiveKind::all_to_all || kind == CollectiveKind::permute ? size * members : size;
 }
 
+namespace {
+
 /// Reads rows one after another.
 class RowReader {
 public:
-    RowReader(CsvReader& reader, Roles roles) : reader_(reader), roles_(std::move(roles)) {}
+    RowReader(CsvReader& reader, Roles roles) : reader_(reader), fields_(reader), roles_(std::move(roles)) {}
 
     /// The row, or "" and why there is none in `skip`.
     Result<MeasuredCollective> read(std::string& skip);
 
 private:
-    [[nodiscard]] std::string_view text(std::optional<std::size_t> at) const {
-        return at ? trimmed(reader_.record()[*at].text) : std::string_view{};
-    }
-    /// Above zero; 0 for an empty field.
-    Result<double> number(std::size_t at) const;
-    Result<std::int64_t> whole(std::size_t at) const;
+    [[nodiscard]] std::string_view text(std::optional<std::size_t> at) const { return fields_.text(at); }
     Result<double> time_of(const MeasuredCollective& row) const;
 
     CsvReader& reader_;
+    TableFields fields_;
     Roles roles_;
 };
 
-Result<double> RowReader::number(std::size_t at) const {
-    const CsvField& field = reader_.record()[at];
-    const std::string_view digits = trimmed(field.text);
-    if (digits.empty()) return 0.0;
-    double value = 0;
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    if (error != std::errc{} || end != digits.data() + digits.size() || !std::isfinite(value) || value <= 0) {
-        return reader_.fail_at(field.offset, "bad_number", fmt::format("{} is no number above zero", quoted(digits)),
-                               fmt::format("`{}` holds one, or nothing where it is not known", reader_.header()[at]));
-    }
-    return value;
-}
-
-Result<std::int64_t> RowReader::whole(std::size_t at) const {
-    const auto value = number(at);
-    if (!value) return fail(value.error());
-    constexpr double most = 9e18;
-    if (*value > most || *value != std::floor(*value)) {
-        const CsvField& field = reader_.record()[at];
-        return reader_.fail_at(field.offset, "bad_number",
-                               fmt::format("{} is no whole number below 9e18", quoted(trimmed(field.text))));
-    }
-    return static_cast<std::int64_t>(*value);
-}
-
 /// 0 when the row has none.
 Result<double> RowReader::time_of(const MeasuredCollective& row) const {
-    for (const TimeColumn& each : roles_.times) {
-        const auto value = number(each.index);
-        if (!value || *value > 0) return value ? Result<double>(*value / each.per) : value;
-    }
-    for (const TimeColumn& each : roles_.rates) {
-        const auto value = number(each.index);
+    const auto time = fields_.seconds(roles_.times);
+    if (!time || *time > 0) return time;
+    for (const RateColumn& each : roles_.rates) {
+        const auto value = fields_.number(each.column.index);
         if (!value) return value;
         const double factor = each.bus ? bus_factor(row.kind, static_cast<double>(row.members)) : 1;
-        if (*value > 0) return row.size * factor / (*value * each.per);
+        if (*value > 0) return row.size * factor / (*value * each.column.per);
     }
     return 0.0;
 }
@@ -179,17 +139,17 @@ Result<MeasuredCollective> RowReader::read(std::string& skip) {
     row.source = text(roles_.source);
     row.system = text(roles_.system);
     row.link = text(roles_.link);
-    const auto members = whole(roles_.members);
+    const auto members = fields_.whole(roles_.members);
     if (!members) return fail(members.error());
-    const auto nodes = roles_.nodes ? whole(*roles_.nodes) : Result<std::int64_t>(1);
+    const auto nodes = roles_.nodes ? fields_.whole(*roles_.nodes) : Result<std::int64_t>(1);
     if (!nodes) return fail(nodes.error());
-    const auto size = number(roles_.bytes);
+    const auto size = fields_.number(roles_.bytes);
     if (!size) return fail(size.error());
     row.members = *members;
     row.nodes = std::max<std::int64_t>(*nodes, 1);
     row.size = *size;
     const std::string_view op = text(roles_.op);
-    const auto kind = operation_of(op);
+    const auto kind = collective_in(op);
     if (op.empty() || *members == 0 || *size == 0 || row.system.empty()) {
         skip = fmt::format("{} is empty", op.empty()      ? "op"
                                           : *members == 0 ? "n_devices"
@@ -218,8 +178,8 @@ Result<MeasuredCollective> RowReader::read(std::string& skip) {
 }  // namespace
 
 bool is_collective_table(const Columns& columns) {
-    return column(columns, {"op"}) && column(columns, {"n_devices"}) && column(columns, {"bytes"}) &&
-           column(columns, {"time_s", "time_ms", "time_us", "busbw_GBs", "algbw_GBs"});
+    return find_column(columns, {"op"}) && find_column(columns, {"n_devices"}) && find_column(columns, {"bytes"}) &&
+           find_column(columns, {"time_s", "time_ms", "time_us", "busbw_GBs", "algbw_GBs"});
 }
 
 Result<CollectiveTable> read_collective_table(CsvReader& reader) {

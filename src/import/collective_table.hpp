@@ -1,20 +1,15 @@
 // Tables of timed collectives.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "import/csv.hpp"
+#include "import/table_fields.hpp"
 #include "network/measured_collective.hpp"
 
 namespace roofline {
-
-/// A row that says too little to be compared, and why: "all_gather over one device".
-struct SkippedRow {
-    int line = 0;
-    std::string reason;  ///< the same text for the same reason, so that rows can be counted by it
-};
 
 struct CollectiveTable {
     std::vector<MeasuredCollective> rows;
@@ -26,11 +21,20 @@ struct CollectiveTable {
 
 /// Reads the rows behind the header. Columns: `system` or `accelerator`; `link`; `n_devices`, those of one group; `n_nodes`; `op`;
 /// `bytes`, the size as nccl-tests count it (of the buffer; all-gather: of the result; reduce-scatter and all-to-all: of one
-/// rank's input); `time_s`, `time_ms` or `time_us`, where that is empty `busbw_GBs` or `algbw_GBs`; `dtype`; `lib`, else `source`,
+/// rank's input; send: what goes one way from one device to another); `time_s`, `time_ms` or `time_us`, where that is empty `busbw_GBs` or `algbw_GBs`; `dtype`; `lib`, else `source`,
 /// names the software; `note` or `notes`. `op`, `n_devices`, `bytes`, the system and one of the times must be there. Operations: all_gather,
-/// reduce_scatter, all_reduce, all_to_all, collective_permute and send_recv, with or without '_' or '-'.
+/// reduce_scatter, all_reduce, all_to_all, collective_permute, send_recv and send, with or without '_' or '-'.
 /// A row with an empty field that is needed, another operation or one device is skipped, with the reason. Errors, with
 /// line and column: a column missing; what is no number, or not above zero.
 [[nodiscard]] Result<CollectiveTable> read_collective_table(CsvReader& reader);
+
+/// The operation that a word names, with or without '_', '-' and case.
+[[nodiscard]] std::optional<CollectiveKind> collective_in(std::string_view text);
+
+/// Bus bandwidth over algorithm bandwidth of an operation of so many devices, as nccl-tests define them.
+[[nodiscard]] double bus_factor(CollectiveKind kind, double members);
+
+/// The whole array of the group, of a size as nccl-tests count it.
+[[nodiscard]] double whole_bytes(CollectiveKind kind, double size, double members);
 
 }  // namespace roofline

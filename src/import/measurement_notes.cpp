@@ -15,7 +15,7 @@ struct Library {
     std::string_view word;
     std::string_view name;
 };
-constexpr std::array<Library, 11> libraries{{{"oneccl", "oneccl"},
+constexpr std::array<Library, 13> libraries{{{"oneccl", "oneccl"},
                                              {"rccl", "rccl"},
                                              {"nccl", "nccl"},
                                              {"sglang", "sglang"},
@@ -25,6 +25,8 @@ constexpr std::array<Library, 11> libraries{{{"oneccl", "oneccl"},
                                              {"torch", "torch"},
                                              {"jax", "jax"},
                                              {"xla", "xla"},
+                                             {"openmpi", "openmpi"},
+                                             {"mpich", "mpich"},
                                              {"mpi", "mpi"}}};
 
 constexpr std::array<std::string_view, 9> algorithms{"one-shot", "two-shot", "custom",  "nvls",  "tree",
@@ -66,25 +68,27 @@ std::int64_t whole(std::string_view word) {
     return error == std::errc{} && end == word.data() + word.size() && value > 0 ? value : 0;
 }
 
-/// "timer 1us": half a microsecond. "throughput quantised to 0.01 GB/s": half a step of the rate, in the time it makes.
+/// The number behind a phrase, when the unit follows it; else 0.
+double number_behind(std::string_view note, std::string_view phrase, std::string_view unit) {
+    const std::size_t at = note.find(phrase);
+    if (at == std::string_view::npos) return 0;
+    double value = 0;
+    const char* const last = note.data() + note.size();
+    const auto [end, error] = std::from_chars(note.data() + at + phrase.size(), last, value);
+    const bool fits = error == std::errc{} && std::string_view(end, last).starts_with(unit);
+    return fits && value > 0 ? value : 0;
+}
+
+/// That of the clock, or of a rate: "throughput quantised to 0.01 GB/s" is half a step of it, in the time it makes.
 double rounding_of(const std::string& note, const MeasuredCollective& row) {
-    const auto number_behind = [&](std::string_view phrase, std::string_view unit) {
-        const std::size_t at = note.find(phrase);
-        if (at == std::string::npos) return 0.0;
-        double value = 0;
-        const char* const begin = note.data() + at + phrase.size();
-        const char* const last = note.data() + note.size();
-        const auto [end, error] = std::from_chars(begin, last, value);
-        const bool fits = error == std::errc{} && std::string_view(end, last).starts_with(unit);
-        return fits && value > 0 ? value : 0.0;
-    };
-    const double clock_s = number_behind("timer ", "us") * 1e-6;
-    const double step = number_behind("quantised to ", " gb/s") * 1e9;
+    const double step = number_behind(note, "quantised to ", " gb/s") * 1e9;
     const double rate = row.size / row.time_s;
-    return std::max(clock_s / 2, step > 0 && rate > 0 ? row.time_s * (step / 2) / rate : 0);
+    return std::max(clock_rounding_s(note), step > 0 && rate > 0 ? row.time_s * (step / 2) / rate : 0);
 }
 
 }  // namespace
+
+double clock_rounding_s(std::string_view note) { return number_behind(lowered(note), "timer ", "us") * 1e-6 / 2; }
 
 std::string software_in(std::string_view text) {
     const std::string folded = lowered(text);

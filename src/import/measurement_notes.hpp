@@ -18,6 +18,9 @@ namespace roofline {
 /// Words of a note: runs of letters, digits, '.', '-' and '/'. "custom_ar vLLM_custom_eager" has custom, ar, vllm, custom, eager.
 [[nodiscard]] std::vector<std::string> note_words(std::string_view note);
 
+/// Half a step of the clock that a note names: "timer 1us" gives half a microsecond. 0 where it names none.
+[[nodiscard]] double clock_rounding_s(std::string_view note);
+
 /// Reads algorithm, launch, in-place, the number of groups that ran at once, the dtype and the rounding of the time out of a
 /// note, as far as it names them. The row has its size and time.
 void apply_note(std::string_view note, MeasuredCollective& row);

@@ -7,9 +7,7 @@
 
 #include "base/ascii.hpp"
 #include "machine/embedded.hpp"
-#include "machine/reader.hpp"
-#include "machine/toml_guard.hpp"
-#include "notation/source.hpp"
+#include "machine/toml_file.hpp"
 
 namespace roofline {
 
@@ -46,19 +44,8 @@ std::string node_shape(const std::vector<std::int64_t>& node, std::int64_t membe
 }
 
 Result<SystemNames> SystemNames::parse(std::string_view toml, std::string_view origin) {
-    const Source source(toml, std::string(origin));
-    if (auto fault = toml_fault(toml)) {
-        return source.fail_at(source.span(fault->offset), fault->code, fault->message, fault->hint);
-    }
-    const toml::parse_result parsed = toml::parse(toml, std::string_view{});
-    if (!parsed) {
-        const toml::source_position at = parsed.error().source().begin;
-        return source.fail_at({static_cast<int>(at.line), static_cast<int>(at.column)}, "toml",
-                              "this is not valid TOML: " + std::string(parsed.error().description()));
-    }
-    Problems problems;
-    const Citations citations;
-    Reader file(parsed.table(), "", problems, citations);
+    TomlFile text(toml, origin);
+    Reader file = text.root();
     SystemNames names;
     for (Reader& table : file.each("system")) {
         Entry entry;
@@ -87,10 +74,7 @@ Result<SystemNames> SystemNames::parse(std::string_view toml, std::string_view o
         names.entries_.push_back(std::move(entry));
     }
     file.finish();
-    if (const auto& problem = problems.first()) {
-        return source.fail_at({static_cast<int>(problem->at.line), static_cast<int>(problem->at.column)}, problem->code,
-                              problem->message, problem->hint);
-    }
+    if (auto status = text.status(); !status) return fail(status.error());
     return names;
 }
 

@@ -252,6 +252,20 @@ Status ReshardSearch::expand(const Moved& moved, std::size_t here, const Shardin
     return problem;
 }
 
+Resharding ReshardSearch::traced(std::size_t goal) const {
+    std::vector<std::size_t> path;
+    for (std::size_t i = goal; i != 0; i = nodes_[i].before) path.push_back(i);
+    Resharding way;
+    way.price = nodes_[goal].price;
+    for (auto node = path.rbegin(); node != path.rend(); ++node) {
+        way.steps.push_back({nodes_[*node].sharding, std::nullopt});
+        if (!nodes_[*node].moves) continue;
+        way.steps.back().move = way.moves.size();
+        way.moves.push_back(nodes_[*node].move);
+    }
+    return way;
+}
+
 Result<Resharding> ReshardSearch::run(const Moved& moved, const Sharding& from, const Sharding& to) {
     if (from == to) return Resharding{};
     if ((to.unreduced & ~from.unreduced) != 0) {
@@ -271,12 +285,7 @@ Result<Resharding> ReshardSearch::run(const Moved& moved, const Sharding& from, 
             return fail("no_way",
                         fmt::format("no collective leads to the layout that is wanted of `{}`", moved.tensor));
         if (goal_ == here) {
-            Resharding way{{}, nodes_[here].price};
-            for (std::size_t i = here; i != 0; i = nodes_[i].before) {
-                if (nodes_[i].moves) way.moves.push_back(nodes_[i].move);
-            }
-            std::reverse(way.moves.begin(), way.moves.end());
-            return way;
+            return traced(here);
         }
         nodes_[here].done = true;
         const Sharding& lies = nodes_[here].sharding;

@@ -32,9 +32,16 @@ struct Move {
     }
 };
 
+/// A step on the way: a collective, or a slice that every chip takes of what it holds.
+struct ShardingStep {
+    Sharding to;
+    std::optional<std::size_t> move;  ///< place in Resharding::moves
+};
+
 struct Resharding {
     std::vector<Move> moves;
-    LayoutPrice price;  ///< of one after the other
+    std::vector<ShardingStep> steps;  ///< one after the other, the last one to where it was to go
+    LayoutPrice price;                ///< of one after the other
 };
 
 /// The array that moves.
@@ -70,6 +77,7 @@ private:
     };
 
     [[nodiscard]] std::size_t cheapest() const;
+    [[nodiscard]] Resharding traced(std::size_t goal) const;
     [[nodiscard]] Status expand(const Moved& moved, std::size_t here, const Sharding& to);
     [[nodiscard]] Status expand_rooted(const Moved& moved, std::size_t here, const Sharding& to);
     [[nodiscard]] Status take(const Moved& moved, std::size_t here, const Sharding& there, Move move);

@@ -103,7 +103,8 @@ struct NetworkTier {
     std::int64_t leaf = 0;           ///< chips whose ports share a leaf switch; 0: not said
     std::int64_t rails = 1;          ///< leaves that the chips of a node are spread over, by their index in it
     Rational oversubscription = 1;   ///< of leaves: rate of a leaf's ports over the rate out of it, at least 1
-    std::string wrap_rule;           ///< when an axis closes into a ring, in words
+    std::int64_t parts = 1;  ///< so many of its members share one machine, each with its part of the rates and memory
+    std::string wrap_rule;   ///< when an axis closes into a ring, in words
     std::string note;
 };
 
@@ -168,6 +169,10 @@ struct Assigned {
 /// for matmul, dtype by dtype along info(dtype).runs_as, the matrix unit and then the vector unit of that dtype;
 /// for vector work its own rate, else f32's, else the next wider. Error: the machine has nothing wide enough.
 [[nodiscard]] Result<Assigned> assign(const Machine& machine, Unit unit, Dtype arithmetic);
+
+/// One of `parts` equal parts of a machine, as ranks of one program divide it among themselves: rates, memory, power and price
+/// are divided. The network is left as it is.
+[[nodiscard]] Machine part_of(Machine machine, std::int64_t parts);
 
 /// Reads a machine file. `origin` is its name in messages. Errors carry line and column.
 [[nodiscard]] Result<Machine> parse_machine(std::string_view toml, std::string_view origin);

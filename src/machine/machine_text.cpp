@@ -221,6 +221,7 @@ void write_tier(TomlText& out, const NetworkTier& tier) {
         out.text("oversubscription", fmt::format("{}:{}", static_cast<std::int64_t>(ratio.numerator()),
                                                  static_cast<std::int64_t>(ratio.denominator())));
     }
+    out.whole("parts", tier.parts, 1);
     out.text("wrap_rule", tier.wrap_rule);
     out.text("note", tier.note);
 }

@@ -3,11 +3,9 @@
 
 #include <algorithm>
 
-#include "base/utf8.hpp"
 #include "machine/parse_leaf.hpp"
 #include "machine/reader.hpp"
-#include "machine/toml_guard.hpp"
-#include "notation/source.hpp"
+#include "machine/toml_file.hpp"
 
 namespace roofline {
 
@@ -146,6 +144,7 @@ NetworkTier read_tier(Reader& entry, const std::vector<NetworkTier>& inner) {
                     "wrap_multiple = 4");
     }
     read_leaf(entry, inner, tier);
+    tier.parts = entry.whole("parts", 1, many, 1);
     tier.wrap_rule = entry.text("wrap_rule");
     tier.note = entry.text("note");
     entry.finish();
@@ -223,16 +222,6 @@ void read_measured(Reader& file, Machine& machine) {
     }
 }
 
-Citations read_citations(const toml::table& table, Problems& problems) {
-    Citations citations;
-    const Citations none;
-    if (const toml::table* own = table["sources"].as_table()) {
-        Reader reader(*own, "[sources]", problems, none);
-        for (const auto& [key, node] : *own) citations.add(std::string(key.str()), reader.required_text(key.str()));
-    }
-    return citations;
-}
-
 Machine read_machine(Reader& file, const Citations& citations) {
     Machine machine;
     read_identity(file, machine);
@@ -252,55 +241,19 @@ Machine read_machine(Reader& file, const Citations& citations) {
     machine.price = usual_price(machine.prices);
     read_measured(file, machine);
     static_cast<void>(file.inner("sources"));
+    static_cast<void>(file.inner("calibration"));  // parse_machine_calibration() reads it
     file.finish();
     return machine;
-}
-
-/// toml++ counts characters, messages count bytes.
-Span span_of(std::string_view text, toml::source_position at) {
-    const Span start{static_cast<int>(std::max<toml::source_index>(at.line, 1)), 1};
-    std::size_t begin = 0;
-    for (int line = 1; line < start.line; ++line) {
-        const std::size_t next = text.find('\n', begin);
-        if (next == std::string_view::npos) break;
-        begin = next + 1;
-    }
-    std::size_t byte = begin;
-    for (toml::source_index column = 1; column < at.column && byte < text.size() && text[byte] != '\n'; ++column) {
-        ++byte;
-        while (byte < text.size() && continues_character(text[byte])) ++byte;
-    }
-    return {start.line, static_cast<int>(byte - begin) + 1};
-}
-
-std::string reason(const toml::parse_error& error) {
-    std::string text(error.description().substr(0, 300));
-    for (const std::string_view prefix : {"Error while parsing ", "Error "}) {
-        if (text.starts_with(prefix)) text.erase(0, prefix.size());
-    }
-    return text;
 }
 
 }  // namespace
 
 Result<Machine> parse_machine(std::string_view toml, std::string_view origin) {
-    const Source source(toml, std::string(origin));
-    if (auto fault = toml_fault(toml)) {
-        return source.fail_at(source.span(fault->offset), fault->code, fault->message, fault->hint);
-    }
-    const toml::parse_result parsed = toml::parse(toml, std::string_view{});
-    if (!parsed) {
-        return source.fail_at(span_of(toml, parsed.error().source().begin), "toml",
-                              "this is not valid TOML: " + reason(parsed.error()),
-                              "texts stand between double quotes; docs/machines.md has an example");
-    }
-    Problems problems;
-    const Citations citations = read_citations(parsed.table(), problems);
-    Reader file(parsed.table(), "", problems, citations);
-    Machine machine = read_machine(file, citations);
-    if (const auto& problem = problems.first()) {
-        return source.fail_at(span_of(toml, problem->at), problem->code, problem->message, problem->hint);
-    }
+    TomlFile text(toml, origin, "texts stand between double quotes; docs/machines.md has an example");
+    text.read_sources();
+    Reader file = text.root();
+    Machine machine = read_machine(file, text.citations());
+    if (auto status = text.status(); !status) return fail(status.error());
     machine.origin = origin;
     return machine;
 }

@@ -28,7 +28,8 @@ template <class Interface>
 
 }  // namespace roofline
 
-/// At the end of a module's source: what it gives to the program. `object` is a function's static variable or a global.
+/// At the end of a module's source: what it gives to the program. `object` lives as long as the process.
+// NOLINTBEGIN(bugprone-macro-parentheses): a type in parentheses is none
 #define ROOFLINE_MODULE(name, interface, object)                                              \
     extern "C" __attribute__((visibility("default"))) const char* roofline_module_version() { \
         return ROOFLINE_VERSION;                                                              \
@@ -37,3 +38,4 @@ template <class Interface>
         return static_cast<interface*>(&(object));                                            \
     }                                                                                         \
     static_assert(true)
+// NOLINTEND(bugprone-macro-parentheses)

@@ -36,6 +36,7 @@ using Work = std::function<Status(std::int64_t calls)>;
 
 Result<Sample> one_sample(const Work& work, std::int64_t calls, int threads) {
     const std::int64_t switches = involuntary_switches();
+    const double stolen = stolen_seconds({});
     const double cpu = cpu_seconds();
     const double start = now();
     if (auto status = work(calls); !status) return fail(status.error());
@@ -44,20 +45,24 @@ Result<Sample> one_sample(const Work& work, std::int64_t calls, int threads) {
     sample.seconds = wall / static_cast<double>(calls);
     sample.cpu_share = wall > 0 ? (cpu_seconds() - cpu) / (wall * threads) : 1;
     sample.preempted = involuntary_switches() - switches;
+    sample.stolen_s = stolen_seconds({}) - stolen;
     return sample;
 }
 
 /// Warms up, and finds how many calls fill a sample.
-Result<std::int64_t> calls_for(const Work& work, const SamplingOptions& options) {
+Result<std::int64_t> calls_for(const TimedCalls& work, const SamplingOptions& options) {
     std::int64_t calls = 1;
     double warmed = 0;
+    double least = 1e9;
     while (true) {
         if (stop_requested()) return fail(interrupted());
-        auto sample = one_sample(work, calls, options.threads);
+        auto sample = work(calls);
         if (!sample) return fail(sample.error());
         const double took = sample->seconds * static_cast<double>(calls);
         warmed += took;
-        const double wanted = options.sample_s / std::max(sample->seconds, 1e-10);
+        // the fastest so far: one that was held up would make all samples too short
+        least = std::min(least, sample->seconds);
+        const double wanted = options.sample_s / std::max(least, 1e-10);
         const auto next = static_cast<std::int64_t>(std::clamp(wanted, 1.0, static_cast<double>(most_calls)));
         // a clock that hardly moved says nothing yet of how many calls it takes
         const bool known = took > options.sample_s / 8 || next == 1;
@@ -76,18 +81,18 @@ double quantile(const std::vector<double>& sorted, double share) {
 }
 
 Spread spread_of(const std::vector<Sample>& samples, double least_cpu_share) {
-    std::vector<double> clean;
+    std::vector<double> undisturbed;
     std::vector<double> all;
     for (const Sample& sample : samples) {
         all.push_back(sample.seconds);
-        if (sample.cpu_share >= least_cpu_share) clean.push_back(sample.seconds);
+        if (clean(sample, least_cpu_share)) undisturbed.push_back(sample.seconds);
     }
     Spread spread;
     spread.tried = all.size();
-    spread.disturbed = 2 * clean.size() < all.size();
-    std::vector<double>& used = spread.disturbed ? all : clean;
+    spread.disturbed = 2 * undisturbed.size() < all.size();
+    std::vector<double>& used = spread.disturbed ? all : undisturbed;
     std::sort(used.begin(), used.end());
-    spread.kept = clean.size();
+    spread.kept = undisturbed.size();
     spread.median = quantile(used, 0.5);
     spread.p5 = quantile(used, 0.05);
     spread.p95 = quantile(used, 0.95);
@@ -95,7 +100,11 @@ Spread spread_of(const std::vector<Sample>& samples, double least_cpu_share) {
     return spread;
 }
 
-Result<std::vector<Sampled>> take_samples(const std::vector<Work>& works, const SamplingOptions& options) {
+bool clean(const Sample& sample, double least_cpu_share) {
+    return sample.cpu_share >= least_cpu_share && sample.stolen_s <= 0;
+}
+
+Result<std::vector<Sampled>> take_timed_samples(const std::vector<TimedCalls>& works, const SamplingOptions& options) {
     std::vector<Sampled> all(works.size());
     const double start = now();
     for (std::size_t i = 0; i < works.size(); ++i) {
@@ -107,7 +116,7 @@ Result<std::vector<Sampled>> take_samples(const std::vector<Work>& works, const 
         if (round >= least_samples && now() - start > options.longest_s) break;
         for (std::size_t i = 0; i < works.size(); ++i) {
             if (stop_requested()) return fail(interrupted());
-            auto sample = one_sample(works[i], all[i].calls, options.threads);
+            auto sample = works[i](all[i].calls);
             if (!sample) return fail(sample.error());
             all[i].samples.push_back(*sample);
         }
@@ -116,10 +125,26 @@ Result<std::vector<Sampled>> take_samples(const std::vector<Work>& works, const 
     return all;
 }
 
+Result<std::vector<Sampled>> take_samples(const std::vector<Work>& works, const SamplingOptions& options) {
+    std::vector<TimedCalls> timed;
+    for (const Work& work : works) {
+        timed.emplace_back([&work, &options](std::int64_t calls) { return one_sample(work, calls, options.threads); });
+    }
+    return take_timed_samples(timed, options);
+}
+
 Result<Sampled> take_samples(const Work& work, const SamplingOptions& options) {
     auto all = take_samples(std::vector<Work>{work}, options);
     if (!all) return fail(all.error());
     return std::move(all->front());
+}
+
+std::string spread_text(const Spread& spread) {
+    std::string text =
+        fmt::format("median {}, {} of {} samples, p5 to p95 {} to {}", to_text(Seconds{spread.median}), spread.kept,
+                    spread.tried, to_text(Seconds{spread.p5}), to_text(Seconds{spread.p95}));
+    if (spread.disturbed) text += "; DISTURBED: the machine was busy";
+    return text;
 }
 
 }  // namespace roofline

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "machine/catalogue.hpp"
+#include "network/slices_test.hpp"
 
 using namespace roofline;
 
@@ -16,14 +17,6 @@ constexpr auto reduce_scatter = CollectiveKind::reduce_scatter;
 constexpr auto all_reduce = CollectiveKind::all_reduce;
 constexpr auto all_to_all = CollectiveKind::all_to_all;
 constexpr auto permute = CollectiveKind::permute;
-
-Slice slice(std::string_view machine, std::string_view shape) {
-    auto found = find_machine(machine);
-    REQUIRE(found.has_value());
-    auto made = make_slice(std::move(*found), shape);
-    REQUIRE_MESSAGE(made.has_value(), to_text(made.error()));
-    return *made;
-}
 
 // Over the mesh axes whose names are in `over`.
 CollectiveLoad load(const Slice& on, CollectiveKind kind, const Mesh& mesh, std::string_view over,
@@ -44,7 +37,7 @@ CollectiveLoad load(const Slice& on, CollectiveKind kind, const Mesh& mesh, std:
 
 // Over a whole slice with one tier.
 TierLoad whole(std::string_view machine, std::string_view shape, CollectiveKind kind, bool textbook = false) {
-    const Slice on = slice(machine, shape);
+    const Slice on = catalogue_slice(machine, shape);
     const CollectiveLoad result = load(on, kind, {{"X", on.chips()}}, "X", textbook);
     REQUIRE(result.tiers.size() == 1);
     CHECK(result.members == on.chips());
@@ -63,7 +56,7 @@ TEST_CASE("network: names of collectives") {
 }
 
 TEST_CASE("network: one ring and one open axis") {
-    const Slice on = slice("tpu-v5e", "8x16");
+    const Slice on = catalogue_slice("tpu-v5e", "8x16");
     const Mesh mesh = {{"X", 8}, {"Y", 16}};
     // A ring of 16: 15/16 of V must come in over two links. Half way round: 8 hops of 1 us.
     CHECK(load(on, all_gather, mesh, "Y").tiers[0].link_bytes == Rational(15, 32));
@@ -89,7 +82,7 @@ TEST_CASE("network: one ring and one open axis") {
 TEST_CASE("network: figures of the textbook's exercises") {
     // bf16[2048, 8192] over the open axis of 4 of a v5e slice: three shards of 8.4 MB follow each other over the end's one
     // link, 559 us at 45 GB/s; with a ring and without the (n-1)/n, 373 us.
-    const Slice v5e = slice("tpu-v5e", "8x4");
+    const Slice v5e = catalogue_slice("tpu-v5e", "8x4");
     const Mesh xy = {{"X", 8}, {"Y", 4}};
     const double bytes = 2048.0 * 8192 * 2;
     CHECK(load(v5e, all_gather, xy, "Y").tiers[0].link_bytes.to_double() * bytes / 45e9 ==
@@ -99,7 +92,7 @@ TEST_CASE("network: figures of the textbook's exercises") {
     CHECK(load(v5e, all_gather, xy, "Y").tiers[0].latency_s == doctest::Approx(3e-6));
     // 1 GiB over a v5e ring of 16, by hand: 11.93 ms, twice that for all-reduce, a quarter for all-to-all.
     const double gib = 1073741824;
-    const Slice pod = slice("tpu-v5e", "16x16");
+    const Slice pod = catalogue_slice("tpu-v5e", "16x16");
     const Mesh square = {{"X", 16}, {"Y", 16}};
     const auto by_hand = [&](CollectiveKind kind) {
         return load(pod, kind, square, "X", true).tiers[0].link_bytes.to_double() * gib / 45e9;
@@ -109,7 +102,7 @@ TEST_CASE("network: figures of the textbook's exercises") {
     CHECK(by_hand(all_reduce) == doctest::Approx(0.0238609294));
     CHECK(by_hand(all_to_all) == doctest::Approx(0.0029826162));
     // The same over one, two and three axes of v5p at 90 GB/s a link.
-    const Slice cube = slice("tpu-v5p", "4x4x4");
+    const Slice cube = catalogue_slice("tpu-v5p", "4x4x4");
     const Mesh xyz = {{"X", 4}, {"Y", 4}, {"Z", 4}};
     const auto over = [&](std::string_view axes) {
         return load(cube, all_gather, xyz, axes, true).tiers[0].link_bytes.to_double() * gib / 90e9;
@@ -139,13 +132,13 @@ TEST_CASE("network: by hand every axis is a ring") {
     CHECK(whole("h100-sxm", "8", permute, true).link_bytes == Rational(1, 8));
     CHECK(whole("gb200", "72", reduce_scatter, true).link_bytes == Rational(1));
     // Two parts of one axis that adjoin are that axis: one ring, not two.
-    CHECK(
-        load(slice("tpu-v5e", "16x16"), all_gather, {{"X", 4}, {"Y", 4}, {"Z", 16}}, "YX", true).tiers[0].link_bytes ==
-        Rational(1, 2));
+    CHECK(load(catalogue_slice("tpu-v5e", "16x16"), all_gather, {{"X", 4}, {"Y", 4}, {"Z", 16}}, "YX", true)
+              .tiers[0]
+              .link_bytes == Rational(1, 2));
 }
 
 TEST_CASE("network: parts of an axis share its links") {
-    const Slice on = slice("tpu-v5e", "16x16");
+    const Slice on = catalogue_slice("tpu-v5e", "16x16");
     const Mesh quarters = {{"X", 4}, {"Y", 4}, {"Z", 16}};
     // The inner four: an open axis, whose end takes in 3/4 of V over one link.
     CHECK(load(on, all_gather, quarters, "X").tiers[0].link_bytes == Rational(3, 4));
@@ -168,7 +161,7 @@ TEST_CASE("network: parts of an axis share its links") {
     CHECK(load(on, all_gather, halves, "Y").tiers[0].link_bytes == Rational(2));
     CHECK(load(on, all_gather, halves, "Y").tiers[0].latency_s == doctest::Approx(8e-6));
     // The same on an open axis of 8: the four at its end need V/2 each over one link.
-    const Slice open = slice("tpu-v5e", "8x8");
+    const Slice open = catalogue_slice("tpu-v5e", "8x8");
     CHECK(load(open, all_gather, {{"X", 4}, {"Y", 2}, {"Z", 8}}, "Y").tiers[0].link_bytes == Rational(2));
     // The first and last of three parts: the last alone asks for 4 x 3/8 over two links; nothing less can do.
     const Mesh three = {{"X", 2}, {"Y", 2}, {"Z", 4}, {"W", 16}};
@@ -206,7 +199,7 @@ double gather_bound(std::int64_t ring, const std::vector<Lane>& lanes) {
 }  // namespace
 
 TEST_CASE("network: parts of a ring against every cut of it") {
-    const Slice on = slice("tpu-v5e", "16x16");
+    const Slice on = catalogue_slice("tpu-v5e", "16x16");
     const Mesh mesh = {{"X", 2}, {"Y", 2}, {"Z", 2}, {"U", 2}, {"W", 16}};
     const auto placed = place_mesh(on, mesh);
     REQUIRE(placed.has_value());
@@ -252,7 +245,8 @@ TEST_CASE("network: switches") {
     CHECK(load(*without, all_reduce, {{"X", 8}}, "X").tiers[0].link_bytes == Rational(7, 4));
     CHECK(load(*without, all_reduce, {{"X", 8}}, "X", true).tiers[0].link_bytes == Rational(2));
     // Part of a switch is a switch.
-    CHECK(load(slice("h100-sxm", "8"), all_gather, {{"X", 2}, {"Y", 4}}, "Y").tiers[0].link_bytes == Rational(3, 4));
+    CHECK(load(catalogue_slice("h100-sxm", "8"), all_gather, {{"X", 2}, {"Y", 4}}, "Y").tiers[0].link_bytes ==
+          Rational(3, 4));
 }
 
 TEST_CASE("network: full meshes") {
@@ -269,7 +263,7 @@ TEST_CASE("network: full meshes") {
 }
 
 TEST_CASE("network: nodes and what joins them") {
-    const Slice on = slice("h100-sxm", "8x16");
+    const Slice on = catalogue_slice("h100-sxm", "8x16");
     const Mesh mesh = {{"X", 128}};
     // Reduce-scatter of V inside the node, over the nodes an all-reduce of V/8, all-gather of V inside: 15/16 of V/8 twice.
     const CollectiveLoad reduced = load(on, all_reduce, mesh, "X");
@@ -301,7 +295,7 @@ TEST_CASE("network: nodes and what joins them") {
 }
 
 TEST_CASE("network: slices of a torus over the data-centre network") {
-    const Slice on = slice("tpu-v5p", "4x4x4*2");
+    const Slice on = catalogue_slice("tpu-v5p", "4x4x4*2");
     const CollectiveLoad gathered = load(on, all_gather, {{"P", 2}, {"X", 64}}, "PX");
     REQUIRE(gathered.tiers.size() == 2);
     CHECK(gathered.tiers[0].link_bytes == Rational(63, 64 * 6));
@@ -313,16 +307,17 @@ TEST_CASE("network: slices of a torus over the data-centre network") {
 }
 
 TEST_CASE("network: a group of one has nothing to do, and a million answer") {
-    const Slice one = slice("tpu-v5e", "1");
+    const Slice one = catalogue_slice("tpu-v5e", "1");
     CHECK(load(one, all_reduce, {{"X", 1}}, "X").tiers.empty());
     CHECK(load(one, all_reduce, {{"X", 1}}, "X").members == 1);
-    CHECK(load(slice("tpu-v5e", "4x4"), all_gather, {{"X", 16}}, "").tiers.empty());
+    CHECK(load(catalogue_slice("tpu-v5e", "4x4"), all_gather, {{"X", 16}}, "").tiers.empty());
 
-    const Slice on = slice("h100-sxm", "8x125000");
+    const Slice on = catalogue_slice("h100-sxm", "8x125000");
     const CollectiveLoad all = load(on, all_reduce, {{"X", 1000000}}, "X");
     CHECK(all.members == 1000000);
     CHECK(all.tiers[1].link_bytes == Rational(2 * 124999, 125000) / Rational(8));
-    const CollectiveLoad far = load(slice("tpu-v5p", "16x20x28*111607"), all_to_all, {{"X", 8960LL * 111607}}, "X");
+    const CollectiveLoad far =
+        load(catalogue_slice("tpu-v5p", "16x20x28*111607"), all_to_all, {{"X", 8960LL * 111607}}, "X");
     for (const TierLoad& tier : far.tiers) {
         CHECK(!tier.link_bytes.overflowed());
         CHECK(!tier.sent_bytes.overflowed());

@@ -9,6 +9,8 @@
 
 #include "network/collective.hpp"
 
+#include "network/slices_test.hpp"
+
 using namespace roofline;
 
 namespace {
@@ -17,20 +19,8 @@ constexpr auto all_gather = CollectiveKind::all_gather;
 constexpr auto all_reduce = CollectiveKind::all_reduce;
 constexpr auto all_to_all = CollectiveKind::all_to_all;
 
-// An invented torus, with axes that close as told.
-Slice torus(const std::vector<std::int64_t>& shape, const std::vector<bool>& wrapped) {
-    Slice on;
-    NetworkTier tier;
-    tier.id = "ici";
-    tier.topology = "torus3d";
-    tier.hop_latency.value = Seconds{1e-6};
-    on.machine.network = {tier};
-    on.tiers = {{0, shape, wrapped}};
-    return on;
-}
-
 TierLoad on_torus(const std::vector<std::int64_t>& shape, const std::vector<bool>& wrapped, CollectiveKind kind) {
-    const Slice on = torus(shape, wrapped);
+    const Slice on = test_torus(shape, wrapped);
     const auto placed = place_mesh(on, {{"X", on.chips()}});
     REQUIRE(placed.has_value());
     const auto load = collective_load(on, kind, {&placed->front()});

@@ -5,31 +5,13 @@
 #include <numeric>
 
 #include "machine/catalogue.hpp"
+#include "network/slices_test.hpp"
 
 using namespace roofline;
 
 namespace {
 
 using Targets = std::vector<std::int64_t>;
-
-Slice torus(const std::vector<std::int64_t>& shape, const std::vector<bool>& wrapped) {
-    Slice on;
-    NetworkTier tier;
-    tier.id = "ici";
-    tier.topology = "torus3d";
-    tier.hop_latency.value = Seconds{1e-6};
-    on.machine.network = {tier};
-    on.tiers = {{0, shape, wrapped}};
-    return on;
-}
-
-Slice slice(std::string_view machine, std::string_view shape) {
-    auto found = find_machine(machine);
-    REQUIRE(found.has_value());
-    auto made = make_slice(std::move(*found), shape);
-    REQUIRE_MESSAGE(made.has_value(), to_text(made.error()));
-    return *made;
-}
 
 double seconds(const Slice& on, const Targets& to) {
     const auto load = permutation_load(on, to);
@@ -56,11 +38,11 @@ Targets shifted(std::int64_t chips, std::int64_t by) {
 
 TEST_CASE("network: who sends to whom when mesh axes change their order") {
     // On a line of four X is the inner part: chip x + 2y holds part 2x + y and is to hold part 2y + x. The middle two change.
-    CHECK(swapped(torus({4}, {false}), 2, 2) == Targets{0, 2, 1, 3});
+    CHECK(swapped(test_torus({4}, {false}), 2, 2) == Targets{0, 2, 1, 3});
     // On 2 x 3 chip x + 2y holds part 3x + y. Part 2 lies on (0,2) and goes to (0,1), part 3 from (1,0) to (1,1).
-    CHECK(swapped(torus({2, 3}, {false, false}), 2, 3) == Targets{0, 3, 1, 4, 2, 5});
+    CHECK(swapped(test_torus({2, 3}, {false, false}), 2, 3) == Targets{0, 3, 1, 4, 2, 5});
     // Over the NICs alone nothing else moves: chip 0 of each node.
-    const Slice nodes = slice("h100-sxm", "8x4");
+    const Slice nodes = catalogue_slice("h100-sxm", "8x4");
     const auto mesh = place_mesh(nodes, {{"M", 8}, {"P", 2}, {"Q", 2}});
     REQUIRE(mesh.has_value());
     const auto to = reorder(nodes, {&(*mesh)[1], &(*mesh)[2]}, {&(*mesh)[2], &(*mesh)[1]});
@@ -74,28 +56,28 @@ TEST_CASE("network: who sends to whom when mesh axes change their order") {
 
 TEST_CASE("network: permutations by hand") {
     // The middle two of four swap: one message each way between them, one hop.
-    const Slice line = torus({4}, {false});
+    const Slice line = test_torus({4}, {false});
     CHECK(seconds(line, swapped(line, 2, 2)) == 1);
     CHECK(permutation_load(line, swapped(line, 2, 2))->hops == 1);
     CHECK(permutation_load(line, swapped(line, 2, 2))->latency_s == doctest::Approx(1e-6));
     // A line turned round: three of six cross its middle.
-    CHECK(seconds(torus({6}, {false}), {5, 4, 3, 2, 1, 0}) == 3);
+    CHECK(seconds(test_torus({6}, {false}), {5, 4, 3, 2, 1, 0}) == 3);
     // All to the next on a ring of eight: x up and 1-x all the way round down are even at 7/8, whatever the lengths of the shares.
-    CHECK(seconds(torus({8}, {true}), shifted(8, 1)) == doctest::Approx(7.0 / 8));
-    CHECK(seconds(torus({7}, {true}), shifted(7, 3)) == doctest::Approx(12.0 / 7));
-    CHECK(permutation_load(torus({8}, {true}), shifted(8, 7))->hops == 1);
+    CHECK(seconds(test_torus({8}, {true}), shifted(8, 1)) == doctest::Approx(7.0 / 8));
+    CHECK(seconds(test_torus({7}, {true}), shifted(7, 3)) == doctest::Approx(12.0 / 7));
+    CHECK(permutation_load(test_torus({8}, {true}), shifted(8, 7))->hops == 1);
     // Half of what goes half way round may go either way.
-    CHECK(seconds(torus({8}, {true}), shifted(8, 4)) == 2);
-    CHECK(seconds(torus({2}, {true}), {1, 0}) == 1);
+    CHECK(seconds(test_torus({8}, {true}), shifted(8, 4)) == 2);
+    CHECK(seconds(test_torus({2}, {true}), {1, 0}) == 1);
     // One chip to another, and the rest at rest: all of its links.
-    CHECK(seconds(torus({3, 3}, {true, true}), {4, -1, -1, -1, -1, -1, -1, -1, -1}) == doctest::Approx(0.25));
+    CHECK(seconds(test_torus({3, 3}, {true, true}), {4, -1, -1, -1, -1, -1, -1, -1, -1}) == doctest::Approx(0.25));
     // From the middle of an open 3x3 to a corner, which has two links; two messages down a line over one link.
-    CHECK(seconds(torus({3, 3}, {false, false}), {-1, -1, -1, -1, 0, -1, -1, -1, -1}) == doctest::Approx(0.5));
-    CHECK(seconds(torus({4}, {false}), {-1, -1, 0, 1}) == 2);
-    CHECK(seconds(slice("h100-sxm", "8"), shifted(8, 3)) == 1);
-    CHECK(permutation_load(slice("h100-sxm", "8"), {0, 1, 2, 3, 4, 5, 6, 7})->cuts.empty());
+    CHECK(seconds(test_torus({3, 3}, {false, false}), {-1, -1, -1, -1, 0, -1, -1, -1, -1}) == doctest::Approx(0.5));
+    CHECK(seconds(test_torus({4}, {false}), {-1, -1, 0, 1}) == 2);
+    CHECK(seconds(catalogue_slice("h100-sxm", "8"), shifted(8, 3)) == 1);
+    CHECK(permutation_load(catalogue_slice("h100-sxm", "8"), {0, 1, 2, 3, 4, 5, 6, 7})->cuts.empty());
     // Eight NICs carry what leaves a node: its last chip sends to the next node's first.
-    const Slice nodes = slice("h100-sxm", "8x4");
+    const Slice nodes = catalogue_slice("h100-sxm", "8x4");
     const auto load = permutation_load(nodes, shifted(32, 1));
     REQUIRE(load.has_value());
     CHECK(load->transfer_s(1, {450, 50}) == doctest::Approx(1.0 / 400));
@@ -122,7 +104,7 @@ TEST_CASE("network: permutations against flows of all messages at once") {
         {{4, 8}, {false, true}, 4, 8, 1.107, 1.187},
     };
     for (const Row& row : rows) {
-        const Slice on = torus(row.shape, row.wrapped);
+        const Slice on = test_torus(row.shape, row.wrapped);
         const double bound = seconds(on, swapped(on, row.x, row.y));
         CAPTURE(row.shape.size());
         CAPTURE(row.x);
@@ -131,7 +113,7 @@ TEST_CASE("network: permutations against flows of all messages at once") {
     }
     // Every chip of a 4x4 torus to the next in its row.
     const Targets next = {1, 2, 3, 0, 5, 6, 7, 4, 9, 10, 11, 8, 13, 14, 15, 12};
-    CHECK(seconds(torus({4, 4}, {true, true}), next) == doctest::Approx(0.75));  // 0.733 to 0.767
+    CHECK(seconds(test_torus({4, 4}, {true, true}), next) == doctest::Approx(0.75));  // 0.733 to 0.767
 }
 
 TEST_CASE("network: a permutation between leaves takes their ways out") {
@@ -149,7 +131,7 @@ TEST_CASE("network: a permutation between leaves takes their ways out") {
 }
 
 TEST_CASE("network: permutations that are none") {
-    const Slice on = torus({4}, {false});
+    const Slice on = test_torus({4}, {false});
     for (const Targets& bad : {Targets{0, 1, 2}, Targets{0, 1, 2, 4}, Targets{0, 1, 2, -2}, Targets{1, 1, 2, 3}}) {
         const auto refused = permutation_load(on, bad);
         REQUIRE(!refused.has_value());
@@ -157,7 +139,7 @@ TEST_CASE("network: permutations that are none") {
     }
     const auto mesh = place_mesh(on, {{"X", 2}, {"Y", 2}});
     CHECK(reorder(on, {&(*mesh)[0]}, {&(*mesh)[1]}).error().code == "bad_permutation");
-    const Slice many = slice("h100-sxm", "8x125001");
+    const Slice many = catalogue_slice("h100-sxm", "8x125001");
     CHECK(permutation_load(many, Targets(1000008, -1)).error().code == "too_many_chips");
-    CHECK(permutation_load(slice("h100-sxm", "8x125000"), shifted(1000000, 8)).has_value());
+    CHECK(permutation_load(catalogue_slice("h100-sxm", "8x125000"), shifted(1000000, 8)).has_value());
 }

@@ -6,20 +6,13 @@
 #include <map>
 
 #include "machine/catalogue.hpp"
+#include "network/slices_test.hpp"
 
 using namespace roofline;
 
 namespace {
 
 using Mesh = std::vector<MeshAxis>;
-
-Slice slice(std::string_view machine, std::string_view shape) {
-    auto found = find_machine(machine);
-    REQUIRE(found.has_value());
-    auto made = make_slice(std::move(*found), shape);
-    REQUIRE_MESSAGE(made.has_value(), to_text(made.error()));
-    return *made;
-}
 
 std::vector<PlacedAxis> placed(const Slice& on, const Mesh& mesh) {
     auto result = place_mesh(on, mesh);
@@ -29,7 +22,7 @@ std::vector<PlacedAxis> placed(const Slice& on, const Mesh& mesh) {
 
 // Where each axis lies, one text an axis.
 std::vector<std::string> places(std::string_view machine, std::string_view shape, const Mesh& mesh) {
-    const Slice on = slice(machine, shape);
+    const Slice on = catalogue_slice(machine, shape);
     std::vector<std::string> texts;
     for (const PlacedAxis& axis : placed(on, mesh)) texts.push_back(place_text(on, axis));
     return texts;
@@ -70,14 +63,14 @@ TEST_CASE("network: parts of axes and of tiers") {
 }
 
 TEST_CASE("network: strides are the chips inside") {
-    const auto axes = placed(slice("tpu-v5e", "16x16"), {{"X", 2}, {"Y", 4}, {"Z", 2}, {"W", 16}});
+    const auto axes = placed(catalogue_slice("tpu-v5e", "16x16"), {{"X", 2}, {"Y", 4}, {"Z", 2}, {"W", 16}});
     REQUIRE(axes.size() == 4);
     CHECK(axes[0].lanes == std::vector<Lane>{{0, 0, 2, 1, false}});
     CHECK(axes[1].lanes == std::vector<Lane>{{0, 0, 4, 2, false}});
     CHECK(axes[2].lanes == std::vector<Lane>{{0, 0, 2, 8, true}});
     CHECK(axes[3].lanes == std::vector<Lane>{{0, 1, 16, 1, true}});
     // Nothing of an open axis closes.
-    const auto open = placed(slice("tpu-v5e", "8x8"), {{"X", 2}, {"Y", 4}, {"Z", 8}});
+    const auto open = placed(catalogue_slice("tpu-v5e", "8x8"), {{"X", 2}, {"Y", 4}, {"Z", 8}});
     CHECK(open[0].lanes == std::vector<Lane>{{0, 0, 2, 1, false}});
     CHECK(open[1].lanes == std::vector<Lane>{{0, 0, 4, 2, false}});
 }
@@ -128,13 +121,13 @@ TEST_CASE("network: any sizes that multiply to the slice are placed, on every ch
     for (const auto& [machine, shape] : slices) {
         CAPTURE(machine);
         CAPTURE(shape);
-        const Slice on = slice(machine, shape);
+        const Slice on = catalogue_slice(machine, shape);
         each_mesh(on.chips(), [&](const Mesh& mesh) { check_tiles(on, placed(on, mesh)); });
     }
 }
 
 TEST_CASE("network: a mesh that is not the slice") {
-    const Slice on = slice("tpu-v5e", "4x4");
+    const Slice on = catalogue_slice("tpu-v5e", "4x4");
     constexpr std::int64_t huge = std::numeric_limits<std::int64_t>::max();
     const Mesh wrong[] = {
         {},
@@ -158,14 +151,14 @@ TEST_CASE("network: a mesh that is not the slice") {
     }
     const auto refused = place_mesh(on, {{"X", 4}, {"Y", 8}});
     CHECK(refused.error().message.find("X=4, Y=8") != std::string::npos);
-    const auto alone = place_mesh(slice("tpu-v5e", "1"), {{"X", 2}});
+    const auto alone = place_mesh(catalogue_slice("tpu-v5e", "1"), {{"X", 2}});
     REQUIRE(!alone.has_value());
     CHECK(alone.error().message.find("there is one") != std::string::npos);
     CHECK(alone.error().hint.find("tpu-v5e:") != std::string::npos);
 }
 
 TEST_CASE("network: a million chips are placed") {
-    const Slice on = slice("h100-sxm", "8x125000");
+    const Slice on = catalogue_slice("h100-sxm", "8x125000");
     const auto axes = placed(on, {{"data", 1000}, {"pipe", 125}, {"model", 8}});
     check_tiles(on, axes);
     // The axis of 8 comes last: what fits whole elsewhere is not kept for it, so the first takes the inner chips.
@@ -174,7 +167,7 @@ TEST_CASE("network: a million chips are placed") {
 }
 
 TEST_CASE("axes whose wires are given lie there, whatever the order") {
-    const Slice torus = slice("tpu-v5p", "4x4x8");
+    const Slice torus = catalogue_slice("tpu-v5p", "4x4x8");
     const auto swapped = place_mesh(torus, {{"X", 4}, {"Y", 4, {"ici.0"}}, {"Z", 8}});
     REQUIRE_MESSAGE(swapped.has_value(), to_text(swapped.error()));
     CHECK((*swapped)[0].lanes.at(0).axis == 1);
@@ -188,14 +181,14 @@ TEST_CASE("axes whose wires are given lie there, whatever the order") {
     const auto all = place_mesh(torus, {{"X", 128, {"ici"}}});
     REQUIRE(all.has_value());
     CHECK(all->at(0).lanes.size() == 3);
-    const Slice nodes = slice("h100-sxm", "8x4");
+    const Slice nodes = catalogue_slice("h100-sxm", "8x4");
     const auto across = place_mesh(nodes, {{"data", 8}, {"model", 4, {"ib"}}});
     REQUIRE_MESSAGE(across.has_value(), to_text(across.error()));
     CHECK((*across)[1].lanes.at(0).tier == 1);
 }
 
 TEST_CASE("wires that are not there, or too short, are refused") {
-    const Slice torus = slice("tpu-v5e", "4x4");
+    const Slice torus = catalogue_slice("tpu-v5e", "4x4");
     const auto unknown = place_mesh(torus, {{"X", 4, {"icy.1"}}, {"Y", 4}});
     REQUIRE(!unknown.has_value());
     CHECK(unknown.error().code == "unknown_wire");

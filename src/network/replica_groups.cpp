@@ -135,7 +135,7 @@ Result<ReplicaGroups> parse_iota(Cursor& cursor) {
     return groups;
 }
 
-struct MeshAxis {
+struct NamedAxis {
     std::string_view name;
     std::int64_t size;
 };
@@ -147,14 +147,14 @@ struct AxisPart {
     std::int64_t size;
 };
 
-Result<std::vector<MeshAxis>> parse_mesh(Cursor& cursor) {
-    std::vector<MeshAxis> axes;
+Result<std::vector<NamedAxis>> parse_mesh(Cursor& cursor) {
+    std::vector<NamedAxis> axes;
     std::int64_t devices = 1;
     if (!cursor.take('[')) return cursor.expected("`[`");
     do {
         const auto name = cursor.name();
         if (!name) return cursor.expected("the name of an axis, as 'x'");
-        for (const MeshAxis& other : axes) {
+        for (const NamedAxis& other : axes) {
             if (other.name == *name) return refused(fmt::format("the mesh has two axes '{}'", *name));
         }
         if (!cursor.take('=')) return cursor.expected("`=`");
@@ -169,14 +169,14 @@ Result<std::vector<MeshAxis>> parse_mesh(Cursor& cursor) {
     return axes;
 }
 
-Result<std::vector<AxisPart>> parse_parts(Cursor& cursor, const std::vector<MeshAxis>& mesh) {
+Result<std::vector<AxisPart>> parse_parts(Cursor& cursor, const std::vector<NamedAxis>& mesh) {
     std::vector<AxisPart> parts;
     if (!cursor.take('{')) return cursor.expected("`{`");
     do {
         const auto name = cursor.name();
         if (!name) return cursor.expected("the name of an axis, as 'x'");
         const auto found =
-            std::find_if(mesh.begin(), mesh.end(), [&](const MeshAxis& axis) { return axis.name == *name; });
+            std::find_if(mesh.begin(), mesh.end(), [&](const NamedAxis& axis) { return axis.name == *name; });
         if (found == mesh.end()) return refused(fmt::format("the mesh has no axis '{}'", *name));
         AxisPart part{static_cast<std::size_t>(found - mesh.begin()), 1, found->size};
         if (cursor.take(':')) {

@@ -6,20 +6,13 @@
 
 #include "machine/catalogue.hpp"
 #include "network/collective.hpp"
+#include "network/slices_test.hpp"
 
 using namespace roofline;
 
 namespace {
 
 using Groups = std::vector<std::vector<std::int64_t>>;
-
-Slice slice(std::string_view machine, std::string_view shape) {
-    auto found = find_machine(machine);
-    REQUIRE(found.has_value());
-    auto made = make_slice(std::move(*found), shape);
-    REQUIRE_MESSAGE(made.has_value(), to_text(made.error()));
-    return *made;
-}
 
 ReplicaGroups parsed(std::string_view text, std::optional<std::int64_t> devices = std::nullopt) {
     auto groups = parse_replica_groups(text, devices);
@@ -133,7 +126,7 @@ TEST_CASE("network: replica groups that are refused") {
 }
 
 TEST_CASE("network: replica groups lie along the wires, innermost first") {
-    const Slice nodes = slice("h100-sxm", "8x16");
+    const Slice nodes = catalogue_slice("h100-sxm", "8x16");
     CHECK(placed(nodes, "[16,8]<=[128]") == "nvlink");
     CHECK(placed(nodes, "[8,16]<=[16,8]T(1,0)") == "ib");
     CHECK(placed(nodes, "[1,128]<=[128]") == "nvlink; ib");
@@ -141,20 +134,20 @@ TEST_CASE("network: replica groups lie along the wires, innermost first") {
     CHECK(placed(nodes, "[4,32]<=[128]") == "nvlink; ib x 4 of 16");
     CHECK(placed(nodes, "[128,1]<=[128]") == "one chip");
     CHECK(placed(nodes, "mesh['data'=16,'model'=8] {'data'}") == "ib");
-    const Slice torus = slice("tpu-v5e", "4x4");
+    const Slice torus = catalogue_slice("tpu-v5e", "4x4");
     CHECK(placed(torus, "{{0,1,2,3},{4,5,6,7},{8,9,10,11},{12,13,14,15}}") == "ici.0, unwrapped");
     CHECK(placed(torus, "{{0,4,8,12},{1,5,9,13},{2,6,10,14},{3,7,11,15}}") == "ici.1, unwrapped");
     // In another order they are the same chips.
     CHECK(placed(torus, "{{3,1,2,0},{7,6,5,4},{8,9,10,11},{15,13,14,12}}") == "ici.0, unwrapped");
     CHECK(placed(torus, "{{0,1,4,5},{2,3,6,7},{8,9,12,13},{10,11,14,15}}") ==
           "ici.0 x 2 of 4, unwrapped; ici.1 x 2 of 4, unwrapped");
-    CHECK(placed(slice("tpu-v5e", "16x16"), "[64,4]<=[256]") == "ici.0 x 4 of 16, unwrapped");
+    CHECK(placed(catalogue_slice("tpu-v5e", "16x16"), "[64,4]<=[256]") == "ici.0 x 4 of 16, unwrapped");
     // Every fourth chip of a ring of 16 closes over the chips between.
-    CHECK(placed(slice("tpu-v5e", "16x16"), "[64,4]<=[16,4,4]T(0,2,1)") == "ici.0 x 4 of 16, a ring");
+    CHECK(placed(catalogue_slice("tpu-v5e", "16x16"), "[64,4]<=[16,4,4]T(0,2,1)") == "ici.0 x 4 of 16, a ring");
 }
 
 TEST_CASE("network: a collective over replica groups costs what it does over the mesh axis") {
-    const Slice on = slice("tpu-v5e", "4x16");
+    const Slice on = catalogue_slice("tpu-v5e", "4x16");
     const auto mesh = place_mesh(on, {{"X", 4}, {"Y", 16}});
     REQUIRE(mesh.has_value());
     const auto ring = place_groups(on, parsed("[4,16]<=[16,4]T(1,0)"));
@@ -166,21 +159,22 @@ TEST_CASE("network: a collective over replica groups costs what it does over the
 }
 
 TEST_CASE("network: irregular replica groups are refused where they are to be placed") {
-    const Slice on = slice("h100-sxm", "8");
+    const Slice on = catalogue_slice("h100-sxm", "8");
     CHECK(irregular(on, "{{0,1,2,4},{3,5,6,7}}"));
     CHECK(irregular(on, "{{1,2},{0,3},{4,5},{6,7}}"));
     CHECK(irregular(on, "{{0,3},{1,4},{2,5},{6,7}}"));
     CHECK(irregular(on, "{{0,1},{2,4},{3,5},{6,7}}"));
-    CHECK(irregular(slice("h100-sxm", "6"), "{{1,2},{3,4},{0,5}}"));
-    CHECK(irregular(slice("h100-sxm", "6x2"), "[2,6]<=[4,3]T(1,0)"));
-    CHECK(irregular(slice("h100-sxm", "6x2"), "[3,4]<=[12]"));  // a group would be part of a node and part of the next
+    CHECK(irregular(catalogue_slice("h100-sxm", "6"), "{{1,2},{3,4},{0,5}}"));
+    CHECK(irregular(catalogue_slice("h100-sxm", "6x2"), "[2,6]<=[4,3]T(1,0)"));
+    CHECK(irregular(catalogue_slice("h100-sxm", "6x2"),
+                    "[3,4]<=[12]"));  // a group would be part of a node and part of the next
     const auto wrong = place_groups(on, parsed("[1,4]<=[4]"));
     REQUIRE(!wrong.has_value());
     CHECK(wrong.error().message.find("name 4 devices, the slice 8 has 8 chips") != std::string::npos);
 }
 
 TEST_CASE("network: replica groups of a million devices") {
-    const Slice on = slice("h100-sxm", "8x125000");
+    const Slice on = catalogue_slice("h100-sxm", "8x125000");
     CHECK(placed(on, "[8,125000]<=[125000,8]T(1,0)") == "ib");
     CHECK(parsed("[8,125000]<=[125000,8]T(1,0)").member(7, 124999) == 999999);
     std::string listed = "{{0";

@@ -190,6 +190,16 @@ private:
     Slice& slice_;
 };
 
+// Members that share a machine have its rates and memory in parts.
+void divide(Slice& slice) {
+    std::int64_t parts = 1;
+    for (const SliceTier& tier : slice.tiers) parts *= std::min(tier.members(), slice.network(tier).parts);
+    if (parts == 1) return;
+    slice.machine = part_of(std::move(slice.machine), parts);
+    slice.notes.push_back(fmt::format("a chip is one of {} equal parts of {}: its cores, rates and memory are divided",
+                                      parts, slice.machine.name));
+}
+
 }  // namespace
 
 std::int64_t SliceTier::members() const { return product(shape); }
@@ -272,6 +282,7 @@ Result<Slice> make_slice(Machine machine, std::string_view shape) {
         }
         if (auto status = wiring.members(next++, size); !status) return fail(status.error());
     }
+    divide(slice);
     return slice;
 }
 

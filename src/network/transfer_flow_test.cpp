@@ -8,34 +8,11 @@
 
 #include "network/transfer.hpp"
 
+#include "network/slices_test.hpp"
+
 using namespace roofline;
 
 namespace {
-
-NetworkTier tier(std::string_view topology, std::int64_t domain = 0) {
-    NetworkTier result;
-    result.id = result.label = result.topology = topology;
-    result.domain = domain;
-    result.hop_latency.value = Seconds{1e-6};
-    return result;
-}
-
-Slice torus(const std::vector<std::int64_t>& shape, const std::vector<bool>& wrapped) {
-    Slice on;
-    on.machine.network = {tier("torus3d")};
-    on.tiers = {{0, shape, wrapped}};
-    return on;
-}
-
-// Of a slice with one tier: the share of V on each wire of the tightest cut.
-Rational tightest(const TransferLoad& load) {
-    Rational most(0);
-    for (const TransferCut& cut : load.cuts) {
-        const Rational here = cut.bytes / cut.links.at(0);
-        if (most < here) most = here;
-    }
-    return most;
-}
 
 // Directed wires with whole capacities, and the most that flows (Edmonds and Karp).
 class Graph {
@@ -92,7 +69,7 @@ private:
     std::vector<std::vector<std::size_t>> out_;
 };
 
-struct Shape {
+struct FlowShape {
     std::vector<std::int64_t> sizes;
     std::vector<bool> wrapped;
 
@@ -126,8 +103,8 @@ struct Shape {
     }
 };
 
-const std::vector<Shape>& shapes() {
-    static const std::vector<Shape> all = {
+const std::vector<FlowShape>& shapes() {
+    static const std::vector<FlowShape> all = {
         {{7}, {false}},
         {{6}, {true}},
         {{2}, {true}},
@@ -150,30 +127,30 @@ const std::vector<Shape>& shapes() {
 }  // namespace
 
 TEST_CASE("network: sends are as fast as the most that flows") {
-    for (const Shape& shape : shapes()) {
+    for (const FlowShape& shape : shapes()) {
         CAPTURE(shape.chips());
-        const Slice on = torus(shape.sizes, shape.wrapped);
+        const Slice on = test_torus(shape.sizes, shape.wrapped);
         const Graph wires = shape.graph(1);
         for (std::int64_t a = 0; a < shape.chips(); ++a) {
             for (std::int64_t b = 0; b < shape.chips(); ++b) {
                 if (a == b) continue;
                 const auto most = wires.flow(static_cast<std::size_t>(a), static_cast<std::size_t>(b));
-                CHECK(tightest(*send_load(on, shape.at(a), shape.at(b))) == Rational(1, most));
+                CHECK(tightest_cut(*send_load(on, shape.at(a), shape.at(b))) == Rational(1, most));
             }
         }
     }
 }
 
 TEST_CASE("network: gathers are as fast as the flow of all chips to the root, broadcasts as the least flow to any") {
-    for (const Shape& shape : shapes()) {
-        const Slice on = torus(shape.sizes, shape.wrapped);
+    for (const FlowShape& shape : shapes()) {
+        const Slice on = test_torus(shape.sizes, shape.wrapped);
         const std::int64_t n = shape.chips();
         const Graph plain = shape.graph(1);
         for (std::int64_t root = 0; root < n; ++root) {
             CAPTURE(n);
             CAPTURE(root);
             // In units of V/n: with `time` times as much on a link, does 1 come from each? Whole numbers throughout.
-            const Rational time = tightest(*rooted_load(on, TransferKind::gather, shape.at(root))) * Rational(n);
+            const Rational time = tightest_cut(*rooted_load(on, TransferKind::gather, shape.at(root))) * Rational(n);
             const auto p = static_cast<std::int64_t>(time.numerator());
             const auto q = static_cast<std::int64_t>(time.denominator());
             const auto arrives = [&](std::int64_t supply, std::int64_t capacity) {
@@ -191,7 +168,7 @@ TEST_CASE("network: gathers are as fast as the flow of all chips to the root, br
                 if (c == root) continue;
                 least = std::min(least, plain.flow(static_cast<std::size_t>(root), static_cast<std::size_t>(c)));
             }
-            CHECK(tightest(*rooted_load(on, TransferKind::broadcast, shape.at(root))) == Rational(1, least));
+            CHECK(tightest_cut(*rooted_load(on, TransferKind::broadcast, shape.at(root))) == Rational(1, least));
         }
     }
 }
@@ -228,7 +205,7 @@ struct Cluster {
 Slice cluster(std::int64_t in_node, std::int64_t nodes, std::int64_t leaf = 0, Rational ratio = 1) {
     Machine machine;
     machine.id = machine.name = "toy";
-    machine.network = {tier("switch", in_node), tier("nic")};
+    machine.network = {test_tier("switch", in_node), test_tier("nic")};
     machine.network[1].leaf = leaf;
     machine.network[1].oversubscription = ratio;
     auto made = make_slice(machine, std::to_string(in_node) + "x" + std::to_string(nodes));

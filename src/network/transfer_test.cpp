@@ -3,33 +3,11 @@
 #include <doctest/doctest.h>
 
 #include "machine/catalogue.hpp"
+#include "network/slices_test.hpp"
 
 using namespace roofline;
 
 namespace {
-
-Slice slice(std::string_view machine, std::string_view shape) {
-    auto found = find_machine(machine);
-    REQUIRE(found.has_value());
-    auto made = make_slice(std::move(*found), shape);
-    REQUIRE_MESSAGE(made.has_value(), to_text(made.error()));
-    return *made;
-}
-
-NetworkTier tier(std::string_view topology, std::int64_t domain = 0) {
-    NetworkTier result;
-    result.id = result.label = result.topology = topology;
-    result.domain = domain;
-    result.hop_latency.value = Seconds{1e-6};
-    return result;
-}
-
-Slice torus(const std::vector<std::int64_t>& shape, const std::vector<bool>& wrapped) {
-    Slice on;
-    on.machine.network = {tier("torus3d")};
-    on.tiers = {{0, shape, wrapped}};
-    return on;
-}
 
 Chip chip(const Slice& on, std::string_view text) {
     const auto parsed = parse_chip(on, text);
@@ -37,28 +15,18 @@ Chip chip(const Slice& on, std::string_view text) {
     return *parsed;
 }
 
-// Of a slice with one tier: the share of V on each wire of the tightest cut.
-Rational tightest(const TransferLoad& load) {
-    Rational most(0);
-    for (const TransferCut& cut : load.cuts) {
-        const Rational here = cut.bytes / cut.links.at(0);
-        if (most < here) most = here;
-    }
-    return most;
-}
-
 Rational send(const Slice& on, std::string_view from, std::string_view to) {
-    return tightest(*send_load(on, chip(on, from), chip(on, to)));
+    return tightest_cut(*send_load(on, chip(on, from), chip(on, to)));
 }
 
 Rational rooted(const Slice& on, TransferKind kind, std::string_view root) {
-    return tightest(*rooted_load(on, kind, chip(on, root)));
+    return tightest_cut(*rooted_load(on, kind, chip(on, root)));
 }
 
 }  // namespace
 
 TEST_CASE("network: from corner to corner of an open 4x4") {
-    const Slice v5e = slice("tpu-v5e", "4x4");
+    const Slice v5e = catalogue_slice("tpu-v5e", "4x4");
     // 3 + 3 hops of a microsecond until the first byte; two links at either corner.
     const auto load = send_load(v5e, chip(v5e, "0,0"), chip(v5e, "3,3"));
     CHECK(load->hops == 6);
@@ -80,44 +48,45 @@ TEST_CASE("network: from corner to corner of an open 4x4") {
 }
 
 TEST_CASE("network: rings take the shorter way round") {
-    const Slice pod = slice("tpu-v5e", "16x16");
+    const Slice pod = catalogue_slice("tpu-v5e", "16x16");
     CHECK(send_load(pod, chip(pod, "0,0"), chip(pod, "15,9"))->hops == 1 + 7);
     CHECK(send(pod, "0,0", "15,9") == Rational(1, 4));
     CHECK(rooted(pod, TransferKind::broadcast, "3,3") == Rational(1, 4));  // V / (2 a W)
     CHECK(rooted(pod, TransferKind::gather, "3,3") == Rational(255, 1024));
-    CHECK(rooted_load(slice("tpu-v5p", "16x20x28"), TransferKind::broadcast, Chip{{0, 0, 0}})->hops == 8 + 10 + 14);
-    CHECK(rooted(slice("tpu-v5p", "16x20x28"), TransferKind::broadcast, "5,6,7") == Rational(1, 6));
+    CHECK(rooted_load(catalogue_slice("tpu-v5p", "16x20x28"), TransferKind::broadcast, Chip{{0, 0, 0}})->hops ==
+          8 + 10 + 14);
+    CHECK(rooted(catalogue_slice("tpu-v5p", "16x20x28"), TransferKind::broadcast, "5,6,7") == Rational(1, 6));
 }
 
 TEST_CASE("network: a narrow part of a slice is tighter than a chip's own links") {
     // Two rows of nine: in the middle three links, but the half of one side, 8/18 of V, comes over two.
-    const Slice ladder = torus({2, 9}, {false, false});
+    const Slice ladder = test_torus({2, 9}, {false, false});
     CHECK(send(ladder, "0,2", "0,6") == Rational(1, 2));
     CHECK(rooted(ladder, TransferKind::gather, "0,4") == Rational(17, 54));
     CHECK(rooted(ladder, TransferKind::gather, "0,1") == Rational(14, 36));  // 7 x 2 of 18 chips lie beyond two links
 }
 
 TEST_CASE("network: transfers over switches, full meshes and pairs") {
-    const Slice node = slice("h100-sxm", "8");
+    const Slice node = catalogue_slice("h100-sxm", "8");
     CHECK(send(node, "0", "5") == Rational(1));
     CHECK(rooted(node, TransferKind::gather, "3") == Rational(7, 8));
     CHECK(rooted(node, TransferKind::broadcast, "3") == Rational(1));
     // Seven links leave a chip of a full mesh, and six chips can pass on what is not for them.
-    const Slice mesh = slice("mi300x", "8");
+    const Slice mesh = catalogue_slice("mi300x", "8");
     CHECK(send(mesh, "0", "5") == Rational(1, 7));
     CHECK(rooted(mesh, TransferKind::scatter, "0") == Rational(1, 8));
     CHECK(rooted(mesh, TransferKind::broadcast, "0") == Rational(1, 7));
-    CHECK(send(slice("mi300x", "2"), "0", "1") == Rational(1));
-    CHECK(rooted(slice("mi300x", "2"), TransferKind::gather, "1") == Rational(1, 2));
+    CHECK(send(catalogue_slice("mi300x", "2"), "0", "1") == Rational(1));
+    CHECK(rooted(catalogue_slice("mi300x", "2"), TransferKind::gather, "1") == Rational(1, 2));
 }
 
 TEST_CASE("network: places of chips") {
-    const Slice v5e = slice("tpu-v5e", "4x4");
+    const Slice v5e = catalogue_slice("tpu-v5e", "4x4");
     CHECK(chip(v5e, "0,3").at == std::vector<std::int64_t>{0, 3});
     CHECK(chip(v5e, " ( 1, 2 ) ").at == std::vector<std::int64_t>{1, 2});
     CHECK(chip_text(chip(v5e, "1,2")) == "(1,2)");
-    CHECK(chip(slice("h100-sxm", "8x16"), "7,15").at == std::vector<std::int64_t>{7, 15});
-    CHECK(chip(slice("tpu-v5e", "1"), "()").at.empty());
+    CHECK(chip(catalogue_slice("h100-sxm", "8x16"), "7,15").at == std::vector<std::int64_t>{7, 15});
+    CHECK(chip(catalogue_slice("tpu-v5e", "1"), "()").at.empty());
     for (const std::string_view bad : {"", "0", "0,", "0,4", "-1,0", "0,0,0", "a,b", "0;0", "(0,0",
                                        "0,99999999999999999999", "0x1,0", ",", "1,,2"}) {
         CAPTURE(bad);
@@ -133,13 +102,13 @@ TEST_CASE("network: places of chips") {
 }
 
 TEST_CASE("network: nothing to send, and a million chips") {
-    const Slice v5e = slice("tpu-v5e", "4x4");
+    const Slice v5e = catalogue_slice("tpu-v5e", "4x4");
     const auto nothing = send_load(v5e, chip(v5e, "1,1"), chip(v5e, "1,1"));
     CHECK(nothing->cuts.empty());
     CHECK(nothing->hops == 0);
     CHECK(nothing->transfer_s(1e9, {45e9}) == 0);
-    CHECK(rooted_load(slice("tpu-v5e", "1"), TransferKind::gather, Chip{})->cuts.empty());
-    const Slice many = slice("tpu-v5p", "16x20x28*111607");
+    CHECK(rooted_load(catalogue_slice("tpu-v5e", "1"), TransferKind::gather, Chip{})->cuts.empty());
+    const Slice many = catalogue_slice("tpu-v5p", "16x20x28*111607");
     for (const TransferKind kind : {TransferKind::gather, TransferKind::broadcast}) {
         const auto load = rooted_load(many, kind, Chip{{0, 0, 0, 55555}});
         REQUIRE(!load->cuts.empty());
@@ -152,9 +121,9 @@ TEST_CASE("network: nothing to send, and a million chips") {
 }
 
 TEST_CASE("network: an array in fewer parts than there are chips") {
-    const Slice v5e = slice("tpu-v5e", "4x4");
+    const Slice v5e = catalogue_slice("tpu-v5e", "4x4");
     const auto parts = [&](TransferKind kind, std::string_view root, std::int64_t count) {
-        return tightest(*rooted_load(v5e, kind, chip(v5e, root), count));
+        return tightest_cut(*rooted_load(v5e, kind, chip(v5e, root), count));
     };
     // Four parts, each on four chips: the root has one of them, wherever the others are.
     CHECK(parts(TransferKind::gather, "0,0", 4) == Rational(3, 8));
@@ -173,10 +142,10 @@ TEST_CASE("network: the chip at coordinates of a mesh") {
                        const std::vector<std::int64_t>& coordinates) {
         return chip_text(chip_at(on, place_mesh(on, mesh).value(), coordinates));
     };
-    CHECK(at(slice("tpu-v5e", "4x4"), {{"X", 4}, {"Y", 4}}, {3, 1}) == "(3,1)");
-    CHECK(at(slice("tpu-v5e", "4x8"), {{"X", 8}, {"Y", 4}}, {3, 1}) == "(1,3)");  // X lies on the axis of 8
-    CHECK(at(slice("tpu-v5e", "4x4"), {{"X", 16}}, {7}) == "(3,1)");              // the first axis of the torus inside
-    CHECK(at(slice("h100-sxm", "8x16"), {{"X", 16}, {"Y", 8}}, {9, 2}) == "(2,9)");
+    CHECK(at(catalogue_slice("tpu-v5e", "4x4"), {{"X", 4}, {"Y", 4}}, {3, 1}) == "(3,1)");
+    CHECK(at(catalogue_slice("tpu-v5e", "4x8"), {{"X", 8}, {"Y", 4}}, {3, 1}) == "(1,3)");  // X lies on the axis of 8
+    CHECK(at(catalogue_slice("tpu-v5e", "4x4"), {{"X", 16}}, {7}) == "(3,1)");  // the first axis of the torus inside
+    CHECK(at(catalogue_slice("h100-sxm", "8x16"), {{"X", 16}, {"Y", 8}}, {9, 2}) == "(2,9)");
     // Parts of one axis: X has neighbours, Y every second chip.
-    CHECK(at(slice("h100-sxm", "8"), {{"X", 2}, {"Y", 4}}, {1, 3}) == "(7)");
+    CHECK(at(catalogue_slice("h100-sxm", "8"), {{"X", 2}, {"Y", 4}}, {1, 3}) == "(7)");
 }

@@ -16,7 +16,7 @@ namespace {
 using Dims = std::vector<std::string>;
 
 // An operand, or the product of several on the way.
-struct Part {
+struct ContractionPart {
     Dims dims;
     std::string text;
 };
@@ -41,15 +41,15 @@ public:
         std::vector<Pair> order(count - 1);  // as written: always the first two
         if (plan_.by_size) {
             std::vector<Dims> operands;
-            for (const Part& part : parts_) operands.push_back(part.dims);
+            for (const ContractionPart& part : parts_) operands.push_back(part.dims);
             order = cheapest_order(operands, op_.output.dims, program_.sizes);
         }
         std::map<std::string, std::size_t> uses;
         for (const std::string& dim : op_.output.dims) ++uses[dim];
-        for (const Part& part : parts_) {
+        for (const ContractionPart& part : parts_) {
             for (const std::string& dim : part.dims) ++uses[dim];
         }
-        std::vector<Part> left = parts_;
+        std::vector<ContractionPart> left = parts_;
         for (const Pair& pair : order) join(left, pair, uses);
         plan_.order = left.front().text;
         return std::move(plan_);
@@ -57,7 +57,7 @@ public:
 
 private:
     [[nodiscard]] bool sized() const {
-        for (const Part& part : parts_) {
+        for (const ContractionPart& part : parts_) {
             for (const std::string& dim : part.dims) {
                 if (!program_.sizes.contains(dim)) return false;
             }
@@ -66,17 +66,18 @@ private:
     }
 
     // How many of a pair have a dimension.
-    [[nodiscard]] static std::size_t holders(const Part& a, const Part& b, const std::string& dim) {
+    [[nodiscard]] static std::size_t holders(const ContractionPart& a, const ContractionPart& b,
+                                             const std::string& dim) {
         return std::size_t{has(a.dims, dim)} + std::size_t{has(b.dims, dim)};
     }
 
     // Joins the parts at two places; the product takes the first place. `uses` says how many of what is left, and of the
     // result, have each dimension.
-    void join(std::vector<Part>& left, const Pair& pair, std::map<std::string, std::size_t>& uses) {
-        const Part& a = left[pair.first];
-        const Part& b = left[pair.second];
-        Part product;
-        for (const Part* side : {&a, &b}) {
+    void join(std::vector<ContractionPart>& left, const Pair& pair, std::map<std::string, std::size_t>& uses) {
+        const ContractionPart& a = left[pair.first];
+        const ContractionPart& b = left[pair.second];
+        ContractionPart product;
+        for (const ContractionPart* side : {&a, &b}) {
             for (const std::string& dim : side->dims) {
                 if (uses[dim] > holders(a, b, dim) && !has(product.dims, dim)) product.dims.push_back(dim);
             }
@@ -94,7 +95,7 @@ private:
     }
 
     // One pair as a matrix product. Causal planes among its dimensions halve it.
-    [[nodiscard]] MatmulShape step(const Part& a, const Part& b, const Dims& result) const {
+    [[nodiscard]] MatmulShape step(const ContractionPart& a, const ContractionPart& b, const Dims& result) const {
         MatmulShape shape;
         Dims all = a.dims;
         for (const std::string& dim : b.dims) {
@@ -131,7 +132,7 @@ private:
     const Program& program_;
     const Op& op_;
     bool exact_;
-    std::vector<Part> parts_;
+    std::vector<ContractionPart> parts_;
     ContractionPlan plan_;
 };
 

@@ -14,7 +14,7 @@ namespace {
 using Dims = std::vector<std::string>;
 
 // A tensor of the kernel: its dimensions under the operations' names, and bytes of an element.
-struct Held {
+struct HeldTensor {
     Dims dims;
     double element_bytes = 0;
     bool input = false;
@@ -26,7 +26,7 @@ double stored_bytes(Dtype dtype) {
 }
 
 struct Tensors {
-    std::vector<Held> held;
+    std::vector<HeldTensor> held;
     Dims result_dims;  ///< of the stored results
     Dims summed;       ///< summed by some contraction
 };
@@ -63,7 +63,7 @@ Tensors tensors_of(const Program& program, const KernelWork& kernel) {
 
 std::optional<double> bytes_held(const Program& program, const Tensors& tensors, const Sizes& tile) {
     double sum = 0;
-    for (const Held& tensor : tensors.held) {
+    for (const HeldTensor& tensor : tensors.held) {
         double bytes = tensor.element_bytes;
         for (const std::string& dim : tensor.dims) {
             const auto size = program.sizes.find(dim);
@@ -79,7 +79,7 @@ std::optional<double> bytes_held(const Program& program, const Tensors& tensors,
 // What the inputs cost to fetch, once for each tile of the dimensions they lack.
 double fetched(const Program& program, const Tensors& tensors, const Sizes& tile) {
     double sum = 0;
-    for (const Held& tensor : tensors.held) {
+    for (const HeldTensor& tensor : tensors.held) {
         if (!tensor.input) continue;
         double bytes = tensor.element_bytes;
         for (const std::string& dim : tensor.dims) bytes *= static_cast<double>(program.sizes.find(dim)->second);
@@ -104,7 +104,7 @@ Result<Sizes> best_tile(const Program& program, const KernelWork& kernel, double
     Sizes tile;
     std::vector<std::pair<std::string, std::vector<std::int64_t>>> searched;
     std::set<std::string> dims(tensors.result_dims.begin(), tensors.result_dims.end());
-    for (const Held& tensor : tensors.held) dims.insert(tensor.dims.begin(), tensor.dims.end());
+    for (const HeldTensor& tensor : tensors.held) dims.insert(tensor.dims.begin(), tensor.dims.end());
     double combinations = 1;
     for (const std::string& dim : dims) {
         const auto size = program.sizes.find(dim);
@@ -113,8 +113,9 @@ Result<Sizes> best_tile(const Program& program, const KernelWork& kernel, double
                         "give it with --dims");
         }
         const bool in_result = has(tensors.result_dims, dim);
-        const bool lacked = std::any_of(tensors.held.begin(), tensors.held.end(),
-                                        [&](const Held& tensor) { return tensor.input && !has(tensor.dims, dim); });
+        const bool lacked = std::any_of(tensors.held.begin(), tensors.held.end(), [&](const HeldTensor& tensor) {
+            return tensor.input && !has(tensor.dims, dim);
+        });
         if (!in_result) {
             constexpr std::int64_t summed_block = 128;
             tile[dim] = std::min(size->second, summed_block);

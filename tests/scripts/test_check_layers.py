@@ -78,6 +78,30 @@ class Layers(InScratchTree):
         self.assert_refused("bound/bound.cpp", "f(\"a\"); g('\\''); throw 1;", "throw")
         self.assert_refused("bound/bound.cpp", "int n = 0x1'0; throw 1;", "throw")
 
+    def test_types_of_a_file_are_found_with_their_namespaces(self):
+        self.assertEqual(check_layers.types_in("""
+            // struct Comment {};
+            namespace roofline {
+            struct Declared;  struct Declared::Inner { int a; };
+            enum class Basis : std::uint8_t { spec };
+            template <class T> class Box final : public Base<T> { struct Inner {}; };
+            namespace { struct Hidden { int a = int{}; }; }
+            int f() { struct Local {}; return 1; }
+            union [[nodiscard]] Either { int a; };
+            }  // namespace roofline
+            namespace roofline::cli { struct Words {}; }
+            struct Outside {};
+            """), [(5, "roofline::Basis"), (6, "roofline::Box"), (7, "roofline::Hidden"), (9, "roofline::Either"),
+                   (11, "roofline::cli::Words"), (12, "Outside")])
+
+    def test_no_two_files_define_types_of_one_name(self):
+        hidden = "namespace roofline {\nnamespace {\nstruct Part {};\n}\n}\n"
+        clash = check_layers.check_types({"a/x.cpp": hidden, "b/y.hpp": "namespace roofline { class Part {}; }"})
+        self.assertEqual(list(clash), ["b/y.hpp"])
+        self.assertIn("defines roofline::Part, as a/x.cpp:3 does", clash["b/y.hpp"][0][1])
+        self.assertEqual(check_layers.check_types({"a/x.cpp": hidden, "b/y.cpp": "namespace roofline { struct Other { struct Part {}; }; }"}), {})
+        self.assertEqual(check_layers.check_types({"a/x.cpp": hidden, "b/y.cpp": "namespace roofline::cli { struct Part {}; }"}), {})
+
     def test_a_violating_tree_fails(self):
         self.write("src/base/result.hpp", "#pragma once\n")
         self.write("src/base/text.cpp", '#include "base/result.hpp"\n\nint f() { throw 1; }\n')

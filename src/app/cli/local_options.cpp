@@ -1,38 +1,73 @@
-#include "app/cli/local_options.hpp"
-
 #include <string>
+#include <utility>
+#include <vector>
+
+#include "app/cli/commands.hpp"
+#include "app/cli/files.hpp"
+#include "app/local/this_machine.hpp"
 
 namespace roofline::cli {
 
-const char* const measure_examples = R"(examples:
+const char measure_examples[] = R"(examples:
   roofline measure cpu                 this machine's roofs, about a minute
   roofline measure cpu --quick         ten seconds
+  mpirun -n 2 roofline measure network what processes exchange how fast
+  roofline measure gpu                 an NVIDIA GPU
 
 )";
 
-const char* const run_examples = R"(examples:
-  roofline run 'f32[B, D] * f32[D, F] -> f32[B, F]' --dims B=64,D=4096,F=4096
+const char run_examples[] = R"(examples:
+  roofline run 'f32[B, D] * f32[D, F] -> f32[B, F]' --dims B=64,D=4096,F=4096     measured beside predicted
+  roofline run 'int8[B, D] * int8[D, F] -> int32[B, F]' --dims D=4k,F=4k --sweep 'B=1..512*2'   the knee
+  roofline run mlp.roof --sweep 'B=1..512*2' --plot sweep --svg mlp.svg
+  roofline run attention.roof --dims B=1,T=512,S=512 --threads 1 --json
+  mpirun -n 2 roofline run 'bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]' --mesh X=2 --dims B=512,D=4k,F=4k
+  roofline run mlp.roof --dims B=512 --on gpu                  on an NVIDIA GPU
 
 )";
 
-void add_measure(CLI::App& app, MeasureRequest& measure, Words& words) {
+void add_measure(CLI::App& app, Line& line) {
+    Words& words = line.words;
     app.add_option("part", words.part, "cpu (the default), network (under mpirun) or gpu")
         ->type_name("cpu|network|gpu")
         ->check(CLI::IsMember({"cpu", "network", "gpu"}));
     app.add_flag("--quick", words.quick, "about ten seconds instead of a minute");
     app.add_flag("--thorough", words.thorough, "more samples and sizes: some minutes");
-    app.add_option("-o,--output", measure.output,
+    app.add_option("-o,--output", line.measure.output,
                    "the machine file to write, in the place of the one `--on this` reads")
         ->type_name("FILE.toml");
     add_formats(app, words);
 }
 
-void add_run(CLI::App& app, RunRequest& run, Words& words, PlotFiles& plots) {
+void add_run(CLI::App& app, Line& line) {
+    Words& words = line.words;
     app.add_option("program", words.program, "the operation in the notation, a .roof file, or - for standard input")
         ->type_name("PROGRAM|FILE.roof")
         ->required();
-    repeated(app, "--dims", run.op.dims, "sizes of dimensions; they win over those in the text", "B=256,D=8k");
-    add_plots(app, plots, "measured beside predicted");
+    OpRequest& op = line.run.op;
+    repeated(app, "--dims", op.dims, "sizes of dimensions; they win over those in the text; k is 1000, Ki 1024",
+             "B=256,D=8k");
+    repeated(app, "--sweep", op.sweeps, "sizes to go through; given twice, a grid; D=F=... keeps sizes equal",
+             "B=1..512*2");
+    repeated(app, "--mesh", op.mesh,
+             "axes of the mesh that the program is split over, one rank a chip: start it with mpirun", "X=2,Y=2");
+    repeated(app, "--on", words.on,
+             "the machine whose prediction stands beside; without it this one, as `roofline measure` found it. `gpu` "
+             "runs on the GPU instead of the processor",
+             "MACHINE|gpu");
+    repeated(app, "--set", op.sets, "what if: another figure of that machine, absolute or relative",
+             "hbm.bandwidth=40GB/s|*2");
+    add_calibration(app, words);
+    app.add_option("--threads", line.run.threads, "threads, each on a core of its own; all cores if it is not given")
+        ->type_name("N")
+        ->check(CLI::Range(1, 4096));
+    app.add_flag("--quick", words.quick, "fewer samples");
+    app.add_flag("--thorough", words.thorough, "many samples");
+    add_plots(app, line.plots, "measured beside predicted");
+    app.add_option(
+           "--plot", words.plot,
+           "what --svg or --png draws: roofline (with the sweep's path) or sweep (FLOP/s against the swept size)")
+        ->type_name("KIND");
     add_formats(app, words);
 }
 
@@ -45,7 +80,9 @@ Result<Effort> effort_of(const Words& words) {
 
 }  // namespace
 
-Result<LocalWhat> measure_request(MeasureRequest measure, const Words& words) {
+Result<What> measure_request(Line& line) {
+    MeasureRequest& measure = line.measure;
+    const Words& words = line.words;
     auto effort = effort_of(words);
     if (!effort) return fail(effort.error());
     measure.effort = *effort;
@@ -53,13 +90,42 @@ Result<LocalWhat> measure_request(MeasureRequest measure, const Words& words) {
                    : words.part == "gpu"   ? MeasureRequest::Part::gpu
                                            : MeasureRequest::Part::cpu;
     measure.date = today();
-    return measure;
+    if (measure.part != MeasureRequest::Part::gpu) {
+        auto path = measure.output.empty() ? this_machine_path() : Result<std::string>(measure.output);
+        if (!path) return fail(path.error());
+        if (auto text = read_file(*path)) measure.before = NamedText{std::move(*path), std::move(*text)};
+    }
+    return std::move(measure);
 }
 
-Result<LocalWhat> run_request(RunRequest run, const Words& words, const PlotFiles& plots) {
-    if (auto status = check_plots(words, plots); !status) return fail(status.error());
+Result<What> run_request(Line& line) {
+    RunRequest& run = line.run;
+    const Words& words = line.words;
+    auto effort = effort_of(words);
+    if (!effort) return fail(effort.error());
+    run.effort = *effort;
+    if (auto status = check_plots(words, line.plots); !status) return fail(status.error());
+    if (!line.plots.svg.empty() || !line.plots.png.empty()) {
+        auto kind = plot_kind(words.plot);
+        if (!kind) return fail(kind.error());
+        if (*kind != PlotKind::roofline && *kind != PlotKind::sweep) {
+            return fail("usage", "a run is drawn on a roofline or along a sweep", "--plot roofline, or --plot sweep");
+        }
+        run.plot = *kind;
+    }
     if (auto status = load_program(words.program, run.op); !status) return fail(status.error());
-    return run;
+    std::vector<std::string> on = words.on;
+    run.on_gpu = std::erase(on, "gpu") > 0;
+    auto machines = load_machines(on.empty() ? std::vector<std::string>{"this"} : on);
+    if (machines) {
+        run.op.machines = std::move(*machines);
+    } else if (!on.empty() || machines.error().code != "no_machine") {
+        return fail(machines.error());
+    }
+    auto calibration = load_calibrations(words.calibrations);
+    if (!calibration) return fail(calibration.error());
+    run.op.calibration = std::move(*calibration);
+    return std::move(run);
 }
 
 }  // namespace roofline::cli

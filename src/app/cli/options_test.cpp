@@ -97,3 +97,20 @@ TEST_CASE("help and version are texts, and colour is as it is asked for") {
     CHECK_FALSE(parsed({"machine", "--color", "never"}).request->color);
     CHECK_FALSE(parsed({"op", "--help"}).request.has_value());
 }
+
+TEST_CASE("completion knows the commands, options and machines of the tables that words are parsed with") {
+    const std::string bash = parsed({"completion", "bash"}).print;
+    for (const std::string part : {"--sweep", "--collective", "measure import", "h100-sxm5", "auto always never"}) {
+        CHECK_MESSAGE(bash.find(part) != std::string::npos, part);
+    }
+    const std::string fish = parsed({"completion", "fish"}).print;
+    CHECK(fish.find("'__fish_seen_subcommand_from op' -l dims") != std::string::npos);
+    const std::string zsh = parsed({"completion", "zsh"}).print;
+    CHECK(zsh.find("\"measure import\") _arguments") != std::string::npos);
+    CHECK(error_of({"completion", "bsh"}).hint == "did you mean `bash`?");
+}
+
+TEST_CASE("words below a command of a command are its own") {
+    CHECK(error_of({"measure", "import", "--bse", "x", "f"}).hint == "did you mean `--base`?");
+    CHECK(parsed({"measure", "import", "--help"}).print.find("Usage: roofline measure import") != std::string::npos);
+}

@@ -29,6 +29,7 @@ struct Words {
     std::string max_error;
     std::string color = "auto";
     std::string part;
+    std::string base;
     bool quick = false;
     bool thorough = false;
 };

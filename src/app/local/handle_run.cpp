@@ -1,13 +1,76 @@
+#include <fmt/format.h>
+
 #include "app/local/local_request.hpp"
+#include "app/local/run_points.hpp"
+#include "app/local/run_ranks.hpp"
+#include "app/op_answers.hpp"
+#include "measure/gpu/gpu_device.hpp"
+#include "measure/run/cpu_device.hpp"
+#include "report/op/op_plot.hpp"
 
 namespace roofline {
 
+namespace {
+
+/// What the plot shows of the prediction. Errors: nothing to draw, or the wrong picture for it.
+Result<std::vector<OpAnswer>> predicted_plot(const RunRequest& request) {
+    if (request.op.machines.empty()) {
+        return fail("no_machine", "there is no roofline to draw on: this machine has not been measured",
+                    fmt::format("roofline measure {}, or name a machine with --on", request.on_gpu ? "gpu" : "cpu"));
+    }
+    auto axes = sweep_axes(request.op);
+    if (!axes) return fail(axes.error());
+    auto answers = op_answers(request.op, *axes);
+    if (!answers) return answers;
+    if (auto drawn = op_plot(*answers, *axes, request.plot); !drawn) return fail(drawn.error());
+    return answers;
+}
+
+Result<std::unique_ptr<Device>> device_of(const RunRequest& request) {
+    if (!request.on_gpu) return make_cpu_device({request.threads, true});
+    if (request.threads > 0) {
+        return fail("usage", "--threads is of the processor, and this runs on the GPU", "leave one of them out");
+    }
+    return make_gpu_device(request.gpu_libraries);
+}
+
+}  // namespace
+
 Result<Response> handle_run(const RunRequest& request, Format format, bool color, Progress& progress) {
-    static_cast<void>(request);
-    static_cast<void>(format);
-    static_cast<void>(color);
-    static_cast<void>(progress);
-    return fail("unsupported", "`roofline run` is being built");
+    if (for_ranks(request)) {
+        if (request.on_gpu) {
+            return fail("unsupported", "a program that is split over ranks runs on processors, not on GPUs",
+                        "leave out --on gpu, or the mesh");
+        }
+        return run_on_ranks(request, format);
+    }
+    std::vector<OpAnswer> drawn;
+    if (request.plot != PlotKind::none) {  // refused now rather than after measuring
+        auto answers = predicted_plot(request);
+        if (!answers) return fail(answers.error());
+        drawn = std::move(*answers);
+    }
+    auto device = device_of(request);
+    if (!device) return fail(device.error());
+    auto answer = run_points(request, **device, progress);
+    if (!answer) return fail(answer.error());
+    if (request.op.machines.empty()) {
+        answer->notes.insert(answer->notes.begin(),
+                             fmt::format("this machine has not been measured, so there is no prediction: `roofline "
+                                         "measure {}` does it in a minute, or name a machine with --on",
+                                         request.on_gpu ? "gpu" : "cpu"));
+    }
+    Response response;
+    if (request.plot != PlotKind::none) {
+        auto svg = run_plot(*answer, drawn, request.plot);
+        if (!svg) return fail(svg.error());
+        response.svg = std::move(*svg);
+    }
+    response.out = run_report(*answer, format, color);
+    for (const RunPoint& point : answer->points) {
+        if (!point.right()) response.exit_code = 1;
+    }
+    return response;
 }
 
 }  // namespace roofline

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -19,15 +20,19 @@ struct MeasureRequest {
     enum class Part : std::uint8_t { cpu, network, gpu };
     Part part = Part::cpu;
     Effort effort = Effort::normal;
-    std::string output;  ///< the machine file to write; "" for the one that `--on this` reads
-    std::string date;    ///< "2026-01-31"
+    std::string output;                 ///< the machine file to write; "" for the one that `--on this` reads
+    std::string date;                   ///< "2026-01-31"
+    std::optional<NamedText> before{};  ///< that machine file as it is now, where there is one
 };
 
 /// `roofline run`
 struct RunRequest {
     OpRequest op;  ///< what is run, and against which machine's prediction
     Effort effort = Effort::normal;
+    int threads = 0;  ///< 0: one for each core
     PlotKind plot = PlotKind::none;
+    bool on_gpu = false;          ///< instead of the processor
+    std::string gpu_libraries{};  ///< where NVIDIA's are; "" for where the system has them
 };
 
 struct LocalRequest {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <tuple>
@@ -118,15 +119,83 @@ Table all_laws(const CollectiveFit& fit) {
     return table;
 }
 
+/// All laws of kernels, with numbers as programs want them or as people read them.
+Table kernel_laws(const CollectiveFit& fit, bool raw) {
+    Table table;
+    if (raw) {
+        table.head = {"machine",  "kind",           "dtype",        "software",      "variant", "rows",
+                      "left_out", "fixed_s",        "ramp_s",       "math",          "vector",  "memory",
+                      "p",        "error_of_bound", "error_fitted", "error_held_out"};
+    } else {
+        table.head = {"machine", "kind",   "dtype",  "software", "rows",  "fixed",  "ramp",
+                      "math",    "vector", "memory", "p",        "bound", "fitted", "held out"};
+    }
+    table.right.assign(table.head.size(), true);
+    std::fill_n(table.right.begin(), raw ? 5 : 4, false);
+    const auto percent = [&](double error) { return raw ? fmt::format("{:.4g}", error) : percent_text(error); };
+    for (const Calibration& calibration : fit.calibrations) {
+        for (const CalibratedKernel& kernel : calibration.kernels) {
+            const KernelKey& key = kernel.key;
+            const KernelFit& each = kernel.fit;
+            std::vector<std::string> cells{calibration.machine, key.kind, key.dtype};
+            const bool one_cell = !raw && !key.variant.empty();
+            cells.push_back(one_cell ? key.software + " " + key.variant : key.software);
+            if (raw) cells.push_back(key.variant);
+            cells.push_back(raw ? std::to_string(each.rows) : grouped(each.rows));
+            if (raw) cells.push_back(std::to_string(each.left_out));
+            for (const double seconds : {each.law.fixed_s, each.law.ramp_s}) {
+                cells.push_back(raw ? fmt::format("{}", seconds) : seconds > 0 ? to_text(Seconds{seconds}) : "-");
+            }
+            for (const double fraction : {each.law.math, each.law.vector, each.law.memory}) {
+                cells.push_back(raw ? fmt::format("{}", fraction) : number_text(fraction));
+            }
+            cells.push_back(std::isinf(each.law.p) ? (raw ? "inf" : "max") : number_text(each.law.p));
+            for (const double error : {each.error_of_bound, each.error_fitted, each.error_held_out}) {
+                cells.push_back(percent(error));
+            }
+            table.rows.push_back(std::move(cells));
+        }
+    }
+    return table;
+}
+
+Json kernels_json(const CollectiveFit& fit) {
+    Json laws = Json::array();
+    for (const Calibration& calibration : fit.calibrations) {
+        for (const CalibratedKernel& kernel : calibration.kernels) {
+            const KernelFit& each_fit = kernel.fit;
+            Json each;
+            each["machine"] = calibration.machine;
+            each["kind"] = kernel.key.kind;
+            each["dtype"] = kernel.key.dtype;
+            each["software"] = kernel.key.software;
+            each["variant"] = kernel.key.variant;
+            each["rows"] = each_fit.rows;
+            each["left_out"] = each_fit.left_out;
+            each["fixed_s"] = each_fit.law.fixed_s;
+            each["ramp_s"] = each_fit.law.ramp_s;
+            each["math"] = each_fit.law.math;
+            each["vector"] = each_fit.law.vector;
+            each["memory"] = each_fit.law.memory;
+            each["p"] = std::isinf(each_fit.law.p) ? Json(nullptr) : Json(each_fit.law.p);
+            each["error"] = {{"bound", each_fit.error_of_bound},
+                             {"fitted", each_fit.error_fitted},
+                             {"held_out", each_fit.error_held_out}};
+            laws.push_back(std::move(each));
+        }
+    }
+    return laws;
+}
+
 Json optional_json(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
 
 std::string fit_json(const FitReport& report) {
     Json json;
     json["schema"] = 1;
-    json["rows"] = report.fit.rows;
-    json["duplicates"] = report.fit.duplicates;
-    json["left_out"] = report.fit.left_out;
-    json["too_few"] = report.fit.too_few;
+    json["rows"] = report.fit.rows + report.kernels.rows;
+    json["duplicates"] = report.fit.duplicates + report.kernels.duplicates;
+    json["left_out"] = report.fit.left_out + report.kernels.left_out;
+    json["too_few"] = report.fit.too_few + report.kernels.too_few;
     Json skipped = Json::array();
     for (const auto& [reason, rows] : report.skipped) skipped.push_back({{"reason", reason}, {"rows", rows}});
     json["skipped"] = std::move(skipped);
@@ -153,6 +222,7 @@ std::string fit_json(const FitReport& report) {
         }
     }
     json["laws"] = std::move(laws);
+    json["kernels"] = kernels_json(report.fit);
     json["files"] = report.files;
     // what tables say may be any bytes
     return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
@@ -164,17 +234,21 @@ std::string plural(std::int64_t count, std::string_view what) {
 
 std::string fit_text(const FitReport& report) {
     std::int64_t laws = 0;
-    for (const Calibration& calibration : report.fit.calibrations)
+    std::int64_t kernels = 0;
+    for (const Calibration& calibration : report.fit.calibrations) {
         laws += static_cast<std::int64_t>(calibration.laws.size());
-    std::string text = fmt::format("{} for {}, fitted to {}\n", plural(laws, "law"),
+        kernels += static_cast<std::int64_t>(calibration.kernels.size());
+    }
+    std::string text = fmt::format("{} for {}, fitted to {}\n", plural(laws + kernels, "law"),
                                    plural(static_cast<std::int64_t>(report.fit.calibrations.size()), "machine"),
-                                   plural(report.fit.rows, "row"));
+                                   plural(report.fit.rows + report.kernels.rows, "row"));
     const auto aside = [&](std::int64_t count, std::string_view why) {
         if (count > 0) text += fmt::format("  {} not used: {}\n", plural(count, "row"), why);
     };
-    aside(report.fit.duplicates, "the same measurement, published twice");
+    aside(report.fit.duplicates + report.kernels.duplicates, "the same measurement, published twice");
     aside(report.fit.left_out, "30 times off their neighbours, twice as fast as the wires, or out of range");
-    aside(report.fit.too_few, "series of fewer than eight");
+    aside(report.kernels.left_out, "twice as fast as their bound, 30 times off the others, or out of range");
+    aside(report.fit.too_few + report.kernels.too_few, "series of fewer than eight");
     for (const auto& [reason, rows] : report.skipped) aside(rows, reason);
     if (laws > 0) {
         text +=
@@ -183,22 +257,33 @@ std::string fit_text(const FitReport& report) {
         text += table_text(by_operation(report.fit), 2);
         text += "\nSizes held out, by machine\n\n" + table_text(by_machine(report.fit), 2);
     }
+    if (kernels > 0) {
+        text +=
+            "\nKernels: fixed costs, achieved fractions of the rates, p of the norm; mean error in per cent of the "
+            "lower\n"
+            "bound, which needs no fit, of the law on rows fitted to, and on every fifth row, held out in turn\n\n";
+        text += table_text(kernel_laws(report.fit, false), 2);
+    }
     text += "\n";
     for (const std::string& file : report.files) text += fmt::format("{}\n", file);
-    if (report.files.empty() && laws > 0) text += "Nothing is written; -o DIR writes a file for each machine.\n";
+    if (report.files.empty() && laws + kernels > 0)
+        text += "Nothing is written; -o DIR writes a file for each machine.\n";
     return text;
 }
 
 }  // namespace
 
 std::string fit_report(const FitReport& report, Format format) {
+    const bool kernels = report.kernels.rows > 0;
+    const bool collectives = report.fit.rows > 0 || !kernels;
     switch (format) {
         case Format::json:
             return fit_json(report);
         case Format::csv:
-            return table_csv(all_laws(report.fit));
+            return table_csv(collectives ? all_laws(report.fit) : kernel_laws(report.fit, true));
         case Format::markdown:
-            return table_markdown(all_laws(report.fit));
+            return (collectives ? table_markdown(all_laws(report.fit)) : "") + (collectives && kernels ? "\n" : "") +
+                   (kernels ? table_markdown(kernel_laws(report.fit, false)) : "");
         case Format::text:
             break;
     }

@@ -36,7 +36,7 @@ struct Column {
     }
 };
 
-enum Section {
+enum ComparedSection {
     machine_section,
     matmul_section,
     vector_section,

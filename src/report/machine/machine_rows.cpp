@@ -160,7 +160,7 @@ std::vector<RidgePoint> ridge_points(const Machine& machine) {
 std::vector<PodTotal> pod_totals(const Machine& machine) {
     std::vector<PodTotal> totals;
     for (const NetworkTier& tier : machine.network) {
-        if (tier.domain < 2) continue;
+        if (tier.domain < 2 || tier.parts > 1) continue;
         PodTotal total;
         total.tier = tier.id;
         total.chips = tier.domain;

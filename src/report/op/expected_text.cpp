@@ -39,6 +39,41 @@ std::string law_text(const CalibratedLaw& law, const std::string& machine) {
                        to_text(Bytes{law.most_bytes}));
 }
 
+/// "((10 us of math / 0.8)^3.5 + (9 us of HBM / 0.9)^3.5)^(1/3.5)"
+std::string norm_text(const KernelLaw& law, const KernelPoint& point) {
+    struct Part {
+        const char* name;
+        double seconds;
+        double fraction;
+    };
+    const Part parts[] = {{"math", point.math_s, law.math},
+                          {"vector", point.vector_s, law.vector},
+                          {"HBM", point.memory_s, law.memory},
+                          {"other levels", point.other_s, 1}};
+    std::vector<std::string> terms;
+    for (const Part& part : parts) {
+        if (!(part.seconds > 0)) continue;
+        terms.push_back(fmt::format("{} of {}", us(part.seconds), part.name));
+        if (part.fraction < 1) terms.back() += fmt::format(" / {}", number_text(part.fraction));
+    }
+    if (terms.size() < 2) return terms.empty() ? "" : terms.front();
+    if (std::isinf(law.p)) return fmt::format("the longer of {}", fmt::join(terms, " and "));
+    if (law.p == 1) return fmt::format("{}", fmt::join(terms, " + "));
+    const std::string p = number_text(law.p);
+    for (std::string& term : terms) term = fmt::format("({})^{}", term, p);
+    return fmt::format("({})^(1/{})", fmt::join(terms, " + "), p);
+}
+
+std::string kernel_text(const KernelLaw& law, const KernelPoint& point) {
+    std::vector<std::string> terms;
+    if (law.fixed_s > 0) terms.push_back(us(law.fixed_s));
+    if (law.ramp_s > 0 && point.depth > 0) {
+        terms.push_back(fmt::format("{} x {}", number_text(point.depth), us(law.ramp_s)));
+    }
+    if (std::string norm = norm_text(law, point); !norm.empty()) terms.push_back(std::move(norm));
+    return fmt::format("{}", fmt::join(terms, " + "));
+}
+
 std::string errors_text(const CalibratedLaw& law) {
     std::string text = fmt::format("off by {} % where fitted, {} % at sizes held out", percent_text(law.errors.fitted),
                                    percent_text(law.errors.sizes));
@@ -68,9 +103,28 @@ std::string calibration_name(const ExpectedTime& expected) {
     return name;
 }
 
+std::vector<std::string> kernel_derivation(const OpAnswer& answer, std::size_t kernel) {
+    if (kernel >= answer.runs.size() || answer.laws.kernels[kernel] == nullptr) return {};
+    const CalibratedKernel& law = *answer.laws.kernels[kernel];
+    const KernelFit& fit = law.fit;
+    const KernelPoint& point = answer.runs[kernel].point;
+    const double seconds = seconds_of(fit.law, point);
+    std::string of = law.key.kind;
+    if (!law.key.dtype.empty()) of += " in " + law.key.dtype;
+    if (!law.key.software.empty()) of += " with " + law.key.software;
+    if (!law.key.variant.empty()) of += " " + law.key.variant;
+    return {fmt::format("expected {} with an error of {} %", us(seconds), percent_text(fit.error_held_out)),
+            fmt::format("{} on {}, {} rows of {} ({} to {})", of, answer.machine.name, grouped(fit.rows),
+                        law.sources.empty() ? "unnamed sources" : fmt::format("{}", fmt::join(law.sources, ", ")),
+                        us(fit.least_s), us(fit.most_s)),
+            fmt::format("{} = {}; off by {} % where fitted, {} % on rows held out; their lower bound by {} %",
+                        kernel_text(fit.law, point), us(seconds), percent_text(fit.error_fitted),
+                        percent_text(fit.error_held_out), percent_text(fit.error_of_bound))};
+}
+
 std::vector<std::string> expected_derivation(const OpAnswer& answer, std::size_t message) {
     std::vector<std::string> lines;
-    const auto& expected = answer.expected[message];
+    const auto& expected = answer.laws.messages[message];
     if (!expected) return lines;
     System system = answer.system;
     system.collectives = {};

@@ -110,6 +110,8 @@ private:
                             value_name(program_, transfer.value), derived(transfer.bytes, "B")),
                 4);
         }
+        const auto place = static_cast<std::size_t>(&kernel - answer_.analysis.work.kernels.data());
+        for (const std::string& line : kernel_derivation(answer_, place)) say(line, 4);
         for (const MessageWork& each : kernel.work.messages) {
             message(each.message);
             expected(each.message);
@@ -145,7 +147,7 @@ private:
         const auto found =
             std::find_if(all.begin(), all.end(), [&](const auto& each) { return each.message == message; });
         const auto i = static_cast<std::size_t>(found - all.begin());
-        if (i >= answer_.expected.size()) return;
+        if (i >= answer_.laws.messages.size()) return;
         for (const std::string& line : expected_derivation(answer_, i)) say(line, 8);
     }
 

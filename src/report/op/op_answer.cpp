@@ -1,8 +1,10 @@
 #include "report/op/op_answer.hpp"
 
-#include "units/text.hpp"
-
 #include <fmt/format.h>
+
+#include <algorithm>
+
+#include "units/text.hpp"
 
 namespace roofline {
 
@@ -28,16 +30,73 @@ std::string communication_text(const OpAnswer& answer) {
     return fmt::format("{}", fmt::join(plans, "; "));
 }
 
+std::optional<double> expected_of_kernel(const OpAnswer& answer, std::size_t kernel) {
+    if (kernel >= answer.runs.size()) return std::nullopt;
+    const Work& work = answer.analysis.work.kernels[kernel].work;
+    const CompiledKernel::Runs& runs = answer.runs[kernel];
+    const CalibratedKernel* law = answer.laws.kernels[kernel];
+    if (law == nullptr && !(work.compute.empty() && work.memory.empty())) return std::nullopt;
+    double once = law == nullptr ? 0 : seconds_of(law->fit.law, runs.point);
+    const std::vector<MessageWork>& all = answer.analysis.total.work.messages;
+    for (const MessageWork& each : work.messages) {
+        const auto found =
+            std::find_if(all.begin(), all.end(), [&](const auto& m) { return m.message == each.message; });
+        const auto i = static_cast<std::size_t>(found - all.begin());
+        const auto times = count(answer.program, each.count);
+        if (found == all.end() || !answer.laws.messages[i] || !times) return std::nullopt;
+        once += answer.laws.messages[i]->seconds * times->to_double();
+    }
+    return once * runs.count;
+}
+
+namespace {
+
+/// The expected time at the points of a sweep. None where something has no law.
+class SweptExpectation {
+public:
+    SweptExpectation(const OpAnswer& answer, const std::vector<SweepAxis>& axes) : axes_(axes) {
+        std::vector<std::string> dims;
+        for (const SweepAxis& axis : axes) dims.insert(dims.end(), axis.dims.begin(), axis.dims.end());
+        if (!answer.laws.missing.empty() || answer.runs.empty()) return;
+        compiled_.emplace(answer.program, answer.analysis, answer.system, answer.laws, dims);
+        sizes_.resize(dims.size());
+        scratch_.resize(compiled_->places());
+    }
+
+    std::optional<double> at(std::span<const std::int64_t> sizes, const Bounds& bounds) {
+        if (!compiled_) return std::nullopt;
+        auto next = sizes_.begin();
+        for (std::size_t i = 0; i < axes_.size(); ++i) {
+            next = std::fill_n(next, axes_[i].dims.size(), static_cast<double>(sizes[i]));
+        }
+        const double seconds = compiled_->evaluate(sizes_, scratch_).seconds;
+        if (!(seconds > 0)) return std::nullopt;
+        return std::max(seconds, bounds.lower);
+    }
+
+private:
+    const std::vector<SweepAxis>& axes_;
+    std::optional<CompiledExpected> compiled_;
+    std::vector<double> sizes_;
+    std::vector<double> scratch_;
+};
+
+}  // namespace
+
 void for_each_point(const OpAnswer& answer, const std::vector<SweepAxis>& axes,
                     const std::function<void(std::span<const std::int64_t> sizes, const CompiledProgram::Point& point,
-                                             const OpAnswer& at)>& visit) {
+                                             const OpAnswer& at, std::optional<double> expected_s)>& visit) {
     std::vector<const OpAnswer*> answers{&answer};
     for (const OpAnswer& other : answer.elsewhere) answers.push_back(&other);
     std::vector<const ProgramAnalysis*> analyses;
-    for (const OpAnswer* each : answers) analyses.push_back(&each->analysis);
+    std::vector<SweptExpectation> expected;
+    for (const OpAnswer* each : answers) {
+        analyses.push_back(&each->analysis);
+        expected.emplace_back(*each, axes);
+    }
     for_each_point(answer.program, analyses, answer.which, axes,
                    [&](std::span<const std::int64_t> sizes, const CompiledProgram::Point& point, std::size_t which) {
-                       visit(sizes, point, *answers[which]);
+                       visit(sizes, point, *answers[which], expected[which].at(sizes, point.bounds));
                    });
 }
 

@@ -12,7 +12,7 @@
 #include "bound/analysis.hpp"
 #include "bound/network_pricing.hpp"
 #include "bound/sweep.hpp"
-#include "calibrate/expected_collective.hpp"
+#include "calibrate/expected_program.hpp"
 #include "layout/lay_out.hpp"
 #include "machine/machine.hpp"
 #include "program/program.hpp"
@@ -33,21 +33,26 @@ struct OpAnswer {
     std::vector<std::string> notes;  ///< of the request: sizes overruled, a tile that was chosen
     /// Of a sweep over a mesh: the same program in the other layouts that are best at some points.
     std::vector<OpAnswer> elsewhere;
-    std::vector<std::uint32_t> which;  ///< by point: 0 for this answer, else 1 + the place in `elsewhere`
-    std::vector<std::optional<ExpectedTime>> expected;  ///< by message of the whole program
-    std::optional<double> expected_s;                   ///< of a program that only communicates
+    std::vector<std::uint32_t> which;        ///< by point: 0 for this answer, else 1 + the place in `elsewhere`
+    ProgramLaws laws;                        ///< of expected times
+    std::vector<CompiledKernel::Runs> runs;  ///< by kernel: what its law sees; empty without sizes
+    std::optional<double> expected_s;        ///< of the whole program, where its laws lack nothing
     std::optional<double> expected_error;
     std::string why_not_expected;                ///< "" where the machine is not calibrated
-    std::shared_ptr<Calibrations> calibrations;  ///< keeps what `expected` points at
+    std::shared_ptr<Calibrations> calibrations;  ///< keeps what `laws` points at
 };
 
 /// What communicates in the layout that was chosen: "all-reduce C over X", or "".
 [[nodiscard]] std::string communication_text(const OpAnswer& answer);
 
-/// Visits the points of a sweep, each with the answer whose layout is best there. The Point is filled anew each time.
+/// What is expected of one kernel, all its runs and collectives together. Empty where something in it has no law.
+[[nodiscard]] std::optional<double> expected_of_kernel(const OpAnswer& answer, std::size_t kernel);
+
+/// Visits the points of a sweep, each with the answer whose layout is best there, and the expected time where laws lack nothing.
+/// The Point is filled anew each time.
 void for_each_point(const OpAnswer& answer, const std::vector<SweepAxis>& axes,
                     const std::function<void(std::span<const std::int64_t> sizes, const CompiledProgram::Point& point,
-                                             const OpAnswer& at)>& visit);
+                                             const OpAnswer& at, std::optional<double> expected_s)>& visit);
 
 /// All notes of an answer, the request's first.
 [[nodiscard]] std::vector<std::string> notes_of(const OpAnswer& answer);

@@ -152,12 +152,17 @@ private:
         json["sequential_s"] = sized ? number(analysis.sequential) : Json(nullptr);
         json["exposed_s"] = number(analysis.exposed);
         const bool whole = &analysis == &answer_.analysis.total;
-        json["expected_s"] = whole ? number(answer_.expected_s) : Json(nullptr);
+        json["expected_s"] = number(whole ? answer_.expected_s : expected_of_kernel(answer_, place_of(analysis)));
         json["expected_error"] = whole ? number(answer_.expected_error) : Json(nullptr);
         json["upper_s"] = sized ? number(analysis.bounds.upper) : Json(nullptr);
         const Resource* bound = analysis.bound_resource();
         json["bound_by"] = bound != nullptr ? Json(bound->id) : Json(nullptr);
         json["peak_fraction"] = number(analysis.peak_fraction);
+    }
+
+    /// Of a kernel among all.
+    [[nodiscard]] std::size_t place_of(const Analysis& kernel) const {
+        return static_cast<std::size_t>(&kernel - answer_.analysis.kernels.data());
     }
 
     [[nodiscard]] static Json critical(const Analysis& analysis) {
@@ -276,7 +281,7 @@ private:
     void add_expected(Json& json, std::size_t i, const std::optional<CollectiveTime>& time) const {
         const Message& message = answer_.analysis.total.work.messages[i].message;
         const ExpectedTime* expected =
-            i < answer_.expected.size() && answer_.expected[i] ? &*answer_.expected[i] : nullptr;
+            i < answer_.laws.messages.size() && answer_.laws.messages[i] ? &*answer_.laws.messages[i] : nullptr;
         const auto load = load_of(message, answer_.system);
         const auto bytes = count(program_, message.bytes);
         const double seconds = expected != nullptr ? expected->seconds : time ? time->lower_s : 0;

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
+#include "report/machine/machine_roofs.hpp"
 #include "report/op/op_mesh_plot.hpp"
 #include "report/op/op_timeline.hpp"
 #include "report/plot/plot.hpp"
@@ -33,36 +35,6 @@ std::string sizes_text(const OpAnswer& answer, const std::vector<SweepAxis>& axe
 }
 
 namespace {
-
-// One flat ceiling for each rate; dtypes that share it share its label.
-std::vector<PlotCeiling> ceilings_of(const Machine& machine) {
-    struct Entry {
-        Unit unit;
-        double rate;
-        std::vector<std::string> dtypes;
-        bool low = false;
-    };
-    std::vector<Entry> entries;
-    for (const Peak& peak : machine.peaks) {
-        if (!peak.rate.value || machine.peak(peak.unit, peak.dtype) != &peak) continue;
-        const double rate = peak.rate.value->value;
-        const auto same = std::find_if(entries.begin(), entries.end(), [&](const Entry& entry) {
-            return entry.unit == peak.unit && entry.rate == rate;
-        });
-        if (same != entries.end()) {
-            same->dtypes.emplace_back(name(peak.dtype));
-            same->low = same->low || peak.rate.low_confidence();
-        } else {
-            entries.push_back({peak.unit, rate, {std::string(name(peak.dtype))}, peak.rate.low_confidence()});
-        }
-    }
-    std::vector<PlotCeiling> ceilings;
-    for (const Entry& entry : entries) {
-        ceilings.push_back({fmt::format("{} {}", fmt::join(entry.dtypes, ", "), name(entry.unit)), entry.rate,
-                            entry.unit == Unit::vector, entry.low});
-    }
-    return ceilings;
-}
 
 PlotPoint point_of(std::string label, double flops, double bytes, const Bounds& bounds, const Pricing& pricing) {
     const std::string bound = bounds.bound_by ? pricing.resources[*bounds.bound_by].label : "";
@@ -136,7 +108,17 @@ double flops_of(const CompiledProgram::Point& point) {
     return flops;
 }
 
-Result<std::string> roofline_plot(const OpAnswer& answer, const std::vector<SweepAxis>& axes) {
+/// The same operation as it was measured.
+PlotPoint measured_point(const PlotPoint& predicted, double flops, double seconds, const std::string& label) {
+    PlotPoint point = predicted;
+    point.label = label;
+    point.flop_per_s = seconds > 0 ? flops / seconds : 0;
+    point.bound_by = "";
+    return point;
+}
+
+Result<std::string> roofline_plot(const OpAnswer& answer, const std::vector<SweepAxis>& axes,
+                                  const std::vector<double>& measured_s) {
     const Analysis& total = answer.analysis.total;
     RooflinePlot plot;
     plot.title = plot_title(answer);
@@ -146,11 +128,7 @@ Result<std::string> roofline_plot(const OpAnswer& answer, const std::vector<Swee
         "{}, {}{}{}", answer.machine.name,
         chips == 1 ? "1 chip" : fmt::format("one of {} = {} chips", answer.system.slice.shape_text(), chips),
         sizes.empty() ? "" : "; ", sizes);
-    for (const MemoryLevel& level : answer.machine.memory) {
-        if (level.bandwidth.value)
-            plot.roofs.push_back(
-                {level_label(level.id), level.bandwidth.value->value, level.bandwidth.low_confidence()});
-    }
+    plot.roofs = roofs_of(answer.machine);
     const auto& resources = total.pricing.resources;
     const bool network = std::any_of(resources.begin(), resources.end(),
                                      [&](const Resource& resource) { return crossed_tier(answer, resource); });
@@ -167,15 +145,28 @@ Result<std::string> roofline_plot(const OpAnswer& answer, const std::vector<Swee
     if (axes.empty()) {
         const auto& kernels = answer.analysis.kernels;
         for (std::size_t i = 0; i < answer.analysis.work.kernels.size(); ++i) {
-            add_points(answer, kernels.empty() ? total : kernels[i], answer.analysis.work.kernels[i], plot.points);
+            const Analysis& kernel = kernels.empty() ? total : kernels[i];
+            const std::size_t first = plot.points.size();
+            add_points(answer, kernel, answer.analysis.work.kernels[i], plot.points);
+            const auto flops = count(answer.program, kernel.work.flops());
+            if (i >= measured_s.size() || plot.points.size() == first || !flops) continue;
+            PlotPoint measured = measured_point(plot.points[first], flops->to_double(), measured_s[i], "measured");
+            measured.beside = true;
+            plot.points.insert(plot.points.begin() + static_cast<std::ptrdiff_t>(first) + 1, std::move(measured));
         }
         return to_svg(plot);
     }
     // Each size of all axes but the last makes a path.
     const SweepAxis& last = axes.back();
+    std::vector<PlotPath> measured;
+    std::size_t index = 0;
     for_each_point(
-        answer, axes, [&](std::span<const std::int64_t> at, const CompiledProgram::Point& point, const OpAnswer& here) {
+        answer, axes, [&](std::span<const std::int64_t> at, const CompiledProgram::Point& point, const OpAnswer& here,
+            std::optional<double>) {
             if (at.back() == last.sizes.front()) {
+                measured.push_back(
+                    {axes.size() > 1 ? fmt::format("measured, {} = {}", axes.front().name(), at.front()) : "measured",
+                     {}});
                 std::string label = fmt::format("{} = {}..{}", last.name(), last.sizes.front(), last.sizes.back());
                 if (axes.size() > 1) label = fmt::format("{} = {}", axes.front().name(), at.front());
                 plot.paths.push_back({std::move(label), {}});
@@ -183,11 +174,19 @@ Result<std::string> roofline_plot(const OpAnswer& answer, const std::vector<Swee
             plot.paths.back().points.push_back(point_of(fmt::format("{}={}", last.name(), at.back()), flops_of(point),
                                                         main_bytes(here.analysis.total, point), point.bounds,
                                                         here.analysis.total.pricing));
+            if (index < measured_s.size()) {
+                const PlotPoint& predicted = plot.paths.back().points.back();
+                measured.back().points.push_back(
+                    measured_point(predicted, flops_of(point), measured_s[index], predicted.label));
+            }
+            ++index;
         });
+    if (!measured_s.empty()) plot.paths.insert(plot.paths.end(), measured.begin(), measured.end());
     return to_svg(plot);
 }
 
-Result<std::string> sweep_plot(const std::vector<OpAnswer>& answers, const std::vector<SweepAxis>& axes) {
+Result<std::string> sweep_plot(const std::vector<OpAnswer>& answers, const std::vector<SweepAxis>& axes,
+                               const std::vector<double>& measured_s) {
     if (axes.empty()) return fail("bad_request", "a sweep plot needs a sweep", "add --sweep B=1..512");
     const std::size_t curves = answers.size() * (axes.size() > 1 ? axes.front().sizes.size() : 1);
     constexpr std::size_t most_curves = 12;
@@ -197,7 +196,7 @@ Result<std::string> sweep_plot(const std::vector<OpAnswer>& answers, const std::
     SweepPlot plot;
     plot.title = plot_title(answers.front());
     plot.x_label = last.name();
-    plot.y_label = "attainable FLOP/s";
+    plot.y_label = measured_s.empty() ? "attainable FLOP/s" : "FLOP/s";
     const std::string sizes = sizes_text(answers.front(), axes);
     plot.subtitle = answers.size() == 1
                         ? fmt::format("{}{}{}", answers.front().machine.name, sizes.empty() ? "" : "; ", sizes)
@@ -205,19 +204,37 @@ Result<std::string> sweep_plot(const std::vector<OpAnswer>& answers, const std::
     plot.log_x = last.sizes.size() > 2 &&
                  static_cast<double>(last.sizes.back()) > 100.0 * static_cast<double>(last.sizes.front()) &&
                  last.sizes[1] - last.sizes[0] != last.sizes.back() - last.sizes[last.sizes.size() - 2];
+    std::vector<PlotCurve> measured;
+    std::vector<PlotCurve> expected;  // behind all bounds, so that those keep their colours
     for (const OpAnswer& answer : answers) {
         const Analysis& total = answer.analysis.total;
         const Resource* compute = total.pricing.compute();
+        std::size_t index = 0;
         for_each_point(
-            answer, axes, [&](std::span<const std::int64_t> at, const CompiledProgram::Point& point, const OpAnswer&) {
+            answer, axes,
+            [&](std::span<const std::int64_t> at, const CompiledProgram::Point& point, const OpAnswer&,
+                std::optional<double> expected_s) {
                 if (at.back() == last.sizes.front()) {
                     PlotCurve curve;
                     std::vector<std::string> label;
                     if (answers.size() > 1) label.push_back(answer.machine.name);
                     if (axes.size() > 1) label.push_back(fmt::format("{} = {}", axes.front().name(), at.front()));
-                    curve.label = fmt::format("{}", fmt::join(label, ", "));
+                    const std::string name = fmt::format("{}", fmt::join(label, ", "));
+                    const bool calibrated = answer.expected_s.has_value();
+                    const auto called = [&](std::string_view what) {
+                        return name.empty() ? std::string(what) : fmt::format("{}, {}", name, what);
+                    };
+                    curve.label = calibrated || !measured_s.empty() ? called("bound") : name;
+                    if (!measured_s.empty()) {
+                        PlotCurve beside;
+                        beside.label = called("measured");
+                        measured.push_back(std::move(beside));
+                    }
                     if (compute != nullptr && compute->terms.size() == 1)
                         curve.peak = compute->terms.front().rate.value;
+                    if (calibrated) {
+                        expected.push_back({called("expected"), {}, curve.peak, {}, {}});
+                    }
                     if (compute != nullptr && last.dims.size() == 1 && !total.main_level.empty()) {
                         Sizes here = answer.program.sizes;
                         if (axes.size() > 1) {
@@ -237,15 +254,24 @@ Result<std::string> sweep_plot(const std::vector<OpAnswer>& answers, const std::
                 }
                 const double rate = point.bounds.lower > 0 ? flops_of(point) / point.bounds.lower : 0;
                 plot.curves.back().points.emplace_back(static_cast<double>(at.back()), rate);
+                if (index < measured_s.size() && measured_s[index] > 0) {
+                    measured.back().points.emplace_back(static_cast<double>(at.back()),
+                                                        flops_of(point) / measured_s[index]);
+                }
+                ++index;
+                if (expected_s) expected.back().points.emplace_back(static_cast<double>(at.back()), flops_of(point) / *expected_s);
             });
     }
+    plot.curves.insert(plot.curves.end(), measured.begin(), measured.end());
+    std::move(expected.begin(), expected.end(), std::back_inserter(plot.curves));
     return to_svg(plot);
 }
 
 }  // namespace
 
-Result<std::string> op_plot(const std::vector<OpAnswer>& answers, const std::vector<SweepAxis>& axes, PlotKind kind) {
-    if (kind == PlotKind::sweep) return sweep_plot(answers, axes);
+Result<std::string> op_plot(const std::vector<OpAnswer>& answers, const std::vector<SweepAxis>& axes, PlotKind kind,
+                            const std::vector<double>& measured_s) {
+    if (kind == PlotKind::sweep) return sweep_plot(answers, axes, measured_s);
     if (kind != PlotKind::roofline && !axes.empty()) {
         return fail("bad_request",
                     fmt::format("a {} shows one size of each dimension, not a sweep",
@@ -266,7 +292,7 @@ Result<std::string> op_plot(const std::vector<OpAnswer>& answers, const std::vec
     if (!answer.analysis.total.seconds) {
         return fail("unsized", "a plot needs a size for every dimension", "give them with --dims");
     }
-    return kind == PlotKind::timeline ? op_timeline(answer) : roofline_plot(answer, axes);
+    return kind == PlotKind::timeline ? op_timeline(answer) : roofline_plot(answer, axes, measured_s);
 }
 
 }  // namespace roofline

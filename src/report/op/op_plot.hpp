@@ -17,8 +17,10 @@ namespace roofline {
 /// - timeline: statements one after the other, a lane for each resource.
 /// Errors: no sizes (all but the mesh); several machines or a sweep where the picture shows one answer; a sweep plot without a
 /// sweep or with more than 12 curves; a mesh picture without a mesh.
+/// `measured_s`: times that were measured, which the first two show beside the predicted ones; of each kernel, or of each point of a
+/// sweep. Empty for none.
 [[nodiscard]] Result<std::string> op_plot(const std::vector<OpAnswer>& answers, const std::vector<SweepAxis>& axes,
-                                          PlotKind kind);
+                                          PlotKind kind, const std::vector<double>& measured_s = {});
 
 /// What pictures are headed with: the statement, or the program's name and how many kernels it has.
 [[nodiscard]] std::string plot_title(const OpAnswer& answer);

@@ -54,7 +54,8 @@ std::string csv_of_machines(const std::vector<OpAnswer>& answers) {
     table.head.emplace_back("flops");
     for (const std::string& level : levels) table.head.push_back(level + "_bytes");
     for (const std::string& id : resources) table.head.push_back("time_" + id + "_s");
-    for (const char* column : {"lower_s", "sequential_s", "upper_s", "bound_by", "peak_fraction"})
+    for (const char* column :
+         {"lower_s", "sequential_s", "expected_s", "expected_error", "upper_s", "bound_by", "peak_fraction"})
         table.head.emplace_back(column);
     for (const OpAnswer& answer : answers) {
         const Analysis& total = answer.analysis.total;
@@ -70,6 +71,8 @@ std::string csv_of_machines(const std::vector<OpAnswer>& answers) {
         const bool sized = total.seconds.has_value();
         row.push_back(raw(when(sized, total.bounds.lower)));
         row.push_back(raw(when(sized, total.sequential)));
+        row.push_back(raw(answer.expected_s));
+        row.push_back(raw(answer.expected_error));
         row.push_back(raw(when(sized, total.bounds.upper)));
         row.push_back(total.bound_resource() == nullptr ? "" : total.bound_resource()->id);
         row.push_back(raw(total.peak_fraction));

@@ -143,8 +143,8 @@ private:
 
     // Times with nccl-tests' bandwidths, where constants are known.
     void expected_collective(std::size_t i, const std::optional<Rational>& bytes) {
-        if (i >= answer_.expected.size() || !answer_.expected[i] || !bytes) return;
-        const ExpectedTime& expected = *answer_.expected[i];
+        if (i >= answer_.laws.messages.size() || !answer_.laws.messages[i] || !bytes) return;
+        const ExpectedTime& expected = *answer_.laws.messages[i];
         const Message& message = total_.work.messages[i].message;
         const auto load = load_of(message, answer_.system);
         if (!load) return;

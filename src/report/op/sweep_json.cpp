@@ -43,7 +43,8 @@ public:
         }
     }
 
-    void write(std::span<const std::int64_t> sizes, const CompiledProgram::Point& point, std::string& text) {
+    void write(std::span<const std::int64_t> sizes, const CompiledProgram::Point& point,
+               std::optional<double> expected_s, std::string& text) {
         text_.swap(text);
         text_ += text_.empty() ? "{" : ",\n{";
         open("dims");
@@ -75,7 +76,7 @@ public:
         close();
         field("\"lower_s\":", point.bounds.lower);
         field("\"sequential_s\":", point.sequential);
-        text_ += "\"expected_s\":null,";
+        field("\"expected_s\":", expected_s.value_or(std::nan("")));
         field("\"upper_s\":", point.bounds.upper);
         text_ += fmt::format("\"bound_by\":{},", point.bounds.bound_by ? names_[*point.bounds.bound_by] : "null");
         field("\"peak_fraction\":", compute_ ? point.seconds[*compute_] / point.bounds.lower : std::nan(""));
@@ -122,9 +123,10 @@ std::string sweep_array(const OpAnswer& answer, const std::vector<SweepAxis>& ax
     for (const OpAnswer& other : answer.elsewhere) writers.emplace_back(other, axes);
     std::string text;
     for_each_point(answer, axes,
-                   [&](std::span<const std::int64_t> sizes, const CompiledProgram::Point& point, const OpAnswer& at) {
+                   [&](std::span<const std::int64_t> sizes, const CompiledProgram::Point& point, const OpAnswer& at,
+                       std::optional<double> expected_s) {
                        const auto writer = &at == &answer ? 0 : 1 + (&at - answer.elsewhere.data());
-                       writers[static_cast<std::size_t>(writer)].write(sizes, point, text);
+                       writers[static_cast<std::size_t>(writer)].write(sizes, point, expected_s, text);
                    });
     return "[" + text + "]";
 }

@@ -21,6 +21,7 @@ public:
         resources_ = resources_of(answers);
         for (const OpAnswer& answer : answers) {
             split_ = split_ || !answer.layouts.empty();
+            expected_ = expected_ || answer.expected_s.has_value();
             for (const std::string& id : resources_of(answer.elsewhere)) {
                 if (!has(resources_, id)) resources_.push_back(id);
             }
@@ -64,6 +65,7 @@ private:
         column("FLOP/B", "flop_per_byte");
         for (const std::string& id : resources_) column(resource_label(id), "time_" + id + "_s");
         column("lower", "lower_s");
+        if (expected_) column("expected", "expected_s");
         column("upper", "upper_s");
         column("bound by", "bound_by", false);
         column("FLOP/s", "flop_per_s");
@@ -73,12 +75,12 @@ private:
 
     void rows(const OpAnswer& answer) {
         std::size_t index = 0;
-        for_each_point(
-            answer, axes_,
-            [&](std::span<const std::int64_t> sizes, const CompiledProgram::Point& point, const OpAnswer& at) {
-                const bool last = ++index == points_;
-                if ((index - 1) % stride_ == 0 || last) row(at, sizes, point);
-            });
+        for_each_point(answer, axes_,
+                       [&](std::span<const std::int64_t> sizes, const CompiledProgram::Point& point, const OpAnswer& at,
+                           std::optional<double> expected_s) {
+                           const bool last = ++index == points_;
+                           if ((index - 1) % stride_ == 0 || last) row(at, sizes, point, expected_s);
+                       });
     }
 
     template <class Q>
@@ -86,7 +88,8 @@ private:
         return raw_ ? raw(value) : to_text(Q{value});
     }
 
-    void row(const OpAnswer& answer, std::span<const std::int64_t> sizes, const CompiledProgram::Point& point) {
+    void row(const OpAnswer& answer, std::span<const std::int64_t> sizes, const CompiledProgram::Point& point,
+             std::optional<double> expected_s) {
         const auto levels = levels_of(answer);
         const auto ids = resources_of(answer);
         const auto main = static_cast<std::size_t>(
@@ -109,6 +112,7 @@ private:
         }
         const Bounds& bounds = point.bounds;
         cells.push_back(cell<Seconds>(bounds.lower));
+        if (expected_) cells.push_back(expected_s ? cell<Seconds>(*expected_s) : std::string());
         cells.push_back(cell<Seconds>(bounds.upper));
         const Resource* bound = bounds.bound_by ? &pricing.resources[*bounds.bound_by] : nullptr;
         cells.push_back(bound == nullptr ? "" : raw_ ? bound->id : bound->label);
@@ -128,7 +132,8 @@ private:
     const std::vector<SweepAxis>& axes_;
     bool raw_ = false;
     bool named_ = false;
-    bool split_ = false;  ///< over a mesh: what communicates is said
+    bool expected_ = false;  ///< some machine is calibrated for this
+    bool split_ = false;     ///< over a mesh: what communicates is said
     std::vector<std::string> resources_;
     std::size_t points_ = 1;
     std::size_t stride_ = 1;

@@ -6,9 +6,9 @@ namespace roofline {
 
 namespace {
 
-class Wiring {
+class WireDrawing {
 public:
-    Wiring(SvgWriter& svg, const Grid& grid, const Grid::Box& box) : svg_(svg), grid_(grid), box_(box) {}
+    WireDrawing(SvgWriter& svg, const Grid& grid, const Grid::Box& box) : svg_(svg), grid_(grid), box_(box) {}
 
     void across() {
         for (std::size_t r = 0; r < grid_.rows.size(); ++r) {
@@ -80,7 +80,7 @@ private:
 }  // namespace
 
 void draw_wires(SvgWriter& svg, const MeshPicture& picture, const Grid& grid, const Grid::Box& box) {
-    Wiring wiring(svg, grid, box);
+    WireDrawing wiring(svg, grid, box);
     const MeshDirection& rows = picture.directions[0];
     const MeshDirection& columns = picture.directions[1];
     if (columns.linked) wiring.across();

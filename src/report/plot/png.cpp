@@ -14,11 +14,11 @@ namespace {
 
 constexpr double kMostPixels = 16384;  // a side; cairo itself ends at 32767
 
-struct Library {
+struct SharedLibrary {
     void* handle = nullptr;
     std::string missing;  ///< why it could not be loaded
 
-    explicit Library(const char* name) : handle(dlopen(name, RTLD_NOW | RTLD_LOCAL)) {
+    explicit SharedLibrary(const char* name) : handle(dlopen(name, RTLD_NOW | RTLD_LOCAL)) {
         if (handle == nullptr) {
             const char* reason = dlerror();
             missing = reason == nullptr ? name : reason;
@@ -47,7 +47,7 @@ struct Renderer {
 
 private:
     template <class F>
-    void find(const Library& library, const char* name, F& function) {
+    void find(const SharedLibrary& library, const char* name, F& function) {
         if (library.handle == nullptr) {
             missing = library.missing;
             return;
@@ -58,10 +58,10 @@ private:
 };
 
 Renderer::Renderer() {
-    const Library rsvg("librsvg-2.so.2");
-    const Library cairo("libcairo.so.2");
-    const Library gobject("libgobject-2.0.so.0");
-    const Library glib("libglib-2.0.so.0");
+    const SharedLibrary rsvg("librsvg-2.so.2");
+    const SharedLibrary cairo("libcairo.so.2");
+    const SharedLibrary gobject("libgobject-2.0.so.0");
+    const SharedLibrary glib("libglib-2.0.so.0");
     find(rsvg, "rsvg_handle_new_from_data", new_from_data);
     find(rsvg, "rsvg_handle_get_intrinsic_size_in_pixels", get_size);
     find(rsvg, "rsvg_handle_render_document", render);

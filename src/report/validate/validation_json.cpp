@@ -33,6 +33,7 @@ Json row_json(const Comparison& row) {
     json["operation"] = row.operation;
     json["devices"] = row.devices;
     json["bytes"] = row.bytes;
+    json["shape"] = text(row.shape);
     json["dtype"] = text(row.dtype);
     json["software"] = text(row.software);
     json["variant"] = text(row.variant);
@@ -78,6 +79,7 @@ std::string validation_json(const Validation& validation) {
     json["rows"] = validation.rows.size();
     json["skipped"] = validation.skipped_rows();
     json["below_lower"] = summary.below_lower;
+    json["cached"] = summary.cached;
     json["error_of"] = summary.of_expected ? "expected" : "lower";
     json["error_rows"] = summary.error.rows;
     json["error"] = error_of(summary.error);

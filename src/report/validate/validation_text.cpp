@@ -82,8 +82,8 @@ Table rows_table(const Validation& validation, const std::vector<std::size_t>& i
         const Comparison& row = validation.rows[i];
         std::vector<std::string> cells{std::to_string(row.line),
                                        row.slice,
-                                       spoken(row.operation),
-                                       to_text(Bytes{row.bytes}),
+                                       spoken(row.operation) + (row.shape.empty() ? "" : " " + row.dtype),
+                                       row.shape.empty() ? to_text(Bytes{row.bytes}) : row.shape,
                                        to_text(Seconds{row.measured_s}),
                                        to_text(Seconds{row.prediction.lower_s})};
         const auto& time = row.prediction.expected_s;
@@ -117,6 +117,10 @@ std::vector<std::pair<std::string, std::string>> answers(const Validation& valid
     lines.emplace_back("below the lower bound", summary.below_lower == 0 ? "no row"
                                                                          : count_text(summary.below_lower, "row") +
                                                                                ": the bound or the table is wrong");
+    if (summary.cached > 0) {
+        lines.emplace_back("out of a cache", count_text(summary.cached, "row") +
+                                                 ": faster than main memory, as a cache allows");
+    }
     if (summary.repeats) {
         lines.emplace_back("measured again",
                            fmt::format("{} % off their median, {}", percent_text(summary.repeats->mean),
@@ -139,7 +143,10 @@ std::vector<Section> sections(const Validation& validation) {
     const std::string what = "mean error of the " + predicted_name(validation.summary) + " in %, by ";
     all.push_back({what + "system", crossed(validation, "system", "")});
     all.push_back({what + "size", crossed(validation, "size", "")});
-    all.push_back({what + "devices", crossed(validation, "devices", "")});
+    for (const char* by : {"dtype", "devices"}) {
+        Table table = crossed(validation, by, "");
+        if (!table.rows.empty()) all.push_back({what + by, std::move(table)});
+    }
     if (!validation.summary.below.empty()) {
         all.push_back({"below the lower bound", rows_table(validation, validation.summary.below, shown_below)});
     }
@@ -197,9 +204,9 @@ std::string validation_markdown(const Validation& validation) {
 
 std::string validation_csv(const Validation& validation) {
     Table table;
-    table.head = {"line",    "system",     "slice",          "operation", "dtype",      "devices",
-                  "groups",  "bytes",      "software",       "variant",   "measured_s", "rounding_s",
-                  "lower_s", "expected_s", "expected_error", "error",     "below_lower"};
+    table.head = {"line",           "system",   "slice",       "operation",  "dtype",      "devices", "groups",
+                  "bytes",          "software", "variant",     "measured_s", "rounding_s", "lower_s", "expected_s",
+                  "expected_error", "error",    "below_lower", "shape",      "cached"};
     const auto optional = [](const std::optional<double>& value) {
         return value ? fmt::format("{}", *value) : std::string();
     };
@@ -210,7 +217,8 @@ std::string validation_csv(const Validation& validation) {
                               row.software, row.variant, fmt::format("{}", row.measured_s),
                               fmt::format("{}", row.rounding_s), fmt::format("{}", row.prediction.lower_s),
                               optional(row.prediction.expected_s), optional(row.prediction.expected_error),
-                              fmt::format("{}", row.error()), row.below_lower() ? "1" : "0"});
+                              fmt::format("{}", row.error()), row.below_lower() ? "1" : "0", row.shape,
+                              row.cached() ? "1" : "0"});
     }
     return table_csv(table);
 }

@@ -1,0 +1,54 @@
+// Any text as the output of each of the tools whose files are read, and what is made of it as a machine file.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+
+#include "app/request.hpp"
+#include "machine/machine.hpp"
+
+using namespace roofline;
+
+namespace {
+
+void require(bool holds) {
+    if (!holds) std::abort();
+}
+
+void require_answered(const Response& response) {
+    const bool answered = !response.error && !response.out.empty();
+    const bool refused = response.error && response.exit_code == 2 && !response.error->message.empty();
+    require(answered || refused);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    const std::string text(reinterpret_cast<const char*>(data), size);
+    for (const char* base : {"", "mi300x"}) {
+        ImportRequest import;
+        import.files = {{"fuzz", text}};
+        import.output = "fuzz.toml";
+        if (*base != '\0') import.base = MachineRef{base, {}, {}};
+        for (const Format format : {Format::text, Format::json, Format::csv, Format::markdown}) {
+            const Response response = handle(Request{import, format, false});
+            require_answered(response);
+            for (const NamedText& file : response.files) require(parse_machine(file.text, file.name).has_value());
+        }
+    }
+    for (const Format format : {Format::text, Format::json, Format::csv, Format::markdown}) {
+        TraceRequest trace;
+        trace.profile = {"fuzz.csv", text};
+        trace.machines = {{"h100-sxm", {}, {}}};
+        trace.plot = true;
+        require_answered(handle(Request{trace, format, false}));
+    }
+    ValidateRequest validate;
+    validate.table = text;
+    validate.table_name = "fuzz.txt";
+    validate.machines = {{"h100-sxm", {}, {}}};
+    validate.collective = "all-reduce";
+    const Response response = handle(Request{validate, Format::text, false});
+    require(response.error ? response.exit_code == 2 : !response.out.empty());
+    return 0;
+}

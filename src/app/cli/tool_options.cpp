@@ -1,0 +1,93 @@
+#include <utility>
+
+#include "app/cli/commands.hpp"
+#include "app/cli/files.hpp"
+
+namespace roofline::cli {
+
+const char import_examples[] = R"(examples:
+  roofline measure import roofline.csv --base mi300x -o my-mi300x.toml   rocprof-compute's roofs over the data sheet's
+  roofline measure import roofline.json --level L1=l2 -o gpu.toml        ERT, which takes a GPU's L2 for an L1
+  roofline measure import load.txt triad.txt peak.txt --base epyc-9654   likwid-bench: levels by their sizes
+  roofline measure import stream.txt                                     what it says; writes nothing
+
+)";
+
+const char trace_examples[] = R"(examples:
+  ncu --set roofline --page raw --csv --log-file kernels.csv ./my_program
+  roofline trace kernels.csv --on h100-sxm                     each kernel's time, FLOPs and bytes against its roof
+  roofline trace kernels.csv --on h100-sxm --svg roofline.svg  the kernels on the roofline
+  roofline trace kernels.csv --on h100-sxm --csv               all of them, in SI units
+
+)";
+
+void add_import(CLI::App& app, Line& line) {
+    ImportRequest& import = line.import;
+    Words& words = line.words;
+    app.add_option("files", words.tables,
+                   "rocprof-compute's roofline.csv, ERT's roofline.json, or the output of likwid-bench, STREAM or\n"
+                   "BabelStream; the contents say which")
+        ->type_name("FILE")
+        ->required();
+    app.add_option("--base", words.base,
+                   "the machine whose other figures are kept; without it there are only those of the files")
+        ->type_name("MACHINE");
+    repeated(app, "--level", import.levels,
+             "the level that a tool's name means (L1=l2), or that of runs that name none (l2)", "[NAME=]LEVEL");
+    app.add_option("-o,--output", import.output, "the machine file to write")->type_name("FILE.toml");
+    app.add_option("--date", import.date, "the day that the file names; today if it is not given")
+        ->type_name("YYYY-MM-DD");
+    add_formats(app, words);
+}
+
+Result<What> import_request(Line& line) {
+    ImportRequest& import = line.import;
+    const Words& words = line.words;
+    for (const std::string& path : words.tables) {
+        auto text = read_file(path);
+        if (!text) return fail(text.error());
+        import.files.push_back({path == "-" ? "standard input" : path, std::move(*text)});
+    }
+    if (!words.base.empty()) {
+        auto machines = load_machines({words.base});
+        if (!machines) return fail(machines.error());
+        import.base = std::move(machines->front());
+    }
+    if (import.output == "-") {
+        return fail("usage", "the machine goes to a file; standard output has the answer", "name one: -o my.toml");
+    }
+    if (import.date.empty()) import.date = today();
+    return std::move(import);
+}
+
+void add_trace(CLI::App& app, Line& line) {
+    TraceRequest& trace = line.trace;
+    Words& words = line.words;
+    app.add_option(
+           "profile", words.table,
+           "what `ncu --page raw --csv` wrote, or a table with the columns name, flops, bytes and measured_s; or -")
+        ->type_name("FILE.csv")
+        ->required();
+    repeated(app, "--on", words.on, "the machine that it was taken on: a name or a machine file", "MACHINE");
+    repeated(app, "--set", trace.sets, "what if: another figure of that machine, absolute or relative",
+             "hbm.bandwidth=3TB/s|*2");
+    add_plots(app, line.plots, "the roofline with the kernels on it");
+    add_formats(app, words);
+}
+
+Result<What> trace_request(Line& line) {
+    TraceRequest& trace = line.trace;
+    const Words& words = line.words;
+    const PlotFiles& plots = line.plots;
+    if (auto status = check_plots(words, plots); !status) return fail(status.error());
+    auto text = read_file(words.table);
+    if (!text) return fail(text.error());
+    trace.profile = {words.table == "-" ? "standard input" : words.table, std::move(*text)};
+    auto machines = load_machines(words.on);
+    if (!machines) return fail(machines.error());
+    trace.machines = std::move(*machines);
+    trace.plot = !plots.svg.empty() || !plots.png.empty();
+    return std::move(trace);
+}
+
+}  // namespace roofline::cli

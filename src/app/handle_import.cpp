@@ -1,0 +1,67 @@
+#include "app/handle_import.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "app/system_option.hpp"
+#include "import/measured_machine.hpp"
+#include "machine/machine_text.hpp"
+#include "report/machine/import_view.hpp"
+
+namespace roofline {
+
+namespace {
+
+constexpr std::size_t longest_id = 64;
+
+/// The id that a file's name gives: "my-mi300x" of "machines/my-mi300x.toml".
+std::string id_of(const std::string& output, const std::optional<Machine>& base) {
+    std::string id = output.substr(output.rfind('/') + 1);
+    if (id.ends_with(".toml")) id.resize(id.size() - 5);
+    const auto fits = [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' ||
+               c == '.';
+    };
+    for (char& c : id) c = fits(c) ? c : '-';
+    if (id.empty()) id = base ? base->id + "-measured" : "measured";
+    return id.substr(0, longest_id);
+}
+
+Result<std::optional<Machine>> base_of(const ImportRequest& request) {
+    if (!request.base) return std::nullopt;
+    if (names_slice(*request.base)) {
+        return fail("bad_request", "--base names a machine, not a slice", "leave out what stands behind the colon");
+    }
+    auto machine = resolve_machine(*request.base, {});
+    if (!machine) return fail(machine.error());
+    return std::move(*machine);
+}
+
+}  // namespace
+
+Result<Response> handle_import(const ImportRequest& request, Format format) {
+    auto base = base_of(request);
+    if (!base) return fail(base.error());
+    std::vector<LevelChoice> levels;
+    for (const std::string& text : request.levels) {
+        auto choice = parse_level_choice(text);
+        if (!choice) return fail(choice.error());
+        levels.push_back(std::move(*choice));
+    }
+    std::vector<ToolFile> files;
+    for (const NamedText& file : request.files) {
+        auto figures = read_tool_figures(file.text, file.name);
+        if (!figures) return fail(figures.error());
+        files.push_back({file.text, file.name, std::move(*figures)});
+    }
+    auto measured = measured_machine(*base, files, levels, id_of(request.output, *base), request.date);
+    if (!measured) return fail(measured.error());
+    Response response;
+    if (!request.output.empty()) response.files.push_back({request.output, machine_text(measured->machine)});
+    response.out = import_view({measured->machine.id, measured->machine.name, *base ? (*base)->name : "",
+                                request.output, files.size(), std::move(measured->taken), std::move(measured->notes)},
+                               format);
+    return response;
+}
+
+}  // namespace roofline

@@ -1,0 +1,10 @@
+// `roofline trace`: every kernel of a profile against its roofline.
+#pragma once
+
+#include "app/request.hpp"
+
+namespace roofline {
+
+[[nodiscard]] Result<Response> handle_trace(const TraceRequest& request, Format format);
+
+}  // namespace roofline

@@ -1,0 +1,26 @@
+// A measured processor as tables.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "app/local/fit_machine.hpp"
+#include "app/local/verify_peaks.hpp"
+#include "machine/machine.hpp"
+#include "measure/cpu/cpu_measurement.hpp"
+#include "report/measure/measure_report.hpp"
+
+namespace roofline {
+
+[[nodiscard]] MeasureReport cpu_report(const CpuMeasurement& measurement, const Machine& machine,
+                                       const std::string& date);
+
+/// Real products beside the roofs. `device`: who multiplied.
+[[nodiscard]] MeasuredTable verification_table(const std::vector<PeakVerification>& verifications,
+                                               const std::string& device);
+
+/// The laws of expected times with their errors, and what they were fitted to.
+[[nodiscard]] MeasuredTable law_table(const Calibration& calibration);
+[[nodiscard]] MeasuredTable timed_table(const std::vector<TimedProgram>& programs);
+
+}  // namespace roofline

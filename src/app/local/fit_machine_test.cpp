@@ -1,0 +1,94 @@
+#include "app/local/fit_machine.hpp"
+
+#include <doctest/doctest.h>
+
+#include "machine/machine_text.hpp"
+
+using namespace roofline;
+
+namespace {
+
+Machine invented_machine() {
+    Machine machine;
+    machine.id = "this";
+    machine.name = "Invented 2000";
+    machine.kind = "cpu";
+    Peak peak;
+    peak.unit = Unit::matmul;
+    peak.dtype = Dtype::f32;
+    peak.accumulator = Dtype::f32;
+    peak.rate.value = FlopRate{1e11};
+    peak.rate.source = "a sheet of paper";
+    machine.peaks.push_back(peak);
+    MemoryLevel memory;
+    memory.id = "hbm";
+    memory.label = "DRAM";
+    memory.scope = "chip";
+    memory.bandwidth.value = Bandwidth{2e10};
+    memory.bandwidth.source = "a sheet of paper";
+    machine.memory.push_back(memory);
+    return machine;
+}
+
+Calibration invented_calibration() {
+    Calibration calibration;
+    calibration.machine = "this";
+    calibration.fitted = "2026-02-03";
+    calibration.tool = "roofline";
+    CalibratedKernel kernel;
+    kernel.key.kind = "contraction";
+    kernel.key.dtype = "f32";
+    kernel.fit.law.math = 0.9;
+    kernel.fit.law.memory = 0.8;
+    kernel.fit.law.p = 2;
+    kernel.fit.rows = 10;
+    kernel.fit.least_s = 1e-4;
+    kernel.fit.most_s = 1e-2;
+    kernel.sources = {"a sheet of paper"};
+    calibration.kernels.push_back(kernel);
+    return calibration;
+}
+
+}  // namespace
+
+TEST_CASE("a machine's file carries its laws and reads back as machine and as calibration") {
+    const std::string text = calibrated_file(invented_machine(), invented_calibration(), {});
+    const auto machine = parse_machine(text, "this.toml");
+    REQUIRE(machine);
+    CHECK(machine->peak(Unit::matmul, Dtype::f32)->rate.value->value == 1e11);
+    const auto calibration = parse_machine_calibration(text, "this.toml");
+    REQUIRE(calibration);
+    REQUIRE(*calibration);
+    REQUIRE((*calibration)->kernels.size() == 1);
+    CHECK((*calibration)->kernels.front().fit.law.p == 2);
+}
+
+TEST_CASE("without laws there is no table of them") {
+    CHECK(calibrated_file(invented_machine(), {}, {}) == machine_text(invented_machine()));
+}
+
+TEST_CASE("measuring the processor again keeps what was measured between ranks, and not the old laws of kernels") {
+    Machine old = invented_machine();
+    NetworkTier tier;
+    tier.id = "shm";
+    tier.label = "shared memory";
+    tier.topology = "switch";
+    tier.domain = 2;
+    tier.chip_bandwidth.value = Bandwidth{5e9};
+    tier.chip_bandwidth.source = "a sheet of paper";
+    old.network.push_back(tier);
+    const NamedText before{"this.toml", calibrated_file(old, invented_calibration(), {})};
+    const std::string text = calibrated_file(invented_machine(), {}, before);
+    const auto machine = parse_machine(text, "this.toml");
+    REQUIRE(machine);
+    REQUIRE(machine->tier("shm") != nullptr);
+    CHECK(machine->tier("shm")->chip_bandwidth.value->value == 5e9);
+    const auto calibration = parse_machine_calibration(text, "this.toml");
+    REQUIRE(calibration);
+    CHECK_FALSE(*calibration);
+}
+
+TEST_CASE("a file so far that is none is no reason to fail") {
+    CHECK(calibrated_file(invented_machine(), {}, NamedText{"this.toml", "= broken ["}) ==
+          machine_text(invented_machine()));
+}

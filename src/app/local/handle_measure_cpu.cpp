@@ -1,0 +1,98 @@
+#include "app/local/handle_measure_cpu.hpp"
+
+#include "app/local/cpu_view.hpp"
+#include "app/local/fit_machine.hpp"
+#include "app/local/partial_progress.hpp"
+#include "app/local/this_machine.hpp"
+#include "app/local/verify_peaks.hpp"
+#include "machine/machine_text.hpp"
+#include "measure/cpu/cpu_machine.hpp"
+#include "measure/cpu/measure_cpu.hpp"
+#include "measure/run/cpu_device.hpp"
+
+namespace roofline {
+
+namespace {
+
+// of the time that all takes; the rest goes to real programs
+constexpr double measuring_share = 0.6;
+
+CpuMeasureOptions options_of(Effort effort) {
+    CpuMeasureOptions options;
+    switch (effort) {
+        case Effort::quick:
+            options.samples = 10;
+            options.sample_s = 0.002;
+            options.idle_wait_s = 1;
+            options.all_thread_counts = false;
+            options.latency_points = 14;
+            break;
+        case Effort::normal:
+            break;
+        case Effort::thorough:
+            options.samples = 120;
+            options.sample_s = 0.008;
+            options.idle_wait_s = 30;
+            options.latency_points = 48;
+            break;
+    }
+    return options;
+}
+
+/// Real programs: whether the roofs hold, and how far above the bounds times are.
+Status run_beside(const MeasureRequest& request, Device& device, Progress& progress, Machine& machine,
+                  Calibration& calibration, MeasureReport& report) {
+    auto verified = verify_peaks(machine, device, request.effort, progress);
+    if (!verified) return fail(verified.error());
+    report.tables.push_back(verification_table(*verified, device.name()));
+    if (request.effort == Effort::quick) {
+        report.notes.emplace_back("no expected times: --quick leaves out the runs that they are fitted to");
+        return {};
+    }
+    auto fit = fit_machine(machine_text(machine), request.date, device, request.effort, progress);
+    if (!fit) return fail(fit.error());
+    calibration = std::move(fit->calibration);
+    calibration.machine = machine.id;
+    report.tables.push_back(law_table(calibration));
+    report.tables.push_back(timed_table(fit->programs));
+    report.notes.insert(report.notes.end(), fit->notes.begin(), fit->notes.end());
+    return {};
+}
+
+}  // namespace
+
+Result<Response> handle_measure_cpu(const MeasureRequest& request, Format format, bool color, Progress& progress) {
+    // before the minute that follows, whatever would keep the result from being written
+    std::string path = request.output;
+    if (path.empty()) {
+        auto usual = this_machine_path();
+        if (!usual) return fail(usual.error());
+        path = *usual;
+    }
+    if (auto status = make_folder_of(path); !status) return fail(status.error());
+    const double share = request.effort == Effort::quick ? 0.9 : measuring_share;
+    PartialProgress measuring(progress, 0, share);
+    auto measurement = measure_cpu(options_of(request.effort), measuring);
+    if (!measurement) return fail(measurement.error());
+    auto machine = machine_of(*measurement, request.date);
+    if (!machine) return fail(machine.error());
+    MeasureReport report = cpu_report(*measurement, *machine, request.date);
+    Calibration calibration;
+    auto device = make_cpu_device({measurement->threads, true});
+    if (device) {
+        PartialProgress beside(progress, share, 1);
+        auto status = run_beside(request, **device, beside, *machine, calibration, report);
+        if (!status) return fail(status.error());
+    } else {
+        report.notes.push_back("no real program was run beside the roofs: " + device.error().message);
+    }
+    report.file = path;
+    report.next = "use it: roofline op 'f32[B, D] * f32[D, F] -> f32[B, F]' --dims B=64,D=4096,F=4096 --on " +
+                  (request.output.empty() ? std::string("this") : path);
+    Response response;
+    response.out = measure_report(report, format, color);
+    response.files.push_back({path, calibrated_file(*machine, std::move(calibration), request.before)});
+    return response;
+}
+
+}  // namespace roofline

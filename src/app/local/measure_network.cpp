@@ -1,0 +1,114 @@
+#include "app/local/measure_network.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "app/local/network_report.hpp"
+#include "app/local/on_ranks.hpp"
+#include "app/local/this_machine.hpp"
+#include "machine/machine_text.hpp"
+#include "measure/network/agreed.hpp"
+#include "measure/run/cpu_device.hpp"
+
+namespace roofline {
+
+namespace {
+
+ExchangeTimingOptions timing_options(Effort effort) {
+    ExchangeTimingOptions options;
+    options.sampling = {9, 0.002, 0.004, 0.3, 1, 0.985};
+    if (effort == Effort::quick) {
+        options.step = 4;
+        options.most_bytes = std::size_t{16} << 20;
+        options.sampling = {5, 0.001, 0.002, 0.1, 1, 0.985};
+    } else if (effort == Effort::thorough) {
+        options.sampling = {25, 0.004, 0.02, 1.5, 1, 0.985};
+    }
+    return options;
+}
+
+// Two arrays a rank may take a quarter of what is free.
+std::size_t most_bytes(RankGroup& ranks, std::size_t wanted) {
+    const auto free = static_cast<double>(free_memory());
+    const auto share = static_cast<std::size_t>(std::max(free / 8 / ranks.size(), 4096.0));
+    std::size_t most = wanted;
+    while (most > share) most /= 2;
+    return most;
+}
+
+// A machine of which nothing is known but what is between its ranks.
+Result<Machine> machine_before(const MeasureRequest& request) {
+    if (request.before) return parse_machine(request.before->text, request.before->name);
+    Machine machine;
+    machine.id = "this";
+    machine.name = "this machine";
+    machine.kind = "cpu";
+    return machine;
+}
+
+// "this.toml" -> "this-network.csv"
+std::string table_beside(const std::string& machine_file) {
+    const bool toml = machine_file.ends_with(".toml");
+    return machine_file.substr(0, machine_file.size() - (toml ? 5 : 0)) + "-network.csv";
+}
+
+Result<Response> answer(const MeasureRequest& request, Format format, NetworkTiming timing) {
+    auto path = request.output.empty() ? this_machine_path() : Result<std::string>(request.output);
+    if (!path) return fail(path.error());
+    if (request.output.empty()) {
+        if (auto status = make_folder_of(*path); !status) return fail(status.error());
+    }
+    auto machine = machine_before(request);
+    if (!machine) return fail(machine.error());
+    auto network = with_network(*machine, timing);
+    if (!network) return fail(network.error());
+    NetworkReport report{std::move(timing), std::move(*network), "this", {}, {}};
+    Response response;
+    if (request.before) {
+        auto file = machine_file(report.network, request.before->text, request.before->name, report.timing);
+        if (!file) return fail(file.error());
+        response.files.push_back({*path, std::move(*file)});
+    } else {
+        report.notes.push_back(
+            fmt::format("{} does not exist, so only a table is written: `roofline measure cpu`, and then "
+                        "this again, make `--on this:{}` work",
+                        *path, report.timing.ranks));
+    }
+    if (report.timing.hosts > 1) {
+        report.notes.emplace_back(
+            "the ranks are on several hosts: shared memory and the wires between hosts are one tier here");
+    }
+    response.files.push_back({table_beside(*path), exchange_table(report.timing.timed, report.system,
+                                                                  software_name(report.timing.library))});
+    for (const NamedText& file : response.files) report.files.push_back(file.name);
+    response.out = network_report(report, format);
+    return response;
+}
+
+}  // namespace
+
+Result<Response> measure_network(const MeasureRequest& request, Format format, Progress& progress) {
+    return on_ranks("mpirun -n 2 roofline measure network",
+                    [&](RankGroup& ranks) { return measure_network(request, format, progress, ranks); });
+}
+
+Result<Response> measure_network(const MeasureRequest& request, Format format, Progress& progress, RankGroup& ranks) {
+    if (ranks.size() < 2) {
+        return fail("one_rank", "there is one rank, and nobody to exchange with",
+                    "mpirun -n 2 roofline measure network");
+    }
+    ExchangeTimingOptions options = timing_options(request.effort);
+    auto hosts = ranks.hosts();
+    if (!hosts) return fail(hosts.error());
+    auto room = greatest(ranks.world(), -static_cast<double>(most_bytes(ranks, options.most_bytes)));
+    if (!room) return fail(room.error());
+    options.most_bytes = static_cast<std::size_t>(-*room);
+    Progress silent;
+    auto timed = time_exchanges(ranks.world(), options, ranks.root() ? progress : silent);
+    if (!timed) return fail(timed.error());
+    if (!ranks.root()) return Response{};
+    return answer(request, format, {std::move(*timed), ranks.library(), ranks.size(), *hosts, request.date});
+}
+
+}  // namespace roofline

@@ -1,0 +1,17 @@
+// Answers `roofline measure network`.
+#pragma once
+
+#include "app/local/local_request.hpp"
+#include "measure/network/ranks.hpp"
+
+namespace roofline {
+
+/// Joins the ranks that this process was started with and measures between them; the first one answers. Without a machine file so
+/// far only the table of measurements is written. Errors: no MPI (absent), a process that was started alone, interrupted.
+[[nodiscard]] Result<Response> measure_network(const MeasureRequest& request, Format format, Progress& progress);
+
+/// The same between ranks that are there.
+[[nodiscard]] Result<Response> measure_network(const MeasureRequest& request, Format format, Progress& progress,
+                                               RankGroup& ranks);
+
+}  // namespace roofline

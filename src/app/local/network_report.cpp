@@ -1,0 +1,114 @@
+#include "app/local/network_report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "report/table.hpp"
+#include "units/text.hpp"
+
+namespace roofline {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+const CalibratedLaw* law_for(const MeasuredNetwork& network, CollectiveKind kind) {
+    const auto found = std::find_if(network.laws.begin(), network.laws.end(),
+                                    [&](const CalibratedLaw& law) { return law.key.kind == kind; });
+    return found == network.laws.end() ? nullptr : &*found;
+}
+
+std::size_t disturbed(const NetworkTiming& timing) {
+    return static_cast<std::size_t>(std::count_if(timing.timed.begin(), timing.timed.end(),
+                                                  [](const TimedExchange& each) { return each.spread.disturbed; }));
+}
+
+// The rows of one operation over so many ranks, in order of size.
+struct RowsOfOperation {
+    std::vector<std::size_t> rows;
+};
+
+Table summary(const NetworkReport& report) {
+    const std::vector<TimedExchange>& timed = report.timing.timed;
+    Table table{{"operation", "ranks", "smallest", "", "largest", "", "best rate", "law off by", "held out"},
+                {},
+                {false, true, true, true, true, true, true, true, true}};
+    std::map<std::pair<int, CollectiveKind>, RowsOfOperation> all;
+    for (std::size_t i = 0; i < timed.size(); ++i) all[{timed[i].members, timed[i].kind}].rows.push_back(i);
+    for (const auto& [key, series] : all) {
+        const TimedExchange& least = timed[series.rows.front()];
+        const TimedExchange& most = timed[series.rows.back()];
+        double best = 0;
+        for (const std::size_t row : series.rows) best = std::max(best, report.network.rates[row]);
+        const CalibratedLaw* law = law_for(report.network, key.second);
+        const auto bytes = [](const TimedExchange& each) { return to_text(Bytes{static_cast<double>(each.bytes)}); };
+        table.rows.push_back({std::string(collective_name(key.second, true)), std::to_string(key.first), bytes(least),
+                              to_text(Seconds{least.spread.median}), bytes(most), to_text(Seconds{most.spread.median}),
+                              to_text(Bandwidth{best}), law == nullptr ? "-" : percent_text(law->errors.fitted) + " %",
+                              law == nullptr ? "-" : percent_text(law->errors.sizes) + " %"});
+    }
+    return table;
+}
+
+std::string network_json(const NetworkReport& report) {
+    Json rows = Json::array();
+    for (std::size_t i = 0; i < report.timing.timed.size(); ++i) {
+        const TimedExchange& each = report.timing.timed[i];
+        rows.push_back({{"kind", collective_name(each.kind)},
+                        {"members", each.members},
+                        {"groups", each.groups},
+                        {"bytes", each.bytes},
+                        {"time_s", each.spread.median},
+                        {"p5_s", each.spread.p5},
+                        {"p95_s", each.spread.p95},
+                        {"disturbed", each.spread.disturbed},
+                        {"rate", report.network.rates[i]}});
+    }
+    Json laws = Json::array();
+    for (const CalibratedLaw& law : report.network.laws) {
+        laws.push_back({{"kind", collective_name(law.key.kind)},
+                        {"rows", law.rows},
+                        {"error_fitted", law.errors.fitted},
+                        {"error_sizes", law.errors.sizes}});
+    }
+    const NetworkTier& tier = report.network.tier();
+    Json json{{"schema", 1},
+              {"ranks", report.timing.ranks},
+              {"hosts", report.timing.hosts},
+              {"library", report.timing.library},
+              {"tier", tier.id},
+              {"bandwidth", tier.chip_bandwidth.value->value},
+              {"latency_s", tier.hop_latency.value->value},
+              {"rows", std::move(rows)},
+              {"laws", std::move(laws)},
+              {"notes", report.notes},
+              {"files", report.files}};
+    return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace
+
+std::string network_report(const NetworkReport& report, Format format) {
+    if (format == Format::json) return network_json(report);
+    const NetworkTiming& timing = report.timing;
+    if (format == Format::csv) return exchange_table(timing.timed, report.system, software_name(timing.library));
+    const NetworkTier& tier = report.network.tier();
+    std::string text = fmt::format("{} ranks on {} host{}, {}\n\n", timing.ranks, timing.hosts,
+                                   timing.hosts == 1 ? "" : "s", timing.library);
+    text += format == Format::markdown ? table_markdown(summary(report)) : table_text(summary(report), 2);
+    text +=
+        fmt::format("\n{}: {} in and out of each rank at the most ({}), {} at the least\n", tier.label,
+                    to_text(*tier.chip_bandwidth.value), tier.chip_bandwidth.note, to_text(*tier.hop_latency.value));
+    if (const std::size_t count = disturbed(timing); count > 0) {
+        text += fmt::format("note: {} of {} timings were disturbed by others on this machine\n", count,
+                            timing.timed.size());
+    }
+    for (const std::string& note : report.notes) text += fmt::format("note: {}\n", note);
+    for (const std::string& file : report.files) text += fmt::format("written: {}\n", file);
+    return text;
+}
+
+}  // namespace roofline

@@ -1,0 +1,124 @@
+#include "app/local/network_tier.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "app/measured_systems.hpp"
+#include "app/predict_collective.hpp"
+#include "base/ascii.hpp"
+#include "calibrate/fit_collectives.hpp"
+#include "machine/machine_text.hpp"
+#include "units/text.hpp"
+
+namespace roofline {
+
+namespace {
+
+NetworkTier tier_of(const NetworkTiming& timing) {
+    NetworkTier tier;
+    const bool one_host = timing.hosts == 1;
+    tier.id = one_host ? "shm" : "hosts";
+    tier.label = one_host ? "shared memory" : "between hosts";
+    tier.topology = "switch";
+    tier.domain = timing.ranks;
+    tier.parts = std::max(timing.ranks / timing.hosts, 1);
+    tier.chip_bandwidth.basis = Basis::measured;
+    tier.chip_bandwidth.source = fmt::format("roofline measure network, {} ranks of {}{}", timing.ranks, timing.library,
+                                             timing.date.empty() ? "" : ", " + timing.date);
+    tier.hop_latency.basis = Basis::measured;
+    tier.hop_latency.source = tier.chip_bandwidth.source;
+    return tier;
+}
+
+Machine with_tier(Machine machine, NetworkTier tier) {
+    std::erase_if(machine.network, [&](const NetworkTier& other) { return other.id == tier.id; });
+    machine.network.insert(machine.network.begin(), std::move(tier));
+    return machine;
+}
+
+Result<MeasuredSystems> systems_on(const Machine& machine) {
+    return MeasuredSystems::make({{machine.id, machine_text(machine), {}}}, {});
+}
+
+// With a tier of one byte and one second a load says by itself what an exchange needs of it.
+Result<std::vector<double>> find_rates(const Machine& machine, const NetworkTiming& timing, NetworkTier& tier) {
+    tier.chip_bandwidth.value = Bandwidth{1};
+    tier.hop_latency.value = Seconds{1};
+    auto systems = systems_on(with_tier(machine, tier));
+    if (!systems) return fail(systems.error());
+    std::vector<double> rates;
+    double rate = 0;
+    double latency = 0;
+    std::string fastest;
+    for (const TimedExchange& timed : timing.timed) {
+        const MeasuredCollective row = row_of(timed, machine.id, software_name(timing.library));
+        const Result<MeasuredGroup>& group = systems->group(row);
+        if (!group) return fail(group.error());
+        const TierLoad& load = group->load.tiers.front();
+        rates.push_back(load.link_bytes.to_double() * row.bytes / row.time_s);
+        if (rates.back() > rate) {
+            rate = rates.back();
+            fastest = fmt::format("reached by {} of {}", collective_name(row.kind, true), to_text(Bytes{row.size}));
+        }
+        const double step = load.latency_s > 0 ? row.time_s / load.latency_s : 0;
+        if (step > 0 && (latency == 0 || step < latency)) latency = step;
+    }
+    tier.chip_bandwidth.value = Bandwidth{rate};
+    tier.chip_bandwidth.note = fastest;
+    tier.hop_latency.value = Seconds{latency};
+    return rates;
+}
+
+Result<std::vector<CalibratedLaw>> laws_of(const Machine& machine, const NetworkTiming& timing) {
+    auto systems = systems_on(machine);
+    if (!systems) return fail(systems.error());
+    std::vector<CollectiveSample> samples;
+    for (const TimedExchange& timed : timing.timed) {
+        const MeasuredCollective row = row_of(timed, machine.id, software_name(timing.library));
+        const Result<MeasuredGroup>& group = systems->group(row);
+        if (!group) return fail(group.error());
+        if (auto sample = sample_of(row, *group)) samples.push_back(std::move(*sample));
+    }
+    CollectiveFit fit = fit_collectives(std::move(samples));
+    if (fit.calibrations.empty()) return std::vector<CalibratedLaw>{};
+    return std::move(fit.calibrations.front().laws);
+}
+
+}  // namespace
+
+// The version is what stands behind the last blank.
+std::string software_name(const std::string& library) {
+    const std::string folded = lowered(library);
+    const std::size_t version = folded.rfind(' ');
+    std::string name = folded.substr(0, version);
+    std::erase(name, ' ');
+    return version == std::string::npos ? name : name + folded.substr(version);
+}
+
+Result<MeasuredNetwork> with_network(const Machine& machine, const NetworkTiming& timing) {
+    NetworkTier tier = tier_of(timing);
+    auto rates = find_rates(machine, timing, tier);
+    if (!rates) return fail(rates.error());
+    MeasuredNetwork network{with_tier(machine, std::move(tier)), {}, std::move(*rates)};
+    auto laws = laws_of(network.machine, timing);
+    if (!laws) return fail(laws.error());
+    network.laws = std::move(*laws);
+    return network;
+}
+
+Result<std::string> machine_file(const MeasuredNetwork& network, const std::string& before, const std::string& name,
+                                 const NetworkTiming& timing) {
+    auto known = parse_machine_calibration(before, name);
+    if (!known) return fail(known.error());
+    Calibration calibration = known->value_or(Calibration{});
+    calibration.machine = network.machine.id;
+    calibration.fitted = timing.date;
+    calibration.tool = "roofline " ROOFLINE_VERSION;
+    const std::string& tier = network.tier().id;
+    std::erase_if(calibration.laws, [&](const CalibratedLaw& law) { return law.key.tiers == tier; });
+    calibration.laws.insert(calibration.laws.end(), network.laws.begin(), network.laws.end());
+    return machine_text(network.machine) + machine_calibration_text(calibration);
+}
+
+}  // namespace roofline

@@ -1,0 +1,22 @@
+#include "app/local/on_ranks.hpp"
+
+namespace roofline {
+
+Result<Response> on_ranks(const std::string& line, const std::function<Result<Response>(RankGroup&)>& work) {
+    if (!launched()) {
+        if (auto there = RankGroup::available(); !there) return fail(there.error());
+        return fail("one_rank", "this process was started alone, and there is nobody to exchange with", line);
+    }
+    auto ranks = RankGroup::join();
+    if (!ranks && launched()->rank > 0) return Response{};  // what all of them lack one tells
+    if (!ranks) return fail(ranks.error());
+    auto response = work(*ranks);
+    if (!response && response.error().code == "exchange_failed") {
+        ranks->leave();  // the others wait in an exchange: the launcher ends them when this process fails
+        return response;
+    }
+    if (ranks->root()) return response;
+    return Response{};
+}
+
+}  // namespace roofline

@@ -1,0 +1,199 @@
+#include "app/local/run_points.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "app/op_answers.hpp"
+#include "measure/run/execution.hpp"
+#include "measure/stop.hpp"
+#include "notation/notation.hpp"
+#include "report/table.hpp"
+#include "work/work.hpp"
+
+namespace roofline {
+
+namespace {
+
+// A point may take seconds, so nobody wants more of them.
+constexpr std::size_t most_points = 1000;
+
+TimedRun timed(const Spread& spread) {
+    return {spread.median, spread.p5, spread.p95, spread.best, spread.kept, spread.tried, spread.disturbed};
+}
+
+/// The request at one point of its sweep: sizes where the sweep stood.
+OpRequest request_at(const OpRequest& request, const std::vector<SweepAxis>& axes,
+                     std::span<const std::int64_t> sizes) {
+    OpRequest point = request;
+    point.sweeps.clear();
+    for (std::size_t i = 0; i < axes.size(); ++i) {
+        for (const std::string& dim : axes[i].dims) point.dims.push_back(fmt::format("{}={}", dim, sizes[i]));
+    }
+    return point;
+}
+
+Status check_request(const OpRequest& request, const std::vector<SweepAxis>& axes) {
+    if (request.machines.size() > 1) {
+        return fail("bad_request", "a run is compared with one machine", "name one with --on");
+    }
+    std::size_t points = 1;
+    for (const SweepAxis& axis : axes) points *= axis.sizes.size();
+    if (points > most_points) {
+        return fail("bad_sweep", fmt::format("{} points would be run; {} are the most", points, most_points),
+                    "take larger steps: B=1..4096*2 doubles");
+    }
+    return {};
+}
+
+Status check_program(const Program& program) {
+    if (program.sharded()) {
+        return fail("no_ranks", "the program is split over a mesh, and one process is one chip",
+                    "start as many ranks as the mesh has chips: mpirun -n 2 roofline run ... --mesh X=2");
+    }
+    if (program.sized()) return {};
+    std::vector<std::string> missing;
+    for (const std::string& dim : program.dims) {
+        if (!program.sizes.contains(dim)) missing.push_back(dim);
+    }
+    return fail(
+        "unsized",
+        fmt::format("{} {} no size, and only what has sizes can run", fmt::join(missing, ", "),
+                    missing.size() == 1 ? "has" : "have"),
+        fmt::format("give {}: --dims {}=1024", missing.size() == 1 ? "it" : "them", fmt::join(missing, "=1024,")));
+}
+
+/// FLOPs and bytes across the main memory, as predictions count them.
+Status count_work(const Program& program, RunPoint& point) {
+    auto work = derive_work(program);
+    if (!work) return fail(work.error());
+    const auto number = [&](const Polynomial& polynomial) {
+        const auto value = polynomial.evaluate(program.sizes);
+        return value ? value->to_double() : 0;
+    };
+    point.flops = number(work->total.flops());
+    for (const auto& [level, traffic] : work->total.memory) point.bytes += number(traffic.total());
+    return {};
+}
+
+Status measure_point(const Program& program, const RunRequest& request, Device& device, RunPoint& point,
+                     std::vector<std::string>& notes) {
+    auto execution = Execution::make(program, device);
+    if (!execution) return fail(execution.error());
+    auto check = (*execution)->check({});
+    if (!check) return fail(check.error());
+    point.max_rel_error = check->max_rel_error;
+    point.of_bound = check->of_bound;
+    point.checked = check->checked;
+    point.worst = check->worst;
+    auto timing = (*execution)->time(sampling_of(request.effort, device.threads()));
+    if (!timing) return fail(timing.error());
+    point.cold = timed(timing->cold);
+    point.hot = timed(timing->hot);
+    point.kernels = std::move(timing->kernels);
+    point.sets = timing->sets;
+    point.set_bytes = timing->set_bytes;
+    point.pack_s = timing->pack_s;
+    point.pack_bytes = timing->pack_bytes;
+    for (const std::string& note : (*execution)->notes()) {
+        if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(note);
+    }
+    return {};
+}
+
+void count_statements(const Block& block, std::size_t& statements, const Statement*& first) {
+    for (const Node& node : block.nodes) {
+        if (const auto* inner = std::get_if<Block>(&node)) {
+            count_statements(*inner, statements, first);
+        } else if (++statements == 1) {
+            first = &std::get<Statement>(node);
+        }
+    }
+}
+
+void add_heading(const OpRequest& request, const Program& program, RunAnswer& answer) {
+    std::size_t statements = 0;
+    const Statement* first = nullptr;
+    count_statements(program.body, statements, first);
+    answer.title = statements == 1
+                       ? statement_text(program, *first, Types::plain)
+                       : fmt::format("{}{} statements", request.program_name.empty() ? "" : request.program_name + ", ",
+                                     statements);
+    std::vector<std::string> sizes;
+    for (const std::string& dim : program.dims) {
+        const bool swept = std::any_of(answer.axes.begin(), answer.axes.end(), [&](const SweepAxis& axis) {
+            return std::find(axis.dims.begin(), axis.dims.end(), dim) != axis.dims.end();
+        });
+        if (!swept) sizes.push_back(fmt::format("{} = {}", dim, program.sizes.at(dim)));
+    }
+    answer.sizes = fmt::format("{}", fmt::join(sizes, ", "));
+}
+
+/// What a reader of the numbers should know of how programs run here.
+void note_masks(const Program& program, std::vector<std::string>& notes) {
+    const bool masked =
+        std::any_of(program.values.begin(), program.values.end(), [](const Value& v) { return !v.masks.empty(); });
+    if (masked) {
+        notes.emplace_back(
+            "what a causal mask leaves out is computed as well and then masked: these kernels do not "
+            "skip it, while predictions do not count it");
+    }
+}
+
+}  // namespace
+
+SamplingOptions sampling_of(Effort effort, int threads) {
+    SamplingOptions options;
+    options.threads = threads;
+    options.samples = effort == Effort::quick ? 9 : effort == Effort::normal ? 21 : 61;
+    options.sample_s = effort == Effort::quick ? 0.003 : 0.006;
+    options.warm_up_s = effort == Effort::quick ? 0.01 : 0.05;
+    options.longest_s = effort == Effort::quick ? 2 : effort == Effort::normal ? 10 : 60;
+    return options;
+}
+
+Result<RunAnswer> run_points(const RunRequest& request, Device& device, Progress& progress) {
+    auto swept = sweep_axes(request.op);
+    if (!swept) return fail(swept.error());
+    RunAnswer answer;
+    answer.axes = std::move(*swept);
+    answer.device = device.name();
+    if (auto status = check_request(request.op, answer.axes); !status) return fail(status.error());
+    std::vector<std::vector<std::int64_t>> points;
+    for_each_size(answer.axes, [&](std::span<const std::int64_t> at) { points.emplace_back(at.begin(), at.end()); });
+    // everything is read and refused before anything is measured
+    std::vector<Program> programs;
+    for (const auto& at : points) {
+        std::vector<std::string> notes;
+        auto program = read_program(request.op, answer.axes, notes);
+        if (!program) return fail(program.error());
+        const OpRequest here = request_at(request.op, answer.axes, at);
+        program = read_program(here, {}, notes);
+        if (!program) return fail(program.error());
+        if (auto status = check_program(*program); !status) return fail(status.error());
+        RunPoint point;
+        point.at = at;
+        if (auto status = count_work(*program, point); !status) return fail(status.error());
+        if (!request.op.machines.empty()) {
+            auto predicted = op_answers(here, {});
+            if (!predicted) return fail(predicted.error());
+            point.answer = std::move(predicted->front());
+        }
+        answer.points.push_back(std::move(point));
+        programs.push_back(std::move(*program));
+    }
+    add_heading(request.op, programs.front(), answer);
+    for (std::size_t i = 0; i < programs.size(); ++i) {
+        std::vector<std::string> sizes;
+        for (std::size_t axis = 0; axis < answer.axes.size(); ++axis)
+            sizes.push_back(fmt::format("{} = {}", answer.axes[axis].name(), points[i][axis]));
+        progress.at(sizes.empty() ? "running" : fmt::format("running {}", fmt::join(sizes, ", ")),
+                    static_cast<double>(i) / static_cast<double>(programs.size()));
+        auto status = measure_point(programs[i], request, device, answer.points[i], answer.notes);
+        if (!status) return fail(status.error());
+    }
+    note_masks(programs.front(), answer.notes);
+    return answer;
+}
+
+}  // namespace roofline

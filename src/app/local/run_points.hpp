@@ -1,0 +1,21 @@
+// What `run` does for each choice of sizes: predict, make ready, check, time.
+#pragma once
+
+#include <vector>
+
+#include "app/local/local_request.hpp"
+#include "measure/run/device.hpp"
+#include "measure/sampling.hpp"
+#include "report/run/run_answer.hpp"
+
+namespace roofline {
+
+/// How long the timing of one point may take.
+[[nodiscard]] SamplingOptions sampling_of(Effort effort, int threads);
+
+/// The whole answer: the request's program at each of its sizes on a device, beside its prediction where a machine is named.
+/// Errors: those of `op`; a program of several chips; several machines; no memory; interrupted. A result that is wrong is no
+/// error here (RunPoint::right).
+[[nodiscard]] Result<RunAnswer> run_points(const RunRequest& request, Device& device, Progress& progress);
+
+}  // namespace roofline

@@ -1,0 +1,146 @@
+#include "app/local/run_points.hpp"
+
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "app/op_answers.hpp"
+#include "measure/run/cpu_device.hpp"
+#include "measure/stop.hpp"
+
+using namespace roofline;
+
+namespace {
+
+RunRequest request(const std::string& program, const std::string& dims) {
+    RunRequest run;
+    run.op.program = program;
+    if (!dims.empty()) run.op.dims = {dims};
+    run.effort = Effort::quick;
+    return run;
+}
+
+const char* const product = "f32[B, D] * f32[D, F] -> f32[B, F]";
+
+RunAnswer answer_of(const RunRequest& run) {
+    auto device = make_cpu_device({1, true});
+    REQUIRE(device);
+    Progress progress;
+    auto answer = run_points(run, **device, progress);
+    REQUIRE_MESSAGE(answer, (answer ? "" : answer.error().message));
+    return std::move(*answer);
+}
+
+Error error_of(const RunRequest& run) {
+    auto device = make_cpu_device({1, true});
+    REQUIRE(device);
+    Progress progress;
+    auto answer = run_points(run, **device, progress);
+    REQUIRE(!answer);
+    return answer.error();
+}
+
+}  // namespace
+
+TEST_CASE("run: a product, beside the prediction that op makes") {
+    RunRequest run = request(product, "B=8,D=32,F=16");
+    run.op.machines = {{"tpu-v5e", {}, {}}};
+    const RunAnswer answer = answer_of(run);
+    REQUIRE(answer.points.size() == 1);
+    const RunPoint& point = answer.points.front();
+    CHECK(point.right());
+    CHECK(point.checked == 8 * 16);
+    CHECK(point.flops == 2.0 * 8 * 32 * 16);
+    CHECK(point.bytes == 4.0 * (8 * 32 + 32 * 16 + 8 * 16));
+    CHECK(point.cold.median > 0);
+    CHECK(point.hot.median > 0);
+    auto priced = op_answers(run.op, {});
+    REQUIRE(priced);
+    REQUIRE(point.answer);
+    CHECK(point.answer->analysis.total.bounds.lower == priced->front().analysis.total.bounds.lower);
+
+    const auto json = nlohmann::json::parse(run_report(answer, Format::json, false), nullptr, false);
+    CHECK(json["lower_s"] == priced->front().analysis.total.bounds.lower);
+    CHECK(json["measured_s"] == point.cold.median);
+    CHECK(json["roofline_fraction"].get<double>() ==
+          doctest::Approx(priced->front().analysis.total.bounds.lower / point.cold.median));
+    CHECK(json["check"]["right"] == true);
+    CHECK(json["dims"]["B"] == 8);
+
+    const std::string text = run_report(answer, Format::text, false);
+    CHECK(text.find("f32[B, D] * f32[D, F] -> f32[B, F]\nB = 8, D = 32, F = 16\n") == 0);
+    CHECK(text.find("128 elements right") != std::string::npos);
+}
+
+TEST_CASE("run: without a machine measured numbers stand alone") {
+    const RunAnswer answer = answer_of(request(product, "B=8,D=32,F=16"));
+    CHECK_FALSE(answer.points.front().answer);
+    const auto json = nlohmann::json::parse(run_report(answer, Format::json, false), nullptr, false);
+    CHECK(json["lower_s"].is_null());
+    CHECK(json["measured_s"].get<double>() > 0);
+    CHECK(run_report(answer, Format::text, false).find("lower") == std::string::npos);
+}
+
+TEST_CASE("run: a sweep, in every format and on both plots") {
+    RunRequest run = request(product, "D=32,F=16");
+    run.op.sweeps = {"B=1,4,16"};
+    run.op.machines = {{"tpu-v5e", {}, {}}};
+    RunAnswer answer = answer_of(run);
+    REQUIRE(answer.points.size() == 3);
+    CHECK(answer.points[2].flops == 16 * answer.points[0].flops);
+    // measured times of our own, so that what is printed of them is known
+    for (std::size_t i = 0; i < 3; ++i) answer.points[i].cold.median = 1e-3 * static_cast<double>(i + 1);
+    const std::string csv = run_report(answer, Format::csv, false);
+    CHECK(
+        csv.starts_with("B,measured_s,measured_p5_s,measured_p95_s,disturbed,hot_s,lower_s,expected_s,upper_s,"
+                        "roofline_fraction,bound_by,flop_per_s,bytes_per_s,max_rel_error\n1,0.001,"));
+    CHECK(run_report(answer, Format::markdown, false).find("| B | measured |") != std::string::npos);
+    const auto json = nlohmann::json::parse(run_report(answer, Format::json, false), nullptr, false);
+    REQUIRE(json["sweep"].size() == 3);
+    CHECK(json["sweep"][1]["swept"]["B"] == 4);
+    CHECK(json["sweep"][1]["measured_s"] == 2e-3);
+    auto predicted = op_answers(run.op, answer.axes);
+    REQUIRE(predicted);
+    for (const PlotKind kind : {PlotKind::roofline, PlotKind::sweep}) {
+        const auto svg = run_plot(answer, *predicted, kind);
+        REQUIRE(svg);
+        CHECK(svg->find("measured") != std::string::npos);
+        // 2 * 4 * 32 * 16 FLOPs in 2 ms
+        CHECK(svg->find("2.05 MFLOP/s") != std::string::npos);
+    }
+}
+
+TEST_CASE("run: kernels of a program have times of their own") {
+    RunRequest run = request("X : f32[B=4, D=8]\nY : f32[B, D] = exp(X)\nZ : f32[B] = sum[D](Y)", "");
+    run.op.machines = {{"tpu-v5e", {}, {}}};
+    const RunAnswer answer = answer_of(run);
+    REQUIRE(answer.points.front().kernels.size() == 2);
+    const std::string text = run_report(answer, Format::text, false);
+    CHECK(text.find("Z = sum[D](Y)") != std::string::npos);
+    const auto json = nlohmann::json::parse(run_report(answer, Format::json, false), nullptr, false);
+    CHECK(json["ops"][1]["measured_s"] == answer.points.front().kernels[1]);
+}
+
+TEST_CASE("run: what is wrong is said") {
+    RunAnswer answer = answer_of(request(product, "B=2,D=4,F=2"));
+    answer.points.front().of_bound = 3;
+    answer.points.front().worst = "C[0, 1] is 2, should be 1 within 1e-06";
+    const std::string text = run_report(answer, Format::text, false);
+    CHECK(text.find("WRONG: C[0, 1] is 2, should be 1 within 1e-06") != std::string::npos);
+}
+
+TEST_CASE("run: refused before anything is measured") {
+    CHECK(error_of(request(product, "B=8,D=32")).code == "unsized");
+    CHECK(error_of(request("f32[B_X, D] * f32[D, F] -> f32[B_X, F]", "B=8,D=4,F=4")).code == "no_ranks");
+    CHECK(error_of(request(product, "B=1000000,D=1000000,F=1000000")).code == "too_large");
+    RunRequest two = request(product, "B=8,D=4,F=4");
+    two.op.machines = {{"tpu-v5e", {}, {}}, {"h200", {}, {}}};
+    CHECK(error_of(two).code == "bad_request");
+}
+
+TEST_CASE("run: an interrupt ends it") {
+    request_stop();
+    const Error error = error_of(request(product, "B=8,D=4,F=4"));
+    forget_stop();
+    CHECK(error.code == "interrupted");
+}

@@ -1,0 +1,218 @@
+#include "app/local/run_ranks.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <sched.h>
+
+#include <algorithm>
+
+#include "app/local/on_ranks.hpp"
+#include "app/local/run_points.hpp"
+#include "app/op_answers.hpp"
+#include "app/system_option.hpp"
+#include "measure/network/agreed.hpp"
+#include "measure/run/cpu_device.hpp"
+#include "measure/run/team.hpp"
+#include "notation/notation.hpp"
+
+namespace roofline {
+
+namespace {
+
+// The mesh of the request, else of the program's text.
+std::vector<MeshAxis> mesh_of(const RunRequest& request) {
+    std::vector<MeshAxis> mesh;
+    for (const std::string& text : request.op.mesh) {
+        const auto axes = parse_program("mesh " + text, "--mesh");
+        if (axes) mesh.insert(mesh.end(), axes->mesh.begin(), axes->mesh.end());
+    }
+    if (!mesh.empty()) return mesh;
+    const auto program = parse_program(request.op.program, request.op.program_name);
+    return program ? program->mesh : mesh;
+}
+
+// A mesh that is too large to be started is refused later, in its own words.
+std::int64_t chips_of(const std::vector<MeshAxis>& mesh) {
+    std::int64_t chips = 1;
+    for (const MeshAxis& axis : mesh) {
+        if (__builtin_mul_overflow(chips, axis.size, &chips)) return 0;
+    }
+    return chips;
+}
+
+std::string line_for(std::int64_t ranks, const RunRequest& request) {
+    std::string line = fmt::format("mpirun -n {} roofline run '{}'", ranks,
+                                   request.op.program_name.empty() ? request.op.program : request.op.program_name);
+    for (const std::string& mesh : request.op.mesh) line += " --mesh " + mesh;
+    return line + " ...";
+}
+
+// The machine with so many chips: ranks of this one unless a slice is named.
+OpRequest on_slice(const RunRequest& request, int ranks) {
+    OpRequest op = request.op;
+    for (MachineRef& machine : op.machines) {
+        if (names_slice(machine)) continue;
+        if (machine.toml) {
+            machine.slice = std::to_string(ranks);
+        } else {
+            machine.name += fmt::format(":{}", ranks);
+        }
+    }
+    return op;
+}
+
+// This rank's processors: a share of those that it may use, or, where a launcher has already shared them out, what it was given.
+void take_processors(const RankGroup& ranks) {
+    const std::vector<int> all = processors_to_use();
+    const auto count = static_cast<std::int64_t>(all.size());
+    if (count < ranks.size()) {
+        bind_to(all[static_cast<std::size_t>(ranks.rank()) % all.size()]);
+        return;
+    }
+    const Share share = share_of(count, ranks.rank(), ranks.size());
+    cpu_set_t mine;
+    CPU_ZERO(&mine);
+    for (std::int64_t i = share.first; i < share.last; ++i) CPU_SET(static_cast<unsigned>(all[static_cast<std::size_t>(i)]), &mine);
+    ::sched_setaffinity(0, sizeof mine, &mine);
+}
+
+// The time of a kernel without its collectives.
+std::optional<double> work_s(const Analysis& analysis, const Machine& machine) {
+    if (!analysis.seconds) return std::nullopt;
+    double longest = 0;
+    for (std::size_t i = 0; i < analysis.pricing.resources.size(); ++i) {
+        if (machine.tier(analysis.pricing.resources[i].id) == nullptr)
+            longest = std::max(longest, (*analysis.seconds)[i]);
+    }
+    return longest;
+}
+
+// The stages beside what was predicted: messages one by one in their order, work by statement.
+std::vector<RankStage> beside(const std::vector<StageTime>& times, const OpAnswer& answer) {
+    std::vector<RankStage> stages;
+    const ProgramAnalysis& analysis = answer.analysis;
+    const std::vector<MessageWork>& messages = analysis.total.work.messages;
+    const auto exchanges =
+        static_cast<std::size_t>(std::count_if(times.begin(), times.end(), [](const auto& t) { return t.exchange; }));
+    const std::size_t statements = times.empty() ? 0 : times.back().statement + 1;
+    std::size_t message = 0;
+    for (std::size_t i = 0; i < times.size(); ++i) {
+        RankStage stage{times[i], std::nullopt, std::nullopt};
+        if (times[i].exchange && exchanges == messages.size()) {
+            if (const auto time = message_time(answer, messages[message].message)) stage.lower_s = time->lower_s;
+            if (message < answer.laws.messages.size() && answer.laws.messages[message]) {
+                stage.expected_s = answer.laws.messages[message]->seconds;
+            }
+            ++message;
+        } else if (!times[i].exchange) {
+            const bool alone = std::count_if(times.begin(), times.end(), [&](const StageTime& other) {
+                                   return !other.exchange && other.statement == times[i].statement;
+                               }) == 1;
+            const bool one = statements == 1;
+            if (alone && (one || analysis.kernels.size() == statements)) {
+                stage.lower_s = work_s(one ? analysis.total : analysis.kernels[times[i].statement], answer.machine);
+            }
+        }
+        stages.push_back(std::move(stage));
+    }
+    return stages;
+}
+
+bool is_right(const CheckResult& check, const ShardedRun& program) {
+    return check.of_bound <= 1 || check.max_rel_error <= program.allowed_error();
+}
+
+// Timed after it has shown that it gives the same.
+Status run_overlapped(RankRun& run, ShardedRun& program, const SamplingOptions& sampling) {
+    program.forget_results();
+    if (auto status = program.run(true); !status) return status;
+    auto check = program.check({});
+    if (!check) return fail(check.error());
+    run.right = run.right && is_right(*check, program);
+    if (check->of_bound > run.check.of_bound) run.check = *check;
+    auto sampled = program.time(sampling, true);
+    if (!sampled) return fail(sampled.error());
+    run.overlapped = sampled->spread;
+    run.pieces = program.pieces();
+    return {};
+}
+
+}  // namespace
+
+bool for_ranks(const RunRequest& request) {
+    const auto started = launched();
+    if (started && started->ranks > 1) return true;
+    return !mesh_of(request).empty() && chips_of(mesh_of(request)) != 1;
+}
+
+Result<RankRun> run_on_ranks(const RunRequest& request, RankGroup& ranks) {
+    const std::vector<MeshAxis> mesh = mesh_of(request);
+    const std::int64_t chips = chips_of(mesh);
+    if (!request.op.sweeps.empty() || request.plot != PlotKind::none) {
+        return fail("unsupported", "a run over ranks is of one size, and in numbers", "leave --sweep and plots out");
+    }
+    if (request.on_gpu) {
+        return fail("unsupported", "ranks run on the processor", "leave --on gpu out, or start it without mpirun");
+    }
+    if (mesh.empty()) {
+        return fail("no_mesh",
+                    fmt::format("there are {} ranks, and the program is not split over a mesh", ranks.size()),
+                    "name its axes: --mesh X=2, and write what is split: bf16[B_X, D]; or start it without mpirun");
+    }
+    if (chips != ranks.size()) {
+        return fail(
+            "wrong_ranks",
+            fmt::format("the mesh {} has {} chips, and there are {} ranks", mesh_text(mesh), chips, ranks.size()),
+            line_for(chips, request));
+    }
+    if (request.op.machines.empty()) {
+        return fail("no_machine", "this machine has not been measured, and layouts are chosen by its rates",
+                    "roofline measure cpu, then mpirun -n 2 roofline measure network");
+    }
+    auto answers = op_answers(on_slice(request, ranks.size()), {});
+    if (!answers) return fail(answers.error());
+    RankRun run;
+    run.predicted = std::move(answers->front());
+    run.library = ranks.library();
+    run.ranks = ranks.size();
+    take_processors(ranks);
+    auto device = make_cpu_device({request.threads, true});
+    if (auto status = agreed(ranks.world(), device ? Status{} : fail(device.error())); !status) {
+        return fail(status.error());
+    }
+    run.device = (*device)->name();
+    auto sharded = ShardedRun::make(run.predicted.program, run.predicted.system, ranks.world(), **device);
+    if (!sharded) return fail(sharded.error());
+    ShardedRun& program = **sharded;
+    if (auto status = program.run(); !status) return fail(status.error());
+    auto check = program.check({});
+    if (!check) return fail(check.error());
+    run.check = *check;
+    run.right = is_right(*check, program);
+    const SamplingOptions sampling = sampling_of(request.effort, (*device)->threads());
+    auto sampled = program.time(sampling);
+    if (!sampled) return fail(sampled.error());
+    run.sequential = sampled->spread;
+    if (program.pieces() > 1) {
+        if (auto status = run_overlapped(run, program, sampling); !status) return fail(status.error());
+    }
+    auto times = program.time_stages(sampling.samples);
+    if (!times) return fail(times.error());
+    run.stages = beside(*times, run.predicted);
+    run.notes = (*device)->notes();
+    return run;
+}
+
+Result<Response> run_on_ranks(const RunRequest& request, Format format) {
+    const std::int64_t chips = chips_of(mesh_of(request));
+    return on_ranks(line_for(std::max<std::int64_t>(chips, 2), request), [&](RankGroup& ranks) -> Result<Response> {
+        auto run = run_on_ranks(request, ranks);
+        if (!run) return fail(run.error());
+        Response response;
+        response.exit_code = run->right ? 0 : 1;
+        response.out = rank_report(*run, format);
+        return response;
+    });
+}
+
+}  // namespace roofline

@@ -1,0 +1,49 @@
+// Answers `roofline run` of a program that is split over a mesh.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/local/local_request.hpp"
+#include "measure/network/ranks.hpp"
+#include "measure/network/sharded_run.hpp"
+#include "report/op/op_answer.hpp"
+
+namespace roofline {
+
+/// Whether the request is for ranks: there are several, or the program is split over a mesh.
+[[nodiscard]] bool for_ranks(const RunRequest& request);
+
+/// A stage beside its prediction.
+struct RankStage {
+    StageTime measured;
+    std::optional<double> lower_s;
+    std::optional<double> expected_s;
+};
+
+/// What ranks did together.
+struct RankRun {
+    OpAnswer predicted;
+    std::string library;  ///< "Open MPI 4.1.4"
+    std::string device;   ///< of one rank
+    int ranks = 1;
+    CheckResult check;
+    bool right = false;
+    Spread sequential;
+    std::optional<Spread> overlapped;
+    int pieces = 1;  ///< of what is overlapped
+    std::vector<RankStage> stages;
+    std::vector<std::string> notes;
+};
+
+/// Joins the ranks that this process was started with, one a chip of the mesh, and runs the program on them; the first one answers.
+/// Errors: no MPI (absent), ranks that are not the mesh, what ShardedRun::make() refuses, interrupted.
+[[nodiscard]] Result<Response> run_on_ranks(const RunRequest& request, Format format);
+
+/// The same between ranks that are there; at all of them.
+[[nodiscard]] Result<RankRun> run_on_ranks(const RunRequest& request, RankGroup& ranks);
+
+[[nodiscard]] std::string rank_report(const RankRun& run, Format format);
+
+}  // namespace roofline

@@ -1,0 +1,178 @@
+#include "app/measured_kernels.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "app/expected_op.hpp"
+#include "notation/notation.hpp"
+
+namespace roofline {
+
+namespace {
+
+std::vector<double> numbers(const MeasuredKernel& row) {
+    std::vector<double> sizes;
+    for (const auto& [dim, size] : row.sizes) sizes.push_back(static_cast<double>(size));
+    return sizes;
+}
+
+/// Bytes of every tensor that lives outside of the kernels, counted once.
+WeightedSum tensor_bytes(const Program& program, const ProgramAnalysis& analysis) {
+    std::set<ValueId> values;
+    for (const KernelWork& kernel : analysis.work.kernels) {
+        for (const Transfer& transfer : kernel.transfers) values.insert(transfer.value);
+    }
+    WeightedSum sum;
+    for (const ValueId value : values) sum.emplace_back(bytes_of(program.values[value]), 1.0);
+    return sum;
+}
+
+}  // namespace
+
+Result<MeasuredKernels> MeasuredKernels::make(const std::vector<MachineRef>& machines,
+                                              const std::vector<std::string>& sets, const CalibrationRef& calibration) {
+    auto systems = MeasuredSystems::make(machines, sets);
+    if (!systems) return fail(systems.error());
+    auto calibrations = resolve_calibrations(calibration, machines);
+    if (!calibrations) return fail(calibrations.error());
+    return MeasuredKernels(std::move(*systems), std::move(*calibrations));
+}
+
+Result<MeasuredKernels::Compiled*> MeasuredKernels::compiled(const MeasuredKernel& row) {
+    const Key key{row.system, row.program, row.software};
+    auto found = compiled_.find(key);
+    constexpr std::size_t most = 10'000;  // a table of real measurements has some hundred
+    if (found == compiled_.end() && compiled_.size() >= most) {
+        return fail("too_many_systems", "the table has more than 10000 kinds of rows");
+    }
+    if (found == compiled_.end()) found = compiled_.emplace(key, compile(row)).first;
+    if (!found->second) return fail(found->second.error());
+    return found->second->get();
+}
+
+Result<std::unique_ptr<MeasuredKernels::Compiled>> MeasuredKernels::compile(const MeasuredKernel& row) {
+    const Result<System>& chip = systems_.chip(row.system);
+    if (!chip) return fail(chip.error());
+    auto result = std::make_unique<Compiled>();
+    auto program = parse_program(row.program, "");
+    if (!program) return fail(program.error());
+    result->program = std::move(*program);
+    std::vector<std::string> dims;
+    for (const auto& [dim, size] : row.sizes) {
+        dims.push_back(dim);
+        result->program.sizes[dim] = size;
+    }
+    result->system = *chip;
+    const Machine& machine = result->system.machine();
+    auto analysis = analyse(result->program, machine, {});
+    if (!analysis) return fail(analysis.error());
+    result->analysis = std::move(*analysis);
+    result->bounds.emplace(result->program, result->analysis, dims);
+    result->point = result->bounds->make_point();
+    Sizes fixed = result->program.sizes;
+    for (const std::string& dim : dims) fixed.erase(dim);
+    result->bytes = CompiledSums({tensor_bytes(result->program, result->analysis)}, dims, fixed);
+    const Pricing& pricing = result->analysis.total.pricing;
+    if (const Resource* memory = pricing.find("hbm")) {
+        result->memory = static_cast<std::size_t>(memory - pricing.resources.data());
+        result->memory_rate = memory->terms.front().rate.value;
+    }
+    for (const MemoryLevel& level : machine.memory) {
+        const auto capacity = level.total_capacity();
+        if (level.id == "hbm" || level.managed != Managed::hardware || !capacity) continue;
+        result->caches.push_back({capacity->value, {}});
+        if (level.bandwidth.value) result->caches.back().bytes_per_s = level.bandwidth.value->value;
+    }
+    std::reverse(result->caches.begin(), result->caches.end());
+    result->laws = kernel_laws(calibrations_, machine, result->program, result->analysis, row.software);
+    if (result->laws.missing.empty()) {
+        result->expected.emplace(result->program, result->analysis, result->system, result->laws, dims);
+        result->scratch.resize(result->expected->places());
+    }
+    if (result->analysis.work.kernels.size() == 1) {
+        result->alone.emplace(result->analysis.total, result->analysis.work.kernels.front(), dims, fixed);
+        result->scratch.resize(std::max(result->scratch.size(), result->alone->places()));
+    }
+    return result;
+}
+
+std::optional<double> MeasuredKernels::resident_bound(const Compiled& compiled, double bytes) {
+    if (compiled.caches.empty() || !compiled.memory) return std::nullopt;
+    double others = 0;
+    for (std::size_t i = 0; i < compiled.analysis.total.pricing.resources.size(); ++i) {
+        if (i != *compiled.memory) others = std::max(others, compiled.point.seconds[i]);
+    }
+    const double memory_s = compiled.point.seconds[*compiled.memory];
+    const auto cache = std::find_if(compiled.caches.begin(), compiled.caches.end(),
+                                    [&](const Cache& each) { return bytes <= each.capacity; });
+    if (cache == compiled.caches.end()) {
+        double kept = 0;
+        for (const Cache& each : compiled.caches) kept = std::max(kept, each.capacity);
+        kept *= static_cast<double>(compiled.analysis.work.kernels.size());
+        return std::max(others, memory_s - kept / compiled.memory_rate);
+    }
+    // a cache whose bandwidth nobody publishes bounds nothing
+    if (!cache->bytes_per_s) return others;
+    return std::max(others, memory_s * compiled.memory_rate / *cache->bytes_per_s);
+}
+
+Result<Comparison> MeasuredKernels::compare(const MeasuredKernel& row) {
+    auto found = compiled(row);
+    if (!found) return fail(found.error());
+    Compiled& program = **found;
+    const std::vector<double> sizes = numbers(row);
+    program.bounds->evaluate(sizes, program.point);
+    Comparison comparison;
+    comparison.line = row.line;
+    comparison.system = program.system.machine().id;
+    comparison.slice = comparison.system;
+    comparison.operation = row.operation;
+    comparison.shape = row.shape();
+    program.bytes.evaluate(sizes, {&comparison.bytes, 1});
+    comparison.dtype = row.dtype;
+    comparison.software = row.software;
+    comparison.variant = row.variant;
+    comparison.measured_s = row.time_s;
+    comparison.rounding_s = row.rounding_s;
+    comparison.prediction.lower_s = program.point.bounds.lower;
+    comparison.prediction.resident_s = resident_bound(program, comparison.bytes);
+    if (program.expected) {
+        const ExpectedProgramTime expected = program.expected->evaluate(sizes, program.scratch);
+        comparison.prediction.expected_s = std::max(expected.seconds, comparison.prediction.lower_s);
+        comparison.prediction.expected_error = expected.error;
+    }
+    return comparison;
+}
+
+Result<KernelSample> MeasuredKernels::sample_of(const MeasuredKernel& row) {
+    auto found = compiled(row);
+    if (!found) return fail(found.error());
+    Compiled& program = **found;
+    if (!program.alone) return fail("several_kernels", "several kernels in one time, which nobody can tell apart");
+    KernelSample sample;
+    sample.machine = program.system.machine().id;
+    sample.key = kernel_key(program.program, program.analysis.work.kernels.front());
+    sample.key.software = row.software;
+    sample.key.variant = row.variant;
+    sample.timed = {program.alone->evaluate(numbers(row), program.scratch).point, row.time_s};
+    sample.source = row.source;
+    return sample;
+}
+
+std::vector<std::pair<std::string, Rate>> MeasuredKernels::rates() const {
+    std::vector<std::pair<std::string, Rate>> rates;
+    std::set<std::pair<std::string, std::string>> seen;
+    for (const auto& [key, compiled] : compiled_) {
+        if (!compiled) continue;
+        const Compiled& program = **compiled;
+        for (const Resource& resource : program.analysis.total.pricing.resources) {
+            for (const Term& term : resource.terms) {
+                const std::string& machine = program.system.machine().id;
+                if (seen.emplace(machine, term.rate.path).second) rates.emplace_back(machine, term.rate);
+            }
+        }
+    }
+    return rates;
+}
+
+}  // namespace roofline

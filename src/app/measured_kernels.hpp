@@ -1,0 +1,75 @@
+// Timed kernels of measurement tables, each priced as the program that it is on the machine that it ran on.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "app/measured_systems.hpp"
+#include "calibrate/comparison.hpp"
+#include "calibrate/expected_program.hpp"
+#include "calibrate/fit_kernel_laws.hpp"
+#include "import/kernel_table.hpp"
+
+namespace roofline {
+
+class MeasuredKernels {
+public:
+    /// What --on, --set and the calibration options of a request mean. Errors: those of MeasuredSystems and of files.
+    [[nodiscard]] static Result<MeasuredKernels> make(const std::vector<MachineRef>& machines,
+                                                      const std::vector<std::string>& sets,
+                                                      const CalibrationRef& calibration);
+
+    /// The row beside its prediction. The error's message is the reason for which it cannot be compared.
+    [[nodiscard]] Result<Comparison> compare(const MeasuredKernel& row);
+
+    /// The row as a fit takes it. Error: it takes several kernels, whose times nobody can tell apart; it cannot be priced.
+    [[nodiscard]] Result<KernelSample> sample_of(const MeasuredKernel& row);
+
+    /// The rates used so far, with the machine that each belongs to.
+    [[nodiscard]] std::vector<std::pair<std::string, Rate>> rates() const;
+
+private:
+    /// A cache that can hold what a program works on.
+    struct Cache {
+        double capacity = 0;
+        std::optional<double> bytes_per_s;
+    };
+    /// A program on a machine with the constants of some software, ready for any size.
+    struct Compiled {
+        Program program;
+        System system;
+        ProgramAnalysis analysis;
+        std::optional<CompiledProgram> bounds;
+        CompiledProgram::Point point;
+        CompiledSums bytes;                 ///< of all its tensors
+        std::optional<std::size_t> memory;  ///< the resource of the main memory
+        double memory_rate = 0;
+        std::vector<Cache> caches;  ///< innermost first
+        ProgramLaws laws;
+        std::optional<CompiledExpected> expected;
+        std::optional<CompiledKernel> alone;  ///< of a program of one kernel
+        std::vector<double> scratch;
+    };
+    using Key = std::tuple<std::string, std::string, std::string>;  ///< machine, program, software
+
+    MeasuredKernels(MeasuredSystems systems, Calibrations calibrations)
+        : systems_(std::move(systems)), calibrations_(std::move(calibrations)) {}
+
+    /// Lives as long as this object; its sizes are passed in the order of the row's.
+    [[nodiscard]] Result<Compiled*> compiled(const MeasuredKernel& row);
+    [[nodiscard]] Result<std::unique_ptr<Compiled>> compile(const MeasuredKernel& row);
+    /// The bound where everything stays in the innermost cache that holds it; where none does, that of what is more than the largest
+    /// of them can keep from one kernel to the next. Empty without caches.
+    [[nodiscard]] static std::optional<double> resident_bound(const Compiled& compiled, double bytes);
+
+    MeasuredSystems systems_;
+    Calibrations calibrations_;
+    std::map<Key, Result<std::unique_ptr<Compiled>>> compiled_;
+};
+
+}  // namespace roofline

@@ -1,0 +1,96 @@
+// Expected times of whole programs: the law of every kernel and collective, one after another.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "bound/analysis.hpp"
+#include "bound/times.hpp"
+#include "calibrate/calibration.hpp"
+#include "calibrate/expected_collective.hpp"
+
+namespace roofline {
+
+/// What a kernel is to its law: "attention" (two products or more and a softmax between), "contraction" (any other with a
+/// product), "elementwise" (all others); and the dtypes that its first product multiplies, "bf16" or "bf16 x int8", none where
+/// nothing is multiplied. The software is not set.
+[[nodiscard]] KernelKey kernel_key(const Program& local, const KernelWork& kernel);
+
+/// The law of a calibration for such a kernel: its kind, its dtype (else a law for any), then the software that is asked for
+/// where it has one, then what software does by itself, then the newest version, then the most rows. Null where there is none.
+[[nodiscard]] const CalibratedKernel* choose_kernel(const Calibration& calibration, const KernelKey& key,
+                                                    const std::string& software);
+
+/// A kernel's resource times, compiled: sizes in, the law's point of one run and the number of runs out.
+class CompiledKernel {
+public:
+    /// `swept` are the dimensions whose sizes will be passed; all others must be in `fixed`.
+    CompiledKernel(const Analysis& analysis, const KernelWork& kernel, const std::vector<std::string>& swept,
+                   const Sizes& fixed);
+
+    struct Runs {
+        KernelPoint point;
+        double count = 0;
+    };
+    [[nodiscard]] std::size_t places() const { return times_.places() + counts_.size(); }
+    /// No allocation; `scratch` has places() places.
+    [[nodiscard]] Runs evaluate(std::span<const double> sizes, std::span<double> scratch) const;
+
+private:
+    [[nodiscard]] static double KernelPoint::* part_of(const Resource& resource, const KernelWork& kernel);
+
+    CompiledTimes times_;
+    CompiledSums counts_;                       ///< the runs, then the depths of the products
+    std::vector<double KernelPoint::*> parts_;  ///< by resource; null for a tier of the network
+};
+
+/// What of a program its kernels ask of the chip, at its sizes. By kernel; empty when a dimension has no size.
+[[nodiscard]] std::vector<CompiledKernel::Runs> kernel_runs(const Program& program, const ProgramAnalysis& analysis);
+
+/// The laws that speak for a program.
+struct ProgramLaws {
+    std::vector<const CalibratedKernel*>
+        kernels;  ///< by kernel; null where there is none, or nothing to do on the chip
+    std::vector<std::optional<ExpectedTime>> messages;  ///< by message of the whole program
+    std::string missing;                                ///< what has no law: "contraction in fp8"; "" when all is there
+};
+
+/// An expected time and the relative error it is likely to have: the kernels' and collectives', weighted by their times.
+struct ExpectedProgramTime {
+    double seconds = 0;
+    double error = 0;
+};
+
+/// The expected time of a program, compiled: as fast in a sweep as for one answer, and the same. Kernels run one after another,
+/// and collectives wait for them.
+class CompiledExpected {
+public:
+    /// The laws lack nothing. `system` is where the messages go.
+    CompiledExpected(const Program& program, const ProgramAnalysis& analysis, const System& system,
+                     const ProgramLaws& laws, const std::vector<std::string>& swept);
+
+    [[nodiscard]] std::size_t places() const { return places_; }
+    /// No allocation; `scratch` has places() places.
+    [[nodiscard]] ExpectedProgramTime evaluate(std::span<const double> sizes, std::span<double> scratch) const;
+
+private:
+    struct Kernel {
+        CompiledKernel compiled;
+        KernelLaw law;
+        double error = 0;
+    };
+    struct MessageLaw {
+        ExpectedTime expected;
+        CollectivePoint of_byte;  ///< the point of a single byte: points grow in proportion
+        double lower_of_byte_s = 0;
+        double latency_s = 0;  ///< the bound of no bytes
+    };
+    std::vector<Kernel> kernels_;
+    std::vector<MessageLaw> message_laws_;
+    CompiledSums messages_;  ///< bytes and count of each
+    std::size_t places_ = 0;
+};
+
+}  // namespace roofline

@@ -1,0 +1,135 @@
+#include "calibrate/expected_program.hpp"
+
+#include <doctest/doctest.h>
+
+#include "notation/notation.hpp"
+
+using namespace roofline;
+
+namespace {
+
+// 100 TFLOP/s of bf16, 10 of vector f32, 1 TB/s
+constexpr const char* toy = R"(id = "toy"
+name = "Toy"
+[[matmul]]
+dtype = "bf16"
+value = "100 TFLOP/s"
+basis = "spec"
+source = "made up"
+[[vector]]
+dtype = "f32"
+value = "10 TFLOP/s"
+basis = "spec"
+source = "made up"
+[[memory]]
+level = "hbm"
+[memory.bandwidth]
+value = "1 TB/s"
+basis = "spec"
+source = "made up"
+)";
+
+struct AnalysedProgram {
+    Program program;
+    ProgramAnalysis analysis;
+    System system;
+};
+
+AnalysedProgram analysed(std::string_view text) {
+    auto program = parse_program(text, "");
+    REQUIRE_MESSAGE(program, program.error().message);
+    auto machine = parse_machine(toy, "toy.toml");
+    REQUIRE_MESSAGE(machine, machine.error().message);
+    AnalysedProgram result{std::move(*program), {}, {}};
+    auto slice = make_slice(*machine, "1");
+    REQUIRE(slice);
+    result.system.slice = std::move(*slice);
+    auto analysis = analyse(result.program, *machine, {});
+    REQUIRE_MESSAGE(analysis, analysis.error().message);
+    result.analysis = std::move(*analysis);
+    return result;
+}
+
+CalibratedKernel law_of(const char* kind, const char* dtype, const char* software, KernelLaw law,
+                        std::int64_t rows = 10) {
+    CalibratedKernel kernel;
+    kernel.key = {kind, dtype, software, ""};
+    kernel.fit.law = law;
+    kernel.fit.rows = rows;
+    kernel.fit.error_held_out = 0.1;
+    return kernel;
+}
+
+}  // namespace
+
+TEST_CASE("kernels are told apart by what they do") {
+    const auto key = [](const char* text) {
+        const AnalysedProgram one = analysed(text);
+        return kernel_key(one.program, one.analysis.work.kernels.front());
+    };
+    CHECK(key("bf16[B=8, D=8] * bf16[D, F=8] -> bf16[B, F]") == KernelKey{"contraction", "bf16", "", ""});
+    CHECK(key("bf16[B=8, D=8] * int8[D, F=8] -> bf16[B, F]") == KernelKey{"contraction", "bf16 x int8", "", ""});
+    CHECK(key("gelu(bf16[B=8, D=8]) -> bf16[B, D]") == KernelKey{"elementwise", "", "", ""});
+    CHECK(key("Q: bf16[T=8, H=8]\nK: bf16[S=8, H]\nV: bf16[S, H]\nfuse {\n P : bf16[T, S] = softmax[S](Q * K)\n"
+              " O : bf16[T, H] = P * V\n}") == KernelKey{"attention", "bf16", "", ""});
+    // two products in one kernel, and no softmax
+    CHECK(key("X: bf16[B=8, D=8]\nW: bf16[D, F=8]\nU: bf16[D, F]\nH : bf16[B, F] = silu(X *_D W) * (X *_D U)").kind ==
+          "contraction");
+}
+
+TEST_CASE("the law that fits best speaks for a kernel") {
+    Calibration calibration;
+    calibration.kernels = {law_of("contraction", "bf16", "vllm 0.9", {}),
+                           law_of("contraction", "bf16", "vllm 0.14", {}),
+                           law_of("contraction", "bf16", "trtllm 1.3", {}, 100), law_of("elementwise", "", "", {})};
+    const KernelKey matmul{"contraction", "bf16", "", ""};
+    const auto software = [&](const std::string& asked) {
+        return choose_kernel(calibration, matmul, asked)->key.software;
+    };
+    CHECK(software("vllm") == "vllm 0.14");  // not by the alphabet
+    CHECK(software("vllm-0.9") == "vllm 0.9");
+    CHECK(software("") == "trtllm 1.3");  // of several libraries the one with the most rows
+    CHECK(choose_kernel(calibration, {"elementwise", "", "", ""}, "")->key.kind == "elementwise");
+    CHECK(choose_kernel(calibration, {"contraction", "fp8", "", ""}, "") == nullptr);
+    CHECK(choose_kernel(calibration, {"attention", "bf16", "", ""}, "") == nullptr);
+}
+
+TEST_CASE("what a kernel's law sees") {
+    // 2 * 100 * 1000 * 200 FLOPs at 100 TFLOP/s; 2 * (100*1000 + 1000*200 + 100*200) bytes at 1 TB/s; three times
+    const AnalysedProgram one =
+        analysed("X: bf16[B=100, D=1000]\nW: bf16[D, F=200]\nrepeat 3 {\n Y : bf16[B, F] = X * W\n}");
+    const auto runs = kernel_runs(one.program, one.analysis);
+    REQUIRE(runs.size() == 1);
+    CHECK(runs.front().count == 3);
+    CHECK(runs.front().point.math_s == doctest::Approx(4e7 / 1e14));
+    CHECK(runs.front().point.memory_s == doctest::Approx(6.4e5 / 1e12));
+    CHECK(runs.front().point.vector_s == 0);
+    CHECK(runs.front().point.depth == 1000);
+}
+
+TEST_CASE("a program takes its kernels one after another, in a sweep as at one size") {
+    const char* text = "X: bf16[B=100, D=1000]\nW: bf16[D, F=200]\nY : bf16[B, F] = X * W\nZ : bf16[B, F] = gelu(Y)";
+    const AnalysedProgram one = analysed(text);
+    const CalibratedKernel matmul = law_of("contraction", "bf16", "", {2e-6, 1e-9, 0.8, 1, 0.64, 1});
+    const CalibratedKernel gelu = law_of("elementwise", "", "", {1e-6, 0, 1, 1, 0.5, 2});
+    ProgramLaws laws;
+    laws.kernels = {&matmul, &gelu};
+    const CompiledExpected at_once(one.program, one.analysis, one.system, laws, {});
+    std::vector<double> scratch(at_once.places());
+    // matmul: 2 us + 1000 ns + 0.4 us / 0.8 + 0.64 us / 0.64 = 4.5 us
+    // gelu: 8 FLOPs for 20,000 elements at 10 TFLOP/s are 16 ns, 80,000 bytes at half of 1 TB/s are 160 ns: 1 us + 160.798 ns
+    const ExpectedProgramTime expected = at_once.evaluate({}, scratch);
+    CHECK(expected.seconds == doctest::Approx(4.5e-6 + 1.160798e-6).epsilon(1e-6));
+    CHECK(expected.error == doctest::Approx(0.1));
+    const CompiledExpected swept(one.program, one.analysis, one.system, laws, {"B"});
+    scratch.resize(swept.places());
+    const double size = 100;
+    CHECK(swept.evaluate({&size, 1}, scratch).seconds == doctest::Approx(expected.seconds).epsilon(1e-12));
+    const double large = 10000;
+    const AnalysedProgram other = analysed(
+        "X: bf16[B=10000, D=1000]\nW: bf16[D, F=200]\nY : bf16[B, F] = X * W\n"
+        "Z : bf16[B, F] = gelu(Y)");
+    const CompiledExpected there(other.program, other.analysis, other.system, laws, {});
+    CHECK(swept.evaluate({&large, 1}, scratch).seconds == doctest::Approx(there.evaluate({}, scratch).seconds));
+    CHECK(there.evaluate({}, scratch).seconds >= other.analysis.total.bounds.lower);
+}

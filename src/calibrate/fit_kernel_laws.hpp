@@ -1,0 +1,31 @@
+// Laws of kernels for machines, fitted to tables of timed kernels.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "calibrate/calibration.hpp"
+
+namespace roofline {
+
+/// A timed kernel, priced.
+struct KernelSample {
+    std::string machine;  ///< of the catalogue, or a file's id
+    KernelKey key;
+    TimedKernel timed;
+    std::string source;
+};
+
+struct KernelLawsFit {
+    std::vector<Calibration> calibrations;  ///< by machine, without laws of collectives
+    std::int64_t rows = 0;                  ///< that laws were fitted to
+    std::int64_t duplicates = 0;            ///< the same measurement, given twice
+    std::int64_t left_out = 0;              ///< that cannot be right (KernelFit)
+    std::int64_t too_few = 0;               ///< of keys with fewer than fewest_kernels
+};
+
+/// A law for each machine and key, as fit_kernels() fits it. The order of the samples does not matter.
+[[nodiscard]] KernelLawsFit fit_kernel_laws(std::vector<KernelSample> samples);
+
+}  // namespace roofline

@@ -1,0 +1,44 @@
+// The constants of a kernel's law, fitted to timed kernels of one class.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "calibrate/kernel_law.hpp"
+
+namespace roofline {
+
+struct TimedKernel {
+    KernelPoint point;
+    double time_s = 0;
+};
+
+struct KernelFit {
+    KernelLaw law;  ///< as calibration_text() writes it: to four digits
+    std::int64_t rows = 0;
+    std::int64_t left_out =
+        0;               ///< that cannot be right: faster than half their bound, 30 times off the law of the others
+    double least_s = 0;  ///< of the measured times
+    double most_s = 0;
+    // means of |predicted - measured| / measured
+    double error_fitted = 0;    ///< of the rows that it was fitted to
+    double error_held_out = 0;  ///< of every fifth in turn, by the law of the others
+    double error_of_bound = 0;  ///< of the lower bound: what is had without constants
+
+    bool operator==(const KernelFit&) const = default;
+};
+
+/// Fewer points than these are not fitted: there are six constants.
+inline constexpr std::size_t fewest_kernels = 8;
+
+/// Fits one law to the kernels. Relative deviations count once, not squared, so a few wild rows do not bend it. Where the points
+/// say nothing of a constant (all bound by memory: the fraction of math), it stays that of the bound. The order of the
+/// points does not matter. Of more than 20,000 so many are taken, spread evenly. Empty when fewer than
+/// fewest_kernels are right.
+[[nodiscard]] std::optional<KernelFit> fit_kernels(std::vector<TimedKernel> kernels);
+
+/// Constants to the four digits that calibration files have.
+[[nodiscard]] KernelLaw rounded(KernelLaw law);
+
+}  // namespace roofline

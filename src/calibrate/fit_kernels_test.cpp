@@ -1,0 +1,111 @@
+#include "calibrate/fit_kernels.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+
+using namespace roofline;
+
+namespace {
+
+/// [B, 4096] x [4096, 4096] for B = 1 .. 4096 on 100 GFLOP/s and 40 GB/s in f32, timed by a law that is known.
+std::vector<TimedKernel> made_by(const KernelLaw& law) {
+    std::vector<TimedKernel> kernels;
+    for (double b = 1; b <= 4096; b *= 2) {
+        for (const double d : {512.0, 1024.0, 4096.0}) {
+            const KernelPoint point{2 * b * d * d / 100e9, 0, 4 * (2 * b * d + d * d) / 40e9, 0, d};
+            kernels.push_back({point, seconds_of(law, point)});
+        }
+    }
+    return kernels;
+}
+
+/// Noise that is the same every time: between -1 and 1, by place.
+double noise(std::size_t i) { return std::sin(static_cast<double>(i * i + 3 * i)); }
+
+}  // namespace
+
+TEST_CASE("a fit finds the constants that made the times") {
+    const KernelLaw law{3e-6, 2e-9, 0.9, 1, 0.7, 2};
+    const auto fit = fit_kernels(made_by(law));
+    REQUIRE(fit);
+    CHECK(fit->rows == 39);
+    CHECK(fit->left_out == 0);
+    CHECK(fit->law.fixed_s == doctest::Approx(3e-6).epsilon(0.05));
+    CHECK(fit->law.ramp_s == doctest::Approx(2e-9).epsilon(0.05));
+    CHECK(fit->law.math == doctest::Approx(0.9).epsilon(0.01));
+    CHECK(fit->law.memory == doctest::Approx(0.7).epsilon(0.01));
+    CHECK(fit->law.p == doctest::Approx(2).epsilon(0.05));
+    CHECK(fit->law.vector == 1);  // nothing was said of it
+    CHECK(fit->error_fitted < 0.005);
+    CHECK(fit->error_held_out < 0.005);
+    CHECK(fit->error_of_bound > 0.1);
+}
+
+TEST_CASE("the maximum and the sum are both found") {
+    const double infinity = std::numeric_limits<double>::infinity();
+    for (const double p : {1.0, infinity}) {
+        const auto fit = fit_kernels(made_by({0, 0, 0.8, 1, 0.8, p}));
+        REQUIRE(fit);
+        CHECK(fit->law.p == p);
+        CHECK(fit->law.math == doctest::Approx(0.8).epsilon(0.01));
+    }
+}
+
+TEST_CASE("noise stays noise, in any order, and a fraction of math that nothing tells is left alone") {
+    std::vector<TimedKernel> kernels;
+    for (std::size_t i = 1; i <= 60; ++i) {
+        const double memory = 1e-6 * std::pow(1.2, static_cast<double>(i));
+        // a thousandth of the time is math, and its size goes with the noise: what a fit would take it to explain
+        const double math = memory / 1e3 * (1 + 0.9 * noise(i));
+        kernels.push_back({{math, 0, memory, 0, 0}, (2e-6 + memory / 0.8) * (1 + 0.03 * noise(i))});
+    }
+    const auto fit = fit_kernels(kernels);
+    REQUIRE(fit);
+    CHECK(fit->law.memory == doctest::Approx(0.8).epsilon(0.02));
+    CHECK(fit->law.fixed_s == doctest::Approx(2e-6).epsilon(0.1));
+    CHECK(fit->law.math > 0.8);
+    CHECK(fit->error_held_out < 0.03);
+    CHECK(fit->error_held_out >= fit->error_fitted * 0.9);
+    std::reverse(kernels.begin(), kernels.end());
+    CHECK(fit_kernels(kernels)->law == fit->law);
+}
+
+TEST_CASE("rows that cannot be right are left out, and wild ones do not bend the law") {
+    const KernelLaw law{3e-6, 0, 0.9, 1, 0.7, 2};
+    std::vector<TimedKernel> kernels = made_by(law);
+    kernels[3].time_s *= 1e6;    // microseconds taken for seconds
+    kernels[20].time_s /= 1000;  // faster than any bound
+    kernels[10].time_s *= 4;     // a disturbed run
+    kernels[25].time_s *= 3;
+    kernels.push_back({{1e-6, 0, 1e-6, 0, 64}, -1});
+    kernels.push_back({{std::nan(""), 0, 1e-6, 0, 64}, 1e-6});
+    const auto fit = fit_kernels(kernels);
+    REQUIRE(fit);
+    CHECK(fit->left_out == 4);
+    CHECK(fit->rows == 37);
+    CHECK(fit->law.math == doctest::Approx(0.9).epsilon(0.03));
+    CHECK(fit->law.memory == doctest::Approx(0.7).epsilon(0.03));
+}
+
+TEST_CASE("the same kernel timed again is not what an error held out is measured by") {
+    // ten kernels whose times follow no law of theirs, each timed five times
+    std::vector<TimedKernel> kernels;
+    for (std::size_t i = 0; i < 10; ++i) {
+        const double memory = 1e-3 * static_cast<double>(1 + i);
+        for (int again = 0; again < 5; ++again) {
+            kernels.push_back({{0, 0, memory, 0, 0}, memory * (1.5 + 0.4 * noise(i + 7))});
+        }
+    }
+    const auto fit = fit_kernels(kernels);
+    REQUIRE(fit);
+    CHECK(fit->error_held_out > fit->error_fitted);
+}
+
+TEST_CASE("too few kernels make no law") {
+    std::vector<TimedKernel> kernels = made_by({3e-6, 0, 0.9, 1, 0.7, 2});
+    kernels.resize(fewest_kernels - 1);
+    CHECK_FALSE(fit_kernels(kernels));
+    CHECK_FALSE(fit_kernels({}));
+}

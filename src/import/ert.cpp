@@ -1,0 +1,115 @@
+// The Empirical Roofline Tool's roofline.json: {"empirical": {"gbytes": {"data": [["L1", 100.0], ...]}, "gflops": {"data": [["FP64 GFLOPs", 50.0]]}}}.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/ascii.hpp"
+#include "import/tool_readers.hpp"
+#include "notation/source.hpp"
+
+namespace roofline {
+
+namespace {
+
+class ErtReader {
+public:
+    ErtReader(std::string_view text, const std::string& source) : place_(text, source) {}
+
+    Result<ToolFigures> read(const JsonNode& root) {
+        figures_.tool = "ERT";
+        const JsonNode& empirical = *root.find("empirical");
+        if (const JsonNode* metadata = empirical.find("metadata")) precision_in(*metadata);
+        for (const bool bandwidth : {true, false}) {
+            const std::string_view key = bandwidth ? "gbytes" : "gflops";
+            const JsonNode* section = empirical.find(key);
+            if (section == nullptr) continue;
+            const JsonNode* data = section->find("data");
+            if (data == nullptr || !data->is(JsonNode::Kind::list)) {
+                return bad(*section, fmt::format("`{}` has no list `data`", key));
+            }
+            for (const JsonNode& row : data->items) {
+                if (auto status = read_row(row, bandwidth); !status) return fail(status.error());
+            }
+        }
+        return std::move(figures_);
+    }
+
+private:
+    [[nodiscard]] tl::unexpected<Error> bad(const JsonNode& node, std::string message, std::string hint = {}) const {
+        return place_.fail_at(place_.span(node.offset), "bad_file", std::move(message), std::move(hint));
+    }
+
+    Status read_row(const JsonNode& row, bool bandwidth) {
+        const bool pair =
+            row.is(JsonNode::Kind::list) && row.items.size() == 2 && row.items[0].is(JsonNode::Kind::text);
+        if (!pair)
+            return bad(row, "a row is a name and a number",
+                       bandwidth ? R"(["L1", 100.0])" : R"(["FP64 GFLOPs", 50.0])");
+        const JsonNode& value = row.items[1];
+        // Version 1.1 writes texts of digits in places.
+        const auto number = value.is(JsonNode::Kind::number) ? std::optional(value.number)
+                            : value.is(JsonNode::Kind::text) ? number_in(trimmed(value.text))
+                                                             : std::nullopt;
+        if (!number || *number <= 0) {
+            return place_.fail_at(place_.span(value.offset), "bad_number",
+                                  fmt::format("{} has no number above zero", roofline::quoted(row.items[0].text)));
+        }
+        ToolFigure figure;
+        figure.name = row.items[0].text.substr(0, 100);
+        figure.value = *number * 1e9;
+        figure.offset = value.offset;
+        if (bandwidth) {
+            figure.what = ToolBandwidth{level_of(figure.name), 0, 0};
+            if (std::get<ToolBandwidth>(figure.what).level.empty()) {
+                figures_.left_out.push_back(fmt::format("{} (a machine file has no such level)", figure.name));
+                return {};
+            }
+        } else {
+            const auto dtype = precision_of(figure.name);
+            if (!dtype) {
+                figures_.left_out.push_back(fmt::format("{} (its precision is not said)", figure.name));
+                return {};
+            }
+            figure.what = ToolRate{Unit::vector, *dtype};
+        }
+        figures_.figures.push_back(std::move(figure));
+        return {};
+    }
+
+    static std::string level_of(std::string_view name) {
+        const std::string level = lowered(name);
+        if (level == "dram" || level == "hbm") return "hbm";
+        return level == "l1" || level == "l2" || level == "l3" ? level : "";
+    }
+
+    // "FP64 GFLOPs"; version 1.0 says "GFLOPs", of doubles.
+    [[nodiscard]] std::optional<Dtype> precision_of(std::string_view name) const {
+        const std::string_view first = trimmed(name).substr(0, trimmed(name).find(' '));
+        if (lowered(first).starts_with("gflop")) return precision_.value_or(Dtype::f64);
+        return find_dtype(first);
+    }
+
+    // Configurations say ERT_PRECISION FP32, in a text or as a member.
+    void precision_in(const JsonNode& node) {
+        const JsonNode* said = node.find("ERT_PRECISION");
+        if (said != nullptr && said->is(JsonNode::Kind::text)) precision_ = find_dtype(trimmed(said->text));
+        for (const JsonNode& item : node.items) precision_in(item);
+    }
+
+    Source place_;
+    ToolFigures figures_;
+    std::optional<Dtype> precision_;
+};
+
+}  // namespace
+
+bool is_ert(const JsonNode& root) {
+    const JsonNode* empirical = root.find("empirical");
+    return empirical != nullptr && (empirical->find("gbytes") != nullptr || empirical->find("gflops") != nullptr);
+}
+
+Result<ToolFigures> read_ert(const JsonNode& root, std::string_view text, const std::string& source) {
+    return ErtReader(text, source).read(root);
+}
+
+}  // namespace roofline

@@ -1,0 +1,160 @@
+#include "import/kernel_profile.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "import/ncu_metrics.hpp"
+
+using namespace roofline;
+
+namespace {
+
+const std::string front = R"("ID","Process ID","Process Name","Kernel Name",)";
+const std::string front_units = R"("","","","",)";
+
+KernelProfile read(const std::string& text) {
+    auto profile = read_kernel_profile(text, "kernels.csv");
+    REQUIRE_MESSAGE(profile, (profile ? "" : profile.error().message));
+    return *profile;
+}
+
+Error refused(const std::string& text) {
+    const auto profile = read_kernel_profile(text, "kernels.csv");
+    REQUIRE_FALSE(profile);
+    return profile.error();
+}
+
+}  // namespace
+
+TEST_CASE("units of ncu") {
+    CHECK(ncu_unit("byte") == 1.0);
+    CHECK(ncu_unit("Mbyte") == 1e6);
+    CHECK(ncu_unit("usecond") == 1e-6);
+    CHECK(ncu_unit("msecond") == 1e-3);
+    CHECK(ncu_unit("ns") == 1e-9);
+    CHECK(ncu_unit("s") == 1.0);
+    CHECK(*ncu_unit("Gbyte/second") == doctest::Approx(1e9));
+    CHECK(*ncu_unit("cycle/nsecond") == doctest::Approx(1e9));
+    CHECK(ncu_unit("inst/cycle") == 1.0);
+    CHECK(ncu_unit("") == 1.0);
+    CHECK_FALSE(ncu_unit("parsec"));
+    CHECK_FALSE(ncu_unit("qbyte"));
+    CHECK(ncu_number("1,234,567.5") == 1234567.5);
+    CHECK_FALSE(ncu_number("n/a"));
+}
+
+TEST_CASE("what counts FLOPs") {
+    const auto fma = ncu_flops("smsp__sass_thread_inst_executed_op_dfma_pred_on");
+    REQUIRE(fma);
+    CHECK(fma->dtype == Dtype::f64);
+    CHECK(fma->flops == 2);
+    CHECK(ncu_flops("sm__sass_thread_inst_executed_op_hfma_pred_on")->flops == 4);
+    const auto tensor = ncu_flops("sm__ops_path_tensor_src_bf16_dst_fp32_sparsity_off");
+    REQUIRE(tensor);
+    CHECK(tensor->unit == Unit::matmul);
+    CHECK(tensor->dtype == Dtype::bf16);
+    CHECK(ncu_flops("sm__ops_path_tensor_src_int8")->dtype == Dtype::int8);
+    CHECK_FALSE(ncu_flops("sm__sass_thread_inst_executed_op_integer_pred_on"));
+    CHECK_FALSE(ncu_flops("dram__bytes"));
+}
+
+TEST_CASE("a launch: FLOPs by kind, bytes of both levels, in whatever units") {
+    const auto profile = read(
+        "==PROF== Connected to process 12\n" + front +
+        R"("gpu__time_duration.sum","dram__bytes_read.sum","dram__bytes_write.sum","lts__t_bytes.sum",)"
+        R"("smsp__sass_thread_inst_executed_op_ffma_pred_on.sum","smsp__sass_thread_inst_executed_op_fadd_pred_on.sum",)"
+        R"("sm__ops_path_tensor_src_bf16_dst_fp32.sum","sm__ops_path_tensor_src_bf16_dst_fp32_sparsity_off.sum")"
+        "\n" +
+        front_units +
+        R"("usecond","Mbyte","Kbyte","byte","inst","inst","","")"
+        "\n"
+        R"("0","12","p","gemm<float>","10","2","500","4,000,000","1,000","100","2,000,000","2,000,000")"
+        "\n"
+        R"("1","12","p","gemm<float>","20","2","500","4,000,000","0","0","0","0")"
+        "\n");
+    REQUIRE(profile.kernels.size() == 1);
+    const ProfiledKernel& kernel = profile.kernels[0];
+    CHECK(kernel.launches == 2);
+    CHECK(kernel.line == 4);
+    CHECK(kernel.time_s == doctest::Approx(30e-6));
+    CHECK(kernel.bytes.at("hbm") == doctest::Approx(5e6));
+    CHECK(kernel.bytes.at("l2") == doctest::Approx(8e6));
+    REQUIRE(kernel.flops.size() == 3);
+    CHECK(kernel.flops[0].flops == 2000);
+    CHECK(kernel.flops[1].flops == 100);
+    CHECK(kernel.flops[2].flops == 2e6);  // the whole, not its parts again
+    CHECK(kernel.flops[2].unit == Unit::matmul);
+}
+
+TEST_CASE("rates become counts") {
+    // 2 us at 1.5 GHz are 3000 cycles
+    const auto profile =
+        read(front +
+             R"("gpu__time_duration.sum","dram__bytes.sum.per_second","smsp__cycles_elapsed.avg.per_second",)"
+             R"("smsp__sass_thread_inst_executed_op_dadd_pred_on.sum.per_cycle_elapsed")"
+             "\n" +
+             front_units +
+             R"("ns","Gbyte/s","cycle/nsecond","inst/cycle")"
+             "\n"
+             R"("0","1","p","k","2000","500","1.5","64")"
+             "\n");
+    CHECK(profile.kernels[0].bytes.at("hbm") == doctest::Approx(1e6));
+    CHECK(profile.kernels[0].flops.at(0).flops == doctest::Approx(3000 * 64));
+}
+
+TEST_CASE("tensor cores whose operations nobody counted are said") {
+    const auto profile = read(front +
+                              R"("gpu__time_duration.sum","dram__bytes.sum","sm__inst_executed_pipe_tensor.sum")"
+                              "\n" +
+                              front_units +
+                              R"("ns","byte","inst")"
+                              "\n"
+                              R"("0","1","p","k","2000","500","64")"
+                              "\n");
+    CHECK(profile.kernels[0].flops.empty());
+    CHECK_FALSE(profile.kernels[0].doubt.empty());
+    CHECK(profile.notes.size() == 1);
+}
+
+TEST_CASE("a table of one's own") {
+    const auto profile =
+        read("name,dtype,flops,bytes,measured_s\nmlp,bf16,2e9,1e6,0.001\nadd,,1e6,1e6,\nnorm,,1e6,2e6,0.002\n");
+    REQUIRE(profile.kernels.size() == 2);  // one was not measured
+    CHECK(profile.kernels[0].flops[0].unit == Unit::matmul);
+    CHECK(profile.kernels[0].flops[0].dtype == Dtype::bf16);
+    CHECK(profile.kernels[1].flops[0].unit == Unit::vector);
+    CHECK(profile.kernels[1].bytes.at("hbm") == 2e6);
+}
+
+TEST_CASE("what is no profile is refused, with what would be one") {
+    CHECK(refused("a,b\n1,2\n").code == "unknown_table");
+    const Error details = refused(R"("ID","Kernel Name","Metric Name","Metric Value")"
+                                  "\n");
+    CHECK(details.hint.find("--page raw") != std::string::npos);
+    CHECK(refused(front + R"("dram__bytes.sum")"
+                          "\n")
+              .code == "no_time");
+    CHECK(refused(front + R"("gpu__time_duration.sum")"
+                          "\n")
+              .code == "no_bytes");
+    const std::string columns = front + R"("gpu__time_duration.sum","dram__bytes.sum")"
+                                        "\n";
+    CHECK(refused(columns + front_units +
+                  R"("ns","byte")"
+                  "\n")
+              .code == "no_kernels");
+    const Error unit = refused("==PROF== a\n==PROF== b\n" + columns + front_units +
+                               R"("ns","parsec")"
+                               "\n");
+    CHECK(unit.code == "bad_unit");
+    REQUIRE(unit.place);
+    CHECK(unit.place->line == 4);
+    CHECK(refused(columns + front_units +
+                  R"("ns","byte")"
+                  "\n"
+                  R"("0","1","p","k","soon","5")"
+                  "\n")
+              .code == "bad_number");
+    CHECK(refused("name,flops,bytes,measured_s\nk,-1,2,3\n").code == "bad_number");
+}

@@ -1,0 +1,127 @@
+#include "import/kernel_table.hpp"
+
+#include <doctest/doctest.h>
+
+#include "notation/notation.hpp"
+
+using namespace roofline;
+
+namespace {
+
+using DimSizes = std::vector<std::pair<std::string, std::int64_t>>;
+
+KernelTable read(std::string_view text) {
+    auto reader = CsvReader::open(text, "t.csv");
+    REQUIRE(reader);
+    REQUIRE(is_kernel_table(reader->header()));
+    auto table = read_kernel_table(*reader);
+    REQUIRE_MESSAGE(table, table.error().message);
+    for (const MeasuredKernel& row : table->rows) {
+        const auto program = parse_program(row.program, "");
+        CHECK_MESSAGE(program, row.program);
+    }
+    return std::move(*table);
+}
+
+const std::string products = "source,accelerator,dtype_in,dtype_out,m,n,k,time_us,notes\n";
+const std::string elementwise = "accelerator,op,shape,dtype,time_s,notes\n";
+const std::string attention =
+    "accelerator,phase,dtype,kv_dtype,batch,q_len,kv_len,heads,kv_heads,head_dim,window,time_s\n";
+
+}  // namespace
+
+TEST_CASE("products become products") {
+    const KernelTable table = read(products +
+                                   "aic:vllm/0.14.0,h100_sxm,bf16,bf16,1,32,64,2.5,\n"
+                                   "x,h100_sxm,int8_wo,bf16,1,32,64,2.5,wallclock\n"
+                                   "x,h100_sxm,fp8,bf16,1,32,64,2.5,cuda graph; timer 1us\n");
+    REQUIRE(table.rows.size() == 3);
+    const MeasuredKernel& first = table.rows.front();
+    CHECK(first.line == 2);
+    CHECK(first.operation == "matmul");
+    CHECK(first.program == "bf16[M, K] * bf16[K, N] -> bf16[M, N]");
+    CHECK(first.sizes == DimSizes{{"M", 1}, {"N", 32}, {"K", 64}});
+    CHECK(first.shape() == "M=1, N=32, K=64");
+    CHECK(first.time_s == doctest::Approx(2.5e-6));
+    CHECK(first.software == "vllm 0.14.0");
+    CHECK(first.variant.empty());
+    CHECK(table.rows[1].program == "bf16[M, K] * int8[K, N] -> bf16[M, N]");
+    CHECK(table.rows[1].variant == "wall clock");
+    // the activations come in bf16 and are quantised by a kernel of their own
+    CHECK(table.rows[2].program.find("Q : fp8[M, K] = X") != std::string::npos);
+    CHECK(table.rows[2].variant == "graph");
+    CHECK(table.rows[2].rounding_s == doctest::Approx(0.5e-6));
+}
+
+TEST_CASE("elementwise operations have rows and columns") {
+    const KernelTable table = read(elementwise +
+                                   "h100_sxm,softmax,4096x64,fp16,1e-5,\nh100_sxm,gelu,262144,bf16,1e-5,\n"
+                                   "h100_sxm,fp8_quant_static,2x3x64,bf16->fp8,1e-5,launch-inclusive\n"
+                                   "h100_sxm,add,8x8,f32,1e-5,\n");
+    REQUIRE(table.rows.size() == 4);
+    CHECK(table.rows[0].program == "X : f16[R, C]\nZ : f16[R, C] = softmax[C](X)\n");
+    CHECK(table.rows[0].sizes == DimSizes{{"R", 4096}, {"C", 64}});
+    CHECK(table.rows[1].sizes == DimSizes{{"R", 1}, {"C", 262144}});
+    CHECK(table.rows[2].program == "X : bf16[R, C]\nZ : fp8[R, C] = X\n");
+    CHECK(table.rows[2].sizes == DimSizes{{"R", 6}, {"C", 64}});
+    CHECK(table.rows[2].variant == "eager");
+    CHECK(table.rows[3].program == "X : f32[R, C]\nY : f32[R, C]\nZ : f32[R, C] = X + Y\n");
+}
+
+TEST_CASE("attention has groups of heads, a window where it decodes, and latents") {
+    const KernelTable table = read(attention +
+                                   "h100_sxm,prefill,bf16,bf16,2,128,128,32,8,64,0,1e-3\n"
+                                   "h100_sxm,decode,bf16,fp8,2,1,4096,32,8,64,1024,1e-3\n"
+                                   "h100_sxm,mla_decode,bf16,bf16,2,1,4096,128,1,576,0,1e-3\n");
+    REQUIRE(table.rows.size() == 3);
+    CHECK(table.rows[0].operation == "attention_prefill");
+    CHECK(table.rows[0].program.find("softmax[S](causal[T, S](Q * A))") != std::string::npos);
+    CHECK(table.rows[0].sizes == DimSizes{{"B", 2}, {"T", 128}, {"S", 128}, {"K", 8}, {"G", 4}, {"H", 64}});
+    CHECK(table.rows[1].operation == "attention_decode");
+    CHECK(table.rows[1].dtype == "bf16, kv fp8");
+    CHECK(table.rows[1].program.find("causal") == std::string::npos);
+    CHECK(table.rows[1].sizes == DimSizes{{"B", 2}, {"T", 1}, {"S", 1024}, {"K", 8}, {"G", 4}, {"H", 64}});
+    CHECK(table.rows[2].operation == "mla_decode");
+    CHECK(table.rows[2].sizes == DimSizes{{"B", 2}, {"T", 1}, {"S", 4096}, {"N", 128}, {"L", 512}, {"R", 64}});
+}
+
+TEST_CASE("rows that say too little, or what the notation cannot, are skipped with the reason") {
+    const auto reason = [](const std::string& text) {
+        const KernelTable table = read(text);
+        CHECK(table.rows.empty());
+        REQUIRE(table.skipped.size() == 1);
+        return table.skipped.front().reason;
+    };
+    CHECK(reason(products + "x,h100_sxm,bf17,bf16,1,32,64,2.5,\n") == "the dtype `bf17` is not known");
+    CHECK(reason(products + "x,h100_sxm,bf16,bf16,1,32,,2.5,\n") == "k is empty");
+    CHECK(reason(products + "x,h100_sxm,bf16,bf16,1,32,64,,\n") == "it has no time");
+    CHECK(reason(products + "x,,bf16,bf16,1,32,64,1,\n") == "the accelerator is empty");
+    CHECK(reason(elementwise + "h100_sxm,fft,64,bf16,1,\n") == "the operation `fft` is not known");
+    for (const char* shape : {"64x", "x64", "64y64", "-1", "0x4", "4294967296x4294967296x4294967296x2"}) {
+        CHECK(reason(elementwise + "h100_sxm,gelu," + shape + ",bf16,1,\n") == "the shape is none: 4096x64 is one");
+    }
+    CHECK(reason(attention + "h100_sxm,prefill,bf16,bf16,2,128,256,32,8,64,0,1e-3\n") ==
+          "a prefill behind a cache (kv_len is not q_len)");
+    CHECK(reason(attention + "h100_sxm,prefill,bf16,bf16,2,128,128,32,8,64,64,1e-3\n") ==
+          "a prefill longer than its window");
+    CHECK(reason(attention + "h100_sxm,mla_prefill,bf16,bf16,2,128,128,128,1,576,0,1e-3\n")
+              .starts_with("a latent prefill"));
+    CHECK(reason(attention + "h100_sxm,decode,bf16,bf16,2,1,128,32,5,64,0,1e-3\n") ==
+          "heads are no multiple of kv_heads");
+}
+
+TEST_CASE("what is no number is an error with its place") {
+    auto reader = CsvReader::open(products + "x,h100_sxm,bf16,bf16,1,32,many,2.5,\n", "t.csv");
+    REQUIRE(reader);
+    const auto table = read_kernel_table(*reader);
+    REQUIRE_FALSE(table);
+    CHECK(table.error().code == "bad_number");
+    CHECK(table.error().place->line == 2);
+    CHECK(table.error().place->column == 27);
+}
+
+TEST_CASE("tables of collectives are no tables of kernels") {
+    CHECK_FALSE(is_kernel_table({"op", "n_devices", "bytes", "time_s", "accelerator"}));
+    CHECK_FALSE(is_kernel_table({"m", "n", "k", "dtype_in", "dtype_out", "accelerator"}));
+    CHECK(is_kernel_table({"m", "n", "k", "dtype_in", "dtype_out", "system", "time_ms"}));
+}

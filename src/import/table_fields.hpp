@@ -1,0 +1,50 @@
+// The fields of a measurement table's records, as numbers and texts.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "import/csv.hpp"
+
+namespace roofline {
+
+/// A row that says too little to be compared, and why: "all_gather over one device".
+struct SkippedRow {
+    int line = 0;
+    std::string reason;  ///< the same text for the same reason, so that rows can be counted by it
+};
+
+/// The first of the names that is a column.
+[[nodiscard]] std::optional<std::size_t> find_column(const std::vector<std::string>& columns,
+                                                     std::initializer_list<std::string_view> names);
+
+/// A column of numbers, and how many of its unit make one of ours.
+struct ScaledColumn {
+    std::size_t index = 0;
+    double per = 1;
+};
+/// time_s, time_ms and time_us, as far as they are there, in this order.
+[[nodiscard]] std::vector<ScaledColumn> time_columns(const std::vector<std::string>& columns);
+
+/// Of the record that the reader stands at.
+class TableFields {
+public:
+    explicit TableFields(CsvReader& reader) : reader_(reader) {}
+
+    [[nodiscard]] std::string_view text(std::optional<std::size_t> at) const;
+    /// Above zero; 0 for an empty field. Error: anything else.
+    [[nodiscard]] Result<double> number(std::size_t at) const;
+    /// The same, whole and below 9e18.
+    [[nodiscard]] Result<std::int64_t> whole(std::size_t at) const;
+    /// Seconds of the first of these columns that is not empty; 0 where all are.
+    [[nodiscard]] Result<double> seconds(const std::vector<ScaledColumn>& times) const;
+
+private:
+    CsvReader& reader_;
+};
+
+}  // namespace roofline

@@ -1,0 +1,36 @@
+// The readers behind read_tool_figures(), one for each tool.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+#include "import/csv.hpp"
+#include "import/json_text.hpp"
+#include "import/text_reader.hpp"
+#include "import/tool_figures.hpp"
+
+namespace roofline {
+
+[[nodiscard]] bool is_rocprof_table(const std::vector<std::string>& columns);
+[[nodiscard]] Result<ToolFigures> read_rocprof_table(CsvReader& reader);
+
+[[nodiscard]] bool is_babelstream_table(const std::vector<std::string>& columns);
+[[nodiscard]] Result<ToolFigures> read_babelstream_table(CsvReader& reader);
+
+/// `root` is the JSON in `text`.
+[[nodiscard]] bool is_ert(const JsonNode& root);
+[[nodiscard]] Result<ToolFigures> read_ert(const JsonNode& root, std::string_view text, const std::string& source);
+
+[[nodiscard]] bool is_likwid_bench(std::string_view text);
+[[nodiscard]] Result<ToolFigures> read_likwid_bench(TextReader& reader);
+
+[[nodiscard]] bool is_stream_text(std::string_view text);
+[[nodiscard]] Result<ToolFigures> read_stream_text(TextReader& reader);
+
+/// What is wrong with a figure of one chip, which is `value` in FLOP/s or bytes/s: "" when nothing is.
+[[nodiscard]] std::string implausible(const ToolFigure& figure);
+
+}  // namespace roofline

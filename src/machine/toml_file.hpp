@@ -1,0 +1,42 @@
+// A text of TOML, parsed safely and read strictly: what every file of this program comes in through.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/result.hpp"
+#include "machine/reader.hpp"
+#include "machine/toml.hpp"
+#include "notation/source.hpp"
+
+namespace roofline {
+
+/// Holds what its readers point at, so it stays where it is.
+class TomlFile {
+public:
+    /// Parses at once; whether that went well, status() says. `remedy` goes into the message where it did not.
+    TomlFile(std::string_view toml, std::string_view origin, std::string remedy = {});
+    TomlFile(const TomlFile&) = delete;
+    TomlFile& operator=(const TomlFile&) = delete;
+
+    /// The file's own table; without keys when the text is none.
+    [[nodiscard]] Reader root() { return {table_, "", problems_, citations_}; }
+
+    /// Takes the texts of the table [sources] as citations for what is read from now on.
+    void read_sources();
+    [[nodiscard]] const Citations& citations() const { return citations_; }
+
+    /// The first thing wrong with the text, so far as it has been read, with line and column in bytes.
+    [[nodiscard]] Status status() const;
+
+private:
+    [[nodiscard]] Span span_of(toml::source_position at) const;
+
+    Source source_;
+    Status parsed_;
+    toml::table table_;
+    Problems problems_;
+    Citations citations_;
+};
+
+}  // namespace roofline

@@ -1,0 +1,234 @@
+// Device memory, L2, shared memory, the way to the host, and launches.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "measure/gpu/gpu_kernels.hpp"
+#include "measure/gpu/gpu_probe.hpp"
+#include "units/text.hpp"
+
+namespace roofline {
+
+namespace {
+
+constexpr unsigned bandwidth_threads = 512;
+constexpr std::uint64_t element_bytes = 16;
+
+/// A kernel and the grid that fills the device once.
+struct FullGrid {
+    GpuKernel kernel;
+    unsigned blocks = 1;
+    unsigned threads = 1;
+    [[nodiscard]] double all() const { return static_cast<double>(blocks) * threads; }
+};
+
+Result<FullGrid> full_grid(const Gpu& gpu, const std::string& name, unsigned threads) {
+    auto kernel = gpu.kernel(name);
+    if (!kernel) return fail(kernel.error());
+    auto blocks = gpu.resident_blocks(*kernel, threads);
+    if (!blocks) return fail(blocks.error());
+    return FullGrid{*kernel, *blocks * static_cast<unsigned>(gpu.properties().multiprocessors), threads};
+}
+
+template <class... Arguments>
+std::function<Status(std::int64_t)> launches_of(Gpu& gpu, const FullGrid& grid, Arguments... arguments) {
+    return [&gpu, grid, arguments...](std::int64_t calls) -> Status {
+        for (std::int64_t i = 0; i < calls; ++i) {
+            if (auto status = gpu.launch(grid.kernel, grid.blocks, grid.threads, arguments...); !status) return status;
+        }
+        return {};
+    };
+}
+
+std::string capacity_of(std::uint64_t bytes) { return capacity_text(Bytes{static_cast<double>(bytes)}); }
+
+/// Keeps a figure, or passes the error on.
+Status keep_in(std::vector<GpuFigure>& figures, Result<GpuFigure> figure, const std::string& how) {
+    if (!figure) return fail(figure.error());
+    figure->how = how;
+    figures.push_back(std::move(*figure));
+    return {};
+}
+
+Status measure_device_memory(GpuProbe& probe) {
+    Gpu& gpu = probe.gpu;
+    auto free = gpu.free_memory();
+    if (!free) return fail(free.error());
+    const std::int64_t l2 = gpu.properties().l2_bytes;
+    const std::int64_t wanted = std::max(probe.options.buffer_bytes, 4 * l2);
+    const auto bytes = static_cast<std::uint64_t>(std::min(wanted, *free / 8)) / 4096 * 4096;
+    if (bytes < 4096)
+        return fail("memory", "the GPU has next to no free memory", "end what else uses it (nvidia-smi lists it)");
+    if (static_cast<std::int64_t>(bytes) < 4 * l2) {
+        probe.result.notes.push_back(
+            fmt::format("bandwidth was measured over arrays of {} each, for want of free memory: its L2 holds {}",
+                        capacity_of(bytes), capacity_of(static_cast<std::uint64_t>(l2))));
+    }
+    GpuMemory arrays[3];
+    for (GpuMemory& array : arrays) {
+        auto memory = gpu.allocate(bytes);
+        if (!memory) return fail(memory.error());
+        array = std::move(*memory);
+        if (auto status = fill_randomly(gpu, array.device(), bytes, bytes, gpu_pattern(cuda::real_f32)); !status)
+            return status;
+    }
+    const auto x = arrays[0].device();
+    const auto y = arrays[1].device();
+    const auto z = arrays[2].device();
+    const std::uint64_t count = bytes / element_bytes;
+    const std::string how = fmt::format("arrays of {}", capacity_of(bytes));
+    const auto measured = [&](const char* kernel, double share, int passes, auto... arguments) -> Status {
+        probe.at(fmt::format("memory: {}", kernel), share);
+        auto grid = full_grid(gpu, fmt::format("{}_memory", kernel), bandwidth_threads);
+        if (!grid) return fail(grid.error());
+        return keep_in(probe.result.hbm,
+                       probe.figure(fmt::format("hbm_{}", kernel), passes * static_cast<double>(bytes),
+                                    launches_of(gpu, *grid, arguments...)),
+                       how);
+    };
+    if (auto status = measured("read", 0.06, 1, x, count, probe.scratch.device()); !status) return status;
+    if (auto status = measured("copy", 0.10, 2, y, x, count); !status) return status;
+    if (auto status = measured("triad", 0.14, 3, z, x, y, count, 0.5F); !status) return status;
+    return measured("write", 0.18, 1, x, count, 0.5F);
+}
+
+Status measure_l2(GpuProbe& probe) {
+    Gpu& gpu = probe.gpu;
+    const std::int64_t l2 = gpu.properties().l2_bytes;
+    if (l2 < 1 << 16) {
+        probe.result.notes.emplace_back("the device says nothing of an L2");
+        return {};
+    }
+    const std::uint64_t most = std::bit_floor(static_cast<std::uint64_t>(l2) / 2);
+    auto memory = gpu.allocate(most);
+    if (!memory) return fail(memory.error());
+    if (auto status = fill_randomly(gpu, memory->device(), most, 7, gpu_pattern(cuda::real_f32)); !status)
+        return status;
+    auto grid = full_grid(gpu, "read_l2", bandwidth_threads);
+    if (!grid) return fail(grid.error());
+    const int rounds = 16;
+    for (std::uint64_t bytes = most; bytes >= most / 4; bytes /= 2) {
+        probe.at("L2: read", 0.22);
+        const double work = grid->all() * rounds * loads_per_round * static_cast<double>(element_bytes);
+        auto status = keep_in(probe.result.l2,
+                              probe.figure(fmt::format("l2_read_{}KiB", bytes >> 10), work,
+                                           launches_of(gpu, *grid, memory->device(), bytes / element_bytes - 1, rounds,
+                                                       probe.scratch.device())),
+                              fmt::format("a working set of {}", capacity_of(bytes)));
+        if (!status) return status;
+    }
+    return {};
+}
+
+Status measure_shared(GpuProbe& probe) {
+    probe.at("shared memory: read", 0.26);
+    auto grid = full_grid(probe.gpu, "read_shared", 256);
+    if (!grid) return fail(grid.error());
+    const int rounds = 500;
+    const double work = grid->all() * rounds * loads_per_round * static_cast<double>(element_bytes);
+    auto figure = probe.figure("shared_read", work,
+                               launches_of(probe.gpu, *grid, rounds, probe.scratch.device(), probe.clock_at()));
+    if (!figure) return fail(figure.error());
+    auto clock = probe.clock_written();
+    if (!clock) return fail(clock.error());
+    if (*clock > 0) {
+        figure->how = fmt::format("{} bytes a cycle and multiprocessor at {}",
+                                  number_text(figure->rate() / *clock / probe.gpu.properties().multiprocessors, 4),
+                                  to_text(Frequency{*clock}));
+    }
+    probe.result.shared = std::move(*figure);
+    return {};
+}
+
+Status measure_host_link(GpuProbe& probe) {
+    Gpu& gpu = probe.gpu;
+    constexpr std::size_t most = std::size_t{256} << 20;
+    auto free = gpu.free_memory();
+    if (!free) return fail(free.error());
+    const std::size_t bytes = std::min(most, static_cast<std::size_t>(*free) / 4) / 4096 * 4096;
+    auto device = gpu.allocate(bytes);
+    if (!device) return fail(device.error());
+    auto host = gpu.allocate_host(bytes);
+    if (!host) {
+        probe.result.notes.push_back("the link to the host was not measured: " + host.error().message);
+        return {};
+    }
+    const CudaDriver& driver = gpu.libraries().driver;
+    const auto copies = [&](bool up) {
+        return [&, up](std::int64_t calls) -> Status {
+            for (std::int64_t i = 0; i < calls; ++i) {
+                const int code = up ? driver.to_device(device->device(), host->host(), bytes, gpu.stream())
+                                    : driver.to_host(host->host(), device->device(), bytes, gpu.stream());
+                if (code != cuda::success) return fail(gpu.error(code, "copying"));
+            }
+            return {};
+        };
+    };
+    const std::string how = fmt::format("pinned memory, {} a copy", capacity_of(bytes));
+    probe.at("to the device", 0.3);
+    const auto work = static_cast<double>(bytes);
+    if (auto status = keep_in(probe.result.host, probe.figure("host_to_device", work, copies(true)), how); !status)
+        return status;
+    probe.at("to the host", 0.32);
+    return keep_in(probe.result.host, probe.figure("device_to_host", work, copies(false)), how);
+}
+
+/// A graph, destroyed with this object.
+struct LaunchGraph {
+    const CudaDriver& driver;
+    cuda::Handle graph = nullptr;
+    cuda::Handle exec = nullptr;
+
+    explicit LaunchGraph(const CudaDriver& functions) : driver(functions) {}
+    LaunchGraph(const LaunchGraph&) = delete;
+    LaunchGraph& operator=(const LaunchGraph&) = delete;
+    ~LaunchGraph() {
+        if (exec != nullptr) driver.graph_exec_destroy(exec);
+        if (graph != nullptr) driver.graph_destroy(graph);
+    }
+};
+
+}  // namespace
+
+Status measure_launches(GpuProbe& probe) {
+    Gpu& gpu = probe.gpu;
+    constexpr std::int64_t nodes = 64;
+    probe.at("launches", 0.02);
+    auto kernel = gpu.kernel("empty");
+    if (!kernel) return fail(kernel.error());
+    const FullGrid one{*kernel, 1, 32};
+    auto status = keep_in(probe.result.launches, probe.figure("launch", 0, launches_of(gpu, one)),
+                          "an empty kernel after another in a stream");
+    if (!status) return status;
+    const CudaDriver& driver = gpu.libraries().driver;
+    LaunchGraph graph(driver);
+    int code = driver.capture_begin(gpu.stream(), cuda::capture_thread_local);
+    if (code != cuda::success) return fail(gpu.error(code, "recording a graph"));
+    status = launches_of(gpu, one)(nodes);
+    code = driver.capture_end(gpu.stream(), &graph.graph);
+    if (!status) return status;
+    if (code == cuda::success) code = driver.graph_instantiate(&graph.exec, graph.graph, 0);
+    if (code != cuda::success) return fail(gpu.error(code, "recording a graph"));
+    auto figure = probe.figure("graph_launch", 0, [&](std::int64_t calls) -> Status {
+        for (std::int64_t i = 0; i < calls; ++i) {
+            const int result = driver.graph_launch(graph.exec, gpu.stream());
+            if (result != cuda::success) return fail(gpu.error(result, "starting a graph"));
+        }
+        return {};
+    });
+    if (!figure) return fail(figure.error());
+    for (double* time : {&figure->spread.median, &figure->spread.p5, &figure->spread.p95, &figure->spread.best})
+        *time /= nodes;
+    return keep_in(probe.result.launches, std::move(figure),
+                   fmt::format("an empty kernel as one of {} nodes of a graph", nodes));
+}
+
+Status measure_bandwidths(GpuProbe& probe) {
+    if (auto status = measure_device_memory(probe); !status) return status;
+    if (auto status = measure_l2(probe); !status) return status;
+    if (auto status = measure_shared(probe); !status) return status;
+    return measure_host_link(probe);
+}
+
+}  // namespace roofline

@@ -1,0 +1,175 @@
+#include "measure/gpu/gpu_libraries.hpp"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace roofline {
+
+namespace {
+
+constexpr int oldest_toolkit = 12;
+constexpr int newest_toolkit = 13;
+constexpr const char* toolkit_folder = "/usr/local/cuda/lib64";
+constexpr const char* driver_remedy =
+    "install NVIDIA's driver (on Debian: nvidia-driver), and see that nvidia-smi lists the GPU";
+
+struct Opened {
+    void* library = nullptr;
+    std::string name;
+    std::string problem;  ///< why the last one that exists could not be loaded
+};
+
+Opened open_first(const std::vector<std::string>& names) {
+    Opened opened;
+    for (const std::string& name : names) {
+        // local: nothing of ours is to be found in it by accident; never closed, for the libraries keep threads
+        opened.library = ::dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
+        opened.name = name;
+        if (opened.library != nullptr) return opened;
+        const char* problem = ::dlerror();
+        if (opened.problem.empty() && problem != nullptr) opened.problem = problem;
+    }
+    return opened;
+}
+
+std::vector<std::string> places(const std::string& file, const std::string& folder) {
+    if (!folder.empty()) return {fmt::format("{}/{}", folder, file)};
+    return {file, fmt::format("{}/{}", toolkit_folder, file)};
+}
+
+/// "libcublasLt.so" of all toolkits that the driver can run, the newest first: a program built with a toolkit needs a driver
+/// of at least its major version.
+std::vector<std::string> toolkit_places(const std::string& file, const std::string& folder, int major) {
+    std::vector<std::string> all;
+    for (int version = std::min(major, newest_toolkit); version >= oldest_toolkit; --version) {
+        for (std::string& place : places(fmt::format("{}.{}", file, version), folder)) all.push_back(std::move(place));
+    }
+    return all;
+}
+
+Result<void*> symbol_of(const Opened& opened, const char* name) {
+    void* symbol = ::dlsym(opened.library, name);
+    if (symbol != nullptr) return symbol;
+    return fail("absent", fmt::format("{} has no function {}", opened.name, name),
+                "install a newer driver and a toolkit of CUDA 12 or 13");
+}
+
+#define ROOFLINE_LOAD(member, symbol, ...)                                       \
+    if (auto found = symbol_of(opened, #symbol); found) {                        \
+        functions.member = reinterpret_cast<decltype(functions.member)>(*found); \
+    } else {                                                                     \
+        return fail(found.error());                                              \
+    }
+
+Result<CudaDriver> driver_of(const Opened& opened) {
+    CudaDriver functions;
+    ROOFLINE_CUDA_DRIVER(ROOFLINE_LOAD)
+    return functions;
+}
+
+Result<CublasLt> blas_of(const Opened& opened) {
+    CublasLt functions;
+    ROOFLINE_CUBLASLT(ROOFLINE_LOAD)
+    return functions;
+}
+
+Result<Nvrtc> compiler_of(const Opened& opened) {
+    Nvrtc functions;
+    ROOFLINE_NVRTC(ROOFLINE_LOAD)
+    return functions;
+}
+
+Result<Nvml> management_of(const Opened& opened) {
+    Nvml functions;
+    ROOFLINE_NVML(ROOFLINE_LOAD)
+    return functions;
+}
+
+#undef ROOFLINE_LOAD
+
+std::string error_name(const CudaDriver& driver, int code) {
+    const char* text = nullptr;
+    if (driver.error_name(code, &text) != cuda::success || text == nullptr) return fmt::format("CUDA error {}", code);
+    return text;
+}
+
+Result<int> start_driver(const CudaDriver& driver) {
+    if (const int code = driver.init(0); code != cuda::success) {
+        const std::string name = error_name(driver, code);
+        if (code == cuda::no_device) return fail("absent", "there is no NVIDIA GPU here (" + name + ")", driver_remedy);
+        if (code == cuda::stub_library) {
+            return fail("absent", "libcuda.so.1 is the toolkit's stub, and no driver (" + name + ")", driver_remedy);
+        }
+        return fail("absent", "NVIDIA's driver does not start (" + name + ")", driver_remedy);
+    }
+    int version = 0;
+    int devices = 0;
+    if (const int code = driver.driver_version(&version); code != cuda::success) {
+        return fail("absent", "NVIDIA's driver does not say its version (" + error_name(driver, code) + ")",
+                    driver_remedy);
+    }
+    if (driver.device_count(&devices) != cuda::success || devices < 1) {
+        return fail("absent", "NVIDIA's driver is there, but no GPU", driver_remedy);
+    }
+    if (version < 1000 * oldest_toolkit) {
+        return fail("absent", fmt::format("NVIDIA's driver is for CUDA {} and older", cuda_version_text(version)),
+                    fmt::format("install a driver for CUDA {} or newer (525 or later)", oldest_toolkit));
+    }
+    return version;
+}
+
+Error no_library(const std::string& library, const std::string& what, const Opened& tried, int driver_version) {
+    return {"absent",
+            fmt::format("{} ({}) cannot be loaded: {}", library, what, tried.problem),
+            fmt::format("install the CUDA toolkit {}, or add the folder of its libraries to LD_LIBRARY_PATH",
+                        driver_version / 1000 >= newest_toolkit ? "12 or 13" : "12"),
+            {}};
+}
+
+}  // namespace
+
+std::string cuda_version_text(int version) { return fmt::format("{}.{}", version / 1000, version % 1000 / 10); }
+
+Result<Nvrtc> load_nvrtc(const std::string& folder, int major) {
+    const Opened opened = open_first(places(fmt::format("libnvrtc.so.{}", major), folder));
+    if (opened.library == nullptr) return fail(no_library("NVRTC", "the compiler of kernels", opened, 1000 * major));
+    return compiler_of(opened);
+}
+
+Result<GpuLibraries> load_gpu_libraries(const std::string& folder) {
+    GpuLibraries libraries;
+    const Opened driver = open_first(places("libcuda.so.1", folder));
+    if (driver.library == nullptr) {
+        return fail("absent", fmt::format("there is no NVIDIA driver here: {}", driver.problem), driver_remedy);
+    }
+    auto functions = driver_of(driver);
+    if (!functions) return fail(functions.error());
+    libraries.driver = *functions;
+    auto version = start_driver(libraries.driver);
+    if (!version) return fail(version.error());
+    libraries.driver_version = *version;
+
+    const Opened blas = open_first(toolkit_places("libcublasLt.so", folder, *version / 1000));
+    if (blas.library == nullptr) return fail(no_library("cuBLASLt", "matrix products", blas, *version));
+    auto blas_functions = blas_of(blas);
+    if (!blas_functions) return fail(blas_functions.error());
+    libraries.blas = *blas_functions;
+
+    const Opened compiler = open_first(toolkit_places("libnvrtc.so", folder, *version / 1000));
+    if (compiler.library == nullptr) return fail(no_library("NVRTC", "the compiler of kernels", compiler, *version));
+    auto compiler_functions = compiler_of(compiler);
+    if (!compiler_functions) return fail(compiler_functions.error());
+    libraries.compiler = *compiler_functions;
+    libraries.compiler_name = compiler.name;
+
+    const Opened management = open_first(places("libnvidia-ml.so.1", folder));
+    if (management.library != nullptr) {
+        if (auto found = management_of(management)) libraries.management = *found;
+    }
+    return libraries;
+}
+
+}  // namespace roofline

@@ -1,0 +1,269 @@
+// Peaks: multiply-adds in registers, and matrix products by cuBLASLt.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "measure/gpu/gpu_kernels.hpp"
+#include "measure/gpu/gpu_matmul.hpp"
+#include "measure/gpu/gpu_probe.hpp"
+#include "measure/stop.hpp"
+#include "units/text.hpp"
+
+namespace roofline {
+
+namespace {
+
+/// Multiply-adds of a multiprocessor in a cycle: NVIDIA, CUDA C++ Programming Guide, "Arithmetic Instructions". 0: not in it.
+struct GpuLanes {
+    int capability;
+    int f64, f32, f16;
+};
+constexpr GpuLanes vendor_lanes[] = {
+    {60, 32, 64, 128}, {61, 4, 128, 2},   {70, 32, 64, 128}, {75, 2, 64, 128},
+    {80, 32, 64, 256}, {86, 2, 128, 128}, {89, 2, 128, 128}, {90, 64, 128, 256},
+};
+
+int lanes_of(int capability, Dtype dtype) {
+    for (const GpuLanes& row : vendor_lanes) {
+        if (row.capability != capability) continue;
+        return dtype == Dtype::f64 ? row.f64 : dtype == Dtype::f32 ? row.f32 : dtype == Dtype::f16 ? row.f16 : 0;
+    }
+    return 0;
+}
+
+constexpr unsigned peak_threads = 256;
+constexpr int peak_rounds = 1000;
+
+/// `numbers`: in a register. `a` and `b` as the kernel takes them: x = x a + b stays near 1.
+template <class Number>
+Status measure_vector_peak(GpuProbe& probe, Dtype dtype, const char* name, int numbers, Number a, Number b) {
+    Gpu& gpu = probe.gpu;
+    auto kernel = gpu.kernel(name);
+    if (!kernel) return fail(kernel.error());
+    auto resident = gpu.resident_blocks(*kernel, peak_threads);
+    if (!resident) return fail(resident.error());
+    const unsigned blocks = *resident * static_cast<unsigned>(gpu.properties().multiprocessors);
+    const double fmas = static_cast<double>(blocks) * peak_threads * peak_rounds * fmas_per_round * numbers;
+    auto out = gpu.allocate(std::size_t{blocks} * peak_threads * sizeof(Number));
+    if (!out) return fail(out.error());
+    auto figure =
+        probe.figure(fmt::format("{}_fma", roofline::name(dtype)), 2 * fmas, [&](std::int64_t calls) -> Status {
+            for (std::int64_t i = 0; i < calls; ++i) {
+                auto status =
+                    gpu.launch(*kernel, blocks, peak_threads, out->device(), peak_rounds, a, b, probe.clock_at());
+                if (!status) return status;
+            }
+            return {};
+        });
+    if (!figure) return fail(figure.error());
+    auto clock = probe.clock_written();
+    if (!clock) return fail(clock.error());
+    GpuPeak peak{dtype, std::move(*figure), *clock, 0, lanes_of(gpu.properties().capability(), dtype)};
+    if (*clock > 0) {
+        peak.per_cycle = peak.figure.rate() / 2 / *clock / gpu.properties().multiprocessors;
+        peak.figure.how =
+            fmt::format("{} multiply-adds a cycle and multiprocessor{} at {}", number_text(peak.per_cycle, 4),
+                        peak.lanes > 0 ? fmt::format(" of {}", peak.lanes) : "", to_text(Frequency{*clock}));
+    }
+    if (peak.lanes > 0 && *clock > 0 && std::abs(peak.per_cycle / peak.lanes - 1) > 0.03) {
+        probe.result.notes.push_back(
+            fmt::format("{} in registers ran at {} % of the {} multiply-adds a cycle of this architecture: something "
+                        "else used the GPU, or its "
+                        "clock changed meanwhile",
+                        roofline::name(dtype), percent_text(peak.per_cycle / peak.lanes), peak.lanes));
+    }
+    probe.result.vector.push_back(std::move(peak));
+    return {};
+}
+
+/// What a sum may be off by: a part of the sum of its terms' sizes, and of the result when that is rounded.
+struct SumError {
+    double of_terms;
+    double of_result;
+};
+SumError allowed_error(Dtype dtype) {
+    switch (dtype) {
+        case Dtype::f64:
+            return {1e-12, 0};
+        case Dtype::f32:
+            return {1e-5, 0};
+        case Dtype::tf32:
+            return {2e-3, 0};
+        case Dtype::f16:
+            return {1e-4, 0x1p-10};
+        case Dtype::bf16:
+            return {1e-4, 0x1p-8};
+        case Dtype::fp8:
+            return {5e-3, 0x1p-8};
+        default:
+            return {0, 0};
+    }
+}
+
+/// A product on the device: both operands lie along the sum, the layout that every dtype has kernels for.
+struct SquareProduct {
+    const GpuMatmulType& type;
+    std::int64_t side;
+    GpuMemory a, b, c;
+};
+
+Result<SquareProduct> allocate_product(Gpu& gpu, const GpuMatmulType& type, std::int64_t side) {
+    const auto elements = static_cast<std::size_t>(side) * static_cast<std::size_t>(side);
+    SquareProduct product{type, side, {}, {}, {}};
+    std::uint64_t seed = 1;
+    for (GpuMemory* memory : {&product.a, &product.b, &product.c}) {
+        const cuda::DataType held = memory == &product.c ? type.result_type : type.operand_type;
+        auto allocated = gpu.allocate(elements * gpu_bytes(held));
+        if (!allocated) return fail(allocated.error());
+        *memory = std::move(*allocated);
+        auto status = fill_randomly(gpu, memory->device(), memory->bytes(), seed, gpu_pattern(held));
+        if (!status) return fail(status.error());
+        seed += elements;
+    }
+    return product;
+}
+
+/// Some elements again, on the host in double: a wrong result would make every rate worthless.
+Status check_product(Gpu& gpu, const SquareProduct& product) {
+    const std::size_t operand = gpu_bytes(product.type.operand_type);
+    const std::size_t stored = gpu_bytes(product.type.result_type);
+    const auto side = static_cast<std::size_t>(product.side);
+    std::vector<unsigned char> row(side * operand);
+    std::vector<unsigned char> column(side * operand);
+    for (std::size_t probe = 0; probe < 8; ++probe) {
+        const std::size_t i = (probe * 2654435761U + 17) % side;
+        const std::size_t j = (probe * 40503U + 5) % side;
+        unsigned char element[8] = {};
+        if (auto s = gpu.download(row.data(), product.a.device() + i * row.size(), row.size()); !s) return s;
+        if (auto s = gpu.download(column.data(), product.b.device() + j * column.size(), column.size()); !s) return s;
+        if (auto s = gpu.download(element, product.c.device() + (i * side + j) * stored, stored); !s) return s;
+        double sum = 0;
+        double sizes = 0;
+        for (std::size_t l = 0; l < side; ++l) {
+            const double term = gpu_number(product.type.operand_type, &row[l * operand]) *
+                                gpu_number(product.type.operand_type, &column[l * operand]);
+            sum += term;
+            sizes += std::abs(term);
+        }
+        const double found = gpu_number(product.type.result_type, element);
+        const SumError allowed = allowed_error(product.type.dtype);
+        if (!(std::abs(found - sum) <= allowed.of_terms * sizes + allowed.of_result * std::abs(sum))) {
+            return fail(
+                "check_failed",
+                fmt::format("a {} matmul on the GPU is wrong: element [{}, {}] of {} x {} is {}, and should be {}",
+                            name(product.type.dtype), i, j, side, side, found, sum),
+                "nothing that this GPU gives can be trusted; see whether dmesg has Xid errors");
+        }
+    }
+    return {};
+}
+
+/// The fastest of the ways by one call each, after one that is not timed.
+Result<std::pair<std::size_t, double>> fastest_way(Gpu& gpu, GpuMatmul& matmul, const SquareProduct& product) {
+    std::pair<std::size_t, double> best{0, 0};
+    for (std::size_t way = 0; way < matmul.ways(); ++way) {
+        if (stop_requested()) return fail(interrupted());
+        const auto once = [&] { return matmul.run(product.a.device(), product.b.device(), product.c.device(), way); };
+        auto seconds = gpu.time(once);
+        if (seconds) seconds = gpu.time(once);
+        if (!seconds) return fail(seconds.error());
+        if (way == 0 || *seconds < best.second) best = {way, *seconds};
+    }
+    return best;
+}
+
+constexpr double longest_call_s = 0.5;
+
+/// One size. None when the device has no kernel for it; `seconds` is what a call took.
+Result<std::optional<GpuFigure>> measure_square(GpuProbe& probe, const GpuMatmulType& type, std::int64_t side,
+                                                double& seconds) {
+    Gpu& gpu = probe.gpu;
+    GpuMatmulShape shape{side, side, side, true, true, side, side, side};
+    auto matmul = GpuMatmul::make(gpu, type, shape, probe.options.ways);
+    if (!matmul && matmul.error().code == "unsupported") return std::nullopt;
+    if (!matmul) return fail(matmul.error());
+    auto product = allocate_product(gpu, type, side);
+    if (!product) return fail(product.error());
+    auto best = fastest_way(gpu, *matmul, *product);
+    if (!best) return fail(best.error());
+    if (auto status = check_product(gpu, *product); !status) return fail(status.error());
+    seconds = best->second;
+    const double n = static_cast<double>(side);
+    const auto multiply = [&](std::int64_t calls) -> Status {
+        for (std::int64_t call = 0; call < calls; ++call) {
+            auto status = matmul->run(product->a.device(), product->b.device(), product->c.device(), best->first);
+            if (!status) return status;
+        }
+        return {};
+    };
+    auto figure = probe.figure(fmt::format("{}_matmul_{}", name(type.dtype), side), 2 * n * n * n, multiply);
+    if (!figure) return fail(figure.error());
+    // asked while the device is busy: an idle one is held back by nothing
+    const auto calls = static_cast<std::int64_t>(std::clamp(0.05 / figure->spread.median, 1.0, 1000.0));
+    if (auto status = multiply(calls); !status) return fail(status.error());
+    probe.held_back |= probe.management.held_back_by();
+    if (auto status = gpu.synchronize(); !status) return fail(status.error());
+    figure->how = fmt::format("[{0}, {0}] x [{0}, {0}], the fastest of {1} ways of cuBLASLt", side, matmul->ways());
+    return std::move(*figure);
+}
+
+Status measure_matmul_peak(GpuProbe& probe, const GpuMatmulType& type, double share) {
+    Gpu& gpu = probe.gpu;
+    std::optional<GpuPeak> best;
+    double seconds = 0;
+    for (const std::int64_t side : probe.options.sides) {
+        probe.at(fmt::format("{} matmul, {}", name(type.dtype), side), share);
+        auto free = gpu.free_memory();
+        if (!free) return fail(free.error());
+        const std::int64_t need =
+            side * side * static_cast<std::int64_t>(2 * gpu_bytes(type.operand_type) + gpu_bytes(type.result_type));
+        if (need > *free - *free / 4 || 8 * seconds > longest_call_s) break;
+        auto figure = measure_square(probe, type, side, seconds);
+        if (!figure) return fail(figure.error());
+        if (!*figure) break;
+        auto clock = probe.clock_after();
+        if (!clock) return fail(clock.error());
+        if (best && best->figure.rate() >= (*figure)->rate()) continue;
+        best = GpuPeak{type.dtype, std::move(**figure), *clock, 0, 0};
+        if (*clock > 0) best->figure.how += " at " + to_text(Frequency{*clock});
+    }
+    if (best) {
+        probe.result.matmul.push_back(std::move(*best));
+    } else {
+        probe.result.notes.push_back(
+            fmt::format("no {} matmul: cuBLASLt has none for this device, or its memory is full", name(type.dtype)));
+    }
+    return {};
+}
+
+}  // namespace
+
+Status measure_vector_peaks(GpuProbe& probe) {
+    const int capability = probe.gpu.properties().capability();
+    probe.at("multiply-adds in registers", 0.36);
+    if (auto status = measure_vector_peak(probe, Dtype::f32, "peak_f32", 1, 0.999F, 0.001F); !status) return status;
+    if (auto status = measure_vector_peak(probe, Dtype::f64, "peak_f64", 1, 0.999, 0.001); !status) return status;
+    // 0.999 and 0.001 twice in a register: f16 0x3BFE and 0x1419, bf16 0x3F80 (which is 1) and 0x3A83
+    if (capability >= 53) {
+        auto status = measure_vector_peak(probe, Dtype::f16, "peak_f16x2", 2, std::uint32_t{0x3BFE3BFE},
+                                          std::uint32_t{0x14191419});
+        if (!status) return status;
+    }
+    if (capability < 80) return {};
+    return measure_vector_peak(probe, Dtype::bf16, "peak_bf16x2", 2, std::uint32_t{0x3F803F80},
+                               std::uint32_t{0x3A833A83});
+}
+
+Status measure_matmul_peaks(GpuProbe& probe) {
+    const auto& types = gpu_matmul_types();
+    double share = 0.45;
+    for (const GpuMatmulType& type : types) {
+        if (auto status = measure_matmul_peak(probe, type, share); !status) return status;
+        share += 0.54 / static_cast<double>(types.size());
+    }
+    return {};
+}
+
+}  // namespace roofline

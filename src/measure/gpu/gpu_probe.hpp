@@ -1,0 +1,52 @@
+// What the measurements of a GPU share. Internal to src/measure/gpu.
+#pragma once
+
+#include <string>
+
+#include "measure/gpu/gpu.hpp"
+#include "measure/gpu/gpu_management.hpp"
+#include "measure/gpu/measure_gpu.hpp"
+#include "measure/progress.hpp"
+
+namespace roofline {
+
+struct GpuProbe {
+    Gpu& gpu;
+    const GpuManagement& management;
+    const GpuMeasureOptions& options;
+    Progress& progress;
+    GpuMeasurement result{};
+    GpuMemory scratch{};  ///< of a few bytes, for what must be written somewhere, and clocks
+    double fraction = 0;
+    unsigned long long held_back = 0;  ///< by what during the matmuls: bits of GpuManagement
+
+    void at(const std::string& what, double share) { progress.at(what, fraction = std::max(fraction, share)); }
+    [[nodiscard]] Result<GpuFigure> figure(std::string what, double work,
+                                           const std::function<Status(std::int64_t)>& calls);
+    /// Cycles over time that a kernel wrote as its clock.
+    [[nodiscard]] Result<double> clock_written();
+    /// The clock right after what is in the stream.
+    [[nodiscard]] Result<double> clock_after();
+    [[nodiscard]] cuda::DevicePointer clock_at() const { return scratch.device() + 64; }
+};
+
+/// 64-bit words of random bits: (random & keep) | set.
+struct GpuPattern {
+    std::uint64_t keep = ~std::uint64_t{0};
+    std::uint64_t set = 0;
+};
+/// Numbers of this type between 1/8 and 2, of both signs; integers of all values.
+[[nodiscard]] GpuPattern gpu_pattern(cuda::DataType type);
+/// An element as a number.
+[[nodiscard]] double gpu_number(cuda::DataType type, const unsigned char* element);
+[[nodiscard]] std::size_t gpu_bytes(cuda::DataType type);
+
+[[nodiscard]] Status fill_randomly(Gpu& gpu, cuda::DevicePointer at, std::size_t bytes, std::uint64_t seed,
+                                   GpuPattern pattern);
+
+[[nodiscard]] Status measure_vector_peaks(GpuProbe& probe);
+[[nodiscard]] Status measure_matmul_peaks(GpuProbe& probe);
+[[nodiscard]] Status measure_bandwidths(GpuProbe& probe);
+[[nodiscard]] Status measure_launches(GpuProbe& probe);
+
+}  // namespace roofline

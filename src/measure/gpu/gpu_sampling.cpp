@@ -1,0 +1,56 @@
+// The device's clock has no neighbours: no idle gate and no rejected samples, but a warm-up, for its frequency needs time to rise.
+#include <algorithm>
+
+#include "measure/gpu/gpu.hpp"
+#include "measure/stop.hpp"
+
+namespace roofline {
+
+namespace {
+
+constexpr std::size_t fewest_samples = 3;
+constexpr std::int64_t most_launches = 1'000'000;
+constexpr int most_rounds = 1000;  // of a warm-up whose clock does not move
+
+using GpuWork = std::function<Status(std::int64_t calls)>;
+
+Result<std::int64_t> warm_up(Gpu& gpu, const GpuWork& work, const SamplingOptions& options) {
+    std::int64_t calls = 1;
+    double warmed = 0;
+    for (int round = 0; round < most_rounds; ++round) {
+        if (stop_requested()) return fail(interrupted());
+        auto seconds = gpu.time([&] { return work(calls); });
+        if (!seconds) return fail(seconds.error());
+        warmed += *seconds;
+        const double each = std::max(*seconds / static_cast<double>(calls), 1e-8);
+        const double wanted = std::clamp(options.sample_s / each, 1.0, static_cast<double>(most_launches));
+        const bool known = *seconds > options.sample_s / 8 || static_cast<double>(calls) >= wanted;
+        calls = known ? static_cast<std::int64_t>(wanted) : std::min(static_cast<std::int64_t>(wanted), calls * 16);
+        if (known && (warmed >= options.warm_up_s || warmed >= options.longest_s / 4)) return calls;
+    }
+    return calls;
+}
+
+}  // namespace
+
+Result<Sampled> take_gpu_samples(Gpu& gpu, const GpuWork& work, const SamplingOptions& options) {
+    Sampled sampled;
+    auto calls = warm_up(gpu, work, options);
+    if (!calls) return fail(calls.error());
+    sampled.calls = *calls;
+    double spent = 0;
+    while (sampled.samples.size() < options.samples &&
+           (sampled.samples.size() < fewest_samples || spent < options.longest_s)) {
+        if (stop_requested()) return fail(interrupted());
+        auto seconds = gpu.time([&] { return work(sampled.calls); });
+        if (!seconds) return fail(seconds.error());
+        spent += *seconds;
+        Sample sample;
+        sample.seconds = *seconds / static_cast<double>(sampled.calls);
+        sampled.samples.push_back(sample);
+    }
+    sampled.spread = spread_of(sampled.samples, 0);
+    return sampled;
+}
+
+}  // namespace roofline

@@ -1,0 +1,74 @@
+#include "measure/gpu/measure_gpu.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "measure/gpu/gpu_kernels.hpp"
+#include "measure/gpu/gpu_probe.hpp"
+
+namespace roofline {
+
+namespace {
+
+std::string software_of(const GpuLibraries& libraries) {
+    const std::size_t blas = libraries.blas.version();
+    int major = 0;
+    int minor = 0;
+    std::string text = fmt::format("driver for CUDA {}, cuBLASLt {}.{}.{}", cuda_version_text(libraries.driver_version),
+                                   blas / 10000, blas / 100 % 100, blas % 100);
+    if (libraries.compiler.version(&major, &minor) == cuda::success) text += fmt::format(", NVRTC {}.{}", major, minor);
+    return text;
+}
+
+}  // namespace
+
+Result<GpuFigure> GpuProbe::figure(std::string what, double work, const std::function<Status(std::int64_t)>& calls) {
+    auto sampled = take_gpu_samples(gpu, calls, options.sampling);
+    if (!sampled) return fail(sampled.error());
+    if (!(sampled->spread.p5 > 0)) return fail("gpu", "the GPU's clock did not move during " + what);
+    return GpuFigure{std::move(what), work, sampled->spread, ""};
+}
+
+Result<double> GpuProbe::clock_written() {
+    std::uint64_t clock[2] = {};
+    if (auto status = gpu.download(clock, clock_at(), sizeof clock); !status) return fail(status.error());
+    return clock[1] == 0 ? 0 : 1e9 * static_cast<double>(clock[0]) / static_cast<double>(clock[1]);
+}
+
+Result<double> GpuProbe::clock_after() {
+    auto spin = gpu.kernel("spin");
+    if (!spin) return fail(spin.error());
+    // the clock changes over milliseconds; on some devices the time counts in microseconds
+    if (auto status = gpu.launch(*spin, 1, 1, std::uint64_t{500'000}, clock_at()); !status) return fail(status.error());
+    return clock_written();
+}
+
+Result<GpuMeasurement> measure_gpu(Gpu& gpu, const GpuMeasureOptions& options, Progress& progress) {
+    const GpuManagement management(gpu);
+    GpuProbe probe{gpu, management, options, progress};
+    probe.result.gpu = gpu.properties();
+    probe.result.software = software_of(gpu.libraries());
+    probe.at("compiling kernels", 0);
+    if (auto status = gpu.load(gpu_measuring_kernels(gpu.properties().capability())); !status)
+        return fail(status.error());
+    auto scratch = gpu.allocate(256);
+    if (!scratch) return fail(scratch.error());
+    probe.scratch = std::move(*scratch);
+    if (auto status = measure_launches(probe); !status) return fail(status.error());
+    if (auto status = measure_bandwidths(probe); !status) return fail(status.error());
+    if (auto status = measure_vector_peaks(probe); !status) return fail(status.error());
+    if (auto status = measure_matmul_peaks(probe); !status) return fail(status.error());
+    probe.result.power_limit_w = management.power_limit();
+    if (probe.held_back != 0) {
+        probe.result.notes.push_back("during the matmuls the clock was held back by " +
+                                     held_back_text(probe.held_back));
+    }
+    if (!management.there()) {
+        probe.result.notes.emplace_back(
+            "NVML (libnvidia-ml.so.1) is not there: nothing is known of power limits and throttling");
+    }
+    return std::move(probe.result);
+}
+
+}  // namespace roofline

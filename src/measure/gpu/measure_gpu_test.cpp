@@ -1,0 +1,208 @@
+// The whole way of a measurement against the stand-in of tests/gpu/fake_cuda.cpp. What is expected are the rates that its imaginary
+// device is made of: 10 multiprocessors at 1.5 GHz, 1 TB/s and so on.
+#include "measure/gpu/measure_gpu.hpp"
+
+#include <dlfcn.h>
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "machine/machine_text.hpp"
+#include "measure/gpu/gpu_kernels.hpp"
+#include "measure/gpu/gpu_machine.hpp"
+#include "measure/stop.hpp"
+
+namespace {
+
+using namespace roofline;
+
+const std::string fake_folder = ROOFLINE_FAKE_CUDA_FOLDER;
+
+/// What the stand-in is asked for while this object lives.
+struct FakeGpuMode {
+    explicit FakeGpuMode(const char* words) { ::setenv("ROOFLINE_FAKE_CUDA", words, 1); }
+    FakeGpuMode(const FakeGpuMode&) = delete;
+    FakeGpuMode& operator=(const FakeGpuMode&) = delete;
+    ~FakeGpuMode() { ::unsetenv("ROOFLINE_FAKE_CUDA"); }
+};
+
+int fake_objects_left() {
+    void* library = ::dlopen((fake_folder + "/libcuda.so.1").c_str(), RTLD_NOW | RTLD_LOCAL);
+    REQUIRE(library != nullptr);
+    void* left = ::dlsym(library, "fake_cuda_left");
+    REQUIRE(left != nullptr);
+    return reinterpret_cast<int (*)()>(left)();
+}
+
+GpuMeasureOptions small_options() {
+    GpuMeasureOptions options;
+    options.sampling.samples = 3;
+    options.sampling.sample_s = 0.001;
+    options.sampling.warm_up_s = 0.001;
+    options.sides = {256, 512};
+    options.buffer_bytes = 1 << 20;
+    return options;
+}
+
+Result<GpuMeasurement> measured_on_fake(const char* words = "") {
+    const FakeGpuMode mode(words);
+    auto gpu = Gpu::open(fake_folder);
+    if (!gpu) return fail(gpu.error());
+    Progress progress;
+    return measure_gpu(**gpu, small_options(), progress);
+}
+
+double matmul_rate(const Machine& machine, Dtype dtype) {
+    const Peak* peak = machine.peak(Unit::matmul, dtype);
+    return peak == nullptr || !peak->rate.value ? 0 : peak->rate.value->value;
+}
+
+double measured_value(const Machine& machine, const std::string& what) {
+    for (const Measurement& each : machine.measured) {
+        if (each.what == what && each.value.value) return each.value.value->value;
+    }
+    return 0;
+}
+
+}  // namespace
+
+TEST_CASE("a GPU's rates come out as they are") {
+    auto measurement = measured_on_fake();
+    REQUIRE_MESSAGE(measurement, (measurement ? "" : measurement.error().message));
+    CHECK(fake_objects_left() == 0);
+    const Machine machine = machine_of_gpu(*measurement, "2026-01-31");
+    CHECK(machine.id == "imaginary-gpu-256mb");
+    CHECK(machine.cores == 10);
+
+    // 2 FLOP of 10 x 128 multiply-adds at 1.5 GHz; a launch costs 2 us of some milliseconds
+    const Peak* f32 = machine.peak(Unit::vector, Dtype::f32);
+    REQUIRE(f32 != nullptr);
+    CHECK(f32->rate.value->value == doctest::Approx(3.84e12).epsilon(0.005));
+    CHECK(f32->rate.basis == Basis::measured);
+    CHECK(f32->rate.note.find("of 128 at 1.5 GHz") != std::string::npos);
+    CHECK(machine.peak(Unit::vector, Dtype::f64)->rate.value->value == doctest::Approx(1.92e12).epsilon(0.005));
+    CHECK(machine.peak(Unit::vector, Dtype::f16)->rate.value->value == doctest::Approx(7.68e12).epsilon(0.005));
+    CHECK(machine.clock.value->value == doctest::Approx(1.5e9).epsilon(0.001));
+
+    // the largest product that was tried, by the fastest of three ways, and the 2 us of a launch
+    const double flops = 2.0 * 512 * 512 * 512;
+    CHECK(matmul_rate(machine, Dtype::bf16) == doctest::Approx(flops / (2e-6 + flops / 190e12)).epsilon(0.001));
+    CHECK(matmul_rate(machine, Dtype::fp8) == doctest::Approx(flops / (2e-6 + flops / 400e12)).epsilon(0.001));
+    CHECK(matmul_rate(machine, Dtype::f64) == doctest::Approx(flops / (2e-6 + flops / 10e12)).epsilon(0.001));
+    CHECK(matmul_rate(machine, Dtype::f32) == doctest::Approx(flops / (2e-6 + flops / 20e12)).epsilon(0.001));
+    CHECK(matmul_rate(machine, Dtype::tf32) == doctest::Approx(flops / (2e-6 + flops / 100e12)).epsilon(0.001));
+    CHECK(matmul_rate(machine, Dtype::int8) == doctest::Approx(flops / (2e-6 + flops / 380e12)).epsilon(0.001));
+}
+
+TEST_CASE("a GPU's memory, link and launches come out as they are") {
+    auto measurement = measured_on_fake();
+    REQUIRE(measurement);
+    const Machine machine = machine_of_gpu(*measurement, "2026-01-31");
+    // 16 MiB, four times the L2, is read in 16.8 us and a launch costs 2 more
+    const double bytes = 16 << 20;
+    CHECK(machine.level("hbm")->bandwidth.value->value ==
+          doctest::Approx(3 * bytes / (2e-6 + 3 * bytes / 0.95e12)).epsilon(0.001));
+    CHECK(machine.level("hbm")->bandwidth.note.starts_with("triad, the fastest"));
+    CHECK(measured_value(machine, "hbm_read") == doctest::Approx(bytes / (2e-6 + bytes / 1e12)).epsilon(0.001));
+    CHECK(measured_value(machine, "hbm_write") == doctest::Approx(bytes / (2e-6 + bytes / 0.85e12)).epsilon(0.001));
+    CHECK(machine.level("hbm")->capacity.value->value == doctest::Approx(256.0 * (1 << 20)));
+    CHECK(machine.level("l2")->bandwidth.value->value == doctest::Approx(5e12).epsilon(0.3));
+    CHECK(measured_value(machine, "l2_read_2048KiB") < 2.6e12);
+    CHECK(machine.level("smem")->bandwidth.value->value == doctest::Approx(128.0 * 10 * 1.5e9).epsilon(0.01));
+    CHECK(machine.level("smem")->instances == 10);
+    CHECK(machine.host->bandwidth.value->value == doctest::Approx(25e9).epsilon(0.001));
+    CHECK(measured_value(machine, "device_to_host") == doctest::Approx(20e9).epsilon(0.001));
+    CHECK(measured_value(machine, "launch") == doctest::Approx(2e-6).epsilon(0.001));
+    CHECK(measured_value(machine, "graph_launch") == doctest::Approx(1e-6).epsilon(0.001));
+    CHECK(machine.power.value->value == doctest::Approx(350));
+
+    auto read = parse_machine(machine_text(machine), "this.toml");
+    REQUIRE_MESSAGE(read, (read ? "" : read.error().message));
+    CHECK(machine_text(*read) == machine_text(machine));
+    CHECK(read->level("hbm")->bandwidth.value == machine.level("hbm")->bandwidth.value);
+}
+
+TEST_CASE("what a GPU has no kernel for is left out and said") {
+    auto measurement = measured_on_fake("no_fp8");
+    REQUIRE(measurement);
+    const Machine machine = machine_of_gpu(*measurement, "");
+    CHECK(machine.peak(Unit::matmul, Dtype::fp8) == nullptr);
+    CHECK(matmul_rate(machine, Dtype::bf16) > 0);
+    CHECK(machine.notes.find("no fp8 matmul") != std::string::npos);
+}
+
+TEST_CASE("a GPU that something slowed is found out") {
+    auto measurement = measured_on_fake("slow");
+    REQUIRE(measurement);
+    const auto said = [&](const char* text) {
+        return std::any_of(measurement->notes.begin(), measurement->notes.end(),
+                           [&](const std::string& note) { return note.find(text) != std::string::npos; });
+    };
+    CHECK(said("f32 in registers ran at 60 % of the 128"));
+    CHECK(said("during the matmuls the clock was held back by the power limit, the temperature (by hardware)"));
+    const auto clean = measured_on_fake();
+    REQUIRE(clean);
+    CHECK(clean->notes.empty());
+}
+
+TEST_CASE("a GPU that multiplies wrongly gives no roofs") {
+    const auto measurement = measured_on_fake("wrong");
+    REQUIRE_FALSE(measurement);
+    CHECK(measurement.error().code == "check_failed");
+    CHECK(measurement.error().message.find("f64 matmul on the GPU is wrong") != std::string::npos);
+    CHECK(fake_objects_left() == 0);
+}
+
+TEST_CASE("without a GPU it is said what is missing") {
+    const auto nowhere = Gpu::open("/nonexistent");
+    REQUIRE_FALSE(nowhere);
+    CHECK(nowhere.error().code == "absent");
+    CHECK(nowhere.error().message.find("no NVIDIA driver") != std::string::npos);
+    CHECK(nowhere.error().hint.find("nvidia-smi") != std::string::npos);
+
+    struct Row {
+        const char* mode;
+        const char* code;
+        const char* message;
+    };
+    for (const Row& row : {Row{"no_device", "absent", "no NVIDIA GPU here (CUDA_ERROR_NO_DEVICE)"},
+                           Row{"stub", "absent", "the toolkit's stub"}, Row{"old", "absent", "for CUDA 11.4 and older"},
+                           Row{"new_device", "absent", "cannot compile for compute capability 19.0"},
+                           Row{"no_memory", "memory", "too little free memory"}}) {
+        CAPTURE(row.mode);
+        const auto measurement = measured_on_fake(row.mode);
+        REQUIRE_FALSE(measurement);
+        CHECK(measurement.error().code == row.code);
+        CHECK_MESSAGE(measurement.error().message.find(row.message) != std::string::npos, measurement.error().message);
+        CHECK(fake_objects_left() == 0);
+    }
+}
+
+TEST_CASE("an interrupt ends a GPU's measurement") {
+    request_stop();
+    const auto measurement = measured_on_fake();
+    forget_stop();
+    REQUIRE_FALSE(measurement);
+    CHECK(measurement.error().code == "interrupted");
+    CHECK(fake_objects_left() == 0);
+}
+
+TEST_CASE("the kernels that measure a GPU compile for every generation") {
+    auto compiler = load_nvrtc("", 13);
+    if (!compiler) compiler = load_nvrtc("", 12);
+    if (!compiler) {
+        MESSAGE("skipped: " << compiler.error().message);
+        return;
+    }
+    for (const int capability : {75, 80, 90, 100}) {
+        CAPTURE(capability);
+        const auto binary = compile_for_gpu(*compiler, "NVRTC", gpu_measuring_kernels(capability), capability);
+        if (!binary && binary.error().code == "absent") continue;  // an older toolkit
+        REQUIRE_MESSAGE(binary, (binary ? "" : binary.error().message));
+        CHECK(binary->substr(1, 3) == "ELF");
+    }
+    const auto wrong = compile_for_gpu(*compiler, "NVRTC", "__global__ void f() { nothing(); }", 90);
+    REQUIRE_FALSE(wrong);
+    CHECK(wrong.error().message.find("nothing") != std::string::npos);
+}

@@ -1,0 +1,112 @@
+// An operation and its exchanges in pieces, so that one piece is on its way while another is worked on.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "layout/op_ways.hpp"
+#include "measure/network/local_op.hpp"
+#include "measure/network/shard_moves.hpp"
+#include "measure/run/device.hpp"
+
+namespace roofline {
+
+/// Steps of one array, one after the other, in the background.
+class MoveChain {
+public:
+    /// Nothing to do, or each step with room for what it makes; the last one writes where start() says.
+    [[nodiscard]] static Result<MoveChain> make(MeshRanks& ranks, const std::vector<ShardMove::What>& steps,
+                                                Device& device, std::vector<void*>& memory);
+
+    [[nodiscard]] bool empty() const { return moves_.empty(); }
+    [[nodiscard]] Status start(const void* in, void* out);
+    [[nodiscard]] Status poll();  ///< starts the next step where one is done
+    [[nodiscard]] Status finish();
+
+private:
+    [[nodiscard]] Status start_step();
+
+    std::vector<std::unique_ptr<ShardMove>> moves_;
+    std::vector<void*> between_;
+    std::size_t at_ = 0;  ///< the step that is under way; beyond the last: none
+    const void* in_ = nullptr;
+    void* out_ = nullptr;
+};
+
+/// How a tensor of the operation is held before its first step, and the steps; of the result those after it has been made.
+struct TensorSteps {
+    Sharding held;
+    std::vector<ShardMove::What> steps;
+    void* memory = nullptr;  ///< of an operand before its steps, of the result after them
+    bool fixed = false;      ///< the same numbers at every run
+};
+
+class OverlappedOp {
+public:
+    OverlappedOp(const OverlappedOp&) = delete;
+    OverlappedOp& operator=(const OverlappedOp&) = delete;
+    ~OverlappedOp();
+
+    /// Cuts a dimension of the result that none of the steps splits, into 8, 4 or 2 pieces. Null where there is none, or nothing
+    /// to exchange. `tensors`: the operands in order, then the result. All ranks call it together.
+    [[nodiscard]] static Result<std::unique_ptr<OverlappedOp>> make(const Program& program, const OpWays& ways,
+                                                                    const Way& way, MeshRanks& ranks, Device& device,
+                                                                    std::vector<TensorSteps> tensors);
+
+    [[nodiscard]] Status run();
+    [[nodiscard]] int pieces() const { return static_cast<int>(pieces_.size()); }
+
+private:
+    /// Of one tensor: a part of its shard along the dimension that is cut, and the part's own way.
+    struct PieceTensor {
+        bool cut = false;
+        Box shard;              ///< of the whole shard, from 0
+        Box part;               ///< in it
+        bool in_place = false;  ///< the part lies in the shard without gaps
+        bool copied = false;    ///< once and for all
+        void* part_memory = nullptr;
+        void* moved_memory = nullptr;  ///< what the operation reads or writes
+        MoveChain chain;
+    };
+    struct Piece {
+        std::shared_ptr<LocalOp> local;
+        std::vector<PieceTensor> tensors;
+        std::vector<const void*> inputs;
+    };
+
+    OverlappedOp(const Program& program, const OpWays& ways, const Way& way, MeshRanks& ranks, Device& device,
+                 std::vector<TensorSteps> tensors)
+        : program_(program), ways_(ways), way_(way), ranks_(ranks), device_(device), tensors_(std::move(tensors)) {}
+
+    [[nodiscard]] const Operand& operand(std::size_t tensor) const;
+    [[nodiscard]] std::optional<std::size_t> place(std::size_t tensor, const std::string& dim) const;
+    [[nodiscard]] bool stays(std::size_t tensor) const {
+        return tensors_[tensor].fixed && tensors_[tensor].steps.empty();
+    }
+    [[nodiscard]] bool may_cut(const std::string& dim) const;
+    [[nodiscard]] int pieces_of(const std::string& dim) const;
+    Status prepare(const std::string& dim, int pieces);
+    Result<Piece> piece(const std::string& dim, int pieces, int index);
+    Result<std::shared_ptr<LocalOp>> local_of(const std::string& dim, int pieces);
+    Result<PieceTensor> piece_tensor(std::size_t tensor, const std::string& dim, int pieces, int index);
+    Result<void*> allocate(std::size_t bytes);
+    Status start_inputs(Piece& piece);
+    Status finish_inputs(Piece& piece);
+
+    const Program& program_;
+    const OpWays& ways_;
+    const Way& way_;
+    MeshRanks& ranks_;
+    Device& device_;
+    std::vector<TensorSteps> tensors_;
+    std::vector<MoveChain> whole_;     ///< of operands that lack the dimension
+    std::vector<void*> whole_memory_;  ///< what they become
+    std::vector<Piece> pieces_;
+    std::vector<void*> memory_;
+};
+
+}  // namespace roofline

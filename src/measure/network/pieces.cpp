@@ -1,0 +1,74 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "measure/network/communicator.hpp"
+#include "measure/network/sum.hpp"
+
+namespace roofline {
+
+namespace {
+
+bool input_by_member(CollectiveKind kind) {
+    return kind == CollectiveKind::reduce_scatter || kind == CollectiveKind::all_to_all ||
+           kind == CollectiveKind::scatter;
+}
+
+bool output_by_member(CollectiveKind kind) {
+    return kind == CollectiveKind::all_gather || kind == CollectiveKind::all_to_all || kind == CollectiveKind::gather;
+}
+
+bool sums(CollectiveKind kind) { return kind == CollectiveKind::reduce_scatter || kind == CollectiveKind::all_reduce; }
+
+// The same stretch of every part, side by side, and back.
+void gather_stretch(std::byte* to, const std::byte* from, std::size_t part, std::size_t at, std::size_t bytes, int n) {
+    for (std::size_t i = 0; i < static_cast<std::size_t>(n); ++i)
+        std::memcpy(to + i * bytes, from + i * part + at, bytes);
+}
+void scatter_stretch(std::byte* to, const std::byte* from, std::size_t part, std::size_t at, std::size_t bytes, int n) {
+    for (std::size_t i = 0; i < static_cast<std::size_t>(n); ++i)
+        std::memcpy(to + i * part + at, from + i * bytes, bytes);
+}
+
+}  // namespace
+
+std::size_t input_bytes(CollectiveKind kind, std::size_t part, int members) {
+    return input_by_member(kind) ? part * static_cast<std::size_t>(members) : part;
+}
+
+std::size_t output_bytes(CollectiveKind kind, std::size_t part, int members) {
+    return output_by_member(kind) ? part * static_cast<std::size_t>(members) : part;
+}
+
+Status exchange(Communicator& group, const Exchange& whole) {
+    if (sums(whole.kind) && !can_sum(whole.dtype)) {
+        return fail("unsupported", fmt::format("partial sums in {} cannot be added up here", name(whole.dtype)),
+                    "sum in f32, bf16, f16, f64 or int32");
+    }
+    const int n = group.size();
+    const bool many_in = input_by_member(whole.kind);
+    const bool many_out = output_by_member(whole.kind);
+    const std::size_t at_once =
+        many_in || many_out ? group.most_bytes() / static_cast<std::size_t>(n) : group.most_bytes();
+    if (whole.part <= at_once) return group.run(whole);
+    const std::size_t step = std::max<std::size_t>(at_once / 64 * 64, 64);
+    const bool root = group.rank() == whole.root;
+    const bool has_in = whole.kind != CollectiveKind::scatter || root;
+    const bool has_out = whole.kind != CollectiveKind::gather || root;
+    std::vector<std::byte> in(many_in && has_in ? step * static_cast<std::size_t>(n) : 0);
+    std::vector<std::byte> out(many_out && has_out ? step * static_cast<std::size_t>(n) : 0);
+    for (std::size_t at = 0; at < whole.part; at += step) {
+        Exchange piece = whole;
+        piece.part = std::min(step, whole.part - at);
+        if (many_in && has_in) gather_stretch(in.data(), whole.in, whole.part, at, piece.part, n);
+        piece.in = many_in ? in.data() : whole.in == nullptr ? nullptr : whole.in + at;
+        piece.out = many_out ? out.data() : whole.out == nullptr ? nullptr : whole.out + at;
+        if (auto status = group.run(piece); !status) return status;
+        if (many_out && has_out) scatter_stretch(whole.out, out.data(), whole.part, at, piece.part, n);
+    }
+    return {};
+}
+
+}  // namespace roofline

@@ -1,0 +1,96 @@
+#include "measure/network/ranks.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <string_view>
+#include <utility>
+
+#include "measure/module.hpp"
+#include "measure/network/agreed.hpp"
+
+namespace roofline {
+
+namespace {
+
+std::optional<int> number(const char* text) {
+    if (text == nullptr) return std::nullopt;
+    const std::string_view digits = text;
+    int value = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    if (error != std::errc{} || end != digits.data() + digits.size() || value < 0) return std::nullopt;
+    return value;
+}
+
+}  // namespace
+
+std::optional<Launched> launched(const std::function<const char*(const char*)>& variable) {
+    struct Names {
+        const char* ranks;
+        const char* rank;
+    };
+    // of Open MPI, and of MPICH and those that descend from it
+    for (const Names& names : {Names{"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"}, Names{"PMI_SIZE", "PMI_RANK"}}) {
+        const auto ranks = number(variable(names.ranks));
+        const auto rank = number(variable(names.rank));
+        if (ranks && rank && *rank < *ranks) return Launched{*ranks, *rank};
+    }
+    return std::nullopt;
+}
+
+std::optional<Launched> launched() {
+    return launched([](const char* name) { return std::getenv(name); });
+}
+
+namespace {
+
+Result<RankLibrary*> rank_library() {
+    return load_module_as<RankLibrary>("mpi", "exchange between processes", "libopenmpi-dev and openmpi-bin");
+}
+
+}  // namespace
+
+Status RankGroup::available() {
+    auto library = rank_library();
+    return library ? Status{} : fail(library.error());
+}
+
+Result<RankGroup> RankGroup::join() {
+    auto library = rank_library();
+    if (!library) return fail(library.error());
+    auto world = (*library)->world();
+    if (!world) return fail(world.error());
+    RankGroup ranks;
+    ranks.library_ = *library;
+    ranks.world_ = *world;
+    const auto started = launched();
+    if (started && started->ranks != ranks.size()) {
+        return fail(
+            "wrong_launcher",
+            fmt::format("the launcher started {} ranks, and {} sees {}", started->ranks, ranks.library(), ranks.size()),
+            "use the mpirun of the MPI that this was built with, or build with the other: "
+            "cmake -DROOFLINE_MPI=openmpi or mpich");
+    }
+    return ranks;
+}
+
+RankGroup::RankGroup(RankGroup&& other) noexcept
+    : library_(std::exchange(other.library_, nullptr)), world_(std::exchange(other.world_, nullptr)) {}
+
+RankGroup::~RankGroup() {
+    if (library_ != nullptr) library_->end();
+}
+
+std::string RankGroup::library() const { return library_ == nullptr ? "threads" : library_->name(); }
+
+Result<int> RankGroup::hosts() {
+    if (library_ == nullptr) return 1;
+    auto names = all_texts(*world_, library_->host());
+    if (!names) return fail(names.error());
+    std::sort(names->begin(), names->end());
+    return static_cast<int>(std::unique(names->begin(), names->end()) - names->begin());
+}
+
+}  // namespace roofline

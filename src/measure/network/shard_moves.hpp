@@ -1,0 +1,91 @@
+// Steps from one sharding to another, really taken: what the layout derives, between ranks that hold shards.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "base/result.hpp"
+#include "layout/reshard.hpp"
+#include "layout/sharding.hpp"
+#include "measure/network/boxes.hpp"
+#include "measure/network/communicator.hpp"
+
+namespace roofline {
+
+/// The ranks as the chips of a mesh: rank i is chip i, numbered along the mesh, the last axis fastest. Groups along axes are made
+/// when they are first needed, by all ranks together.
+class MeshRanks {
+public:
+    MeshRanks(Communicator& world, const System& system) : world_(world), system_(system) {}
+
+    [[nodiscard]] const System& system() const { return system_; }
+    [[nodiscard]] Communicator& world() { return world_; }
+    [[nodiscard]] std::int64_t chip() const { return world_.rank(); }
+    /// This rank's group along these axes.
+    [[nodiscard]] Result<Communicator*> along(AxisMask axes);
+    /// The chips of that group, in the order of its ranks.
+    [[nodiscard]] std::vector<std::int64_t> members(AxisMask axes) const;
+
+private:
+    Communicator& world_;
+    const System& system_;
+    std::map<AxisMask, std::unique_ptr<Communicator>> groups_;
+};
+
+/// One step of one array, with room for what is packed. Made by all ranks together.
+class ShardMove {
+public:
+    struct What {
+        Sharding from;
+        Sharding to;
+        std::optional<Move> move;         ///< none for a slice
+        std::vector<std::int64_t> sizes;  ///< of the whole array
+        Dtype dtype = Dtype::f32;
+    };
+
+    /// Errors: sizes that do not divide, elements that are no whole bytes, sums of a dtype that cannot be summed.
+    [[nodiscard]] static Result<ShardMove> make(MeshRanks& ranks, What what);
+
+    [[nodiscard]] std::size_t bytes_before() const { return before_.elements() * element_; }
+    [[nodiscard]] std::size_t bytes_after() const { return after_.elements() * element_; }
+    /// Whether anything is exchanged at all, by any rank.
+    [[nodiscard]] bool exchanges() const { return what_.move.has_value(); }
+
+    /// Takes the step: `in` is this rank's shard before, `out` that after it.
+    [[nodiscard]] Status run(const std::byte* in, std::byte* out);
+    /// The same in the background; finish() ends it. Where it cannot go on by itself it is all done in finish().
+    [[nodiscard]] Status start(const std::byte* in, std::byte* out);
+    [[nodiscard]] Result<bool> done();
+    [[nodiscard]] Status finish();
+
+private:
+    ShardMove(MeshRanks& ranks, What what) : ranks_(&ranks), what_(std::move(what)) {}
+    Status prepare();
+    void prepare_parts(const std::vector<std::int64_t>& members);
+    Status prepare_rooted();
+    void pack(const std::byte* in);
+    void unpack(std::byte* out) const;
+    [[nodiscard]] Exchange exchange_of(const std::byte* in, std::byte* out);
+
+    MeshRanks* ranks_;
+    What what_;
+    std::size_t element_ = 1;
+    Box before_;
+    Box after_;
+    Communicator* group_ = nullptr;  ///< null for a rank that has nothing to do with it
+    std::unique_ptr<Communicator> own_group_;
+    Exchange exchange_;
+    std::vector<Box> in_parts_;   ///< by member: what goes to it, packed in this order; empty when it lies so
+    std::vector<Box> out_parts_;  ///< by member: what comes from it
+    std::vector<std::byte> packed_in_;
+    std::vector<std::byte> packed_out_;
+    std::unique_ptr<PendingExchange> pending_;
+    const std::byte* in_ = nullptr;
+    std::byte* out_ = nullptr;
+};
+
+}  // namespace roofline

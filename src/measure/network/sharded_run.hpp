@@ -1,0 +1,124 @@
+// A program that is split over a mesh, run by ranks: each holds its shards, does its share, and exchanges what the layout says.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "layout/layout_search.hpp"
+#include "measure/network/local_op.hpp"
+#include "measure/network/overlapped_op.hpp"
+#include "measure/network/shard_moves.hpp"
+#include "measure/run/device.hpp"
+#include "measure/run/reference.hpp"
+#include "measure/run/steps.hpp"
+#include "measure/sampling.hpp"
+#include "network/system.hpp"
+#include "program/program.hpp"
+
+namespace roofline {
+
+/// Something that all ranks do before any goes on: an operation, an exchange, or a part of what one has that it needs.
+struct ShardedStage {
+    std::string text;  ///< "all-reduce C over X", "matmul 64 x 2048 x 4096"
+    bool exchange = false;
+    std::size_t op = 0;         ///< of the program, in order
+    std::size_t statement = 0;  ///< likewise
+    LocalOp* local = nullptr;   ///< null for a move, and where another chip does it alone
+    ShardMove* move = nullptr;
+    std::vector<const void*> inputs;
+    void* output = nullptr;
+    std::size_t output_bytes = 0;  ///< of an operation
+};
+
+/// How long the stages took, the slowest rank's times.
+struct StageTime {
+    std::string text;
+    bool exchange = false;
+    std::size_t statement = 0;
+    double seconds = 0;
+};
+
+class ShardedRun {
+public:
+    ShardedRun(const ShardedRun&) = delete;
+    ShardedRun& operator=(const ShardedRun&) = delete;
+    ~ShardedRun();
+
+    /// Lays the program out as lay_out() does, and gives this rank its shards of the inputs. All ranks call it with the same
+    /// program; program and system outlive it. Errors, the same at all ranks: what lay_out() refuses, blocks that repeat,
+    /// sizes that do not divide, more memory than is free, what the device cannot do.
+    [[nodiscard]] static Result<std::unique_ptr<ShardedRun>> make(const Program& program, const System& system,
+                                                                  Communicator& world, Device& device);
+
+    /// Everything once, one stage after the other; or, with `overlapped`, each operation that can be so in pieces, whose exchanges run
+    /// under the work on others. Errors: of an exchange.
+    [[nodiscard]] Status run(bool overlapped = false);
+    /// Of the operation with most pieces; 1 where none is cut.
+    [[nodiscard]] int pieces() const;
+    /// Results are no numbers any more, so that a check does not take those of an earlier run.
+    void forget_results();
+    [[nodiscard]] const std::vector<ShardedStage>& stages() const { return stages_; }
+
+    /// Gathers what the last run made and compares it with the program done whole, in double precision; at the first rank, the
+    /// others get an empty result. Errors: interrupted.
+    [[nodiscard]] Result<CheckResult> check(const CheckOptions& options);
+
+    /// Relative error that partial sums explain, which are rounded to the dtype they are exchanged in.
+    [[nodiscard]] double allowed_error() const { return allowed_error_; }
+
+    /// The whole run, and each stage by itself.
+    [[nodiscard]] Result<Sampled> time(const SamplingOptions& options, bool overlapped = false);
+    [[nodiscard]] Result<std::vector<StageTime>> time_stages(std::size_t rounds);
+
+    [[nodiscard]] MeshRanks& ranks() { return ranks_; }
+
+private:
+    ShardedRun(const Program& program, const System& system, Communicator& world, Device& device)
+        : program_(program), system_(system), ranks_(world, system), device_(device) {}
+
+    /// Where an array is, and how it lies.
+    struct Place {
+        void* memory = nullptr;
+        Sharding lies;
+    };
+
+    Status prepare();
+    Status check_memory() const;
+    Status fill_inputs();
+    Status add_op(std::size_t index, std::size_t statement);
+    Status add_overlapped(std::size_t index, std::vector<TensorSteps> tensors);
+    Status add_local(const OpWays& ways, const Way& way, const std::vector<const void*>& inputs, Place& made,
+                     std::size_t index, std::size_t statement);
+    Result<Place> reshard(std::size_t tensor, Place from, const Sharding& to, std::size_t index, std::size_t statement,
+                          TensorSteps& steps);
+    Result<void*> allocate(std::size_t bytes);
+    Status pack();
+    [[nodiscard]] Result<std::vector<std::int64_t>> sizes_of(const Operand& operand) const;
+    [[nodiscard]] Result<std::vector<char>> gathered(ValueId value);
+
+    const Program& program_;
+    const System& system_;
+    MeshRanks ranks_;
+    Device& device_;
+    Program whole_;     ///< without the mesh
+    StepProgram plan_;  ///< of that: what its inputs are filled with
+    std::optional<LayoutSearch> search_;
+    ProgramLayout layout_;
+    std::vector<Place> values_;
+    std::vector<const Statement*> statements_;
+    std::vector<void*> memory_;
+    std::vector<std::unique_ptr<LocalOp>> locals_;
+    std::vector<std::unique_ptr<ShardMove>> moves_;
+    std::vector<ShardedStage> stages_;
+    std::vector<std::unique_ptr<OverlappedOp>> overlapped_;  ///< by operation; null where it is not cut
+    std::set<const void*> fixed_;                            ///< memory of the program's inputs
+    double allowed_error_ = 0;
+};
+
+}  // namespace roofline

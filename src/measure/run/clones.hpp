@@ -1,0 +1,18 @@
+// Hot loops are compiled for several generations of processors, and the fitting one is chosen when the program starts.
+#pragma once
+
+#if defined(__x86_64__) && defined(__linux__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
+#define ROOFLINE_CLONES
+#endif
+#endif
+#ifndef ROOFLINE_CLONES
+#define ROOFLINE_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#endif
+#else
+#define ROOFLINE_CLONES
+#endif
+
+/// What such a loop calls must become part of it.
+#define ROOFLINE_INLINE inline __attribute__((always_inline))

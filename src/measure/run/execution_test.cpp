@@ -1,0 +1,175 @@
+// Every kind of step, in many shapes and dtypes, against the reference.
+#include "measure/run/execution.hpp"
+
+#include <doctest/doctest.h>
+
+#include "measure/run/cpu_device.hpp"
+#include "notation/notation.hpp"
+
+using namespace roofline;
+
+namespace {
+
+/// Runs a program and checks all of every result, on both kinds of kernels.
+void agrees(const std::string& text) {
+    CAPTURE(text);
+    auto program = parse_program(text, "");
+    REQUIRE(program);
+    for (const bool library : {false, true}) {
+        CAPTURE(library);
+        auto device = make_cpu_device({0, library});
+        REQUIRE(device);
+        auto execution = Execution::make(*program, **device, {1.0});
+        REQUIRE_MESSAGE(execution, (execution ? "" : execution.error().message));
+        auto check = (*execution)->check({1 << 20, 1e9});
+        REQUIRE(check);
+        CHECK(check->checked > 0);
+        CHECK_MESSAGE(check->of_bound <= 1, check->worst);
+    }
+}
+
+}  // namespace
+
+TEST_CASE("run: products of matrices in every dtype") {
+    for (const char* dtype : {"f64", "f32", "bf16", "f16", "int8", "int32", "tf32"}) {
+        const std::string d = dtype;
+        const std::string out = d == "int8" ? "int32" : d;
+        agrees(d + "[B=5, D=33] * " + d + "[D, F=18] -> " + out + "[B, F]");
+        agrees(d + "[B=1, D=300] * " + d + "[D, F=17] -> " + out + "[B, F]");
+        agrees(d + "[B=200, D=7] * " + d + "[D, F=40] -> " + out + "[B, F]");
+    }
+}
+
+TEST_CASE("run: products whose operands lie every way") {
+    agrees("f32[D=9, B=6] * f32[D, F=7] -> f32[B, F]");
+    agrees("f32[B=6, D=9] * f32[F=7, D] -> f32[B, F]");
+    agrees("f32[B=6, D=9] * f32[D, F=7] -> f32[F, B]");
+    agrees("f32[B=6] * f32[B, F=7] -> f32[F]");
+    agrees("f32[F=7, D=5] * f32[D] -> f32[F]");
+    agrees("f32[D=9] * f32[D] -> f32[]");
+    agrees("f32[B=3, D=9] * f32[B, D] -> f32[B]");
+    agrees("f32[B=3, D=9] * f32[F=4] -> f32[B, D, F]");
+    agrees("f32[B=3, D=9, E=2] * f32[D, F=4] -> f32[B, F]");  // E is only in one
+    agrees("f32[D=9, B=3, E=2] * f32[E, F=4, D] -> f32[F, B]");
+    agrees("f32[A=2, B=3, C=4, D=5] * f32[D, B, F=6] -> f32[C, A, F, B]");
+    agrees("bf16[B=2, T=3, K=2, G=2, H=8] * bf16[B, S=5, K, H] -> bf16[B, K, G, T, S]");
+    agrees("bf16[B=2, K=2, G=2, T=3, S=5] * bf16[B, S, K, H=8] -> bf16[B, T, K, G, H]");
+    agrees("bf16[B=2, T=3, N=2, H=8] * bf16[N, H, D=11] -> bf16[B, T, D]");
+}
+
+TEST_CASE("run: products of several operands, and mixed dtypes") {
+    agrees("f32[A=4, B=5] * f32[B, C=6] * f32[C, D=7] -> f32[A, D]");
+    agrees("f32[A=4, B=5] * f32[B, C=6] * f32[C] * f32[A] -> f32[A]");
+    agrees("bf16[B=4, D=16] * int8[D, F=6] -> bf16[B, F]");
+    agrees("bf16[B=4, D=16] * f32[D, F=6] -> f32[B, F]");
+    agrees("int8[B=4, D=16] * int8[D, F=6] -> int8[B, F]");
+    agrees("int8[B=4, D=600] * int8[D, F=6] -> f32[B, F]");
+    agrees(
+        "I=3, J=4, K=5, L=6, M=2\nA : f32[I,J]; B : f32[J,K]; C : f32[K,L]; E : f32[L,M]\nO : f32[I,M] = (A*B)*(C*E)");
+}
+
+TEST_CASE("run: functions of elements") {
+    for (const char* f : {"neg", "abs", "square", "relu", "relu2", "exp", "sin", "cos", "tanh", "erf", "sigmoid",
+                          "softplus", "silu", "gelu", "rope", "log", "sqrt", "rsqrt", "convert"}) {
+        for (const char* dtype : {"f64", "f32", "bf16", "f16"}) {
+            const std::string d = dtype;
+            agrees("X : " + d + "[B=7, D=300]\nY : " + d + "[B, D] = " + f + "(X)");
+        }
+    }
+    for (const char* f : {"add", "sub", "mul", "div", "maximum", "minimum"}) {
+        for (const char* dtype : {"f64", "f32", "bf16", "int32"}) {
+            const std::string d = dtype;
+            agrees("X : " + d + "[B=7, D=30]\nZ : " + d + "[D]\nY : " + d + "[B, D] = " + f + "(X, Z)");
+        }
+    }
+    agrees("X : f32[B=7, D=30]; C : bool[B]\nY : f32[B, D] = where(C, X, 2 * X - 1)");
+    agrees("X : f32[B=7, D=30]\nY : f32[D, B] = 1 - X / 8");
+    agrees("X : int8[B=7, D=30]\nY : f32[B, D] = X");
+    agrees("X : f32[B=7, D=30]\nY : int8[B, D] = 100 * X");
+    agrees("X : f32[]\nY : f32[] = exp(X)");
+    agrees("X : f32[D=3]\nY : f32[B=700, D, E=2] = X + (X * f32[B, E])");
+}
+
+TEST_CASE("run: reductions, softmax and norms along any dimensions") {
+    for (const char* f : {"sum", "mean", "max", "min", "logsumexp"}) {
+        const std::string name = f;
+        agrees("X : f32[B=5, D=300, E=3]\nY : f32[B, E] = " + name + "[D](X)");
+        agrees("X : bf16[B=5, D=30, E=3]\nY : f32[D] = " + name + "[B,E](X * X)");
+        agrees("X : f64[B=3, D=5000]\nY : f64[] = " + name + "[B,D](X)");
+    }
+    for (const char* f : {"softmax", "norm", "layernorm"}) {
+        const std::string name = f;
+        agrees("X : f32[B=5, D=300, E=3]\nY : f32[B, D, E] = " + name + "[D](X)");
+        agrees("X : bf16[B=5, D=30]\nY : bf16[D, B] = " + name + "[D](X + X)");
+        agrees("X : f64[B=5, D=30]\nY : f64[B, D] = " + name + "[B,D](X)");
+    }
+    agrees("X : int32[B=5, D=300]\nY : int32[B] = sum[D](X)");
+    agrees("A : f32[B=5, T=40, D=3]; X : f32[B, T, D]\nH : f32[B, T, D] = scan[T](A, X)");
+}
+
+TEST_CASE("run: rows by number") {
+    agrees("Table : bf16[V=50, D=8]; Ids : int32[B=7]\nX : bf16[B, D] = gather[V](Table, Ids)");
+    agrees("Table : f32[D=8, V=50]; Ids : int32[B=7, S=2]\nX : f32[B, S, D] = gather[V](Table, Ids)");
+    agrees("Cache : bf16[B=3, S=9, H=4]; Last : int32[B]; New : f32[B, H]\nCache = scatter[S](Cache, Last, New)");
+    agrees("Cache : f32[S=9, H=4]; At : int32[B=5]; New : f32[B, H]\nY : f32[S, H] = 2 * scatter[S](Cache, At, New)");
+}
+
+TEST_CASE("run: whole programs") {
+    agrees(
+        "T=12, S=12, H=16, B=2, N=3\nQ : bf16[B,T,N,H]; K : bf16[B,S,N,H]; V : bf16[B,S,N,H]\n"
+        "fuse {\n  P : bf16[B,N,T,S] = softmax[S](causal[T,S](Q * K) / 4)\n  O : bf16[B,T,N,H] = P * V\n}");
+    agrees(
+        "T=6, S=9, H=8\nQ : f32[T,H]; K : f32[S,H]; V : f32[S,H]\n"
+        "O : f32[T,H] = softmax[S](causal[T,S](Q *_H K)) * V");
+    agrees(
+        "B=4, D=16, F=24\nX : bf16[B,D]; param Wg : bf16[D,F]; param Wi : bf16[D,F]; param Wo : bf16[F,D]\n"
+        "H : bf16[B,F] = silu(X * Wg) * (X * Wi)\nOut : bf16[B,D] = X + H * Wo");
+    agrees("B=4, D=16, F=24\nX : f32[B,D]; W : f32[D,F]\nH : f32[B,F] = gelu(X * W)\nR : f32[B,F] = relu(-H)");
+    agrees(
+        "B=4, D=16, F=24, L=3\nX : f32[B,D]\n"
+        "repeat L {\n  param W : f32[D,F]; param V : f32[F,D]\n  H : f32[B,F] = relu(X * W)\n  X = norm[D](X + H * "
+        "V)\n}\n"
+        "Y : f32[B,D] = 2 * X");
+    agrees(
+        "B=4, D=16, L=3\nX : f32[B,D]\nrepeat 2 {\n  repeat L {\n    X = X + X / 2\n  }\n  X = X - 1\n}\n"
+        "Y : f32[B,D] = X");
+}
+
+TEST_CASE("run: what cannot run is refused before anything is allocated") {
+    auto device = make_cpu_device({1, false});
+    REQUIRE(device);
+    const auto refused = [&](const std::string& text) {
+        auto program = parse_program(text, "");
+        REQUIRE(program);
+        auto execution = Execution::make(*program, **device);
+        REQUIRE(!execution);
+        return execution.error();
+    };
+    CHECK(refused("f32[B, D=4] * f32[D, F=4] -> f32[B, F]").code == "unsized");
+    CHECK(refused("f32[B=8000000000000, D=4] * f32[D, F=4] -> f32[B, F]").code == "too_large");
+    CHECK(refused("f32[B=4000000000, D=4000000000] * f32[D, F=4] -> f32[B, F]").code == "too_large");
+    CHECK(refused("f32[B=9000000000000000000, D=4] * f32[D, F=4] -> f32[B, F]").code == "too_large");
+    const Error fp8 = refused("fp8[B=4, D=4] * fp8[D, F=4] -> f32[B, F]");
+    CHECK(fp8.code == "unsupported");
+    CHECK(fp8.hint.find("bf16") != std::string::npos);
+    CHECK(refused("X : f32[B=4, D=4]; I : f32[C=2]\nY : f32[C, D] = gather[B](X, I)").code == "unsupported");
+}
+
+TEST_CASE("run: a program is timed cold and hot") {
+    auto program = parse_program("f32[B=8, D=64] * f32[D, F=64] -> f32[B, F]", "");
+    REQUIRE(program);
+    auto device = make_cpu_device({1, true});
+    REQUIRE(device);
+    auto execution = Execution::make(*program, **device, {1e6});
+    REQUIRE(execution);
+    SamplingOptions options;
+    options.samples = 3;
+    options.sample_s = 1e-4;
+    options.warm_up_s = 1e-4;
+    auto timing = (*execution)->time(options);
+    REQUIRE(timing);
+    CHECK(timing->cold.median > 0);
+    CHECK(timing->hot.median > 0);
+    CHECK(timing->sets > 10);
+    CHECK(timing->set_bytes >= 4 * (64 * 64 + 2 * 8 * 64));
+}

@@ -1,0 +1,103 @@
+// Makes the steps of a program: what make_steps() is made of.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "measure/run/steps.hpp"
+
+namespace roofline {
+
+/// An array, its dimensions under the names an operation gives them.
+struct ArrayView {
+    std::size_t array = 0;
+    std::vector<std::string> dims;
+};
+
+/// A value on the way: an array, or a function of others that no array holds yet.
+struct LazyValue {
+    TapeOp op;                      ///< without its registers and strides
+    std::vector<std::size_t> args;  ///< other lazy values
+    ArrayView view;                 ///< of a load
+    std::vector<std::string> dims;
+    std::string row, column;  ///< of causal
+    Dtype arithmetic = Dtype::f32;
+};
+
+class StepBuilder {
+public:
+    StepBuilder(const Program& program, const StepOptions& options) : program_(program), options_(options) {}
+
+    Result<StepProgram> run();
+
+private:
+    using Dims = std::vector<std::string>;
+
+    struct Repeat {
+        std::int64_t count = 1;
+        std::size_t values_before = 0;
+    };
+
+    // blocks and arrays
+    Status block(const Block& block, StepBlock& out, bool fused);
+    void carry(const Block& block, StepBlock& out) const;
+    Status size_values();
+    Result<std::size_t> array_for(ValueId id);
+    std::size_t scratch(const Dims& dims, Dtype dtype);
+    [[nodiscard]] std::int64_t size(const std::string& dim) const;
+    [[nodiscard]] std::vector<std::int64_t> sizes_of(const Dims& dims) const;
+    void step(RunStep step);
+
+    // statements
+    Status statement(const Statement& statement);
+    Result<std::size_t> operation(const Op& op, bool last);
+    Result<std::size_t> input(const Operand& operand);
+    Result<ArrayView> target(const Op& op, Dtype scratch_dtype);
+    Result<std::size_t> function(const Op& op);
+    Result<std::size_t> rows(const Op& op);
+    Result<std::size_t> gather(const Op& op);
+    Result<std::size_t> scatter(const Op& op);
+    Result<std::size_t> move(const Op& op);
+    Status finish(const Op& op, std::size_t lazy);
+    std::size_t load(ArrayView view);
+    ArrayView materialise(std::size_t lazy);
+    void map_into(std::size_t lazy, const ArrayView& out);
+    bool fold_into_matmul(std::size_t lazy, const ArrayView& out);
+    void indices(std::size_t array, std::int64_t below);
+
+    // tapes
+    Tape tape(std::size_t lazy, const Dims& loops, std::vector<std::size_t>& inputs) const;
+    std::size_t record(std::size_t lazy, const Dims& loops, Tape& tape, std::vector<std::size_t>& inputs) const;
+    [[nodiscard]] Dtype registers(std::size_t lazy) const;
+    [[nodiscard]] std::vector<std::int64_t> strides(const ArrayView& view, const Dims& loops) const;
+
+    // products
+    Result<std::size_t> contraction(const Op& op);
+    void product(ArrayView a, ArrayView b, const ArrayView& c, Dtype arithmetic);
+    ArrayView without(const ArrayView& view, const Dims& gone);
+    void matmul(ArrayView a, ArrayView b, ArrayView c, Dtype arithmetic);
+    enum class Fix : std::uint8_t { none, a, b, c };
+    Fix try_matmul(const ArrayView& a, const ArrayView& b, const ArrayView& c, MatmulStep& step) const;
+    ArrayView copied(const ArrayView& view, const Dims& dims);
+    void scale_inputs(std::size_t a, std::size_t b, std::int64_t k);
+
+    const Program& program_;
+    const StepOptions& options_;
+    StepProgram out_;
+    std::vector<Repeat> repeats_;
+    std::vector<LazyValue> lazy_;          ///< of the statement
+    std::map<ValueId, std::size_t> made_;  ///< intermediates of the statement
+    StepBlock* nodes_ = nullptr;           ///< where steps go
+    std::size_t statement_ = 0;
+};
+
+/// Sums of products, and what registers hold, of some arithmetic: f64, f32 or int32.
+[[nodiscard]] Dtype sums_in(Dtype arithmetic);
+
+/// Loops that step through all arrays alike become one. `all` are the strides of each array, by loop.
+void coalesce(std::vector<std::int64_t>& loops, const std::vector<std::vector<std::int64_t>*>& all);
+
+}  // namespace roofline

@@ -1,0 +1,196 @@
+#include "measure/run/steps.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "measure/run/step_builder.hpp"
+
+namespace roofline {
+
+namespace {
+
+bool overflows(std::int64_t a, std::int64_t b, std::int64_t& product) { return __builtin_mul_overflow(a, b, &product); }
+
+/// Whether arrays of it can be stored and computed with here.
+bool runs_here(Dtype dtype) {
+    switch (dtype) {
+        case Dtype::f64:
+        case Dtype::f32:
+        case Dtype::tf32:
+        case Dtype::bf16:
+        case Dtype::f16:
+        case Dtype::int32:
+        case Dtype::int8:
+        case Dtype::boolean:
+            return true;
+        default:
+            return false;
+    }
+}
+
+constexpr std::int64_t most_copies = 1'000'000;
+
+/// The last value of that name made in a block.
+void last_named(const Block& block, const Program& program, std::map<std::string, ValueId>& found) {
+    for (const Node& node : block.nodes) {
+        if (const auto* inner = std::get_if<Block>(&node)) {
+            last_named(*inner, program, found);
+            continue;
+        }
+        const ValueId result = std::get<Statement>(node).result;
+        if (program.values[result].carried) found[program.values[result].name] = result;
+    }
+}
+
+}  // namespace
+
+std::int64_t RunArray::elements() const {
+    std::int64_t product = 1;
+    for (const std::int64_t size : sizes) product *= size;
+    return product;
+}
+
+std::int64_t RunArray::bytes() const { return elements() * (info(dtype).bits / 8); }
+
+std::optional<std::int64_t> size_of(const Program& program, const std::string& dim) {
+    const Symbol symbol = symbol_of(dim);
+    const auto found = program.sizes.find(symbol.dim);
+    if (found == program.sizes.end()) return std::nullopt;
+    return (found->second - 1) / symbol.divisor + 1;
+}
+
+std::int64_t StepBuilder::size(const std::string& dim) const { return size_of(program_, dim).value_or(1); }
+
+std::vector<std::int64_t> StepBuilder::sizes_of(const Dims& dims) const {
+    std::vector<std::int64_t> sizes;
+    for (const std::string& dim : dims) sizes.push_back(size(dim));
+    return sizes;
+}
+
+Result<StepProgram> make_steps(const Program& program, const StepOptions& options) {
+    return StepBuilder(program, options).run();
+}
+
+// Everything later multiplies sizes of one value, so it is enough that each value is small enough, scratch of its size too.
+Status StepBuilder::size_values() {
+    for (const Value& value : program_.values) {
+        std::int64_t bytes = 8;
+        for (const Axis& axis : value.type.axes) {
+            const auto known = size_of(program_, axis.dim);
+            if (!known) {
+                return fail("unsized", fmt::format("{} has no size, and only what has sizes can run", axis.dim),
+                            fmt::format("give it: --dims {}=1024", axis.dim));
+            }
+            if (overflows(bytes, *known, bytes) || bytes > std::numeric_limits<std::int64_t>::max() / 1024) {
+                return fail("too_large",
+                            fmt::format("{} has more bytes than can be counted here",
+                                        value.label.empty() ? "an intermediate" : value.label),
+                            "choose smaller sizes");
+            }
+        }
+        if (!runs_here(value.type.dtype)) {
+            return fail(
+                "unsupported", fmt::format("nothing here computes in {}", name(value.type.dtype)),
+                "f64, f32, bf16, f16, int32 and int8 run; a wider one of them holds the same numbers, in more bytes");
+        }
+    }
+    return {};
+}
+
+Result<StepProgram> StepBuilder::run() {
+    if (auto status = size_values(); !status) return fail(status.error());
+    out_.array_of.resize(program_.values.size());
+    if (auto status = block(program_.body, out_.body, false); !status) return fail(status.error());
+    return std::move(out_);
+}
+
+Status StepBuilder::block(const Block& block, StepBlock& out, bool fused) {
+    for (const Node& node : block.nodes) {
+        nodes_ = &out;
+        if (const auto* statement = std::get_if<Statement>(&node)) {
+            if (!fused) out_.kernels.emplace_back();
+            if (auto status = this->statement(*statement); !status) return status;
+            ++statement_;
+            continue;
+        }
+        const Block& inner = std::get<Block>(node);
+        if (inner.kind == Block::Kind::fuse) {
+            if (!fused) out_.kernels.emplace_back();
+            if (auto status = this->block(inner, out, true); !status) return status;
+            continue;
+        }
+        StepBlock repeated;
+        const auto count = inner.count.empty() ? std::optional<std::int64_t>(1) : size_of(program_, inner.count);
+        if (!count) {
+            return fail("unsized", fmt::format("{} has no size, and only what has sizes can run", inner.count),
+                        fmt::format("give it: --dims {}=2", inner.count));
+        }
+        repeated.count = *count;
+        repeats_.push_back({*count, inner.values_before});
+        if (auto status = this->block(inner, repeated, fused); !status) return status;
+        repeats_.pop_back();
+        carry(inner, repeated);
+        out.nodes.emplace_back(std::move(repeated));
+        nodes_ = &out;
+    }
+    return {};
+}
+
+void StepBuilder::carry(const Block& block, StepBlock& out) const {
+    std::map<std::string, ValueId> last;
+    last_named(block, program_, last);
+    for (const auto& [name, made] : last) {
+        for (std::size_t old = block.values_before; old-- > 0;) {
+            if (program_.values[old].name != name) continue;
+            const auto from = out_.array_of[made];
+            const auto to = out_.array_of[old];
+            if (from && to && *from != *to) out.carried.emplace_back(*from, *to);
+            break;
+        }
+    }
+}
+
+Result<std::size_t> StepBuilder::array_for(ValueId id) {
+    if (out_.array_of[id]) return *out_.array_of[id];
+    const Value& value = program_.values[id];
+    RunArray array;
+    array.name = value.label.empty() ? value.name : value.label;
+    array.value = id;
+    array.dtype = value.type.dtype == Dtype::tf32 ? Dtype::f32 : value.type.dtype;
+    for (const Axis& axis : value.type.axes) array.dims.push_back(axis.dim);
+    array.sizes = sizes_of(array.dims);
+    array.param = value.param;
+    array.role = RunArray::Role::input;
+    for (const Repeat& repeat :
+         repeats_) {  // outermost first; those that begin after its declaration do not multiply it
+        if (repeat.values_before > id) break;
+        if (overflows(array.copies, repeat.count, array.copies) || array.copies > most_copies) {
+            return fail("too_large", fmt::format("there are more than a million copies of {}", array.name),
+                        "choose a smaller repeat count");
+        }
+        ++array.depth;
+    }
+    out_.arrays.push_back(std::move(array));
+    out_.array_of[id] = out_.arrays.size() - 1;
+    return out_.arrays.size() - 1;
+}
+
+std::size_t StepBuilder::scratch(const Dims& dims, Dtype dtype) {
+    RunArray array;
+    array.dtype = dtype;
+    array.dims = dims;
+    array.sizes = sizes_of(dims);
+    out_.arrays.push_back(std::move(array));
+    return out_.arrays.size() - 1;
+}
+
+void StepBuilder::step(RunStep step) {
+    step.statement = statement_;
+    step.kernel = out_.kernels.size() - 1;
+    nodes_->nodes.emplace_back(out_.steps.size());
+    out_.steps.push_back(std::move(step));
+}
+
+}  // namespace roofline

@@ -1,0 +1,262 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "report/op/op_cells.hpp"
+#include "report/op/op_plot.hpp"
+#include "report/run/run_answer.hpp"
+#include "report/table.hpp"
+#include "units/text.hpp"
+
+namespace roofline {
+
+namespace {
+
+constexpr std::size_t width = 100;
+
+std::vector<std::string> notes_of(const RunAnswer& answer) {
+    std::vector<std::string> notes = answer.notes;
+    if (!answer.points.empty() && answer.points.front().answer) {
+        for (const std::string& note : roofline::notes_of(*answer.points.front().answer)) {
+            if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(note);
+        }
+    }
+    return notes;
+}
+
+std::string check_text(const RunPoint& point) {
+    if (point.checked == 0) return "not checked: the reference would take too long for a single element";
+    const std::string elements = fmt::format("{} element{}", point.checked, point.checked == 1 ? "" : "s");
+    if (!point.right()) return fmt::format("WRONG: {} ({} looked at)", point.worst, elements);
+    return fmt::format("{} right, the worst off by {} of the largest", elements,
+                       point.max_rel_error > 0 ? fmt::format("{:.1e}", point.max_rel_error) : "0");
+}
+
+std::string samples_text(const TimedRun& time) {
+    return fmt::format("{} to {} (5 % to 95 %), {} of {} samples{}", to_text(Seconds{time.p5}),
+                       to_text(Seconds{time.p95}), time.kept, time.tried, time.disturbed ? ": DISTURBED" : "");
+}
+
+class RunText {
+public:
+    RunText(const RunAnswer& answer, bool color) : answer_(answer), point_(answer.points.front()), color_(color) {}
+
+    std::string run() {
+        heading();
+        measured();
+        predicted();
+        rates();
+        if (point_.pack_s > 0) {
+            line("weights", to_text(Seconds{point_.pack_s}),
+                 fmt::format("to lay out {} of them anew, once, beforehand", to_text(Bytes{point_.pack_bytes})));
+        }
+        line("check", point_.checked == 0 ? "-" : point_.right() ? "right" : "wrong", check_text(point_));
+        kernels();
+        for (const std::string& note : notes_of(answer_)) {
+            out_ += "\n  " + paint("2", wrapped("note: " + note, 2, 8, width));
+        }
+        if (out_.back() != '\n') out_ += '\n';
+        return std::move(out_);
+    }
+
+private:
+    [[nodiscard]] std::string paint(std::string_view code, const std::string& text) const {
+        return color_ ? fmt::format("\x1b[{}m{}\x1b[0m", code, text) : text;
+    }
+
+    void line(std::string_view label, const std::string& value, const std::string& what) {
+        out_ += fmt::format("  {:<9}  {:>13}  {}\n", label, value, what);
+    }
+
+    void heading() {
+        out_ += paint("1", answer_.title) + "\n";
+        if (!answer_.sizes.empty()) out_ += answer_.sizes + "\n";
+        out_ += fmt::format("on {}\n\n", answer_.device);
+    }
+
+    void measured() {
+        line("measured", paint("1", fmt::format("{:>13}", to_text(Seconds{point_.cold.median}))),
+             samples_text(point_.cold));
+        line("", "",
+             fmt::format("from memory: {} set{} of {} in turn", point_.sets, point_.sets == 1 ? "" : "s",
+                         to_text(Bytes{point_.set_bytes})));
+        line("hot", to_text(Seconds{point_.hot.median}), "the same memory every time, in caches where it fits");
+    }
+
+    void predicted() {
+        if (!point_.answer) return;
+        const Analysis& total = point_.answer->analysis.total;
+        out_ += '\n';
+        const double lower = total.bounds.lower;
+        const Resource* bound = total.bound_resource();
+        line("lower", to_text(Seconds{lower}),
+             fmt::format("{} % of it is reached{}", percent_text(lower / point_.cold.median),
+                         bound == nullptr ? "" : fmt::format("; bound by {}", bound->label)));
+        if (!point_.answer->analysis.kernels.empty()) {
+            line("in turn", to_text(Seconds{total.sequential}),
+                 fmt::format("{} %: if only the work inside each kernel overlaps",
+                             percent_text(total.sequential / point_.cold.median)));
+        }
+        if (point_.answer->expected_s) {
+            const double expected = *point_.answer->expected_s;
+            line("expected", to_text(Seconds{expected}),
+                 fmt::format("off by {} %", percent_text(std::abs(expected / point_.cold.median - 1))));
+        } else {
+            line("expected", "-",
+                 point_.answer->why_not_expected.empty()
+                     ? fmt::format("no calibration for {}", point_.answer->machine.name)
+                     : point_.answer->why_not_expected);
+        }
+        line("upper", to_text(Seconds{total.bounds.upper}), "if nothing overlaps");
+        if (point_.cold.median < lower && !point_.cold.disturbed) {
+            line("", "", "measured is below the lower bound: what is read may still be in a cache, or a roof of the");
+            line("", "", "machine file is too low");
+        }
+        out_ += '\n';
+    }
+
+    void rates() {
+        if (!point_.answer) out_ += '\n';
+        const double seconds = point_.cold.median;
+        if (point_.flops > 0) line("reached", to_text(FlopRate{point_.flops / seconds}), "");
+        if (point_.bytes > 0) {
+            line(point_.flops > 0 ? "" : "reached", to_text(Bandwidth{point_.bytes / seconds}),
+                 fmt::format("of {} that inputs and results have", to_text(Bytes{point_.bytes})));
+        }
+    }
+
+    void kernels() {
+        if (point_.kernels.empty()) return;
+        Table table;
+        table.head = {"kernel", "measured"};
+        table.right = {false, true, true, true};
+        const bool priced = point_.answer && point_.answer->analysis.kernels.size() == point_.kernels.size();
+        if (priced) table.head.insert(table.head.end(), {"lower", "of roofline", "bound by"});
+        for (std::size_t i = 0; i < point_.kernels.size(); ++i) {
+            std::vector<std::string> row{fmt::format("{}", i + 1), to_text(Seconds{point_.kernels[i]})};
+            if (priced) {
+                const Analysis& kernel = point_.answer->analysis.kernels[i];
+                row.front() = fitted(kernel.title, 56);
+                const Resource* bound = kernel.bound_resource();
+                row.push_back(to_text(Seconds{kernel.bounds.lower}));
+                // several passes of a repeat are measured together, as they are priced
+                row.push_back(point_.kernels[i] > 0 ? percent_text(kernel.bounds.lower / point_.kernels[i]) + " %"
+                                                    : "");
+                row.push_back(bound == nullptr ? "" : bound->label);
+            }
+            table.rows.push_back(std::move(row));
+        }
+        out_ += "\n" + table_text(table, 2);
+    }
+
+    const RunAnswer& answer_;
+    const RunPoint& point_;
+    bool color_;
+    std::string out_;
+};
+
+template <class Q>
+std::string cell(bool exact, std::optional<double> value) {
+    if (!value) return "";
+    return exact ? raw(value) : to_text(Q{*value});
+}
+
+Table points_table(const RunAnswer& answer, bool exact) {
+    Table table;
+    const auto column = [&](std::string_view label, std::string_view name, bool right = true) {
+        table.head.emplace_back(exact ? name : label);
+        table.right.push_back(right);
+    };
+    for (const SweepAxis& axis : answer.axes) {
+        for (const std::string& dim : axis.dims) column(dim, dim);
+    }
+    const bool priced = answer.points.front().answer.has_value();
+    const bool expects = std::any_of(answer.points.begin(), answer.points.end(),
+                                     [](const RunPoint& p) { return p.answer && p.answer->expected_s; });
+    column("measured", "measured_s");
+    if (exact) {
+        column("", "measured_p5_s");
+        column("", "measured_p95_s");
+        column("", "disturbed");
+    }
+    column("hot", "hot_s");
+    if (priced) {
+        column("lower", "lower_s");
+        if (expects || exact) column("expected", "expected_s");
+        column("upper", "upper_s");
+        column("of roofline", "roofline_fraction");
+        column("bound by", "bound_by", false);
+    }
+    column("FLOP/s", "flop_per_s");
+    column("B/s", "bytes_per_s");
+    column("error", "max_rel_error");
+    for (const RunPoint& point : answer.points) {
+        std::vector<std::string> row;
+        for (std::size_t i = 0; i < answer.axes.size(); ++i)
+            row.insert(row.end(), answer.axes[i].dims.size(), std::to_string(point.at[i]));
+        const double seconds = point.cold.median;
+        row.push_back(cell<Seconds>(exact, seconds) + (!exact && point.cold.disturbed ? " ?" : ""));
+        if (exact) {
+            row.push_back(raw(point.cold.p5));
+            row.push_back(raw(point.cold.p95));
+            row.emplace_back(point.cold.disturbed ? "true" : "false");
+        }
+        row.push_back(cell<Seconds>(exact, point.hot.median));
+        if (priced) {
+            const Analysis& total = point.answer->analysis.total;
+            const Resource* bound = total.bound_resource();
+            row.push_back(cell<Seconds>(exact, total.bounds.lower));
+            if (expects || exact) row.push_back(cell<Seconds>(exact, point.answer->expected_s));
+            row.push_back(cell<Seconds>(exact, total.bounds.upper));
+            const double fraction = total.bounds.lower / seconds;
+            row.push_back(exact ? raw(fraction) : percent_text(fraction) + " %");
+            row.push_back(bound == nullptr ? "" : exact ? bound->id : bound->label);
+        }
+        row.push_back(cell<FlopRate>(exact, point.flops / seconds));
+        row.push_back(cell<Bandwidth>(exact, point.bytes / seconds));
+        row.push_back(exact           ? raw(point.max_rel_error)
+                      : point.right() ? fmt::format("{:.0e}", point.max_rel_error)
+                                      : "WRONG");
+        table.rows.push_back(std::move(row));
+    }
+    return table;
+}
+
+std::string sweep_text(const RunAnswer& answer, Format format) {
+    std::string text;
+    if (format == Format::text) {
+        text = fmt::format("{}\n{}{}on {}\n\n", answer.title, answer.sizes, answer.sizes.empty() ? "" : "\n",
+                           answer.device);
+    }
+    text += render(points_table(answer, false), format);
+    for (const RunPoint& point : answer.points) {
+        if (point.right()) continue;
+        text += fmt::format("\n  {}\n", check_text(point));
+    }
+    if (std::any_of(answer.points.begin(), answer.points.end(), [](const RunPoint& p) { return p.cold.disturbed; }))
+        text += "\n  ? other work disturbed most samples of this point\n";
+    for (const std::string& note : notes_of(answer)) text += "\n  " + wrapped("note: " + note, 2, 8, width);
+    if (!text.ends_with('\n')) text += '\n';
+    return text;
+}
+
+}  // namespace
+
+std::string run_report(const RunAnswer& answer, Format format, bool color) {
+    if (format == Format::json) return run_json(answer);
+    if (format == Format::csv) return render(points_table(answer, true), format);
+    if (answer.axes.empty() && format == Format::text) return RunText(answer, color).run();
+    return sweep_text(answer, format);
+}
+
+Result<std::string> run_plot(const RunAnswer& answer, const std::vector<OpAnswer>& predicted, PlotKind kind) {
+    std::vector<double> seconds;
+    if (answer.axes.empty() && !answer.points.front().kernels.empty()) {
+        seconds = answer.points.front().kernels;
+    } else {
+        for (const RunPoint& point : answer.points) seconds.push_back(point.cold.median);
+    }
+    return op_plot(predicted, answer.axes, kind, seconds);
+}
+
+}  // namespace roofline

@@ -1,0 +1,198 @@
+#include "report/trace/trace_view.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "report/machine/machine_roofs.hpp"
+#include "report/plot/plot.hpp"
+#include "report/table.hpp"
+#include "units/text.hpp"
+
+namespace roofline {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+constexpr std::size_t most_lines = 40;
+constexpr std::size_t longest_name = 44;
+constexpr std::size_t width = 100;
+
+template <class T>
+Json or_null(const std::optional<T>& value) {
+    return value ? Json(*value) : Json();
+}
+
+double total_of(const TraceView& view, std::optional<double> (*what)(const TracedKernel&)) {
+    double total = 0;
+    for (const TracedKernel& kernel : view.kernels) total += what(kernel).value_or(0);
+    return total;
+}
+double measured_total(const TraceView& view) {
+    return total_of(view, [](const TracedKernel& kernel) { return std::optional(kernel.measured_s); });
+}
+double lower_total(const TraceView& view) {
+    return total_of(view, [](const TracedKernel& kernel) { return kernel.lower_s; });
+}
+
+template <class Q>
+std::string cell(const std::optional<double>& value) {
+    return value ? to_text(Q{*value}) : "-";
+}
+
+// Without the arguments and templates of C++, which fill a line by themselves.
+std::string short_name(const std::string& name) {
+    std::string_view text = name;
+    if (text.starts_with("void ")) text.remove_prefix(5);
+    const std::size_t end = text.find_first_of("<(");
+    if (end != std::string_view::npos && end > 0) text = text.substr(0, end);
+    return fitted(text, longest_name);
+}
+
+Table table_of(const TraceView& view, std::size_t most) {
+    Table table;
+    table.head = {"kernel", "launches", "time", "share", "FLOPs", "bytes", "FLOP/B", "FLOP/s", "bound", "of its roof"};
+    table.right = {false, true, true, true, true, true, true, true, false, true};
+    const double all = measured_total(view);
+    for (std::size_t i = 0; i < std::min(most, view.kernels.size()); ++i) {
+        const TracedKernel& kernel = view.kernels[i];
+        const auto fraction = kernel.roof_fraction();
+        table.rows.push_back(
+            {short_name(kernel.name), std::to_string(kernel.launches), to_text(Seconds{kernel.measured_s}),
+             percent_text(kernel.measured_s / all) + " %", cell<Flops>(kernel.flops), cell<Bytes>(kernel.bytes),
+             kernel.intensity() ? number_text(*kernel.intensity()) : "-", cell<FlopRate>(kernel.flop_per_s()),
+             kernel.bound_by.empty() ? "-" : kernel.bound_by, fraction ? percent_text(*fraction) + " %" : "-"});
+    }
+    return table;
+}
+
+std::string heading(const TraceView& view) {
+    return fmt::format("{}: {} kernel{} in {}, {}", view.profile, view.kernels.size(),
+                       view.kernels.size() == 1 ? "" : "s", to_text(Seconds{measured_total(view)}), view.machine.name);
+}
+
+std::vector<std::string> remarks(const TraceView& view) {
+    std::vector<std::string> all;
+    const double lower = lower_total(view);
+    if (lower > 0) {
+        all.push_back(fmt::format("at its roofs all of it would take {}, {} % of the time that it took",
+                                  to_text(Seconds{lower}), percent_text(lower / measured_total(view))));
+    }
+    if (view.kernels.size() > most_lines) {
+        double rest = 0;
+        for (std::size_t i = most_lines; i < view.kernels.size(); ++i) rest += view.kernels[i].measured_s;
+        all.push_back(fmt::format("{} more kernels took {} together: --csv has them", view.kernels.size() - most_lines,
+                                  to_text(Seconds{rest})));
+    }
+    for (const TracedKernel& kernel : view.kernels) {
+        if (const auto fraction = kernel.roof_fraction(); fraction && *fraction > 1.02) {
+            all.push_back(
+                fmt::format("{} is faster than its roof: the machine's figures are not those of the one it ran on, "
+                            "or a cache served what was counted for memory",
+                            short_name(kernel.name)));
+            break;
+        }
+    }
+    std::vector<std::string> doubts;
+    for (const TracedKernel& kernel : view.kernels) {
+        if (kernel.doubt.empty() || std::find(doubts.begin(), doubts.end(), kernel.doubt) != doubts.end()) continue;
+        doubts.push_back(kernel.doubt);
+        all.push_back(fmt::format("{}: {}", short_name(kernel.name), kernel.doubt));
+    }
+    all.insert(all.end(), view.notes.begin(), view.notes.end());
+    return all;
+}
+
+std::string trace_json(const TraceView& view) {
+    Json ops = Json::array();
+    for (const TracedKernel& kernel : view.kernels) {
+        Json op{{"name", kernel.name}, {"opcode", Json()}, {"count", kernel.launches}};
+        op["flops"] = or_null(kernel.flops);
+        op["bytes"] = or_null(kernel.bytes);
+        op["intensity"] = or_null(kernel.intensity());
+        op["lower_s"] = or_null(kernel.lower_s);
+        op["expected_s"] = Json();
+        op["measured_s"] = kernel.measured_s;
+        op["bound_by"] = kernel.bound_by.empty() ? Json() : Json(kernel.bound_by);
+        op["source"] = fmt::format("{}:{}", view.profile, kernel.line);
+        ops.push_back(std::move(op));
+    }
+    Json root{{"schema", 1}, {"machine", view.machine.id}, {"profile", view.profile}, {"tool", view.tool}};
+    root["ops"] = std::move(ops);
+    root["total"] = {{"measured_s", measured_total(view)}, {"lower_s", lower_total(view)}};
+    root["notes"] = remarks(view);
+    root["sources"] = Json::array();
+    return root.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string trace_csv(const TraceView& view) {
+    Table table;
+    table.head = {"name",      "launches",   "measured_s", "flops",    "hbm_bytes",
+                  "intensity", "flop_per_s", "lower_s",    "bound_by", "line"};
+    const auto exact = [](const std::optional<double>& value) { return value ? exact_text(*value) : std::string(); };
+    for (const TracedKernel& kernel : view.kernels) {
+        table.rows.push_back({kernel.name, std::to_string(kernel.launches), exact_text(kernel.measured_s),
+                              exact(kernel.flops), exact(kernel.bytes), exact(kernel.intensity()),
+                              exact(kernel.flop_per_s()), exact(kernel.lower_s), kernel.bound_by,
+                              std::to_string(kernel.line)});
+    }
+    return table_csv(table);
+}
+
+}  // namespace
+
+std::optional<double> TracedKernel::intensity() const {
+    if (!flops || !bytes || *flops <= 0 || *bytes <= 0) return std::nullopt;
+    return *flops / *bytes;
+}
+
+std::optional<double> TracedKernel::flop_per_s() const {
+    if (!flops || *flops <= 0 || measured_s <= 0) return std::nullopt;
+    return *flops / measured_s;
+}
+
+std::optional<double> TracedKernel::roof_fraction() const {
+    if (!lower_s || measured_s <= 0) return std::nullopt;
+    return *lower_s / measured_s;
+}
+
+std::string trace_text(const TraceView& view) {
+    std::string out = heading(view) + "\n\n" + table_text(table_of(view, most_lines), 2) + "\n";
+    for (const std::string& remark : remarks(view)) out += "  note: " + wrapped(remark, 8, 4, width) + "\n";
+    return out;
+}
+
+std::string trace_view(const TraceView& view, Format format) {
+    switch (format) {
+        case Format::json:
+            return trace_json(view);
+        case Format::csv:
+            return trace_csv(view);
+        case Format::markdown: {
+            std::string out = heading(view) + "\n\n" + table_markdown(table_of(view, most_lines)) + "\n";
+            for (const std::string& remark : remarks(view)) out += fmt::format("- {}\n", remark);
+            return out;
+        }
+        case Format::text:
+            break;
+    }
+    return trace_text(view);
+}
+
+std::string trace_plot(const TraceView& view) {
+    RooflinePlot plot;
+    plot.title = "Kernels of " + view.profile;
+    plot.subtitle = fmt::format("{}; measured, those that took longest are named first", view.machine.name);
+    plot.roofs = roofs_of(view.machine);
+    plot.ceilings = ceilings_of(view.machine);
+    for (const TracedKernel& kernel : view.kernels) {
+        const auto intensity = kernel.intensity();
+        const auto rate = kernel.flop_per_s();
+        if (!intensity || !rate) continue;
+        plot.points.push_back({short_name(kernel.name), *intensity, *rate, kernel.bound_by, false});
+    }
+    return to_svg(plot);
+}
+
+}  // namespace roofline

@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+"""Runs the program between ranks that mpirun starts, on tiny sizes: every collective that a layout derives, the refusals, and
+`measure network` with the file that it writes.
+
+usage: check_ranks.py --program build/roofline --mpirun mpirun
+Prints a line for what failed, then 'N passed, N failed, N skipped'; exit 1 when something failed, 0 when there is no mpirun."""
+
+import argparse
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+# ranks, program, mesh, sizes, words of the exchanges that must have happened
+RUNS = [
+    (2, "f32[B, D_X] * f32[D_X, F] -> f32[B, F]", "X=2", "B=32,D=64,F=48", ["over X"]),
+    (2, "bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]", "X=2", "B=32,D=64,F=48", ["over X"]),
+    (2, "f32[B, D_X] * f32[D_X, F] -> f32[B_X, F]", "X=2", "B=32,D=64,F=48", ["reduce-scatter"]),
+    (2, "f32[B_X, D] -> f32[B, D]", "X=2", "B=32,D=64", ["all-gather"]),
+    (4, "f32[B, D]{U_X} -> f32[B, D]", "X=4", "B=4,D=6", ["over X"]),
+    (4, "f32[B_X, D] -> f32[B, D_X]", "X=4", "B=32,D=64", ["all-to-all"]),
+    (4, "f32[B_XY, D] -> f32[B_YX, D]", "X=2,Y=2", "B=32,D=64", ["permute"]),
+    (4, "f32[B_X, D_Y] * f32[D_Y, F] -> f32[B_X, F]", "X=2,Y=2", "B=32,D=64,F=48", ["over Y"]),
+    (2, "f32[B, D] at X=0 -> f32[B, D] at X=1", "X=2", "B=32,D=64", ["send"]),
+    (4, "f32[B, D] at X=1 -> f32[B, D]", "X=4", "B=32,D=64", ["broadcast"]),
+    (4, "f32[B, D] at X=1 -> f32[B_X, D]", "X=4", "B=32,D=64", ["scatter"]),
+    (4, "f32[B_X, D] -> f32[B, D] at X=3", "X=4", "B=32,D=64", ["gather"]),
+]
+
+
+class Checks:
+    def __init__(self):
+        self.passed = self.failed = 0
+
+    def check(self, what, right, saw=""):
+        if right:
+            self.passed += 1
+        else:
+            self.failed += 1
+            print(f"FAILED: {what}\n{saw}")
+
+
+class Launcher:
+    def __init__(self, mpirun, program, folder):
+        version = subprocess.run([mpirun, "--version"], capture_output=True, text=True).stdout
+        self.start = [mpirun]
+        if "Open MPI" in version or "OpenRTE" in version:
+            self.start += ["--oversubscribe"] + (["--allow-run-as-root"] if os.geteuid() == 0 else [])
+        self.program = program
+        self.this = folder / "this.toml"
+        shutil.copy(HERE / "four_cores.toml", self.this)
+
+    def __call__(self, ranks, *words):
+        start = self.start + ["-n", str(ranks)] if ranks else []
+        environment = dict(os.environ, ROOFLINE_THIS=str(self.this), OMPI_MCA_rmaps_base_oversubscribe="1")
+        return subprocess.run(start + [self.program, *words], capture_output=True, text=True, env=environment, timeout=100)
+
+
+def check_runs(launch, checks):
+    for ranks, program, mesh, sizes, words in RUNS:
+        done = launch(ranks, "run", program, "--mesh", mesh, "--dims", sizes, "--quick", "--json")
+        what = f"{ranks} ranks: {program}"
+        try:
+            answer = json.loads(done.stdout)
+        except json.JSONDecodeError:
+            checks.check(what, False, done.stdout + done.stderr)
+            continue
+        exchanges = [stage["text"] for stage in answer["stages"] if stage["exchange"]]
+        right = answer["check"]["right"] and answer["check"]["checked"] > 0 and answer["ranks"] == ranks
+        right = right and answer["measured_s"] > 0 and answer["lower_s"] > 0
+        checks.check(what, right and done.returncode == 0, done.stdout + done.stderr)
+        checks.check(f"{what}: {words}", all(any(word in text for text in exchanges) for word in words), str(exchanges))
+
+
+def check_refusals(launch, checks):
+    program = "f32[B, D_X] * f32[D_X, F] -> f32[B, F]"
+    sizes = ["--dims", "B=8,D=8,F=8"]
+    for ranks, words, said in [
+        (2, ["--mesh", "X=4", *sizes], "mpirun -n 4 roofline run"),
+        (None, ["--mesh", "X=4", *sizes], "mpirun -n 4 roofline run"),
+        (2, sizes, "--mesh"),
+        (2, ["--mesh", "X=2", "--dims", "B=8,D=9,F=8"], "does not divide"),
+        (2, ["--mesh", "X=2", "--dims", "B=2M,D=8,F=2M"], "of memory"),
+        (2, ["--mesh", "X=2", "--sweep", "B=1..4*2"], "--sweep"),
+    ]:
+        done = launch(ranks, "run", program, *words)
+        lines = [line for line in done.stderr.splitlines() if line.startswith("error")]
+        checks.check(f"refused: {ranks} ranks, {words}", done.returncode != 0 and said in done.stderr, done.stderr)
+        checks.check(f"said once: {ranks} ranks, {words}", len(lines) == 1 and not done.stdout, done.stdout + done.stderr)
+    alone = launch(None, "measure", "network")
+    checks.check("measure network by itself", alone.returncode == 2 and "mpirun -n 2" in alone.stderr, alone.stderr)
+
+
+def check_measure(launch, checks):
+    for ranks in (2, 4):
+        done = launch(ranks, "measure", "network", "--quick", "--json")
+        try:
+            answer = json.loads(done.stdout)
+        except json.JSONDecodeError:
+            checks.check(f"measure network, {ranks} ranks", False, done.stdout + done.stderr)
+            continue
+        kinds = {row["kind"] for row in answer["rows"]}
+        wanted = {"send", "permute", "all_gather", "reduce_scatter", "all_reduce", "all_to_all"}
+        members = {row["members"] for row in answer["rows"]}
+        checks.check("every operation", kinds == wanted, str(kinds))
+        checks.check("every size of group that divides", members == {n for n in (2, 4) if n <= ranks}, str(members))
+        # what was measured last replaces the tier, so nothing measured is below the bound that follows from it
+        table = launch.this.with_name("this-network.csv")
+        judged = launch(None, "validate", str(table), "--on", str(launch.this), "--json")
+        verdict = json.loads(judged.stdout)
+        checks.check("no row below its bound", judged.returncode == 0 and verdict["below_lower"] == 0, judged.stdout)
+        checks.check("every row is predicted", verdict["rows"] == len(answer["rows"]), judged.stdout[:2000])
+        priced = launch(None, "op", "f32[B_X, D] -> f32[B, D]", "--mesh", f"X={ranks}", "--dims", "B=1024,D=1024",
+                        "--on", f"this:{ranks}", "--json")
+        price = json.loads(priced.stdout)
+        checks.check("the machine has a network now", price["lower_s"] > 0 and price["expected_s"] >= price["lower_s"],
+                     priced.stdout)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--program", required=True)
+    parser.add_argument("--mpirun", default="mpirun")
+    options = parser.parse_args()
+    if shutil.which(options.mpirun) is None:
+        print("there is no mpirun here\n0 passed, 0 failed, 1 skipped")
+        return 0
+    checks = Checks()
+    with tempfile.TemporaryDirectory() as folder:
+        launch = Launcher(options.mpirun, str(pathlib.Path(options.program).resolve()), pathlib.Path(folder))
+        check_runs(launch, checks)
+        check_refusals(launch, checks)
+        check_measure(launch, checks)
+    print(f"{checks.passed} passed, {checks.failed} failed, 0 skipped")
+    return 1 if checks.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
