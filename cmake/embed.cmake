@@ -1,4 +1,4 @@
-# Turns data/machines/*.toml, data/sources.toml and data/systems.toml into one C++ file: what src/machine/embedded.hpp declares.
+# Turns data/machines/*.toml, data/models/*.toml, data/architectures/*.roof and their neighbours into one C++ file: what src/machine/embedded.hpp declares.
 #   cmake -DINPUT_DIR=<source tree>/data -DOUTPUT=<file>.cpp -P embed.cmake
 # Ids, aliases and sources are read here, so that the program finds a machine without parsing sixty files.
 
@@ -96,6 +96,42 @@ foreach(path IN LISTS files)
 endforeach()
 string(APPEND generated "}};\n")
 
+file(GLOB files "${INPUT_DIR}/models/*.toml")
+list(SORT files)
+list(LENGTH files count)
+string(APPEND generated "\nconstexpr std::array<EmbeddedKeys, ${count}> keys{{\n")
+foreach(path IN LISTS files)
+  get_filename_component(id "${path}" NAME_WLE)
+  file(READ "${path}" text)
+  if(NOT text MATCHES "\nmodel_type = \"${id}\"\n")
+    message(FATAL_ERROR "embed.cmake: ${path}: the file's name and its line model_type = \"${id}\" must agree")
+  endif()
+  set(base "")
+  if(text MATCHES "\nbase = \"([a-z0-9_-]+)\"\n")
+    set(base "${CMAKE_MATCH_1}")
+  endif()
+  set(unsupported "false")
+  if(text MATCHES "\nunsupported = ")
+    set(unsupported "true")
+  endif()
+  aliases_of("${text}" aliases)
+  literal("${text}" literals)
+  string(APPEND generated "    {\"${id}\"sv, \"${aliases}\"sv, ${unsupported}, \"${base}\"sv,\n${literals}},\n")
+endforeach()
+string(APPEND generated "}};\n")
+
+file(GLOB files "${INPUT_DIR}/architectures/*.roof")
+list(SORT files)
+list(LENGTH files count)
+string(APPEND generated "\nconstexpr std::array<EmbeddedArchitecture, ${count}> architectures{{\n")
+foreach(path IN LISTS files)
+  get_filename_component(id "${path}" NAME_WLE)
+  file(READ "${path}" text)
+  literal("${text}" literals)
+  string(APPEND generated "    {\"${id}\"sv,\n${literals}},\n")
+endforeach()
+string(APPEND generated "}};\n")
+
 set(path "${INPUT_DIR}/sources.toml")
 file(STRINGS "${path}" lines ENCODING UTF-8)
 set(rows "")
@@ -109,6 +145,11 @@ foreach(line IN LISTS lines)
   endif()
 endforeach()
 string(APPEND generated "\nconstexpr std::array<EmbeddedSource, ${count}> sources{{\n${rows}}};\n")
+
+set(path "${INPUT_DIR}/presets.toml")
+file(READ "${path}" text)
+literal("${text}" literals)
+string(APPEND generated "\nconstexpr std::string_view presets =\n${literals};\n")
 
 set(path "${INPUT_DIR}/systems.toml")
 file(READ "${path}" text)
@@ -125,8 +166,20 @@ std::span<const EmbeddedCalibration> embedded_calibrations() {
     return calibrations;
 }
 
+std::span<const EmbeddedKeys> embedded_keys() {
+    return keys;
+}
+
+std::span<const EmbeddedArchitecture> embedded_architectures() {
+    return architectures;
+}
+
 std::span<const EmbeddedSource> embedded_sources() {
     return sources;
+}
+
+std::string_view embedded_presets() {
+    return presets;
 }
 
 std::string_view embedded_systems() {

@@ -6,7 +6,8 @@ list(FILTER roofline_sources EXCLUDE REGEX "/src/(measure|app/local|app/cli)/")
 
 # The data files, as constants of one generated source.
 set(roofline_embedded ${PROJECT_BINARY_DIR}/embedded.cpp)
-file(GLOB_RECURSE roofline_data CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/data/*.toml)
+file(GLOB_RECURSE roofline_data CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/data/*.toml
+     ${PROJECT_SOURCE_DIR}/data/*.roof)
 add_custom_command(
   OUTPUT ${roofline_embedded}
   COMMAND ${CMAKE_COMMAND} -DOUTPUT=${roofline_embedded} -DINPUT_DIR=${PROJECT_SOURCE_DIR}/data

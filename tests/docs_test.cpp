@@ -61,6 +61,12 @@ std::string_view kind_name(FunctionKind kind) {
             return "gather";
         case FunctionKind::scatter:
             return "scatter";
+        case FunctionKind::dispatch:
+            return "dispatch";
+        case FunctionKind::combine:
+            return "combine";
+        case FunctionKind::slide:
+            return "slide";
     }
     return "";
 }
@@ -89,9 +95,9 @@ std::vector<std::string> quoted_in(const std::string& text) {
 // Keys below these are names of dimensions, levels, resources, dtypes: data, not part of the format. A machine's ridges are by
 // dtype, then by level.
 int data_levels(std::string_view key) {
-    static const std::set<std::string_view> keyed_by_data{"dims",          "flops_by",         "bytes",
-                                                          "traffic_bytes", "intensity",        "time_s",
-                                                          "formulas",      "intensity_limits", "footprint"};
+    static const std::set<std::string_view> keyed_by_data{
+        "dims",   "flops_by", "bytes",    "traffic_bytes",    "intensity",
+        "time_s", "by",       "formulas", "intensity_limits", "footprint"};
     return key == "ridge" ? 2 : keyed_by_data.contains(key) ? 1 : 0;
 }
 
@@ -193,6 +199,10 @@ TEST_CASE("docs/json.md names every key of every answer") {
     table.table =
         "op,system,n_devices,bytes,time_us\nall_gather,h100,8,450,1\nall_gather,h100,8,450,1\nnone,h100,8,450,1\n";
     take(answer(Request{std::move(table), Format::json, false}));
+    ModelRequest model;
+    model.config.name = "mixtral-8x7b";
+    model.sequence = "1k";
+    take(answer(Request{std::move(model), Format::json, false}));
     take(answer(machine_request({}, {})));
     take(answer(machine_request({"tpu-v5e"}, {"hbm.bandwidth=*2"})));
     take(answer(machine_request({"h100-sxm", "tpu-v5p"}, {})));

@@ -78,6 +78,19 @@ struct FitRequest {
     std::string date;                  ///< of the fit, "2026-01-31"; "" when it is not to be said
 };
 
+/// `roofline model`
+struct ModelRequest {
+    NamedText config;          ///< config.json, or a name and no text: a model that the program knows
+    NamedText quantisation{};  ///< hf_quant_config.json; no text: what the configuration says
+    std::string sequence;      ///< "8k"; "": the configuration's context
+    std::string kv_dtype;      ///< "": bf16
+    std::string weights;       ///< a dtype for all parameters; "": as the checkpoint has them
+    bool list = false;         ///< the model types that are known, and nothing else
+    bool program = false;      ///< the sized program, as text in the notation, and nothing else
+    bool layers = false;       ///< of a table: a line for each kind of layers, not for each part
+    bool plot = false;
+};
+
 /// `roofline measure import`: figures that other tools measured, as a machine file.
 struct ImportRequest {
     std::vector<NamedText> files;
@@ -96,7 +109,8 @@ struct TraceRequest {
 };
 
 struct Request {
-    std::variant<OpRequest, MachineRequest, ValidateRequest, FitRequest, ImportRequest, TraceRequest> what;
+    std::variant<OpRequest, MachineRequest, ValidateRequest, FitRequest, ModelRequest, ImportRequest, TraceRequest>
+        what;
     Format format = Format::text;
     bool color = false;
 };

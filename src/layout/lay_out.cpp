@@ -200,8 +200,8 @@ private:
             Axis& axis = value.type.axes[i];
             const std::int64_t parts = chips_across(system_, sharding.dims[i]);
             note_padding(axis.dim, parts);
-            for (const auto& [a, b] : value.masks)
-                masked_split = masked_split || (parts > 1 && (axis.dim == a || axis.dim == b));
+            for (const MaskedPlane& plane : value.masks)
+                masked_split = masked_split || (parts > 1 && (axis.dim == plane.rows || axis.dim == plane.columns));
             axis = {local_dim(axis.dim, parts), {}};
         }
         if (masked_split) {

@@ -1,9 +1,12 @@
 #include "layout/layout_search.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 #include <utility>
 
+#include "program/functions.hpp"
 #include "work/work.hpp"
 
 namespace roofline {
@@ -56,8 +59,46 @@ LayoutSearch::LayoutSearch(const Program& program, const System& system)
       costs_(std::make_unique<ChoiceCosts>(system, roots_in(program, system))),
       reshardings_(std::make_unique<Reshardings>(*costs_)) {}
 
+namespace {
+
+// What no rule says yet how to split: rows that go to experts, and bands of a causal mask.
+Status check_splittable(const Program& program) {
+    for (const Value& value : program.values) {
+        for (const MaskedPlane& plane : value.masks) {
+            if (plane.window.empty()) continue;
+            return fail(
+                "unsupported",
+                fmt::format("a causal mask with a window, {}, in a program that is split over a mesh", plane.window),
+                "leave the window out for an upper estimate, or price one chip's share as a program of its own");
+        }
+    }
+    std::vector<const Block*> blocks{&program.body};
+    while (!blocks.empty()) {
+        const Block& block = *blocks.back();
+        blocks.pop_back();
+        for (const Node& node : block.nodes) {
+            if (const auto* inner = std::get_if<Block>(&node)) {
+                blocks.push_back(inner);
+                continue;
+            }
+            for (const Op& op : std::get<Statement>(node).ops) {
+                if (op.kind != OpKind::apply) continue;
+                const FunctionKind kind = find_function(op.function)->kind;
+                if (kind != FunctionKind::dispatch && kind != FunctionKind::combine && kind != FunctionKind::slide)
+                    continue;
+                return fail("unsupported", fmt::format("`{}` in a program that is split over a mesh", op.function),
+                            "price one chip's share as a program of its own");
+            }
+        }
+    }
+    return {};
+}
+
+}  // namespace
+
 Result<LayoutSearch> LayoutSearch::compile(const Program& program, const System& system) {
     LayoutSearch search(program, system);
+    if (auto status = check_splittable(program); !status) return fail(status.error());
     for (const Value& value : program.values) {
         auto sharding = roofline::sharding_of(value.type, system);
         if (!sharding) return fail(sharding.error());

@@ -62,9 +62,9 @@ Result<OpWays> OpWays::compile(const Program& program, const Op& op, const Store
         tensor.shape = reshardings.shape(
             operand.dims, static_cast<double>(bits.numerator) / static_cast<double>(bits.denominator) / 8);
         for (const std::string& dim : operand.dims) tensor.dims.push_back(ways.place_of(dim));
-        for (const auto& [a, b] : value.masks) {
-            ways.masked_[ways.place_of(a)] = true;
-            ways.masked_[ways.place_of(b)] = true;
+        for (const MaskedPlane& plane : value.masks) {
+            ways.masked_[ways.place_of(plane.rows)] = true;
+            ways.masked_[ways.place_of(plane.columns)] = true;
         }
         ways.tensors_.push_back(std::move(tensor));
     };

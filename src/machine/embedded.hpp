@@ -25,14 +25,38 @@ struct EmbeddedCalibration {
     std::string_view text;
 };
 
+/// One file of data/models.
+struct EmbeddedKeys {
+    std::string_view model_type;
+    std::string_view aliases;  ///< each followed by '\n'
+    bool unsupported = false;  ///< known, but not read
+    std::string_view base;     ///< the model_type that it takes the rest from; "" for none
+    std::string_view text;
+};
+
+/// One file of data/architectures.
+struct EmbeddedArchitecture {
+    std::string_view name;
+    std::string_view text;
+};
+
 /// In alphabetical order of ids.
 [[nodiscard]] std::span<const EmbeddedMachine> embedded_machines();
 
 /// In the order of the file.
 [[nodiscard]] std::span<const EmbeddedSource> embedded_sources();
 
+/// data/presets.toml.
+[[nodiscard]] std::string_view embedded_presets();
+
 /// data/systems.toml.
 [[nodiscard]] std::string_view embedded_systems();
+
+/// In alphabetical order of model types.
+[[nodiscard]] std::span<const EmbeddedKeys> embedded_keys();
+
+/// In alphabetical order of names.
+[[nodiscard]] std::span<const EmbeddedArchitecture> embedded_architectures();
 
 /// In alphabetical order of machines.
 [[nodiscard]] std::span<const EmbeddedCalibration> embedded_calibrations();

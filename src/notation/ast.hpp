@@ -63,6 +63,8 @@ struct Expr {
 struct Assignment {
     std::string name;  ///< "" for the unnamed result of a one-liner
     bool param = false;
+    bool cache = false;
+    std::string part;  ///< of the `part` block around it
     std::optional<Type> type;
     std::optional<Expr> value;  ///< none: a declaration
     std::optional<Dtype> using_dtype;
@@ -89,14 +91,33 @@ struct Mesh {
     std::vector<MeshAxis> axes;
 };
 
+/// tied = yes, after `option`.
+struct Option {
+    std::string name;
+    bool value = false;
+    Span span;
+};
+
+struct Options {
+    std::vector<Option> options;
+};
+
+/// What stands after `when`: in one of these lists all options must be as they say.
+struct Condition {
+    std::vector<std::vector<Option>> any;
+};
+
 struct Block;
-using Item = std::variant<Assignment, Sizes, Mesh, Block>;
+using Item = std::variant<Assignment, Sizes, Mesh, Options, Block>;
 
 struct Block {
     roofline::Block::Kind kind = roofline::Block::Kind::sequence;
     std::string count;                   ///< of repeat: a name, or
     std::optional<std::int64_t> number;  ///< a number
+    std::string part;                    ///< of `part NAME { ... }`, which is no block of its own once choices are made
+    std::optional<Condition> when;       ///< of `when ... { ... }`, likewise
     std::vector<Item> items;
+    std::vector<Item> otherwise;  ///< of `when`, after `else`
     Span span;
 };
 

@@ -35,6 +35,7 @@ public:
             const auto status = std::visit([&](const auto& part) { return this->item(part, out); }, item);
             if (!status) return status;
         }
+        out.values_after = program_.values.size();
         if (syntax.kind == Block::Kind::repeat) {
             for (std::size_t i = mark; i < assigned_again_.size(); ++i) {
                 const auto& [name, old] = assigned_again_[i];
@@ -72,6 +73,8 @@ private:
 
     Status item(const ast::Mesh& mesh, Block&) { return scope_.mesh(mesh.axes); }
 
+    Status item(const ast::Options&, Block&) { return {}; }  // they have been heeded
+
     Status item(const ast::Block& syntax, Block& out) {
         Block inner;
         if (auto status = block(syntax, inner); !status) return status;
@@ -96,6 +99,8 @@ private:
         Value value;
         value.name = assignment.name;
         value.param = assignment.param;
+        value.cache = assignment.cache || (before && program_.values[*before].cache);
+        value.part = assignment.part;
         value.span = assignment.one_liner ? assignment.type->span : assignment.span;
         if (assignment.type) {
             value.level = assignment.type->level;
@@ -111,6 +116,7 @@ private:
         Statement statement;
         statement.one_liner = assignment.one_liner;
         statement.using_dtype = assignment.using_dtype;
+        statement.part = assignment.part;
         statement.span = assignment.span;
         ExprLowering lowering(source_, program_, scope_, statement);
         if (auto status = lowering.root(*assignment.value, std::move(type), std::move(value)); !status) return status;

@@ -12,6 +12,35 @@ namespace {
 
 using Kind = ast::Expr::Kind;
 
+// What is wrong with that many dimensions in the brackets of a function; "" when nothing is.
+std::string_view wants_along(const FunctionInfo& function, std::size_t along) {
+    switch (function.kind) {
+        case FunctionKind::map:
+            return along == 0 ? "" : "takes no dimensions";
+        case FunctionKind::mask:
+            return along == 2 || along == 3 ? "" : "takes two dimensions, as in causal[T,S](x), and perhaps a window";
+        case FunctionKind::gather:
+        case FunctionKind::scatter:
+            return along == 1 ? "" : "takes one dimension, as in gather[V](table, ids)";
+        case FunctionKind::slide:
+            return along == 1 ? "" : "takes one dimension, as in conv[T](x, taps)";
+        case FunctionKind::dispatch:
+            return along == 2 ? "" : "takes two dimensions, as in dispatch[E,C](x, experts)";
+        case FunctionKind::combine:
+            return along == 3 ? "" : "takes three dimensions, as in combine[E,C,A](y, weights)";
+        case FunctionKind::reduce:
+        case FunctionKind::keep:
+            break;
+    }
+    return along != 0 ? "" : "needs the dimensions it works along, as in softmax[S](x)";
+}
+
+// Whether the arguments of a function keep all their dimensions, whatever the result has.
+bool takes_whole(FunctionKind kind) {
+    return kind == FunctionKind::gather || kind == FunctionKind::scatter || kind == FunctionKind::dispatch ||
+           kind == FunctionKind::combine || kind == FunctionKind::slide;
+}
+
 }  // namespace
 
 Status ExprLowering::root(const ast::Expr& expr, std::optional<TensorType> type, Value result) {
@@ -158,17 +187,7 @@ Result<Operand> ExprLowering::call(const ast::Expr& expr, const Needed& needed) 
                                fmt::format("`{}` takes {} argument{}, not {}", expr.name, function->arguments,
                                            function->arguments == 1 ? "" : "s", expr.args.size()));
     }
-    const std::size_t along = expr.along.size();
-    const bool takes_one = function->kind == FunctionKind::gather || function->kind == FunctionKind::scatter;
-    if (function->kind == FunctionKind::map    ? along != 0
-        : function->kind == FunctionKind::mask ? along != 2
-        : takes_one                            ? along != 1
-                                               : along == 0) {
-        const std::string_view how = function->kind == FunctionKind::map ? "takes no dimensions"
-                                     : function->kind == FunctionKind::mask
-                                         ? "takes two dimensions, as in causal[T,S](x)"
-                                     : takes_one ? "takes one dimension, as in gather[V](table, ids)"
-                                                 : "needs the dimensions it works along, as in softmax[S](x)";
+    if (const std::string_view how = wants_along(*function, expr.along.size()); !how.empty()) {
         return source_.fail_at(expr.span, "arguments", fmt::format("`{}` {}", expr.name, how));
     }
 
@@ -184,7 +203,7 @@ Result<Operand> ExprLowering::call(const ast::Expr& expr, const Needed& needed) 
         if (inner) {
             for (const ast::Word& word : expr.along) inner->insert(word.text);
         }
-        if (takes_one) {
+        if (takes_whole(function->kind)) {
             auto all = all_dims(argument);
             if (!all) return fail(all.error());
             inner = std::move(*all);
@@ -195,24 +214,43 @@ Result<Operand> ExprLowering::call(const ast::Expr& expr, const Needed& needed) 
     }
     if (inputs.empty()) return lower(expr.args.front(), needed);  // numbers alone: refused there
 
-    const Dims present = takes_one ? inputs.front().dims : together(inputs);
-    for (const ast::Word& word : expr.along) {
-        if (!has(present, word.text)) {
+    if (auto status = check_along(expr, *function, inputs); !status) return fail(status.error());
+    auto made = finish_call(expr, *function, std::move(inputs), std::move(constants));
+    if (made && function->kind == FunctionKind::mask) {
+        MaskedPlane plane{expr.along[0].text, expr.along[1].text};
+        if (plane.rows == plane.columns) {
+            return source_.fail_at(expr.span, "arguments", "a causal mask needs two different dimensions");
+        }
+        if (expr.along.size() == 3) plane.window = expr.along[2].text;
+        mask_nested(first_op, plane);
+    }
+    return made;
+}
+
+// Which of the dimensions in brackets an argument must have: groups of experts and windows are new ones.
+Status ExprLowering::check_along(const ast::Expr& expr, const FunctionInfo& function,
+                                 const std::vector<Operand>& inputs) {
+    const bool of_first = function.kind == FunctionKind::gather || function.kind == FunctionKind::scatter ||
+                          function.kind == FunctionKind::slide;
+    const Dims present = of_first ? inputs.front().dims : together(inputs);
+    for (std::size_t i = 0; i < expr.along.size(); ++i) {
+        const ast::Word& word = expr.along[i];
+        const bool fresh = function.kind == FunctionKind::dispatch || (function.kind == FunctionKind::mask && i == 2);
+        if (fresh) {
+            if (has(present, word.text)) {
+                return source_.fail_at(word.span, "arguments",
+                                       fmt::format("`{}` is a dimension of the argument already", word.text),
+                                       "name another one");
+            }
+            if (auto status = scope_.dim(word.text, {}, word.span); !status) return status;
+        } else if (!has(present, word.text)) {
             return source_.fail_at(
                 word.span, "unknown_dimension",
                 fmt::format("`{}` has no dimension `{}` to work along", expr.name, word.text),
                 did_you_mean(word.text, present, fmt::format("its argument has {}", fmt::join(present, ", "))));
         }
     }
-    auto made = finish_call(expr, *function, std::move(inputs), std::move(constants));
-    if (made && function->kind == FunctionKind::mask) {
-        const std::pair<std::string, std::string> plane{expr.along[0].text, expr.along[1].text};
-        if (plane.first == plane.second) {
-            return source_.fail_at(expr.span, "arguments", "a causal mask needs two different dimensions");
-        }
-        mask_nested(first_op, plane);
-    }
-    return made;
+    return {};
 }
 
 Result<Operand> ExprLowering::finish_call(const ast::Expr& expr, const FunctionInfo& function,
@@ -224,7 +262,8 @@ Result<Operand> ExprLowering::finish_call(const ast::Expr& expr, const FunctionI
     op.span = expr.span;
     for (const ast::Word& word : expr.along) op.along.push_back(word.text);
 
-    const bool placed = function.kind == FunctionKind::gather || function.kind == FunctionKind::scatter;
+    const bool placed = function.kind == FunctionKind::gather || function.kind == FunctionKind::scatter ||
+                        function.kind == FunctionKind::dispatch;
     auto arithmetic =
         placed ? Result<Dtype>(program_.values[inputs.front().value].type.dtype) : arithmetic_of(expr, inputs);
     if (!arithmetic) return fail(arithmetic.error());
@@ -236,8 +275,16 @@ Result<Operand> ExprLowering::finish_call(const ast::Expr& expr, const FunctionI
         for (const std::string& dim : inputs[0].dims) {
             if (!has(dims, dim)) dims.push_back(dim);
         }
-    } else if (function.kind == FunctionKind::scatter) {
+    } else if (function.kind == FunctionKind::scatter || function.kind == FunctionKind::slide) {
         dims = inputs.front().dims;
+    } else if (function.kind == FunctionKind::dispatch) {
+        dims = op.along;
+        for (const std::string& dim : inputs[0].dims) {
+            if (!has(inputs[1].dims, dim)) dims.push_back(dim);
+        }
+    } else if (function.kind == FunctionKind::combine) {
+        dims = together({inputs[1], inputs[0]});
+        std::erase_if(dims, [&](const std::string& dim) { return has(op.along, dim); });
     } else {
         dims = together(inputs);
     }
@@ -310,7 +357,7 @@ Result<Operand> ExprLowering::emit(Op op, Dims dims, Dtype dtype) {
 void ExprLowering::propagate_masks(const Op& op, Value& value) const {
     for (const Operand& input : op.inputs) {
         for (const auto& plane : program_.values[input.value].masks) {
-            const bool whole = has(op.output.dims, plane.first) && has(op.output.dims, plane.second);
+            const bool whole = has(op.output.dims, plane.rows) && has(op.output.dims, plane.columns);
             const bool known = std::find(value.masks.begin(), value.masks.end(), plane) != value.masks.end();
             if (whole && !known) value.masks.push_back(plane);
         }
@@ -318,10 +365,10 @@ void ExprLowering::propagate_masks(const Op& op, Value& value) const {
 }
 
 // The nested operations that make the masked plane need not compute the masked half either.
-void ExprLowering::mask_nested(std::size_t first_op, const std::pair<std::string, std::string>& plane) {
+void ExprLowering::mask_nested(std::size_t first_op, const MaskedPlane& plane) {
     for (std::size_t i = first_op; i < statement_.ops.size(); ++i) {
         const Operand& output = statement_.ops[i].output;
-        if (!has(output.dims, plane.first) || !has(output.dims, plane.second)) continue;
+        if (!has(output.dims, plane.rows) || !has(output.dims, plane.columns)) continue;
         auto& masks = program_.values[output.value].masks;
         if (std::find(masks.begin(), masks.end(), plane) == masks.end()) masks.push_back(plane);
     }

@@ -57,8 +57,20 @@ Result<std::set<std::string>> ExprLowering::offered(const ast::Expr& expr, const
         }
     }
     const FunctionInfo* function = expr.kind == Kind::call ? find_function(expr.name) : nullptr;
+    if (function != nullptr && expr.args.size() == 2 && !expr.along.empty()) {
+        if (function->kind == FunctionKind::dispatch) {
+            std::erase_if(dims, [&](const std::string& dim) { return shared.contains(dim); });
+            for (const ast::Word& word : expr.along) dims.insert(word.text);
+            auto ids = all_dims(expr.args[1]);
+            if (!ids) return ids;
+            for (const std::string& dim : *ids) dims.erase(dim);
+            return dims;
+        }
+        if (function->kind == FunctionKind::slide) return all_dims(expr.args[0]);
+    }
     const bool drops =
-        function != nullptr && (function->kind == FunctionKind::reduce || function->kind == FunctionKind::gather);
+        function != nullptr && (function->kind == FunctionKind::reduce || function->kind == FunctionKind::gather ||
+                                function->kind == FunctionKind::combine);
     if (drops || expr.kind == Kind::named_product) {
         auto along = works_along(expr);
         if (!along) return fail(along.error());

@@ -126,7 +126,7 @@ TEST_CASE("a causal mask reaches what it masks, inwards and onwards") {
     const Program program = parsed(
         "Q : bf16[T,H]\nK : bf16[S,H]\nV : bf16[S,H]\n"
         "P : bf16[T,S] = softmax[S](causal[T,S](Q * K))\nO : bf16[T,H] = P * V");
-    const std::vector<std::pair<std::string, std::string>> plane{{"T", "S"}};
+    const std::vector<MaskedPlane> plane{{"T", "S"}};
     for (const Op& op : statement(program, 0).ops) CHECK(program.values[op.output.value].masks == plane);
     CHECK(program.values[last(program).result].masks.empty());  // O has no S
 }

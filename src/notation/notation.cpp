@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "notation/choose.hpp"
 #include "notation/lower.hpp"
 #include "notation/parser.hpp"
 #include "notation/source.hpp"
@@ -15,13 +16,19 @@ constexpr std::size_t most_bytes = std::size_t{64} << 20U;
 }  // namespace
 
 Result<Program> parse_program(std::string_view text, std::string_view source_name) {
+    return parse_program(text, source_name, {});
+}
+
+Result<Program> parse_program(std::string_view text, std::string_view source_name, const Choices& choices) {
     if (text.size() > most_bytes) {
         return fail("too_large", fmt::format("the program is {} bytes long; {} is the most", text.size(), most_bytes));
     }
     const Source source(text, std::string(source_name));
     auto syntax = parse_syntax(source);
     if (!syntax) return fail(syntax.error());
-    return lower(*syntax, source);
+    auto chosen = choose(std::move(*syntax), source, choices);
+    if (!chosen) return fail(chosen.error());
+    return lower(*chosen, source);
 }
 
 Result<Sizes> parse_sizes(std::string_view text, std::string_view source_name) {

@@ -53,6 +53,9 @@ private:
             if (first.text == "repeat" && (second.kind == TokenKind::word || second.kind == TokenKind::number)) {
                 return block(ast_kind::repeat);
             }
+            if (first.text == "part" && second.kind == TokenKind::word && opens_block(2)) return part();
+            if (first.text == "when" && second.kind == TokenKind::word) return when();
+            if (first.text == "option" && second.kind == TokenKind::word) return options();
             if (first.text == "mesh" && second.kind == TokenKind::word && tokens_.peek(2).is("=")) return mesh();
             if (second.is("=") && is_size(2)) return sizes();
         }
@@ -98,6 +101,88 @@ private:
         if (auto status = items(block, true); !status) return fail(status.error());
         --nesting_;
         return ast::Item(std::move(block));
+    }
+
+    Status deeper(Span span) {
+        if (++nesting_ <= max_nesting) return {};
+        return tokens_.source().fail_at(span, "too_deep",
+                                        fmt::format("blocks are nested more than {} deep", max_nesting));
+    }
+
+    Status braces(ast::Block& block) {
+        tokens_.skip_newlines();
+        if (!tokens_.accept("{")) return tokens_.expected("`{`");
+        return items(block, true);
+    }
+
+    // part attention { ... }
+    Result<ast::Item> part() {
+        ast::Block block;
+        block.span = tokens_.take().span;
+        if (auto status = deeper(block.span); !status) return fail(status.error());
+        block.part = tokens_.take().text;
+        if (auto status = braces(block); !status) return fail(status.error());
+        --nesting_;
+        return ast::Item(std::move(block));
+    }
+
+    // when tied and not biased { ... } else { ... }
+    Result<ast::Item> when() {
+        ast::Block block;
+        block.span = tokens_.take().span;
+        if (auto status = deeper(block.span); !status) return fail(status.error());
+        ast::Condition condition;
+        condition.any.emplace_back();
+        bool more = true;
+        while (more) {
+            const bool negated = tokens_.peek().kind == TokenKind::word && tokens_.peek().text == "not";
+            if (negated) tokens_.take();
+            if (tokens_.peek().kind != TokenKind::word) return tokens_.expected("the name of an option");
+            const Token& name = tokens_.take();
+            condition.any.back().push_back({std::string(name.text), !negated, name.span});
+            const bool word = tokens_.peek().kind == TokenKind::word;
+            more = word && (tokens_.peek().text == "and" || tokens_.peek().text == "or");
+            if (more && tokens_.take().text == "or") condition.any.emplace_back();
+        }
+        block.when = std::move(condition);
+        if (auto status = braces(block); !status) return fail(status.error());
+        if (const std::size_t mark = tokens_.mark(); is_else()) {
+            ast::Block other;
+            other.span = block.span;
+            if (auto status = braces(other); !status) return fail(status.error());
+            block.otherwise = std::move(other.items);
+        } else {
+            tokens_.back_to(mark);
+        }
+        --nesting_;
+        return ast::Item(std::move(block));
+    }
+
+    // Takes an `else` that opens a block, on this line or a later one.
+    bool is_else() {
+        tokens_.skip_newlines();
+        if (tokens_.peek().kind != TokenKind::word || tokens_.peek().text != "else" || !opens_block(1)) return false;
+        tokens_.take();
+        return true;
+    }
+
+    // option tied = yes, biased = no
+    Result<ast::Item> options() {
+        tokens_.take();
+        ast::Options list;
+        do {
+            tokens_.skip_newlines();
+            if (tokens_.peek().kind != TokenKind::word) return tokens_.expected("the name of an option");
+            const Token& name = tokens_.take();
+            if (!tokens_.accept("=")) return tokens_.expected("`=` and yes or no");
+            const Token& value = tokens_.peek();
+            if (value.kind != TokenKind::word || (value.text != "yes" && value.text != "no")) {
+                return tokens_.expected("yes or no");
+            }
+            tokens_.take();
+            list.options.push_back({std::string(name.text), value.text == "yes", name.span});
+        } while (tokens_.accept(","));
+        return ast::Item(std::move(list));
     }
 
     // NAME=SIZE
@@ -161,11 +246,12 @@ private:
         if (tokens_.peek().kind == TokenKind::word && (tokens_.peek(1).is("=") || tokens_.peek(1).is(":"))) {
             if (auto status = tokens_.tensor_name(tokens_.peek()); !status) return fail(status.error());
         }
-        if (tokens_.peek().kind == TokenKind::word && tokens_.peek().text == "param" &&
-            tokens_.peek(1).kind == TokenKind::word) {
-            tokens_.take();
-            result.param = true;
+        if (tokens_.peek().kind == TokenKind::word && tokens_.peek(1).kind == TokenKind::word) {
+            result.param = tokens_.peek().text == "param";
+            result.cache = tokens_.peek().text == "cache";
+            if (result.param || result.cache) tokens_.take();
         }
+        const bool declared = result.param || result.cache;
         if (tokens_.peek().kind == TokenKind::word && tokens_.peek(1).is("=")) {  // A = expr
             result.name = tokens_.take().text;
             tokens_.take();
@@ -183,20 +269,22 @@ private:
                 return ast::Item(std::move(result));  // A : type
             }
             if (tokens_.accept("=")) return with_value(std::move(result));  // A : type = expr
-            if (result.param) {
+            if (declared) {
                 return tokens_.expected("`=` or the end of the statement",
-                                        "`param` stands before a declaration of its own line");
+                                        "`param` and `cache` stand before a declaration of its own line");
             }
             tokens_.back_to(start);  // A : type * ... -> C : type
         }
-        if (result.param) return tokens_.expected("`:` and a type", "write `param W : bf16[D, F]`");
+        if (declared) return tokens_.expected("`:` and a type", "write `param W : bf16[D, F]`");
         return one_liner();
     }
 
     Result<ast::Item> with_value(ast::Assignment result) {
-        if (result.param) {
-            return tokens_.wrong(tokens_.peek(), "a parameter is given, not computed",
-                                 "leave `param` out, or the `= ...`");
+        if (result.param || result.cache) {
+            return tokens_.wrong(tokens_.peek(),
+                                 result.param ? "a parameter is given, not computed"
+                                              : "a cache is declared first, and computed in a statement of its own",
+                                 "leave the first word out, or the `= ...`");
         }
         tokens_.skip_newlines();
         auto value = exprs_.expr();

@@ -177,9 +177,18 @@ private:
         for (; next_ < before; ++next_) {
             const Value& value = program_.values[next_];
             if (produced_[next_] || value.in_place) continue;
-            out_ += fmt::format("{:{}}{}{} : {}{}\n", "", depth * 4, value.param ? "param " : "", value.name,
-                                type_text(program_, value.type), where_text(value));
+            line(depth, value.part,
+                 fmt::format("{}{} : {}{}",
+                             value.param   ? "param "
+                             : value.cache ? "cache "
+                                           : "",
+                             value.name, type_text(program_, value.type), where_text(value)));
         }
+    }
+
+    void line(int depth, std::string_view part, std::string_view text) {
+        out_ += part.empty() ? fmt::format("{:{}}{}\n", "", depth * 4, text)
+                             : fmt::format("{:{}}part {} {{ {} }}\n", "", depth * 4, part, text);
     }
 
     void nodes(const Block& block, int depth) {
@@ -187,7 +196,7 @@ private:
             if (const auto* statement = std::get_if<Statement>(&node)) {
                 declarations(statement->result, depth);
                 next_ = std::max(next_, statement->result + 1);
-                out_ += fmt::format("{:{}}{}\n", "", depth * 4, statement_text(program_, *statement, Types::plain));
+                line(depth, statement->part, statement_text(program_, *statement, Types::plain));
                 continue;
             }
             const Block& inner = std::get<Block>(node);

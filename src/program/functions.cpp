@@ -47,9 +47,13 @@ constexpr FunctionInfo table[] = {
     {"layernorm", keep, 1, 5, 0, 3, 1,
      "add, subtract, square, add, scale per element; two multiplies, an add and a rsqrt per row"},
     {"scan", keep, 2, 2, 0, 0, 0, "h[t] = a[t] h[t-1] + b[t]: a multiply and an add per element"},
-    {"causal", mask, 1, 0, 0, 0, 0, "no work of its own; halves the work over the plane it masks"},
+    {"causal", mask, 1, 0, 0, 0, 0,
+     "no work of its own; halves the work over the plane it masks, or leaves a band of it"},
     {"gather", gather, 2, 0, 0, 0, 0, "rows of a table, read once for each index"},
     {"scatter", scatter, 3, 0, 0, 0, 0, "rows written into a tensor in place"},
+    {"dispatch", dispatch, 2, 0, 0, 0, 0, "rows put into groups, one group for each expert"},
+    {"combine", combine, 2, 2, 0, 0, 0, "a multiply and an add per element of each expert's row"},
+    {"conv", slide, 2, 2, 0, 0, 0, "a multiply and an add per element and tap"},
 };
 
 }  // namespace

@@ -9,12 +9,15 @@ namespace roofline {
 
 /// How a function's result relates to its arguments.
 enum class FunctionKind {
-    map,      ///< element by element; arguments broadcast
-    reduce,   ///< the bracketed dimensions disappear: sum[S](x)
-    keep,     ///< works along the bracketed dimensions and keeps them: softmax[S](x), norm[D](x), scan[T](a, b)
-    mask,     ///< causal[T,S](x): half of the T x S plane is never computed
-    gather,   ///< gather[V](table, ids): rows of `table` along V, one for each element of `ids`
-    scatter,  ///< scatter[S](target, ids, update): writes `update` into `target` along S
+    map,       ///< element by element; arguments broadcast
+    reduce,    ///< the bracketed dimensions disappear: sum[S](x)
+    keep,      ///< works along the bracketed dimensions and keeps them: softmax[S](x), norm[D](x), scan[T](a, b)
+    mask,      ///< causal[T,S](x): half of the T x S plane is never computed; causal[T,S,W](x): all but a band of W
+    gather,    ///< gather[V](table, ids): rows of `table` along V, one for each element of `ids`
+    scatter,   ///< scatter[S](target, ids, update): writes `update` into `target` along S
+    dispatch,  ///< dispatch[E,C](x, ids): rows of x into groups of C, one for each expert of `ids`
+    combine,   ///< combine[E,C,A](y, weights): rows back from their groups, weighted and added up over A
+    slide,     ///< conv[T](x, taps): each point along T from those before it; the taps are what `taps` has beside x
 };
 
 /// Counts are the field's: an add, multiply, compare, divide or convert is one FLOP; exp, log, tanh, sqrt and their like are

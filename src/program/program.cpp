@@ -157,19 +157,49 @@ Polynomial bytes_of(const Value& value) {
     return product;
 }
 
-Rational masked_fraction(const Program& program, const Op& op, const std::vector<std::string>& dims) {
+namespace {
+
+// The count with the band of a window in the place of the plane's two dimensions, in every term that has both.
+Polynomial banded(const MaskedPlane& plane, const Polynomial& count) {
+    const Symbol rows = symbol_of(plane.rows);
+    const Symbol columns = symbol_of(plane.columns);
+    // Of columns that are split each chip has its share of the band; rows that are split begin with a whole one.
+    const Polynomial width = Polynomial::symbol({symbol_of(plane.window).dim, columns.divisor});
+    Polynomial band = Polynomial::symbol(rows) * width;
+    if (rows.divisor == 1 && columns.divisor == 1) band -= width * width * Polynomial(Rational(1, 2));
+    Polynomial result;
+    for (const auto& [monomial, coefficient] : count.terms()) {
+        Monomial rest;
+        int found = 0;
+        for (const Factor& factor : monomial) {
+            if (factor.symbol == rows || factor.symbol == columns) {
+                ++found;
+                if (factor.power > 1) rest.push_back({factor.symbol, factor.power - 1});
+            } else {
+                rest.push_back(factor);
+            }
+        }
+        result += found == 2 ? Polynomial::term(std::move(rest), coefficient) * band
+                             : Polynomial::term(monomial, coefficient);
+    }
+    return result;
+}
+
+}  // namespace
+
+Polynomial masked(const Program& program, const Op& op, const std::vector<std::string>& dims, const Polynomial& count) {
     auto planes = program.values[op.output.value].masks;
     for (const Operand& input : op.inputs) {
-        for (const auto& plane : program.values[input.value].masks) {
+        for (const MaskedPlane& plane : program.values[input.value].masks) {
             if (std::find(planes.begin(), planes.end(), plane) == planes.end()) planes.push_back(plane);
         }
     }
-    const auto has = [&](const std::string& dim) { return std::find(dims.begin(), dims.end(), dim) != dims.end(); };
-    Rational fraction(1);
-    for (const auto& [first, second] : planes) {
-        if (has(first) && has(second)) fraction *= Rational(1, 2);
+    Polynomial left = count;
+    for (const MaskedPlane& plane : planes) {
+        if (!has(dims, plane.rows) || !has(dims, plane.columns)) continue;
+        left = plane.window.empty() ? left * Polynomial(Rational(1, 2)) : banded(plane, left);
     }
-    return fraction;
+    return left;
 }
 
 std::string mesh_text(const std::vector<MeshAxis>& mesh) {

@@ -48,18 +48,30 @@ struct TensorType {
     bool operator==(const TensorType&) const = default;
 };
 
+/// A causal mask: of the plane `rows` x `columns` only what lies below the diagonal is computed, and with a `window` only a band
+/// of that many columns.
+struct MaskedPlane {
+    std::string rows;
+    std::string columns;
+    std::string window{};  ///< a dimension's name, or ""
+
+    bool operator==(const MaskedPlane&) const = default;
+};
+
 /// A tensor of the program: declared, computed and named, or the unnamed intermediate of a nested expression.
 struct Value {
     std::string name;   ///< "" for intermediates and for the unnamed operands of a one-liner
     std::string label;  ///< what reports call it; label_values() sets it
     TensorType type;
-    std::string level = "hbm";  ///< memory level it lives at; "host" is the host's memory
-    bool param = false;         ///< a trained parameter
-    bool intermediate = false;  ///< never stored: part of a nested expression
-    bool type_follows = false;  ///< computed, and its type was not written: it may lie on a mesh as is best
-    bool in_place = false;      ///< an input that is written where it is used, not declared
-    bool carried = false;       ///< assigned in a repeat under a name from before it: the next pass reads it
-    std::vector<std::pair<std::string, std::string>> masks;  ///< causal planes: half of each is never computed
+    std::string level = "hbm";         ///< memory level it lives at; "host" is the host's memory
+    bool param = false;                ///< a trained parameter
+    bool cache = false;                ///< kept from one step to the next: keys and values, the state of a recurrence
+    std::string part{};                ///< of a model that it belongs to: "attention", "mlp"; "" for none
+    bool intermediate = false;         ///< never stored: part of a nested expression
+    bool type_follows = false;         ///< computed, and its type was not written: it may lie on a mesh as is best
+    bool in_place = false;             ///< an input that is written where it is used, not declared
+    bool carried = false;              ///< assigned in a repeat under a name from before it: the next pass reads it
+    std::vector<MaskedPlane> masks{};  ///< planes of which a part is never computed
     Span span;
 
     bool operator==(const Value&) const = default;
@@ -149,6 +161,7 @@ struct Statement {
     std::vector<Message> messages;  ///< of a program that has been laid out, in the order they happen
     bool one_chip = false;          ///< of such a program: one chip does it and the others nothing
     std::optional<Dtype> using_dtype;
+    std::string part{};  ///< of a model that it belongs to; "" for none
     Span span;
 
     bool operator==(const Statement&) const = default;
@@ -163,6 +176,7 @@ struct Block {
     Kind kind = Kind::sequence;
     std::string count;              ///< of repeat: a dimension's name, '#'-named for a number
     std::size_t values_before = 0;  ///< values with smaller ids stand before the block in the text
+    std::size_t values_after = 0;   ///< values with smaller ids, down to values_before, stand in the block
     std::vector<Node> nodes;
     Span span;
 
@@ -233,8 +247,10 @@ void label_values(Program& program);
 /// Bytes of a value, block scales included.
 [[nodiscard]] Polynomial bytes_of(const Value& value);
 
-/// The share of an operation's points, over these dimensions, that causal masks leave to be computed: 1, 1/2, ...
-[[nodiscard]] Rational masked_fraction(const Program& program, const Op& op, const std::vector<std::string>& dims);
+/// What causal masks leave of a count of an operation's points over the dimensions `dims`: half for each whole plane T x S among
+/// them; with a window W, T W - W^2/2 in the place of T S, which is half of it at W = T = S.
+[[nodiscard]] Polynomial masked(const Program& program, const Op& op, const std::vector<std::string>& dims,
+                                const Polynomial& count);
 
 /// These sizes, and a million for each dimension of `dims` without one: for comparing ways of doing something.
 [[nodiscard]] Sizes comparable_sizes(Sizes sizes, const std::vector<std::string>& dims);

@@ -116,7 +116,7 @@ private:
         // Nothing left free, or nothing summed: no matrix product, so vector work.
         const bool matrix = !shape.k.empty() && (!shape.m.empty() || !shape.n.empty());
         shape.unit = matrix ? Unit::matmul : Unit::vector;
-        shape.flops = flops(shape, all) * Polynomial(masked_fraction(program_, op_, all));
+        shape.flops = masked(program_, op_, all, flops(shape, all));
         return shape;
     }
 

@@ -346,16 +346,21 @@ private:
 FunctionWork function_work(const Program& program, const Op& op) {
     const FunctionInfo& function = *find_function(op.function);
     Dims dims;
-    for (const Operand& input : op.inputs) {
-        for (const std::string& dim : input.dims) {
-            if (!has(dims, dim)) dims.push_back(dim);
+    if (function.kind == FunctionKind::combine) {  // every row once for each expert that it went to
+        dims = op.output.dims;
+        dims.push_back(op.along.back());
+    } else {
+        for (const Operand& input : op.inputs) {
+            for (const std::string& dim : input.dims) {
+                if (!has(dims, dim)) dims.push_back(dim);
+            }
         }
     }
     Dims rows;
     for (const std::string& dim : dims) {
         if (!has(op.along, dim)) rows.push_back(dim);
     }
-    const Polynomial points = elements(dims) * Polynomial(masked_fraction(program, op, dims));
+    const Polynomial points = masked(program, op, dims, elements(dims));
     const Polynomial row_count = elements(rows);
     return {points * Polynomial(function.flops) + row_count * Polynomial(function.row_flops),
             points * Polynomial(function.transcendentals) + row_count * Polynomial(function.row_transcendentals)};

@@ -20,6 +20,7 @@ struct Line {
     MachineRequest machine;
     ValidateRequest validate;
     FitRequest fit;
+    ModelRequest model;
     MeasureRequest measure;
     RunRequest run;
     ImportRequest import;
@@ -29,8 +30,8 @@ struct Line {
 };
 
 /// A request, or a text that is the answer itself.
-using What = std::variant<OpRequest, MachineRequest, ValidateRequest, FitRequest, ImportRequest, TraceRequest,
-                          MeasureRequest, RunRequest, std::string>;
+using What = std::variant<OpRequest, MachineRequest, ValidateRequest, FitRequest, ModelRequest, ImportRequest,
+                          TraceRequest, MeasureRequest, RunRequest, std::string>;
 
 struct Command {
     const char* name;  ///< "op", or behind the command that it belongs to, "measure import"
@@ -50,6 +51,11 @@ void add_measure(CLI::App& app, Line& line);
 void add_run(CLI::App& app, Line& line);
 [[nodiscard]] Result<What> measure_request(Line& line);
 [[nodiscard]] Result<What> run_request(Line& line);
+
+/// Of `roofline model` (model_options.cpp).
+extern const char model_examples[];
+void add_model(CLI::App& app, Line& line);
+[[nodiscard]] Result<What> model_request(Line& line);
 
 /// Of `roofline measure import` and `roofline trace`, which read what other tools wrote (tool_options.cpp).
 extern const char import_examples[];

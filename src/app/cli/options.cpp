@@ -24,6 +24,7 @@ constexpr const char* examples = R"(examples:
   roofline machine                     all machines
   roofline machine h100-sxm            one, every figure with its source
   roofline machine tpu-v5e h200 my.toml   side by side
+  roofline model config.json           parameters, FLOPs and memory of a Transformer
   roofline trace kernels.csv --on h100-sxm --svg roofline.svg   profiled kernels against their roofs
   roofline measure cpu                 this machine's own roofs; `--on this` is then that machine
   roofline run mlp.roof --dims B=64    executed here, beside what was predicted

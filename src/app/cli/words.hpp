@@ -17,6 +17,8 @@ struct Words {
     std::vector<std::string> calibrations;
     std::vector<std::string> tables;
     std::string program;
+    std::string model;
+    std::string quantisation;
     std::vector<std::string> on;
     std::vector<std::string> names;
     bool json = false;

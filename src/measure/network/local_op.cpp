@@ -45,8 +45,8 @@ Result<Program> share_of_op(const Program& program, const OpWays& ways, const Wa
         if (dim.front() != '#') one.dims.push_back(dim);
         if (parts == 1) continue;
         for (const Operand& input : op.inputs) {
-            for (const auto& [a, b] : program.values[input.value].masks) {
-                if (a != dim && b != dim) continue;
+            for (const MaskedPlane& plane : program.values[input.value].masks) {
+                if (plane.rows != dim && plane.columns != dim) continue;
                 return fail("unsupported", fmt::format("a causal mask lies over `{}`, which is split over ranks", dim),
                             "split another dimension: batch or heads");
             }

@@ -110,8 +110,8 @@ bool OverlappedOp::may_cut(const std::string& dim) const {
         }
     }
     for (const Operand& input : ways_.op().inputs) {
-        for (const auto& [a, b] : program_.values[input.value].masks) {
-            if (a == dim || b == dim) return false;
+        for (const MaskedPlane& plane : program_.values[input.value].masks) {
+            if (plane.rows == dim || plane.columns == dim) return false;
         }
     }
     return exchanged;

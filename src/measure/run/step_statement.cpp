@@ -86,8 +86,16 @@ Result<std::size_t> StepBuilder::operation(const Op& op, bool last) {
             return gather(op);
         case FunctionKind::scatter:
             return scatter(op);
-        case FunctionKind::map:
+        case FunctionKind::dispatch:
+        case FunctionKind::combine:
+        case FunctionKind::slide:
+            return fail("unsupported", fmt::format("`{}` does not run here yet", op.function),
+                        "price the program with roofline op, or run its products alone");
         case FunctionKind::mask:
+            if (op.along.size() < 3) break;
+            return fail("unsupported", "a causal mask with a window does not run here yet",
+                        "leave the window out: what it would mask is computed, too");
+        case FunctionKind::map:
             break;
     }
     static_cast<void>(last);

@@ -1,0 +1,114 @@
+#include "app/handle_model.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "import/json_value.hpp"
+#include "import/model_config.hpp"
+#include "model/account.hpp"
+#include "model/model.hpp"
+#include "model/presets.hpp"
+#include "model/weights.hpp"
+#include "notation/notation.hpp"
+#include "report/model/model_answer.hpp"
+#include "report/model/model_json.hpp"
+#include "report/model/model_text.hpp"
+#include "units/text.hpp"
+
+namespace roofline {
+
+namespace {
+
+Result<std::optional<Dtype>> dtype_option(const std::string& word, std::string_view option) {
+    if (word.empty()) return std::nullopt;
+    if (const auto dtype = find_dtype(word)) return dtype;
+    return fail("unknown_dtype", fmt::format("{}: no dtype `{}`", option, word.substr(0, 40)),
+                did_you_mean(word, dtype_names(), fmt::format("dtypes are {}", fmt::join(dtype_names(), " "))));
+}
+
+Result<std::optional<std::int64_t>> sequence_of(const std::string& word) {
+    if (word.empty()) return std::nullopt;
+    auto size = parse_size(word);
+    if (!size) return fail(size.error());
+    return *size;
+}
+
+Result<Config> config_of(const ModelRequest& request) {
+    if (request.config.text.empty() && !request.config.name.ends_with(".json") &&
+        request.config.name != "standard input") {
+        return preset_config(request.config.name);
+    }
+    return parse_config(request.config.text, request.config.name);
+}
+
+Result<std::optional<Quantisation>> quantisation_of(const ModelRequest& request, const Config& config) {
+    if (request.quantisation.name.empty()) return quantisation_of(config, nullptr);
+    auto apart = parse_json(request.quantisation.text, request.quantisation.name);
+    if (!apart) return fail(apart.error());
+    return quantisation_of(config, &*apart);
+}
+
+Result<ModelAnswer> answer_of(const ModelRequest& request) {
+    auto kv_dtype = dtype_option(request.kv_dtype, "--kv-dtype");
+    if (!kv_dtype) return fail(kv_dtype.error());
+    auto all = dtype_option(request.weights, "--weights");
+    if (!all) return fail(all.error());
+    auto sequence = sequence_of(request.sequence);
+    if (!sequence) return fail(sequence.error());
+    auto config = config_of(request);
+    if (!config) return fail(config.error());
+    auto model = build_model(*config, *sequence);
+    if (!model) return fail(model.error());
+    auto counts = count_model(*model);
+    if (!counts) return fail(counts.error());
+    ModelAnswer answer;
+    std::optional<Quantisation> quantisation;
+    if (!*all) {
+        auto read = quantisation_of(request, *config);
+        if (!read) return fail(read.error());
+        quantisation = std::move(*read);
+    }
+    if (quantisation && quantisation->kv_is_fp8 && !*kv_dtype) {
+        answer.notes.emplace_back("the checkpoint asks for an fp8 KV cache: --kv-dtype fp8 counts it so");
+    }
+    auto weights = weight_bytes(*model, *all, quantisation);
+    if (!weights) return fail(weights.error());
+    answer.kv_dtype = kv_dtype->value_or(Dtype::bf16);
+    answer.weights = std::move(*weights);
+    answer.counts = std::move(*counts);
+    answer.model = std::move(*model);
+    return answer;
+}
+
+std::string list_text() {
+    std::vector<std::string> types = known_model_types();
+    std::sort(types.begin(), types.end());
+    return fmt::format("models\n  {}\n\nmodel types of configurations\n  {}\n", fmt::join(preset_names(), "\n  "),
+                       fmt::join(types, "\n  "));
+}
+
+}  // namespace
+
+Result<Response> handle_model(const ModelRequest& request, Format format) {
+    Response response;
+    if (request.list) {
+        response.out = list_text();
+        return response;
+    }
+    auto answer = answer_of(request);
+    if (!answer) return fail(answer.error());
+    if (request.plot) response.svg = to_svg(model_picture(*answer));
+    if (request.program) {
+        response.out = print(answer->model.program);
+        return response;
+    }
+    const Table table = request.layers ? layers_table(*answer) : parts_table(*answer);
+    response.out = format == Format::json       ? model_json(*answer)
+                   : format == Format::csv      ? table_csv(table)
+                   : format == Format::markdown ? table_markdown(table)
+                                                : model_text(*answer);
+    return response;
+}
+
+}  // namespace roofline

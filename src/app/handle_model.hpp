@@ -1,0 +1,10 @@
+// `roofline model`.
+#pragma once
+
+#include "app/request.hpp"
+
+namespace roofline {
+
+[[nodiscard]] Result<Response> handle_model(const ModelRequest& request, Format format);
+
+}  // namespace roofline

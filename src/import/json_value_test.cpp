@@ -1,0 +1,105 @@
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "import/json_value.hpp"
+#include "import/model_config.hpp"
+
+using namespace roofline;
+
+namespace {
+
+std::string code(std::string_view text) {
+    auto value = parse_json(text, "x.json");
+    return value ? "" : value.error().code;
+}
+
+}  // namespace
+
+TEST_CASE("JSON of every kind, with what Python adds to it") {
+    const auto value = parse_json(
+        R"( {"a": [1, -2.5e3, true, null, "x\u00e9\ud83d\ude00\n"], "big": 9223372036854775807, "more": 9223372036854775808,
+            "inf": Infinity, "nan": NaN, "less": -Infinity, "empty": {}, "none": []} )",
+        "x.json");
+    REQUIRE(value);
+    const ConfigValue& list = *value->find("a");
+    REQUIRE(list.items.size() == 5);
+    CHECK(list.items[0].whole == 1);
+    CHECK(list.items[1].real == -2500);
+    CHECK(list.items[2].boolean);
+    CHECK(list.items[3].is_null());
+    CHECK(list.items[4].text == "x\xC3\xA9\xF0\x9F\x98\x80\n");
+    CHECK(value->find("big")->whole == INT64_MAX);
+    CHECK(value->find("more")->kind == ConfigValue::Kind::real);
+    CHECK(std::isinf(value->find("inf")->real));
+    CHECK(std::isnan(value->find("nan")->real));
+    CHECK(value->find("less")->real < 0);
+    CHECK(value->find("absent") == nullptr);
+}
+
+TEST_CASE("what is not JSON is refused at its place") {
+    for (const std::string_view text : {"",
+                                        "{",
+                                        "[",
+                                        "{\"a\"",
+                                        "{\"a\":",
+                                        "{\"a\":1",
+                                        "[1",
+                                        "[1,]",
+                                        "{\"a\":1,}",
+                                        "{a:1}",
+                                        "01",
+                                        "-",
+                                        "1.",
+                                        "1e",
+                                        "+1",
+                                        "nul",
+                                        "\"open",
+                                        "\"\\x\"",
+                                        "\"\\u12\"",
+                                        "\"\\ud800\"",
+                                        "\"\\ud800\\u0041\"",
+                                        "\"a\nb\"",
+                                        "\"\xFF\"",
+                                        "1 2",
+                                        "1e999",
+                                        "{\"a\":1 \"b\":2}",
+                                        "--1",
+                                        "0x10",
+                                        ".5"}) {
+        CAPTURE(text);
+        CHECK(code(text) == "json");
+    }
+    CHECK(code("{\"a\":1,\"a\":2}") == "defined_twice");
+    CHECK(code(std::string(100'000, '[')) == "too_deep");
+    CHECK(code(std::string(64, '[') + std::string(64, ']')) == "");
+    const auto wrong = parse_json("{\n  \"a\": ?\n}", "x.json");
+    REQUIRE(!wrong);
+    REQUIRE(wrong.error().place);
+    CHECK(wrong.error().place->line == 2);
+    CHECK(wrong.error().place->column == 8);
+}
+
+TEST_CASE("a configuration: its own model_type, or that of its language model") {
+    const auto plain = parse_config(R"({"model_type": "llama", "hidden_size": 8})", "c.json");
+    REQUIRE(plain);
+    CHECK(plain->model_type == "llama");
+    CHECK(plain->find("hidden_size")->whole == 8);
+    CHECK(plain->path("vocab_size") == "vocab_size");
+    const auto nested = parse_config(
+        R"({"model_type": "big", "tie_word_embeddings": true, "hidden_size": 1, "extra": null,
+            "text_config": {"model_type": "small", "hidden_size": 8}})",
+        "c.json");
+    REQUIRE(nested);
+    CHECK(nested->model_type == "small");
+    CHECK(nested->outer_type == "big");
+    CHECK(nested->find("hidden_size")->whole == 8);       // the language model's
+    CHECK(nested->find("tie_word_embeddings")->boolean);  // said outside
+    CHECK(nested->find("extra") == nullptr);              // null is as good as absent
+    CHECK(nested->path("vocab_size") == "text_config.vocab_size");
+    CHECK(parse_config("[1]", "c.json").error().code == "bad_value");
+    CHECK(parse_config("{}", "c.json").error().code == "missing_key");
+    CHECK(parse_config(R"({"model_type": 3})", "c.json").error().message ==
+          "`model_type` is a whole number, not a text");
+    CHECK(parse_config(R"({"quantization": {}})", "c.json").error().message.find("quantised") != std::string::npos);
+}

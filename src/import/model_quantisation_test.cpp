@@ -1,0 +1,62 @@
+#include <doctest/doctest.h>
+
+#include "import/json_value.hpp"
+#include "model/weights.hpp"
+
+using namespace roofline;
+
+namespace {
+
+Result<std::optional<Quantisation>> read(std::string_view json) {
+    Config config;
+    config.whole = parse_json(json, "c.json").value();
+    return quantisation_of(config, nullptr);
+}
+
+std::string formats(std::string_view json) {
+    const auto quantisation = read(json);
+    if (!quantisation) return quantisation.error().code;
+    if (!*quantisation) return "none";
+    std::string text;
+    for (const Quantisation::Rule& rule : (*quantisation)->rules) {
+        text += rule.format.name + " " + std::to_string(rule.format.bits) + "+" +
+                std::to_string(rule.format.block_bits) + "/" + std::to_string(rule.format.rows) + "x" +
+                std::to_string(rule.format.columns) + ";";
+    }
+    return text;
+}
+
+}  // namespace
+
+TEST_CASE("the ways in which configurations speak of quantised weights") {
+    CHECK(formats("{}") == "none");
+    CHECK(formats(R"({"quantization_config": {"quant_method": "fp8", "weight_block_size": [128, 64]}})") ==
+          "fp8, blocks of 128 x 64 8+32/64x128;");
+    CHECK(formats(R"({"quantization_config": {"quant_method": "fp8"}})") == "fp8 8+32/0x1;");
+    CHECK(formats(R"({"quantization_config": {"quant_method": "mxfp4"}})") == "mxfp4 4+8/32x1;");
+    CHECK(formats(R"({"quantization_config": {"quant_method": "modelopt", "quant_algo": "NVFP4"}})") ==
+          "nvfp4 4+8/16x1;");
+    CHECK(formats(R"({"quantization_config": {"quant_method": "gptq", "bits": 4, "group_size": 64}})") ==
+          "int4, groups of 64 4+20/64x1;");
+    CHECK(formats(R"({"quantization_config": {"quant_method": "compressed-tensors", "config_groups": {"g": {
+              "targets": ["Linear"], "weights": {"num_bits": 4, "type": "int", "group_size": 32}}}}})") ==
+          "int4, groups of 32 4+16/32x1;");
+    CHECK(formats(R"({"quantization_config": {"quant_method": "compressed-tensors", "format": "mxfp4-pack-quantized",
+              "config_groups": {"g": {"weights": {"num_bits": 4, "type": "float", "group_size": 32}}}}})") ==
+          "mxfp4 4+8/32x1;");
+    CHECK(formats(
+              R"({"quantization_config": {"quantized_layers": {"a": {"quant_algo": "FP8"}, "b": {"quant_algo": "NVFP4"},
+              "c": {"quant_algo": "FP8"}}, "quant_algo": "MIXED_PRECISION"}})") == "fp8 8+32/0x1;nvfp4 4+8/16x1;");
+}
+
+TEST_CASE("a quantisation that is not understood is refused, not left out") {
+    CHECK(formats(R"({"quantization_config": {"quant_method": "quip"}})") == "unsupported");
+    CHECK(formats(R"({"quantization_config": {}})") == "unsupported");
+    CHECK(formats(R"({"quantization_config": 4})") == "bad_value");
+    CHECK(formats(R"({"quantization_config": {"quant_method": "fp8", "weight_block_size": [0, 1]}})") == "bad_value");
+    CHECK(formats(R"({"quantization_config": {"quant_method": "fp8", "ignore": [1]}})") == "bad_value");
+    CHECK(formats(R"({"quantization_config": {"quant_method": "gptq", "bits": 5}})") == "unsupported");
+    CHECK(formats(R"({"quantization_config": {"quant_method": "gptq", "group_size": -1}})") == "bad_value");
+    CHECK(formats(R"({"quantization_config": {"quant_method": "compressed-tensors"}})") == "unsupported");
+    CHECK(formats(R"({"quantization_config": {"quant_method": "modelopt", "quant_algo": "W2"}})") == "unsupported");
+}

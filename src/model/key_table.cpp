@@ -1,0 +1,272 @@
+#include "model/key_table.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "machine/embedded.hpp"
+#include "machine/toml_guard.hpp"
+#include "model/toml_value.hpp"
+#include "notation/source.hpp"
+
+namespace roofline {
+
+namespace {
+
+/// Reads the file's parts and remembers the first thing that is wrong.
+class TableReader {
+public:
+    TableReader(const toml::table& file, const Source& source) : file_(file), source_(source) {}
+
+    Result<KeyTable> run() {
+        KeyTable table;
+        for (const auto& [key, node] : file_) part(std::string(key.str()), node, table);
+        if (problem_) return fail(std::move(*problem_));
+        return table;
+    }
+
+private:
+    void wrong(const toml::node& node, std::string message) {
+        if (problem_) return;
+        const toml::source_position at = node.source().begin;
+        problem_ =
+            source_.fail_at({static_cast<int>(at.line), static_cast<int>(at.column)}, "key_table", std::move(message))
+                .value();
+    }
+
+    std::string text(const toml::node& node) {
+        if (const auto* text = node.as_string()) return text->get();
+        wrong(node, "a text was expected: expressions stand in quotes");
+        return "";
+    }
+
+    Expressions expressions(const toml::node& node) {
+        Expressions all;
+        const auto* table = node.as_table();
+        if (table == nullptr) {
+            wrong(node, "a table was expected");
+            return all;
+        }
+        for (const auto& [key, value] : *table) all.emplace_back(std::string(key.str()), text(value));
+        // toml++ sorts keys; what one expression uses stands before it in the file.
+        std::vector<std::pair<toml::source_position, std::size_t>> order;
+        std::size_t index = 0;
+        for (const auto& entry : *table) order.emplace_back(entry.second.source().begin, index++);
+        std::sort(order.begin(), order.end(), [](const auto& a, const auto& b) {
+            return std::pair(a.first.line, a.first.column) < std::pair(b.first.line, b.first.column);
+        });
+        Expressions sorted;
+        for (const auto& [place, at] : order) sorted.push_back(all[at]);
+        return sorted;
+    }
+
+    // [[refuse]] when = "...", because = "..."
+    Expressions cases(const toml::node& node) {
+        Expressions all;
+        const auto* list = node.as_array();
+        if (list == nullptr) {
+            wrong(node, "a list of tables was expected");
+            return all;
+        }
+        for (const toml::node& item : *list) {
+            const auto* table = item.as_table();
+            const toml::node* when = table == nullptr ? nullptr : table->get("when");
+            const toml::node* because = table == nullptr ? nullptr : table->get("because");
+            if (when == nullptr || because == nullptr || table->size() != 2) {
+                wrong(item, "`when` and `because` were expected");
+                continue;
+            }
+            all.emplace_back(text(*when), text(*because));
+        }
+        return all;
+    }
+
+    void part(const std::string& key, const toml::node& node, KeyTable& table) {
+        if (key == "model_type") {
+            table.model_type = text(node);
+        } else if (key == "architecture") {
+            table.architecture = text(node);
+        } else if (key == "unsupported") {
+            table.unsupported = text(node);
+        } else if (key == "context") {
+            table.context = text(node);
+        } else if (key == "active") {
+            table.active = text(node);
+            if (table.active != "embedding" && table.active != "no embedding") {
+                wrong(node, "`active` is \"embedding\" or \"no embedding\"");
+            }
+        } else if (key == "defaults") {
+            table.defaults = config_value(node);
+        } else if (key == "refuse") {
+            table.refuse = cases(node);
+        } else if (key == "notes") {
+            table.notes = cases(node);
+        } else if (key == "layers") {
+            layers(node, table);
+        } else if (key == "let" || key == "dims" || key == "options" || key == "modules") {
+            Expressions all = expressions(node);
+            (key == "let"       ? table.let
+             : key == "dims"    ? table.dims
+             : key == "options" ? table.options
+                                : table.modules) = std::move(all);
+        } else if (key != "base" && key != "aliases") {
+            wrong(node, fmt::format("a key table has no `{}`", key));
+        }
+    }
+
+    void layers(const toml::node& node, KeyTable& table) {
+        const auto* parts = node.as_table();
+        if (parts == nullptr) return wrong(node, "a table was expected");
+        for (const auto& [key, value] : *parts) {
+            if (key.str() == "count") {
+                table.layers = text(value);
+            } else if (key.str() == "dims") {
+                table.layer_dims = expressions(value);
+            } else if (key.str() == "options") {
+                table.layer_options = expressions(value);
+            } else if (key.str() == "refuse") {
+                table.layer_refuse = cases(value);
+            } else {
+                wrong(value, fmt::format("[layers] has no `{}`", key.str()));
+            }
+        }
+    }
+
+    const toml::table& file_;
+    const Source& source_;
+    std::optional<Error> problem_;
+};
+
+/// What the base says, unless the table says something else under the same name.
+Expressions over(Expressions base, const Expressions& own) {
+    for (const auto& [name, text] : own) {
+        const auto known =
+            std::find_if(base.begin(), base.end(), [&](const auto& entry) { return entry.first == name; });
+        if (known == base.end()) {
+            base.emplace_back(name, text);
+        } else {
+            known->second = text;
+        }
+    }
+    return base;
+}
+
+KeyTable over(KeyTable base, KeyTable own) {
+    base.model_type = std::move(own.model_type);
+    if (!own.architecture.empty()) base.architecture = std::move(own.architecture);
+    if (!own.context.empty()) base.context = std::move(own.context);
+    if (!own.layers.empty()) base.layers = std::move(own.layers);
+    if (own.active != "embedding") base.active = std::move(own.active);
+    if (!own.defaults.members.empty()) base.defaults = std::move(own.defaults);
+    base.let = over(std::move(base.let), own.let);
+    base.dims = over(std::move(base.dims), own.dims);
+    base.options = over(std::move(base.options), own.options);
+    base.layer_dims = over(std::move(base.layer_dims), own.layer_dims);
+    base.layer_options = over(std::move(base.layer_options), own.layer_options);
+    base.layer_refuse = over(std::move(base.layer_refuse), own.layer_refuse);
+    base.refuse = over(std::move(base.refuse), own.refuse);
+    base.notes = over(std::move(base.notes), own.notes);
+    base.modules = over(std::move(base.modules), own.modules);
+    return base;
+}
+
+/// Whether one of the lines that cmake/embed.cmake found is this name.
+bool among(std::string_view lines, std::string_view name) {
+    while (!lines.empty()) {
+        const std::size_t end = lines.find('\n');
+        if (lines.substr(0, end) == name) return true;
+        lines.remove_prefix(end == std::string_view::npos ? lines.size() : end + 1);
+    }
+    return false;
+}
+
+Result<KeyTable> with_base(const EmbeddedKeys& file, int depth) {
+    auto own = parse_key_table(file.text, fmt::format("{}.toml", file.model_type));
+    if (!own || file.base.empty()) return own;
+    constexpr int deepest = 8;
+    const auto all = embedded_keys();
+    const auto base =
+        std::find_if(all.begin(), all.end(), [&](const auto& other) { return other.model_type == file.base; });
+    if (base == all.end() || depth == deepest) {
+        return fail("key_table", fmt::format("the key table of {} has no base `{}`", file.model_type, file.base));
+    }
+    auto whole = with_base(*base, depth + 1);
+    if (!whole) return whole;
+    return over(std::move(*whole), std::move(*own));
+}
+
+}  // namespace
+
+ConfigValue config_value(const toml::node& node) {
+    ConfigValue value;
+    if (const auto* whole = node.as_integer()) {
+        value.kind = ConfigValue::Kind::whole;
+        value.whole = whole->get();
+        value.real = static_cast<double>(whole->get());
+    } else if (const auto* real = node.as_floating_point()) {
+        value.kind = ConfigValue::Kind::real;
+        value.real = real->get();
+    } else if (const auto* flag = node.as_boolean()) {
+        value.kind = ConfigValue::Kind::boolean;
+        value.boolean = flag->get();
+    } else if (const auto* text = node.as_string()) {
+        value.kind = ConfigValue::Kind::text;
+        value.text = text->get();
+    } else if (const auto* list = node.as_array()) {
+        value.kind = ConfigValue::Kind::list;
+        for (const toml::node& item : *list) value.items.push_back(config_value(item));
+    } else if (const auto* table = node.as_table()) {
+        value.kind = ConfigValue::Kind::table;
+        for (const auto& [key, member] : *table)
+            value.members.emplace_back(std::string(key.str()), config_value(member));
+    }
+    return value;
+}
+
+Result<KeyTable> parse_key_table(std::string_view toml, std::string_view origin) {
+    const Source source(toml, std::string(origin));
+    if (auto fault = toml_fault(toml)) {
+        return source.fail_at(source.span(fault->offset), fault->code, fault->message, fault->hint);
+    }
+    const toml::parse_result parsed = toml::parse(toml, std::string_view{});
+    if (!parsed) {
+        const toml::source_position at = parsed.error().source().begin;
+        return source.fail_at({static_cast<int>(at.line), static_cast<int>(at.column)}, "toml",
+                              "this is not valid TOML: " + std::string(parsed.error().description()));
+    }
+    return TableReader(parsed.table(), source).run();
+}
+
+Result<KeyTable> key_table(std::string_view model_type) {
+    for (const EmbeddedKeys& file : embedded_keys()) {
+        if (file.model_type == model_type || among(file.aliases, model_type)) return with_base(file, 0);
+    }
+    std::string hint = did_you_mean(model_type, known_model_types());
+    if (hint.empty()) hint = "`roofline model --list` has the model types that are known";
+    return fail("unknown_model_type",
+                fmt::format("no architecture is known for model_type `{}`", model_type.substr(0, 60)), std::move(hint));
+}
+
+std::vector<std::string> known_model_types() {
+    std::vector<std::string> names;
+    for (const EmbeddedKeys& file : embedded_keys()) {
+        if (file.unsupported) continue;
+        names.emplace_back(file.model_type);
+        for (std::string_view rest = file.aliases; !rest.empty();) {
+            const std::size_t end = rest.find('\n');
+            names.emplace_back(rest.substr(0, end));
+            rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
+        }
+    }
+    return names;
+}
+
+std::string_view architecture_text(std::string_view name) {
+    for (const EmbeddedArchitecture& each : embedded_architectures()) {
+        if (each.name == name) return each.text;
+    }
+    return "";
+}
+
+}  // namespace roofline

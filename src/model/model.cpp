@@ -1,0 +1,349 @@
+#include "model/model.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "model/expression.hpp"
+
+namespace roofline {
+
+namespace {
+
+constexpr std::int64_t most_layers = 10'000;
+
+/// Evaluates a table's expressions over one configuration.
+class Binder {
+public:
+    Binder(const Config& config, const KeyTable& table) : config_(config), table_(table) {
+        names_ = [this](std::string_view name) { return lookup(name); };
+    }
+
+    Status run() {
+        for (const auto& [name, text] : table_.let) {
+            auto value = evaluate(text, names_);
+            if (!value) return fail(about(value.error(), name));
+            let_.emplace(name, std::move(*value));
+        }
+        for (const auto& [condition, reason] : table_.refuse) {
+            auto holds = truth(condition, "refuse");
+            if (!holds) return fail(holds.error());
+            if (*holds) return fail("unsupported", fmt::format("{}: {}", config_.model_type, reason));
+        }
+        return {};
+    }
+
+    /// A size; none where the expression says that there is none ("nothing" is 0).
+    Result<std::int64_t> whole(const std::string& text, const std::string& what) {
+        auto value = evaluate(text, names_);
+        if (!value) return fail(about(value.error(), what));
+        if (const auto* absent = std::get_if<NoValue>(&*value)) return fail(missing(*absent));
+        if (const auto* number = std::get_if<std::int64_t>(&*value)) {
+            if (*number >= 0) return *number;
+        }
+        return fail("bad_value", fmt::format("{} comes out as {}, which is no size", what, text_of(*value)),
+                    fmt::format("it is `{}`; check those keys of the configuration", text));
+    }
+
+    Result<bool> truth(const std::string& text, const std::string& what) {
+        auto value = evaluate(text, names_);
+        if (!value) return fail(about(value.error(), what));
+        if (const auto* absent = std::get_if<NoValue>(&*value)) return fail(missing(*absent));
+        if (const auto* condition = std::get_if<bool>(&*value)) return *condition;
+        return fail("bad_value",
+                    fmt::format("{} comes out as {}, which is neither true nor false", what, text_of(*value)),
+                    fmt::format("it is `{}`; check those keys of the configuration", text));
+    }
+
+    void layer(std::int64_t number) { layer_ = number; }
+
+    [[nodiscard]] const std::set<std::string>& defaulted() const { return defaulted_; }
+
+private:
+    ConfigResult lookup(std::string_view name) {
+        if (name == "i" && layer_) return *layer_;
+        if (const auto found = let_.find(name); found != let_.end()) return found->second;
+        if (const ConfigValue* value = config_.find(name)) return result_of(*value);
+        if (const ConfigValue* value = table_.defaults.find(name)) {
+            if (!value->is_null()) {
+                defaulted_.insert(fmt::format("{} = {}", name, text_of(result_of(*value))));
+                return result_of(*value);
+            }
+        }
+        return NoValue{config_.path(name)};
+    }
+
+    [[nodiscard]] Error missing(const NoValue& absent) const {
+        return Error{"missing_key",
+                     fmt::format("the configuration has no `{}`", absent.key),
+                     fmt::format("a {} needs it, and its class has no default for it", config_.model_type),
+                     {}};
+    }
+
+    static Error about(Error error, const std::string& what) {
+        if (error.hint.empty()) error.hint = fmt::format("it is asked for {}", what);
+        return error;
+    }
+
+    const Config& config_;
+    const KeyTable& table_;
+    ConfigNames names_;
+    std::map<std::string, ConfigResult, std::less<>> let_;
+    std::optional<std::int64_t> layer_;
+    std::set<std::string> defaulted_;
+};
+
+/// One layer's options and sizes.
+Result<RepeatKind> layer_kind(Binder& binder, const KeyTable& table, std::int64_t number) {
+    binder.layer(number);
+    RepeatKind kind;
+    for (const auto& [condition, reason] : table.layer_refuse) {
+        auto holds = binder.truth(condition, fmt::format("layer {}", number));
+        if (!holds) return fail(holds.error());
+        if (*holds) return fail("unsupported", fmt::format("layer {}: {}", number, reason));
+    }
+    for (const auto& [name, text] : table.layer_options) {
+        auto value = binder.truth(text, fmt::format("option {} of layer {}", name, number));
+        if (!value) return fail(value.error());
+        kind.options.emplace(name, *value);
+    }
+    for (const auto& [name, text] : table.layer_dims) {
+        auto value = binder.whole(text, fmt::format("{} of layer {}", name, number));
+        if (!value) return fail(value.error());
+        if (*value > 0) kind.sizes.emplace(name, *value);  // 0: the layer has no such dimension
+    }
+    return kind;
+}
+
+/// Layers that are alike, in the order in which a kind first occurs.
+Result<std::vector<LayerGroup>> layer_groups(Binder& binder, const KeyTable& table, std::int64_t count) {
+    std::vector<LayerGroup> groups;
+    for (std::int64_t i = 0; i < count; ++i) {
+        auto kind = layer_kind(binder, table, i);
+        if (!kind) return fail(kind.error());
+        auto same = std::find_if(groups.begin(), groups.end(), [&](const LayerGroup& group) {
+            return group.kind.options == kind->options && group.kind.sizes == kind->sizes;
+        });
+        if (same == groups.end()) {
+            constexpr std::size_t most_groups = 256;
+            if (groups.size() == most_groups) {
+                return fail("too_large", fmt::format("more than {} kinds of layers", most_groups));
+            }
+            groups.push_back({std::move(*kind), "", {}, 0, 0});
+            same = groups.end() - 1;
+            same->kind.count = 0;
+        }
+        ++same->kind.count;
+        same->layers.push_back(i);
+    }
+    return groups;
+}
+
+/// Names groups by what tells them apart, and leaves sizes that are the same everywhere to the whole program.
+void tell_apart(std::vector<LayerGroup>& groups, Sizes& common) {
+    std::set<std::string> differing;
+    for (const LayerGroup& group : groups) {
+        for (const auto& [dim, size] : group.kind.sizes) {
+            const bool same =
+                std::all_of(groups.begin(), groups.end(), [&, &name = dim, &value = size](const auto& other) {
+                    const auto found = other.kind.sizes.find(name);
+                    return found == other.kind.sizes.end() || found->second == value;
+                });
+            if (same) {
+                common.insert_or_assign(dim, size);
+            } else {
+                differing.insert(dim);
+            }
+        }
+    }
+    for (LayerGroup& group : groups) {
+        std::erase_if(group.kind.sizes, [&](const auto& entry) { return !differing.contains(entry.first); });
+        std::vector<std::string> words;
+        for (const auto& [name, value] : group.kind.options) {
+            const bool same =
+                std::all_of(groups.begin(), groups.end(), [&, &option = name, &ours = value](const auto& other) {
+                    return other.kind.options.find(option)->second == ours;
+                });
+            if (!same && value) words.push_back(name);
+        }
+        for (const auto& [dim, size] : group.kind.sizes) words.push_back(fmt::format("{}={}", dim, size));
+        group.label = groups.size() == 1 ? "all" : words.empty() ? "plain" : fmt::format("{}", fmt::join(words, ", "));
+    }
+}
+
+Dtype dtype_of(const Config& config, std::vector<std::string>& notes) {
+    for (const std::string_view key : {"torch_dtype", "dtype"}) {
+        const ConfigValue* value = config.find(key);
+        if (value == nullptr || value->kind != ConfigValue::Kind::text) continue;
+        if (const auto dtype = find_dtype(value->text)) return *dtype;
+    }
+    notes.emplace_back("the configuration names no dtype for its weights; bf16 is taken");
+    return Dtype::bf16;
+}
+
+/// Gives the program its sizes; dimensions that it does not have, because an option leaves them out, are not missed.
+void bind_known(Program& program, const Sizes& sizes) {
+    for (const auto& [dim, size] : sizes) {
+        const bool known = std::find(program.dims.begin(), program.dims.end(), dim) != program.dims.end();
+        if (size > 0 && known) program.sizes.insert_or_assign(dim, size);
+    }
+}
+
+Status check_sized(const Program& program) {
+    for (const std::string& dim : program.dims) {
+        if (program.sizes.contains(dim)) continue;
+        return fail("bad_value",
+                    fmt::format("dimension `{}` of the architecture gets no size from this configuration", dim),
+                    "a key that it needs is missing or 0");
+    }
+    return {};
+}
+
+/// Tokens of each group when they are shared evenly among the experts, rounded up: C = ceil(B T A / E).
+void bind_groups_of_experts(Program& program) {
+    const auto size = [&](const std::string& dim) {
+        const auto found = program.sizes.find(dim);
+        return found == program.sizes.end() ? std::int64_t{1} : found->second;
+    };
+    std::vector<Block*> blocks{&program.body};
+    while (!blocks.empty()) {
+        Block& block = *blocks.back();
+        blocks.pop_back();
+        for (Node& node : block.nodes) {
+            if (auto* inner = std::get_if<Block>(&node)) {
+                blocks.push_back(inner);
+                continue;
+            }
+            for (const Op& op : std::get<Statement>(node).ops) {
+                if (op.kind != OpKind::apply || op.function != "dispatch") continue;
+                Int128 rows = 1;
+                for (const std::string& dim : op.inputs[1].dims) rows *= size(dim);
+                const Int128 experts = size(op.along[0]);
+                const Int128 each = (rows + experts - 1) / experts;
+                constexpr std::int64_t most = std::int64_t{1} << 50;
+                program.sizes[op.along[1]] = each > most ? most : static_cast<std::int64_t>(each);
+            }
+        }
+    }
+}
+
+/// A window beyond the sequence masks nothing that lies above the diagonal.
+void bind_windows(Model& model) {
+    for (const Value& value : model.program.values) {
+        for (const MaskedPlane& plane : value.masks) {
+            const auto window = model.program.sizes.find(plane.window);
+            if (window == model.program.sizes.end() || !model.windows.emplace(plane.window, window->second).second) {
+                continue;
+            }
+            window->second = std::min(window->second, model.sequence);
+        }
+    }
+}
+
+/// Which values of the program belong to each group: its blocks come in the same order.
+void place_groups(Model& model) {
+    std::size_t next = 0;
+    for (const Node& node : model.program.body.nodes) {
+        const auto* block = std::get_if<Block>(&node);
+        if (block == nullptr || block->kind != Block::Kind::repeat || next == model.groups.size()) continue;
+        model.groups[next].values_before = block->values_before;
+        model.groups[next].values_after = block->values_after;
+        ++next;
+    }
+}
+
+Status check_sequence(Model& model, std::optional<std::int64_t> sequence) {
+    if (sequence && model.context > 0 && *sequence > model.context) {
+        return fail(
+            "bad_request",
+            fmt::format("a sequence of {} tokens is longer than the model's context of {}", *sequence, model.context),
+            "shorten --seq, or change the context in the configuration");
+    }
+    constexpr std::int64_t otherwise = 4096;
+    model.sequence = sequence.value_or(model.context > 0 ? model.context : otherwise);
+    if (!sequence) {
+        model.notes.push_back(
+            model.context > 0
+                ? fmt::format("without --seq the context of the configuration is taken: {} tokens", model.context)
+                : fmt::format("neither --seq nor the configuration says a context; {} tokens are taken", otherwise));
+    }
+    return {};
+}
+
+Result<Choices> choices_of(Binder& binder, const KeyTable& table, Model& model) {
+    Choices choices;
+    for (const auto& [name, text] : table.options) {
+        auto value = binder.truth(text, "option " + name);
+        if (!value) return fail(value.error());
+        choices.options.emplace(name, *value);
+    }
+    for (const auto& [name, text] : table.dims) {
+        auto size = binder.whole(text, name);
+        if (!size) return fail(size.error());
+        model.sizes.emplace(name, *size);
+    }
+    auto count = binder.whole(table.layers, "the number of layers");
+    if (!count) return fail(count.error());
+    if (*count < 1 || *count > most_layers) {
+        return fail("bad_value", fmt::format("a model of {} layers", *count),
+                    fmt::format("there are 1 to {}; see `{}` in the configuration", most_layers, table.layers));
+    }
+    model.layer_count = *count;
+    auto groups = layer_groups(binder, table, *count);
+    if (!groups) return fail(groups.error());
+    model.groups = std::move(*groups);
+    tell_apart(model.groups, model.sizes);
+    for (const LayerGroup& group : model.groups) choices.repeats["L"].push_back(group.kind);
+    return choices;
+}
+
+}  // namespace
+
+Result<Model> build_model(const Config& config, std::optional<std::int64_t> sequence) {
+    auto table = key_table(config.model_type);
+    if (!table) return fail(table.error());
+    if (!table->unsupported.empty()) {
+        return fail("unsupported", fmt::format("model_type `{}`: {}", config.model_type, table->unsupported),
+                    "`roofline model --list` has the model types that are read");
+    }
+    Binder binder(config, *table);
+    if (auto status = binder.run(); !status) return fail(status.error());
+    Model model;
+    model.name = config.name;
+    model.model_type = config.model_type;
+    model.architecture = table->architecture;
+    model.embedding_is_active = table->active == "embedding";
+    model.modules = {table->modules.begin(), table->modules.end()};
+    auto context = binder.whole(table->context.empty() ? "0" : table->context, "the longest context");
+    if (!context) return fail(context.error());
+    model.context = *context;
+    if (auto status = check_sequence(model, sequence); !status) return fail(status.error());
+    model.dtype = dtype_of(config, model.notes);
+    auto choices = choices_of(binder, *table, model);
+    if (!choices) return fail(choices.error());
+    model.options = choices->options;
+    auto program = parse_program(architecture_text(table->architecture), table->architecture + ".roof", *choices);
+    if (!program) return fail(program.error());
+    model.program = std::move(*program);
+    model.sizes["B"] = 1;
+    model.sizes["T"] = model.sequence;
+    model.sizes["S"] = model.sequence;
+    bind_known(model.program, model.sizes);
+    bind_groups_of_experts(model.program);
+    bind_windows(model);
+    if (auto status = check_sized(model.program); !status) return fail(status.error());
+    place_groups(model);
+    for (const auto& [condition, text] : table->notes) {
+        auto holds = binder.truth(condition, "notes");
+        if (!holds) return fail(holds.error());
+        if (*holds) model.notes.push_back(text);
+    }
+    if (!binder.defaulted().empty()) {
+        model.notes.push_back(
+            fmt::format("not in the configuration, so as its class has it: {}", fmt::join(binder.defaulted(), ", ")));
+    }
+    return model;
+}
+
+}  // namespace roofline

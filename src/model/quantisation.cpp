@@ -1,0 +1,211 @@
+// The dialects in which configurations speak of quantised weights.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/ascii.hpp"
+#include "model/weights.hpp"
+
+namespace roofline {
+
+namespace {
+
+std::string text_at(const ConfigValue& table, std::string_view key) {
+    const ConfigValue* value = table.find(key);
+    return value != nullptr && value->kind == ConfigValue::Kind::text ? value->text : std::string();
+}
+
+Result<std::int64_t> whole_at(const ConfigValue& table, std::string_view key, std::int64_t otherwise) {
+    const ConfigValue* value = table.find(key);
+    if (value == nullptr || value->is_null()) return otherwise;
+    constexpr std::int64_t most = 1'000'000;
+    if (value->kind == ConfigValue::Kind::whole && value->whole >= 1 && value->whole <= most) return value->whole;
+    return fail("bad_value", fmt::format("`{}` of the quantisation is {}, not a size", key, kind_name(value->kind)));
+}
+
+Status add_texts(const ConfigValue& table, std::string_view key, std::vector<std::string>& texts) {
+    const ConfigValue* value = table.find(key);
+    if (value == nullptr || value->is_null()) return {};
+    const bool fits = value->kind == ConfigValue::Kind::list &&
+                      std::all_of(value->items.begin(), value->items.end(),
+                                  [](const ConfigValue& item) { return item.kind == ConfigValue::Kind::text; });
+    if (!fits) return fail("bad_value", fmt::format("`{}` of the quantisation is no list of texts", key));
+    for (const ConfigValue& item : value->items) texts.push_back(item.text);
+    return {};
+}
+
+WeightFormat nvfp4() { return {"nvfp4", 4, 8, 16, 1}; }
+WeightFormat mxfp4() { return {"mxfp4", 4, 8, 32, 1}; }
+WeightFormat fp8_whole() { return {"fp8", 8, 32, 0, 1}; }
+WeightFormat grouped(int bits, std::int64_t group, int group_bits) {
+    return {fmt::format("int{}, groups of {}", bits, group), bits, group_bits, group, 1};
+}
+
+Result<WeightFormat> fp8(const ConfigValue& table) {
+    const ConfigValue* block = table.find("weight_block_size");
+    if (block == nullptr || block->is_null()) return fp8_whole();
+    const bool two = block->kind == ConfigValue::Kind::list && block->items.size() == 2 &&
+                     std::all_of(block->items.begin(), block->items.end(), [](const ConfigValue& item) {
+                         return item.kind == ConfigValue::Kind::whole && item.whole >= 1 && item.whole <= 1'000'000;
+                     });
+    if (!two) return fail("bad_value", "`weight_block_size` of the quantisation is no pair of sizes");
+    // Stored as [out, in]; a block's scale is in f32.
+    const std::int64_t columns = block->items[0].whole;
+    const std::int64_t rows = block->items[1].whole;
+    return WeightFormat{fmt::format("fp8, blocks of {} x {}", columns, rows), 8, 32, rows, columns};
+}
+
+Result<WeightFormat> algorithm(const std::string& name, const ConfigValue& table) {
+    const std::string folded = uppered(name);
+    if (folded == "NVFP4") return nvfp4();
+    if (folded == "MXFP4") return mxfp4();
+    if (folded == "FP8") return fp8(table);
+    if (folded == "FP8_PB_WO" || folded == "FP8_BLOCK_SCALES") {
+        return WeightFormat{"fp8, blocks of 128 x 128", 8, 32, 128, 128};
+    }
+    if (folded == "W4A16_AWQ" || folded == "W4A8_AWQ") {
+        auto group = whole_at(table, "group_size", 128);
+        if (!group) return fail(group.error());
+        return grouped(4, *group, 16);
+    }
+    return fail("unsupported", fmt::format("the quantisation {} is not known", quoted(name)),
+                "nvfp4, mxfp4, fp8 and integers in groups are");
+}
+
+// compressed-tensors: what the weights of a group of modules are.
+Result<WeightFormat> group_format(const ConfigValue& group, const ConfigValue& whole) {
+    const ConfigValue* weights = group.find("weights");
+    if (weights == nullptr || weights->kind != ConfigValue::Kind::table) {
+        return fail("bad_value", "a group of the quantisation does not say what its weights are");
+    }
+    auto bits = whole_at(*weights, "num_bits", 0);
+    if (!bits) return fail(bits.error());
+    auto size = whole_at(*weights, "group_size", 0);
+    if (!size) return fail(size.error());
+    const std::string kind = text_at(*weights, "type");
+    const std::string format = text_at(group, "format") + text_at(whole, "format");
+    if (kind == "float" && *bits == 8) return *size > 0 ? WeightFormat{"mxfp8", 8, 8, *size, 1} : fp8_whole();
+    if (kind == "float" && *bits == 4) {
+        if (format.find("mxfp4") != std::string::npos || *size == 32) return mxfp4();
+        if (*size == 16) return nvfp4();
+    }
+    if (kind == "int" && (*bits == 4 || *bits == 8)) {
+        if (*size > 0) return grouped(static_cast<int>(*bits), *size, 16);
+        return WeightFormat{fmt::format("int{}, channels", *bits), static_cast<int>(*bits), 16, INT64_MAX, 1};
+    }
+    return fail("unsupported", fmt::format("weights of {} bits of type `{}` are not known", *bits, kind),
+                "4 and 8 bits, whole numbers or floating point, are");
+}
+
+Status add_groups(const ConfigValue& table, Quantisation& result) {
+    const ConfigValue* groups = table.find("config_groups");
+    if (groups == nullptr || groups->kind != ConfigValue::Kind::table) {
+        return fail("unsupported", "the quantisation has no `config_groups`",
+                    "it says neither a format nor groups of them");
+    }
+    for (const auto& [name, group] : groups->members) {
+        if (group.kind != ConfigValue::Kind::table) return fail("bad_value", fmt::format("`{}` is no table", name));
+        auto format = group_format(group, table);
+        if (!format) return fail(format.error());
+        std::vector<std::string> targets;
+        if (auto status = add_texts(group, "targets", targets); !status) return status;
+        if (std::find(targets.begin(), targets.end(), "Linear") != targets.end()) targets.clear();
+        result.rules.push_back({std::move(targets), std::move(*format)});
+    }
+    return {};
+}
+
+// modelopt's list of layers, each with an algorithm of its own.
+Status add_layers(const ConfigValue& layers, Quantisation& result) {
+    if (layers.kind != ConfigValue::Kind::table) return fail("bad_value", "`quantized_layers` is no table");
+    for (const auto& [module, how] : layers.members) {
+        auto format = algorithm(text_at(how, "quant_algo"), how);
+        if (!format) return fail(format.error());
+        const auto known = std::find_if(result.rules.begin(), result.rules.end(),
+                                        [&](const auto& rule) { return rule.format == *format; });
+        if (known == result.rules.end()) {
+            result.rules.push_back({{module}, std::move(*format)});
+        } else {
+            known->modules.push_back(module);
+        }
+    }
+    return {};
+}
+
+Status add_packed(const ConfigValue& table, Quantisation& result) {
+    auto bits = whole_at(table, "bits", 4);
+    if (!bits) return fail(bits.error());
+    auto group = whole_at(table, "group_size", 128);
+    if (!group) return fail(group.error());
+    if (*bits != 2 && *bits != 3 && *bits != 4 && *bits != 8) {
+        return fail("unsupported", fmt::format("weights of {} bits in groups are not known", *bits));
+    }
+    // A scale in f16 and a zero point of as many bits as a weight.
+    result.rules.push_back({{}, grouped(static_cast<int>(*bits), *group, 16 + static_cast<int>(*bits))});
+    return {};
+}
+
+Result<Quantisation> read(const ConfigValue& table) {
+    Quantisation result;
+    result.method = text_at(table, "quant_method");
+    const std::string algo = text_at(table, "quant_algo");
+    if (result.method.empty()) result.method = algo.empty() ? "" : "modelopt";
+    for (const std::string_view key : {"modules_to_not_convert", "ignore", "exclude_modules", "ignored_layers"}) {
+        if (auto status = add_texts(table, key, result.ignored); !status) return fail(status.error());
+    }
+    const ConfigValue* cache = table.find("kv_cache_scheme");
+    result.kv_is_fp8 =
+        uppered(text_at(table, "kv_cache_quant_algo")) == "FP8" ||
+        (cache != nullptr && cache->kind == ConfigValue::Kind::table && text_at(*cache, "type") == "float");
+    Status status;
+    if (const ConfigValue* layers = table.find("quantized_layers"); layers != nullptr && !layers->is_null()) {
+        status = add_layers(*layers, result);
+        // what the list does not name is in the checkpoint's fp8, where it has that
+        if (status && result.method == "fp8") {
+            auto rest = fp8(table);
+            if (!rest) return fail(rest.error());
+            result.rules.push_back({{}, std::move(*rest)});
+        }
+    } else if (result.method == "fp8" || result.method == "fbgemm_fp8") {
+        auto format = fp8(table);
+        if (!format) return fail(format.error());
+        result.rules.push_back({{}, std::move(*format)});
+    } else if (result.method == "mxfp4") {
+        result.rules.push_back({{}, mxfp4()});
+    } else if (result.method == "modelopt" && !algo.empty()) {
+        auto format = algorithm(algo, table);
+        if (!format) return fail(format.error());
+        result.rules.push_back({{}, std::move(*format)});
+    } else if (result.method == "compressed-tensors" || result.method == "modelopt") {
+        status = add_groups(table, result);
+    } else if (result.method == "gptq" || result.method == "awq") {
+        status = add_packed(table, result);
+    } else {
+        return fail("unsupported", fmt::format("the quantisation {} is not known", quoted(result.method)),
+                    "--weights DTYPE counts every parameter in one dtype");
+    }
+    if (!status) return fail(status.error());
+    return result;
+}
+
+}  // namespace
+
+Result<std::optional<Quantisation>> quantisation_of(const Config& config, const ConfigValue* apart) {
+    const ConfigValue* table = nullptr;
+    if (apart != nullptr) {
+        table = apart->find("quantization");
+        if (table == nullptr) table = apart;
+    }
+    for (const std::string_view key : {"quantization_config", "compression_config"}) {
+        if (table == nullptr) table = config.find(key);
+    }
+    if (table == nullptr) return std::nullopt;
+    if (table->kind != ConfigValue::Kind::table) {
+        return fail("bad_value", fmt::format("the quantisation is {}, not a table", kind_name(table->kind)));
+    }
+    auto read_all = read(*table);
+    if (!read_all) return fail(read_all.error());
+    return std::optional<Quantisation>(std::move(*read_all));
+}
+
+}  // namespace roofline

@@ -1,0 +1,182 @@
+#include "model/weights.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "model/module_pattern.hpp"
+
+namespace roofline {
+
+namespace {
+
+/// The dimensions of a matrix of weights: what a product with it sums, and the rest; experts are matrices of their own.
+struct Matrix {
+    Rational rows{1};
+    Rational columns{1};
+    Rational count{1};
+};
+
+void find_products(const Block& block, std::map<ValueId, const Op*>& found) {
+    for (const Node& node : block.nodes) {
+        if (const auto* inner = std::get_if<Block>(&node)) {
+            find_products(*inner, found);
+            continue;
+        }
+        for (const Op& op : std::get<Statement>(node).ops) {
+            if (op.kind != OpKind::contract) continue;
+            for (const Operand& input : op.inputs) found.emplace(input.value, &op);
+        }
+    }
+}
+
+class Weighing {
+public:
+    Weighing(const Model& model, std::optional<Dtype> all, const std::optional<Quantisation>& quantisation)
+        : model_(model), all_(all), quantisation_(quantisation) {
+        find_products(model.program.body, products_);
+        place(model.program.body, Rational(1));
+    }
+
+    Result<WeightBytes> run() {
+        for (ValueId id = 0; id < model_.program.values.size(); ++id) {
+            const Value& value = model_.program.values[id];
+            if (!value.param || value.part == "mtp") continue;
+            if (auto status = weigh(id, value); !status) return fail(status.error());
+        }
+        const Dtype plain = all_.value_or(model_.dtype);
+        result_.scheme = name(plain);
+        if (!all_ && quantisation_) {
+            std::vector<std::string> names;
+            for (const auto& entry : result_.by_format) names.push_back(entry.first);
+            result_.scheme = fmt::format("{}: {}", quantisation_->method, fmt::join(names, ", "));
+        }
+        return std::move(result_);
+    }
+
+private:
+    void place(const Block& block, const Rational& count) {
+        for (const Node& node : block.nodes) {
+            const auto* inner = std::get_if<Block>(&node);
+            if (inner == nullptr) continue;
+            const bool repeat = inner->kind == Block::Kind::repeat;
+            const Rational copies = repeat ? count * size(inner->count) : count;
+            for (std::size_t id = inner->values_before; id < inner->values_after; ++id) copies_[id] = copies;
+            place(*inner, copies);
+        }
+    }
+
+    [[nodiscard]] Rational size(const std::string& dim) const {
+        const auto found = model_.program.sizes.find(dim);
+        return found == model_.program.sizes.end() ? Rational(1) : Rational(found->second);
+    }
+
+    [[nodiscard]] Matrix matrix(ValueId id) const {
+        Matrix matrix;
+        const auto product = products_.find(id);
+        for (const Axis& axis : model_.program.values[id].type.axes) {
+            const bool summed = product != products_.end() && has(product->second->along, axis.dim);
+            const bool shared = product != products_.end() && !summed &&
+                                std::all_of(product->second->inputs.begin(), product->second->inputs.end(),
+                                            [&](const Operand& input) { return has(input.dims, axis.dim); });
+            (summed ? matrix.rows : shared ? matrix.count : matrix.columns) *= size(axis.dim);
+        }
+        return matrix;
+    }
+
+    // A tensor of copies of a second kind is called W_2.
+    [[nodiscard]] static std::string written_name(const std::string& name) { return name.substr(0, name.find('_')); }
+
+    Status weigh(ValueId id, const Value& value) {
+        const auto copies = copies_.find(id);
+        const Rational count = copies == copies_.end() ? Rational(1) : copies->second;
+        const auto module = model_.modules.find(written_name(value.name));
+        const bool linear = value.part != "embedding" && value.part != "router" && value.part != "norm" &&
+                            products_.contains(id) && module != model_.modules.end();
+        if (all_ || !quantisation_ || !linear) {
+            plain(value, count);
+            return {};
+        }
+        if (module->second.find("{}") == std::string::npos) return one(id, module->second, count);
+        for (const LayerGroup& group : model_.groups) {
+            if (id < group.values_before || id >= group.values_after) continue;
+            for (const std::int64_t layer : group.layers) {
+                std::string name = module->second;
+                name.replace(name.find("{}"), 2, std::to_string(layer));
+                if (auto status = one(id, name, Rational(1)); !status) return status;
+            }
+        }
+        return {};
+    }
+
+    void plain(const Value& value, const Rational& count) {
+        const Dtype dtype = all_.value_or(model_.dtype);
+        const BitsPerElement bits = stored_bits(dtype);
+        Rational elements = count;
+        for (const Axis& axis : value.type.axes) elements *= size(axis.dim);
+        add(std::string(name(dtype)), elements,
+            elements * Rational(bits.numerator, bits.denominator * std::int64_t{8}));
+    }
+
+    // One matrix of one layer, under its name in the checkpoint.
+    Status one(ValueId id, const std::string& module, const Rational& count) {
+        auto format = this->format(module);
+        if (!format) return fail(format.error());
+        const Value& value = model_.program.values[id];
+        if (*format == nullptr) {
+            plain(value, count);
+            return {};
+        }
+        const Matrix matrix = this->matrix(id);
+        const WeightFormat& stored = **format;
+        const Rational elements = matrix.rows * matrix.columns * matrix.count * count;
+        Rational blocks = matrix.count * count;
+        if (stored.rows > 0) {
+            blocks *= (matrix.rows / Rational(stored.rows)).ceil() * (matrix.columns / Rational(stored.columns)).ceil();
+        }
+        add(stored.name, elements, elements * Rational(stored.bits, 8) + blocks * Rational(stored.block_bits, 8));
+        return {};
+    }
+
+    // The format of a module, null for the checkpoint's own dtype.
+    Result<const WeightFormat*> format(const std::string& module) {
+        for (const std::string& pattern : quantisation_->ignored) {
+            auto means = means_module(pattern, module);
+            if (!means) return fail(means.error());
+            if (*means) return nullptr;
+        }
+        for (const Quantisation::Rule& rule : quantisation_->rules) {
+            if (rule.modules.empty()) return &rule.format;
+            for (const std::string& pattern : rule.modules) {
+                auto means = means_module(pattern, module);
+                if (!means) return fail(means.error());
+                if (*means) return &rule.format;
+            }
+        }
+        return nullptr;
+    }
+
+    void add(const std::string& format, const Rational& params, const Rational& bytes) {
+        auto& share = result_.by_format[format];
+        share.params += params;
+        share.bytes += bytes;
+        result_.total += bytes;
+    }
+
+    const Model& model_;
+    std::optional<Dtype> all_;
+    const std::optional<Quantisation>& quantisation_;
+    std::map<ValueId, const Op*> products_;
+    std::map<ValueId, Rational> copies_;
+    WeightBytes result_;
+};
+
+}  // namespace
+
+Result<WeightBytes> weight_bytes(const Model& model, std::optional<Dtype> all,
+                                 const std::optional<Quantisation>& quantisation) {
+    return Weighing(model, all, quantisation).run();
+}
+
+}  // namespace roofline

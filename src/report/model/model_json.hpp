@@ -1,0 +1,12 @@
+// An answer of `roofline model` as JSON (docs/json.md).
+#pragma once
+
+#include <string>
+
+#include "report/model/model_answer.hpp"
+
+namespace roofline {
+
+[[nodiscard]] std::string model_json(const ModelAnswer& answer);
+
+}  // namespace roofline

@@ -1,0 +1,149 @@
+#include "report/model/model_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "units/quantity.hpp"
+#include "units/text.hpp"
+
+namespace roofline {
+
+namespace {
+
+constexpr std::size_t width = 100;
+
+/// "70,553,706,496".
+std::string exact_count(const Rational& value) {
+    std::string digits = value.to_text();
+    if (!value.is_whole()) return fmt::format("{:.6g}", value.to_double());
+    for (std::ptrdiff_t at = static_cast<std::ptrdiff_t>(digits.size()) - 3; at > 0; at -= 3) {
+        digits.insert(static_cast<std::size_t>(at), ",");
+    }
+    return digits;
+}
+
+std::string bar(double share, std::size_t most = 30) {
+    const auto length = static_cast<std::size_t>(std::lround(std::clamp(share, 0.0, 1.0) * static_cast<double>(most)));
+    return std::string(length, '#');
+}
+
+std::string bytes_text(const Rational& bytes) { return to_text(Bytes{bytes.to_double()}); }
+
+class ModelText {
+public:
+    explicit ModelText(const ModelAnswer& answer) : answer_(answer), counts_(answer.counts), model_(answer.model) {}
+
+    std::string run() {
+        out_ = fmt::format("{}   {}, architecture {}, {} layers, context {}\n\n", model_.name, model_.model_type,
+                           model_.architecture, model_.layer_count, model_.context);
+        parameters();
+        flops();
+        memory();
+        layers();
+        notes();
+        return std::move(out_);
+    }
+
+private:
+    void line(std::string_view label, std::string_view value, std::string_view remark) {
+        out_ += fmt::format("  {:<13} {:>12}   {}\n", label, value, remark);
+    }
+
+    void parameters() {
+        line("parameters", short_count(counts_.total.params), exact_count(counts_.total.params));
+        const Rational active = active_params(model_, counts_);
+        if (!(active == counts_.total.params)) line("active", short_count(active), exact_count(active));
+        if (!counts_.mtp.params.is_zero()) {
+            line("further", short_count(counts_.mtp.params), "layers that predict further tokens, not counted here");
+        }
+        out_ += "\n";
+        const double all = counts_.total.params.to_double();
+        const double work = (counts_.total.products + counts_.total.attention).to_double();
+        out_ += fmt::format("  {:<13} {:>12} {:>6}  {:<20} {:>14} {:>6}\n", "part", "parameters", "", "",
+                            "FLOP a token", "");
+        for (const std::string& part : shown_parts(answer_)) {
+            const PartCount count = part_of(counts_.parts, part);
+            if (count.params.is_zero() && count.products.is_zero()) continue;
+            const double share = count.params.to_double() / all;
+            const Rational flop = count.products + count.attention;
+            out_ += fmt::format("  {:<13} {:>12} {:>4.0f} %  {:<20} {:>14} {:>4.0f} %\n", part,
+                                short_count(count.params), 100 * share, bar(share, 20), short_count(flop),
+                                work > 0 ? 100 * flop.to_double() / work : 0);
+        }
+        out_ += "\n";
+    }
+
+    void flops() {
+        const PartCount& total = counts_.total;
+        line("forward", short_count(total.products), "FLOP a token: 2 for each parameter that it is multiplied with");
+        line("training", short_count(total.products * Rational(3)), "FLOP a token: 6 for each of them");
+        line("attention", short_count(total.attention),
+             fmt::format("FLOP a token beside that, forward, in a sequence of {} (causal counted half)",
+                         model_.sequence));
+        if (counts_.attention_overtakes) {
+            line("", fmt::format("{:.0f}", std::ceil(*counts_.attention_overtakes)),
+                 "tokens: the sequence from which attention is more work than MLP and experts");
+        } else {
+            line("", "never", "is attention more work than MLP and experts, however long the sequence");
+        }
+        out_ += "\n";
+    }
+
+    void memory() {
+        line("weights", bytes_text(answer_.weights.total), answer_.weights.scheme);
+        if (answer_.weights.by_format.size() > 1) {
+            for (const auto& [format, share] : answer_.weights.by_format) {
+                line("", bytes_text(share.bytes), fmt::format("{}, {} parameters", format, short_count(share.params)));
+            }
+        }
+        const CacheCount& cache = counts_.cache;
+        const std::string dtype(name(answer_.kv_dtype));
+        line("KV cache", bytes_text(kv_bytes(answer_, cache.per_token)),
+             fmt::format("a token, {}: {} bytes", dtype, exact_count(kv_bytes(answer_, cache.per_token))));
+        if (!(cache.per_token_later == cache.per_token)) {
+            line("", bytes_text(kv_bytes(answer_, cache.per_token_later)), "a token once all windows are full");
+        }
+        line("", bytes_text(kv_bytes(answer_, cache.sequence)), fmt::format("a sequence of {}", model_.sequence));
+        if (!cache.state_bytes.is_zero())
+            line("state", bytes_text(cache.state_bytes), "a sequence, however long: recurrences");
+        const ActivationCount& kept = counts_.activations;
+        line("activations", bytes_text(kept.none), "a token of training, nothing computed again");
+        line("", bytes_text(kept.products), "results of products kept, the rest computed again");
+        line("", bytes_text(kept.full), "what goes from layer to layer kept, each layer computed again");
+        out_ += "\n";
+    }
+
+    void layers() {
+        Table table;
+        table.head = {"layers", "kind", "parameters", "active", "FLOP a token", "KV a token"};
+        table.right = {false, false, true, true, true, true};
+        for (std::size_t i = 0; i < model_.groups.size(); ++i) {
+            PartCount sum;
+            for (const auto& entry : counts_.groups[i].parts) {
+                if (entry.first != "mtp") sum += entry.second;
+            }
+            table.rows.push_back({fitted(layer_ranges(model_.groups[i].layers), 34), model_.groups[i].label,
+                                  short_count(sum.params), short_count(sum.active),
+                                  short_count(sum.products + sum.attention),
+                                  bytes_text(kv_bytes(answer_, counts_.groups[i].cache.per_token))});
+        }
+        out_ += table_text(table, 2) + "\n";
+    }
+
+    void notes() {
+        for (const std::string& note : model_notes(answer_)) out_ += "  note: " + wrapped(note, 8, 8, width) + "\n";
+    }
+
+    const ModelAnswer& answer_;
+    const ModelCounts& counts_;
+    const Model& model_;
+    std::string out_;
+};
+
+}  // namespace
+
+std::string model_text(const ModelAnswer& answer) { return ModelText(answer).run(); }
+
+}  // namespace roofline

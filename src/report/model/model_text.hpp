@@ -1,0 +1,12 @@
+// An answer of `roofline model` as a screen of text.
+#pragma once
+
+#include <string>
+
+#include "report/model/model_answer.hpp"
+
+namespace roofline {
+
+[[nodiscard]] std::string model_text(const ModelAnswer& answer);
+
+}  // namespace roofline
