@@ -196,6 +196,7 @@ private:
     }
 
     void add(const std::string& part, const PartCount& count, const Rational& copies, std::size_t group) {
+        if (part.empty() && count == PartCount{}) return;  // additions and masks between the parts
         const std::string name = part.empty() ? "other" : part;
         if (group != none) counts_.groups[group].parts[name] += count;
         counts_.parts[name] += count.times(copies);

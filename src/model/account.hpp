@@ -21,6 +21,7 @@ struct PartCount {
     Rational products;     ///< FLOPs of products with parameters, forward: 2 for each multiplying parameter
     Rational attention;  ///< FLOPs of products without parameters and of recurrences, forward; causal planes count half
 
+    bool operator==(const PartCount&) const = default;
     PartCount& operator+=(const PartCount& other);
     [[nodiscard]] PartCount times(const Rational& count) const;
 };
