@@ -258,7 +258,8 @@ Result<Slice> make_slice(Machine machine, std::string_view shape) {
     const std::int64_t chips = product(wanted->sizes) * wanted->slices;
     if (chips > 1 && network.empty()) {
         return fail("bad_slice", fmt::format("the file of {} names no network", slice.machine.name),
-                    "add [[network]] to a machine file of your own");
+                    "add [[network]] to a machine file of your own; for the machine at hand `mpirun -n 2 roofline "
+                    "measure network` does");
     }
     Wiring wiring(slice);
     std::size_t next = 0;

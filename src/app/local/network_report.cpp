@@ -65,7 +65,7 @@ std::string network_json(const NetworkReport& report) {
                         {"p5_s", each.spread.p5},
                         {"p95_s", each.spread.p95},
                         {"disturbed", each.spread.disturbed},
-                        {"rate", report.network.rates[i]}});
+                        {"bytes_per_s", report.network.rates[i]}});
     }
     Json laws = Json::array();
     for (const CalibratedLaw& law : report.network.laws) {
@@ -80,7 +80,7 @@ std::string network_json(const NetworkReport& report) {
               {"hosts", report.timing.hosts},
               {"library", report.timing.library},
               {"tier", tier.id},
-              {"bandwidth", tier.chip_bandwidth.value->value},
+              {"bytes_per_s", tier.chip_bandwidth.value->value},
               {"latency_s", tier.hop_latency.value->value},
               {"rows", std::move(rows)},
               {"laws", std::move(laws)},

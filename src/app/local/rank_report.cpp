@@ -2,7 +2,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "app/local/run_points.hpp"
 #include "app/local/run_ranks.hpp"
+#include "report/run/spread_json.hpp"
 #include "report/table.hpp"
 #include "units/text.hpp"
 
@@ -63,18 +65,20 @@ std::string rank_json(const RankRun& run) {
               {"ranks", run.ranks},
               {"library", run.library},
               {"measured_s", run.sequential.median},
-              {"measured_spread", {run.sequential.p5, run.sequential.p95}},
+              {"measured_spread", spread_json(timed_run(run.sequential))},
               {"overlapped_s", run.overlapped ? Json(run.overlapped->median) : Json()},
+              {"overlapped_spread", run.overlapped ? spread_json(timed_run(*run.overlapped)) : Json()},
               {"lower_s", total.bounds.lower},
               {"sequential_s", total.sequential},
               {"exposed_s", or_null(total.exposed)},
               {"upper_s", total.bounds.upper},
               {"expected_s", or_null(run.predicted.expected_s)},
               {"check",
-               {{"right", run.right},
-                {"checked", run.check.checked},
-                {"max_rel_error", run.check.max_rel_error},
-                {"of_bound", run.check.of_bound}}},
+               {{"max_rel_error", run.check.max_rel_error},
+                {"of_bound", run.check.of_bound},
+                {"elements", run.check.checked},
+                {"right", run.right},
+                {"worst", run.check.worst}}},
               {"stages", std::move(stages)},
               {"notes", run.notes}};
     return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";

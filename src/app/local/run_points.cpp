@@ -18,10 +18,6 @@ namespace {
 // A point may take seconds, so nobody wants more of them.
 constexpr std::size_t most_points = 1000;
 
-TimedRun timed(const Spread& spread) {
-    return {spread.median, spread.p5, spread.p95, spread.best, spread.kept, spread.tried, spread.disturbed};
-}
-
 /// The request at one point of its sweep: sizes where the sweep stood.
 OpRequest request_at(const OpRequest& request, const std::vector<SweepAxis>& axes,
                      std::span<const std::int64_t> sizes) {
@@ -88,8 +84,8 @@ Status measure_point(const Program& program, const RunRequest& request, Device& 
     point.worst = check->worst;
     auto timing = (*execution)->time(sampling_of(request.effort, device.threads()));
     if (!timing) return fail(timing.error());
-    point.cold = timed(timing->cold);
-    point.hot = timed(timing->hot);
+    point.cold = timed_run(timing->cold);
+    point.hot = timed_run(timing->hot);
     point.kernels = std::move(timing->kernels);
     point.sets = timing->sets;
     point.set_bytes = timing->set_bytes;
@@ -141,6 +137,10 @@ void note_masks(const Program& program, std::vector<std::string>& notes) {
 }
 
 }  // namespace
+
+TimedRun timed_run(const Spread& spread) {
+    return {spread.median, spread.p5, spread.p95, spread.best, spread.kept, spread.tried, spread.disturbed};
+}
 
 SamplingOptions sampling_of(Effort effort, int threads) {
     SamplingOptions options;

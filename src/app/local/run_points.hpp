@@ -13,6 +13,9 @@ namespace roofline {
 /// How long the timing of one point may take.
 [[nodiscard]] SamplingOptions sampling_of(Effort effort, int threads);
 
+/// As reports have it.
+[[nodiscard]] TimedRun timed_run(const Spread& spread);
+
 /// The whole answer: the request's program at each of its sizes on a device, beside its prediction where a machine is named.
 /// Errors: those of `op`; a program of several chips; several machines; no memory; interrupted. A result that is wrong is no
 /// error here (RunPoint::right).

@@ -3,6 +3,7 @@
 
 #include "report/op/op_json.hpp"
 #include "report/run/run_answer.hpp"
+#include "report/run/spread_json.hpp"
 
 namespace roofline {
 
@@ -11,11 +12,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
-
-Json spread(const TimedRun& time) {
-    return {{"p5", number(time.p5)}, {"p95", number(time.p95)}, {"best", number(time.best)},
-            {"samples", time.kept},  {"tried", time.tried},     {"disturbed", time.disturbed}};
-}
 
 /// The keys of `op`, and what was measured.
 Json point_json(const RunAnswer& answer, const RunPoint& point) {
@@ -40,9 +36,9 @@ Json point_json(const RunAnswer& answer, const RunPoint& point) {
     const double seconds = point.cold.median;
     json["device"] = answer.device;
     json["measured_s"] = number(seconds);
-    json["measured_spread"] = spread(point.cold);
+    json["measured_spread"] = spread_json(point.cold);
     json["hot_s"] = number(point.hot.median);
-    json["hot_spread"] = spread(point.hot);
+    json["hot_spread"] = spread_json(point.hot);
     json["roofline_fraction"] =
         point.answer ? number(point.answer->analysis.total.bounds.lower / seconds) : Json(nullptr);
     json["flop_per_s"] = number(point.flops / seconds);
@@ -62,6 +58,11 @@ Json point_json(const RunAnswer& answer, const RunPoint& point) {
 }
 
 }  // namespace
+
+Json spread_json(const TimedRun& time) {
+    return {{"p5", number(time.p5)}, {"p95", number(time.p95)}, {"best", number(time.best)},
+            {"samples", time.kept},  {"tried", time.tried},     {"disturbed", time.disturbed}};
+}
 
 std::string run_json(const RunAnswer& answer) {
     const auto dump = [](const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"; };

@@ -1,0 +1,12 @@
+// How samples scattered, as every JSON answer with measured times writes it.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "report/run/run_answer.hpp"
+
+namespace roofline {
+
+[[nodiscard]] nlohmann::ordered_json spread_json(const TimedRun& time);
+
+}  // namespace roofline
