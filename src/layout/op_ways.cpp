@@ -90,7 +90,8 @@ std::size_t OpWays::place_of(const std::string& dim) {
 bool OpWays::splittable(const std::string& dim) const {
     if (op_->kind != OpKind::apply || !has(op_->along, dim)) return true;
     const FunctionInfo& function = *find_function(op_->function);
-    return function.kind == FunctionKind::mask || op_->function == "sum";
+    return function.kind == FunctionKind::mask || function.kind == FunctionKind::expand ||
+           function.kind == FunctionKind::scatter_add || op_->function == "sum";
 }
 
 Status OpWays::compile_times(const Program& program, const Stored& stored, ChoiceCosts& costs) {
