@@ -100,6 +100,8 @@ bool OpWays::splittable(const std::string& dim) const {
         case FunctionKind::gather:
         case FunctionKind::scatter:
         case FunctionKind::mask:
+        case FunctionKind::expand:
+        case FunctionKind::scatter_add:
             return true;
         case FunctionKind::dispatch:
         case FunctionKind::combine:
@@ -126,7 +128,8 @@ void OpWays::tie_rows() {
             if (!has(groups, *dim)) tied_->from.push_back(place_of(*dim));
         }
     }
-    sums_ = kind == FunctionKind::reduce || kind == FunctionKind::gather;
+    sums_ = kind == FunctionKind::reduce || kind == FunctionKind::gather || kind == FunctionKind::scatter_add ||
+            kind == FunctionKind::match || kind == FunctionKind::correlate;
     if (kind == FunctionKind::scatter) {
         along_ = place_of(op_->along.front());
         for (const std::string& dim : op_->inputs.back().dims) {
