@@ -54,23 +54,23 @@ bool matches_part(std::string_view pattern, std::string_view name) {
 }
 
 // One step of a regular expression: one of some texts, or any letter; perhaps again and again.
-struct Step {
+struct PatternStep {
     std::vector<std::string> texts;  ///< none: any letter
     bool repeats = false;
     bool optional = false;
     bool end = false;
 };
 
-Result<std::vector<Step>> steps_of(std::string_view pattern) {
+Result<std::vector<PatternStep>> steps_of(std::string_view pattern) {
     const auto unknown = [&](std::string_view what) {
         return fail("unsupported", fmt::format("the pattern {} uses {}", quoted(pattern), what),
                     "letters, `.`, `*`, `+`, `\\.`, (a|b), ^ and $ are understood");
     };
-    std::vector<Step> steps;
+    std::vector<PatternStep> steps;
     std::size_t at = pattern.starts_with('^') ? 1 : 0;
     while (at < pattern.size()) {
         const char c = pattern[at++];
-        Step step;
+        PatternStep step;
         if (c == '*' || c == '+') {
             if (steps.empty() || steps.back().repeats || steps.back().end) return unknown("a star after nothing");
             steps.back().repeats = true;
@@ -115,7 +115,7 @@ Result<std::vector<Step>> steps_of(std::string_view pattern) {
 }
 
 // The places of the name that the steps so far may have come to: a set, so that no pattern takes long.
-std::vector<bool> after(const Step& step, const std::vector<bool>& before, std::string_view name) {
+std::vector<bool> after(const PatternStep& step, const std::vector<bool>& before, std::string_view name) {
     std::vector<bool> places(name.size() + 1, false);
     if (step.end) {
         places[name.size()] = before[name.size()];
@@ -148,7 +148,7 @@ Result<bool> means_module(std::string_view pattern, std::string_view name) {
         if (!steps) return fail(steps.error());
         std::vector<bool> places(name.size() + 1, false);
         places[0] = true;
-        for (const Step& step : *steps) places = after(step, places, name);
+        for (const PatternStep& step : *steps) places = after(step, places, name);
         for (const bool place : places) {
             if (place) return true;
         }
