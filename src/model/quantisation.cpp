@@ -214,7 +214,8 @@ Result<std::optional<Quantisation>> quantisation_of(const Config& config, const 
         if (experts->kind == ConfigValue::Kind::text && experts->text == "fp4") {
             read_all->rules.insert(read_all->rules.begin(), {{"experts"}, mxfp4()});
         } else if (experts->kind != ConfigValue::Kind::text || experts->text != "fp8") {
-            return fail("unsupported", "`expert_dtype` is neither fp4 nor fp8", "--weights DTYPE counts every parameter in one dtype");
+            return fail("unsupported", "`expert_dtype` is neither fp4 nor fp8",
+                        "--weights DTYPE counts every parameter in one dtype");
         }
     }
     return std::optional<Quantisation>(std::move(*read_all));
