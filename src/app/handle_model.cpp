@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "app/handle_checkpoint.hpp"
 #include "import/json_value.hpp"
 #include "import/model_config.hpp"
 #include "model/account.hpp"
@@ -109,6 +110,7 @@ Result<Response> handle_model(const ModelRequest& request, Format format) {
         response.out = list_text();
         return response;
     }
+    if (!request.checkpoint.empty()) return handle_checkpoint(request, format);
     auto answer = answer_of(request);
     if (!answer) return fail(answer.error());
     if (request.plot) response.svg = to_svg(model_picture(*answer));

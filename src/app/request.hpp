@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "import/weight_files.hpp"
 #include "report/format.hpp"
 
 namespace roofline {
@@ -80,16 +81,19 @@ struct FitRequest {
 
 /// `roofline model`
 struct ModelRequest {
-    NamedText config;          ///< config.json, or a name and no text: a model that the program knows
-    NamedText quantisation{};  ///< hf_quant_config.json; no text: what the configuration says
-    std::string sequence;      ///< "8k"; "": the configuration's context
-    std::string kv_dtype;      ///< "": bf16
-    std::string weights;       ///< a dtype for all parameters; "": as the checkpoint has them
-    bool list = false;         ///< the model types that are known, and nothing else
-    bool program = false;      ///< the sized program, as text in the notation, and nothing else
-    bool training = false;     ///< that of a training step, not of a forward pass
-    std::string remat{};       ///< of a training step: "none", "selective", "full" or names of tensors, "Q,Hm"
-    bool layers = false;       ///< of a table: a line for each kind of layers, not for each part
+    NamedText config;  ///< config.json, or a name and no text: a model that the program knows
+    std::vector<WeightFile>
+        checkpoint{};  ///< files of weights; where there are any they are asked for, and `config` lies beside them or is empty
+    NamedText checkpoint_index{};  ///< of several of them: model.safetensors.index.json
+    NamedText quantisation{};      ///< hf_quant_config.json; no text: what the configuration says
+    std::string sequence;          ///< "8k"; "": the configuration's context
+    std::string kv_dtype;          ///< "": bf16
+    std::string weights;           ///< a dtype for all parameters; "": as the checkpoint has them
+    bool list = false;             ///< the model types that are known, and nothing else
+    bool program = false;          ///< the sized program, as text in the notation, and nothing else
+    bool training = false;         ///< that of a training step, not of a forward pass
+    std::string remat{};           ///< of a training step: "none", "selective", "full" or names of tensors, "Q,Hm"
+    bool layers = false;           ///< of a table: a line for each kind of layers, not for each part
     bool plot = false;
 };
 

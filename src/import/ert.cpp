@@ -15,19 +15,19 @@ class ErtReader {
 public:
     ErtReader(std::string_view text, const std::string& source) : place_(text, source) {}
 
-    Result<ToolFigures> read(const JsonNode& root) {
+    Result<ToolFigures> read(const ConfigValue& root) {
         figures_.tool = "ERT";
-        const JsonNode& empirical = *root.find("empirical");
-        if (const JsonNode* metadata = empirical.find("metadata")) precision_in(*metadata);
+        const ConfigValue& empirical = *root.find("empirical");
+        if (const ConfigValue* metadata = empirical.find("metadata")) precision_in(*metadata);
         for (const bool bandwidth : {true, false}) {
             const std::string_view key = bandwidth ? "gbytes" : "gflops";
-            const JsonNode* section = empirical.find(key);
+            const ConfigValue* section = empirical.find(key);
             if (section == nullptr) continue;
-            const JsonNode* data = section->find("data");
-            if (data == nullptr || !data->is(JsonNode::Kind::list)) {
+            const ConfigValue* data = section->find("data");
+            if (data == nullptr || !data->is(ConfigValue::Kind::list)) {
                 return bad(*section, fmt::format("`{}` has no list `data`", key));
             }
-            for (const JsonNode& row : data->items) {
+            for (const ConfigValue& row : data->items) {
                 if (auto status = read_row(row, bandwidth); !status) return fail(status.error());
             }
         }
@@ -35,21 +35,21 @@ public:
     }
 
 private:
-    [[nodiscard]] tl::unexpected<Error> bad(const JsonNode& node, std::string message, std::string hint = {}) const {
+    [[nodiscard]] tl::unexpected<Error> bad(const ConfigValue& node, std::string message, std::string hint = {}) const {
         return place_.fail_at(place_.span(node.offset), "bad_file", std::move(message), std::move(hint));
     }
 
-    Status read_row(const JsonNode& row, bool bandwidth) {
+    Status read_row(const ConfigValue& row, bool bandwidth) {
         const bool pair =
-            row.is(JsonNode::Kind::list) && row.items.size() == 2 && row.items[0].is(JsonNode::Kind::text);
+            row.is(ConfigValue::Kind::list) && row.items.size() == 2 && row.items[0].is(ConfigValue::Kind::text);
         if (!pair)
             return bad(row, "a row is a name and a number",
                        bandwidth ? R"(["L1", 100.0])" : R"(["FP64 GFLOPs", 50.0])");
-        const JsonNode& value = row.items[1];
+        const ConfigValue& value = row.items[1];
         // Version 1.1 writes texts of digits in places.
-        const auto number = value.is(JsonNode::Kind::number) ? std::optional(value.number)
-                            : value.is(JsonNode::Kind::text) ? number_in(trimmed(value.text))
-                                                             : std::nullopt;
+        const auto number = value.is_number()                   ? std::optional(value.real)
+                            : value.is(ConfigValue::Kind::text) ? number_in(trimmed(value.text))
+                                                                : std::nullopt;
         if (!number || *number <= 0) {
             return place_.fail_at(place_.span(value.offset), "bad_number",
                                   fmt::format("{} has no number above zero", roofline::quoted(row.items[0].text)));
@@ -90,10 +90,11 @@ private:
     }
 
     // Configurations say ERT_PRECISION FP32, in a text or as a member.
-    void precision_in(const JsonNode& node) {
-        const JsonNode* said = node.find("ERT_PRECISION");
-        if (said != nullptr && said->is(JsonNode::Kind::text)) precision_ = find_dtype(trimmed(said->text));
-        for (const JsonNode& item : node.items) precision_in(item);
+    void precision_in(const ConfigValue& node) {
+        const ConfigValue* said = node.find("ERT_PRECISION");
+        if (said != nullptr && said->is(ConfigValue::Kind::text)) precision_ = find_dtype(trimmed(said->text));
+        for (const ConfigValue& item : node.items) precision_in(item);
+        for (const auto& [name, member] : node.members) precision_in(member);
     }
 
     Source place_;
@@ -103,12 +104,12 @@ private:
 
 }  // namespace
 
-bool is_ert(const JsonNode& root) {
-    const JsonNode* empirical = root.find("empirical");
+bool is_ert(const ConfigValue& root) {
+    const ConfigValue* empirical = root.find("empirical");
     return empirical != nullptr && (empirical->find("gbytes") != nullptr || empirical->find("gflops") != nullptr);
 }
 
-Result<ToolFigures> read_ert(const JsonNode& root, std::string_view text, const std::string& source) {
+Result<ToolFigures> read_ert(const ConfigValue& root, std::string_view text, const std::string& source) {
     return ErtReader(text, source).read(root);
 }
 

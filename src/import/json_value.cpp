@@ -2,256 +2,257 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
+#include <algorithm>
+#include <iterator>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "base/ascii.hpp"
-#include "base/utf8.hpp"
 #include "notation/source.hpp"
 
 namespace roofline {
 
 namespace {
 
+using Json = nlohmann::json;
 constexpr std::size_t most_bytes = std::size_t{64} << 20U;
-constexpr int deepest = 64;
+constexpr std::size_t deepest = 64;
 constexpr std::size_t most_values = 1'000'000;
 
-void append_utf8(std::string& out, std::uint32_t code) {
-    const auto byte = [&](std::uint32_t value) { out += static_cast<char>(static_cast<unsigned char>(value)); };
-    if (code < 0x80) {
-        byte(code);
-    } else if (code < 0x800) {
-        byte(0xC0U | (code >> 6U));
-        byte(0x80U | (code & 0x3FU));
-    } else if (code < 0x10000) {
-        byte(0xE0U | (code >> 12U));
-        byte(0x80U | ((code >> 6U) & 0x3FU));
-        byte(0x80U | (code & 0x3FU));
-    } else {
-        byte(0xF0U | (code >> 18U));
-        byte(0x80U | ((code >> 12U) & 0x3FU));
-        byte(0x80U | ((code >> 6U) & 0x3FU));
-        byte(0x80U | (code & 0x3FU));
-    }
-}
-
-class JsonReader {
+/// Hands bytes to the parser and tells how many it has taken.
+class Taken {
 public:
-    JsonReader(std::string_view text, const Source& source) : text_(text), source_(source) {}
+    using iterator_category = std::input_iterator_tag;
+    using value_type = char;
+    using difference_type = std::ptrdiff_t;
+    using pointer = const char*;
+    using reference = const char&;
 
-    Result<ConfigValue> run() {
-        auto value = this->value(0);
-        if (!value) return value;
-        blanks();
-        if (at_ < text_.size()) return wrong("the file goes on after its end");
-        return value;
+    Taken(const char* at, const char** taken) : at_(at), taken_(taken) {}
+    reference operator*() const { return *at_; }
+    Taken& operator++() {
+        *taken_ = ++at_;
+        return *this;
     }
+    Taken operator++(int) {
+        Taken before = *this;
+        ++*this;
+        return before;
+    }
+    bool operator==(const Taken& other) const { return at_ == other.at_; }
+    bool operator!=(const Taken& other) const { return at_ != other.at_; }
 
 private:
-    [[nodiscard]] tl::unexpected<Error> wrong(std::string_view what, std::string_view hint = {}) const {
-        return source_.fail_at(source_.span(std::min(at_, text_.size())), "json",
-                               fmt::format("this is not JSON: {}", what), std::string(hint));
-    }
+    const char* at_;
+    const char** taken_;
+};
 
-    void blanks() {
-        while (at_ < text_.size() &&
-               (text_[at_] == ' ' || text_[at_] == '\n' || text_[at_] == '\r' || text_[at_] == '\t')) {
-            ++at_;
+/// The text with Python's NaN and Infinity as numbers of the same length, which the parser takes: where they stood tells what they
+/// were. "" when there are none.
+std::string with_plain_numbers(std::string_view text) {
+    constexpr std::pair<std::string_view, std::string_view> words[] = {
+        {"NaN", "100"}, {"Infinity", "10000000"}, {"-Infinity", "-10000000"}};
+    std::string plain;
+    bool inside = false;  // a text
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        if (inside && text[i] == '\\') {
+            ++i;
+        } else if (text[i] == '"') {
+            inside = !inside;
+        } else if (!inside && (text[i] == 'N' || text[i] == 'I' || text[i] == '-')) {
+            if (i > 0 && std::string_view(" \t\r\n,:[").find(text[i - 1]) == std::string_view::npos) continue;
+            for (const auto& [word, number] : words) {
+                const std::size_t end = i + word.size();
+                if (!text.substr(i).starts_with(word)) continue;
+                if (end < text.size() && std::string_view(" \t\r\n,]}").find(text[end]) == std::string_view::npos) {
+                    continue;
+                }
+                if (plain.empty()) plain = text;
+                plain.replace(i, word.size(), number);
+            }
         }
     }
+    return plain;
+}
 
-    bool accept(std::string_view word) {
-        if (!text_.substr(at_).starts_with(word)) return false;
-        at_ += word.size();
+/// Builds values from the parser's events.
+class ValueBuilder : public nlohmann::json_sax<Json> {
+public:
+    /// `text` is the file's, of which the parser has taken as much as `taken` says of `parsed`.
+    ValueBuilder(std::string_view text, std::string_view parsed, const char* const* taken)
+        : text_(text), parsed_(parsed), taken_(taken) {}
+
+    bool null() override { return add(ConfigValue::Kind::null, word_start()) != nullptr; }
+    bool boolean(bool value) override {
+        ConfigValue* made = add(ConfigValue::Kind::boolean, word_start());
+        if (made == nullptr) return false;
+        made->boolean = value;
+        made->real = value ? 1 : 0;
+        return true;
+    }
+    bool number_integer(number_integer_t value) override {
+        const std::size_t start = word_start();
+        if (text_[start] == 'N') return real(std::numeric_limits<double>::quiet_NaN(), start);
+        if (text_[start] == 'I') return real(std::numeric_limits<double>::infinity(), start);
+        if (text_.substr(start).starts_with("-I")) return real(-std::numeric_limits<double>::infinity(), start);
+        ConfigValue* made = add(ConfigValue::Kind::whole, start);
+        if (made == nullptr) return false;
+        made->whole = value;
+        made->real = static_cast<double>(value);
+        return true;
+    }
+    bool number_unsigned(number_unsigned_t value) override {
+        constexpr auto most = static_cast<number_unsigned_t>(std::numeric_limits<std::int64_t>::max());
+        return value > most ? real(static_cast<double>(value), word_start())
+                            : number_integer(static_cast<number_integer_t>(value));
+    }
+    bool number_float(number_float_t value, const string_t& digits) override {
+        static_cast<void>(digits);
+        return real(value, word_start());
+    }
+    bool string(string_t& value) override {
+        ConfigValue* made = add(ConfigValue::Kind::text, quote_start());
+        if (made != nullptr) made->text = std::move(value);
+        return made != nullptr;
+    }
+    bool binary(binary_t& value) override {
+        static_cast<void>(value);
+        return false;
+    }
+    bool start_object(std::size_t size) override {
+        static_cast<void>(size);
+        return open(ConfigValue::Kind::table);
+    }
+    bool start_array(std::size_t size) override {
+        static_cast<void>(size);
+        return open(ConfigValue::Kind::list);
+    }
+    bool end_object() override { return close(); }
+    bool end_array() override { return close(); }
+    bool key(string_t& name) override {
+        if (!open_.back().keys.insert(name).second) {
+            return refuse(quote_start(), "defined_twice",
+                          fmt::format("the key {} stands twice in one table", roofline::quoted(name)),
+                          "keep one of them");
+        }
+        name_ = std::move(name);
+        return true;
+    }
+    bool parse_error(std::size_t position, const std::string& last,
+                     const nlohmann::detail::exception& problem) override {
+        constexpr int number_overflow = 406;
+        const std::size_t at = position == 0 ? 0 : position - 1;
+        if (problem.id == number_overflow) return refuse(at, "bad_number", "the number is too large");
+        if (position > text_.size() || trimmed(text_.substr(position)).empty()) {
+            // The parser may also stop at the last byte because that byte is wrong: then it is not the end that it met.
+            if (position > text_.size() || last.empty()) return cut_off();
+        }
+        constexpr std::size_t shown = 40;
+        const std::string tail = last.size() > shown ? last.substr(last.size() - shown) : last;
+        return refuse(at, "bad_json",
+                      fmt::format("this is not JSON: {}{}", what_was_wrong(problem.what()),
+                                  last.empty() ? "" : fmt::format(", at {}", roofline::quoted(tail))));
+    }
+
+    ConfigValue root;
+    Error error;
+    std::size_t error_offset = 0;
+
+private:
+    struct Open {
+        ConfigValue* value;          ///< stays good: a value's list only grows while nothing inside it is open
+        std::set<std::string> keys;  ///< of a table, so far
+    };
+
+    /// "expected end of input", of the parser's "[...] syntax error while parsing value - unexpected '2'; expected end of input".
+    static std::string what_was_wrong(std::string_view message) {
+        if (const std::size_t dash = message.find(" - "); dash != std::string_view::npos)
+            message.remove_prefix(dash + 3);
+        message = message.substr(0, message.find("; last read"));
+        if (const std::size_t wanted = message.find("; expected "); wanted != std::string_view::npos) {
+            message.remove_prefix(wanted + 2);
+        }
+        return std::string(message);
+    }
+
+    bool cut_off() {
+        return refuse(text_.size(), "cut_off",
+                      trimmed(text_).empty() ? "the file is empty" : "the file ends in the middle of its JSON",
+                      "it may have been cut off: was what wrote it stopped before it was done?");
+    }
+
+    [[nodiscard]] std::size_t taken() const {
+        return std::min(static_cast<std::size_t>(*taken_ - parsed_.data()), parsed_.size());
+    }
+    /// Of a number, true, false or null that the parser has just read, and perhaps the byte behind it.
+    [[nodiscard]] std::size_t word_start() const {
+        const auto of_word = [&](std::size_t i) {
+            const char c = parsed_[i];
+            return is_digit(c) || (c >= 'a' && c <= 'z') || c == 'E' || c == '+' || c == '-' || c == '.';
+        };
+        std::size_t end = taken();
+        while (end > 0 && !of_word(end - 1)) --end;
+        while (end > 0 && of_word(end - 1)) --end;
+        return end;
+    }
+    /// Of a text whose closing quote has just been read.
+    [[nodiscard]] std::size_t quote_start() const {
+        std::size_t at = taken();
+        if (at < 2) return 0;
+        for (at -= 2; at > 0; --at) {
+            if (parsed_[at] != '"') continue;
+            std::size_t slashes = 0;
+            while (slashes < at && parsed_[at - 1 - slashes] == '\\') ++slashes;
+            if (slashes % 2 == 0) break;
+        }
+        return at;
+    }
+    bool refuse(std::size_t offset, std::string code, std::string message, std::string hint = {}) {
+        error = Error{std::move(code), std::move(message), std::move(hint), {}};
+        error_offset = offset;
+        return false;
+    }
+    ConfigValue* add(ConfigValue::Kind kind, std::size_t offset) {
+        if (++values_ > most_values) {
+            refuse(offset, "too_large", fmt::format("the file has more than {} values", most_values));
+            return nullptr;
+        }
+        ConfigValue* made = &root;
+        if (!open_.empty()) {
+            ConfigValue& around = *open_.back().value;
+            made = around.kind == ConfigValue::Kind::table
+                       ? &around.members.emplace_back(std::move(name_), ConfigValue{}).second
+                       : &around.items.emplace_back();
+        }
+        made->kind = kind;
+        made->offset = offset;
+        return made;
+    }
+    bool real(double value, std::size_t offset) {
+        ConfigValue* made = add(ConfigValue::Kind::real, offset);
+        if (made != nullptr) made->real = value;
+        return made != nullptr;
+    }
+    bool open(ConfigValue::Kind kind) {
+        const std::size_t offset = taken() == 0 ? 0 : taken() - 1;
+        if (open_.size() == deepest) {
+            return refuse(offset, "too_deep", fmt::format("there are more than {} levels of nesting", deepest));
+        }
+        ConfigValue* made = add(kind, offset);
+        if (made != nullptr) open_.push_back({made, {}});
+        return made != nullptr;
+    }
+    bool close() {
+        open_.pop_back();
         return true;
     }
 
-    Result<ConfigValue> value(int depth) {
-        if (depth > deepest) {
-            return source_.fail_at(source_.span(at_), "too_deep", fmt::format("nested more than {} deep", deepest));
-        }
-        if (++values_ > most_values) return wrong(fmt::format("more than {} values", most_values));
-        blanks();
-        if (at_ == text_.size()) return wrong("it ends where a value was expected", "the file may have been cut off");
-        const char c = text_[at_];
-        if (c == '{') return table(depth);
-        if (c == '[') return list(depth);
-        ConfigValue value;
-        if (c == '"') {
-            auto text = this->text();
-            if (!text) return fail(text.error());
-            value.kind = ConfigValue::Kind::text;
-            value.text = std::move(*text);
-            return value;
-        }
-        if (accept("null")) return value;
-        if (const bool yes = accept("true"); yes || accept("false")) {
-            value.kind = ConfigValue::Kind::boolean;
-            value.boolean = yes;
-            return value;
-        }
-        return number();
-    }
-
-    Result<ConfigValue> number() {
-        ConfigValue value;
-        value.kind = ConfigValue::Kind::real;
-        if (accept("NaN")) {
-            value.real = std::numeric_limits<double>::quiet_NaN();
-            return value;
-        }
-        if (accept("Infinity")) {
-            value.real = std::numeric_limits<double>::infinity();
-            return value;
-        }
-        if (accept("-Infinity")) {
-            value.real = -std::numeric_limits<double>::infinity();
-            return value;
-        }
-        std::size_t end = at_;
-        bool whole = true;
-        while (end < text_.size()) {
-            const char c = text_[end];
-            const bool sign = (c == '-' || c == '+');
-            if (!is_digit(c) && !sign && c != '.' && c != 'e' && c != 'E') break;
-            whole = whole && (is_digit(c) || (sign && end == at_));
-            ++end;
-        }
-        const char* first = text_.data() + at_;
-        const char* last = text_.data() + end;
-        const std::size_t digits = at_ + (first != last && *first == '-' ? 1 : 0);
-        const bool leading = digits + 1 < end && text_[digits] == '0' && is_digit(text_[digits + 1]);
-        const std::size_t point = text_.substr(at_, end - at_).find('.');
-        const bool bare =
-            point != std::string_view::npos && (at_ + point + 1 >= end || !is_digit(text_[at_ + point + 1]));
-        if (digits >= end || !is_digit(text_[digits]) || leading || bare) return wrong("a value was expected");
-        if (whole) {
-            const auto [rest, error] = std::from_chars(first, last, value.whole);
-            if (error == std::errc{} && rest == last) {
-                value.kind = ConfigValue::Kind::whole;
-                value.real = static_cast<double>(value.whole);
-                at_ = end;
-                return value;
-            }
-        }
-        const auto [rest, error] = std::from_chars(first, last, value.real);
-        if (error == std::errc::result_out_of_range) return wrong("a number beyond what can be held");
-        if (error != std::errc{} || rest != last) return wrong("a number was expected");
-        at_ = end;
-        return value;
-    }
-
-    Result<std::uint32_t> four_digits() {
-        std::uint32_t code = 0;
-        const std::string_view digits = text_.substr(at_, 4);
-        const auto [rest, error] = std::from_chars(digits.data(), digits.data() + digits.size(), code, 16);
-        if (digits.size() < 4 || error != std::errc{} || rest != digits.data() + 4)
-            return wrong("four hexadecimal digits were expected");
-        at_ += 4;
-        return code;
-    }
-
-    Status escape(std::string& out) {
-        if (at_ == text_.size()) return wrong("a text has no end");
-        const char c = text_[at_++];
-        constexpr std::string_view letters = "\"\\/bfnrt";
-        constexpr std::string_view meanings = "\"\\/\b\f\n\r\t";
-        if (const std::size_t place = letters.find(c); place != std::string_view::npos) {
-            out += meanings[place];
-            return {};
-        }
-        if (c != 'u') return wrong("no such escape");
-        auto code = four_digits();
-        if (!code) return fail(code.error());
-        if (*code >= 0xD800 && *code < 0xDC00 && accept("\\u")) {
-            auto low = four_digits();
-            if (!low) return fail(low.error());
-            if (*low < 0xDC00 || *low > 0xDFFF) return wrong("half of a character");
-            append_utf8(out, 0x10000 + ((*code - 0xD800) << 10U) + (*low - 0xDC00));
-            return {};
-        }
-        if (*code >= 0xD800 && *code <= 0xDFFF) return wrong("half of a character");
-        append_utf8(out, *code);
-        return {};
-    }
-
-    Result<std::string> text() {
-        ++at_;
-        std::string out;
-        while (at_ < text_.size()) {
-            const char c = text_[at_];
-            if (c == '"') {
-                ++at_;
-                return out;
-            }
-            if (c == '\\') {
-                ++at_;
-                if (auto status = escape(out); !status) return fail(status.error());
-                continue;
-            }
-            const CodePoint code = decode_utf8(text_.substr(at_));
-            if (!code.valid) return wrong("a byte that is not UTF-8");
-            if (code.value < 0x20) return wrong("a text goes on in the next line");
-            out += text_.substr(at_, code.length);
-            at_ += code.length;
-        }
-        return wrong("a text has no end", "the file may have been cut off");
-    }
-
-    Result<ConfigValue> list(int depth) {
-        ++at_;
-        ConfigValue list;
-        list.kind = ConfigValue::Kind::list;
-        blanks();
-        if (accept("]")) return list;
-        while (true) {
-            auto item = value(depth + 1);
-            if (!item) return item;
-            list.items.push_back(std::move(*item));
-            blanks();
-            if (accept("]")) return list;
-            if (!accept(","))
-                return wrong("`,` or `]` was expected", at_ == text_.size() ? "the file may have been cut off" : "");
-        }
-    }
-
-    Result<ConfigValue> table(int depth) {
-        ++at_;
-        ConfigValue table;
-        table.kind = ConfigValue::Kind::table;
-        std::set<std::string> keys;
-        blanks();
-        if (accept("}")) return table;
-        while (true) {
-            blanks();
-            if (at_ == text_.size() || text_[at_] != '"')
-                return wrong("a key in quotes was expected",
-                             at_ == text_.size() ? "the file may have been cut off" : "");
-            const std::size_t begin = at_;
-            auto key = text();
-            if (!key) return fail(key.error());
-            if (!keys.insert(*key).second) {
-                return source_.fail_at(source_.span(begin), "defined_twice",
-                                       fmt::format("the key {} stands twice in one table", quoted(*key)),
-                                       "keep one of them");
-            }
-            blanks();
-            if (!accept(":")) return wrong("`:` was expected");
-            auto member = value(depth + 1);
-            if (!member) return member;
-            table.members.emplace_back(std::move(*key), std::move(*member));
-            blanks();
-            if (accept("}")) return table;
-            if (!accept(","))
-                return wrong("`,` or `}` was expected", at_ == text_.size() ? "the file may have been cut off" : "");
-        }
-    }
-
     std::string_view text_;
-    const Source& source_;
-    std::size_t at_ = 0;
+    std::string_view parsed_;
+    const char* const* taken_;
+    std::vector<Open> open_;
+    std::string name_;
     std::size_t values_ = 0;
 };
 
@@ -261,8 +262,16 @@ Result<ConfigValue> parse_json(std::string_view text, std::string_view origin) {
     if (text.size() > most_bytes) {
         return fail("too_large", fmt::format("the file has {} bytes; {} is the most", text.size(), most_bytes));
     }
-    const Source source(text, std::string(origin));
-    return JsonReader(text, source).run();
+    const std::string plain = with_plain_numbers(text);
+    const std::string_view parsed = plain.empty() ? text : plain;
+    const char* taken = parsed.data();
+    ValueBuilder builder(text, parsed, &taken);
+    if (Json::sax_parse(Taken(parsed.data(), &taken), Taken(parsed.data() + parsed.size(), &taken), &builder)) {
+        return std::move(builder.root);
+    }
+    const Source place(text, std::string(origin));
+    return place.fail_at(place.span(std::min(builder.error_offset, text.size())), builder.error.code,
+                         builder.error.message, builder.error.hint);
 }
 
 }  // namespace roofline

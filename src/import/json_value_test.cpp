@@ -38,23 +38,13 @@ TEST_CASE("JSON of every kind, with what Python adds to it") {
 }
 
 TEST_CASE("what is not JSON is refused at its place") {
-    for (const std::string_view text : {"",
-                                        "{",
-                                        "[",
-                                        "{\"a\"",
-                                        "{\"a\":",
-                                        "{\"a\":1",
-                                        "[1",
-                                        "[1,]",
+    for (const std::string_view text : {"[1,]",
                                         "{\"a\":1,}",
                                         "{a:1}",
                                         "01",
-                                        "-",
-                                        "1.",
-                                        "1e",
+                                        "1.x",
                                         "+1",
-                                        "nul",
-                                        "\"open",
+                                        "nul ",
                                         "\"\\x\"",
                                         "\"\\u12\"",
                                         "\"\\ud800\"",
@@ -62,22 +52,58 @@ TEST_CASE("what is not JSON is refused at its place") {
                                         "\"a\nb\"",
                                         "\"\xFF\"",
                                         "1 2",
-                                        "1e999",
                                         "{\"a\":1 \"b\":2}",
                                         "--1",
                                         "0x10",
-                                        ".5"}) {
+                                        ".5",
+                                        "NaN1",
+                                        "1NaN",
+                                        "-NaN",
+                                        "[1Infinity]",
+                                        "nan",
+                                        "Infinit"}) {
         CAPTURE(text);
-        CHECK(code(text) == "json");
+        CHECK(code(text) == "bad_json");
     }
+    for (const std::string_view text :
+         {"", "  ", "{", "[", "{\"a\"", "{\"a\":", "{\"a\":1", "[1", "[1,", "\"open", "-", "1e"}) {
+        CAPTURE(text);
+        CHECK(code(text) == "cut_off");
+    }
+    CHECK(code("1e999") == "bad_number");
     CHECK(code("{\"a\":1,\"a\":2}") == "defined_twice");
+    CHECK(code("{\"a\":{\"a\":1},\"b\":{\"a\":1}}").empty());
     CHECK(code(std::string(100'000, '[')) == "too_deep");
-    CHECK(code(std::string(64, '[') + std::string(64, ']')) == "");
+    CHECK(code(std::string(64, '[') + std::string(64, ']')).empty());
+    CHECK(code(std::string(65, '[') + std::string(65, ']')) == "too_deep");
     const auto wrong = parse_json("{\n  \"a\": ?\n}", "x.json");
     REQUIRE(!wrong);
     REQUIRE(wrong.error().place);
     CHECK(wrong.error().place->line == 2);
     CHECK(wrong.error().place->column == 8);
+}
+
+TEST_CASE("every value knows where it stands, words of Python's among them") {
+    const std::string text = R"({"a": 12, "b\"": [true , NaN,-Infinity], "NaN": "x, NaN, \" y", "c": {"d": null}})";
+    const auto value = parse_json(text, "x.json");
+    REQUIRE(value);
+    CHECK(value->find("a")->offset == text.find("12"));
+    const ConfigValue& list = *value->find("b\"");
+    CHECK(list.offset == text.find("[true"));
+    CHECK(list.items[0].offset == text.find("true"));
+    CHECK(list.items[1].offset == text.find("NaN,-"));
+    CHECK(list.items[2].offset == text.find("-Inf"));
+    CHECK(list.items[2].real < -1e308);
+    CHECK(value->find("NaN")->offset == text.find("\"x, "));
+    CHECK(value->find("NaN")->text == "x, NaN, \" y");  // what stands inside a text stays
+    CHECK(value->find("c")->offset == text.find("{\"d\""));
+    CHECK(value->find("c")->find("d")->offset == text.find("null"));
+}
+
+TEST_CASE("values without end are refused") {
+    std::string many = "[0";
+    for (int i = 0; i < 1'000'000; ++i) many += ",0";
+    CHECK(code(many + "]") == "too_large");
 }
 
 TEST_CASE("a configuration: its own model_type, or that of its language model") {

@@ -28,7 +28,7 @@ Result<ToolFigures> read_any(std::string_view text, const std::string& source) {
     const std::string_view content = trimmed(text.starts_with("\xEF\xBB\xBF") ? text.substr(3) : text);
     if (content.empty()) return fail("empty_file", fmt::format("{} is empty", source), known);
     if (content.front() == '{' || content.front() == '[') {
-        auto root = parse_json_text(text, source);
+        auto root = parse_json(text, source);
         if (!root) return fail(root.error());
         if (!is_ert(*root)) return unknown(text, source);
         return read_ert(*root, text, source);

@@ -8,7 +8,7 @@
 
 #include "base/result.hpp"
 #include "import/csv.hpp"
-#include "import/json_text.hpp"
+#include "import/json_value.hpp"
 #include "import/text_reader.hpp"
 #include "import/tool_figures.hpp"
 
@@ -21,8 +21,8 @@ namespace roofline {
 [[nodiscard]] Result<ToolFigures> read_babelstream_table(CsvReader& reader);
 
 /// `root` is the JSON in `text`.
-[[nodiscard]] bool is_ert(const JsonNode& root);
-[[nodiscard]] Result<ToolFigures> read_ert(const JsonNode& root, std::string_view text, const std::string& source);
+[[nodiscard]] bool is_ert(const ConfigValue& root);
+[[nodiscard]] Result<ToolFigures> read_ert(const ConfigValue& root, std::string_view text, const std::string& source);
 
 [[nodiscard]] bool is_likwid_bench(std::string_view text);
 [[nodiscard]] Result<ToolFigures> read_likwid_bench(TextReader& reader);

@@ -1,6 +1,8 @@
 // A model's configuration as it was found: keys and values, whatever file they came from. Nothing here knows what a key means.
+// Other files of nested keys (headers, results of tools) are read to the same values.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -15,13 +17,16 @@ struct ConfigValue {
     Kind kind = Kind::null;
     bool boolean = false;
     std::int64_t whole = 0;
-    double real = 0;  ///< of whole as well
+    double real = 0;  ///< of whole as well; 1 of true
     std::string text{};
     std::vector<ConfigValue> items{};
     std::vector<std::pair<std::string, ConfigValue>> members{};
+    std::size_t offset = 0;  ///< of the value's first byte in its file
 
     /// The member of that name; none of a value that is no table.
     [[nodiscard]] const ConfigValue* find(std::string_view key) const;
+    [[nodiscard]] bool is(Kind wanted) const { return kind == wanted; }
+    [[nodiscard]] bool is_number() const { return kind == Kind::whole || kind == Kind::real; }
     [[nodiscard]] bool is_null() const { return kind == Kind::null; }
 };
 

@@ -162,6 +162,7 @@ Result<Quantisation> read(const ConfigValue& table) {
         status = add_layers(*layers, result);
         // what the list does not name is in the checkpoint's fp8, where it has that
         if (status && result.method == "fp8") {
+            result.ignored.clear();  // they were left as they were: in fp8
             auto rest = fp8(table);
             if (!rest) return fail(rest.error());
             result.rules.push_back({{}, std::move(*rest)});
@@ -205,6 +206,18 @@ Result<std::optional<Quantisation>> quantisation_of(const Config& config, const 
     }
     auto read_all = read(*table);
     if (!read_all) return fail(read_all.error());
+    // Experts may have a dtype of their own, said beside the quantisation: fp4 in blocks of 32, as MXFP4 has them.
+    const ConfigValue* experts = config.find("expert_dtype");
+    const bool listed = std::any_of(read_all->rules.begin(), read_all->rules.end(),
+                                    [](const Quantisation::Rule& rule) { return !rule.modules.empty(); });
+    if (apart == nullptr && !listed && experts != nullptr && !experts->is_null()) {
+        if (experts->kind == ConfigValue::Kind::text && experts->text == "fp4") {
+            read_all->rules.insert(read_all->rules.begin(), {{"experts"}, mxfp4()});
+        } else if (experts->kind != ConfigValue::Kind::text || experts->text != "fp8") {
+            return fail("unsupported", "`expert_dtype` is neither fp4 nor fp8",
+                        "--weights DTYPE counts every parameter in one dtype");
+        }
+    }
     return std::optional<Quantisation>(std::move(*read_all));
 }
 

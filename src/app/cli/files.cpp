@@ -5,8 +5,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 namespace roofline::cli {
 
@@ -36,6 +38,38 @@ int write_all(int file, std::string_view content) {
 }
 
 }  // namespace
+
+Result<FileHead> FileHead::open(const std::string& path) {
+    const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (file < 0) return failed("open", path, errno);
+    struct stat facts{};
+    if (::fstat(file, &facts) != 0 || !S_ISREG(facts.st_mode)) {
+        ::close(file);
+        return failed("read", path, S_ISDIR(facts.st_mode) ? EISDIR : ESPIPE);
+    }
+    return FileHead(path, file, static_cast<std::uint64_t>(facts.st_size));
+}
+
+FileHead::FileHead(FileHead&& other) noexcept
+    : path_(std::move(other.path_)), file_(std::exchange(other.file_, -1)), size_(other.size_) {}
+
+FileHead::~FileHead() {
+    if (file_ >= 0) ::close(file_);
+}
+
+Result<std::string> FileHead::read(std::uint64_t bytes) const {
+    std::string content(static_cast<std::size_t>(std::min(bytes, size_)), '\0');
+    std::size_t at = 0;
+    while (at < content.size()) {
+        const ssize_t got = ::pread(file_, content.data() + at, content.size() - at, static_cast<off_t>(at));
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return failed("read", path_, errno);
+        if (got == 0) break;
+        at += static_cast<std::size_t>(got);
+    }
+    content.resize(at);
+    return content;
+}
 
 Result<std::string> read_file(const std::string& path) {
     const bool standard_input = path == "-";

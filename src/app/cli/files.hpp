@@ -1,6 +1,7 @@
 // The command line's dealings with the disk.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -10,6 +11,30 @@ namespace roofline::cli {
 
 /// The whole of a file, or of standard input for "-". Errors: missing, a directory, unreadable, beyond 256 MiB (measurement tables are the largest).
 [[nodiscard]] Result<std::string> read_file(const std::string& path);
+
+/// A file of which only the beginning is wanted, however long it is.
+class FileHead {
+public:
+    /// Errors: missing, a directory, unreadable.
+    [[nodiscard]] static Result<FileHead> open(const std::string& path);
+    FileHead(FileHead&& other) noexcept;
+    FileHead& operator=(FileHead&&) = delete;
+    FileHead(const FileHead&) = delete;
+    FileHead& operator=(const FileHead&) = delete;
+    ~FileHead();
+
+    /// In bytes.
+    [[nodiscard]] std::uint64_t size() const { return size_; }
+    /// The first `bytes`, or as many as there are.
+    [[nodiscard]] Result<std::string> read(std::uint64_t bytes) const;
+
+private:
+    FileHead(std::string path, int file, std::uint64_t size) : path_(std::move(path)), file_(file), size_(size) {}
+
+    std::string path_;
+    int file_;
+    std::uint64_t size_;
+};
 
 /// Writes beside the target and renames, so that the target is whole or untouched. "-" is standard output.
 [[nodiscard]] Status write_file(const std::string& path, std::string_view content);

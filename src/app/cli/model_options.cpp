@@ -1,4 +1,6 @@
 // The words of `roofline model`.
+#include <unistd.h>
+
 #include "app/cli/commands.hpp"
 #include "app/cli/files.hpp"
 
@@ -10,16 +12,83 @@ const char model_examples[] = R"(examples:
   roofline model config.json --weights int8 --kv-dtype fp8
   roofline model config.json --md --layers               a line for each kind of layers
   roofline model config.json --png model.png             where parameters and FLOPs go
+  roofline model model.safetensors.index.json            what files of weights hold, beside their configuration
+  roofline model model-q4_k_m.gguf                       likewise: only headers are read
   roofline model config.json --seq 4k --program | roofline op - --on h100-sxm
   roofline model config.json --seq 4k --program --training --remat selective | roofline op - --on h100-sxm
 
 )";
 
+namespace {
+
+/// A file that may lie beside another; nothing when it does not.
+Result<NamedText> beside(const std::string& path, const char* name) {
+    const std::size_t slash = path.find_last_of('/');
+    NamedText file{(slash == std::string::npos ? "" : path.substr(0, slash + 1)) + name, ""};
+    if (::access(file.name.c_str(), F_OK) != 0) return NamedText{};
+    auto text = read_file(file.name);
+    if (!text) return fail(text.error());
+    file.text = std::move(*text);
+    return file;
+}
+
+Result<WeightFile> load_head(const std::string& path) {
+    auto file = FileHead::open(path);
+    if (!file) return fail(file.error());
+    WeightFile weights{path, "", file->size()};
+    std::uint64_t wanted = wanted_head("", weights.size);
+    while (wanted > weights.head.size()) {
+        auto more = file->read(wanted);
+        if (!more) return fail(more.error());
+        weights.head = std::move(*more);
+        if (weights.head.size() < wanted) break;
+        wanted = wanted_head(weights.head, weights.size);
+    }
+    return weights;
+}
+
+/// The heads of one file of weights or of all that an index names, and the configuration beside them.
+Status load_checkpoint(const std::string& path, ModelRequest& model) {
+    std::vector<std::string> names{path};
+    if (is_weight_index(path)) {
+        auto text = read_file(path);
+        if (!text) return fail(text.error());
+        auto shards = shard_names(*text, path);
+        if (!shards) return fail(shards.error());
+        model.checkpoint_index = {path, std::move(*text)};
+        names = std::move(*shards);
+        const std::size_t slash = path.find_last_of('/');
+        for (std::string& name : names) name.insert(0, slash == std::string::npos ? "" : path.substr(0, slash + 1));
+    }
+    for (const std::string& name : names) {
+        auto head = load_head(name);
+        if (!head) {
+            Error error = head.error();
+            if (names.size() > 1) error.hint = "the index names it: sizes by dtype are in the headers of all its files";
+            return fail(std::move(error));
+        }
+        model.checkpoint.push_back(std::move(*head));
+    }
+    auto config = beside(path, "config.json");
+    if (!config) return fail(config.error());
+    model.config = std::move(*config);
+    if (model.quantisation.name.empty() && !model.config.text.empty()) {
+        auto apart = beside(path, "hf_quant_config.json");
+        if (!apart) return fail(apart.error());
+        model.quantisation = std::move(*apart);
+    }
+    return {};
+}
+
+}  // namespace
+
 void add_model(CLI::App& app, Line& line) {
     ModelRequest& model = line.model;
     app.add_option("model", line.words.model,
-                   "a configuration (config.json of a checkpoint), - for standard input, or a name")
-        ->type_name("CONFIG.json|NAME");
+                   "a configuration (config.json of a checkpoint), - for standard input, a name, or files of weights: "
+                   ".safetensors, their\n"
+                   ".index.json, .gguf")
+        ->type_name("CONFIG.json|NAME|WEIGHTS");
     app.add_option("--seq", model.sequence, "tokens of a sequence; the configuration's context if it is not given")
         ->type_name("TOKENS");
     app.add_option("--kv-dtype", model.kv_dtype, "the dtype of the KV cache; bf16 if it is not given")
@@ -56,7 +125,9 @@ Result<What> model_request(Line& line) {
     }
     if (word.empty()) return fail("usage", "no model is named", "name its config.json; see roofline model --help");
     model.config.name = word == "-" ? "standard input" : word;
-    if (word == "-" || word.ends_with(".json") || word.find('/') != std::string::npos) {
+    if (is_weight_file(word) || is_weight_index(word)) {
+        if (auto status = load_checkpoint(word, model); !status) return fail(status.error());
+    } else if (word == "-" || word.ends_with(".json") || word.find('/') != std::string::npos) {
         auto text = read_file(word);
         if (!text) return fail(text.error());
         model.config.text = std::move(*text);

@@ -26,7 +26,7 @@ class SharesDrawing {
 public:
     explicit SharesDrawing(const SharesPlot& plot) : plot_(plot) {
         for (const SharesBar& bar : plot.bars) {
-            for (const SharePiece& piece : bar.pieces) {
+            for (const SharesPiece& piece : bar.pieces) {
                 const bool known = std::find(labels_.begin(), labels_.end(), piece.label) != labels_.end();
                 if (drawable(piece.amount) && !known) labels_.push_back(piece.label);
             }
@@ -52,7 +52,7 @@ private:
 
     static double whole(const SharesBar& bar) {
         double sum = 0;
-        for (const SharePiece& piece : bar.pieces) sum += drawable(piece.amount) ? piece.amount : 0;
+        for (const SharesPiece& piece : bar.pieces) sum += drawable(piece.amount) ? piece.amount : 0;
         return sum;
     }
 
@@ -62,7 +62,7 @@ private:
         const double sum = whole(bar);
         if (sum <= 0) return;
         double x = kLeft;
-        for (const SharePiece& piece : bar.pieces) {
+        for (const SharesPiece& piece : bar.pieces) {
             if (!drawable(piece.amount)) continue;
             const double width = piece.amount / sum * (kFrameRight - kLeft);
             svg_.open_group("", fmt::format("{}: {} ({:.1f} %)", piece.label, piece.text, 100 * piece.amount / sum));
@@ -90,7 +90,7 @@ private:
         for (const SharesBar& bar : plot_.bars) {
             const double sum = whole(bar);
             text += fmt::format("{}: {}\n", bar.label, bar.total);
-            for (const SharePiece& piece : bar.pieces) {
+            for (const SharesPiece& piece : bar.pieces) {
                 if (!drawable(piece.amount)) continue;
                 text += fmt::format("{}\t{}\t{:.2f} %\n", piece.label, piece.text, 100 * piece.amount / sum);
             }

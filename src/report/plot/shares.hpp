@@ -7,7 +7,7 @@
 namespace roofline {
 
 /// One piece of a bar.
-struct SharePiece {
+struct SharesPiece {
     std::string label;  ///< pieces of the same label have the same colour in every bar
     double amount = 0;
     std::string text;  ///< the amount, for the reader
@@ -17,7 +17,7 @@ struct SharePiece {
 struct SharesBar {
     std::string label;
     std::string total;  ///< of its pieces, for the reader
-    std::vector<SharePiece> pieces;
+    std::vector<SharesPiece> pieces;
 };
 
 struct SharesPlot {

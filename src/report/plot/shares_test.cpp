@@ -24,7 +24,7 @@ TEST_CASE("a piece for every amount, its colour the same in every bar, and a tab
     CHECK(count(svg, "class=\"piece f0\"") == 2);  // a in the first bar and in the legend
     CHECK(count(svg, "class=\"piece f1\"") == 3);  // b in both bars and in the legend
     CHECK(svg.find("a 75 %") != std::string::npos);
-    CHECK(svg.find("\na 3 75.00 %") != std::string::npos);
+    CHECK(svg.find("a 3 75.00 %") != std::string::npos);
 }
 
 TEST_CASE("amounts that cannot be drawn are left out, and markup is only text") {
@@ -35,12 +35,11 @@ TEST_CASE("amounts that cannot be drawn are left out, and markup is only text") 
                       {{"<i>", 1, "1"},
                        {"zero", 0, "0"},
                        {"less", -1, "-1"},
-                       {"none", std::numeric_limits<double>::quiet_NaN(), "?"}}},
+                       {"unknown", std::numeric_limits<double>::quiet_NaN(), "?"}}},
                      {"empty", "", {}}}};
     const std::string svg = to_svg(plot);
     CHECK(svg.find("<b>") == std::string::npos);
     CHECK(svg.find("<i>") == std::string::npos);
     CHECK(svg.find("zero") == std::string::npos);
-    CHECK(svg.find("none: ?") == std::string::npos);
-    CHECK(svg.find(">none<") == std::string::npos);
+    CHECK(svg.find("unknown") == std::string::npos);
 }

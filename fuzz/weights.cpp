@@ -1,0 +1,42 @@
+// Any bytes as the head of a file of weights, and as an index of several. The first byte says how much follows the head.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+
+#include "import/weight_files.hpp"
+#include "report/model/checkpoint_answer.hpp"
+
+using namespace roofline;
+
+namespace {
+
+void require(bool holds) {
+    if (!holds) std::abort();
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    if (size == 0) return 0;
+    const std::string_view head(reinterpret_cast<const char*>(data) + 1, size - 1);
+    const std::uint64_t behind = data[0] == 255 ? std::uint64_t{1} << 50U : std::uint64_t{data[0]} * data[0];
+    const WeightFile file{"fuzz.safetensors", std::string(head), head.size() + behind};
+    require(wanted_head(head, file.size) <= file.size);
+    if (auto shards = shard_names(head, "fuzz.json"); shards) {
+        require(!shards->empty());
+        static_cast<void>(read_shards(head, "fuzz.json", {file}));
+    }
+    auto read = read_weight_file(file);
+    if (!read) {
+        require(!read.error().message.empty());
+        return 0;
+    }
+    CheckpointAnswer answer;
+    answer.checkpoint = std::move(*read);
+    answer.sums = sums_of(answer.checkpoint);
+    require(answer.sums.total.bytes >= 0 && answer.sums.total.elements >= answer.sums.total.params);
+    require(!checkpoint_text(answer).empty());
+    require(!checkpoint_json(answer).empty());
+    return 0;
+}

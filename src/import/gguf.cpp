@@ -1,0 +1,189 @@
+// GGUF, versions 2 and 3: keys and values, then a line for each tensor, then the tensors at multiples of an alignment.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "base/ascii.hpp"
+#include "import/weight_files.hpp"
+
+namespace roofline {
+
+namespace {
+
+constexpr std::uint64_t most_entries = 1'000'000;
+constexpr int deepest = 4;
+
+/// How a type lays out its elements: ggml's tables, facts of the format.
+struct GgufType {
+    std::uint32_t id;
+    std::string_view word;
+    std::int64_t elements;  ///< of a block
+    std::int64_t bytes;     ///< of a block
+};
+
+constexpr std::array gguf_types{
+    GgufType{0, "f32", 1, 4},         GgufType{1, "f16", 1, 2},         GgufType{2, "q4_0", 32, 18},
+    GgufType{3, "q4_1", 32, 20},      GgufType{6, "q5_0", 32, 22},      GgufType{7, "q5_1", 32, 24},
+    GgufType{8, "q8_0", 32, 34},      GgufType{9, "q8_1", 32, 36},      GgufType{10, "q2_k", 256, 84},
+    GgufType{11, "q3_k", 256, 110},   GgufType{12, "q4_k", 256, 144},   GgufType{13, "q5_k", 256, 176},
+    GgufType{14, "q6_k", 256, 210},   GgufType{15, "q8_k", 256, 292},   GgufType{16, "iq2_xxs", 256, 66},
+    GgufType{17, "iq2_xs", 256, 74},  GgufType{18, "iq3_xxs", 256, 98}, GgufType{19, "iq1_s", 256, 50},
+    GgufType{20, "iq4_nl", 32, 18},   GgufType{21, "iq3_s", 256, 110},  GgufType{22, "iq2_s", 256, 82},
+    GgufType{23, "iq4_xs", 256, 136}, GgufType{24, "i8", 1, 1},         GgufType{25, "i16", 1, 2},
+    GgufType{26, "i32", 1, 4},        GgufType{27, "i64", 1, 8},        GgufType{28, "f64", 1, 8},
+    GgufType{29, "iq1_m", 256, 56},   GgufType{30, "bf16", 1, 2},       GgufType{34, "tq1_0", 256, 54},
+    GgufType{35, "tq2_0", 256, 66},   GgufType{39, "mxfp4", 32, 17},
+};
+
+constexpr std::uint32_t text_value = 8;
+constexpr std::uint32_t list_value = 9;
+constexpr std::array<std::uint64_t, 13> value_bytes{1, 1, 2, 2, 4, 4, 4,
+                                                    1, 0, 0, 8, 8, 8};  // by the kind of value; 0: not fixed
+
+class GgufReader {
+public:
+    explicit GgufReader(const WeightFile& file) : file_(file), head_(file.head) {}
+
+    Result<Checkpoint> run() {
+        skip(4);
+        const std::uint64_t version = number(4);
+        if (version != 2 && version != 3) {
+            return fail("unknown_file", fmt::format("it is GGUF of version {}", version),
+                        (version & 0xFFFFU) == 0 ? "it was written for machines of the other byte order"
+                                                 : "versions 2 and 3 are read");
+        }
+        const std::uint64_t tensors = number(8);
+        const std::uint64_t values = number(8);
+        if (tensors > most_entries || values > most_entries) {
+            return bad(fmt::format("it speaks of {} tensors and {} values", tensors, values));
+        }
+        for (std::uint64_t i = 0; i < values && good(); ++i) value();
+        for (std::uint64_t i = 0; i < tensors && good(); ++i) {
+            if (auto status = tensor(); !status) return fail(status.error());
+        }
+        if (!good()) return fail(error_);
+        if (checkpoint_.tensors.empty()) return fail("no_rows", "it holds no tensors");
+        const std::uint64_t begin = (at_ + alignment_ - 1) / alignment_ * alignment_;
+        const std::uint64_t room = file_.size > begin ? file_.size - begin : 0;
+        if (auto status = check_spans(checkpoint_, std::move(spans_), room, alignment_); !status)
+            return fail(status.error());
+        return std::move(checkpoint_);
+    }
+
+private:
+    static tl::unexpected<Error> bad(std::string message) {
+        return fail("bad_tensor", std::move(message), "the file is damaged");
+    }
+    [[nodiscard]] bool good() const { return error_.code.empty(); }
+
+    void refuse(std::string code, std::string message, std::string hint) {
+        if (good()) error_ = Error{std::move(code), std::move(message), std::move(hint), {}};
+    }
+
+    // `size` bytes from here; none when the head ends before.
+    std::string_view take(std::uint64_t size) {
+        if (!good()) return {};
+        if (size > head_.size() - at_) {
+            if (size > file_.size - std::min<std::uint64_t>(at_, file_.size)) {
+                refuse("cut_off", "it ends in its header", "was its download stopped before it was done?");
+            } else {
+                refuse("needs_more", "its header is longer than 100 MB", "no header is that long");
+            }
+            return {};
+        }
+        const std::string_view bytes = head_.substr(at_, static_cast<std::size_t>(size));
+        at_ += static_cast<std::size_t>(size);
+        return bytes;
+    }
+    void skip(std::uint64_t size) { static_cast<void>(take(size)); }
+    std::uint64_t number(std::uint64_t size) {
+        const std::string_view bytes = take(size);
+        std::uint64_t value = 0;
+        for (std::size_t i = bytes.size(); i-- > 0;) value = (value << 8U) | static_cast<unsigned char>(bytes[i]);
+        return value;
+    }
+    std::string_view text() { return take(number(8)); }
+
+    void value() {
+        const std::string_view key = text();
+        const std::uint64_t kind = number(4);
+        if (key == "general.alignment" && kind == 4) {
+            alignment_ = number(4);
+            if (alignment_ == 0 || alignment_ > 1U << 20U)
+                refuse("bad_tensor", "its alignment is no alignment", "the file is damaged");
+            return;
+        }
+        skip_value(kind, 0);
+    }
+
+    void skip_value(std::uint64_t kind, int depth) {
+        if (!good()) return;
+        if (kind >= value_bytes.size() || depth > deepest) {
+            return refuse("bad_tensor", "a value in its header is of no known kind", "the file is damaged");
+        }
+        if (kind == text_value) {
+            static_cast<void>(text());
+        } else if (kind == list_value) {
+            const std::uint64_t inner = number(4);
+            const std::uint64_t count = number(8);
+            if (inner >= value_bytes.size())
+                return refuse("bad_tensor", "a list in its header is of no known kind", "the file is damaged");
+            // A list cannot have more items than the file has bytes.
+            if (count > file_.size)
+                return refuse("cut_off", "it ends in its header", "was its download stopped before it was done?");
+            if (value_bytes[inner] > 0) return skip(count * value_bytes[inner]);
+            for (std::uint64_t i = 0; i < count && good(); ++i) skip_value(inner, depth + 1);
+        } else {
+            skip(value_bytes[kind]);
+        }
+    }
+
+    Status tensor() {
+        StoredTensor tensor;
+        tensor.name = text();
+        const std::uint64_t dims = number(4);
+        constexpr std::uint64_t most_dims = 8;
+        if (dims > most_dims) return bad(fmt::format("tensor {} has {} dimensions", quoted(tensor.name), dims));
+        for (std::uint64_t i = 0; i < dims; ++i) {
+            tensor.shape.insert(tensor.shape.begin(),
+                                static_cast<std::int64_t>(number(8)));  // innermost first in the file
+        }
+        const std::uint64_t id = number(4);
+        const std::uint64_t offset = number(8);
+        if (!good()) return {};
+        const auto type =
+            std::find_if(gguf_types.begin(), gguf_types.end(), [&](const GgufType& t) { return t.id == id; });
+        if (type == gguf_types.end()) {
+            return fail("unknown_dtype",
+                        fmt::format("tensor {} is of type {}, which is not known", quoted(tensor.name), id));
+        }
+        if (!names_.insert(tensor.name).second) return bad(fmt::format("tensor {} stands twice", quoted(tensor.name)));
+        tensor.dtype = type->word;
+        if (auto status = measure_tensor(tensor, {type->elements, 8 * type->bytes}); !status) return status;
+        std::uint64_t end = 0;
+        if (offset % alignment_ != 0 ||
+            __builtin_add_overflow(offset, static_cast<std::uint64_t>(tensor.bytes), &end)) {
+            return bad(fmt::format("tensor {} begins at {}, which is no place for it", quoted(tensor.name), offset));
+        }
+        checkpoint_.tensors.push_back(std::move(tensor));
+        spans_.push_back({offset, end, checkpoint_.tensors.size() - 1});
+        return {};
+    }
+
+    const WeightFile& file_;
+    std::string_view head_;
+    std::size_t at_ = 0;
+    std::uint64_t alignment_ = 32;
+    Error error_{};
+    std::set<std::string> names_;
+    std::vector<TensorSpan> spans_;
+    Checkpoint checkpoint_{file_.name, "gguf", 1, {}, {}};
+};
+
+}  // namespace
+
+Result<Checkpoint> read_gguf(const WeightFile& file) { return GgufReader(file).run(); }
+
+}  // namespace roofline

@@ -1,0 +1,69 @@
+// A checkpoint: the tensors that files of weights hold, as their headers say.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace roofline {
+
+struct StoredTensor {
+    std::string name;
+    std::string dtype;                ///< the file's own word in small letters: "bf16", "f8_e4m3", "q4_k"
+    std::vector<std::int64_t> shape;  ///< outermost dimension first
+    std::int64_t elements = 0;        ///< the product of the shape
+    std::int64_t bytes = 0;
+};
+
+struct Checkpoint {
+    std::string name;    ///< of the file, or of the index of several
+    std::string format;  ///< "safetensors", "gguf"
+    std::size_t files = 1;
+    std::vector<StoredTensor> tensors;  ///< in the order of the file
+    std::vector<std::string> notes;
+};
+
+/// What a tensor is to a model.
+enum class TensorUse {
+    parameter,
+    packed,  ///< parameters of which several lie in one integer: the shape does not say how many
+    scale,   ///< of a quantisation, or zero points
+    buffer,  ///< whole numbers and masks that are computed, not learned
+};
+
+[[nodiscard]] TensorUse use_of(const StoredTensor& tensor);
+
+/// "embedding", "attention", "mlp", "experts", "router", "mixer", "norm", "head", "mtp", "vision", "scales", "buffers" or "other", by the
+/// words that checkpoints have in their names ("model.layers.0.mlp.up_proj.weight", "blk.0.ffn_up.weight").
+[[nodiscard]] std::string part_of_tensor(const StoredTensor& tensor);
+
+/// The first number in a name: the layer's. None outside of layers.
+[[nodiscard]] std::optional<std::int64_t> layer_of_tensor(std::string_view name);
+
+/// The name with a star for each number after the layer's, so that all experts of a layer are one: "mlp.experts.*.up_proj.weight".
+[[nodiscard]] std::string name_in_layer(std::string_view name);
+
+struct StoredShare {
+    std::int64_t tensors = 0;
+    std::int64_t elements = 0;
+    std::int64_t params = 0;  ///< elements of tensors that are parameters
+    std::int64_t bytes = 0;
+
+    void add(const StoredTensor& tensor);
+};
+
+/// Sums of a checkpoint. They cannot overflow: the readers keep the bytes of all tensors within 60 bits.
+struct CheckpointSums {
+    StoredShare total;
+    std::map<std::string, StoredShare> by_dtype;
+    std::map<std::string, StoredShare> by_part;
+    std::map<std::int64_t, StoredShare> by_layer;  ///< without what lies outside of layers
+    std::int64_t packed = 0;                       ///< tensors whose parameters cannot be counted
+};
+
+[[nodiscard]] CheckpointSums sums_of(const Checkpoint& checkpoint);
+
+}  // namespace roofline

@@ -1,0 +1,180 @@
+#include "report/model/checkpoint_answer.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "report/model/model_answer.hpp"
+#include "units/quantity.hpp"
+#include "units/text.hpp"
+
+namespace roofline {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+constexpr std::size_t width = 100;
+constexpr std::size_t most_named = 6;
+
+std::string bytes_text(std::int64_t bytes) { return to_text(Bytes{static_cast<double>(bytes)}); }
+
+std::vector<std::string> row_of(const std::string& name, const StoredShare& share, double all) {
+    return {name, grouped(share.tensors), grouped(share.params), grouped(share.bytes),
+            fmt::format("{:.1f} %", all > 0 ? 100 * static_cast<double>(share.bytes) / all : 0)};
+}
+
+std::string shares_text(std::string_view head, const std::map<std::string, StoredShare>& shares,
+                        const StoredShare& total) {
+    Table table;
+    table.head = {std::string(head), "tensors", "parameters", "bytes", ""};
+    table.right = {false, true, true, true, true};
+    const auto all = static_cast<double>(total.bytes);
+    for (const auto& [name, share] : shares) table.rows.push_back(row_of(name, share, all));
+    if (shares.size() > 1) table.rows.push_back(row_of("total", total, all));
+    return table_text(table, 2) + "\n";
+}
+
+std::string named(const std::vector<std::string>& tensors) {
+    std::vector<std::string> shown(tensors.begin(),
+                                   tensors.begin() + static_cast<std::ptrdiff_t>(std::min(tensors.size(), most_named)));
+    if (tensors.size() > most_named) shown.push_back(fmt::format("{} more", tensors.size() - most_named));
+    return fmt::format("{}", fmt::join(shown, ", "));
+}
+
+std::string difference_text(const TensorDifference& difference) {
+    const std::string where = difference.layers.empty() ? "outside of the layers"
+                              : difference.layers.size() == 1
+                                  ? fmt::format("in layer {}", layer_ranges(difference.layers))
+                                  : fmt::format("in each of the layers {}", layer_ranges(difference.layers));
+    std::string text = fmt::format("{} the files hold {} parameters, the configuration says {}", where,
+                                   grouped(difference.in_file), grouped(difference.in_configuration));
+    if (!difference.only_file.empty()) text += fmt::format("; only in the files: {}", named(difference.only_file));
+    if (!difference.only_configuration.empty()) {
+        text += fmt::format("; only in the configuration: {}", named(difference.only_configuration));
+    }
+    return text;
+}
+
+std::string whole_bytes(const Rational& bytes) {
+    const auto whole = bytes.to_int64();
+    return whole ? grouped(*whole) : fmt::format("{:.0f}", bytes.to_double());
+}
+
+std::string configured_text(const ConfiguredCheckpoint& configured, const CheckpointSums& sums) {
+    std::string out = fmt::format("  {}\n", configured.config);
+    if (configured.check) {
+        const CheckpointCheck& check = *configured.check;
+        out += fmt::format("    {:<15} {:>19}   {}\n", "parameters", grouped(check.in_configuration),
+                           check.in_file == check.in_configuration
+                               ? "as in the files"
+                               : fmt::format("and {} in the files", grouped(check.in_file)));
+        if (check.further > 0)
+            out += fmt::format("    {:<15} {:>19}   in the files, of layers beyond those of the configuration\n", "",
+                               grouped(check.further));
+        if (check.vision > 0)
+            out += fmt::format("    {:<15} {:>19}   in the files, for images or sound\n", "", grouped(check.vision));
+    }
+    out += fmt::format("    {:<15} {:>19}   {}; {} in the files\n", "bytes", whole_bytes(configured.weight_bytes),
+                       configured.scheme, grouped(sums.total.bytes));
+    if (configured.check) {
+        for (const TensorDifference& difference : configured.check->differences) {
+            out += "    differs: " + wrapped(difference_text(difference), 13, 13, width) + "\n";
+        }
+    }
+    return out + "\n";
+}
+
+Json share_json(const StoredShare& share) {
+    return {{"tensors", share.tensors}, {"elements", share.elements}, {"params", share.params}, {"bytes", share.bytes}};
+}
+
+template <class Key>
+Json shares_json(const std::map<Key, StoredShare>& shares) {
+    Json json = Json::object();
+    for (const auto& [key, share] : shares) json[fmt::format("{}", key)] = share_json(share);
+    return json;
+}
+
+Json check_json(const ConfiguredCheckpoint& configured) {
+    Json json = {{"file", configured.config}};
+    if (configured.check) {
+        const CheckpointCheck& check = *configured.check;
+        json["params"] = check.in_configuration;
+        json["params_in_files"] = check.in_file;
+        json["params_further"] = check.further;
+        json["params_vision"] = check.vision;
+        Json differences = Json::array();
+        for (const TensorDifference& one : check.differences) {
+            differences.push_back({{"layers", one.layers},
+                                   {"params_in_files", one.in_file},
+                                   {"params", one.in_configuration},
+                                   {"only_in_files", one.only_file},
+                                   {"only_in_configuration", one.only_configuration}});
+        }
+        json["differences"] = std::move(differences);
+    } else {
+        json["params"] = nullptr;
+    }
+    json["weight_bytes"] = configured.weight_bytes.to_double();
+    if (const auto whole = configured.weight_bytes.to_int64()) json["weight_bytes"] = *whole;
+    json["scheme"] = configured.scheme;
+    return json;
+}
+
+}  // namespace
+
+std::string checkpoint_text(const CheckpointAnswer& answer) {
+    const Checkpoint& checkpoint = answer.checkpoint;
+    const CheckpointSums& sums = answer.sums;
+    std::string out =
+        fmt::format("{}   {}, {} tensors{}\n\n", checkpoint.name, checkpoint.format, grouped(sums.total.tensors),
+                    checkpoint.files > 1 ? fmt::format(" in {} files", checkpoint.files) : "");
+    const std::string packed =
+        sums.packed > 0 ? fmt::format("   and what {} packed tensors hold", grouped(sums.packed)) : "";
+    out += fmt::format("  {:<15} {:>21}{}\n", "parameters", grouped(sums.total.params), packed);
+    out += fmt::format("  {:<15} {:>21}   {}\n\n", "bytes", grouped(sums.total.bytes), bytes_text(sums.total.bytes));
+    out += shares_text("dtype", sums.by_dtype, sums.total);
+    out += shares_text("part", sums.by_part, sums.total);
+    if (answer.configured) out += configured_text(*answer.configured, sums);
+    for (const std::string& note : answer.notes) out += "  note: " + wrapped(note, 8, 8, width) + "\n";
+    return out;
+}
+
+std::string checkpoint_json(const CheckpointAnswer& answer) {
+    const CheckpointSums& sums = answer.sums;
+    Json json;
+    json["schema"] = 1;
+    json["checkpoint"] = answer.checkpoint.name;
+    json["format"] = answer.checkpoint.format;
+    json["files"] = answer.checkpoint.files;
+    json["tensors"] = sums.total.tensors;
+    json["elements"] = sums.total.elements;
+    json["params"] = sums.packed > 0 ? Json(nullptr) : Json(sums.total.params);
+    json["bytes"] = sums.total.bytes;
+    json["by_dtype"] = shares_json(sums.by_dtype);
+    json["by_part"] = shares_json(sums.by_part);
+    json["by_layer"] = shares_json(sums.by_layer);
+    json["configuration"] = answer.configured ? check_json(*answer.configured) : Json(nullptr);
+    json["notes"] = answer.notes;
+    json["sources"] = Json::array({answer.checkpoint.name});
+    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+Table checkpoint_table(const CheckpointAnswer& answer, bool layers) {
+    Table table;
+    table.head = {layers ? "layer" : "part", "tensors", "elements", "params", "bytes"};
+    table.right = {false, true, true, true, true};
+    const auto row = [&](const std::string& name, const StoredShare& share) {
+        table.rows.push_back({name, fmt::format("{}", share.tensors), fmt::format("{}", share.elements),
+                              fmt::format("{}", share.params), fmt::format("{}", share.bytes)});
+    };
+    if (layers) {
+        for (const auto& [layer, share] : answer.sums.by_layer) row(fmt::format("{}", layer), share);
+    } else {
+        for (const auto& [part, share] : answer.sums.by_part) row(part, share);
+    }
+    row("total", answer.sums.total);
+    return table;
+}
+
+}  // namespace roofline
