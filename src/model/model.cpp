@@ -326,6 +326,9 @@ Result<Model> build_model(const Config& config, std::optional<std::int64_t> sequ
     auto program = parse_program(architecture_text(table->architecture), table->architecture + ".roof", *choices);
     if (!program) return fail(program.error());
     model.program = std::move(*program);
+    auto roles = parse_roles(architecture_text(table->architecture), table->architecture + ".roof");
+    if (!roles) return fail(roles.error());
+    model.roles = std::move(*roles);
     model.sizes["B"] = 1;
     model.sizes["T"] = model.sequence;
     model.sizes["S"] = model.sequence;

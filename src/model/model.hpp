@@ -37,6 +37,7 @@ struct Model {
     std::int64_t sequence = 0;  ///< what the program is sized for
     Sizes sizes;                ///< all that the table bound
     Sizes windows{};            ///< of causal masks, as the table bound them; in the program they end with the sequence
+    DimRoles roles;             ///< what the architecture's dimensions are to those who split it
     std::map<std::string, bool, std::less<>> options;
     std::map<std::string, std::string, std::less<>>
         modules;                      ///< parameters and the modules of a checkpoint that hold them

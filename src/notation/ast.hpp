@@ -102,13 +102,20 @@ struct Options {
     std::vector<Option> options;
 };
 
+/// columns = F, I after `role`: what dimensions are to those who split programs.
+struct Role {
+    std::string name;
+    std::vector<std::string> dims;
+    Span span;
+};
+
 /// What stands after `when`: in one of these lists all options must be as they say.
 struct Condition {
     std::vector<std::vector<Option>> any;
 };
 
 struct Block;
-using Item = std::variant<Assignment, Sizes, Mesh, Options, Block>;
+using Item = std::variant<Assignment, Sizes, Mesh, Options, Role, Block>;
 
 struct Block {
     roofline::Block::Kind kind = roofline::Block::Kind::sequence;

@@ -72,7 +72,9 @@ public:
 
     Result<ast::Block> run(ast::Block syntax) {
         if (auto status = declare(syntax.items); !status) return fail(status.error());
-        std::erase_if(syntax.items, [](const ast::Item& item) { return std::holds_alternative<ast::Options>(item); });
+        std::erase_if(syntax.items, [](const ast::Item& item) {
+            return std::holds_alternative<ast::Options>(item) || std::holds_alternative<ast::Role>(item);
+        });
         std::set<std::string> tensors;
         collect(syntax.items, tensors, dims_);
         for (const auto& [name, value] : choices_.options) {
@@ -129,6 +131,10 @@ private:
         if (const auto* list = std::get_if<ast::Options>(&item)) {
             const ast::Option& first = list->options.front();
             return source_.fail_at(first.span, "syntax", "an option is declared inside a block",
+                                   "declare it at the beginning of the program");
+        }
+        if (const auto* role = std::get_if<ast::Role>(&item)) {
+            return source_.fail_at(role->span, "syntax", "a role is declared inside a block",
                                    "declare it at the beginning of the program");
         }
         if (auto* assignment = std::get_if<ast::Assignment>(&item)) assignment->part = part;

@@ -108,3 +108,17 @@ TEST_CASE("copies of a repeat that differ become blocks of their own") {
     choices.repeats = {{"L", {}}};
     CHECK(chosen(text, choices) == "size: `repeat L` has no copies");
 }
+
+TEST_CASE("roles of dimensions stand in the text and change nothing in the program") {
+    const std::string text = "role columns = F, I\nrole heads = K\nX : bf16[F]\n";
+    CHECK(chosen(text) == "X : bf16[F]\n");
+    CHECK(parse_roles(text).value() == DimRoles{{"F", "columns"}, {"I", "columns"}, {"K", "heads"}});
+    CHECK(parse_roles("X : bf16[F]").value().empty());
+    const auto twice = parse_roles("role columns = F\nrole heads = F");
+    REQUIRE(!twice);
+    CHECK(twice.error().message == "`F` has two roles");
+    CHECK(!parse_roles("role columns F"));
+    CHECK(!parse_roles("role columns = 4"));
+    CHECK(chosen("repeat L { role heads = K }").starts_with("syntax"));
+    CHECK(chosen("role : bf16[B]\nX = relu(role)").starts_with("role : bf16[B]\n"));
+}

@@ -74,6 +74,7 @@ private:
     Status item(const ast::Mesh& mesh, Block&) { return scope_.mesh(mesh.axes); }
 
     Status item(const ast::Options&, Block&) { return {}; }  // they have been heeded
+    Status item(const ast::Role&, Block&) { return {}; }     // parse_roles() reads them
 
     Status item(const ast::Block& syntax, Block& out) {
         Block inner;

@@ -31,6 +31,24 @@ Result<Program> parse_program(std::string_view text, std::string_view source_nam
     return lower(*chosen, source);
 }
 
+Result<DimRoles> parse_roles(std::string_view text, std::string_view source_name) {
+    if (text.size() > most_bytes) return fail("too_large", "the program is too long");
+    const Source source(text, std::string(source_name));
+    auto syntax = parse_syntax(source);
+    if (!syntax) return fail(syntax.error());
+    DimRoles roles;
+    for (const ast::Item& item : syntax->items) {
+        const auto* role = std::get_if<ast::Role>(&item);
+        if (role == nullptr) continue;
+        for (const std::string& dim : role->dims) {
+            if (!roles.emplace(dim, role->name).second) {
+                return source.fail_at(role->span, "defined_twice", fmt::format("`{}` has two roles", dim));
+            }
+        }
+    }
+    return roles;
+}
+
 Result<Sizes> parse_sizes(std::string_view text, std::string_view source_name) {
     if (text.size() > most_bytes) return fail("too_large", "the list of sizes is too long");
     const Source source(text, std::string(source_name));

@@ -38,6 +38,13 @@ struct Choices {
 [[nodiscard]] Result<Program> parse_program(std::string_view text, std::string_view source_name,
                                             const Choices& choices);
 
+/// What dimensions are to those who split a program over chips, by dimension: {"F", "columns"}.
+using DimRoles = std::map<std::string, std::string, std::less<>>;
+
+/// The roles that a program's text gives to dimensions, by lines such as `role columns = F, I`. They mean nothing to the program
+/// itself. Errors: as in a program; a dimension with two roles.
+[[nodiscard]] Result<DimRoles> parse_roles(std::string_view text, std::string_view source_name = {});
+
 /// Reads a list of sizes such as "B=256, D=8k". Errors: as in a program; a name given twice.
 [[nodiscard]] Result<Sizes> parse_sizes(std::string_view text, std::string_view source_name = {});
 

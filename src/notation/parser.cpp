@@ -56,6 +56,7 @@ private:
             if (first.text == "part" && second.kind == TokenKind::word && opens_block(2)) return part();
             if (first.text == "when" && second.kind == TokenKind::word) return when();
             if (first.text == "option" && second.kind == TokenKind::word) return options();
+            if (first.text == "role" && second.kind == TokenKind::word) return role();
             if (first.text == "mesh" && second.kind == TokenKind::word && tokens_.peek(2).is("=")) return mesh();
             if (second.is("=") && is_size(2)) return sizes();
         }
@@ -183,6 +184,22 @@ private:
             list.options.push_back({std::string(name.text), value.text == "yes", name.span});
         } while (tokens_.accept(","));
         return ast::Item(std::move(list));
+    }
+
+    // role columns = F, I
+    Result<ast::Item> role() {
+        tokens_.take();
+        const Token& name = tokens_.take();
+        ast::Role role{std::string(name.text), {}, name.span};
+        if (!tokens_.accept("=")) return tokens_.expected("`=` and dimensions");
+        do {
+            tokens_.skip_newlines();
+            if (tokens_.peek().kind != TokenKind::word) return tokens_.expected("the name of a dimension");
+            auto dim = tokens_.dim_name(tokens_.take());
+            if (!dim) return fail(dim.error());
+            role.dims.push_back(std::move(*dim));
+        } while (tokens_.accept(","));
+        return ast::Item(std::move(role));
     }
 
     // NAME=SIZE

@@ -1,0 +1,260 @@
+#include "plan/apply_plan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+#include <utility>
+
+namespace roofline {
+
+namespace {
+
+// The role of a dimension; those that only some layers have carry a number behind the letter.
+std::string_view role_of(const DimRoles& roles, std::string_view dim) {
+    auto found = roles.find(dim);
+    if (found == roles.end()) {
+        while (!dim.empty() && dim.back() >= '0' && dim.back() <= '9') dim.remove_suffix(1);
+        found = roles.find(dim);
+    }
+    return found == roles.end() ? std::string_view{} : std::string_view(found->second);
+}
+
+class PlanWriter {
+public:
+    PlanWriter(const Program& program, const DimRoles& roles, const Plan& plan) : roles_(roles), plan_(plan) {
+        result_.program = program;
+    }
+
+    Result<PlannedProgram> run() {
+        if (auto status = cut_heads(); !status) return fail(status.error());
+        if (auto status = check_dims(); !status) return fail(status.error());
+        result_.program.mesh = mesh();
+        for (Value& value : result_.program.values) {
+            if (value.intermediate || value.type_follows) continue;
+            if (weight(value)) {
+                place_weight(value);
+            } else {
+                place_activation(value);
+            }
+        }
+        return std::move(result_);
+    }
+
+private:
+    [[nodiscard]] std::string_view role(const Axis& axis) const { return role_of(roles_, axis.dim); }
+
+    [[nodiscard]] bool has_role(const Value& value, std::string_view wanted) const {
+        return std::any_of(value.type.axes.begin(), value.type.axes.end(),
+                           [&](const Axis& axis) { return role(axis) == wanted; });
+    }
+
+    [[nodiscard]] std::optional<std::int64_t> size_of_role(std::string_view wanted) const {
+        for (const auto& [dim, size] : result_.program.sizes) {
+            if (role_of(roles_, dim) == wanted) return size;
+        }
+        return std::nullopt;
+    }
+
+    // A weight, or what an optimizer keeps for one: there is one of it however many tokens come.
+    [[nodiscard]] bool weight(const Value& value) const {
+        if (value.param) return true;
+        return std::none_of(value.type.axes.begin(), value.type.axes.end(), [&](const Axis& axis) {
+            const std::string_view what = role(axis);
+            return what == "sequences" || what == "tokens" || what == "context" || what == "rows";
+        });
+    }
+
+    // How the tensor and sequence axes lie over heads and the queries that share one.
+    Status cut_heads() {
+        const auto heads = size_of_role("heads");
+        const auto queries = size_of_role("queries").value_or(1);
+        tensor_queries_ = sequence_queries_ = 1;
+        if (!heads) return {};
+        const auto cut = [&](std::string_view axis, std::int64_t ways, std::int64_t& left, std::int64_t& left_queries,
+                             std::int64_t& over_queries) -> Status {
+            const std::int64_t over_heads = std::gcd(left, ways);
+            over_queries = ways / over_heads;
+            if (left_queries % over_queries != 0) {
+                return fail("bad_plan",
+                            fmt::format("{}={} does not divide {} heads ({} of keys and values, {} queries for each)",
+                                        axis, ways, *heads * queries, *heads, queries),
+                            fmt::format("the heads allow {}", divisors(left, left_queries)));
+            }
+            left /= over_heads;
+            left_queries /= over_queries;
+            if (over_queries > 1) {
+                result_.notes.push_back(fmt::format(
+                    "{}={} is more than the {} heads of keys and values go into: each of them is on {} chips, which "
+                    "split its queries",
+                    axis, ways, *heads, over_queries));
+            }
+            return {};
+        };
+        std::int64_t left = *heads;
+        std::int64_t left_queries = queries;
+        if (auto status = cut("tensor", plan_.tensor, left, left_queries, tensor_queries_); !status) return status;
+        return cut("sequence", plan_.sequence, left, left_queries, sequence_queries_);
+    }
+
+    [[nodiscard]] static std::string divisors(std::int64_t heads, std::int64_t queries) {
+        std::vector<std::int64_t> ways;
+        for (std::int64_t way = 1; way <= heads * queries && ways.size() < 16; ++way) {
+            if (queries % (way / std::gcd(heads, way)) == 0) ways.push_back(way);
+        }
+        return fmt::format("{}", fmt::join(ways, ", "));
+    }
+
+    Status check_dims() const {
+        const auto need = [&](std::string_view axis, std::int64_t ways, std::string_view wanted,
+                              std::string_view what) -> Status {
+            if (ways == 1 || size_of_role(wanted)) return {};
+            return fail("bad_plan", fmt::format("{}={}, and the model has no {}", axis, ways, what),
+                        fmt::format("leave `{}` out", axis));
+        };
+        if (auto status = need("expert", plan_.expert, "experts", "experts"); !status) return status;
+        if (auto status = need("sequence", plan_.sequence, "heads", "heads"); !status) return status;
+        const auto experts = size_of_role("experts");
+        if (experts && plan_.expert > *experts) {
+            return fail("bad_plan", fmt::format("expert={}, and there are {} experts", plan_.expert, *experts),
+                        "what is over can be data, fsdp or tensor");
+        }
+        return {};
+    }
+
+    // The plan's mesh, with the axes that lie over heads and queries cut in two.
+    [[nodiscard]] std::vector<MeshAxis> mesh() const {
+        std::vector<MeshAxis> cut;
+        for (MeshAxis& axis : mesh_of(plan_)) {
+            const std::int64_t over = axis.name == "tensor"     ? tensor_queries_
+                                      : axis.name == "sequence" ? sequence_queries_
+                                                                : 1;
+            const std::string name = axis.name;
+            axis.size /= over;
+            if (axis.size > 1) cut.push_back(std::move(axis));
+            if (over > 1) cut.push_back({name == "tensor" ? "queries" : "sequence2", over, {}});
+        }
+        return cut;
+    }
+
+    // The axes among these that the mesh has.
+    [[nodiscard]] std::vector<std::string> present(std::initializer_list<std::string_view> names) const {
+        std::vector<std::string> axes;
+        for (const std::string_view name : names) {
+            const auto& mesh = result_.program.mesh;
+            const bool there =
+                std::any_of(mesh.begin(), mesh.end(), [&](const MeshAxis& axis) { return axis.name == name; });
+            if (there) axes.emplace_back(name);
+        }
+        return axes;
+    }
+
+    [[nodiscard]] std::int64_t ways(const std::vector<std::string>& axes) const {
+        std::int64_t ways = 1;
+        for (const MeshAxis& axis : result_.program.mesh) {
+            if (has(axes, axis.name)) ways *= axis.size;
+        }
+        return ways;
+    }
+
+    static void append(std::vector<std::string>& axes, std::vector<std::string> more) {
+        axes.insert(axes.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+    }
+
+    // Heads, or of what has none the first columns; whether anything is split.
+    bool place_tensor(Value& value, bool inside_attention) const {
+        bool placed = false;
+        for (Axis& axis : value.type.axes) {
+            if (role(axis) == "heads") {
+                axis.mesh = inside_attention ? present({"tensor", "sequence"}) : present({"tensor"});
+            } else if (role(axis) == "queries") {
+                axis.mesh = inside_attention ? present({"queries", "sequence2"}) : present({"queries"});
+            } else {
+                continue;
+            }
+            placed = true;
+        }
+        for (Axis& axis : value.type.axes) {
+            if (placed || role(axis) != "columns") continue;
+            axis.mesh = present({"tensor", "queries"});
+            placed = true;
+        }
+        return placed;
+    }
+
+    void place_weight(Value& value) const {
+        for (Axis& axis : value.type.axes) {
+            if (role(axis) == "experts" && value.type.axes.size() > 1 && !router(value))
+                axis.mesh = present({"expert"});
+        }
+        place_tensor(value, false);
+        share_out(value, plan_.zero >= 3 ? present({"data", "fsdp"}) : present({"fsdp"}));
+    }
+
+    // Experts' own weights have rows or columns of their own; a router's have the model's width alone.
+    [[nodiscard]] bool router(const Value& value) const { return !has_role(value, "columns"); }
+
+    // Over the width, else over the largest dimension that is whole, else not at all.
+    void share_out(Value& value, const std::vector<std::string>& over) const {
+        if (over.empty()) return;
+        Axis* best = nullptr;
+        std::int64_t most = 0;
+        for (Axis& axis : value.type.axes) {
+            if (!axis.mesh.empty()) continue;
+            const auto size = result_.program.sizes.find(axis.dim);
+            if (size == result_.program.sizes.end()) continue;
+            if (role(axis) == "width") {
+                best = &axis;
+                break;
+            }
+            if (size->second <= most) continue;
+            best = &axis;
+            most = size->second;
+        }
+        if (best != nullptr) append(best->mesh, over);
+    }
+
+    void place_activation(Value& value) const {
+        const bool sequences = has_role(value, "sequences");
+        const bool rows = has_role(value, "rows");
+        if (!sequences && !rows) return;  // positions: few, and wanted whole
+        const bool heads = has_role(value, "heads") || has_role(value, "queries");
+        const bool split = place_tensor(value, heads);
+        for (Axis& axis : value.type.axes) {
+            const std::string_view what = role(axis);
+            if (what == "sequences") append(axis.mesh, present({"data", "fsdp", "expert"}));
+            if (what == "rows") append(axis.mesh, present({"context", "data", "fsdp"}));
+            if (what == "experts" && rows) append(axis.mesh, present({"expert"}));
+            if (what == "context" && !has_role(value, "tokens")) append(axis.mesh, present({"context"}));
+            if (what == "tokens") {
+                append(axis.mesh, present({"context"}));
+                if (!heads) append(axis.mesh, present({"sequence", "sequence2"}));
+                if (!split) spread_tokens(axis);
+            }
+        }
+    }
+
+    // What no other axis splits lies over `tensor` by its tokens, where they divide.
+    void spread_tokens(Axis& axis) const {
+        if (!plan_.tensor_tokens) return;
+        std::vector<std::string> all = axis.mesh;
+        append(all, present({"tensor", "queries"}));
+        const auto size = result_.program.sizes.find(axis.dim);
+        if (size != result_.program.sizes.end() && size->second % ways(all) == 0) axis.mesh = std::move(all);
+    }
+
+    const DimRoles& roles_;
+    const Plan& plan_;
+    PlannedProgram result_;
+    std::int64_t tensor_queries_ = 1;    ///< members of `tensor` that lie over the queries of a head
+    std::int64_t sequence_queries_ = 1;  ///< likewise
+};
+
+}  // namespace
+
+Result<PlannedProgram> apply_plan(const Program& program, const DimRoles& roles, const Plan& plan) {
+    return PlanWriter(program, roles, plan).run();
+}
+
+}  // namespace roofline

@@ -1,0 +1,25 @@
+// A plan as subscripts: where each tensor of a model's program lies. Which collectives follow, the layout says.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "notation/notation.hpp"
+#include "plan/plan.hpp"
+#include "program/program.hpp"
+
+namespace roofline {
+
+struct PlannedProgram {
+    Program program;                 ///< with subscripts and the mesh; a `pipeline` axis splits no tensor
+    std::vector<std::string> notes;  ///< what is not as the plan's words make expect: heads that are held twice, ...
+};
+
+/// Splits a sized program as a plan says, by what its dimensions are (see docs/plans.md for the table of rules). A tensor axis
+/// that has more members than there are heads of keys and values is cut in two, `tensor` over those heads and `queries` over the
+/// queries of each. Errors: an axis that the program has no dimension for; more members than heads, or a number that does not
+/// divide them.
+[[nodiscard]] Result<PlannedProgram> apply_plan(const Program& program, const DimRoles& roles, const Plan& plan);
+
+}  // namespace roofline

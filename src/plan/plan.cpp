@@ -1,0 +1,126 @@
+#include "plan/plan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "notation/notation.hpp"
+
+namespace roofline {
+
+namespace {
+
+struct PlanAxis {
+    std::string_view name;
+    std::int64_t Plan::* size;
+};
+
+// In the order in which they are laid on wires: those that wait for their messages in every layer first.
+constexpr std::array<PlanAxis, 7> axes{{{"tensor", &Plan::tensor},
+                                        {"sequence", &Plan::sequence},
+                                        {"context", &Plan::context},
+                                        {"expert", &Plan::expert},
+                                        {"fsdp", &Plan::fsdp},
+                                        {"data", &Plan::data},
+                                        {"pipeline", &Plan::pipeline}}};
+
+Status read_axis(const MeshAxis& axis, Plan& plan) {
+    const auto known =
+        std::find_if(axes.begin(), axes.end(), [&](const PlanAxis& each) { return each.name == axis.name; });
+    if (known == axes.end()) {
+        std::vector<std::string> names;
+        for (const PlanAxis& each : axes) names.emplace_back(each.name);
+        return fail("unknown_axis", fmt::format("a plan has no axis `{}`", axis.name.substr(0, 40)),
+                    did_you_mean(axis.name, names, fmt::format("there are {}", fmt::join(names, ", "))));
+    }
+    if (axis.size < 1)
+        return fail("bad_plan", fmt::format("{}={}: an axis has at least one chip", axis.name, axis.size));
+    plan.*known->size = axis.size;
+    if (!axis.wires.empty()) plan.wires[axis.name] = axis.wires;
+    return {};
+}
+
+// The product, or none beyond 2^62.
+std::optional<std::int64_t> product(const Plan& plan) {
+    std::int64_t chips = 1;
+    for (const PlanAxis& axis : axes) {
+        if (__builtin_mul_overflow(chips, plan.*axis.size, &chips)) return std::nullopt;
+    }
+    return chips;
+}
+
+// A plan with one axis changed so that the product is right: the change that is least.
+std::optional<Plan> nearest_plan(const Plan& plan, std::int64_t chips) {
+    std::optional<Plan> best;
+    double least = 0;
+    // Axes that share weights or batches take any size; those that cut layers and heads only if nothing else does.
+    for (const auto axis : {&Plan::fsdp, &Plan::data, &Plan::tensor, &Plan::context, &Plan::expert, &Plan::pipeline}) {
+        Plan other = plan;
+        other.*axis = 1;
+        const auto rest = product(other);
+        if (!rest || *rest > chips || chips % *rest != 0) continue;
+        other.*axis = chips / *rest;
+        const auto from = static_cast<double>(plan.*axis);
+        const auto to = static_cast<double>(other.*axis);
+        const double change = std::max(from / to, to / from) * (from == 1 ? 2 : 1);
+        if (best && change >= least) continue;
+        best = other;
+        least = change;
+    }
+    return best;
+}
+
+}  // namespace
+
+std::int64_t Plan::chips() const { return product(*this).value_or(0); }
+
+std::vector<std::pair<std::string_view, std::int64_t>> plan_axes(const Plan& plan) {
+    std::vector<std::pair<std::string_view, std::int64_t>> sizes;
+    for (const PlanAxis& axis : axes) sizes.emplace_back(axis.name, plan.*axis.size);
+    return sizes;
+}
+
+std::string plan_text(const Plan& plan) {
+    std::vector<std::string> parts;
+    for (auto axis = axes.rbegin(); axis != axes.rend(); ++axis) {
+        if (plan.*axis->size > 1) parts.push_back(fmt::format("{}={}", axis->name, plan.*axis->size));
+    }
+    return parts.empty() ? "one chip" : fmt::format("{}", fmt::join(parts, ", "));
+}
+
+Result<Plan> parse_plan(const std::vector<std::string>& texts, std::int64_t chips) {
+    std::string text;
+    for (const std::string& each : texts) text += (text.empty() ? "mesh " : ", ") + each;
+    auto read = parse_program(text, "--mesh");
+    if (!read) return fail(read.error());
+    if (!read->values.empty() || !read->dims.empty()) {
+        return fail("syntax", "this is more than a mesh", "write data=4,tensor=8");
+    }
+    Plan plan;
+    for (const MeshAxis& axis : read->mesh) {
+        if (auto status = read_axis(axis, plan); !status) return fail(status.error());
+    }
+    const auto product = roofline::product(plan);
+    if (product == chips) return plan;
+    const auto near = nearest_plan(plan, chips);
+    return fail("bad_plan",
+                fmt::format("{} is {} chips, and the slice has {}", plan_text(plan),
+                            product ? fmt::format("{}", *product) : "too many", chips),
+                near ? fmt::format("{} is {}", plan_text(*near), chips)
+                     : fmt::format("the sizes of the axes multiply to {}", chips));
+}
+
+std::vector<MeshAxis> mesh_of(const Plan& plan) {
+    std::vector<MeshAxis> mesh;
+    for (const PlanAxis& axis : axes) {
+        if (plan.*axis.size == 1) continue;
+        const auto wires = plan.wires.find(axis.name);
+        mesh.push_back({std::string(axis.name), plan.*axis.size,
+                        wires == plan.wires.end() ? std::vector<std::string>{} : wires->second});
+    }
+    return mesh;
+}
+
+}  // namespace roofline

@@ -1,0 +1,51 @@
+// A plan: over how many chips each strategy of parallelism splits a model. What that means for its tensors, apply_plan() says.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+#include "program/program.hpp"
+
+namespace roofline {
+
+/// Sizes of the axes; they multiply to the chips.
+struct Plan {
+    std::int64_t data = 1;      ///< sequences; weights are held by every member, but for what `zero` shares out
+    std::int64_t fsdp = 1;      ///< sequences, and every weight (ZeRO-3)
+    std::int64_t tensor = 1;    ///< heads, the MLP's columns and the vocabulary
+    std::int64_t sequence = 1;  ///< tokens, but heads inside attention (Ulysses)
+    std::int64_t context = 1;   ///< tokens, inside attention too
+    std::int64_t expert = 1;    ///< sequences, but experts where tokens are sent to them
+    std::int64_t pipeline = 1;  ///< layers
+
+    /// What the members of `data` share out: 0 nothing, 1 the optimizer's states, 2 gradients too, 3 parameters too.
+    int zero = 0;
+    /// Tokens lie over `tensor` where nothing else does (Megatron's sequence parallelism). Without it these tensors are whole
+    /// on every member.
+    bool tensor_tokens = true;
+    /// Wires that an axis was put on: "ici.0", "nvlink".
+    std::map<std::string, std::vector<std::string>, std::less<>> wires{};
+
+    bool operator==(const Plan&) const = default;
+
+    [[nodiscard]] std::int64_t chips() const;  ///< the product of the axes
+};
+
+/// The axes by name, in the order in which they are laid on a slice: chatty ones first, innermost.
+[[nodiscard]] std::vector<std::pair<std::string_view, std::int64_t>> plan_axes(const Plan& plan);
+
+/// "fsdp=16, tensor=4": the axes of more than one chip; "one chip" without any.
+[[nodiscard]] std::string plan_text(const Plan& plan);
+
+/// Reads "data=4,tensor=8", "tensor=4 on ici.0", several texts together. Errors: an axis that is none (the nearest is named), or
+/// stands twice; sizes below 1; axes that do not multiply to `chips` (with a plan near it that does).
+[[nodiscard]] Result<Plan> parse_plan(const std::vector<std::string>& texts, std::int64_t chips);
+
+/// The mesh that a plan makes. An axis of one chip is left out.
+[[nodiscard]] std::vector<MeshAxis> mesh_of(const Plan& plan);
+
+}  // namespace roofline

@@ -1,0 +1,46 @@
+#include "plan/plan.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace roofline;
+
+TEST_CASE("a plan is read, whatever the order of its axes, and laid with the chatty axes innermost") {
+    const auto plan = parse_plan({"data=2,tensor=4", "fsdp=8 on ici.1"}, 64);
+    REQUIRE(plan);
+    CHECK(plan->tensor == 4);
+    CHECK(plan->fsdp == 8);
+    CHECK(plan->chips() == 64);
+    CHECK(plan_text(*plan) == "data=2, fsdp=8, tensor=4");
+    CHECK(mesh_of(*plan) == std::vector<MeshAxis>{{"tensor", 4, {}}, {"fsdp", 8, {"ici.1"}}, {"data", 2, {}}});
+    CHECK(parse_plan({}, 1).value() == Plan{});
+    CHECK(plan_text(Plan{}) == "one chip");
+}
+
+TEST_CASE("a plan that is not the slice is refused with one near it that is") {
+    const auto small = parse_plan({"data=4,tensor=8"}, 64);
+    REQUIRE(!small);
+    CHECK(small.error().message == "data=4, tensor=8 is 32 chips, and the slice has 64");
+    CHECK(small.error().hint == "data=8, tensor=8 is 64");
+    const auto none = parse_plan({}, 16);
+    REQUIRE(!none);
+    CHECK(none.error().hint == "fsdp=16 is 16");
+    const auto odd = parse_plan({"data=3,tensor=5"}, 64);
+    REQUIRE(!odd);
+    CHECK(odd.error().hint == "the sizes of the axes multiply to 64");
+    const auto huge = parse_plan({"data=4G,fsdp=4G,tensor=4G"}, 64);
+    REQUIRE(!huge);
+    CHECK(huge.error().message.find("too many chips") != std::string::npos);
+}
+
+TEST_CASE("axes that are none, twice or empty") {
+    const auto unknown = parse_plan({"tenser=4"}, 4);
+    REQUIRE(!unknown);
+    CHECK(unknown.error().code == "unknown_axis");
+    CHECK(unknown.error().hint == "did you mean `tensor`?");
+    CHECK(!parse_plan({"data=2,data=2"}, 4));
+    CHECK(!parse_plan({"data=2", "data=2"}, 4));
+    CHECK(!parse_plan({"data=0"}, 4));
+    CHECK(!parse_plan({"data=-1"}, 4));
+    CHECK(!parse_plan({"data"}, 4));
+    CHECK(!parse_plan({"data=4\nX : bf16[B]"}, 4));
+}
