@@ -75,7 +75,18 @@ void ChoiceCosts::add_time(std::span<double> to, std::size_t slot, double second
     to[to.size() - 3] += seconds;
 }
 
-void ChoiceCosts::add_collective(std::span<double> to, const Route& route, double bytes) {
+void ChoiceCosts::take_back(std::span<double> from, const Route& route, double bytes, double count) const {
+    double in_turn = 0;
+    for (const TierCost& tier : loads(route).tiers) {
+        for (const auto& [slot, seconds] : tier.seconds_per_byte) from[slot] -= count * bytes * seconds;
+        in_turn += bytes * tier.link + tier.latency_s;
+    }
+    from[from.size() - 3] -= count * in_turn;
+    from[from.size() - 2] -= count;
+    from[from.size() - 1] -= count * bytes;
+}
+
+void ChoiceCosts::add_collective(std::span<double> to, const Route& route, double bytes) const {
     double in_turn = 0;
     for (const TierCost& tier : loads(route).tiers) {
         for (const auto& [slot, seconds] : tier.seconds_per_byte) to[slot] += bytes * seconds;

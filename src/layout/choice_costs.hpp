@@ -66,7 +66,9 @@ public:
     /// Adds seconds of a resource.
     void add_time(std::span<double> to, std::size_t slot, double seconds) const;
     /// Adds a collective whose group holds `bytes` together.
-    void add_collective(std::span<double> to, const Route& route, double bytes);
+    void add_collective(std::span<double> to, const Route& route, double bytes) const;
+    /// Takes `count` of them away again, which had been added before: the longest latencies stay.
+    void take_back(std::span<double> from, const Route& route, double bytes, double count) const;
 
     [[nodiscard]] LayoutPrice price(std::span<const double> cost) const;
     /// True when no number of `a` is greater than that of `b`.

@@ -100,7 +100,7 @@ private:
             for (Operand& input : op.inputs) share(input, splits);
             share(op.output, splits);
             for (std::string& dim : op.along) dim = shared(dim, splits);
-            std::vector<Message> messages = messages_of(ways, way);
+            std::vector<Message> messages = messages_of(index, way);
             // Of several operations the first that communicates is the one whose alternatives matter.
             if (laid.plans.empty() || (statement.messages.empty() && !messages.empty())) {
                 if (auto status = note_plans(index, laid); !status) return status;
@@ -113,10 +113,12 @@ private:
         return {};
     }
 
-    // In the order in which they happen: operands, then the result.
-    [[nodiscard]] std::vector<Message> messages_of(const OpWays& ways, const Way& way) const {
+    // In the order in which they happen: operands, then the result. What has been brought about before is there.
+    [[nodiscard]] std::vector<Message> messages_of(std::size_t index, const Way& way) const {
         std::vector<Message> messages;
+        const OpWays& ways = search_.op(index);
         for (const auto& [tensor, place] : way.moves) {
+            if (search_.done_before(index, {tensor, place}, layout_)) continue;
             const Operand& operand = tensor < ways.op().inputs.size() ? ways.op().inputs[tensor] : ways.op().output;
             for (const Move& move : search_.resharding(place).moves) {
                 messages.push_back(message(operand, ways, tensor, move));
@@ -265,8 +267,8 @@ private:
 
 }  // namespace
 
-Result<LaidOut> lay_out(const Program& program, const System& system) {
-    auto search = LayoutSearch::compile(program, system);
+Result<LaidOut> lay_out(const Program& program, const System& system, const StayingAxes& stay) {
+    auto search = LayoutSearch::compile(program, system, stay);
     if (!search) return fail(search.error());
     auto layout = search->choose(program.sizes);
     if (!layout) return fail(layout.error());

@@ -1,6 +1,7 @@
 // From a program with subscripts to what one chip does: collectives derived, dimensions as shares.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,9 @@ namespace roofline {
 
 class LayoutSearch;
 struct ProgramLayout;
+
+/// Mesh axes over which a tensor is used, or made, as it lies: it is never gathered over them.
+using StayingAxes = std::map<ValueId, std::vector<std::string>>;
 
 /// A legal way to do a statement.
 struct LayoutPlan {
@@ -38,7 +42,7 @@ struct LaidOut {
 /// Lays a program out. Written types fix where tensors lie; all else is chosen for the whole program (LayoutSearch). Errors: mesh
 /// axes that the system lacks; illegal reshardings; work at several chips, which are not one chip's; a fuse block that is partly
 /// done by one chip.
-[[nodiscard]] Result<LaidOut> lay_out(const Program& program, const System& system);
+[[nodiscard]] Result<LaidOut> lay_out(const Program& program, const System& system, const StayingAxes& stay = {});
 
 /// The same in a layout that has been chosen.
 [[nodiscard]] Result<LaidOut> lay_out(const Program& program, const System& system, LayoutSearch& search,

@@ -6,7 +6,6 @@
 #include <set>
 #include <utility>
 
-#include "program/functions.hpp"
 #include "work/work.hpp"
 
 namespace roofline {
@@ -61,34 +60,17 @@ LayoutSearch::LayoutSearch(const Program& program, const System& system)
 
 namespace {
 
-// What no rule says yet how to split: rows that go to experts, and bands of a causal mask.
+// What no rule says yet how to split: bands of a causal mask.
 Status check_splittable(const Program& program) {
     for (const Value& value : program.values) {
         for (const MaskedPlane& plane : value.masks) {
-            if (plane.window.empty()) continue;
-            return fail(
-                "unsupported",
-                fmt::format("a causal mask with a window, {}, in a program that is split over a mesh", plane.window),
-                "leave the window out for an upper estimate, or price one chip's share as a program of its own");
-        }
-    }
-    std::vector<const Block*> blocks{&program.body};
-    while (!blocks.empty()) {
-        const Block& block = *blocks.back();
-        blocks.pop_back();
-        for (const Node& node : block.nodes) {
-            if (const auto* inner = std::get_if<Block>(&node)) {
-                blocks.push_back(inner);
-                continue;
-            }
-            for (const Op& op : std::get<Statement>(node).ops) {
-                if (op.kind != OpKind::apply) continue;
-                const FunctionKind kind = find_function(op.function)->kind;
-                if (kind != FunctionKind::dispatch && kind != FunctionKind::combine && kind != FunctionKind::slide)
-                    continue;
-                return fail("unsupported", fmt::format("`{}` in a program that is split over a mesh", op.function),
-                            "price one chip's share as a program of its own");
-            }
+            const bool split = std::any_of(value.type.axes.begin(), value.type.axes.end(), [&](const Axis& axis) {
+                return !axis.mesh.empty() && (axis.dim == plane.rows || axis.dim == plane.columns);
+            });
+            if (plane.window.empty() || !split) continue;
+            return fail("unsupported",
+                        fmt::format("a causal mask with a window, {}, over a split dimension", plane.window),
+                        "split other dimensions (heads, the batch), or leave the window out for an upper estimate");
         }
     }
     return {};
@@ -96,7 +78,7 @@ Status check_splittable(const Program& program) {
 
 }  // namespace
 
-Result<LayoutSearch> LayoutSearch::compile(const Program& program, const System& system) {
+Result<LayoutSearch> LayoutSearch::compile(const Program& program, const System& system, const StayingAxes& stay) {
     LayoutSearch search(program, system);
     if (auto status = check_splittable(program); !status) return fail(status.error());
     for (const Value& value : program.values) {
@@ -107,7 +89,7 @@ Result<LayoutSearch> LayoutSearch::compile(const Program& program, const System&
     }
     search.fix_inner(program.body);
     search.note_splits();
-    if (auto status = search.compile_ops(); !status) return fail(status.error());
+    if (auto status = search.compile_ops(stay); !status) return fail(status.error());
     return search;
 }
 
@@ -153,7 +135,23 @@ void LayoutSearch::note_splits() {
     }
 }
 
-Status LayoutSearch::compile_ops() {
+std::vector<AxisMask> LayoutSearch::staying(const Op& op, const StayingAxes& stay) const {
+    std::vector<AxisMask> masks;
+    const std::vector<PlacedAxis>& mesh = costs_->system().mesh;
+    const auto add = [&](ValueId value) {
+        AxisMask mask = 0;
+        const auto known = stay.find(value);
+        for (std::size_t axis = 0; known != stay.end() && axis < mesh.size(); ++axis) {
+            if (has(known->second, mesh[axis].name)) mask = static_cast<AxisMask>(mask | 1U << axis);
+        }
+        masks.push_back(mask);
+    };
+    for (const Operand& input : op.inputs) add(input.value);
+    add(op.output.value);
+    return masks;
+}
+
+Status LayoutSearch::compile_ops(const StayingAxes& stay) {
     const Program whole = unsplit(*program_);
     auto work = derive_work(whole);
     if (!work) return fail(work.error());
@@ -173,6 +171,7 @@ Status LayoutSearch::compile_ops() {
         if (fixed_[id]) named.emplace(program_->values[id].name, id);
     }
     std::vector<std::string> counts;
+    std::map<ValueId, std::vector<Use>> uses;  // of the pass that is being read
     const bool one_place = this->one_place();
     bool fused = false;
     // The two programs have the same shape: one has the types, the other was counted.
@@ -181,10 +180,15 @@ Status LayoutSearch::compile_ops() {
             if (const auto* inner = std::get_if<Block>(&block.nodes[i])) {
                 const bool repeats = inner->kind == Block::Kind::repeat;
                 if (repeats) counts.push_back(inner->count);
+                std::map<ValueId, std::vector<Use>> outside;
+                if (repeats) outside.swap(uses);
                 const bool before = std::exchange(fused, fused || inner->kind == Block::Kind::fuse);
                 if (auto status = self(self, *inner, std::get<Block>(counted.nodes[i])); !status) return status;
                 fused = before;
-                if (repeats) counts.pop_back();
+                if (repeats) {
+                    counts.pop_back();
+                    uses.swap(outside);
+                }
                 continue;
             }
             const Statement& statement = std::get<Statement>(block.nodes[i]);
@@ -196,9 +200,15 @@ Status LayoutSearch::compile_ops() {
                 // A kernel is done by one chip or by all.
                 const bool alone = one_place && !fused && statement.ops.size() == 1;
                 CompiledOp compiled{std::move(*ways), counts, {}, {}, alone};
+                if (!stay.empty()) compiled.ways.stay(staying(op, stay));
                 for (const std::string& dim : compiled.ways.dims()) compiled.elsewhere.push_back(splits_[dim]);
                 const std::size_t index = ops_.size();
-                for (const Operand& input : op.inputs) last_use_[input.value] = index;
+                for (std::size_t input = 0; input < op.inputs.size(); ++input) {
+                    std::vector<Use>& known = uses[op.inputs[input].value];
+                    last_use_[op.inputs[input].value] = index;
+                    compiled.before.emplace_back(known.rbegin(), known.rend());
+                    known.push_back({index, input});
+                }
                 const Value& output = program_->values[op.output.value];
                 if (output.carried && !fixed_[op.output.value]) {
                     compiled.lies_as = named.at(output.name);
@@ -310,6 +320,43 @@ bool LayoutSearch::keep(State& state, std::span<const double> cost, std::size_t 
     return true;
 }
 
+namespace {
+
+// Whether a way has brought this operand to where another wants it.
+bool brings(const Way& way, std::size_t operand, std::size_t resharding) {
+    return std::any_of(way.moves.begin(), way.moves.end(),
+                       [&](const TensorMove& move) { return move.tensor == operand && move.resharding == resharding; });
+}
+
+}  // namespace
+
+// Of a way's collectives those that bring an operand to where it already is, gathered for another operation of this pass.
+void LayoutSearch::take_back_done(std::size_t index, const Way& way, std::size_t trace, double count,
+                                  std::span<double> cost) const {
+    const CompiledOp& op = ops_[index];
+    for (const TensorMove& move : way.moves) {
+        if (move.tensor >= op.before.size()) continue;
+        std::size_t at = index;  // `trace` is that of the operation before it
+        std::size_t here = trace;
+        for (const Use& use : op.before[move.tensor]) {
+            for (; at > use.op + 1; --at) here = traces_[here].before;
+            if (use.op == index || !brings(*traces_[here].way, use.operand, move.resharding)) continue;
+            for (const Move& each : (*reshardings_)[move.resharding].moves) {
+                costs_->take_back(cost, each.route(), each.bytes, count);
+            }
+            break;
+        }
+    }
+}
+
+bool LayoutSearch::done_before(std::size_t op, const TensorMove& move, const ProgramLayout& layout) const {
+    if (move.tensor >= ops_[op].before.size()) return false;
+    const std::vector<Use>& uses = ops_[op].before[move.tensor];
+    return std::any_of(uses.begin(), uses.end(), [&](const Use& use) {
+        return use.op != op && brings(layout.choices[use.op].way, use.operand, move.resharding);
+    });
+}
+
 Status LayoutSearch::step(std::size_t index) {
     double count = 1;
     for (const std::string& dim : ops_[index].counts) {
@@ -333,6 +380,7 @@ Status LayoutSearch::step(std::size_t index) {
             for (std::size_t i = 0; i < state.traces.size(); ++i) {
                 std::copy_n(row(state, i).begin(), sum.size(), sum.begin());
                 costs_->add(sum, known.ways[w].cost, count);
+                take_back_done(index, known.ways[w], state.traces[i], count, sum);
                 if (keep(next[place->second], sum, traces_.size()))
                     traces_.push_back({state.traces[i], &known.ways[w]});
             }

@@ -12,6 +12,7 @@
 
 #include "base/result.hpp"
 #include "layout/choice_costs.hpp"
+#include "layout/lay_out.hpp"
 #include "layout/op_ways.hpp"
 #include "layout/reshard.hpp"
 #include "layout/sharding.hpp"
@@ -45,7 +46,7 @@ struct ProgramLayout {
 class LayoutSearch {
 public:
     /// Errors: mesh axes that the system lacks; work that cannot be counted.
-    static Result<LayoutSearch> compile(const Program& program, const System& system);
+    static Result<LayoutSearch> compile(const Program& program, const System& system, const StayingAxes& stay = {});
 
     /// Dimensions without a size count as a million. Errors: a statement that no legal way leads to.
     [[nodiscard]] Result<ProgramLayout> choose(const Sizes& sizes);
@@ -53,18 +54,26 @@ public:
     /// All ways of one operation with its operands as they lie in `layout`, best first, the chosen one before them all.
     [[nodiscard]] Result<std::vector<Way>> ways(std::size_t op, const ProgramLayout& layout);
     [[nodiscard]] const OpWays& op(std::size_t index) const { return ops_[index].ways; }
+    /// Whether a move of an operand leads to what an earlier operation of the same pass has brought about: it is there.
+    [[nodiscard]] bool done_before(std::size_t op, const TensorMove& move, const ProgramLayout& layout) const;
     [[nodiscard]] const Resharding& resharding(std::size_t place) const { return (*reshardings_)[place]; }
 
 private:
     static constexpr std::size_t most_kept = 16;
     static constexpr std::size_t most_states = 256;
 
+    /// An operation and which of its operands.
+    struct Use {
+        std::size_t op = 0;
+        std::size_t operand = 0;
+    };
     struct CompiledOp {
         OpWays ways;
         std::vector<std::string> counts;               ///< of the repeats around it
         std::optional<ValueId> lies_as;                ///< the result must lie as this value did: a loop carries it
         std::vector<std::vector<AxisList>> elsewhere;  ///< splits of its dimensions in the rest of the program
         bool alone = false;                            ///< a chip that holds an operand may do it alone
+        std::vector<std::vector<Use>> before{};  ///< by operand: where else the same pass uses it, the latest first
     };
     using ShardingId = std::uint32_t;  ///< place in shardings_
     /// How the free tensors lie that are still needed, and what it costs to get there.
@@ -88,7 +97,10 @@ private:
     };
 
     LayoutSearch(const Program& program, const System& system);
-    [[nodiscard]] Status compile_ops();
+    [[nodiscard]] Status compile_ops(const StayingAxes& stay);
+    [[nodiscard]] std::vector<AxisMask> staying(const Op& op, const StayingAxes& stay) const;
+    void take_back_done(std::size_t index, const Way& way, std::size_t trace, double count,
+                        std::span<double> cost) const;
     void note_splits();
     void fix_inner(const Block& block);
     [[nodiscard]] bool one_place() const;

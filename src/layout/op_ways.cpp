@@ -20,6 +20,10 @@ void add_choice(std::vector<AxisList>& choices, AxisList axes) {
     if (std::find(choices.begin(), choices.end(), axes) == choices.end()) choices.push_back(axes);
 }
 
+bool has_place(const std::vector<std::size_t>& places, std::size_t place) {
+    return std::find(places.begin(), places.end(), place) != places.end();
+}
+
 // A program of this operation alone.
 Program alone(const Program& program, const Op& op, const Stored& stored, bool masks) {
     Program one;
@@ -72,6 +76,7 @@ Result<OpWays> OpWays::compile(const Program& program, const Op& op, const Store
     add(op.output);
     for (const std::string& dim : op.along) (void)ways.place_of(dim);
     for (const std::string& dim : ways.dims_) ways.may_split_.push_back(ways.splittable(dim));
+    ways.tie_rows();
     if (auto status = ways.compile_times(program, stored, costs); !status) return fail(status.error());
     return ways;
 }
@@ -86,11 +91,64 @@ std::size_t OpWays::place_of(const std::string& dim) {
     return place;
 }
 
-// Where a function works along a dimension it needs all of it, but a sum can be taken in parts.
+// Where a function works along a dimension it needs all of it, but a sum can be taken in parts. Of a table that is split each
+// chip finds the rows that it has, and zeros for others. Of rows that are written each chip takes those that fall into its part.
 bool OpWays::splittable(const std::string& dim) const {
-    if (op_->kind != OpKind::apply || !has(op_->along, dim)) return true;
+    if (op_->kind != OpKind::apply) return true;
     const FunctionInfo& function = *find_function(op_->function);
-    return function.kind == FunctionKind::mask || op_->function == "sum";
+    switch (function.kind) {
+        case FunctionKind::gather:
+        case FunctionKind::scatter:
+        case FunctionKind::mask:
+            return true;
+        case FunctionKind::dispatch:
+        case FunctionKind::combine:
+            return !has(op_->along, dim);
+        case FunctionKind::slide:
+            return !has(op_->along, dim) && has(op_->output.dims, dim);
+        default:
+            return !has(op_->along, dim) || op_->function == "sum";
+    }
+}
+
+// Rows that go to experts or come back, and those that are written into a tensor, stay on their chip: how they are split
+// follows from the rows' other side.
+void OpWays::tie_rows() {
+    if (op_->kind != OpKind::apply) return;
+    const FunctionKind kind = find_function(op_->function)->kind;
+    if (kind == FunctionKind::dispatch || kind == FunctionKind::combine) {
+        const bool out = kind == FunctionKind::dispatch;
+        const std::vector<std::string>& tokens = out ? op_->inputs.front().dims : op_->output.dims;
+        const std::vector<std::string>& groups = out ? op_->output.dims : op_->inputs.front().dims;
+        tied_ = {place_of(op_->along[1]), {}};
+        // The first dimension's axes come last, and so can go on to the experts: batches are what experts are spread over.
+        for (auto dim = tokens.rbegin(); dim != tokens.rend(); ++dim) {
+            if (!has(groups, *dim)) tied_->from.push_back(place_of(*dim));
+        }
+    }
+    sums_ = kind == FunctionKind::reduce || kind == FunctionKind::gather;
+    if (kind == FunctionKind::scatter) {
+        along_ = place_of(op_->along.front());
+        for (const std::string& dim : op_->inputs.back().dims) {
+            if (!has(op_->output.dims, dim)) written_.push_back(place_of(dim));
+        }
+    }
+}
+
+// Whether a split is one that the operation can be done in, the tied dimension's filled in. Rows that are written stay where
+// they are only if there is one for each place: then they are taken to be in order.
+bool OpWays::settle(std::vector<AxisList>& split) const {
+    if (tied_) {
+        AxisList& axes = split[tied_->dim];
+        axes = {};
+        for (const std::size_t dim : tied_->from) axes.append(split[dim]);
+    }
+    for (const std::size_t dim : written_) {
+        if (split[dim].empty()) continue;
+        const std::size_t along = along_;
+        if (written_.size() != 1 || split[along] != split[dim] || sizes_[along] != sizes_[dim]) return false;
+    }
+    return true;
 }
 
 Status OpWays::compile_times(const Program& program, const Stored& stored, ChoiceCosts& costs) {
@@ -226,18 +284,20 @@ void OpWays::offer_choices(Query& query) const {
         }
     }
     for (std::size_t d = 0; d < dims_.size(); ++d) {
-        if (!may_split_[d]) query.choices[d].resize(1);
+        if (!may_split_[d] || (tied_ && tied_->dim == d)) query.choices[d].resize(1);
     }
 }
 
 void OpWays::combine_choices(Query& query, std::size_t dim, AxisMask used) const {
     if (query.splits.size() >= most_splits * dims_.size() && !dims_.empty()) return;
     if (dim == dims_.size()) {
+        if (!settle(query.split)) return;
         query.splits.insert(query.splits.end(), query.split.begin(), query.split.end());
         return;
     }
     for (const AxisList axes : query.choices[dim]) {
-        const AxisMask mask = axes.mask();
+        // Rows along which a tensor is written lie as its own: the axes are those of both.
+        const AxisMask mask = has_place(written_, dim) ? AxisMask{0} : axes.mask();
         if ((mask & used) != 0) continue;
         query.split[dim] = axes;
         combine_choices(query, dim + 1, static_cast<AxisMask>(used | mask));
@@ -258,7 +318,7 @@ Sharding OpWays::made(const Plan& plan) const {
     Sharding made = sharding(tensors_.size() - 1, plan);
     const std::vector<std::size_t>& kept = tensors_.back().dims;
     for (std::size_t d = 0; d < dims_.size(); ++d) {
-        if (std::find(kept.begin(), kept.end(), d) == kept.end()) {
+        if (sums_ && !has_place(kept, d)) {
             made.unreduced = static_cast<AxisMask>(made.unreduced | plan.split[d].mask());
         }
     }
@@ -301,6 +361,14 @@ bool OpWays::beaten(const Query& query, const Way& way) const {
     });
 }
 
+bool OpWays::stays(std::size_t tensor, const Sharding& from, const Sharding& to) const {
+    if (stays_.empty() || stays_[tensor] == 0) return true;
+    for (std::size_t d = 0; d < from.rank; ++d) {
+        if (((from.dims[d].mask() ^ to.dims[d].mask()) & stays_[tensor]) != 0) return false;
+    }
+    return true;
+}
+
 Status OpWays::add_way(Query& query, const Plan& plan, const Sharding& output, std::span<const double> share) {
     Way way;
     way.at = plan.at;
@@ -309,6 +377,10 @@ Status OpWays::add_way(Query& query, const Plan& plan, const Sharding& output, s
     bool beaten = this->beaten(query, way);
     const auto add = [&](std::size_t tensor, const Sharding& from, const Sharding& to) -> Status {
         if (beaten || from == to) return {};
+        if (!stays(tensor, from, to)) {
+            beaten = true;
+            return {};
+        }
         auto place = move(tensor, from, to);
         if (!place) return fail(place.error());
         const Resharding& resharding = (*reshardings_)[*place];

@@ -48,6 +48,10 @@ struct Stored {
 /// which a function works stay whole, but for sums and masks. Collectives work in device memory. A tensor in the host's memory is
 /// loaded as it lies, or of one that all hosts have whole each chip loads a share: as the result is wanted, or one for each chip.
 ///
+/// A table that is gathered from may be split along the looked-up dimension: each chip has zeros for the rows of others, and the
+/// results add up. Rows that go to experts lie in their groups as they did before, and come back so. Of rows that a scatter writes
+/// each chip takes those that fall to it; they stay where they are if as many are written as there are, in order then.
+///
 /// A result that is wanted at one chip is made by that chip, to which its operands are brought. Without that, the chip that
 /// holds an operand may do the work alone where the question allows it.
 class OpWays {
@@ -58,6 +62,9 @@ public:
 
     [[nodiscard]] const std::vector<std::string>& dims() const { return dims_; }
     [[nodiscard]] const Op& op() const { return *op_; }
+
+    /// Mesh axes over which each tensor, operands then the result, is used or made as it lies.
+    void stay(std::vector<AxisMask> axes) { stays_ = std::move(axes); }
 
     /// Sizes for all that follows; every dimension must be among them.
     void set_sizes(const Sizes& sizes);
@@ -101,6 +108,8 @@ private:
     [[nodiscard]] Status compile_times(const Program& program, const Stored& stored, ChoiceCosts& costs);
     [[nodiscard]] std::size_t place_of(const std::string& dim);
     [[nodiscard]] bool splittable(const std::string& dim) const;
+    void tie_rows();
+    [[nodiscard]] bool settle(std::vector<AxisList>& split) const;
     [[nodiscard]] std::vector<std::int64_t> places(const Question& question) const;
     void offer_loads(Query& query) const;
     void offer_choices(Query& query) const;
@@ -109,6 +118,7 @@ private:
     [[nodiscard]] Sharding made(const Plan& plan) const;
     [[nodiscard]] std::vector<Sharding> outputs(const Query& query, const Plan& plan) const;
     [[nodiscard]] Result<std::size_t> move(std::size_t tensor, const Sharding& from, const Sharding& to);
+    [[nodiscard]] bool stays(std::size_t tensor, const Sharding& from, const Sharding& to) const;
     void share_cost(std::span<const AxisList> split, std::span<double> cost);
     [[nodiscard]] bool beaten(const Query& query, const Way& way) const;
     [[nodiscard]] Status add_way(Query& query, const Plan& plan, const Sharding& output, std::span<const double> share);
@@ -120,7 +130,16 @@ private:
     std::vector<double> sizes_;         ///< by dims_
     std::vector<MovedTensor> tensors_;  ///< operands, then the result
     std::vector<bool> may_split_;
-    std::vector<bool> masked_;  ///< a causal mask lies over it
+    std::vector<AxisMask> stays_;  ///< by tensor; none: all may move
+    struct TiedDim {
+        std::size_t dim = 0;
+        std::vector<std::size_t> from;  ///< places in dims_, whose axes it has, one after the other
+    };
+    std::optional<TiedDim> tied_;       ///< of rows in groups for experts
+    std::vector<std::size_t> written_;  ///< of a scatter: dimensions of what is written that the tensor lacks
+    std::size_t along_ = 0;             ///< of a scatter: the dimension that it writes along
+    bool sums_ = true;                  ///< what the result lacks has been summed over
+    std::vector<bool> masked_;          ///< a causal mask lies over it
     struct Compiled {
         CompiledTimes times;
         std::vector<std::size_t> slots;  ///< by resource

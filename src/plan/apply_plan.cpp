@@ -31,10 +31,13 @@ public:
         if (auto status = cut_heads(); !status) return fail(status.error());
         if (auto status = check_dims(); !status) return fail(status.error());
         result_.program.mesh = mesh();
-        for (Value& value : result_.program.values) {
+        for (ValueId id = 0; id < result_.program.values.size(); ++id) {
+            Value& value = result_.program.values[id];
             if (value.intermediate || value.type_follows) continue;
             if (weight(value)) {
                 place_weight(value);
+                auto staying = present({"tensor", "queries", "expert", "sequence", "sequence2", "context"});
+                if (!staying.empty()) result_.stay.emplace(id, std::move(staying));
             } else {
                 place_activation(value);
             }

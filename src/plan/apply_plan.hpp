@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "layout/lay_out.hpp"
 #include "notation/notation.hpp"
 #include "plan/plan.hpp"
 #include "program/program.hpp"
@@ -13,6 +14,7 @@ namespace roofline {
 
 struct PlannedProgram {
     Program program;                 ///< with subscripts and the mesh; a `pipeline` axis splits no tensor
+    StayingAxes stay;                ///< weights stay where they are over `tensor` and `expert`: for lay_out()
     std::vector<std::string> notes;  ///< what is not as the plan's words make expect: heads that are held twice, ...
 };
 
