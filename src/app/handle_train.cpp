@@ -68,14 +68,30 @@ Status check_request(const TrainRequest& request) {
     return {};
 }
 
-Status check_pipeline(const TrainRequest& request, const Plan& plan) {
-    if (plan.pipeline > 1 && !request.mfu) {
-        return fail("unsupported", "steps of a pipeline are not priced yet", "leave `pipeline` out of --mesh");
+// A stage has a layer at least, and a schedule is of stages.
+Status check_pipeline(const TrainRequest& request, const Plan& plan, const Model& model) {
+    if (plan.pipeline > model.layer_count) {
+        return fail("bad_plan",
+                    fmt::format("pipeline={}, and the model has {} layers", plan.pipeline, model.layer_count),
+                    "give each stage a layer at least");
     }
-    if (!request.schedule.empty()) {
-        return fail("unsupported", "--schedule is of pipelines, and there is none", "leave it out");
+    if (plan.pipeline == 1 && !request.schedule.empty()) {
+        return fail("bad_request", "--schedule is of a pipeline, and the plan has none",
+                    "leave it out, or add stages to --mesh: pipeline=4");
     }
     return {};
+}
+
+void note_pipeline(TrainAnswer& answer, const TrainRequest& request) {
+    if (answer.plan.pipeline == 1) return;
+    answer.schedule = request.schedule.empty() ? "1f1b" : request.schedule;
+    answer.notes.push_back(fmt::format(
+        "a stage is taken to have 1/{} of everything, embedding and head included; the program, its derivation and its "
+        "time line are those of all layers",
+        answer.plan.pipeline));
+    if (request.microbatches.empty()) {
+        answer.notes.emplace_back("--microbatches is not given: the batch is not cut, and all stages but one wait");
+    }
 }
 
 Result<std::optional<TrainingBatch>> batch_of(const TrainRequest& request, std::int64_t sequence) {
@@ -96,13 +112,14 @@ Status predict(TrainAnswer& answer, const TrainRequest& request, const TrainingO
     const BatchShards shards{answer.plan.data * answer.plan.fsdp * answer.plan.expert,
                              answer.plan.sequence * answer.plan.context};
     Result<TrainStep> step = check_batch(*answer.batch, shards).and_then([&]() -> Result<TrainStep> {
-        return train_step(answer.model, {answer.plan, *answer.batch, options}, answer.slice, request, answer.notes);
+        return train_step(answer.model, {answer.plan, *answer.batch, options, answer.schedule}, answer.slice, request, answer.notes);
     });
     if (step) {
         const std::vector<std::string> notes = notes_of(step->program);
         answer.notes.insert(answer.notes.end(), notes.begin(), notes.end());
         const double each = static_cast<double>(answer.batch->tokens / answer.batch->microbatches) /
-                            static_cast<double>(answer.slice.chips());
+                            static_cast<double>(answer.slice.chips()) *
+                            static_cast<double>(answer.plan.pipeline);
         answer.thresholds = training_thresholds(step->program.program, step->program.analysis.total,
                                                 step->program.system, answer.plan, each);
         answer.step = std::move(*step);
@@ -157,11 +174,11 @@ Result<TrainAnswer> answer_of(const TrainRequest& request) {
     auto plan = plan_of(request, answer.slice.chips(), answer.notes);
     if (!plan) return fail(plan.error());
     answer.plan = std::move(*plan);
-    if (auto status = check_pipeline(request, answer.plan); !status) return fail(status.error());
+    if (auto status = check_pipeline(request, answer.plan, answer.model); !status) return fail(status.error());
+    note_pipeline(answer, request);
     auto batch = batch_of(request, answer.model.sequence);
     if (!batch) return fail(batch.error());
     answer.batch = *batch;
-    options->microbatches = answer.batch ? answer.batch->microbatches : 1;
     answer.remat = remat_text(*options);
     answer.optimizer = optimizer_text(*options);
     answer.assumed_mfu = request.mfu;
@@ -180,7 +197,7 @@ Result<std::string> text_of(const TrainRequest& request, const TrainAnswer& answ
         return fail("bad_request", "there is no step to show: only its utilisation is given",
                     "say what a step is: --batch-tokens 4Mi, and leave --mfu out");
     }
-    if (request.program) return print(answer.step->program.program);
+    if (request.program) return print(answer.step->part);
     if (format == Format::json) return train_json(answer);
     if (format == Format::csv) return table_csv(train_table(answer));
     if (format == Format::markdown) return table_markdown(train_table(answer));

@@ -1,13 +1,12 @@
 #include "app/priced_program.hpp"
 
 #include "app/expected_op.hpp"
-#include "layout/lay_out.hpp"
 
 namespace roofline {
 
 Result<OpAnswer> priced_program(Program program, const Slice& slice, const std::string& name,
                                 const std::string& software, const std::shared_ptr<Calibrations>& calibrations,
-                                const CollectiveOptions& collectives) {
+                                const CollectiveOptions& collectives, const StayingAxes& stay) {
     OpAnswer answer;
     answer.name = name;
     answer.program = std::move(program);
@@ -21,7 +20,7 @@ Result<OpAnswer> priced_program(Program program, const Slice& slice, const std::
     }
     answer.local = answer.program;
     if (answer.program.sharded()) {
-        auto laid = lay_out(answer.program, answer.system);
+        auto laid = lay_out(answer.program, answer.system, stay);
         if (!laid) return fail(laid.error());
         answer.notes = std::move(laid->notes);
         answer.local = std::move(laid->local);

@@ -101,7 +101,7 @@ struct TrainRequest {
     std::vector<std::string> mesh;     ///< "data=2,fsdp=16,tensor=8"; none: fsdp over all chips
     std::string microbatches;          ///< "8": into how many parts a step's batch is cut; "": not at all
     std::string schedule;              ///< of a pipeline: "1f1b"; "": that one
-    std::string remat;                 ///< "none", "selective", "full", "keep=H,O"; "": none
+    std::string remat;                 ///< "none", "selective", "full", "Hm,O"; "": none
     std::string optimizer;             ///< "adam", "adam,moments=bf16,master", "sgd"; "": adam with f32 moments
     std::string tokens;                ///< "15T": of the whole training; "": none is asked about
     std::optional<double> mfu;         ///< the utilisation that is assumed, in the place of a predicted step

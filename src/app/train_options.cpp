@@ -18,22 +18,14 @@ std::vector<std::string> split(std::string_view text) {
     }
 }
 
-Status read_remat(const std::string& word, TrainingOptions& options) {
-    if (word.empty() || word == "none") {
-        options.remat = Remat::none;
-    } else if (word == "selective") {
-        options.remat = Remat::selective;
-    } else if (word == "full") {
-        options.remat = Remat::full;
-    } else if (word.starts_with("keep=") && word.size() > 5) {
-        options.remat = Remat::named;
-        options.kept = split(std::string_view(word).substr(5));
-    } else {
-        return fail("unknown_remat", fmt::format("--remat: no policy `{}`", word.substr(0, 40)),
-                    did_you_mean(word, {"none", "selective", "full"},
-                                 "there are none, selective, full, and keep=H,O for tensors by name"));
-    }
-    return {};
+// A single word that is nearly a policy is no tensor's name.
+Result<TrainingOptions> read_remat(const std::string& word) {
+    auto options = remat_options(word);
+    if (!options || options->kept.size() != 1) return options;
+    const std::vector<std::string> policies{"none", "selective", "full"};
+    if (!nearest(word, policies)) return options;
+    return fail("unknown_remat", fmt::format("--remat: no policy `{}`", word.substr(0, 40)),
+                did_you_mean(word, policies));
 }
 
 Status read_part(const std::string& word, TrainingOptions& options) {
@@ -73,10 +65,10 @@ Status read_optimizer(const std::string& word, TrainingOptions& options) {
 }  // namespace
 
 Result<TrainingOptions> training_options(const TrainRequest& request) {
-    TrainingOptions options;
-    if (auto status = read_remat(request.remat, options); !status) return fail(status.error());
-    if (auto status = read_optimizer(request.optimizer, options); !status) return fail(status.error());
-    options.input_gradients = false;  // nobody stands before a model
+    auto options = read_remat(request.remat);
+    if (!options) return options;
+    if (auto status = read_optimizer(request.optimizer, *options); !status) return fail(status.error());
+    options->input_gradients = false;  // nobody stands before a model
     return options;
 }
 

@@ -8,7 +8,7 @@
 
 namespace roofline {
 
-/// Reads --remat (none, selective, full, keep=H,O) and --optimizer (adam or sgd, and behind commas moments=DTYPE,
+/// Reads --remat (none, selective, full, Hm,O) and --optimizer (adam or sgd, and behind commas moments=DTYPE,
 /// master, gradients=f32). Without them nothing is computed again, and Adam has f32 moments beside bf16 parameters. Errors: words that mean nothing,
 /// the nearest that do.
 [[nodiscard]] Result<TrainingOptions> training_options(const TrainRequest& request);

@@ -1,6 +1,9 @@
 // A training step as a program, laid out and priced as `roofline op` does it.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "app/request.hpp"
 #include "model/model.hpp"
 #include "plan/plan.hpp"
@@ -15,6 +18,7 @@ struct TrainSetup {
     Plan plan;
     TrainingBatch batch;
     TrainingOptions options;
+    std::string schedule;  ///< of the pipeline, "" for 1f1b or none
 };
 
 /// The step of a model in that set-up on a slice. Errors: what has no derivative; a plan that the model or the slice does not

@@ -30,7 +30,7 @@ void add_training_plan(CLI::App& app, TrainRequest& train) {
     app.add_option("--remat", train.remat,
                    "what the backward pass computes again: none, selective (all but the results of products), full\n"
                    "(each layer), or all but tensors by name")
-        ->type_name("none|selective|full|keep=H,O");
+        ->type_name("none|selective|full|Hm,O");
     app.add_option("--optimizer", train.optimizer,
                    "adam with moments in f32 or another dtype and, where it says so, an f32 copy of the parameters; or\nsgd; "
                    "gradients=f32 for either")

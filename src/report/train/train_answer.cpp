@@ -14,7 +14,8 @@ std::string slice_id(const Slice& slice) {
     return slice.chips() == 1 ? slice.machine.id : fmt::format("{}:{}", slice.machine.id, slice.shape_text());
 }
 
-std::vector<StepCollective> step_collectives(const OpAnswer& step) {
+std::vector<StepCollective> step_collectives(const TrainStep& whole) {
+    const OpAnswer& step = whole.program;
     std::map<std::pair<std::string, std::vector<std::string>>, StepCollective> by_kind;
     for (const MessageWork& each : step.analysis.total.work.messages) {
         const auto times = count(step.program, each.count);
@@ -25,9 +26,10 @@ std::vector<StepCollective> step_collectives(const OpAnswer& step) {
         StepCollective& sum = by_kind[{kind, each.message.axes}];
         sum.kind = kind;
         sum.axes = each.message.axes;
-        sum.count += times->to_double();
-        sum.bytes += times->to_double() * bytes->to_double();
-        if (time) sum.seconds += times->to_double() * time->lower_s;
+        const double often = times->to_double() * whole.share;
+        sum.count += often;
+        sum.bytes += often * bytes->to_double();
+        if (time) sum.seconds += often * time->lower_s;
     }
     std::vector<StepCollective> all;
     for (auto& entry : by_kind) all.push_back(std::move(entry.second));
@@ -45,7 +47,7 @@ std::string spoken(const StepCollective& each) {
     return fmt::format("{} of {}s over {}", to_text(Seconds{each.seconds}), kind, fmt::join(each.axes, ", "));
 }
 
-std::string network_limit(const OpAnswer& step, const Resource& bound, double math_share) {
+std::string network_limit(const TrainStep& step, const Resource& bound, double math_share) {
     std::string text =
         fmt::format("{}-bound: communication outlasts everything else, and the matrix units are busy {} % of the step "
                     "at most",
@@ -66,7 +68,7 @@ std::string binding_limit(const TrainAnswer& answer) {
     if (bound->id == "math") return "Compute-bound: what the matrix units compute outlasts memory and network.";
     if (bound->id == "vector") return "Bound by the vector units: elementwise work outlasts the products.";
     const double share = total.peak_fraction.value_or(0);
-    if (step.machine.level(bound->id) == nullptr && bound->id != "pcie") return network_limit(step, *bound, share);
+    if (step.machine.level(bound->id) == nullptr && bound->id != "pcie") return network_limit(*answer.step, *bound, share);
     return fmt::format("{}-bound: reading and writing takes longer than computing, and the matrix units are busy {} % of "
                        "the step at most.",
                        bound->label, percent_text(share));

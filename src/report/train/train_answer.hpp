@@ -30,9 +30,11 @@ struct StepTimes {
 
 /// A step that was laid out and priced.
 struct TrainStep {
-    OpAnswer program;  ///< on one chip of the busiest stage
-    StepTimes times;
-    TrainingMemory memory;
+    OpAnswer program;  ///< all layers, on one chip of those that a stage has
+    Program part;      ///< of it, that of one microbatch and the optimizer, with its subscripts
+    double share = 1;  ///< of the layers that a stage of the pipeline has
+    StepTimes times;   ///< of a stage
+    TrainingMemory memory;  ///< likewise
 };
 
 struct TrainAnswer {
@@ -58,7 +60,7 @@ struct TrainAnswer {
 /// "tpu-v5p:8x8x16".
 [[nodiscard]] std::string slice_id(const Slice& slice);
 
-/// The collectives of a step by kind and axes, the longest first: how many, the bytes of all, and their time in all.
+/// The collectives of a step by kind and axes, the longest first: how many, the bytes of all, and their time in all. Of a stage.
 struct StepCollective {
     std::string kind;
     std::vector<std::string> axes;
@@ -66,7 +68,7 @@ struct StepCollective {
     double bytes = 0;
     double seconds = 0;
 };
-[[nodiscard]] std::vector<StepCollective> step_collectives(const OpAnswer& step);
+[[nodiscard]] std::vector<StepCollective> step_collectives(const TrainStep& step);
 
 /// What limits a step, in a sentence or two.
 [[nodiscard]] std::string binding_limit(const TrainAnswer& answer);

@@ -50,7 +50,7 @@ Json times_json(const TrainAnswer& answer) {
     if (!answer.step) return json;
     const Analysis& total = answer.step->program.analysis.total;
     for (std::size_t i = 0; total.seconds && i < total.pricing.resources.size(); ++i) {
-        json[total.pricing.resources[i].id] = figure((*total.seconds)[i]);
+        json[total.pricing.resources[i].id] = figure((*total.seconds)[i] * answer.step->share);
     }
     return json;
 }
@@ -58,7 +58,7 @@ Json times_json(const TrainAnswer& answer) {
 Json collectives_json(const TrainAnswer& answer) {
     Json list = Json::array();
     if (!answer.step) return list;
-    for (const StepCollective& each : step_collectives(answer.step->program)) {
+    for (const StepCollective& each : step_collectives(*answer.step)) {
         list.push_back({{"kind", each.kind},
                         {"axes", each.axes},
                         {"count", figure(each.count)},

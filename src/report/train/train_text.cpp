@@ -104,8 +104,8 @@ private:
         const Analysis& total = answer_.step->program.analysis.total;
         for (std::size_t i = 0; total.seconds && i < total.pricing.resources.size(); ++i) {
             const Resource& resource = total.pricing.resources[i];
-            const double seconds = (*total.seconds)[i];
-            const double share = total.bounds.lower > 0 ? seconds / total.bounds.lower : 0;
+            const double seconds = (*total.seconds)[i] * answer_.step->share;
+            const double share = times.lower > 0 ? seconds / times.lower : 0;
             line(resource.label, to_text(Seconds{seconds}),
                  fmt::format("{:<30} {:>4} %{}", bar_of(share), percent_text(share),
                              &resource == total.bound_resource() ? "   <- the bound" : ""));
@@ -128,7 +128,7 @@ private:
     }
 
     void collectives() {
-        const std::vector<StepCollective> all = step_collectives(answer_.step->program);
+        const std::vector<StepCollective> all = step_collectives(*answer_.step);
         if (all.empty()) return;
         Table table;
         table.head = {"collective", "over", "a step", "bytes", "time"};
