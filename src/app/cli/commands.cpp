@@ -177,7 +177,7 @@ Result<What> validate_request(Line& line) {
     const PlotFiles& plots = line.plots;
     if (auto status = check_plots(words, plots); !status) return fail(status.error());
     if (!words.max_error.empty()) {
-        const auto fraction = parse_fraction(words.max_error);
+        const auto fraction = parse_fraction(words.max_error, "error to stay below", "write --max-error 10% or 0.1");
         if (!fraction) return fail(fraction.error());
         validate.max_error = *fraction;
     }
@@ -231,11 +231,13 @@ Result<What> completion_request(Line& line) {
 }  // namespace
 
 std::span<const Command> commands() {
-    static constexpr std::array<Command, 10> all{{
+    static constexpr std::array<Command, 11> all{{
         {"op", "cost and bounds of an operation or program", op_examples, add_op, op_request},
         {"machine", "list, show and compare machines, every figure with its source", machine_examples, add_machine,
          machine_request},
         {"model", "parameters, FLOPs and memory of a Transformer", model_examples, add_model, model_request},
+        {"train", "step time, memory and cost of training a model on a slice", train_examples, add_train,
+         train_request},
         {"trace", "every kernel of a recorded profile against its roofline", trace_examples, add_trace, trace_request},
         {"validate", "predictions against measurements: errors, worst rows, plot", validate_examples, add_validate,
          validate_request},

@@ -21,6 +21,7 @@ struct Line {
     ValidateRequest validate;
     FitRequest fit;
     ModelRequest model;
+    TrainRequest train;
     MeasureRequest measure;
     RunRequest run;
     ImportRequest import;
@@ -30,8 +31,8 @@ struct Line {
 };
 
 /// A request, or a text that is the answer itself.
-using What = std::variant<OpRequest, MachineRequest, ValidateRequest, FitRequest, ModelRequest, ImportRequest,
-                          TraceRequest, MeasureRequest, RunRequest, std::string>;
+using What = std::variant<OpRequest, MachineRequest, ValidateRequest, FitRequest, ModelRequest, TrainRequest,
+                          ImportRequest, TraceRequest, MeasureRequest, RunRequest, std::string>;
 
 struct Command {
     const char* name;  ///< "op", or behind the command that it belongs to, "measure import"
@@ -56,6 +57,11 @@ void add_run(CLI::App& app, Line& line);
 extern const char model_examples[];
 void add_model(CLI::App& app, Line& line);
 [[nodiscard]] Result<What> model_request(Line& line);
+
+/// Of `roofline train` (train_options.cpp).
+extern const char train_examples[];
+void add_train(CLI::App& app, Line& line);
+[[nodiscard]] Result<What> train_request(Line& line);
 
 /// Of `roofline measure import` and `roofline trace`, which read what other tools wrote (tool_options.cpp).
 extern const char import_examples[];

@@ -65,13 +65,13 @@ std::string today() {
     return fmt::format("{:04}-{:02}-{:02}", day.tm_year + 1900, day.tm_mon + 1, day.tm_mday);
 }
 
-Result<double> parse_fraction(std::string_view text) {
+Result<double> parse_fraction(std::string_view text, std::string_view what, std::string_view remedy) {
     const bool percent = text.ends_with('%');
     const std::string_view digits = trimmed(percent ? text.substr(0, text.size() - 1) : text);
     double value = 0;
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
     if (error != std::errc{} || end != digits.data() + digits.size() || !std::isfinite(value) || value <= 0) {
-        return fail("usage", fmt::format("{} is no error to stay below", quoted(text)), "write --max-error 10% or 0.1");
+        return fail("usage", fmt::format("{} is no {}", quoted(text), what), std::string(remedy));
     }
     return percent ? value / 100 : value;
 }

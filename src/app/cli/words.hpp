@@ -27,6 +27,7 @@ struct Words {
     std::string plot;
     std::string table;
     std::string max_error;
+    std::string mfu;
     std::string color = "auto";
     std::string part;
     std::string base;
@@ -48,8 +49,8 @@ void add_plots(CLI::App& app, PlotFiles& plots, const std::string& what);
 
 /// The day, "2026-01-31".
 [[nodiscard]] std::string today();
-/// A fraction: "10%" or "0.1".
-[[nodiscard]] Result<double> parse_fraction(std::string_view text);
+/// A fraction: "10%" or "0.1". `what` begins the message about anything else, `remedy` is its remedy.
+[[nodiscard]] Result<double> parse_fraction(std::string_view text, std::string_view what, std::string_view remedy);
 [[nodiscard]] bool color_wanted(const std::string& when);
 [[nodiscard]] Result<Format> format_of(const Words& words);
 [[nodiscard]] Status check_plots(const Words& words, const PlotFiles& files);

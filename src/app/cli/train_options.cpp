@@ -1,0 +1,95 @@
+// The words of `roofline train`.
+#include "app/cli/commands.hpp"
+#include "app/cli/files.hpp"
+
+namespace roofline::cli {
+
+const char train_examples[] = R"(examples:
+  roofline train llama-3.1-70b --on tpu-v5p:8x8x16 --batch-tokens 4Mi --seq 4096 --remat full
+  roofline train config.json --on h100-sxm:8x16 --batch-tokens 1Mi --seq 4096 --mesh fsdp=16,tensor=8
+  roofline train llama-3.1-70b --on tpu-v5p:16x20x28 --tokens 15T --seq 4096 --mfu 0.4    days and dollars
+  roofline train llama-3.1-8b --on h100-sxm:8 --batch-tokens 128Ki --seq 4096 --png step.png
+
+)";
+
+namespace {
+
+void add_training_plan(CLI::App& app, TrainRequest& train) {
+    app.add_option("--batch-tokens", train.batch_tokens, "tokens of one step, all chips together; k is 1000, Ki 1024")
+        ->type_name("TOKENS");
+    app.add_option("--seq", train.sequence, "tokens of a sequence; the configuration's context if it is not given")
+        ->type_name("TOKENS");
+    repeated(app, "--mesh", train.mesh,
+             "how many ways what is divided; they multiply to the chips of the slice. Of data, fsdp, tensor,\nsequence, "
+             "context, expert, pipeline; fsdp over all chips if it is not given",
+             "fsdp=16,tensor=8");
+    app.add_option("--microbatches", train.microbatches, "parts of a step's batch, one after the other")
+        ->type_name("N");
+    app.add_option("--schedule", train.schedule, "of a pipeline: 1f1b, gpipe, interleaved or zero-bubble")
+        ->type_name("SCHEDULE");
+    app.add_option("--remat", train.remat,
+                   "what the backward pass computes again: none, selective (all but the results of products), full\n"
+                   "(each layer), or all but tensors by name")
+        ->type_name("none|selective|full|Hm,O");
+    app.add_option("--optimizer", train.optimizer,
+                   "adam with moments in f32 or another dtype and, where it says so, an f32 copy of the parameters; or\nsgd; "
+                   "gradients=f32 for either")
+        ->type_name("adam[,moments=DTYPE][,master]|sgd");
+}
+
+}  // namespace
+
+void add_train(CLI::App& app, Line& line) {
+    TrainRequest& train = line.train;
+    app.add_option("model", line.words.model,
+                   "a configuration (config.json of a checkpoint), - for standard input, or a name")
+        ->type_name("CONFIG.json|NAME")
+        ->required();
+    repeated(app, "--on", line.words.on, "the slice: tpu-v5p:8x8x16, h100-sxm:8x16, my.toml:4x4", "SLICE");
+    add_training_plan(app, train);
+    app.add_option("--tokens", train.tokens, "tokens of the whole training: how long it takes and what it costs")
+        ->type_name("15T");
+    app.add_option("--mfu", line.words.mfu,
+                   "the share of peak FLOP/s that is reached, assumed and not predicted: 0.4 or 40%")
+        ->type_name("FRACTION");
+    app.add_option("--price", train.price, "of one chip, USD an hour; the machine's list price if it is not given")
+        ->type_name("USD");
+    repeated(app, "--set", train.sets, "what if: another figure, absolute or relative", "hbm.bandwidth=3TB/s|*2");
+    app.add_option("--software", train.software,
+                   "the library whose measured times collectives are expected to take, and its version")
+        ->type_name("nccl-2.29");
+    add_calibration(app, line.words);
+    app.add_flag("--textbook", train.textbook,
+                 "collectives as approximated by hand: every torus axis a wrapped ring, no (n-1)/n");
+    app.add_flag("--explain", train.explain, "the step's derivation: formulas, sizes put in, constants with sources");
+    app.add_flag("--program", train.program, "print the program of a step in the notation, and nothing else");
+    add_plots(app, line.plots, "the time line of a step");
+    add_formats(app, line.words);
+}
+
+Result<What> train_request(Line& line) {
+    TrainRequest& train = line.train;
+    if (auto status = check_plots(line.words, line.plots); !status) return fail(status.error());
+    const std::string& word = line.words.model;
+    train.config.name = word == "-" ? "standard input" : word;
+    if (word == "-" || word.ends_with(".json") || word.find('/') != std::string::npos) {
+        auto text = read_file(word);
+        if (!text) return fail(text.error());
+        train.config.text = std::move(*text);
+    }
+    auto machines = load_machines(line.words.on);
+    if (!machines) return fail(machines.error());
+    train.machines = std::move(*machines);
+    auto calibration = load_calibrations(line.words.calibrations);
+    if (!calibration) return fail(calibration.error());
+    train.calibration = std::move(*calibration);
+    if (!line.words.mfu.empty()) {
+        auto mfu = parse_fraction(line.words.mfu, "share of the peak", "write --mfu 0.4 or 40%");
+        if (!mfu) return fail(mfu.error());
+        train.mfu = *mfu;
+    }
+    train.plot = !line.plots.svg.empty() || !line.plots.png.empty();
+    return What(std::move(train));
+}
+
+}  // namespace roofline::cli

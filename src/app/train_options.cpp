@@ -1,0 +1,96 @@
+#include "app/train_options.hpp"
+
+#include <fmt/format.h>
+
+#include "app/model_option.hpp"
+
+namespace roofline {
+
+namespace {
+
+std::vector<std::string> split(std::string_view text) {
+    std::vector<std::string> words;
+    while (true) {
+        const std::size_t comma = text.find(',');
+        words.emplace_back(text.substr(0, comma));
+        if (comma == std::string_view::npos) return words;
+        text.remove_prefix(comma + 1);
+    }
+}
+
+// A single word that is nearly a policy is no tensor's name.
+Result<TrainingOptions> read_remat(const std::string& word) {
+    auto options = remat_options(word);
+    if (!options || options->kept.size() != 1) return options;
+    const std::vector<std::string> policies{"none", "selective", "full"};
+    if (!nearest(word, policies)) return options;
+    return fail("unknown_remat", fmt::format("--remat: no policy `{}`", word.substr(0, 40)),
+                did_you_mean(word, policies));
+}
+
+Status read_part(const std::string& word, TrainingOptions& options) {
+    const bool adam = options.optimizer == Optimizer::adam;
+    if (word == "master" && adam) {
+        options.master = true;
+    } else if (word == "gradients=f32") {
+        options.f32_gradients = true;
+    } else if (word.starts_with("moments=") && adam) {
+        auto dtype = dtype_option(word.substr(8), "--optimizer");
+        if (!dtype) return fail(dtype.error());
+        options.moments = dtype->value_or(Dtype::f32);
+    } else {
+        return fail("unknown_optimizer", fmt::format("--optimizer: `{}` is nothing that it has", word.substr(0, 40)),
+                    did_you_mean(word, {"moments=bf16", "master", "gradients=f32"},
+                                 "adam takes moments=DTYPE and master, both take gradients=f32"));
+    }
+    return {};
+}
+
+Status read_optimizer(const std::string& word, TrainingOptions& options) {
+    options.master = false;
+    if (word.empty()) return {};
+    const std::vector<std::string> parts = split(word);
+    if (parts.front() == "sgd") {
+        options.optimizer = Optimizer::sgd;
+    } else if (parts.front() != "adam") {
+        return fail("unknown_optimizer", fmt::format("--optimizer: none is called `{}`", parts.front().substr(0, 40)),
+                    did_you_mean(parts.front(), {"adam", "sgd"}, "there are adam and sgd"));
+    }
+    for (std::size_t i = 1; i < parts.size(); ++i) {
+        if (auto status = read_part(parts[i], options); !status) return status;
+    }
+    return {};
+}
+
+}  // namespace
+
+Result<TrainingOptions> training_options(const TrainRequest& request) {
+    auto options = read_remat(request.remat);
+    if (!options) return options;
+    if (auto status = read_optimizer(request.optimizer, *options); !status) return fail(status.error());
+    options->input_gradients = false;  // nobody stands before a model
+    return options;
+}
+
+std::string remat_text(const TrainingOptions& options) {
+    switch (options.remat) {
+        case Remat::none:
+            return "none";
+        case Remat::selective:
+            return "selective";
+        case Remat::full:
+            return "full";
+        case Remat::named:
+            break;
+    }
+    return fmt::format("keep {}", fmt::join(options.kept, ", "));
+}
+
+std::string optimizer_text(const TrainingOptions& options) {
+    const std::string gradients = options.f32_gradients ? ", f32 gradients" : "";
+    if (options.optimizer != Optimizer::adam) return "sgd" + gradients;
+    return fmt::format("adam with {} moments{}{}", name(options.moments), options.master ? " and an f32 master copy" : "",
+                       gradients);
+}
+
+}  // namespace roofline

@@ -1,0 +1,63 @@
+#include "app/train_options.hpp"
+
+#include <doctest/doctest.h>
+
+namespace roofline {
+
+namespace {
+
+Result<TrainingOptions> read(const std::string& remat, const std::string& optimizer) {
+    TrainRequest request;
+    request.remat = remat;
+    request.optimizer = optimizer;
+    return training_options(request);
+}
+
+std::string hint_of(const std::string& remat, const std::string& optimizer) {
+    const auto options = read(remat, optimizer);
+    return options ? "" : options.error().hint;
+}
+
+}  // namespace
+
+TEST_CASE("without words Adam has f32 moments and no master copy, and nothing is computed again") {
+    const auto options = read("", "");
+    REQUIRE(options);
+    CHECK(options->remat == Remat::none);
+    CHECK(options->optimizer == Optimizer::adam);
+    CHECK(options->moments == Dtype::f32);
+    CHECK_FALSE(options->master);
+    CHECK_FALSE(options->f32_gradients);
+    CHECK(optimizer_text(*options) == "adam with f32 moments");
+}
+
+TEST_CASE("an optimizer's states have words") {
+    const auto adam = read("full", "adam,moments=bf16,master,gradients=f32");
+    REQUIRE(adam);
+    CHECK(adam->remat == Remat::full);
+    CHECK(adam->moments == Dtype::bf16);
+    CHECK(adam->master);
+    CHECK(adam->f32_gradients);
+    CHECK(optimizer_text(*adam) == "adam with bf16 moments and an f32 master copy, f32 gradients");
+    CHECK(read("", "sgd")->optimizer == Optimizer::sgd);
+    CHECK(hint_of("", "sgd,master") != "");  // it has none
+}
+
+TEST_CASE("tensors to keep are named") {
+    const auto options = read("Hm,O", "");
+    REQUIRE(options);
+    CHECK(options->remat == Remat::named);
+    CHECK(options->kept == std::vector<std::string>{"Hm", "O"});
+    CHECK(remat_text(*options) == "keep Hm, O");
+}
+
+TEST_CASE("mistyped policies and optimizers get the nearest") {
+    CHECK(hint_of("selectve", "") == "did you mean `selective`?");
+    CHECK(hint_of("Hm,", "") != "");
+    CHECK(hint_of("", "adma") == "did you mean `adam`?");
+    CHECK(hint_of("", "adam,moment=f32") == "did you mean `moments=bf16`?");
+    CHECK(hint_of("", "adam,moments=bf17") == "did you mean `bf16`?");
+    CHECK(hint_of("", "adam,") != "");
+}
+
+}  // namespace roofline

@@ -1,0 +1,104 @@
+#include "app/train_step.hpp"
+
+#include <memory>
+
+#include "app/expected_op.hpp"
+#include "app/priced_program.hpp"
+#include "bound/network_pricing.hpp"
+#include "layout/lay_out.hpp"
+#include "plan/apply_plan.hpp"
+#include "plan/microbatches.hpp"
+#include "plan/stage_schedule.hpp"
+
+namespace roofline {
+
+namespace {
+
+// Forward, backward and optimizer of one microbatch's sequences, its subscripts those of the plan.
+Result<TrainingProgram> planned_step(const Model& model, const TrainSetup& setup, StayingAxes& stay,
+                                     std::vector<std::string>& notes) {
+    Program forward = model.program;
+    forward.sizes["B"] = setup.batch.sequences();
+    auto with = with_loss(forward);
+    if (!with) return fail(with.error());
+    TrainingOptions options = setup.options;
+    options.microbatches = 1;  // in_microbatches() repeats it
+    auto step = training_step(*with, options);
+    if (!step) return step;
+    auto planned = apply_plan(step->program, model.roles, setup.plan);
+    if (!planned) return fail(planned.error());
+    notes.insert(notes.end(), planned->notes.begin(), planned->notes.end());
+    step->program = std::move(planned->program);
+    stay = std::move(planned->stay);
+    return step;
+}
+
+double seconds_of(const Analysis& total, std::string_view resource) {
+    for (std::size_t i = 0; total.seconds && i < total.pricing.resources.size(); ++i) {
+        if (total.pricing.resources[i].id == resource) return (*total.seconds)[i];
+    }
+    return 0;
+}
+
+// What goes from layer to layer goes from stage to stage: forward, and its gradient back. Seconds of one microbatch.
+double send_seconds(const OpAnswer& answer, std::int64_t stages) {
+    for (const Value& value : answer.local.values) {
+        if (!value.carried || value.intermediate) continue;
+        Message message;
+        message.kind = CollectiveKind::permute;
+        message.axes = {"pipeline"};
+        const auto bytes = (bytes_of(value) * Polynomial(stages)).evaluate(answer.local.sizes);
+        const auto load = load_of(message, answer.system);
+        if (!bytes || !load) return 0;
+        const auto time = time_of(*load, answer.system, bytes->to_double());
+        return time ? 2 * time->lower_s : 0;
+    }
+    return 0;
+}
+
+// A stage does its share of each microbatch, and waits. The lower bound has products alone in what it waits for: the rest may overlap.
+StepTimes times_of(const OpAnswer& answer, const StageSchedule& schedule, const TrainSetup& setup) {
+    const Analysis& total = answer.analysis.total;
+    const auto parts = static_cast<double>(setup.batch.microbatches);
+    const auto stages = static_cast<double>(setup.plan.pipeline);
+    StepTimes times;
+    const double sends = stages > 1 ? (parts + schedule.waiting) * send_seconds(answer, setup.plan.pipeline) : 0;
+    const auto in_stages = [&](double seconds) { return seconds / stages * (1 + schedule.waiting / parts) + sends; };
+    times.lower = (total.bounds.lower + schedule.waiting / parts * seconds_of(total, "math")) / stages;
+    times.sequential = in_stages(total.sequential);
+    times.upper = in_stages(total.bounds.upper);
+    if (answer.expected_s) times.expected = in_stages(*answer.expected_s);
+    times.expected_error = answer.expected_error;
+    times.bubble = schedule.waiting / (schedule.waiting + parts);
+    return times;
+}
+
+}  // namespace
+
+Result<TrainStep> train_step(const Model& model, const TrainSetup& setup, const Slice& slice,
+                             const TrainRequest& request, std::vector<std::string>& notes) {
+    auto schedule = stage_schedule(setup.schedule, setup.plan.pipeline, setup.batch.microbatches);
+    if (!schedule) return fail(schedule.error());
+    StayingAxes stay;
+    auto program = planned_step(model, setup, stay, notes);
+    if (!program) return fail(program.error());
+    auto calibrations = resolve_calibrations(request.calibration, request.machines);
+    if (!calibrations) return fail(calibrations.error());
+    CollectiveOptions collectives;
+    collectives.textbook = request.textbook;
+    auto answer = priced_program(in_microbatches(*program, setup.batch.microbatches), slice, model.name,
+                                 request.software, std::make_shared<Calibrations>(std::move(*calibrations)),
+                                 collectives, stay);
+    if (!answer) return fail(answer.error());
+    auto memory = training_memory(*program, answer->local, answer->types, answer->system, schedule->in_flight);
+    if (!memory) return fail(memory.error());
+    TrainStep step;
+    step.share = 1 / static_cast<double>(setup.plan.pipeline);
+    step.times = times_of(*answer, *schedule, setup);
+    step.memory = memory->times(step.share);
+    step.part = std::move(program->program);
+    step.program = std::move(*answer);
+    return step;
+}
+
+}  // namespace roofline

@@ -1,0 +1,29 @@
+// A training step as a program, laid out and priced as `roofline op` does it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "app/request.hpp"
+#include "model/model.hpp"
+#include "plan/plan.hpp"
+#include "plan/training_batch.hpp"
+#include "program/adjoint.hpp"
+#include "report/train/train_answer.hpp"
+
+namespace roofline {
+
+/// How a model is to be trained.
+struct TrainSetup {
+    Plan plan;
+    TrainingBatch batch;
+    TrainingOptions options;
+    std::string schedule;  ///< of the pipeline, "" for 1f1b or none
+};
+
+/// The step of a model in that set-up on a slice. Errors: what has no derivative; a plan that the model or the slice does not
+/// take.
+[[nodiscard]] Result<TrainStep> train_step(const Model& model, const TrainSetup& setup, const Slice& slice,
+                                           const TrainRequest& request, std::vector<std::string>& notes);
+
+}  // namespace roofline

@@ -1,0 +1,59 @@
+#include "plan/training_batch.hpp"
+
+#include <fmt/format.h>
+
+#include <limits>
+#include <numeric>
+
+#include "units/text.hpp"
+
+namespace roofline {
+
+namespace {
+
+// "use 4,190,208 (1,023 sequences) or 4,194,304 (1,024)"
+std::string nearest_batches(const TrainingBatch& batch) {
+    const std::int64_t fewer = batch.tokens / batch.sequence;
+    std::string text = "use ";
+    if (fewer > 0) text += fmt::format("{} ({} sequences) or ", fewer * batch.sequence, grouped(fewer));
+    const std::int64_t more = fewer + 1;
+    if (more > std::numeric_limits<std::int64_t>::max() / batch.sequence) return text + "another --seq";
+    return text + fmt::format("{} ({} {})", more * batch.sequence, grouped(more), more == 1 ? "sequence" : "sequences");
+}
+
+}  // namespace
+
+Status check_batch(const TrainingBatch& batch, const BatchShards& shards) {
+    const std::int64_t ways = shards.sequences * shards.tokens;
+    if (batch.tokens < ways) {
+        return fail("small_batch",
+                    fmt::format("a batch of {} tokens does not reach for {} shards", grouped(batch.tokens), grouped(ways)),
+                    fmt::format("give each at least one token: --batch-tokens {} or more, or divide the batch fewer ways",
+                                ways));
+    }
+    if (batch.tokens % batch.sequence != 0) {
+        return fail("uneven_batch",
+                    fmt::format("{} tokens are no whole number of sequences of {}", grouped(batch.tokens),
+                                grouped(batch.sequence)),
+                    nearest_batches(batch));
+    }
+    const std::int64_t sequences = batch.tokens / batch.sequence;
+    if (sequences % batch.microbatches != 0) {
+        return fail("uneven_batch",
+                    fmt::format("{} sequences do not divide into {} microbatches", grouped(sequences),
+                                grouped(batch.microbatches)),
+                    fmt::format("--microbatches {} does", std::gcd(sequences, batch.microbatches)));
+    }
+    if (batch.sequences() < shards.sequences) {
+        return fail("small_batch",
+                    fmt::format("{} {} of {} tokens{} do not reach for {} shards of whole sequences",
+                                grouped(batch.sequences()), batch.sequences() == 1 ? "sequence" : "sequences",
+                                grouped(batch.sequence), batch.microbatches > 1 ? " in a microbatch" : "",
+                                grouped(shards.sequences)),
+                    "less than one sequence for each needs its tokens divided, too: context=2 in --mesh halves the "
+                    "sequences that are needed; or give a larger batch, or fewer microbatches");
+    }
+    return {};
+}
+
+}  // namespace roofline

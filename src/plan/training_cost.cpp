@@ -1,0 +1,39 @@
+#include "plan/training_cost.hpp"
+
+namespace roofline {
+
+double TrainingDemand::utilisation(double tokens, double seconds) const {
+    return tokens * flops_per_token / (seconds * peak * static_cast<double>(chips));
+}
+
+double TrainingDemand::seconds(double tokens, double utilisation) const {
+    return tokens * flops_per_token / (utilisation * peak * static_cast<double>(chips));
+}
+
+double training_flops_per_token(const ModelCounts& counts) {
+    return 3 * (counts.total.products + counts.total.attention).to_double();
+}
+
+Result<TrainingDemand> training_demand(const ModelCounts& counts, const Machine& machine, std::int64_t chips) {
+    auto assigned = assign(machine, Unit::matmul, Dtype::bf16);
+    if (!assigned) return fail(assigned.error());
+    if (!assigned->peak->rate.value) {
+        return fail("no_peak", machine.name + " has no figure for what it computes in bf16",
+                    "give one: --set matmul.bf16=1e14");
+    }
+    return TrainingDemand{training_flops_per_token(counts), assigned->peak->rate.value->value, chips};
+}
+
+TrainingCost training_cost(const TrainingDemand& demand, std::int64_t tokens, double tokens_per_s,
+                           const std::optional<Price>& price) {
+    TrainingCost cost;
+    cost.tokens = tokens;
+    cost.flops = static_cast<double>(tokens) * demand.flops_per_token;
+    cost.seconds = static_cast<double>(tokens) / tokens_per_s;
+    const double chip_seconds = cost.seconds * static_cast<double>(demand.chips);
+    cost.chip_hours = chip_seconds / 3600;
+    if (price) cost.usd = chip_seconds * price->value;
+    return cost;
+}
+
+}  // namespace roofline

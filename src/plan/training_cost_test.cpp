@@ -1,0 +1,42 @@
+#include "plan/training_cost.hpp"
+
+#include <doctest/doctest.h>
+
+#include "model/presets.hpp"
+
+namespace roofline {
+
+// Scaling book, chapter 6: a model of 70e9 parameters, 15e12 tokens: 6.3e24 FLOPs, 435 years on one TPU v5p at its 459 TFLOP/s, and
+// 44 days on 8960 of them at 40 %.
+TEST_CASE("days of a training run follow from tokens, chips and utilisation") {
+    const TrainingDemand one{6 * 70e9, 4.59e14, 1};
+    CHECK(one.seconds(15e12, 1) / (365 * 86400.0) == doctest::Approx(435).epsilon(0.005));
+    const TrainingDemand pod{6 * 70e9, 4.59e14, 8960};
+    const double seconds = pod.seconds(15e12, 0.4);
+    CHECK(seconds / 86400 == doctest::Approx(44).epsilon(0.01));
+    CHECK(pod.utilisation(15e12, seconds) == doctest::Approx(0.4));
+
+    // at 2 dollars a chip and hour
+    const TrainingCost cost = training_cost(pod, 15'000'000'000'000, 15e12 / seconds, Price{2.0 / 3600});
+    CHECK(cost.flops == doctest::Approx(6.3e24));
+    CHECK(cost.seconds == doctest::Approx(seconds));
+    CHECK(cost.chip_hours == doctest::Approx(8960 * seconds / 3600));
+    CHECK(*cost.usd == doctest::Approx(2 * cost.chip_hours));
+    CHECK_FALSE(training_cost(pod, 1, 1, std::nullopt).usd);
+}
+
+// 6 for each of the parameters but the embedding's: 70,553,706,496 - 128256 * 8192; attention at 4096 tokens, causal:
+// 80 layers of 2 * 4096 * 64 * 128 forward, three times in training.
+TEST_CASE("FLOPs of a token are those of multiplying parameters and of attention") {
+    const auto config = preset_config("llama-3.1-70b");
+    REQUIRE(config);
+    const auto model = build_model(*config, 4096);
+    REQUIRE(model);
+    const auto counts = count_model(*model);
+    REQUIRE(counts);
+    // scales of norms multiply nothing: 161 of 8192
+    const double multiplying = 70'553'706'496.0 - 128256.0 * 8192 - 161 * 8192;
+    CHECK(training_flops_per_token(*counts) == doctest::Approx(6 * multiplying + 3 * 80 * 2.0 * 4096 * 8192));
+}
+
+}  // namespace roofline

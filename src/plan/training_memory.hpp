@@ -1,0 +1,36 @@
+// What one chip holds while it trains, by kind.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "base/result.hpp"
+#include "network/system.hpp"
+#include "program/adjoint.hpp"
+
+namespace roofline {
+
+/// Bytes of one chip. What a kernel holds only while it runs (gathered weights, gradients before they are reduced) is not among them.
+struct TrainingMemory {
+    double params = 0;
+    double gradients = 0;
+    double optimizer = 0;
+    double activations = 0;          ///< kept from the forward to the backward pass, of all microbatches in flight
+    std::optional<double> capacity;  ///< of the chip's main memory; none: not known
+
+    [[nodiscard]] double total() const { return params + gradients + optimizer + activations; }
+    /// So much of everything: of a stage that has a share of the layers.
+    [[nodiscard]] TrainingMemory times(double share) const {
+        return {params * share, gradients * share, optimizer * share, activations * share, capacity};
+    }
+    [[nodiscard]] bool fits() const { return !capacity || total() <= *capacity; }
+};
+
+/// What a chip holds of a step's tensors. `local` is the step on one chip and `types` how its values lie, as lay_out() gives them.
+/// Parameters, gradients and states are flattened before they are shared out, so that they divide exactly; activations are
+/// shares of tensors, padded. `in_flight` microbatches keep theirs at once. Errors: counts beyond 127 bits; a size that is not known.
+[[nodiscard]] Result<TrainingMemory> training_memory(const TrainingProgram& step, const Program& local,
+                                                     const std::vector<TensorType>& types, const System& system,
+                                                     double in_flight);
+
+}  // namespace roofline

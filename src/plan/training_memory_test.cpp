@@ -1,0 +1,64 @@
+#include "plan/training_memory.hpp"
+
+#include <doctest/doctest.h>
+
+#include "layout/lay_out.hpp"
+#include "machine/catalogue.hpp"
+#include "notation/notation.hpp"
+
+namespace roofline {
+
+namespace {
+
+ValueId named(const Program& program, std::string_view name) {
+    for (ValueId id = 0; id < program.values.size(); ++id) {
+        if (program.values[id].name == name) return id;
+    }
+    FAIL("no such value");
+    return 0;
+}
+
+}  // namespace
+
+// A layer's product three times over 6 chips: W has 3 * 10 * 10 elements and its moment as many in f32; of H each chip keeps
+// ceil(8 / 6) rows of 10.
+TEST_CASE("parameters divide exactly and activations are padded") {
+    auto machine = find_machine("h100-sxm");
+    REQUIRE(machine);
+    auto slice = make_slice(*machine, "6");
+    REQUIRE_MESSAGE(slice.has_value(), to_text(slice.error()));
+    const auto text =
+        "mesh fsdp=6\nB=8, D=10, F=10, L=3\nX : bf16[B_{fsdp}, D]\nrepeat L {\nparam W : bf16[D_{fsdp}, F]\n"
+        "M : f32[D_{fsdp}, F]\nH : bf16[B_{fsdp}, F] = X * W\nX = H *_F (W + M)\n}\n";
+    auto parsed = parse_program(text, "");
+    REQUIRE_MESSAGE(parsed.has_value(), to_text(parsed.error()));
+    System system;
+    system.slice = *slice;
+    auto placed = place_mesh(system.slice, parsed->mesh);
+    REQUIRE(placed);
+    system.mesh = *placed;
+    const auto laid = lay_out(*parsed, system);
+    REQUIRE_MESSAGE(laid.has_value(), to_text(laid.error()));
+    TrainingProgram step;
+    step.program = *parsed;
+    step.tensors = {{named(*parsed, "W"), StepRole::param, {"L"}},
+                    {named(*parsed, "M"), StepRole::optimizer_state, {"L"}},
+                    {named(*parsed, "H"), StepRole::activation, {"L"}}};
+    const auto memory = training_memory(step, laid->local, laid->types, system, 2);
+    REQUIRE(memory);
+    CHECK(memory->params == doctest::Approx(2 * 3 * 10 * 10 / 6.0));
+    CHECK(memory->optimizer == doctest::Approx(4 * 3 * 10 * 10 / 6.0));
+    CHECK(memory->gradients == 0);
+    // two microbatches in flight
+    CHECK(memory->activations == doctest::Approx(2 * 3 * 2 * 2 * 10));
+    CHECK(memory->total() == doctest::Approx(100 + 200 + 240));
+    REQUIRE(memory->capacity);
+    CHECK(memory->fits());
+    // what is not laid out lies on one chip whole
+    const auto whole = training_memory(step, step.program, {}, system, 1);
+    REQUIRE(whole);
+    CHECK(whole->params == doctest::Approx(600));
+    CHECK(whole->activations == doctest::Approx(3 * 2 * 8 * 10));
+}
+
+}  // namespace roofline

@@ -1,0 +1,117 @@
+#include "report/train/train_answer.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "report/op/op_cells.hpp"
+#include "units/text.hpp"
+
+namespace roofline {
+
+std::string slice_id(const Slice& slice) {
+    return slice.chips() == 1 ? slice.machine.id : fmt::format("{}:{}", slice.machine.id, slice.shape_text());
+}
+
+std::vector<StepCollective> step_collectives(const TrainStep& whole) {
+    const OpAnswer& step = whole.program;
+    std::map<std::pair<std::string, std::vector<std::string>>, StepCollective> by_kind;
+    for (const MessageWork& each : step.analysis.total.work.messages) {
+        const auto times = count(step.program, each.count);
+        const auto bytes = count(step.program, each.message.bytes);
+        const auto time = message_time(step, each.message);
+        if (!times || !bytes) continue;
+        const std::string kind(collective_name(each.message.kind));
+        StepCollective& sum = by_kind[{kind, each.message.axes}];
+        sum.kind = kind;
+        sum.axes = each.message.axes;
+        const double often = times->to_double() * whole.share;
+        sum.count += often;
+        sum.bytes += often * bytes->to_double();
+        if (time) sum.seconds += often * time->lower_s;
+    }
+    std::vector<StepCollective> all;
+    for (auto& entry : by_kind) all.push_back(std::move(entry.second));
+    std::sort(all.begin(), all.end(),
+              [](const StepCollective& a, const StepCollective& b) { return a.seconds > b.seconds; });
+    return all;
+}
+
+namespace {
+
+// "512 all-gathers over fsdp"
+std::string spoken(const StepCollective& each) {
+    std::string kind = each.kind;
+    std::replace(kind.begin(), kind.end(), '_', '-');
+    return fmt::format("{} of {}s over {}", to_text(Seconds{each.seconds}), kind, fmt::join(each.axes, ", "));
+}
+
+std::string network_limit(const TrainStep& step, const Resource& bound, double math_share) {
+    std::string text =
+        fmt::format("{}-bound: communication outlasts everything else, and the matrix units are busy {} % of the step "
+                    "at most",
+                    bound.label, percent_text(math_share));
+    const std::vector<StepCollective> collectives = step_collectives(step);
+    if (!collectives.empty()) text += fmt::format("; the most of it is {}", spoken(collectives.front()));
+    return text + ".";
+}
+
+}  // namespace
+
+std::string binding_limit(const TrainAnswer& answer) {
+    if (!answer.step) return "";
+    const OpAnswer& step = answer.step->program;
+    const Analysis& total = step.analysis.total;
+    const Resource* bound = total.bound_resource();
+    if (bound == nullptr) return "";
+    if (bound->id == "math") return "Compute-bound: what the matrix units compute outlasts memory and network.";
+    if (bound->id == "vector") return "Bound by the vector units: elementwise work outlasts the products.";
+    const double share = total.peak_fraction.value_or(0);
+    if (step.machine.level(bound->id) == nullptr && bound->id != "pcie") return network_limit(*answer.step, *bound, share);
+    return fmt::format("{}-bound: reading and writing takes longer than computing, and the matrix units are busy {} % of "
+                       "the step at most.",
+                       bound->label, percent_text(share));
+}
+
+Table train_table(const TrainAnswer& answer) {
+    Table table;
+    std::vector<std::string> row;
+    const auto add = [&](std::string head, std::string cell, bool right = true) {
+        table.head.push_back(std::move(head));
+        table.right.push_back(right);
+        row.push_back(std::move(cell));
+    };
+    add("model", answer.model.name, false);
+    add("machine", slice_id(answer.slice), false);
+    add("chips", std::to_string(answer.slice.chips()));
+    add("seq", std::to_string(answer.model.sequence));
+    add("batch_tokens", answer.batch ? std::to_string(answer.batch->tokens) : "");
+    add("microbatches", answer.batch ? std::to_string(answer.batch->microbatches) : "");
+    for (const auto& [name, degree] : plan_axes(answer.plan)) add(std::string(name), std::to_string(degree));
+    add("remat", answer.remat, false);
+    const TrainStep* step = answer.step ? &*answer.step : nullptr;
+    const auto memory = [&](double TrainingMemory::* part) {
+        return step == nullptr ? std::string() : raw(step->memory.*part);
+    };
+    add("params_bytes", memory(&TrainingMemory::params));
+    add("gradients_bytes", memory(&TrainingMemory::gradients));
+    add("optimizer_bytes", memory(&TrainingMemory::optimizer));
+    add("activations_bytes", memory(&TrainingMemory::activations));
+    add("total_bytes", step == nullptr ? "" : raw(step->memory.total()));
+    add("fits", step == nullptr || !step->memory.capacity ? "" : step->memory.fits() ? "yes" : "no", false);
+    add("lower_s", step == nullptr ? "" : raw(step->times.lower));
+    add("sequential_s", step == nullptr ? "" : raw(step->times.sequential));
+    add("expected_s", step == nullptr ? "" : raw(step->times.expected));
+    add("upper_s", step == nullptr ? "" : raw(step->times.upper));
+    const Resource* bound = step == nullptr ? nullptr : step->program.analysis.total.bound_resource();
+    add("bound_by", bound == nullptr ? "" : bound->id, false);
+    add("mfu", raw(answer.mfu));
+    add("tokens_per_s", raw(answer.tokens_per_s));
+    add("train_s", answer.cost ? raw(answer.cost->seconds) : "");
+    add("usd", answer.cost ? raw(answer.cost->usd) : "");
+    table.rows.push_back(std::move(row));
+    return table;
+}
+
+}  // namespace roofline

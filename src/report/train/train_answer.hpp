@@ -1,0 +1,79 @@
+// Everything that an answer of `roofline train` is printed from.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/account.hpp"
+#include "model/model.hpp"
+#include "network/slice.hpp"
+#include "plan/plan.hpp"
+#include "plan/training_batch.hpp"
+#include "plan/training_cost.hpp"
+#include "plan/training_memory.hpp"
+#include "plan/training_thresholds.hpp"
+#include "report/op/op_answer.hpp"
+#include "report/table.hpp"
+
+namespace roofline {
+
+/// The three times of a step, seconds, and the one between: see docs/bounds.md.
+struct StepTimes {
+    double lower = 0;
+    double sequential = 0;
+    double upper = 0;
+    std::optional<double> expected;
+    std::optional<double> expected_error;
+    double bubble = 0;  ///< the share of a step that a stage of the pipeline waits
+};
+
+/// A step that was laid out and priced.
+struct TrainStep {
+    OpAnswer program;  ///< all layers, on one chip of those that a stage has
+    Program part;      ///< of it, that of one microbatch and the optimizer, with its subscripts
+    double share = 1;  ///< of the layers that a stage of the pipeline has
+    StepTimes times;   ///< of a stage
+    TrainingMemory memory;  ///< likewise
+};
+
+struct TrainAnswer {
+    Model model;
+    ModelCounts counts;
+    Slice slice;
+    Plan plan;
+    std::optional<TrainingBatch> batch;  ///< none was given
+    std::string schedule;                ///< "" without a pipeline
+    std::string remat;
+    std::string optimizer;
+    TrainingDemand demand;
+    std::optional<TrainStep> step;      ///< none: the utilisation is assumed, and the batch cannot be laid out as it is
+    std::optional<double> assumed_mfu;  ///< of the request
+    std::optional<double> step_s;       ///< that rates and cost are made of; none without a batch
+    double mfu = 0;
+    double tokens_per_s = 0;
+    std::optional<TrainingCost> cost;  ///< of the tokens that are asked about
+    std::vector<PlanThreshold> thresholds;
+    std::vector<std::string> notes;
+};
+
+/// "tpu-v5p:8x8x16".
+[[nodiscard]] std::string slice_id(const Slice& slice);
+
+/// The collectives of a step by kind and axes, the longest first: how many, the bytes of all, and their time in all. Of a stage.
+struct StepCollective {
+    std::string kind;
+    std::vector<std::string> axes;
+    double count = 0;
+    double bytes = 0;
+    double seconds = 0;
+};
+[[nodiscard]] std::vector<StepCollective> step_collectives(const TrainStep& step);
+
+/// What limits a step, in a sentence or two.
+[[nodiscard]] std::string binding_limit(const TrainAnswer& answer);
+
+/// A line of figures in SI base units: for CSV and Markdown.
+[[nodiscard]] Table train_table(const TrainAnswer& answer);
+
+}  // namespace roofline

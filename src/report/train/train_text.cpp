@@ -1,0 +1,200 @@
+#include "report/train/train_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "report/model/model_answer.hpp"
+#include "units/text.hpp"
+
+namespace roofline {
+
+namespace {
+
+constexpr std::size_t width = 100;
+constexpr std::size_t most_collectives = 6;
+
+std::string bar_of(double share) {
+    if (!(share > 0)) return "";
+    return std::string(static_cast<std::size_t>(std::lround(std::clamp(share * 30, 1.0, 30.0))), '#');
+}
+
+// "44.7 days", "3.2 hours"
+std::string days_text(double seconds) {
+    if (seconds < 3600) return to_text(Seconds{seconds});
+    if (seconds < 2 * 86400) return number_text(seconds / 3600) + " hours";
+    return number_text(seconds / 86400) + " days";
+}
+
+// "1.2 M": of any size, a count of millions of years included.
+std::string many(double count) {
+    const std::string text = to_text(Flops{count});  // "1.2 MFLOP" without the unit
+    return text.substr(0, text.find("FLOP"));
+}
+
+class TrainText {
+public:
+    explicit TrainText(const TrainAnswer& answer) : answer_(answer) {}
+
+    std::string run() {
+        heading();
+        if (answer_.step) {
+            memory();
+            step();
+            collectives();
+        }
+        rates();
+        cost();
+        verdict();
+        for (const std::string& note : answer_.notes) out_ += "\n  " + wrapped("note: " + note, 2, 8, width);
+        out_ += "\n";
+        return std::move(out_);
+    }
+
+private:
+    void line(std::string_view label, std::string_view value, std::string_view remark) {
+        std::string text = fmt::format("  {:<13} {:>12}   {}", label, value, remark);
+        while (text.back() == ' ') text.pop_back();
+        out_ += text + "\n";
+    }
+
+    void heading() {
+        const std::int64_t chips = answer_.slice.chips();
+        out_ = fmt::format("{}   {} parameters                {}, {}\n\n", answer_.model.name,
+                           short_count(answer_.counts.total.params), answer_.slice.machine.name,
+                           chips == 1 ? "1 chip" : fmt::format("{} = {} chips", answer_.slice.shape_text(), chips));
+        if (answer_.batch) {
+            const TrainingBatch& batch = *answer_.batch;
+            std::string text = batch.tokens % batch.sequence == 0
+                                   ? fmt::format("tokens a step: {} sequences of {}",
+                                                 grouped(batch.tokens / batch.sequence), grouped(batch.sequence))
+                                   : fmt::format("tokens a step, sequences of {}", grouped(batch.sequence));
+            if (batch.microbatches > 1) text += fmt::format(", {} microbatches", grouped(batch.microbatches));
+            line("batch", short_count(Rational(batch.tokens)), text);
+        }
+        if (!answer_.step) return;
+        line("plan", "", plan_text(answer_.plan));
+        line("", "",
+             fmt::format("{}remat {}, {}", answer_.schedule.empty() ? "" : answer_.schedule + ", ", answer_.remat,
+                         answer_.optimizer));
+        out_ += "\n";
+    }
+
+    void memory() {
+        const TrainingMemory& memory = answer_.step->memory;
+        const double total = memory.total();
+        const auto part = [&](std::string_view label, double bytes) {
+            line(label, to_text(Bytes{bytes}),
+                 fmt::format("{:<30} {:>4.0f} %", bar_of(bytes / total), 100 * bytes / total));
+        };
+        part("params", memory.params);
+        part("gradients", memory.gradients);
+        part("optimizer", memory.optimizer);
+        part("activations", memory.activations);
+        line("a chip holds", to_text(Bytes{total}),
+             !memory.capacity ? "how much it could is not known"
+                              : fmt::format("of {}: {}", capacity_text(Bytes{*memory.capacity}),
+                                            memory.fits() ? "fits" : "does not fit"));
+        out_ += "\n";
+    }
+
+    void step() {
+        const StepTimes& times = answer_.step->times;
+        const Analysis& total = answer_.step->program.analysis.total;
+        for (std::size_t i = 0; total.seconds && i < total.pricing.resources.size(); ++i) {
+            const Resource& resource = total.pricing.resources[i];
+            const double seconds = (*total.seconds)[i] * answer_.step->share;
+            const double share = times.lower > 0 ? seconds / times.lower : 0;
+            line(resource.label, to_text(Seconds{seconds}),
+                 fmt::format("{:<30} {:>4} %{}", bar_of(share), percent_text(share),
+                             &resource == total.bound_resource() ? "   <- the bound" : ""));
+        }
+        if (times.bubble > 0) {
+            line("bubble", fmt::format("{} %", percent_text(times.bubble)), "of a step a stage of the pipeline waits");
+        }
+        line("lower", to_text(Seconds{times.lower}), "if everything overlaps");
+        line("in turn", to_text(Seconds{times.sequential}), "if only the work inside each kernel overlaps");
+        if (times.expected) {
+            line("expected", to_text(Seconds{*times.expected}),
+                 fmt::format("off by {} % on average", percent_text(times.expected_error.value_or(0))));
+        } else {
+            const std::string& why = answer_.step->program.why_not_expected;
+            line("expected", "-",
+                 why.empty() ? fmt::format("no calibration for {}", answer_.slice.machine.name) : why);
+        }
+        line("upper", to_text(Seconds{times.upper}), "if nothing overlaps");
+        out_ += "\n";
+    }
+
+    void collectives() {
+        const std::vector<StepCollective> all = step_collectives(*answer_.step);
+        if (all.empty()) return;
+        Table table;
+        table.head = {"collective", "over", "a step", "bytes", "time"};
+        table.right = {false, false, true, true, true};
+        for (std::size_t i = 0; i < std::min(all.size(), most_collectives); ++i) {
+            std::string kind = all[i].kind;
+            std::replace(kind.begin(), kind.end(), '_', '-');
+            table.rows.push_back({kind, fmt::format("{}", fmt::join(all[i].axes, ", ")), number_text(all[i].count),
+                                  to_text(Bytes{all[i].bytes}), to_text(Seconds{all[i].seconds})});
+        }
+        out_ += table_text(table, 2);
+        if (all.size() > most_collectives) {
+            out_ += fmt::format("  ... and {} more (all of them with --json)\n", all.size() - most_collectives);
+        }
+        out_ += "\n";
+    }
+
+    void rates() {
+        const TrainingDemand& demand = answer_.demand;
+        const char* basis = answer_.assumed_mfu                            ? "as --mfu says"
+                            : answer_.step && answer_.step->times.expected ? "by the expected step"
+                                                                           : "by the lower bound of the step";
+        line("MFU", percent_text(answer_.mfu) + " %",
+             fmt::format("{}: {} a token, {} a chip", basis, to_text(Flops{demand.flops_per_token}),
+                         to_text(FlopRate{demand.peak})));
+        if (answer_.step_s && answer_.assumed_mfu) line("step", to_text(Seconds{*answer_.step_s}), "at that utilisation");
+        line("tokens", fmt::format("{}/s", many(answer_.tokens_per_s)),
+             fmt::format("{}/s a chip",
+                         number_text(answer_.tokens_per_s / static_cast<double>(answer_.slice.chips()))));
+    }
+
+    void cost() {
+        if (!answer_.cost) return;
+        const TrainingCost& cost = *answer_.cost;
+        out_ += "\n";
+        line("training", days_text(cost.seconds),
+             fmt::format("for {} tokens, {:.3g} FLOP of the model", short_count(Rational(cost.tokens)), cost.flops));
+        line("", fmt::format("{:.3g}", cost.chip_hours), "chip-hours");
+        if (cost.usd) {
+            line("", fmt::format("{:.3g}", *cost.usd),
+                 fmt::format("USD at {} a chip", to_text(*answer_.slice.machine.price)));
+        } else {
+            line("", "-", fmt::format("USD: {} has no list price (--price 2.5)", answer_.slice.machine.name));
+        }
+    }
+
+    void verdict() {
+        const std::string text = binding_limit(answer_);
+        if (text.empty() && answer_.thresholds.empty()) return;
+        out_ += "\n";
+        if (!text.empty()) out_ += "  " + wrapped(text, 2, 2, width) + "\n";
+        for (const PlanThreshold& each : answer_.thresholds) {
+            out_ += "  " +
+                    wrapped(fmt::format("{}: {}; here {}.", each.what, number_text(each.value),
+                                        number_text(each.now)),
+                            2, 4, width) +
+                    "\n";
+        }
+    }
+
+    const TrainAnswer& answer_;
+    std::string out_;
+};
+
+}  // namespace
+
+std::string train_text(const TrainAnswer& answer) { return TrainText(answer).run(); }
+
+}  // namespace roofline
