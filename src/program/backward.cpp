@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ranges>
 #include <set>
 
 #include "program/adjoint_rules.hpp"
@@ -118,11 +119,11 @@ private:
     Status block(std::size_t at, DraftBlock& out) {
         out.of_block = at;
         const std::vector<ForwardNode> nodes = forward_.blocks[at].nodes;
-        for (auto node = nodes.rbegin(); node != nodes.rend(); ++node) {
-            if (node->kind == ForwardNode::Kind::unit) {
-                if (auto status = unit(node->id, out); !status) return status;
-            } else if (node->kind == ForwardNode::Kind::block) {
-                if (auto status = repeat(node->id, out); !status) return status;
+        for (const ForwardNode& node : std::views::reverse(nodes)) {
+            if (node.kind == ForwardNode::Kind::unit) {
+                if (auto status = unit(node.id, out); !status) return status;
+            } else if (node.kind == ForwardNode::Kind::block) {
+                if (auto status = repeat(node.id, out); !status) return status;
             }
         }
         return {};
@@ -230,10 +231,9 @@ private:
         UnitOutput made;
         std::set<ValueId> touched;
         if (unit.fused) bring_in(unit, out);
-        for (auto statement = unit.statements.rbegin(); statement != unit.statements.rend(); ++statement) {
-            const std::vector<Op>& ops = (*statement)->ops;
-            for (auto op = ops.rbegin(); op != ops.rend(); ++op) {
-                if (auto status = operation(*op, **statement, made, out, touched); !status) return status;
+        for (const Statement* statement : std::views::reverse(unit.statements)) {
+            for (const Op& op : std::views::reverse(statement->ops)) {
+                if (auto status = operation(op, *statement, made, out, touched); !status) return status;
             }
         }
         for (const ValueId id : touched) {
@@ -248,13 +248,13 @@ private:
 
     // Gradients of what a fused kernel made are complete before its own backward kernel begins.
     void bring_in(const ForwardUnit& unit, DraftBlock& out) {
-        for (auto statement = unit.statements.rbegin(); statement != unit.statements.rend(); ++statement) {
-            const ValueId id = (*statement)->result;
+        for (const Statement* statement : std::views::reverse(unit.statements)) {
+            const ValueId id = statement->result;
             if (pending_[id].empty()) continue;
             const Formula sum = masked_sum(id);
             if (sum.is_tensor()) continue;
             const ValueId gradient = gradient_value(id);
-            out.nodes.emplace_back(DraftStatement{gradient, sum, StepPhase::backward, (*statement)->part});
+            out.nodes.emplace_back(DraftStatement{gradient, sum, StepPhase::backward, statement->part});
             pending_[id] = {forward_tensor(gradient)};
         }
     }

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ranges>
 
 #include "program/step_draft.hpp"
 #include "program/typing.hpp"
@@ -71,9 +72,9 @@ ValueId StepWriter::declare(ValueId draft) {
 
 // What a forward value is called here: in the blocks around it may have been computed again.
 ValueId StepWriter::renamed(ValueId draft) const {
-    for (auto block = around_.rbegin(); block != around_.rend(); ++block) {
-        const auto found = (*block)->instead.find(draft);
-        if (found != (*block)->instead.end() && place_.contains(found->second)) return found->second;
+    for (const DraftBlock* block : std::views::reverse(around_)) {
+        const auto found = block->instead.find(draft);
+        if (found != block->instead.end() && place_.contains(found->second)) return found->second;
     }
     return draft;
 }
