@@ -99,11 +99,17 @@ bool OpWays::splittable(const std::string& dim) const {
     switch (function.kind) {
         case FunctionKind::gather:
         case FunctionKind::scatter:
+        case FunctionKind::scatter_add:
+        case FunctionKind::expand:
         case FunctionKind::mask:
             return true;
         case FunctionKind::dispatch:
         case FunctionKind::combine:
             return !has(op_->along, dim);
+        case FunctionKind::match:  // summed over the last
+            return !has(op_->along, dim) || dim == op_->along.back();
+        case FunctionKind::correlate:  // T, taps, and what is summed over
+            return !has(op_->along, dim) || (dim != op_->along[0] && dim != op_->along[1]);
         case FunctionKind::slide:
             return !has(op_->along, dim) && has(op_->output.dims, dim);
         default:
@@ -116,7 +122,7 @@ bool OpWays::splittable(const std::string& dim) const {
 void OpWays::tie_rows() {
     if (op_->kind != OpKind::apply) return;
     const FunctionKind kind = find_function(op_->function)->kind;
-    if (kind == FunctionKind::dispatch || kind == FunctionKind::combine) {
+    if (kind == FunctionKind::dispatch || kind == FunctionKind::combine || kind == FunctionKind::match) {
         const bool out = kind == FunctionKind::dispatch;
         const std::vector<std::string>& tokens = out ? op_->inputs.front().dims : op_->output.dims;
         const std::vector<std::string>& groups = out ? op_->output.dims : op_->inputs.front().dims;
@@ -126,7 +132,8 @@ void OpWays::tie_rows() {
             if (!has(groups, *dim)) tied_->from.push_back(place_of(*dim));
         }
     }
-    sums_ = kind == FunctionKind::reduce || kind == FunctionKind::gather;
+    sums_ = kind == FunctionKind::reduce || kind == FunctionKind::gather || kind == FunctionKind::scatter_add ||
+            kind == FunctionKind::correlate || kind == FunctionKind::match;
     writes_ = kind == FunctionKind::scatter;
     if (writes_ || kind == FunctionKind::gather) {
         along_ = place_of(op_->along.front());

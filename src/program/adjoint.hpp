@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.hpp"
@@ -19,6 +20,10 @@ enum class Remat {
     full,       ///< what goes from pass to pass of a `repeat`; each pass runs again, all of it, in its backward pass
     named,      ///< what goes from pass to pass, and the tensors that are named; only what is read is computed again
 };
+
+/// "none", "selective", "full", or what is kept by name, "Q,Hm"; "" is none. Errors: an empty name.
+struct TrainingOptions;
+[[nodiscard]] Result<TrainingOptions> remat_options(std::string_view words);
 
 enum class Optimizer {
     none,  ///< the step ends with the gradients
