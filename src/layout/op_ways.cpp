@@ -335,8 +335,8 @@ Sharding OpWays::made(const Plan& plan) const {
             made.unreduced = static_cast<AxisMask>(made.unreduced | plan.split[d].mask());
         }
     }
-    // Rows in order are where they belong.
-    if (!rows_.empty()) {
+    // Rows in order, and those of experts' groups, are where they belong.
+    if (!rows_.empty() || tied_) {
         for (std::size_t d = 0; d < made.rank; ++d) {
             made.unreduced = static_cast<AxisMask>(made.unreduced & ~made.dims[d].mask());
         }
