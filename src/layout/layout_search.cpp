@@ -200,9 +200,11 @@ Status LayoutSearch::compile_ops(const StayingAxes& stay) {
                 // A kernel is done by one chip or by all.
                 const bool alone = one_place && !fused && statement.ops.size() == 1;
                 CompiledOp compiled{std::move(*ways), counts, {}, {}, alone};
-                // Only what is inside an expression whose result is written as a partial sum has a use for open ones.
-                compiled.open = fixed_[statement.result] && fixed_[statement.result]->unreduced != 0 &&
-                                op.output.value != statement.result;
+                // Sums inside an expression may stay partial until they are added to others.
+                const auto add_behind = std::any_of(
+                    statement.ops.begin() + static_cast<std::ptrdiff_t>(o) + 1, statement.ops.end(),
+                    [](const Op& other) { return other.function == "add" || other.function == "sub"; });
+                compiled.open = add_behind && op.output.value != statement.result;
                 if (!stay.empty()) compiled.ways.stay(staying(op, stay));
                 for (const std::string& dim : compiled.ways.dims()) compiled.elsewhere.push_back(splits_[dim]);
                 const std::size_t index = ops_.size();

@@ -208,9 +208,12 @@ Result<std::vector<Way>> OpWays::ways(const Question& question) {
     // Partial sums can be added to others before they are completed.
     const bool adds =
         op_->kind == OpKind::apply && (op_->function == "add" || op_->function == "sub" || op_->function == "neg");
-    const AxisMask open = adds && question.wanted ? question.wanted->unreduced : AxisMask{0};
+    AxisMask open = adds ? AxisMask{0xFF} : AxisMask{0};
+    for (const Sharding& held : question.held) open = static_cast<AxisMask>(open & held.unreduced);
     for (const auto& [price, i] : order) {
-        const Plan plan{split(i), query.places[i], open};
+        AxisMask used = 0;
+        for (const AxisList axes : split(i)) used = static_cast<AxisMask>(used | axes.mask());
+        const Plan plan{split(i), query.places[i], static_cast<AxisMask>(open & ~used)};
         for (const Sharding& output : outputs(query, plan)) {
             if (auto status = add_way(query, plan, output, share(i)); !status) query.problem = status.error();
         }
