@@ -67,6 +67,14 @@ std::string_view kind_name(FunctionKind kind) {
             return "combine";
         case FunctionKind::slide:
             return "slide";
+        case FunctionKind::expand:
+            return "expand";
+        case FunctionKind::scatter_add:
+            return "scatter-add";
+        case FunctionKind::match:
+            return "match";
+        case FunctionKind::correlate:
+            return "correlate";
     }
     return "";
 }

@@ -11,6 +11,7 @@
 #include "model/presets.hpp"
 #include "model/weights.hpp"
 #include "notation/notation.hpp"
+#include "program/adjoint.hpp"
 #include "report/model/model_answer.hpp"
 #include "report/model/model_json.hpp"
 #include "report/model/model_text.hpp"
@@ -58,6 +59,18 @@ Result<ModelAnswer> answer_of(const ModelRequest& request) {
     return answer;
 }
 
+// The forward pass, or a training step of it with a loss at its end.
+Result<Program> program_of(const ModelRequest& request, const Program& forward) {
+    if (!request.training) return forward;
+    auto options = remat_options(request.remat);
+    if (!options) return fail(options.error());
+    auto with = with_loss(forward);
+    if (!with) return with;
+    auto step = training_step(*with, *options);
+    if (!step) return fail(step.error());
+    return std::move(step->program);
+}
+
 std::string list_text() {
     std::vector<std::string> types = known_model_types();
     std::sort(types.begin(), types.end());
@@ -77,7 +90,9 @@ Result<Response> handle_model(const ModelRequest& request, Format format) {
     if (!answer) return fail(answer.error());
     if (request.plot) response.svg = to_svg(model_picture(*answer));
     if (request.program) {
-        response.out = print(answer->model.program);
+        auto program = program_of(request, answer->model.program);
+        if (!program) return fail(program.error());
+        response.out = print(*program);
         return response;
     }
     const Table table = request.layers ? layers_table(*answer) : parts_table(*answer);

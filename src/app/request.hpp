@@ -87,6 +87,8 @@ struct ModelRequest {
     std::string weights;       ///< a dtype for all parameters; "": as the checkpoint has them
     bool list = false;         ///< the model types that are known, and nothing else
     bool program = false;      ///< the sized program, as text in the notation, and nothing else
+    bool training = false;     ///< that of a training step, not of a forward pass
+    std::string remat{};       ///< of a training step: "none", "selective", "full" or names of tensors, "Q,Hm"
     bool layers = false;       ///< of a table: a line for each kind of layers, not for each part
     bool plot = false;
 };

@@ -99,6 +99,8 @@ bool OpWays::splittable(const std::string& dim) const {
     switch (function.kind) {
         case FunctionKind::gather:
         case FunctionKind::scatter:
+        case FunctionKind::scatter_add:
+        case FunctionKind::expand:
         case FunctionKind::mask:
             return true;
         case FunctionKind::dispatch:
@@ -126,7 +128,7 @@ void OpWays::tie_rows() {
             if (!has(groups, *dim)) tied_->from.push_back(place_of(*dim));
         }
     }
-    sums_ = kind == FunctionKind::reduce || kind == FunctionKind::gather;
+    sums_ = kind == FunctionKind::reduce || kind == FunctionKind::gather || kind == FunctionKind::scatter_add;
     if (kind == FunctionKind::scatter) {
         along_ = place_of(op_->along.front());
         for (const std::string& dim : op_->inputs.back().dims) {

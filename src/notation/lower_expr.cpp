@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "notation/operands.hpp"
+#include "program/typing.hpp"
 
 namespace roofline {
 
@@ -28,6 +28,12 @@ std::string_view wants_along(const FunctionInfo& function, std::size_t along) {
             return along == 2 ? "" : "takes two dimensions, as in dispatch[E,C](x, experts)";
         case FunctionKind::combine:
             return along == 3 ? "" : "takes three dimensions, as in combine[E,C,A](y, weights)";
+        case FunctionKind::match:
+            return along == 3 ? "" : "takes three dimensions, as in match[E,C,D](y, x, weights)";
+        case FunctionKind::correlate:
+            return along >= 2 ? "" : "takes the slid dimension, the taps and what is summed: taps[T,Q,B](x, y)";
+        case FunctionKind::scatter_add:
+        case FunctionKind::expand:
         case FunctionKind::reduce:
         case FunctionKind::keep:
             break;
@@ -38,7 +44,8 @@ std::string_view wants_along(const FunctionInfo& function, std::size_t along) {
 // Whether the arguments of a function keep all their dimensions, whatever the result has.
 bool takes_whole(FunctionKind kind) {
     return kind == FunctionKind::gather || kind == FunctionKind::scatter || kind == FunctionKind::dispatch ||
-           kind == FunctionKind::combine || kind == FunctionKind::slide;
+           kind == FunctionKind::combine || kind == FunctionKind::slide || kind == FunctionKind::scatter_add ||
+           kind == FunctionKind::match || kind == FunctionKind::correlate;
 }
 
 }  // namespace
@@ -215,14 +222,14 @@ Result<Operand> ExprLowering::call(const ast::Expr& expr, const Needed& needed) 
     if (inputs.empty()) return lower(expr.args.front(), needed);  // numbers alone: refused there
 
     if (auto status = check_along(expr, *function, inputs); !status) return fail(status.error());
-    auto made = finish_call(expr, *function, std::move(inputs), std::move(constants));
+    auto made = finish_call(expr, std::move(inputs), std::move(constants));
     if (made && function->kind == FunctionKind::mask) {
         MaskedPlane plane{expr.along[0].text, expr.along[1].text};
         if (plane.rows == plane.columns) {
             return source_.fail_at(expr.span, "arguments", "a causal mask needs two different dimensions");
         }
         if (expr.along.size() == 3) plane.window = expr.along[2].text;
-        mask_nested(first_op, plane);
+        mask_operands(program_, statement_.ops, first_op, plane);
     }
     return made;
 }
@@ -235,7 +242,10 @@ Status ExprLowering::check_along(const ast::Expr& expr, const FunctionInfo& func
     const Dims present = of_first ? inputs.front().dims : together(inputs);
     for (std::size_t i = 0; i < expr.along.size(); ++i) {
         const ast::Word& word = expr.along[i];
-        const bool fresh = function.kind == FunctionKind::dispatch || (function.kind == FunctionKind::mask && i == 2);
+        const bool fresh = function.kind == FunctionKind::dispatch || function.kind == FunctionKind::expand ||
+                           (function.kind == FunctionKind::mask && i == 2) ||
+                           (function.kind == FunctionKind::scatter_add && i == 0) ||
+                           (function.kind == FunctionKind::correlate && i == 1);
         if (fresh) {
             if (has(present, word.text)) {
                 return source_.fail_at(word.span, "arguments",
@@ -253,8 +263,8 @@ Status ExprLowering::check_along(const ast::Expr& expr, const FunctionInfo& func
     return {};
 }
 
-Result<Operand> ExprLowering::finish_call(const ast::Expr& expr, const FunctionInfo& function,
-                                          std::vector<Operand> inputs, std::vector<Constant> constants) {
+Result<Operand> ExprLowering::finish_call(const ast::Expr& expr, std::vector<Operand> inputs,
+                                          std::vector<Constant> constants) {
     Op op;
     op.kind = OpKind::apply;
     op.function = expr.name;
@@ -262,75 +272,44 @@ Result<Operand> ExprLowering::finish_call(const ast::Expr& expr, const FunctionI
     op.span = expr.span;
     for (const ast::Word& word : expr.along) op.along.push_back(word.text);
 
-    const bool placed = function.kind == FunctionKind::gather || function.kind == FunctionKind::scatter ||
-                        function.kind == FunctionKind::dispatch;
+    op.inputs = std::move(inputs);
+    const bool placed = moves_rows(op);
     auto arithmetic =
-        placed ? Result<Dtype>(program_.values[inputs.front().value].type.dtype) : arithmetic_of(expr, inputs);
+        placed ? Result<Dtype>(program_.values[op.inputs.front().value].type.dtype) : arithmetic_of(expr, op.inputs);
     if (!arithmetic) return fail(arithmetic.error());
     op.arithmetic = *arithmetic;
 
-    Dims dims;
-    if (function.kind == FunctionKind::gather) {
-        dims = inputs[1].dims;
-        for (const std::string& dim : inputs[0].dims) {
-            if (!has(dims, dim)) dims.push_back(dim);
-        }
-    } else if (function.kind == FunctionKind::scatter || function.kind == FunctionKind::slide) {
-        dims = inputs.front().dims;
-    } else if (function.kind == FunctionKind::dispatch) {
-        dims = op.along;
-        for (const std::string& dim : inputs[0].dims) {
-            if (!has(inputs[1].dims, dim)) dims.push_back(dim);
-        }
-    } else if (function.kind == FunctionKind::combine) {
-        dims = together({inputs[1], inputs[0]});
-        std::erase_if(dims, [&](const std::string& dim) { return has(op.along, dim); });
-    } else {
-        dims = together(inputs);
-    }
+    Dims dims = result_dims(op);
     if (!placed) {
         // Two operands with unnamed dimensions that are not one tensor's: which belongs to which cannot be known.
         std::size_t unnamed = 0;
         std::size_t most = 0;
-        for (const Operand& input : inputs) {
+        for (const Operand& input : op.inputs) {
             const auto count =
                 static_cast<std::size_t>(std::count_if(input.dims.begin(), input.dims.end(), is_anonymous));
             most = std::max(most, count);
         }
-        unnamed = static_cast<std::size_t>(std::count_if(dims.begin(), dims.end(), is_anonymous));
+        const Dims all = together(op.inputs);
+        unnamed = static_cast<std::size_t>(std::count_if(all.begin(), all.end(), is_anonymous));
         if (unnamed > most) {
             return source_.fail_at(expr.span, "unnamed_dimensions",
                                    "the unnamed dimensions of the operands cannot be told apart",
                                    "name them: bf16[B=8, D=128] + bf16[B, D]");
         }
     }
-    if (function.kind == FunctionKind::reduce || function.kind == FunctionKind::gather) {
-        std::erase_if(dims, [&](const std::string& dim) { return has(op.along, dim); });
-    }
-    op.inputs = std::move(inputs);
     const Dtype dtype = placed ? *arithmetic : result_dtype(*arithmetic);
     return emit(std::move(op), std::move(dims), dtype);
 }
 
 Result<Dtype> ExprLowering::arithmetic_of(const ast::Expr& expr, const std::vector<Operand>& inputs) const {
     if (statement_.using_dtype) return info(*statement_.using_dtype).arithmetic;
-    std::optional<Dtype> result;
-    for (const Operand& input : inputs) {
-        const Dtype dtype = info(program_.values[input.value].type.dtype).arithmetic;
-        if (info(dtype).kind == DtypeKind::logical && inputs.size() > 1) continue;  // conditions take no part
-        if (!result) {
-            result = dtype;
-            continue;
-        }
-        const auto both = arithmetic(*result, dtype);
-        if (!both) {
-            return source_.fail_at(expr.span, "ambiguous_arithmetic",
-                                   fmt::format("{} with {} can be done in either", name(*result), name(dtype)),
-                                   fmt::format("say which: end the statement with `using {}`", name(*result)));
-        }
-        result = both;
-    }
-    return result.value_or(Dtype::boolean);
+    std::vector<Dtype> dtypes;
+    for (const Operand& input : inputs) dtypes.push_back(program_.values[input.value].type.dtype);
+    DtypeClash clash;
+    if (const auto dtype = roofline::arithmetic_of(dtypes, clash)) return *dtype;
+    return source_.fail_at(expr.span, "ambiguous_arithmetic",
+                           fmt::format("{} with {} can be done in either", name(clash.left), name(clash.right)),
+                           fmt::format("say which: end the statement with `using {}`", name(clash.left)));
 }
 
 Result<Operand> ExprLowering::emit(Op op, Dims dims, Dtype dtype) {
@@ -346,32 +325,11 @@ Result<Operand> ExprLowering::emit(Op op, Dims dims, Dtype dtype) {
     value.type.dtype = dtype;
     for (const std::string& dim : dims) value.type.axes.push_back({dim, {}});
     op.output.dims = std::move(dims);
-    propagate_masks(op, value);
+    inherit_masks(program_, op, value);
     op.output.value = scope_.define(std::move(value));
     Operand output = op.output;
     statement_.ops.push_back(std::move(op));
     return output;
-}
-
-// What is computed from a half-empty plane is half empty, as long as it still has the plane.
-void ExprLowering::propagate_masks(const Op& op, Value& value) const {
-    for (const Operand& input : op.inputs) {
-        for (const auto& plane : program_.values[input.value].masks) {
-            const bool whole = has(op.output.dims, plane.rows) && has(op.output.dims, plane.columns);
-            const bool known = std::find(value.masks.begin(), value.masks.end(), plane) != value.masks.end();
-            if (whole && !known) value.masks.push_back(plane);
-        }
-    }
-}
-
-// The nested operations that make the masked plane need not compute the masked half either.
-void ExprLowering::mask_nested(std::size_t first_op, const MaskedPlane& plane) {
-    for (std::size_t i = first_op; i < statement_.ops.size(); ++i) {
-        const Operand& output = statement_.ops[i].output;
-        if (!has(output.dims, plane.rows) || !has(output.dims, plane.columns)) continue;
-        auto& masks = program_.values[output.value].masks;
-        if (std::find(masks.begin(), masks.end(), plane) == masks.end()) masks.push_back(plane);
-    }
 }
 
 }  // namespace roofline

@@ -36,8 +36,8 @@ private:
     [[nodiscard]] Result<Operand> call(const ast::Expr& expr, const Needed& needed);
     [[nodiscard]] Status check_along(const ast::Expr& expr, const FunctionInfo& function,
                                      const std::vector<Operand>& inputs);
-    [[nodiscard]] Result<Operand> finish_call(const ast::Expr& expr, const FunctionInfo& function,
-                                              std::vector<Operand> inputs, std::vector<Constant> constants);
+    [[nodiscard]] Result<Operand> finish_call(const ast::Expr& expr, std::vector<Operand> inputs,
+                                              std::vector<Constant> constants);
     [[nodiscard]] Result<Operand> scaled(const ast::Expr& expr, Operand operand, const std::vector<double>& constants);
     [[nodiscard]] Result<Operand> multiply(const ast::Expr& expr, std::vector<Operand> inputs, const Dims& summed,
                                            bool named);
@@ -56,8 +56,6 @@ private:
     [[nodiscard]] Result<Dims> summed_names(const ast::Expr& expr, const std::set<std::string>& available) const;
     [[nodiscard]] Result<Dtype> arithmetic_of(const ast::Expr& expr, const std::vector<Operand>& inputs) const;
     [[nodiscard]] Status fit_result(const ast::Expr& expr, const Operand& made, TensorType& type, Value& result);
-    void mask_nested(std::size_t first_op, const MaskedPlane& plane);
-    void propagate_masks(const Op& op, Value& value) const;
 
     const Source& source_;
     Program& program_;

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "notation/lower_expr.hpp"
-#include "notation/operands.hpp"
+#include "program/typing.hpp"
 
 namespace roofline {
 
@@ -67,6 +67,26 @@ Result<std::set<std::string>> ExprLowering::offered(const ast::Expr& expr, const
             return dims;
         }
         if (function->kind == FunctionKind::slide) return all_dims(expr.args[0]);
+        if (function->kind == FunctionKind::scatter_add || function->kind == FunctionKind::correlate) {
+            const std::size_t made = function->kind == FunctionKind::correlate ? 1 : 0;
+            for (std::size_t i = 0; i < expr.along.size(); ++i) {
+                if (i != made) dims.erase(expr.along[i].text);
+            }
+            if (made < expr.along.size()) dims.insert(expr.along[made].text);
+            return dims;
+        }
+    }
+    if (function != nullptr && function->kind == FunctionKind::match && expr.args.size() == 3) {
+        auto beside = all_dims(expr.args[1]);
+        auto routes = all_dims(expr.args[2]);
+        if (!beside || !routes) return fail(!beside ? beside.error() : routes.error());
+        beside->merge(*routes);
+        for (const ast::Word& word : expr.along) beside->erase(word.text);
+        return beside;
+    }
+    if (function != nullptr && function->kind == FunctionKind::expand) {
+        for (const ast::Word& word : expr.along) dims.insert(word.text);
+        return dims;
     }
     const bool drops =
         function != nullptr && (function->kind == FunctionKind::reduce || function->kind == FunctionKind::gather ||

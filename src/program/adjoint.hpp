@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.hpp"
@@ -20,6 +21,10 @@ enum class Remat {
     named,      ///< what goes from pass to pass, and the tensors that are named; only what is read is computed again
 };
 
+/// "none", "selective", "full", or what is kept by name, "Q,Hm"; "" is none. Errors: an empty name.
+struct TrainingOptions;
+[[nodiscard]] Result<TrainingOptions> remat_options(std::string_view words);
+
 enum class Optimizer {
     none,  ///< the step ends with the gradients
     sgd,   ///< W - rate dW: no states
@@ -30,11 +35,11 @@ struct TrainingOptions {
     Remat remat = Remat::none;
     std::vector<std::string> kept{};  ///< of Remat::named: tensors of the forward program
     Optimizer optimizer = Optimizer::adam;
-    Dtype moments = Dtype::f32;        ///< of Adam
-    bool master = true;                ///< an f32 copy of each parameter that has fewer bits, which the optimizer updates
-    bool f32_gradients = false;        ///< gradients of parameters in f32; otherwise in the parameter's dtype
-    std::int64_t microbatches = 1;     ///< forward and backward so many times a step; gradients add up
-    bool input_gradients = true;       ///< of declared inputs of floating dtype, too: a part of a model hands them on
+    Dtype moments = Dtype::f32;     ///< of Adam
+    bool master = true;             ///< an f32 copy of each parameter that has fewer bits, which the optimizer updates
+    bool f32_gradients = false;     ///< gradients of parameters in f32; otherwise in the parameter's dtype
+    std::int64_t microbatches = 1;  ///< forward and backward so many times a step; gradients add up
+    bool input_gradients = true;    ///< of declared inputs of floating dtype, too: a part of a model hands them on
 };
 
 enum class StepRole {
@@ -48,12 +53,13 @@ enum class StepRole {
 struct StepTensor {
     ValueId value = 0;  ///< in the step's program
     StepRole role = StepRole::activation;
-    std::vector<std::string> repeats{};  ///< counts of the repeats it belongs to: there is one for each pass. Not the microbatches.
+    std::vector<std::string>
+        repeats{};  ///< counts of the repeats it belongs to: there is one for each pass. Not the microbatches.
 };
 
 enum class StepPhase {
     forward,
-    again,     ///< what the backward pass computes a second time
+    again,  ///< what the backward pass computes a second time
     backward,
     optimizer,
 };

@@ -18,6 +18,11 @@ enum class FunctionKind {
     dispatch,  ///< dispatch[E,C](x, ids): rows of x into groups of C, one for each expert of `ids`
     combine,   ///< combine[E,C,A](y, weights): rows back from their groups, weighted and added up over A
     slide,     ///< conv[T](x, taps): each point along T from those before it; the taps are what `taps` has beside x
+    // What derivatives need besides.
+    expand,       ///< expand[S](x): the same numbers at every place of S, which x lacks
+    scatter_add,  ///< scatteradd[V,B](ids, x): rows of x, added up along V where `ids` says, summed over B
+    match,        ///< match[E,C,D](y, x, weights): rows in groups times the rows they came from, summed over D
+    correlate,    ///< taps[T,Q,B](x, y): y times what stood before it in x, by Q steps along T, summed over T and B
 };
 
 /// Counts are the field's: an add, multiply, compare, divide or convert is one FLOP; exp, log, tanh, sqrt and their like are

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "program/functions.hpp"
+#include "program/typing.hpp"
 #include "work/contraction.hpp"
 
 namespace roofline {
@@ -89,7 +90,8 @@ public:
         Dims result_dims;
         const auto stored = [&](const Writing& writing) {
             const ValueId id = writing.operand.value;
-            return in_place_of_.contains(id) || program_.values[id].carried || !stays_inside(id);
+            const Value& value = program_.values[id];
+            return in_place_of_.contains(id) || value.carried || value.cache || !stays_inside(id);
         };
         for (const Writing& writing : writings_) {
             if (!stored(writing)) continue;
@@ -349,12 +351,11 @@ FunctionWork function_work(const Program& program, const Op& op) {
     if (function.kind == FunctionKind::combine) {  // every row once for each expert that it went to
         dims = op.output.dims;
         dims.push_back(op.along.back());
+    } else if (function.kind == FunctionKind::match) {  // likewise
+        dims = together({op.inputs[1], op.inputs[2]});
     } else {
-        for (const Operand& input : op.inputs) {
-            for (const std::string& dim : input.dims) {
-                if (!has(dims, dim)) dims.push_back(dim);
-            }
-        }
+        dims = together(op.inputs);
+        if (function.kind == FunctionKind::correlate) dims.push_back(op.along[1]);
     }
     Dims rows;
     for (const std::string& dim : dims) {

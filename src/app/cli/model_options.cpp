@@ -11,6 +11,7 @@ const char model_examples[] = R"(examples:
   roofline model config.json --md --layers               a line for each kind of layers
   roofline model config.json --png model.png             where parameters and FLOPs go
   roofline model config.json --seq 4k --program | roofline op - --on h100-sxm
+  roofline model config.json --seq 4k --program --training --remat selective | roofline op - --on h100-sxm
 
 )";
 
@@ -30,6 +31,12 @@ void add_model(CLI::App& app, Line& line) {
         ->type_name("hf_quant_config.json");
     app.add_flag("--layers", model.layers, "with --csv or --md: a line for each kind of layers, not for each part");
     app.add_flag("--program", model.program, "print the sized program in the notation, and nothing else");
+    app.add_flag("--training", model.training, "with --program: a training step: forward, backward and Adam");
+    app.add_option(
+           "--remat", model.remat,
+           "with --training: what the forward pass keeps: none is computed again (if it is not given), selective "
+           "(results of products are kept), full (what goes from layer to layer), or names of tensors")
+        ->option_text("POLICY");
     app.add_flag("--list", model.list, "print the names and model types that are known, and nothing else");
     add_plots(app, line.plots, "where parameters and FLOPs go");
     add_formats(app, line.words);
@@ -41,6 +48,12 @@ Result<What> model_request(Line& line) {
     if (auto status = check_plots(line.words, line.plots); !status) return fail(status.error());
     model.plot = !line.plots.svg.empty() || !line.plots.png.empty();
     if (model.list) return What(std::move(model));
+    if (model.training && !model.program) {
+        return fail("usage", "--training says which program is printed", "add --program");
+    }
+    if (!model.remat.empty() && !model.training) {
+        return fail("usage", "--remat is what a training step keeps", "add --program --training");
+    }
     if (word.empty()) return fail("usage", "no model is named", "name its config.json; see roofline model --help");
     model.config.name = word == "-" ? "standard input" : word;
     if (word == "-" || word.ends_with(".json") || word.find('/') != std::string::npos) {

@@ -81,6 +81,10 @@ Result<std::size_t> StepBuilder::operation(const Op& op, bool last) {
     switch (find_function(op.function)->kind) {
         case FunctionKind::reduce:
         case FunctionKind::keep:
+            if (op.function == "prior" || (op.function.front() == 'd')) {  // derivatives
+                return fail("unsupported", fmt::format("`{}` does not run here yet", op.function),
+                            "price the program with roofline op, or run its products alone");
+            }
             return rows(op);
         case FunctionKind::gather:
             return gather(op);
@@ -89,6 +93,10 @@ Result<std::size_t> StepBuilder::operation(const Op& op, bool last) {
         case FunctionKind::dispatch:
         case FunctionKind::combine:
         case FunctionKind::slide:
+        case FunctionKind::expand:
+        case FunctionKind::scatter_add:
+        case FunctionKind::match:
+        case FunctionKind::correlate:
             return fail("unsupported", fmt::format("`{}` does not run here yet", op.function),
                         "price the program with roofline op, or run its products alone");
         case FunctionKind::mask:

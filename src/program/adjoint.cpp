@@ -1,0 +1,200 @@
+#include "program/adjoint.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "program/functions.hpp"
+#include "program/step_draft.hpp"
+
+namespace roofline {
+
+namespace {
+
+// The forward pass as it was, but for parts of expressions that are stored on the way; they stay in one kernel with the rest.
+DraftBlock forward_pass(const ForwardDraft& forward, std::size_t at, const std::vector<bool>& stashed) {
+    DraftBlock block;
+    block.of_block = at;
+    const auto add = [&](const Statement& statement, DraftBlock& to) {
+        for (const Op& op : statement.ops) {
+            const ValueId id = op.output.value;
+            if (id != statement.result && !stashed[id]) continue;
+            to.nodes.emplace_back(DraftStatement{id, forward.made(id, stashed), StepPhase::forward, statement.part,
+                                                 statement.using_dtype, statement.span});
+        }
+    };
+    for (const ForwardNode& node : forward.blocks[at].nodes) {
+        if (node.kind == ForwardNode::Kind::declaration) {
+            block.nodes.emplace_back(DraftDeclaration{node.id});
+        } else if (node.kind == ForwardNode::Kind::block) {
+            DraftBlock inner = forward_pass(forward, node.id, stashed);
+            inner.kind = Block::Kind::repeat;
+            inner.count = forward.blocks[node.id].count;
+            block.nodes.emplace_back(std::move(inner));
+        } else {
+            DraftBlock fuse;
+            fuse.kind = Block::Kind::fuse;
+            for (const Statement* statement : forward.units[node.id].statements) add(*statement, fuse);
+            if (fuse.nodes.size() == 1) {
+                block.nodes.push_back(std::move(fuse.nodes.front()));
+            } else {
+                block.nodes.emplace_back(std::move(fuse));
+            }
+        }
+    }
+    return block;
+}
+
+Status check_kept(const ForwardDraft& forward, const TrainingOptions& options) {
+    std::vector<std::string> known;
+    for (ValueId id = 0; id < forward.made_by.size(); ++id) {
+        if (forward.made_by[id] != nullptr && !forward.program.values[id].intermediate) {
+            known.push_back(forward.source_name[id]);
+        }
+    }
+    for (const std::string& name : options.kept) {
+        if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+        return fail("unknown_name", fmt::format("no tensor `{}` is computed in the forward pass", name.substr(0, 40)),
+                    did_you_mean(name, known, fmt::format("it computes {}", fmt::join(known, ", "))));
+    }
+    return {};
+}
+
+std::vector<std::string> counts_around(const ForwardDraft& forward, ValueId id) {
+    std::vector<std::string> counts;
+    for (std::size_t at = forward.home[id]; at != 0; at = forward.blocks[at].parent) {
+        counts.insert(counts.begin(), forward.blocks[at].count);
+    }
+    return counts;
+}
+
+}  // namespace
+
+Result<TrainingProgram> training_step(const Program& forward, const TrainingOptions& options) {
+    auto draft = take_apart(forward);
+    if (!draft) return fail(draft.error());
+    if (auto status = check_kept(*draft, options); !status) return fail(status.error());
+    Names names(draft->program);
+    auto backward = differentiate(*draft, options, names);
+    if (!backward) return fail(backward.error());
+    const std::vector<ValueId> kept = rematerialise(*draft, *backward, options, names);
+    const OptimizerDraft optimizer = optimizer_of(*draft, *backward, options, names);
+
+    StepWriter writer(*draft, backward->stashed);
+    const DraftBlock first = forward_pass(*draft, 0, backward->stashed);
+    for (const DraftBlock& part : {first, backward->body, optimizer.body}) {
+        if (auto status = writer.write(part); !status) return fail(status.error());
+    }
+    std::vector<StepTensor> tensors;
+    const auto add = [&](ValueId id, StepRole role, ValueId like) {
+        tensors.push_back({writer.written(id), role, counts_around(*draft, like)});
+    };
+    for (ValueId id = 0; id < draft->made_by.size(); ++id) {
+        if (draft->program.values[id].param) add(id, StepRole::param, id);
+    }
+    for (const auto& [param, gradient] : backward->gradients) add(gradient, StepRole::gradient, param);
+    for (const ValueId id : kept) add(id, StepRole::activation, id);
+    for (const auto& [state, param] : optimizer.states) add(state, StepRole::optimizer_state, param);
+    TrainingProgram step = writer.finish();
+    std::sort(tensors.begin(), tensors.end(),
+              [](const StepTensor& a, const StepTensor& b) { return a.value < b.value; });
+    step.tensors = std::move(tensors);
+    return step;
+}
+
+Result<TrainingOptions> remat_options(std::string_view words) {
+    TrainingOptions options;
+    if (words.empty() || words == "none") return options;
+    if (words == "selective" || words == "full") {
+        options.remat = words == "full" ? Remat::full : Remat::selective;
+        return options;
+    }
+    options.remat = Remat::named;
+    for (std::size_t begin = 0; begin <= words.size();) {
+        const std::size_t end = std::min(words.find(',', begin), words.size());
+        options.kept.emplace_back(words.substr(begin, end - begin));
+        if (options.kept.back().empty()) {
+            return fail("usage", fmt::format("`{}` has an empty name", words.substr(0, 40)),
+                        "name tensors that are kept: --remat Q,Hm; or none, selective, full");
+        }
+        begin = end + 1;
+    }
+    return options;
+}
+
+Polynomial bytes_of(const TrainingProgram& step, StepRole role) {
+    Polynomial sum;
+    for (const StepTensor& tensor : step.tensors) {
+        if (tensor.role != role) continue;
+        Polynomial bytes = bytes_of(step.program.values[tensor.value]);
+        for (const std::string& count : tensor.repeats) bytes *= Polynomial::dim(count);
+        sum += bytes;
+    }
+    return sum;
+}
+
+Result<Program> with_loss(const Program& forward) {
+    Program program = forward;
+    if (program.body.nodes.empty() || !std::holds_alternative<Statement>(program.body.nodes.back())) {
+        return fail("result_type", "the program does not end with a statement whose result a loss can be taken of",
+                    "let it end with the logits: Logits : bf16[B, T, V] = X *_D Head");
+    }
+    const ValueId logits = std::get<Statement>(program.body.nodes.back()).result;
+    const std::vector<Axis> axes = program.values[logits].type.axes;
+    if (axes.empty()) {
+        return fail("result_type", "a loss is taken along the last dimension of the last result, and it has none",
+                    "let the program end with the logits: Logits : bf16[B, T, V] = X *_D Head");
+    }
+    const auto taken = [&](std::string_view name) {
+        return std::any_of(program.values.begin(), program.values.end(),
+                           [&](const Value& value) { return value.name == name; });
+    };
+    for (const std::string_view name : {"Labels", "Loss"}) {
+        if (taken(name)) {
+            return fail("defined_twice",
+                        fmt::format("the program has a tensor `{}`, and the loss needs the name", name),
+                        "give that tensor another name");
+        }
+    }
+    const std::string along = axes.back().dim;
+    std::vector<std::string> all;
+    for (const Axis& axis : axes) all.push_back(axis.dim);
+    const std::vector<std::string> rows(all.begin(), all.end() - 1);
+    const auto add = [&](const std::string& name, Dtype dtype, bool intermediate) {
+        Value value;
+        value.name = name;
+        value.type.dtype = dtype;
+        value.part = "loss";
+        value.intermediate = intermediate;
+        for (const std::string& dim : rows) value.type.axes.push_back({dim, {}});
+        program.values.push_back(std::move(value));
+        return program.values.size() - 1;
+    };
+    const Dtype dtype = program.values[logits].type.dtype;
+    const auto op = [&](const char* function, std::vector<Operand> inputs, ValueId output, bool works_along) {
+        Op made;
+        made.function = function;
+        made.inputs = std::move(inputs);
+        made.output = {output, rows};
+        if (works_along) made.along = {along};
+        made.arithmetic = info(dtype).arithmetic;
+        return made;
+    };
+    const ValueId labels = add("Labels", Dtype::int32, false);
+    const ValueId sum = add("", dtype, true);
+    const ValueId picked = add("", dtype, true);
+    const ValueId loss = add("Loss", Dtype::f32, false);
+    for (const ValueId id : {sum, picked}) program.values[id].part.clear();
+    Statement statement;
+    statement.part = "loss";
+    statement.ops = {op("logsumexp", {{logits, all}}, sum, true),
+                     op("gather", {{logits, all}, {labels, rows}}, picked, true),
+                     op("sub", {{sum, rows}, {picked, rows}}, loss, false)};
+    statement.result = loss;
+    program.body.nodes.emplace_back(std::move(statement));
+    program.body.values_after = program.values.size();
+    label_values(program);
+    return program;
+}
+
+}  // namespace roofline

@@ -1,0 +1,31 @@
+// What every operation's derivative is: one table.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "program/program.hpp"
+#include "program/term.hpp"
+
+namespace roofline {
+
+/// An operation before its derivative.
+struct Differentiated {
+    const Program& program;
+    const Op& op;
+    std::vector<Term> arguments;  ///< numbers and tensors, as the operation takes them
+    Term r;                       ///< its result
+    Term g;                       ///< the gradient of that
+
+    [[nodiscard]] const Term& x() const { return arguments[0]; }
+    [[nodiscard]] const Term& y() const { return arguments[1]; }
+    [[nodiscard]] const Term& z() const { return arguments[2]; }
+};
+
+/// Gradients of the arguments, in their order, as tall as the formula makes them: a broadcast is not summed yet. Empty where there
+/// is none: indices, conditions, what a scatter overwrites. Errors: no derivative, with the operation's place.
+[[nodiscard]] Result<std::vector<std::optional<Term>>> adjoint_of(const Differentiated& d);
+
+}  // namespace roofline

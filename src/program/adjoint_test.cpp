@@ -1,0 +1,318 @@
+#include "program/adjoint.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstdint>
+
+#include "notation/notation.hpp"
+#include "work/contraction.hpp"
+#include "work/work.hpp"
+
+using namespace roofline;
+
+namespace {
+
+Program parsed(std::string_view text) {
+    auto program = parse_program(text);
+    REQUIRE_MESSAGE(program.has_value(), (program ? std::string() : program.error().message));
+    return *program;
+}
+
+TrainingProgram step_of(std::string_view text, const TrainingOptions& options = {}) {
+    auto step = training_step(parsed(text), options);
+    REQUIRE_MESSAGE(step.has_value(), (step ? std::string() : step.error().message));
+    return *step;
+}
+
+template <class Visit>
+void each_statement(const Block& block, const Polynomial& count, Visit visit) {
+    for (const Node& node : block.nodes) {
+        if (const auto* inner = std::get_if<Block>(&node)) {
+            const bool repeat = inner->kind == Block::Kind::repeat;
+            each_statement(*inner, repeat ? count * Polynomial::dim(inner->count) : count, visit);
+        } else {
+            visit(std::get<Statement>(node), count);
+        }
+    }
+}
+
+// FLOPs of products with a sum in the statements of these phases.
+Polynomial products(const TrainingProgram& step, const std::vector<StepPhase>& phases) {
+    Polynomial sum;
+    std::size_t next = 0;
+    each_statement(step.program.body, Polynomial(1), [&](const Statement& statement, const Polynomial& count) {
+        const StepPhase phase = step.phases.at(next++);
+        if (std::find(phases.begin(), phases.end(), phase) == phases.end()) return;
+        for (const Op& op : statement.ops) {
+            if (op.kind != OpKind::contract) continue;
+            for (const MatmulShape& shape : plan_contraction(step.program, op, false).steps) sum += shape.flops * count;
+        }
+    });
+    CHECK(next == step.phases.size());
+    return sum;
+}
+
+double value(const Polynomial& count, const Program& program) {
+    return count.evaluate(program.sizes).value().to_double();
+}
+
+void check_round_trip(const Program& program) {
+    const std::string text = print(program);
+    auto again = parse_program(text);
+    REQUIRE_MESSAGE(again.has_value(), (again ? std::string() : again.error().message + "\n" + text));
+    CHECK(print(*again) == text);
+    CHECK(again->values == program.values);
+    CHECK(again->body == program.body);
+    CHECK(again->sizes == program.sizes);
+}
+
+// A layer as GPT-2 has it, 4D wide in the MLP, with heads N of H, D = N H, and attention in one kernel or in two.
+std::string gpt_layer(bool flash) {
+    const std::string attention = R"(
+        P : bf16[B, N, T, S] = softmax[S](causal[T,S](Q *_H Kc))
+        O : bf16[B, T, N, H] = P *_S Vc
+    )";
+    return R"(
+X : bf16[B, T, D]
+Pos : int32[T]
+repeat L {
+    param G1 : bf16[D]
+    param B1 : bf16[D]
+    Xa : bf16[B, T, D] = layernorm[D](X) * G1 + B1
+    param Wq : bf16[D, N, H]
+    param Wk : bf16[D, N, H]
+    param Wv : bf16[D, N, H]
+    cache K : bf16[B, S, N, H]
+    cache V : bf16[B, S, N, H]
+    Q : bf16[B, T, N, H] = Xa *_D Wq
+    Kc : bf16[B, S, N, H] = scatter[S](K, Pos, Xa *_D Wk)
+    Vc : bf16[B, S, N, H] = scatter[S](V, Pos, Xa *_D Wv)
+)" + (flash ? "    fuse {" + attention + "}\n" : attention) +
+           R"(
+    param Wo : bf16[N, H, D]
+    param Bo : bf16[D]
+    A : bf16[B, T, D] = O *_{N, H} Wo + Bo
+    X = X + A
+    param G2 : bf16[D]
+    param B2 : bf16[D]
+    Xm : bf16[B, T, D] = layernorm[D](X) * G2 + B2
+    param Wu : bf16[D, F]
+    param Bu : bf16[F]
+    Hm : bf16[B, T, F] = gelu(Xm *_D Wu + Bu)
+    param Wd : bf16[F, D]
+    param Bd : bf16[D]
+    M : bf16[B, T, D] = Hm *_F Wd + Bd
+    X = X + M
+}
+)";
+}
+
+Sizes gpt_sizes() {  // s = 2048, b = 1, h = 12288, a = 96, the 175B of Korthikanti et al., table 3
+    return {{"B", 1}, {"T", 2048}, {"S", 2048}, {"D", 12288}, {"N", 96}, {"H", 128}, {"F", 49152}, {"L", 1}};
+}
+
+double per_sbh(const TrainingProgram& step) {
+    const Sizes sizes = gpt_sizes();
+    return bytes_of(step, StepRole::activation).evaluate(sizes).value().to_double() / (2048.0 * 12288.0);
+}
+
+}  // namespace
+
+TEST_CASE("a product has a product for each operand: forward to backward is 1 to 2") {
+    const TrainingProgram step = step_of(R"(
+In : bf16[B, D]
+param Win : bf16[D, F]
+param Wout : bf16[F, D]
+H : bf16[B, F] = gelu(In *_D Win)
+Out : bf16[B, D] = H *_F Wout
+)");
+    const Polynomial forward = products(step, {StepPhase::forward});
+    const Polynomial one = Polynomial::dim("B") * Polynomial::dim("D") * Polynomial::dim("F");
+    CHECK(forward == 4 * one);  // 2BDF each
+    CHECK(products(step, {StepPhase::backward}) == 8 * one);
+    CHECK(products(step, {StepPhase::again, StepPhase::optimizer}) == Polynomial());
+    check_round_trip(step.program);
+    // Without the input's gradient there is one product less.
+    TrainingOptions options;
+    options.input_gradients = false;
+    const TrainingProgram first =
+        step_of("In : bf16[B, D]\nparam W : bf16[D, F]\nH : bf16[B, F] = In *_D W\n", options);
+    CHECK(products(first, {StepPhase::backward}) == 2 * one);
+}
+
+TEST_CASE("any chain of products, of any order, is 1 to 2") {
+    for (const char* text : {
+             "A : bf16[I, J]\nB : bf16[J, K]\nC : bf16[I, K] = A *_J B\n",
+             "A : bf16[I, J, K]\nB : bf16[J, K, M]\nC : bf16[I, M] = A *_{J, K} B\n",
+             "A : bf16[I, B, J]\nB2 : bf16[B, J, K]\nC : bf16[B, I, K] = A *_J B2\nW : bf16[K, M]\nE : bf16[B, I, M] = "
+             "C *_K W\n",
+         }) {
+        CAPTURE(text);
+        const TrainingProgram step = step_of(text);
+        CHECK(products(step, {StepPhase::backward}) == 2 * products(step, {StepPhase::forward}));
+        check_round_trip(step.program);
+    }
+}
+
+TEST_CASE("attention in one kernel computes its scores again: 5 products against 2") {
+    const TrainingProgram step = step_of(R"(
+Q : bf16[B, T, N, H]
+K : bf16[B, S, N, H]
+V : bf16[B, S, N, H]
+fuse {
+    P : bf16[B, N, T, S] = softmax[S](causal[T,S](Q *_H K))
+    O : bf16[B, T, N, H] = P *_S V
+}
+)");
+    check_round_trip(step.program);
+    // causal: B N T S H for each product, half of 2 B N T S H
+    const Polynomial one = Polynomial::dim("B") * Polynomial::dim("N") * Polynomial::dim("T") * Polynomial::dim("S") *
+                           Polynomial::dim("H");
+    CHECK(products(step, {StepPhase::forward}) == 2 * one);
+    CHECK(products(step, {StepPhase::again, StepPhase::backward}) == 5 * one);
+    // Nothing of the plane is ever stored: Q, K, V, O and dO are read, and their gradients written.
+    auto work = derive_work(step.program);
+    REQUIRE(work);
+    for (const KernelWork& kernel : work->kernels) {
+        for (const Transfer& transfer : kernel.transfers) {
+            const auto& axes = step.program.values[transfer.value].type.axes;
+            CHECK(axes.size() == 4);
+            CHECK(axes[1].dim != "N");
+        }
+    }
+}
+
+TEST_CASE("what a GPT layer keeps is what Korthikanti et al. (2022) count, without masks of dropout") {
+    // Equation 2 has s b h (34 + 5 a s / h) bytes: 11 + 5 a s / h for attention, 19 for the MLP, 4 for two norms. Masks are one
+    // byte an element: of the 34 two are (behind the projection and behind the MLP), which leaves 32; of the 5 one is, and the
+    // plane behind that dropout, two, is the plane before it when there is none, which leaves 2.
+    const double s = 2048;
+    const double a = 96;
+    const double h = 12288;
+    CHECK(per_sbh(step_of(gpt_layer(false))) == doctest::Approx(32 + 2 * a * s / h));
+    CHECK(per_sbh(step_of(gpt_layer(true))) == doctest::Approx(32));
+    // Their selective recomputation leaves out the planes, 34 without the masks: the flash kernel does that by itself.
+    // Everything computed again but what goes from layer to layer: 2 s b h, their "full recomputation".
+    TrainingOptions full;
+    full.remat = Remat::full;
+    CHECK(per_sbh(step_of(gpt_layer(false), full)) == doctest::Approx(2));
+    // Results of products: Q, K, V, O, A of 2 bytes; what gelu gets, 8; and the layer's input, 2.
+    TrainingOptions selective;
+    selective.remat = Remat::selective;
+    CHECK(per_sbh(step_of(gpt_layer(false), selective)) == doctest::Approx(20));
+    // By name: the layer's input and what attention gives.
+    TrainingOptions named;
+    named.remat = Remat::named;
+    named.kept = {"O"};
+    CHECK(per_sbh(step_of(gpt_layer(false), named)) == doctest::Approx(4));
+    named.kept = {"Oo"};
+    auto refused = training_step(parsed(gpt_layer(false)), named);
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error().code == "unknown_name");
+    CHECK(refused.error().hint == "did you mean `O`?");
+}
+
+TEST_CASE("full rematerialisation runs each layer's forward pass once more, all of it") {
+    for (const bool flash : {false, true}) {
+        TrainingOptions full;
+        full.remat = Remat::full;
+        const TrainingProgram step = step_of(gpt_layer(flash), full);
+        check_round_trip(step.program);
+        const Polynomial forward = products(step, {StepPhase::forward});
+        // a fused kernel computes its scores once more in its backward pass, besides: B N T S H for causal ones, in every layer
+        const Polynomial scores = Polynomial::dim("B") * Polynomial::dim("N") * Polynomial::dim("T") *
+                                  Polynomial::dim("S") * Polynomial::dim("H") * Polynomial::dim("L");
+        CHECK(products(step, {StepPhase::again}) == forward + (flash ? scores : Polynomial()));
+        CHECK(products(step, {StepPhase::backward}) == 2 * forward);
+    }
+}
+
+TEST_CASE("steps of a layer print as programs that read back as they are") {
+    for (const Remat remat : {Remat::none, Remat::selective, Remat::full, Remat::named}) {
+        for (const bool flash : {false, true}) {
+            TrainingOptions options;
+            options.remat = remat;
+            check_round_trip(step_of(gpt_layer(flash), options).program);
+        }
+    }
+}
+
+TEST_CASE("Adam keeps 16 bytes for each parameter, 18 with gradients in f32, and reads and writes them once") {
+    const char* text = "In : bf16[B, D]\nparam W : bf16[D, F]\nH : bf16[B, F] = In *_D W\n";
+    const auto all = [](const TrainingProgram& step) {
+        return bytes_of(step, StepRole::param) + bytes_of(step, StepRole::gradient) +
+               bytes_of(step, StepRole::optimizer_state);
+    };
+    const Polynomial W = Polynomial::dim("D") * Polynomial::dim("F");
+    TrainingOptions options;
+    CHECK(all(step_of(text, options)) == 16 * W);  // 2 + 2 + 4 master + 8 moments
+    options.f32_gradients = true;
+    CHECK(all(step_of(text, options)) == 18 * W);
+    // read: gradient 4, moments 8, master 4; written: moments 8, master 4, parameter 2
+    const TrainingProgram step = step_of(text, options);
+    auto work = derive_work(step.program);
+    REQUIRE(work);
+    const Traffic& last = work->kernels.back().work.memory.at("hbm");
+    CHECK(last.read == 16 * W);
+    CHECK(last.write == 14 * W);
+    options.master = false;
+    options.moments = Dtype::bf16;
+    options.f32_gradients = false;
+    CHECK(all(step_of(text, options)) == 8 * W);
+    options.optimizer = Optimizer::sgd;
+    CHECK(all(step_of(text, options)) == 4 * W);
+    options.optimizer = Optimizer::none;
+    const TrainingProgram bare = step_of(text, options);
+    CHECK(all(bare) == 4 * W);
+    CHECK(products(bare, {StepPhase::optimizer}) == Polynomial());
+}
+
+TEST_CASE("a parameter of a repeat is one for each pass, and so are its gradient and its states") {
+    const TrainingProgram step = step_of(gpt_layer(true));
+    const Polynomial params = bytes_of(step, StepRole::param);
+    const Polynomial D = Polynomial::dim("D");
+    const Polynomial NH = Polynomial::dim("N") * Polynomial::dim("H");
+    const Polynomial F = Polynomial::dim("F");
+    CHECK(value(params, [] {
+              Program sized;
+              sized.sizes = gpt_sizes();
+              sized.sizes["L"] = 96;
+              return sized;
+          }()) == doctest::Approx(2.0 * 96 * (12.0 * 12288 * 12288 + 4 * 12288 + 12288 + 4 * 12288 + 12288)));
+    CHECK(bytes_of(step, StepRole::gradient) == params);
+    CHECK(bytes_of(step, StepRole::optimizer_state) == 6 * params);
+    static_cast<void>(D * NH * F);
+}
+
+TEST_CASE("what several passes share adds its gradients up") {
+    const TrainingProgram step = step_of(R"(
+X : bf16[B, D]
+param W : bf16[D, E]
+param U : bf16[E, D]
+repeat L {
+    H : bf16[B, E] = silu(X *_D W)
+    X = X + H *_E U
+}
+)");
+    check_round_trip(step.program);
+    CHECK(products(step, {StepPhase::backward}) == 2 * products(step, {StepPhase::forward}));
+    const std::string text = print(step.program);
+    CHECK(text.find("dW : bf16[D, E] = dW + (dH_part *_B X_in)") != std::string::npos);
+}
+
+TEST_CASE("what has no derivative is refused at its place") {
+    const auto refuse = [](std::string_view text, const std::string& code) {
+        auto step = training_step(parsed(text));
+        REQUIRE_FALSE(step);
+        CHECK(step.error().code == code);
+        return step.error();
+    };
+    const Error mean = refuse("A : bf16[B, S]\nM : bf16[B] = mean[S](A)\n", "no_derivative");
+    REQUIRE(mean.place);
+    CHECK(mean.place->line == 2);
+    CHECK(training_step(parsed("S=8\nA : bf16[B, S]\nM : bf16[B] = mean[S](A)\n")));
+    (void)refuse("A : bf16[B, 8]\nC : bf16[B, 8] = relu(A)\n", "unnamed_dimensions");
+    (void)refuse("A : int32[B]\nC : int32[B] = A + A\n", "nothing_to_do");
+    (void)refuse("mesh X=2\nA : bf16[B_X]\nC : bf16[B_X] = relu(A)\n", "unsupported");
+}

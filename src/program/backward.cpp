@@ -1,0 +1,449 @@
+// The backward pass: reverse accumulation over the forward program, unit by unit, last first.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "program/adjoint_rules.hpp"
+#include "program/functions.hpp"
+#include "program/step_draft.hpp"
+
+namespace roofline {
+
+namespace {
+
+/// Statements of one unit: those that hand gradients on, and those of parameters, which nothing waits for.
+struct UnitOutput {
+    std::vector<DraftStatement> first;
+    std::vector<DraftStatement> params;
+};
+
+class BackwardPass {
+public:
+    BackwardPass(ForwardDraft& forward, const TrainingOptions& options, Names& names)
+        : forward_(forward), options_(options), names_(names), forward_count_(forward.program.values.size()) {}
+
+    Result<BackwardDraft> run() {
+        find_wanted();
+        pending_.resize(forward_count_);
+        uses_left_ = differentiable_uses();
+        locked_.resize(forward_count_, false);
+        if (auto status = block(0, result_.body); !status) return fail(status.error());
+        if (result_.gradients.empty() && !input_gradient_) {
+            return fail("nothing_to_do", "no result depends on a parameter",
+                        "mark what is trained: param W : bf16[D, F]");
+        }
+        result_.stashed.assign(forward_count_, false);
+        stash(result_.body, false);
+        return std::move(result_);
+    }
+
+private:
+    [[nodiscard]] const Value& value(ValueId id) const { return forward_.program.values[id]; }
+    [[nodiscard]] bool is_float(ValueId id) const { return info(value(id).type.dtype).kind == DtypeKind::floating; }
+
+    // Which inputs of an operation a gradient can go to at all.
+    [[nodiscard]] static bool passes_gradient(const Op& op, std::size_t input) {
+        if (op.kind != OpKind::apply) return true;
+        switch (find_function(op.function)->kind) {
+            case FunctionKind::gather:
+            case FunctionKind::dispatch:
+                return input == 0;
+            case FunctionKind::scatter:
+                return input == 2;
+            default:
+                return op.function != "where" || input != 0;
+        }
+    }
+
+    void find_wanted() {
+        wanted_.assign(forward_count_, false);
+        std::set<ValueId> overwritten;
+        for (const Statement& statement : forward_.statements) {
+            for (const Op& op : statement.ops) {
+                if (op.kind == OpKind::apply && op.function == "scatter") overwritten.insert(op.inputs[0].value);
+            }
+        }
+        for (ValueId id = 0; id < forward_count_; ++id) {
+            if (forward_.made_by[id] != nullptr || !is_float(id)) continue;
+            wanted_[id] = value(id).param || (options_.input_gradients && !overwritten.contains(id));
+        }
+        // What is carried comes round again: once more for every repeat around a repeat.
+        for (bool changed = true; changed;) {
+            changed = false;
+            for (const Statement& statement : forward_.statements) {
+                for (const Op& op : statement.ops) changed = want(op) || changed;
+            }
+            for (const ForwardBlock& block : forward_.blocks) {
+                for (const Carry& carry : block.carries) {
+                    if (!wanted_[carry.after] || wanted_[carry.inside]) continue;
+                    wanted_[carry.inside] = true;
+                    changed = true;
+                }
+            }
+        }
+    }
+
+    bool want(const Op& op) {
+        if (wanted_[op.output.value] || !is_float(op.output.value)) return false;
+        for (std::size_t i = 0; i < op.inputs.size(); ++i) {
+            if (passes_gradient(op, i) && wanted_[op.inputs[i].value]) return wanted_[op.output.value] = true;
+        }
+        return false;
+    }
+
+    [[nodiscard]] std::vector<std::size_t> differentiable_uses() const {
+        std::vector<std::size_t> uses(forward_count_, 0);
+        for (const Statement& statement : forward_.statements) {
+            for (const Op& op : statement.ops) {
+                for (std::size_t i = 0; i < op.inputs.size(); ++i) {
+                    if (wanted_[op.output.value] && passes_gradient(op, i)) ++uses[op.inputs[i].value];
+                }
+            }
+        }
+        return uses;
+    }
+
+    Status block(std::size_t at, DraftBlock& out) {
+        out.of_block = at;
+        const std::vector<ForwardNode> nodes = forward_.blocks[at].nodes;
+        for (auto node = nodes.rbegin(); node != nodes.rend(); ++node) {
+            if (node->kind == ForwardNode::Kind::unit) {
+                if (auto status = unit(node->id, out); !status) return status;
+            } else if (node->kind == ForwardNode::Kind::block) {
+                if (auto status = repeat(node->id, out); !status) return status;
+            }
+        }
+        return {};
+    }
+
+    // A repeat has a repeat behind it, whose passes go the other way.
+    Status repeat(std::size_t at, DraftBlock& out) {
+        DraftBlock inner;
+        inner.kind = Block::Kind::repeat;
+        inner.count = forward_.blocks[at].count;
+        const std::vector<Carry> carries = forward_.blocks[at].carries;
+        std::vector<std::pair<Carry, ValueId>> carried;
+        for (const Carry& carry : carries) {
+            if (!wanted_[carry.after]) continue;
+            carried.emplace_back(carry, handed_on(carry.after, out));
+            pending_[carry.after] = {forward_tensor(carried.back().second)};
+        }
+        const std::vector<ValueId> shared = shared_inputs(at);
+        std::vector<ValueId> sums;
+        for (const ValueId id : shared) {
+            locked_[id] = true;
+            sums.push_back(sum_before(id, out));
+            pending_[id] = {forward_tensor(sums.back())};
+        }
+        if (auto status = block(at, inner); !status) return status;
+        for (std::size_t i = 0; i < shared.size(); ++i) {
+            const ValueId sum = again(sums[i]);
+            inner.nodes.emplace_back(DraftStatement{sum, added(shared[i]), StepPhase::backward, value(shared[i]).part});
+            pending_[shared[i]] = {forward_tensor(sum)};
+            locked_[shared[i]] = false;
+        }
+        hand_back(carried, inner);
+        out.nodes.emplace_back(std::move(inner));
+        for (const ValueId id : shared) {
+            if (uses_left_[id] == 0 && forward_.made_by[id] == nullptr) settle(id);
+        }
+        return {};
+    }
+
+    // The gradient that the last pass begins with, under the name that all passes hand it on by.
+    ValueId handed_on(ValueId after, DraftBlock& out) {
+        std::vector<Term>& terms = pending_[after];
+        if (terms.empty()) return seed(after, out);
+        if (terms.size() == 1 && terms.front().is_tensor() && value(terms.front()->value).carried) {
+            return terms.front()->value;
+        }
+        const ValueId id = gradient_value(after);
+        out.nodes.emplace_back(DraftStatement{id, added(after), StepPhase::backward, value(after).part});
+        return id;
+    }
+
+    void hand_back(const std::vector<std::pair<Carry, ValueId>>& carried, DraftBlock& inner) {
+        std::vector<DraftStatement> last;
+        for (const auto& [carry, before] : carried) {
+            Term sum = pending_[carry.inside].empty() ? forward_tensor(before) : added(carry.inside);
+            const ValueId id = again(before);
+            if (carried.size() > 1) {  // another one's sum may still read what this one overwrites
+                const ValueId apart = gradient_value(carry.inside);
+                inner.nodes.emplace_back(DraftStatement{apart, sum, StepPhase::backward, value(carry.inside).part});
+                sum = forward_tensor(apart);
+            }
+            last.push_back({id, sum, StepPhase::backward, value(carry.inside).part});
+            pending_[carry.before].push_back(forward_tensor(id));
+            if (uses_left_[carry.before] > 0) --uses_left_[carry.before];
+            if (forward_.made_by[carry.before] == nullptr && uses_left_[carry.before] == 0) input_gradient_ = true;
+        }
+        for (DraftStatement& statement : last) inner.nodes.emplace_back(std::move(statement));
+    }
+
+    // Tensors from before a repeat whose gradients add up over its passes.
+    [[nodiscard]] std::vector<ValueId> shared_inputs(std::size_t at) const {
+        std::set<ValueId> copied;
+        for (const ForwardBlock& block : forward_.blocks) {
+            for (const Carry& carry : block.carries) copied.insert(carry.inside);
+        }
+        std::set<ValueId> shared;
+        for (const Statement& statement : forward_.statements) {
+            const ValueId result = statement.result;
+            if (copied.contains(result) || !forward_.inside(forward_.home[result], at)) continue;
+            for (const Op& op : statement.ops) {
+                for (std::size_t i = 0; i < op.inputs.size(); ++i) {
+                    const ValueId id = op.inputs[i].value;
+                    if (!wanted_[id] || !wanted_[op.output.value] || !passes_gradient(op, i)) continue;
+                    if (!forward_.inside(forward_.home[id], at)) shared.insert(id);
+                }
+            }
+        }
+        return {shared.begin(), shared.end()};
+    }
+
+    ValueId sum_before(ValueId id, DraftBlock& out) {
+        const ValueId sum = gradient_value(id);
+        if (pending_[id].empty()) {
+            out.nodes.emplace_back(DraftDeclaration{sum});  // it starts at zero
+        } else {
+            out.nodes.emplace_back(DraftStatement{sum, added(id), StepPhase::backward, value(id).part});
+        }
+        return sum;
+    }
+
+    Status unit(std::size_t at, DraftBlock& out) {
+        const ForwardUnit& unit = forward_.units[at];
+        if (unit.statements.size() == 1 && is_copy(unit.statements.front()->result)) return {};
+        UnitOutput made;
+        std::set<ValueId> touched;
+        if (unit.fused) bring_in(unit, out);
+        for (auto statement = unit.statements.rbegin(); statement != unit.statements.rend(); ++statement) {
+            const std::vector<Op>& ops = (*statement)->ops;
+            for (auto op = ops.rbegin(); op != ops.rend(); ++op) {
+                if (auto status = operation(*op, **statement, made, out, touched); !status) return status;
+            }
+        }
+        for (const ValueId id : touched) {
+            if (pending_[id].empty()) continue;
+            const bool complete = forward_.made_by[id] == nullptr && uses_left_[id] == 0 && !locked_[id];
+            if (complete || unit.fused) hand_out(id, at, complete && value(id).param, made);
+            if (complete) settle(id);
+        }
+        place(unit.fused ? std::optional<std::size_t>(at) : std::nullopt, made, out);
+        return {};
+    }
+
+    // Gradients of what a fused kernel made are complete before its own backward kernel begins.
+    void bring_in(const ForwardUnit& unit, DraftBlock& out) {
+        for (auto statement = unit.statements.rbegin(); statement != unit.statements.rend(); ++statement) {
+            const ValueId id = (*statement)->result;
+            if (pending_[id].empty()) continue;
+            const Term sum = masked_sum(id);
+            if (sum.is_tensor()) continue;
+            const ValueId gradient = gradient_value(id);
+            out.nodes.emplace_back(DraftStatement{gradient, sum, StepPhase::backward, (*statement)->part});
+            pending_[id] = {forward_tensor(gradient)};
+        }
+    }
+
+    [[nodiscard]] bool is_copy(ValueId id) const {
+        for (const ForwardBlock& block : forward_.blocks) {
+            for (const Carry& carry : block.carries) {
+                if (carry.inside == id) return true;
+            }
+        }
+        return false;
+    }
+
+    Status operation(const Op& op, const Statement& statement, UnitOutput& made, DraftBlock& out,
+                     std::set<ValueId>& touched) {
+        const ValueId id = op.output.value;
+        if (!wanted_[id]) return {};
+        std::vector<std::size_t> places;
+        for (std::size_t i = 0; i < op.inputs.size(); ++i) {
+            if (!passes_gradient(op, i)) continue;
+            --uses_left_[op.inputs[i].value];
+            touched.insert(op.inputs[i].value);
+            if (wanted_[op.inputs[i].value]) places.push_back(i);
+        }
+        if (pending_[id].empty()) {
+            if (id != statement.result || forward_.uses[id] != 0 || is_carried(id)) return {};
+            pending_[id] = {forward_tensor(seed(id, out))};
+        }
+        const Term g = gradient_of(op, statement, places.size(), made);
+        Differentiated d{forward_.program, op, {}, forward_.tensor(id), g};
+        for (const Operand& input : op.inputs) d.arguments.push_back(Term::tensor(input.value, input.dims));
+        std::vector<std::size_t> at(op.inputs.size());
+        for (std::size_t i = 0; i < at.size(); ++i) at[i] = i;
+        for (const Constant& constant : op.constants) {
+            d.arguments.insert(d.arguments.begin() + static_cast<std::ptrdiff_t>(constant.position),
+                               Term(constant.value));
+            for (std::size_t& place : at) place += place >= constant.position ? 1U : 0U;
+        }
+        auto terms = adjoint_of(d);
+        if (!terms) return fail(terms.error());
+        for (const std::size_t i : places) {
+            if (at[i] >= terms->size() || !(*terms)[at[i]]) continue;
+            const ValueId input = op.inputs[i].value;
+            pending_[input].push_back(fitted(*(*terms)[at[i]], op.inputs[i].dims));
+        }
+        return {};
+    }
+
+    [[nodiscard]] bool is_carried(ValueId id) const {
+        return std::any_of(forward_.blocks.begin(), forward_.blocks.end(), [&](const ForwardBlock& block) {
+            return std::any_of(block.carries.begin(), block.carries.end(),
+                               [&](const Carry& carry) { return carry.after == id; });
+        });
+    }
+
+    // The whole gradient of an operation's result; under a name of its own where several read it.
+    Term gradient_of(const Op& op, const Statement& statement, std::size_t readers, UnitOutput& made) {
+        const ValueId id = op.output.value;
+        Term sum = masked_sum(id);
+        const bool named = id == statement.result;
+        if (sum.is_tensor() || (!named && op.kind != OpKind::contract && readers < 2)) return sum;
+        if (named && op.kind != OpKind::contract && readers < 2 && !has_product(sum)) return sum;
+        const ValueId gradient = gradient_value(named || op.kind == OpKind::contract ? id : statement.result);
+        forward_.program.values[gradient].type.axes = value(id).type.axes;
+        made.first.push_back({gradient, sum, StepPhase::backward, statement.part});
+        return forward_tensor(gradient);
+    }
+
+    // Of a plane that is half empty the gradient is so, too.
+    Term masked_sum(ValueId id) {
+        Term sum = added(id);
+        if (!has_product(sum)) return sum;
+        for (const MaskedPlane& plane : value(id).masks) {
+            std::vector<std::string> along{plane.rows, plane.columns};
+            if (!plane.window.empty()) along.push_back(plane.window);
+            if (has(sum->dims, plane.rows) && has(sum->dims, plane.columns)) sum = Term::call("causal", {sum}, along);
+        }
+        return sum;
+    }
+
+    // What a unit has for tensors from outside leaves it under names; a parameter's gradient is always a tensor of its own.
+    void hand_out(ValueId id, std::size_t unit, bool own, UnitOutput& made) {
+        if (forward_.made_by[id] != nullptr && forward_.unit[id] == unit) return;
+        const Term sum = added(id);
+        if (sum.is_tensor() && !own) return;
+        const ValueId gradient = gradient_value(id);
+        made.params.push_back({gradient, sum, StepPhase::backward, value(id).part});
+        pending_[id] = {forward_tensor(gradient)};
+    }
+
+    Term added(ValueId id) {
+        Term sum = pending_[id].front();
+        for (std::size_t i = 1; i < pending_[id].size(); ++i) sum = sum + pending_[id][i];
+        return sum;
+    }
+
+    // The gradient of a parameter or an input is complete.
+    void settle(ValueId id) {
+        if (pending_[id].empty()) return;
+        if (value(id).param) {
+            result_.gradients[id] = pending_[id].front()->value;
+        } else {
+            input_gradient_ = true;
+        }
+    }
+
+    // Elementwise work that follows one another is one kernel; products are kernels of their own.
+    void place(std::optional<std::size_t> unit, UnitOutput& made, DraftBlock& out) {
+        if (unit) {
+            DraftBlock fuse;
+            fuse.kind = Block::Kind::fuse;
+            fuse.of_unit = unit;
+            for (auto* part : {&made.first, &made.params}) {
+                for (DraftStatement& statement : *part) fuse.nodes.emplace_back(std::move(statement));
+            }
+            if (!fuse.nodes.empty()) out.nodes.emplace_back(std::move(fuse));
+            return;
+        }
+        for (auto* part : {&made.first, &made.params}) {
+            for (std::size_t i = 0; i < part->size();) {
+                std::size_t end = i;
+                while (end < part->size() && !has_product((*part)[end].term)) ++end;
+                if (end < i + 2) {
+                    out.nodes.emplace_back(std::move((*part)[i++]));
+                    continue;
+                }
+                DraftBlock fuse;
+                fuse.kind = Block::Kind::fuse;
+                for (; i < end; ++i) fuse.nodes.emplace_back(std::move((*part)[i]));
+                out.nodes.emplace_back(std::move(fuse));
+            }
+        }
+    }
+
+    Term forward_tensor(ValueId id) const { return forward_.tensor(id); }
+
+    // A new value for the gradient of `of`: with its type, and its name behind a d.
+    ValueId gradient_value(ValueId of) {
+        const Value& source = value(of);
+        Value gradient;
+        gradient.name = names_.fresh("d" + source.name);
+        gradient.type = source.type;
+        gradient.part = source.part;
+        gradient.level = source.level;
+        if (source.param && options_.f32_gradients) gradient.type.dtype = Dtype::f32;
+        forward_.program.values.push_back(std::move(gradient));
+        return forward_.program.values.size() - 1;
+    }
+
+    // The same tensor, assigned again in a repeat.
+    ValueId again(ValueId id) {
+        Value next = value(id);
+        next.carried = true;
+        forward_.program.values.push_back(std::move(next));
+        return forward_.program.values.size() - 1;
+    }
+
+    // The gradient of a result comes from outside.
+    ValueId seed(ValueId id, DraftBlock& out) {
+        const ValueId gradient = gradient_value(id);
+        out.nodes.emplace_back(DraftDeclaration{gradient});
+        return gradient;
+    }
+
+    // Products inside of expressions that the backward pass reads: they get a name on the way.
+    void stash(const DraftBlock& block, bool fused) {
+        for (const DraftNode& node : block.nodes) {
+            if (const auto* inner = std::get_if<DraftBlock>(&node)) {
+                stash(*inner, fused || inner->of_unit.has_value());
+            } else if (const auto* statement = std::get_if<DraftStatement>(&node); statement != nullptr && !fused) {
+                each_tensor(statement->term, [&](ValueId id) { stash(id); });
+            }
+        }
+    }
+
+    void stash(ValueId id) {
+        if (id >= forward_count_ || !value(id).intermediate || result_.stashed[id]) return;
+        const Op& op = *forward_.made_by[id];
+        if (op.kind == OpKind::contract) {
+            result_.stashed[id] = true;
+            return;
+        }
+        for (const Operand& input : op.inputs) stash(input.value);
+    }
+
+    ForwardDraft& forward_;
+    const TrainingOptions& options_;
+    Names& names_;
+    std::size_t forward_count_;
+    std::vector<bool> wanted_;                ///< depends on something that is differentiated by
+    std::vector<std::vector<Term>> pending_;  ///< what the gradient of a value is the sum of, so far
+    std::vector<std::size_t> uses_left_;      ///< operations that have yet to add to it
+    std::vector<bool> locked_;                ///< its gradient adds up over the passes of a repeat
+    bool input_gradient_ = false;
+    BackwardDraft result_;
+};
+
+}  // namespace
+
+Result<BackwardDraft> differentiate(ForwardDraft& forward, const TrainingOptions& options, Names& names) {
+    return BackwardPass(forward, options, names).run();
+}
+
+}  // namespace roofline
