@@ -200,6 +200,9 @@ Status LayoutSearch::compile_ops(const StayingAxes& stay) {
                 // A kernel is done by one chip or by all.
                 const bool alone = one_place && !fused && statement.ops.size() == 1;
                 CompiledOp compiled{std::move(*ways), counts, {}, {}, alone};
+                // Only what is inside an expression whose result is written as a partial sum has a use for open ones.
+                compiled.open = fixed_[statement.result] && fixed_[statement.result]->unreduced != 0 &&
+                                op.output.value != statement.result;
                 if (!stay.empty()) compiled.ways.stay(staying(op, stay));
                 for (const std::string& dim : compiled.ways.dims()) compiled.elsewhere.push_back(splits_[dim]);
                 const std::size_t index = ops_.size();
@@ -269,7 +272,7 @@ const LayoutSearch::Known& LayoutSearch::known_ways(std::size_t index, const Sta
     if (!wanted && op.lies_as) wanted = lie(*op.lies_as);
     Known& made = known.emplace_back();
     made.asked = std::move(asked);
-    auto found = op.ways.ways({held, wanted, op.elsewhere, op.alone, false});
+    auto found = op.ways.ways({held, wanted, op.elsewhere, op.alone, op.open, false});
     if (!found) {
         made.error = found.error();
         return made;
@@ -450,7 +453,8 @@ ProgramLayout LayoutSearch::traced(std::size_t trace, const LayoutPrice& price) 
 
 Result<std::vector<Way>> LayoutSearch::ways(std::size_t op, const ProgramLayout& layout) {
     const ProgramLayout::Choice& choice = layout.choices[op];
-    auto ways = ops_[op].ways.ways({choice.held, choice.wanted, ops_[op].elsewhere, ops_[op].alone, true});
+    auto ways =
+        ops_[op].ways.ways({choice.held, choice.wanted, ops_[op].elsewhere, ops_[op].alone, ops_[op].open, true});
     if (!ways) return ways;
     const auto same = std::find_if(ways->begin(), ways->end(), [&](const Way& way) {
         return way.split == choice.way.split && way.at == choice.way.at && way.output == choice.way.output;

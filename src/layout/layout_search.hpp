@@ -73,6 +73,7 @@ private:
         std::optional<ValueId> lies_as;                ///< the result must lie as this value did: a loop carries it
         std::vector<std::vector<AxisList>> elsewhere;  ///< splits of its dimensions in the rest of the program
         bool alone = false;                            ///< a chip that holds an operand may do it alone
+        bool open = false;                             ///< its sums may stay partial
         std::vector<std::vector<Use>> before{};  ///< by operand: where else the same pass uses it, the latest first
     };
     using ShardingId = std::uint32_t;  ///< place in shardings_

@@ -106,6 +106,10 @@ bool OpWays::splittable(const std::string& dim) const {
         case FunctionKind::dispatch:
         case FunctionKind::combine:
             return !has(op_->along, dim);
+        case FunctionKind::match:  // summed over the last
+            return !has(op_->along, dim) || dim == op_->along.back();
+        case FunctionKind::correlate:  // T, taps, and what is summed over
+            return !has(op_->along, dim) || (dim != op_->along[0] && dim != op_->along[1]);
         case FunctionKind::slide:
             return !has(op_->along, dim) && has(op_->output.dims, dim);
         default:
@@ -118,7 +122,7 @@ bool OpWays::splittable(const std::string& dim) const {
 void OpWays::tie_rows() {
     if (op_->kind != OpKind::apply) return;
     const FunctionKind kind = find_function(op_->function)->kind;
-    if (kind == FunctionKind::dispatch || kind == FunctionKind::combine) {
+    if (kind == FunctionKind::dispatch || kind == FunctionKind::combine || kind == FunctionKind::match) {
         const bool out = kind == FunctionKind::dispatch;
         const std::vector<std::string>& tokens = out ? op_->inputs.front().dims : op_->output.dims;
         const std::vector<std::string>& groups = out ? op_->output.dims : op_->inputs.front().dims;
@@ -128,29 +132,29 @@ void OpWays::tie_rows() {
             if (!has(groups, *dim)) tied_->from.push_back(place_of(*dim));
         }
     }
-    sums_ = kind == FunctionKind::reduce || kind == FunctionKind::gather || kind == FunctionKind::scatter_add;
-    if (kind == FunctionKind::scatter) {
+    sums_ = kind == FunctionKind::reduce || kind == FunctionKind::gather || kind == FunctionKind::scatter_add ||
+            kind == FunctionKind::correlate || kind == FunctionKind::match;
+    writes_ = kind == FunctionKind::scatter;
+    if (writes_ || kind == FunctionKind::gather) {
         along_ = place_of(op_->along.front());
-        for (const std::string& dim : op_->inputs.back().dims) {
-            if (!has(op_->output.dims, dim)) written_.push_back(place_of(dim));
+        for (const std::string& dim : op_->inputs[1].dims) {
+            if (!has(op_->inputs[0].dims, dim)) rows_.push_back(place_of(dim));
         }
     }
 }
 
-// Whether a split is one that the operation can be done in, the tied dimension's filled in. Rows that are written stay where
-// they are only if there is one for each place: then they are taken to be in order.
-bool OpWays::settle(std::vector<AxisList>& split) const {
-    if (tied_) {
-        AxisList& axes = split[tied_->dim];
-        axes = {};
-        for (const std::size_t dim : tied_->from) axes.append(split[dim]);
-    }
-    for (const std::size_t dim : written_) {
-        if (split[dim].empty()) continue;
-        const std::size_t along = along_;
-        if (written_.size() != 1 || split[along] != split[dim] || sizes_[along] != sizes_[dim]) return false;
-    }
-    return true;
+// Rows that are looked up or written stay where they are if there are as many as places: they are taken to be in order then.
+bool OpWays::in_order(std::size_t dim, AxisList axes, const std::vector<AxisList>& split) const {
+    return rows_.size() == 1 && rows_.front() == dim && !axes.empty() && split[along_] == axes &&
+           sizes_[along_] == sizes_[dim];
+}
+
+// The split of a tied dimension.
+void OpWays::settle(std::vector<AxisList>& split) const {
+    if (!tied_) return;
+    AxisList& axes = split[tied_->dim];
+    axes = {};
+    for (const std::size_t dim : tied_->from) axes.append(split[dim]);
 }
 
 Status OpWays::compile_times(const Program& program, const Stored& stored, ChoiceCosts& costs) {
@@ -201,8 +205,12 @@ Result<std::vector<Way>> OpWays::ways(const Question& question) {
         order.emplace_back(costs_->price(share(i)), i);
     }
     std::sort(order.begin(), order.end());
+    // Partial sums can be added to others before they are completed.
+    const bool adds =
+        op_->kind == OpKind::apply && (op_->function == "add" || op_->function == "sub" || op_->function == "neg");
+    const AxisMask open = adds && question.wanted ? question.wanted->unreduced : AxisMask{0};
     for (const auto& [price, i] : order) {
-        const Plan plan{split(i), query.places[i]};
+        const Plan plan{split(i), query.places[i], open};
         for (const Sharding& output : outputs(query, plan)) {
             if (auto status = add_way(query, plan, output, share(i)); !status) query.problem = status.error();
         }
@@ -293,13 +301,15 @@ void OpWays::offer_choices(Query& query) const {
 void OpWays::combine_choices(Query& query, std::size_t dim, AxisMask used) const {
     if (query.splits.size() >= most_splits * dims_.size() && !dims_.empty()) return;
     if (dim == dims_.size()) {
-        if (!settle(query.split)) return;
+        settle(query.split);
         query.splits.insert(query.splits.end(), query.split.begin(), query.split.end());
         return;
     }
     for (const AxisList axes : query.choices[dim]) {
-        // Rows along which a tensor is written lie as its own: the axes are those of both.
-        const AxisMask mask = has_place(written_, dim) ? AxisMask{0} : axes.mask();
+        const bool in_order = this->in_order(dim, axes, query.split);
+        // What is written elsewhere must be there whole.
+        if (writes_ && !in_order && has_place(rows_, dim) && !axes.empty()) continue;
+        const AxisMask mask = in_order ? AxisMask{0} : axes.mask();
         if ((mask & used) != 0) continue;
         query.split[dim] = axes;
         combine_choices(query, dim + 1, static_cast<AxisMask>(used | mask));
@@ -309,6 +319,7 @@ void OpWays::combine_choices(Query& query, std::size_t dim, AxisMask used) const
 Sharding OpWays::sharding(std::size_t tensor, const Plan& plan) const {
     Sharding sharding;
     sharding.at = plan.at;
+    sharding.unreduced = plan.open;
     const std::vector<std::size_t>& dims = tensors_[tensor].dims;
     sharding.rank = static_cast<std::uint8_t>(dims.size());
     for (std::size_t d = 0; d < dims.size(); ++d) sharding.dims[d] = plan.split[dims[d]];
@@ -322,6 +333,12 @@ Sharding OpWays::made(const Plan& plan) const {
     for (std::size_t d = 0; d < dims_.size(); ++d) {
         if (sums_ && !has_place(kept, d)) {
             made.unreduced = static_cast<AxisMask>(made.unreduced | plan.split[d].mask());
+        }
+    }
+    // Rows in order are where they belong.
+    if (!rows_.empty()) {
+        for (std::size_t d = 0; d < made.rank; ++d) {
+            made.unreduced = static_cast<AxisMask>(made.unreduced & ~made.dims[d].mask());
         }
     }
     return made;
@@ -340,6 +357,7 @@ std::vector<Sharding> OpWays::outputs(const Query& query, const Plan& plan) cons
         scattered.dims[d].append(sums);
         outputs.push_back(scattered);
     }
+    if (!sums.empty() && query.asked.open) outputs.push_back(made(plan));
     return outputs;
 }
 

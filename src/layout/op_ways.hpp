@@ -74,6 +74,7 @@ public:
         std::optional<Sharding> wanted;                    ///< how the result must lie, if it must
         std::span<const std::vector<AxisList>> elsewhere;  ///< splits of each dimension, by dims(), in other statements
         bool alone = false;                                ///< a chip that holds an operand may do it alone
+        bool open = false;                                 ///< sums in the result may stay partial
         bool all = false;  ///< else those that another with the same result beats in every respect may be left out
     };
     /// The ways, best first. Errors: no way is legal.
@@ -103,13 +104,15 @@ private:
     struct Plan {
         std::span<const AxisList> split;
         std::int64_t at = Sharding::everywhere;
+        AxisMask open = 0;  ///< partial sums of the operands that stay so
     };
 
     [[nodiscard]] Status compile_times(const Program& program, const Stored& stored, ChoiceCosts& costs);
     [[nodiscard]] std::size_t place_of(const std::string& dim);
     [[nodiscard]] bool splittable(const std::string& dim) const;
     void tie_rows();
-    [[nodiscard]] bool settle(std::vector<AxisList>& split) const;
+    [[nodiscard]] bool in_order(std::size_t dim, AxisList axes, const std::vector<AxisList>& split) const;
+    void settle(std::vector<AxisList>& split) const;
     [[nodiscard]] std::vector<std::int64_t> places(const Question& question) const;
     void offer_loads(Query& query) const;
     void offer_choices(Query& query) const;
@@ -135,11 +138,12 @@ private:
         std::size_t dim = 0;
         std::vector<std::size_t> from;  ///< places in dims_, whose axes it has, one after the other
     };
-    std::optional<TiedDim> tied_;       ///< of rows in groups for experts
-    std::vector<std::size_t> written_;  ///< of a scatter: dimensions of what is written that the tensor lacks
-    std::size_t along_ = 0;             ///< of a scatter: the dimension that it writes along
-    bool sums_ = true;                  ///< what the result lacks has been summed over
-    std::vector<bool> masked_;          ///< a causal mask lies over it
+    std::optional<TiedDim> tied_;    ///< of rows in groups for experts
+    std::vector<std::size_t> rows_;  ///< of a gather and a scatter: dimensions of the indices that the tensor lacks
+    std::size_t along_ = 0;          ///< likewise: the dimension that they point along
+    bool writes_ = false;            ///< a scatter
+    bool sums_ = true;               ///< what the result lacks has been summed over
+    std::vector<bool> masked_;       ///< a causal mask lies over it
     struct Compiled {
         CompiledTimes times;
         std::vector<std::size_t> slots;  ///< by resource

@@ -179,50 +179,78 @@ Result<TransferLoad> permutation_load(const Slice& slice, const std::vector<std:
     return load;
 }
 
+namespace {
+
+/// Of a chip's number the digits of mesh axes.
+class MeshDigits {
+public:
+    explicit MeshDigits(const Slice& slice) {
+        for (const SliceTier& tier : slice.tiers) {
+            strides_.emplace_back();
+            for (const std::int64_t size : tier.shape) {
+                strides_.back().push_back(chips_);
+                chips_ *= size;
+            }
+        }
+    }
+
+    [[nodiscard]] std::int64_t chips() const { return chips_; }
+    [[nodiscard]] std::int64_t place_of(const PlacedAxis& axis, std::int64_t chip) const {
+        std::int64_t place = 0;
+        std::int64_t inside = 1;
+        for (const Lane& lane : axis.lanes) {
+            place += chip / (strides_[lane.tier][lane.axis] * lane.stride) % lane.size * inside;
+            inside *= lane.size;
+        }
+        return place;
+    }
+    /// What a place on an axis adds to the number.
+    [[nodiscard]] std::int64_t number_of(const PlacedAxis& axis, std::int64_t place) const {
+        std::int64_t number = 0;
+        for (const Lane& lane : axis.lanes) {
+            number += place % lane.size * strides_[lane.tier][lane.axis] * lane.stride;
+            place /= lane.size;
+        }
+        return number;
+    }
+
+private:
+    std::vector<std::vector<std::int64_t>> strides_;  ///< for each tier and each of its axes: chips between neighbours
+    std::int64_t chips_ = 1;
+};
+
+}  // namespace
+
+Result<std::vector<std::int64_t>> next_along(const Slice& slice, const PlacedAxis& axis) {
+    if (auto status = few_enough(slice); !status) return fail(status.error());
+    const MeshDigits digits(slice);
+    std::vector<std::int64_t> to;
+    for (std::int64_t chip = 0; chip < digits.chips(); ++chip) {
+        const std::int64_t place = digits.place_of(axis, chip);
+        const bool last = place + 1 == axis.size;
+        to.push_back(last ? -1 : chip + digits.number_of(axis, place + 1) - digits.number_of(axis, place));
+    }
+    return to;
+}
+
 Result<std::vector<std::int64_t>> reorder(const Slice& slice, const std::vector<const PlacedAxis*>& before,
                                           const std::vector<const PlacedAxis*>& after) {
     if (auto status = few_enough(slice); !status) return fail(status.error());
     if (before.size() != after.size() || !std::is_permutation(before.begin(), before.end(), after.begin())) {
         return fail("bad_permutation", "the two orders of a reordering name different mesh axes");
     }
-    // Of a chip's number the digits of the axes, and what is left when they are taken out.
-    std::vector<std::vector<std::int64_t>> strides;  // for each tier and each of its axes: chips between neighbours
-    std::int64_t chips = 1;
-    for (const SliceTier& tier : slice.tiers) {
-        strides.emplace_back();
-        for (const std::int64_t size : tier.shape) {
-            strides.back().push_back(chips);
-            chips *= size;
-        }
-    }
-    const auto place_of = [&](const PlacedAxis& axis, std::int64_t chip) {
-        std::int64_t place = 0;
-        std::int64_t inside = 1;
-        for (const Lane& lane : axis.lanes) {
-            place += chip / (strides[lane.tier][lane.axis] * lane.stride) % lane.size * inside;
-            inside *= lane.size;
-        }
-        return place;
-    };
-    const auto number_of = [&](const PlacedAxis& axis, std::int64_t place) {
-        std::int64_t number = 0;
-        for (const Lane& lane : axis.lanes) {
-            number += place % lane.size * strides[lane.tier][lane.axis] * lane.stride;
-            place /= lane.size;
-        }
-        return number;
-    };
+    const MeshDigits digits(slice);
     std::vector<std::int64_t> to;
-    for (std::int64_t chip = 0; chip < chips; ++chip) {
+    for (std::int64_t chip = 0; chip < digits.chips(); ++chip) {
         std::int64_t part = 0;
         std::int64_t target = chip;
         for (const PlacedAxis* axis : before) {
-            const std::int64_t place = place_of(*axis, chip);
+            const std::int64_t place = digits.place_of(*axis, chip);
             part = part * axis->size + place;
-            target -= number_of(*axis, place);
+            target -= digits.number_of(*axis, place);
         }
         for (std::size_t i = after.size(); i-- > 0;) {
-            target += number_of(*after[i], part % after[i]->size);
+            target += digits.number_of(*after[i], part % after[i]->size);
             part /= after[i]->size;
         }
         to.push_back(target);

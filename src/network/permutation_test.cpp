@@ -143,3 +143,17 @@ TEST_CASE("network: permutations that are none") {
     CHECK(permutation_load(many, Targets(1000008, -1)).error().code == "too_many_chips");
     CHECK(permutation_load(catalogue_slice("h100-sxm", "8x125000"), shifted(1000000, 8)).has_value());
 }
+
+TEST_CASE("network: the next chip along a mesh axis") {
+    // Two nodes of eight, an axis over them: each chip of the first sends to its like, those of the second to nobody.
+    const Slice nodes = catalogue_slice("h100-sxm", "8x2");
+    const auto mesh = place_mesh(nodes, {{"M", 8}, {"P", 2}});
+    REQUIRE(mesh.has_value());
+    const auto to = next_along(nodes, (*mesh)[1]);
+    REQUIRE(to.has_value());
+    for (std::size_t chip = 0; chip < 16; ++chip) {
+        CHECK((*to)[chip] == (chip < 8 ? static_cast<std::int64_t>(chip) + 8 : -1));
+    }
+    // each NIC carries one message
+    CHECK(seconds(nodes, *to) == 1);
+}

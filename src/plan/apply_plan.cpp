@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -25,6 +26,12 @@ class PlanWriter {
 public:
     PlanWriter(const Program& program, const DimRoles& roles, const Plan& plan) : roles_(roles), plan_(plan) {
         result_.program = program;
+    }
+    // A state is declared and then assigned: two values of one name.
+    PlanWriter(const TrainingProgram& step, const DimRoles& roles, const Plan& plan)
+        : PlanWriter(step.program, roles, plan) {
+        for (const StepTensor& tensor : step.tensors)
+            kinds_.emplace(step.program.values[tensor.value].name, tensor.role);
     }
 
     Result<PlannedProgram> run() {
@@ -62,11 +69,18 @@ private:
 
     // A weight, or what an optimizer keeps for one: there is one of it however many tokens come.
     [[nodiscard]] bool weight(const Value& value) const {
-        if (value.param) return true;
+        const StepRole kind = kind_of(value);
+        if (value.param || kind == StepRole::gradient || kind == StepRole::optimizer_state) return true;
         return std::none_of(value.type.axes.begin(), value.type.axes.end(), [&](const Axis& axis) {
             const std::string_view what = role(axis);
             return what == "sequences" || what == "tokens" || what == "context" || what == "rows";
         });
+    }
+
+    [[nodiscard]] StepRole kind_of(const Value& value) const {
+        const auto known = kinds_.find(value.name);
+        if (known != kinds_.end()) return known->second;
+        return value.param ? StepRole::param : StepRole::activation;
     }
 
     // How the tensor and sequence axes lie over heads and the queries that share one.
@@ -192,7 +206,10 @@ private:
                 axis.mesh = present({"expert"});
         }
         place_tensor(value, false);
-        share_out(value, plan_.zero >= 3 ? present({"data", "fsdp"}) : present({"fsdp"}));
+        const StepRole kind = kind_of(value);
+        const int from = kind == StepRole::param ? 3 : kind == StepRole::gradient ? 2 : 1;
+        share_out(value, plan_.zero >= from ? present({"fsdp", "data"}) : present({"fsdp"}));
+        if (kind == StepRole::gradient && plan_.zero < from) value.type.unreduced = present({"data"});
     }
 
     // Experts' own weights have rows or columns of their own; a router's have the model's width alone.
@@ -250,14 +267,19 @@ private:
     const DimRoles& roles_;
     const Plan& plan_;
     PlannedProgram result_;
-    std::int64_t tensor_queries_ = 1;    ///< members of `tensor` that lie over the queries of a head
-    std::int64_t sequence_queries_ = 1;  ///< likewise
+    std::map<std::string, StepRole, std::less<>> kinds_;  ///< of a training step's tensors, by name
+    std::int64_t tensor_queries_ = 1;                     ///< members of `tensor` that lie over the queries of a head
+    std::int64_t sequence_queries_ = 1;                   ///< likewise
 };
 
 }  // namespace
 
 Result<PlannedProgram> apply_plan(const Program& program, const DimRoles& roles, const Plan& plan) {
     return PlanWriter(program, roles, plan).run();
+}
+
+Result<PlannedProgram> apply_plan(const TrainingProgram& step, const DimRoles& roles, const Plan& plan) {
+    return PlanWriter(step, roles, plan).run();
 }
 
 }  // namespace roofline

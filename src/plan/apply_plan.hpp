@@ -8,6 +8,7 @@
 #include "layout/lay_out.hpp"
 #include "notation/notation.hpp"
 #include "plan/plan.hpp"
+#include "program/adjoint.hpp"
 #include "program/program.hpp"
 
 namespace roofline {
@@ -23,5 +24,10 @@ struct PlannedProgram {
 /// queries of each. Errors: an axis that the program has no dimension for; more members than heads, or a number that does not
 /// divide them.
 [[nodiscard]] Result<PlannedProgram> apply_plan(const Program& program, const DimRoles& roles, const Plan& plan);
+
+/// The same for a training step. Gradients and the optimizer's states lie as their parameters, and over `data` as the plan's ZeRO
+/// stage says (Rajbhandari et al. 2020): states from 1 on, gradients from 2 on, parameters at 3. Gradients that `data` does not
+/// share out stay partial sums over it until the optimizer reads them.
+[[nodiscard]] Result<PlannedProgram> apply_plan(const TrainingProgram& step, const DimRoles& roles, const Plan& plan);
 
 }  // namespace roofline

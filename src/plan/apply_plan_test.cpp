@@ -54,7 +54,7 @@ TEST_CASE("data parallelism splits sequences; fsdp splits weights over their wid
     CHECK(type_of(both, "Wd") == "[F, D_{fsdp}]");
     CHECK(type_of(both, "Pos") == "[T]");
     const Program zero = planned({.data = 2, .fsdp = 4, .zero = 3});
-    CHECK(type_of(zero, "Wd") == "[F, D_{data,fsdp}]");
+    CHECK(type_of(zero, "Wd") == "[F, D_{fsdp,data}]");
 }
 
 TEST_CASE(

@@ -1,0 +1,64 @@
+#include "plan/pipeline_stage.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "notation/notation.hpp"
+
+using namespace roofline;
+
+namespace {
+
+constexpr std::string_view model =
+    "L=6, M=3, V=50, D=8, T=4\n"
+    "Ids : int32[T]\n"
+    "param E : bf16[V, D]\n"
+    "X : bf16[T, D] = gather[V](E, Ids)\n"
+    "repeat L { param W : bf16[D]\nparam Unused : bf16[D]\nX = X * W }\n"
+    "repeat M { param U : bf16[D]\nX = X * U }\n"
+    "param H : bf16[D, V]\n"
+    "Y : bf16[T, V] = X *_D H\n";
+
+std::string stage(std::int64_t stages, StagePlace place, std::string_view text = model) {
+    const auto program = pipeline_stage(parse_program(text).value(), stages, place);
+    return program ? print(*program) : program.error().message;
+}
+
+}  // namespace
+
+TEST_CASE("a stage has its share of the layers, the first one the embedding, the last one the head") {
+    // nine layers over three stages: two of the first kind and one of the second
+    CHECK(stage(3, StagePlace::first) ==
+          "L=2, M=1, V=50, D=8, T=4\n"
+          "Ids : int32[T]\n"
+          "param E : bf16[V, D]\n"
+          "X : bf16[T, D] = gather[V](E, Ids)\n"
+          "repeat L {\n    param W : bf16[D]\n    param Unused : bf16[D]\n    X : bf16[T, D] = X * W\n}\n"
+          "repeat M {\n    param U : bf16[D]\n    X : bf16[T, D] = X * U\n}\n");
+    const std::string middle = stage(3, StagePlace::middle);
+    CHECK(middle.find("X : bf16[T, D]\n") != std::string::npos);
+    CHECK(middle.find("param E") == std::string::npos);
+    CHECK(middle.find("param H") == std::string::npos);
+    const std::string last = stage(3, StagePlace::last);
+    CHECK(last.find("param E") == std::string::npos);
+    CHECK(last.find("Y : bf16[T, V] = X *_D H\n") != std::string::npos);
+    CHECK(stage(1, StagePlace::first) == print(parse_program(model).value()));
+}
+
+TEST_CASE("layers that a stage has none of are left out, with their weights; a tied head keeps the embedding") {
+    // one layer for each of nine stages: six parts of nine are of the first kind
+    const std::string one = stage(9, StagePlace::middle);
+    CHECK(one.find("param W") != std::string::npos);
+    CHECK(one.find("param U :") == std::string::npos);
+    std::string tied(model);
+    tied.replace(tied.find("param H : bf16[D, V]\n"), 21, "");
+    tied.replace(tied.find("X *_D H"), 7, "X *_D E");
+    CHECK(stage(3, StagePlace::last, tied).find("param E : bf16[V, D]") != std::string::npos);
+}
+
+TEST_CASE("more stages than layers, or none") {
+    CHECK(stage(10, StagePlace::first) == "pipeline=10, and there are 9 layers");
+    CHECK(!pipeline_stage(parse_program(model).value(), 0, StagePlace::first));
+    CHECK(!pipeline_stage(parse_program("X : bf16[8]\nY = relu(X)").value(), 2, StagePlace::first));
+}

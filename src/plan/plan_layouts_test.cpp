@@ -1,0 +1,148 @@
+// The collectives that a decoder's layer needs under each strategy are those that its inventors list, with their bytes. Nothing of
+// them is written anywhere: they follow from where tensors lie.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+
+#include "layout/lay_out.hpp"
+#include "model/key_table.hpp"
+#include "network/slices_test.hpp"
+#include "notation/notation.hpp"
+#include "plan/apply_plan.hpp"
+
+using namespace roofline;
+
+namespace {
+
+constexpr std::int64_t B = 16;
+constexpr std::int64_t T = 4096;
+constexpr std::int64_t D = 2048;
+constexpr std::int64_t K = 8;  // heads of keys and values, each with G queries of H
+constexpr std::int64_t G = 2;
+constexpr std::int64_t H = 128;
+constexpr std::int64_t F = 8192;
+constexpr std::int64_t E = 16;  // experts of width I, A of them for each token
+constexpr std::int64_t A = 2;
+constexpr std::int64_t I = 1024;
+constexpr std::int64_t activations = 2 * B * T * D;  // bytes of one tensor between the blocks
+
+using Options = std::map<std::string, bool, std::less<>>;
+
+Program sized_decoder(const Options& options) {
+    auto program = parse_program(architecture_text("decoder"), "", {options, {}});
+    REQUIRE(program);
+    const Sizes all{{"B", B},
+                    {"T", T},
+                    {"S", T},
+                    {"D", D},
+                    {"K", K},
+                    {"G", G},
+                    {"H", H},
+                    {"J", H},
+                    {"F", F},
+                    {"L", 2},
+                    {"V", 32768},
+                    {"E", E},
+                    {"C", B * T * A / E},
+                    {"A", A},
+                    {"I", I},
+                    {"Z", I}};
+    for (const std::string& dim : program->dims) program->sizes[dim] = all.at(dim);
+    return *program;
+}
+
+/// Bytes and number of the collectives in one pass of the layers, by "all_gather fsdp".
+struct Exchanged {
+    int count = 0;
+    double bytes = 0;
+
+    bool operator==(const Exchanged&) const = default;
+};
+using Exchanges = std::map<std::string, Exchanged>;
+
+void add_messages(const Block& block, const Sizes& sizes, Exchanges& all) {
+    for (const Node& node : block.nodes) {
+        if (const auto* inner = std::get_if<Block>(&node)) {
+            add_messages(*inner, sizes, all);
+            continue;
+        }
+        for (const Message& message : std::get<Statement>(node).messages) {
+            std::string key(collective_name(message.kind));
+            for (const std::string& axis : message.axes) key += " " + axis;
+            Exchanged& exchanged = all[key];
+            ++exchanged.count;
+            exchanged.bytes += message.bytes.evaluate(sizes).value().to_double();
+        }
+    }
+}
+
+Exchanges layer_of(const Plan& plan, const Options& options = {}, const std::string& shape = "8") {
+    static std::map<std::string, Slice> slices;
+    if (!slices.contains(shape)) slices.emplace(shape, catalogue_slice("h100-sxm", shape));
+    const auto planned = apply_plan(sized_decoder(options), parse_roles(architecture_text("decoder")).value(), plan);
+    REQUIRE_MESSAGE(planned, planned.error().message);
+    System system;
+    system.slice = slices.at(shape);
+    system.mesh = place_mesh(system.slice, planned->program.mesh).value();
+    const auto laid = lay_out(planned->program, system, planned->stay);
+    REQUIRE_MESSAGE(laid, laid.error().message);
+    Exchanges all;
+    for (const Node& node : laid->local.body.nodes) {
+        const auto* block = std::get_if<Block>(&node);
+        if (block != nullptr) add_messages(*block, planned->program.sizes, all);
+    }
+    return all;
+}
+
+constexpr double attention_weights = 2.0 * D * H * (K * G + 2 * K + K * G);  // bytes: Q, K and V, O
+constexpr double mlp_weights = 2.0 * 3 * D * F;
+constexpr double norms = 2.0 * 2 * D;
+
+}  // namespace
+
+TEST_CASE("data parallelism exchanges nothing on the way forward; ZeRO-3 and FSDP gather every weight") {
+    CHECK(layer_of({.data = 8}).empty());
+    // Rajbhandari et al. 2020, 7.2: an all-gather of the parameters for the forward pass
+    const Exchanges gathered{{"all_gather fsdp", {9, attention_weights + mlp_weights + norms}}};
+    CHECK(layer_of({.fsdp = 8}) == gathered);
+    const Exchanges sharded{{"all_gather data", {9, attention_weights + mlp_weights + norms}}};
+    CHECK(layer_of({.data = 8, .zero = 3}) == sharded);
+}
+
+TEST_CASE("tensor parallelism has two all-reduces a layer, or as many all-gathers and reduce-scatters") {
+    // Shoeybi et al. 2019: one all-reduce behind attention, one behind the MLP, each of the activations
+    CHECK(layer_of({.tensor = 8, .tensor_tokens = false}) == Exchanges{{"all_reduce tensor", {2, 2.0 * activations}}});
+    // Korthikanti et al. 2022: an all-gather before each and a reduce-scatter behind it, of the same bytes
+    CHECK(layer_of({.tensor = 8}) ==
+          Exchanges{{"all_gather tensor", {2, 2.0 * activations}}, {"reduce_scatter tensor", {2, 2.0 * activations}}});
+}
+
+TEST_CASE("Ulysses has an all-to-all for queries, keys and values, and one behind attention") {
+    // Jacobs et al. 2023: QKV before attention and O behind it
+    CHECK(layer_of({.sequence = 8}) == Exchanges{{"all_to_all sequence", {4, 2.0 * B * T * H * (2 * K * G + 2 * K)}}});
+}
+
+TEST_CASE("context parallelism brings keys and values to all members") {
+    // Liu et al. 2023 pass them round a ring, which carries what an all-gather does (Grattafiori et al. 2024, 3.3.2)
+    CHECK(layer_of({.context = 8}) == Exchanges{{"all_gather context", {2, 2.0 * 2 * B * T * K * H}}});
+}
+
+TEST_CASE("expert parallelism has an all-to-all to the experts and one back") {
+    // Lepikhin et al. 2021: every token goes to each of its A experts, all tokens of the group together
+    CHECK(layer_of({.expert = 8}, {{"moe", true}}) == Exchanges{{"all_to_all expert", {2, 2.0 * A * activations}}});
+}
+
+TEST_CASE("mixed strategies exchange what each does, on its share") {
+    // Over two nodes: weights are split over the tensor axis and gathered over fsdp, activations the other way round. Of the
+    // norms, which no tensor axis splits, all is gathered.
+    const Exchanges both = layer_of({.fsdp = 2, .tensor = 8}, {}, "8x2");
+    CHECK(both == Exchanges{{"all_gather fsdp", {9, (attention_weights + mlp_weights) / 8 + norms}},
+                            {"all_gather tensor", {2, 2.0 * activations / 2}},
+                            {"reduce_scatter tensor", {2, 2.0 * activations / 2}}});
+    const Exchanges experts = layer_of({.fsdp = 2, .expert = 8}, {{"moe", true}}, "8x2");
+    CHECK(experts ==
+          Exchanges{{"all_gather fsdp", {10, attention_weights + norms + 2.0 * D * E + 2.0 * 3 * D * I * E / 8}},
+                    {"all_to_all expert", {2, 2.0 * A * activations / 2}}});
+}
