@@ -12,7 +12,7 @@ namespace roofline {
 namespace {
 
 // The forward pass as it was, but for parts of expressions that are stored on the way; they stay in one kernel with the rest.
-DraftBlock forward_pass(const ForwardDraft& forward, std::size_t at, const std::vector<bool>& stashed) {
+DraftBlock forward_pass(const ForwardDraft& forward, std::size_t at, const std::vector<bool>& stashed, bool params) {
     DraftBlock block;
     block.of_block = at;
     const auto add = [&](const Statement& statement, DraftBlock& to) {
@@ -25,9 +25,9 @@ DraftBlock forward_pass(const ForwardDraft& forward, std::size_t at, const std::
     };
     for (const ForwardNode& node : forward.blocks[at].nodes) {
         if (node.kind == ForwardNode::Kind::declaration) {
-            block.nodes.emplace_back(DraftDeclaration{node.id});
+            if (params || !forward.program.values[node.id].param) block.nodes.emplace_back(DraftDeclaration{node.id});
         } else if (node.kind == ForwardNode::Kind::block) {
-            DraftBlock inner = forward_pass(forward, node.id, stashed);
+            DraftBlock inner = forward_pass(forward, node.id, stashed, params);
             inner.kind = Block::Kind::repeat;
             inner.count = forward.blocks[node.id].count;
             block.nodes.emplace_back(std::move(inner));
@@ -43,6 +43,52 @@ DraftBlock forward_pass(const ForwardDraft& forward, std::size_t at, const std::
         }
     }
     return block;
+}
+
+// Parameters, and what their gradients add up in, before the first of several microbatches.
+DraftBlock declared_params(const ForwardDraft& forward, std::size_t at, const std::map<ValueId, ValueId>& sums) {
+    DraftBlock block;
+    for (const ForwardNode& node : forward.blocks[at].nodes) {
+        if (node.kind == ForwardNode::Kind::declaration && forward.program.values[node.id].param) {
+            block.nodes.emplace_back(DraftDeclaration{node.id});
+            const auto sum = sums.find(node.id);
+            if (sum != sums.end()) block.nodes.emplace_back(DraftDeclaration{sum->second});
+        } else if (node.kind == ForwardNode::Kind::block) {
+            DraftBlock inner = declared_params(forward, node.id, sums);
+            inner.kind = Block::Kind::repeat;
+            inner.count = forward.blocks[node.id].count;
+            if (!inner.nodes.empty()) block.nodes.emplace_back(std::move(inner));
+        }
+    }
+    return block;
+}
+
+// Forward and backward pass, as often as there are microbatches, then the optimizer.
+DraftBlock whole_step(ForwardDraft& forward, const BackwardDraft& backward, const OptimizerDraft& optimizer,
+                      std::int64_t microbatches) {
+    DraftBlock step;
+    if (microbatches == 1) {
+        step.nodes = {forward_pass(forward, 0, backward.stashed, true), backward.body, optimizer.body};
+        return step;
+    }
+    const std::string count = "#microbatches";  // a number, without a name of its own
+    forward.program.sizes[count] = microbatches;
+    DraftBlock passes;
+    passes.kind = Block::Kind::repeat;
+    passes.count = count;
+    passes.nodes = {forward_pass(forward, 0, backward.stashed, false), backward.body};
+    step.nodes = {declared_params(forward, 0, backward.sums), std::move(passes), optimizer.body};
+    return step;
+}
+
+Status check_options(const TrainingOptions& options) {
+    if (options.microbatches < 1) {
+        return fail("size", fmt::format("{} microbatches", options.microbatches), "a step has at least one");
+    }
+    if (info(options.moments).kind != DtypeKind::floating) {
+        return fail("bad_value", fmt::format("moments in {}", name(options.moments)), "they need a floating dtype");
+    }
+    return {};
 }
 
 Status check_kept(const ForwardDraft& forward, const TrainingOptions& options) {
@@ -71,6 +117,7 @@ std::vector<std::string> counts_around(const ForwardDraft& forward, ValueId id) 
 }  // namespace
 
 Result<TrainingProgram> training_step(const Program& forward, const TrainingOptions& options) {
+    if (auto status = check_options(options); !status) return fail(status.error());
     auto draft = take_apart(forward);
     if (!draft) return fail(draft.error());
     if (auto status = check_kept(*draft, options); !status) return fail(status.error());
@@ -80,11 +127,9 @@ Result<TrainingProgram> training_step(const Program& forward, const TrainingOpti
     const std::vector<ValueId> kept = rematerialise(*draft, *backward, options, names);
     const OptimizerDraft optimizer = optimizer_of(*draft, *backward, options, names);
 
+    const DraftBlock whole = whole_step(*draft, *backward, optimizer, options.microbatches);
     StepWriter writer(*draft, backward->stashed);
-    const DraftBlock first = forward_pass(*draft, 0, backward->stashed);
-    for (const DraftBlock& part : {first, backward->body, optimizer.body}) {
-        if (auto status = writer.write(part); !status) return fail(status.error());
-    }
+    if (auto status = writer.write(whole); !status) return fail(status.error());
     std::vector<StepTensor> tensors;
     const auto add = [&](ValueId id, StepRole role, ValueId like) {
         tensors.push_back({writer.written(id), role, counts_around(*draft, like)});

@@ -12,14 +12,16 @@ namespace roofline {
 
 namespace {
 
-using Terms = std::vector<std::optional<Term>>;
+using Formulas = std::vector<std::optional<Formula>>;
 using Dims = std::vector<std::string>;
 using D = Differentiated;
 
 // What formulas are made of.
-Term fn(const char* function, const Term& x, const Dims& along = {}) { return Term::call(function, {x}, along); }
-Term fn2(const char* function, const Term& x, const Term& y, const Dims& along = {}) {
-    return Term::call(function, {x, y}, along);
+Formula fn(const char* function, const Formula& x, const Dims& along = {}) {
+    return Formula::call(function, {x}, along);
+}
+Formula fn2(const char* function, const Formula& x, const Formula& y, const Dims& along = {}) {
+    return Formula::call(function, {x, y}, along);
 }
 Dims joined(Dims first, const Dims& more) {
     first.insert(first.end(), more.begin(), more.end());
@@ -33,87 +35,90 @@ Dims without(const Dims& dims, const Dims& others) {
 }
 
 // Of a table's gradient rows are added up at their indices; those dimensions of the indices that the table has are rows of it.
-Terms of_gather(const D& d) {
+Formulas of_gather(const D& d) {
     const Dims added = without(d.y()->dims, d.x()->dims);
     return {fn2("scatteradd", d.y(), d.g, joined(d.op.along, added)), {}};
 }
 
 // One over the number of elements of a mean, where sizes are known.
-Terms of_mean(const D& d) {
+Formulas of_mean(const D& d) {
     double count = 1;
     for (const std::string& dim : d.op.along) {
         const auto size = d.program.sizes.find(dim);
         if (size == d.program.sizes.end()) return {};
         count *= static_cast<double>(size->second);
     }
-    return {d.g * Term(1 / count)};
+    return {d.g * Formula(1 / count)};
 }
 
 struct Rule {
     std::string_view function;
-    Terms (*gradients)(const D& d);
+    Formulas (*gradients)(const D& d);
 };
 
 // x, y, z are the arguments, r the result and g its gradient. What a formula reads is what the forward pass keeps for it. Sums
 // over what was broadcast, and what is repeated along the dimensions of a sum, are put in where the gradients are gathered.
 const Rule rules[] = {
-    {"add", [](const D& d) -> Terms { return {d.g, d.g}; }},
-    {"sub", [](const D& d) -> Terms { return {d.g, -d.g}; }},
-    {"mul", [](const D& d) -> Terms { return {d.g * d.y(), d.g * d.x()}; }},
-    {"div", [](const D& d) -> Terms { return {d.g / d.y(), -(d.g * d.r / d.y())}; }},
-    {"neg", [](const D& d) -> Terms { return {-d.g}; }},
-    {"abs", [](const D& d) -> Terms { return {d.g * (fn("step", d.x()) * 2.0 - 1.0)}; }},
-    {"square", [](const D& d) -> Terms { return {d.g * d.x() * 2.0}; }},
-    {"maximum", [](const D& d) -> Terms { return {d.g * fn("step", d.x() - d.y()), d.g * fn("step", d.y() - d.x())}; }},
-    {"minimum", [](const D& d) -> Terms { return {d.g * fn("step", d.y() - d.x()), d.g * fn("step", d.x() - d.y())}; }},
+    {"add", [](const D& d) -> Formulas { return {d.g, d.g}; }},
+    {"sub", [](const D& d) -> Formulas { return {d.g, -d.g}; }},
+    {"mul", [](const D& d) -> Formulas { return {d.g * d.y(), d.g * d.x()}; }},
+    {"div", [](const D& d) -> Formulas { return {d.g / d.y(), -(d.g * d.r / d.y())}; }},
+    {"neg", [](const D& d) -> Formulas { return {-d.g}; }},
+    {"abs", [](const D& d) -> Formulas { return {d.g * (fn("step", d.x()) * 2.0 - 1.0)}; }},
+    {"square", [](const D& d) -> Formulas { return {d.g * d.x() * 2.0}; }},
+    {"maximum",
+     [](const D& d) -> Formulas { return {d.g * fn("step", d.x() - d.y()), d.g * fn("step", d.y() - d.x())}; }},
+    {"minimum",
+     [](const D& d) -> Formulas { return {d.g * fn("step", d.y() - d.x()), d.g * fn("step", d.x() - d.y())}; }},
     {"where",
-     [](const D& d) -> Terms {
-         return {{}, Term::call("where", {d.x(), d.g, 0.0}), Term::call("where", {d.x(), 0.0, d.g})};
+     [](const D& d) -> Formulas {
+         return {{}, Formula::call("where", {d.x(), d.g, 0.0}), Formula::call("where", {d.x(), 0.0, d.g})};
      }},
-    {"relu", [](const D& d) -> Terms { return {d.g * fn("step", d.x())}; }},
-    {"relu2", [](const D& d) -> Terms { return {d.g * fn("relu", d.x()) * 2.0}; }},
-    {"exp", [](const D& d) -> Terms { return {d.g * d.r}; }},
-    {"log", [](const D& d) -> Terms { return {d.g / d.x()}; }},
-    {"sqrt", [](const D& d) -> Terms { return {d.g / d.r * 0.5}; }},
-    {"rsqrt", [](const D& d) -> Terms { return {d.g * d.r / d.x() * -0.5}; }},
-    {"sin", [](const D& d) -> Terms { return {d.g * fn("cos", d.x())}; }},
-    {"cos", [](const D& d) -> Terms { return {-(d.g * fn("sin", d.x()))}; }},
-    {"tanh", [](const D& d) -> Terms { return {d.g * (1.0 - fn("square", d.r))}; }},
-    {"erf", [](const D& d) -> Terms { return {d.g * fn("exp", -fn("square", d.x())) * 1.1283791670955126}; }},
-    {"sigmoid", [](const D& d) -> Terms { return {fn2("dsigmoid", d.x(), d.g)}; }},
-    {"softplus", [](const D& d) -> Terms { return {d.g * fn("sigmoid", d.x())}; }},
-    {"silu", [](const D& d) -> Terms { return {fn2("dsilu", d.x(), d.g)}; }},
-    {"gelu", [](const D& d) -> Terms { return {fn2("dgelu", d.x(), d.g)}; }},
-    {"rope", [](const D& d) -> Terms { return {fn("unrope", d.g)}; }},
-    {"convert", [](const D& d) -> Terms { return {d.g}; }},
-    {"sum", [](const D& d) -> Terms { return {d.g}; }},
-    {"max", [](const D& d) -> Terms { return {d.g * (1.0 - fn("step", d.r - d.x()))}; }},
-    {"min", [](const D& d) -> Terms { return {d.g * (1.0 - fn("step", d.x() - d.r))}; }},
+    {"relu", [](const D& d) -> Formulas { return {d.g * fn("step", d.x())}; }},
+    {"relu2", [](const D& d) -> Formulas { return {d.g * fn("relu", d.x()) * 2.0}; }},
+    {"exp", [](const D& d) -> Formulas { return {d.g * d.r}; }},
+    {"log", [](const D& d) -> Formulas { return {d.g / d.x()}; }},
+    {"sqrt", [](const D& d) -> Formulas { return {d.g / d.r * 0.5}; }},
+    {"rsqrt", [](const D& d) -> Formulas { return {d.g * d.r / d.x() * -0.5}; }},
+    {"sin", [](const D& d) -> Formulas { return {d.g * fn("cos", d.x())}; }},
+    {"cos", [](const D& d) -> Formulas { return {-(d.g * fn("sin", d.x()))}; }},
+    {"tanh", [](const D& d) -> Formulas { return {d.g * (1.0 - fn("square", d.r))}; }},
+    {"erf", [](const D& d) -> Formulas { return {d.g * fn("exp", -fn("square", d.x())) * 1.1283791670955126}; }},
+    {"sigmoid", [](const D& d) -> Formulas { return {fn2("dsigmoid", d.x(), d.g)}; }},
+    {"softplus", [](const D& d) -> Formulas { return {d.g * fn("sigmoid", d.x())}; }},
+    {"silu", [](const D& d) -> Formulas { return {fn2("dsilu", d.x(), d.g)}; }},
+    {"gelu", [](const D& d) -> Formulas { return {fn2("dgelu", d.x(), d.g)}; }},
+    {"rope", [](const D& d) -> Formulas { return {fn("unrope", d.g)}; }},
+    {"convert", [](const D& d) -> Formulas { return {d.g}; }},
+    {"sum", [](const D& d) -> Formulas { return {d.g}; }},
+    {"max", [](const D& d) -> Formulas { return {d.g * (1.0 - fn("step", d.r - d.x()))}; }},
+    {"min", [](const D& d) -> Formulas { return {d.g * (1.0 - fn("step", d.x() - d.r))}; }},
     {"mean", of_mean},
-    {"logsumexp", [](const D& d) -> Terms { return {fn("softmax", d.x(), d.op.along) * d.g}; }},
-    {"softmax", [](const D& d) -> Terms { return {fn2("dsoftmax", d.r, d.g, d.op.along)}; }},
-    {"norm", [](const D& d) -> Terms { return {fn2("dnorm", d.x(), d.g, d.op.along)}; }},
-    {"layernorm", [](const D& d) -> Terms { return {fn2("dlayernorm", d.x(), d.g, d.op.along)}; }},
+    {"logsumexp", [](const D& d) -> Formulas { return {fn("softmax", d.x(), d.op.along) * d.g}; }},
+    {"softmax", [](const D& d) -> Formulas { return {fn2("dsoftmax", d.r, d.g, d.op.along)}; }},
+    {"norm", [](const D& d) -> Formulas { return {fn2("dnorm", d.x(), d.g, d.op.along)}; }},
+    {"layernorm", [](const D& d) -> Formulas { return {fn2("dlayernorm", d.x(), d.g, d.op.along)}; }},
     {"scan",
-     [](const D& d) -> Terms {
-         const Term back = fn2("dscan", d.x(), d.g, d.op.along);
+     [](const D& d) -> Formulas {
+         const Formula back = fn2("dscan", d.x(), d.g, d.op.along);
          return {back * fn("prior", d.r, d.op.along), back};
      }},
-    {"causal", [](const D& d) -> Terms { return {d.g}; }},
+    {"causal", [](const D& d) -> Formulas { return {d.g}; }},
     {"gather", of_gather},
-    {"scatter", [](const D& d) -> Terms { return {{}, {}, fn2("gather", d.g, d.y(), d.op.along)}; }},
+    {"scatter", [](const D& d) -> Formulas { return {{}, {}, fn2("gather", d.g, d.y(), d.op.along)}; }},
     {"dispatch",
-     [](const D& d) -> Terms {
+     [](const D& d) -> Formulas {
          return {fn2("collect", d.g, d.y(), joined(d.op.along, without(d.y()->dims, d.x()->dims))), {}};
      }},
     {"combine",
-     [](const D& d) -> Terms {
+     [](const D& d) -> Formulas {
          const Dims groups{d.op.along[0], d.op.along[1]};
          const Dims summed = without(d.x()->dims, groups);
-         return {fn2("spread", d.g, d.y(), groups), Term::call("match", {d.x(), d.g, d.y()}, joined(groups, summed))};
+         return {fn2("spread", d.g, d.y(), groups),
+                 Formula::call("match", {d.x(), d.g, d.y()}, joined(groups, summed))};
      }},
     {"conv",
-     [](const D& d) -> Terms {
+     [](const D& d) -> Formulas {
          const Dims taps = without(d.y()->dims, d.x()->dims);
          const Dims summed = without(d.x()->dims, joined(d.y()->dims, d.op.along));
          return {fn2("dconv", d.g, d.y(), d.op.along),
@@ -122,32 +127,32 @@ const Rule rules[] = {
 };
 
 // Each factor's: the gradient times the other factors, summed over what that factor lacks.
-Terms of_product(const D& d) {
-    Terms terms;
+Formulas of_product(const D& d) {
+    Formulas terms;
     for (std::size_t i = 0; i < d.arguments.size(); ++i) {
-        std::vector<Term> factors{d.g};
+        std::vector<Formula> factors{d.g};
         for (std::size_t j = 0; j < d.arguments.size(); ++j) {
             if (j != i) factors.push_back(d.arguments[j]);
         }
         Dims summed;
-        for (const Term& factor : factors) {
+        for (const Formula& factor : factors) {
             for (const std::string& dim : without(factor->dims, d.arguments[i]->dims)) {
                 if (!has(summed, dim)) summed.push_back(dim);
             }
         }
-        terms.emplace_back(Term::product(std::move(factors), std::move(summed)));
+        terms.emplace_back(Formula::product(std::move(factors), std::move(summed)));
     }
     return terms;
 }
 
 }  // namespace
 
-Result<std::vector<std::optional<Term>>> adjoint_of(const Differentiated& d) {
+Result<std::vector<std::optional<Formula>>> adjoint_of(const Differentiated& d) {
     if (d.op.kind == OpKind::contract) return of_product(d);
-    if (d.op.kind == OpKind::move) return Terms{d.g};
+    if (d.op.kind == OpKind::move) return Formulas{d.g};
     const auto* rule =
         std::find_if(std::begin(rules), std::end(rules), [&](const Rule& r) { return r.function == d.op.function; });
-    Terms terms = rule == std::end(rules) ? Terms{} : rule->gradients(d);
+    Formulas terms = rule == std::end(rules) ? Formulas{} : rule->gradients(d);
     if (!terms.empty()) return terms;
     const bool unsized_mean = d.op.function == "mean";
     auto error = fail("no_derivative",

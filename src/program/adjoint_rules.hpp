@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "program/formula.hpp"
 #include "program/program.hpp"
-#include "program/term.hpp"
 
 namespace roofline {
 
@@ -15,17 +15,17 @@ namespace roofline {
 struct Differentiated {
     const Program& program;
     const Op& op;
-    std::vector<Term> arguments;  ///< numbers and tensors, as the operation takes them
-    Term r;                       ///< its result
-    Term g;                       ///< the gradient of that
+    std::vector<Formula> arguments;  ///< numbers and tensors, as the operation takes them
+    Formula r;                       ///< its result
+    Formula g;                       ///< the gradient of that
 
-    [[nodiscard]] const Term& x() const { return arguments[0]; }
-    [[nodiscard]] const Term& y() const { return arguments[1]; }
-    [[nodiscard]] const Term& z() const { return arguments[2]; }
+    [[nodiscard]] const Formula& x() const { return arguments[0]; }
+    [[nodiscard]] const Formula& y() const { return arguments[1]; }
+    [[nodiscard]] const Formula& z() const { return arguments[2]; }
 };
 
 /// Gradients of the arguments, in their order, as tall as the formula makes them: a broadcast is not summed yet. Empty where there
 /// is none: indices, conditions, what a scatter overwrites. Errors: no derivative, with the operation's place.
-[[nodiscard]] Result<std::vector<std::optional<Term>>> adjoint_of(const Differentiated& d);
+[[nodiscard]] Result<std::vector<std::optional<Formula>>> adjoint_of(const Differentiated& d);
 
 }  // namespace roofline

@@ -28,6 +28,7 @@ public:
         pending_.resize(forward_count_);
         uses_left_ = differentiable_uses();
         locked_.resize(forward_count_, false);
+        if (options_.microbatches > 1) declare_sums();
         if (auto status = block(0, result_.body); !status) return fail(status.error());
         if (result_.gradients.empty() && !input_gradient_) {
             return fail("nothing_to_do", "no result depends on a parameter",
@@ -41,6 +42,16 @@ public:
 private:
     [[nodiscard]] const Value& value(ValueId id) const { return forward_.program.values[id]; }
     [[nodiscard]] bool is_float(ValueId id) const { return info(value(id).type.dtype).kind == DtypeKind::floating; }
+
+    // The gradients of microbatches add up in tensors that are there before the first one.
+    void declare_sums() {
+        for (ValueId id = 0; id < forward_count_; ++id) {
+            if (!value(id).param || uses_left_[id] == 0) continue;
+            const ValueId sum = gradient_value(id);
+            result_.sums[id] = sum;
+            pending_[id] = {forward_tensor(sum)};
+        }
+    }
 
     // Which inputs of an operation a gradient can go to at all.
     [[nodiscard]] static bool passes_gradient(const Op& op, std::size_t input) {
@@ -153,7 +164,7 @@ private:
 
     // The gradient that the last pass begins with, under the name that all passes hand it on by.
     ValueId handed_on(ValueId after, DraftBlock& out) {
-        std::vector<Term>& terms = pending_[after];
+        std::vector<Formula>& terms = pending_[after];
         if (terms.empty()) return seed(after, out);
         if (terms.size() == 1 && terms.front().is_tensor() && value(terms.front()->value).carried) {
             return terms.front()->value;
@@ -166,7 +177,7 @@ private:
     void hand_back(const std::vector<std::pair<Carry, ValueId>>& carried, DraftBlock& inner) {
         std::vector<DraftStatement> last;
         for (const auto& [carry, before] : carried) {
-            Term sum = pending_[carry.inside].empty() ? forward_tensor(before) : added(carry.inside);
+            Formula sum = pending_[carry.inside].empty() ? forward_tensor(before) : added(carry.inside);
             const ValueId id = again(before);
             if (carried.size() > 1) {  // another one's sum may still read what this one overwrites
                 const ValueId apart = gradient_value(carry.inside);
@@ -203,6 +214,7 @@ private:
     }
 
     ValueId sum_before(ValueId id, DraftBlock& out) {
+        if (pending_[id].size() == 1 && result_.sums.contains(id)) return pending_[id].front()->value;
         const ValueId sum = gradient_value(id);
         if (pending_[id].empty()) {
             out.nodes.emplace_back(DraftDeclaration{sum});  // it starts at zero
@@ -239,7 +251,7 @@ private:
         for (auto statement = unit.statements.rbegin(); statement != unit.statements.rend(); ++statement) {
             const ValueId id = (*statement)->result;
             if (pending_[id].empty()) continue;
-            const Term sum = masked_sum(id);
+            const Formula sum = masked_sum(id);
             if (sum.is_tensor()) continue;
             const ValueId gradient = gradient_value(id);
             out.nodes.emplace_back(DraftStatement{gradient, sum, StepPhase::backward, (*statement)->part});
@@ -271,14 +283,14 @@ private:
             if (id != statement.result || forward_.uses[id] != 0 || is_carried(id)) return {};
             pending_[id] = {forward_tensor(seed(id, out))};
         }
-        const Term g = gradient_of(op, statement, places.size(), made);
+        const Formula g = gradient_of(op, statement, places.size(), made);
         Differentiated d{forward_.program, op, {}, forward_.tensor(id), g};
-        for (const Operand& input : op.inputs) d.arguments.push_back(Term::tensor(input.value, input.dims));
+        for (const Operand& input : op.inputs) d.arguments.push_back(Formula::tensor(input.value, input.dims));
         std::vector<std::size_t> at(op.inputs.size());
         for (std::size_t i = 0; i < at.size(); ++i) at[i] = i;
         for (const Constant& constant : op.constants) {
             d.arguments.insert(d.arguments.begin() + static_cast<std::ptrdiff_t>(constant.position),
-                               Term(constant.value));
+                               Formula(constant.value));
             for (std::size_t& place : at) place += place >= constant.position ? 1U : 0U;
         }
         auto terms = adjoint_of(d);
@@ -299,9 +311,9 @@ private:
     }
 
     // The whole gradient of an operation's result; under a name of its own where several read it.
-    Term gradient_of(const Op& op, const Statement& statement, std::size_t readers, UnitOutput& made) {
+    Formula gradient_of(const Op& op, const Statement& statement, std::size_t readers, UnitOutput& made) {
         const ValueId id = op.output.value;
-        Term sum = masked_sum(id);
+        Formula sum = masked_sum(id);
         const bool named = id == statement.result;
         if (sum.is_tensor() || (!named && op.kind != OpKind::contract && readers < 2)) return sum;
         if (named && op.kind != OpKind::contract && readers < 2 && !has_product(sum)) return sum;
@@ -312,13 +324,14 @@ private:
     }
 
     // Of a plane that is half empty the gradient is so, too.
-    Term masked_sum(ValueId id) {
-        Term sum = added(id);
+    Formula masked_sum(ValueId id) {
+        Formula sum = added(id);
         if (!has_product(sum)) return sum;
         for (const MaskedPlane& plane : value(id).masks) {
             std::vector<std::string> along{plane.rows, plane.columns};
             if (!plane.window.empty()) along.push_back(plane.window);
-            if (has(sum->dims, plane.rows) && has(sum->dims, plane.columns)) sum = Term::call("causal", {sum}, along);
+            if (has(sum->dims, plane.rows) && has(sum->dims, plane.columns))
+                sum = Formula::call("causal", {sum}, along);
         }
         return sum;
     }
@@ -326,15 +339,16 @@ private:
     // What a unit has for tensors from outside leaves it under names; a parameter's gradient is always a tensor of its own.
     void hand_out(ValueId id, std::size_t unit, bool own, UnitOutput& made) {
         if (forward_.made_by[id] != nullptr && forward_.unit[id] == unit) return;
-        const Term sum = added(id);
+        const Formula sum = added(id);
         if (sum.is_tensor() && !own) return;
-        const ValueId gradient = gradient_value(id);
+        const auto summed = result_.sums.find(id);
+        const ValueId gradient = summed != result_.sums.end() ? again(summed->second) : gradient_value(id);
         made.params.push_back({gradient, sum, StepPhase::backward, value(id).part});
         pending_[id] = {forward_tensor(gradient)};
     }
 
-    Term added(ValueId id) {
-        Term sum = pending_[id].front();
+    Formula added(ValueId id) {
+        Formula sum = pending_[id].front();
         for (std::size_t i = 1; i < pending_[id].size(); ++i) sum = sum + pending_[id][i];
         return sum;
     }
@@ -377,7 +391,7 @@ private:
         }
     }
 
-    Term forward_tensor(ValueId id) const { return forward_.tensor(id); }
+    Formula forward_tensor(ValueId id) const { return forward_.tensor(id); }
 
     // A new value for the gradient of `of`: with its type, and its name behind a d.
     ValueId gradient_value(ValueId of) {
@@ -432,10 +446,10 @@ private:
     const TrainingOptions& options_;
     Names& names_;
     std::size_t forward_count_;
-    std::vector<bool> wanted_;                ///< depends on something that is differentiated by
-    std::vector<std::vector<Term>> pending_;  ///< what the gradient of a value is the sum of, so far
-    std::vector<std::size_t> uses_left_;      ///< operations that have yet to add to it
-    std::vector<bool> locked_;                ///< its gradient adds up over the passes of a repeat
+    std::vector<bool> wanted_;                   ///< depends on something that is differentiated by
+    std::vector<std::vector<Formula>> pending_;  ///< what the gradient of a value is the sum of, so far
+    std::vector<std::size_t> uses_left_;         ///< operations that have yet to add to it
+    std::vector<bool> locked_;                   ///< its gradient adds up over the passes of a repeat
     bool input_gradient_ = false;
     BackwardDraft result_;
 };

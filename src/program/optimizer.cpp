@@ -65,7 +65,7 @@ private:
         return {before, add(std::move(value))};
     }
 
-    void assign(ValueId result, Term term, DraftBlock& out, ValueId param) {
+    void assign(ValueId result, Formula term, DraftBlock& out, ValueId param) {
         out.nodes.emplace_back(
             DraftStatement{result, std::move(term), StepPhase::optimizer, forward_.program.values[param].part});
     }
@@ -73,8 +73,8 @@ private:
     void parameter(ValueId id, ValueId gradient, DraftBlock& out) {
         const Value& old = forward_.program.values[id];
         const ValueId updated = add(old);
-        const Term W = forward_.tensor(id);
-        const Term g = forward_.tensor(gradient);
+        const Formula W = forward_.tensor(id);
+        const Formula g = forward_.tensor(gradient);
         if (options_.optimizer == Optimizer::sgd) return assign(updated, W - g * rate, out, id);
         const bool copied = options_.master && info(forward_.program.values[id].type.dtype).bits < 32;
         const State m = state(id, "_m", options_.moments, out);
@@ -84,11 +84,11 @@ private:
         DraftBlock fuse;
         fuse.kind = Block::Kind::fuse;
         assign(m.after, forward_.tensor(m.before) * decay_of_first + g * rest_of_first, fuse, id);
-        assign(v.after, forward_.tensor(v.before) * decay_of_second + Term::call("square", {g}) * rest_of_second, fuse,
-               id);
-        const Term step = forward_.tensor(m.after) / (Term::call("sqrt", {forward_.tensor(v.after)}) + epsilon);
-        const Term from = master ? forward_.tensor(master->before) : W;
-        const Term moved = from * (1 - rate * weight_decay) - step * rate;
+        assign(v.after, forward_.tensor(v.before) * decay_of_second + Formula::call("square", {g}) * rest_of_second,
+               fuse, id);
+        const Formula step = forward_.tensor(m.after) / (Formula::call("sqrt", {forward_.tensor(v.after)}) + epsilon);
+        const Formula from = master ? forward_.tensor(master->before) : W;
+        const Formula moved = from * (1 - rate * weight_decay) - step * rate;
         assign(master ? master->after : updated, moved, fuse, id);
         if (master) assign(updated, forward_.tensor(master->after), fuse, id);
         out.nodes.emplace_back(std::move(fuse));

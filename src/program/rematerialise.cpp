@@ -32,7 +32,7 @@ private:
     using Ids = std::set<ValueId>;
 
     // Stored values of the forward pass that a term reads.
-    void atoms(const Term& term, Ids& found) const {
+    void atoms(const Formula& term, Ids& found) const {
         each_tensor(term, [&](ValueId id) {
             if (id >= forward_count_) return;
             if (!forward_.program.values[id].intermediate || backward_.stashed[id]) {
@@ -55,7 +55,7 @@ private:
         if (!block.of_unit) return;
         const std::size_t unit = *block.of_unit;
         Ids wanted;
-        std::function<void(const Term&)> want = [&](const Term& term) {
+        std::function<void(const Formula&)> want = [&](const Formula& term) {
             Ids found;
             atoms(term, found);
             for (const ValueId id : found) {
@@ -179,9 +179,9 @@ private:
     [[nodiscard]] bool is_product(ValueId id) const {
         const Op& op = *forward_.made_by[id];
         if (op.kind == OpKind::contract && !forward_.program.values[id].intermediate) return true;
-        std::function<bool(const Term&)> trained = [&](const Term& term) {
+        std::function<bool(const Formula&)> trained = [&](const Formula& term) {
             if (term.is_number() || term.is_tensor()) return false;
-            for (const Term& argument : term->arguments) {
+            for (const Formula& argument : term->arguments) {
                 if (term->op == OpKind::contract && argument.is_tensor() &&
                     forward_.program.values[argument->value].param) {
                     return true;

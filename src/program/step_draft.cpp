@@ -28,6 +28,7 @@ public:
         block(from_.body, 0);
         declarations(from_.values.size(), 0);
         count_uses();
+        while (drop_dead_caches()) count_uses();
         drop_unused();
         name_all();
         return std::move(draft_);
@@ -207,7 +208,25 @@ private:
         }
     }
 
-    // A cache that nothing reads has no meaning in training, nor has another declared tensor.
+    // What is only kept for the next step has no meaning in training.
+    bool drop_dead_caches() {
+        bool dropped = false;
+        for (ForwardBlock& block : draft_.blocks) {
+            std::erase_if(block.nodes, [&](const ForwardNode& node) {
+                if (node.kind != ForwardNode::Kind::unit || draft_.units[node.id].fused) return false;
+                const ValueId result = draft_.units[node.id].statements.front()->result;
+                if (!draft_.program.values[result].cache || draft_.uses[result] != 0) return false;
+                for (Statement& statement : draft_.statements) {
+                    if (statement.result == result) statement.ops.clear();
+                }
+                dropped = true;
+                return true;
+            });
+        }
+        return dropped;
+    }
+
+    // Nor has a declared tensor that nothing reads.
     void drop_unused() {
         for (ForwardBlock& block : draft_.blocks) {
             std::erase_if(block.nodes, [&](const ForwardNode& node) {
@@ -274,20 +293,20 @@ private:
 
 }  // namespace
 
-Term ForwardDraft::tensor(ValueId id) const {
+Formula ForwardDraft::tensor(ValueId id) const {
     std::vector<std::string> dims;
     for (const Axis& axis : program.values[id].type.axes) dims.push_back(axis.dim);
-    return Term::tensor(id, std::move(dims));
+    return Formula::tensor(id, std::move(dims));
 }
 
-Term ForwardDraft::made(ValueId id, const std::vector<bool>& stashed) const {
+Formula ForwardDraft::made(ValueId id, const std::vector<bool>& stashed) const {
     const Op& op = *made_by[id];
-    std::vector<Term> operands;
+    std::vector<Formula> operands;
     for (const Operand& input : op.inputs) {
         const bool stands = !program.values[input.value].intermediate || stashed[input.value];
         operands.push_back(stands ? tensor(input.value) : made(input.value, stashed));
     }
-    return Term::like(op, std::move(operands));
+    return Formula::like(op, std::move(operands));
 }
 
 bool ForwardDraft::inside(std::size_t block, std::size_t outer) const {

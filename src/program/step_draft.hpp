@@ -10,8 +10,8 @@
 
 #include "base/result.hpp"
 #include "program/adjoint.hpp"
+#include "program/formula.hpp"
 #include "program/program.hpp"
-#include "program/term.hpp"
 
 namespace roofline {
 
@@ -58,9 +58,9 @@ struct ForwardDraft {
     std::vector<bool> leaves_unit;            ///< read outside of its unit, or a result
     std::vector<std::string> source_name;     ///< the name in the text it came from
 
-    [[nodiscard]] Term tensor(ValueId id) const;
+    [[nodiscard]] Formula tensor(ValueId id) const;
     /// The operation that made a value, down to what has a name or is among `stashed`.
-    [[nodiscard]] Term made(ValueId id, const std::vector<bool>& stashed) const;
+    [[nodiscard]] Formula made(ValueId id, const std::vector<bool>& stashed) const;
     [[nodiscard]] bool inside(std::size_t block, std::size_t outer) const;  ///< a block lies in another or is it
 };
 
@@ -69,7 +69,7 @@ struct ForwardDraft {
 
 struct DraftStatement {
     ValueId result = 0;
-    Term term;
+    Formula term;
     StepPhase phase = StepPhase::backward;
     std::string part{};
     std::optional<Dtype> using_dtype{};
@@ -106,6 +106,7 @@ private:
 struct BackwardDraft {
     DraftBlock body;
     std::map<ValueId, ValueId> gradients;  ///< of parameters
+    std::map<ValueId, ValueId> sums;       ///< declared ones that microbatches add up in, by parameter
     std::vector<bool> stashed;             ///< by forward value: parts of expressions that are to be stored on the way
 };
 [[nodiscard]] Result<BackwardDraft> differentiate(ForwardDraft& forward, const TrainingOptions& options, Names& names);
@@ -135,10 +136,10 @@ public:
 private:
     [[nodiscard]] Status nodes(const DraftBlock& block, Block& out);
     [[nodiscard]] Status statement(const DraftStatement& draft, Block& out);
-    [[nodiscard]] Result<Operand> lower(const Term& term, Statement& statement);
+    [[nodiscard]] Result<Operand> lower(const Formula& term, Statement& statement);
     [[nodiscard]] Result<Operand> emit(Op op, Statement& statement, std::size_t first);
-    [[nodiscard]] std::vector<Term> factors(const Term& term, const Statement& statement) const;
-    [[nodiscard]] Dtype dtype(const Term& term, const Statement& statement) const;
+    [[nodiscard]] std::vector<Formula> factors(const Formula& term, const Statement& statement) const;
+    [[nodiscard]] Dtype dtype(const Formula& term, const Statement& statement) const;
     ValueId declare(ValueId draft);
     [[nodiscard]] ValueId renamed(ValueId draft) const;
 

@@ -34,6 +34,10 @@ Status StepWriter::nodes(const DraftBlock& block, Block& out) {
             (void)declare(declaration->value);
         } else {
             const DraftBlock& draft = std::get<DraftBlock>(node);
+            if (draft.kind == Block::Kind::sequence) {
+                if (auto status = nodes(draft, out); !status) return status;
+                continue;
+            }
             Block inner;
             inner.kind = draft.kind;
             inner.count = draft.count;
@@ -111,7 +115,7 @@ Status StepWriter::statement(const DraftStatement& draft, Block& out) {
     return {};
 }
 
-Result<Operand> StepWriter::lower(const Term& term, Statement& statement) {
+Result<Operand> StepWriter::lower(const Formula& term, Statement& statement) {
     if (term.is_tensor()) {
         const ValueId draft = renamed(term->value);
         const bool part = forward_.program.values[draft].intermediate && !stashed_[draft];
@@ -121,10 +125,10 @@ Result<Operand> StepWriter::lower(const Term& term, Statement& statement) {
     if (term->op == OpKind::move) return lower(term->arguments.front(), statement);  // a statement's own, see there
     const std::size_t first = statement.ops.size();
     // The factors of a * b * c come first, then its products, as they are read.
-    std::vector<Term> chain = factors(term, statement);
+    std::vector<Formula> chain = factors(term, statement);
     if (chain.size() > 2) {
         std::vector<Operand> operands;
-        for (const Term& factor : chain) {
+        for (const Formula& factor : chain) {
             auto operand = lower(factor, statement);
             if (!operand) return operand;
             operands.push_back(std::move(*operand));
@@ -145,7 +149,7 @@ Result<Operand> StepWriter::lower(const Term& term, Statement& statement) {
     op.function = term->function;
     op.along = term->along;
     for (std::size_t i = 0; i < term->arguments.size(); ++i) {
-        const Term& argument = term->arguments[i];
+        const Formula& argument = term->arguments[i];
         if (argument.is_number()) {
             op.constants.push_back({i, argument->number});
             continue;
@@ -159,23 +163,23 @@ Result<Operand> StepWriter::lower(const Term& term, Statement& statement) {
 }
 
 // The factors of an elementwise product and of the products on its left; they are one chain where all are done in one dtype.
-std::vector<Term> StepWriter::factors(const Term& term, const Statement& statement) const {
-    std::vector<Term> factors;
-    const auto is_product = [](const Term& t) {
+std::vector<Formula> StepWriter::factors(const Formula& term, const Statement& statement) const {
+    std::vector<Formula> factors;
+    const auto is_product = [](const Formula& t) {
         return !t.is_tensor() && !t.is_number() && t->op == OpKind::apply && t->function == "mul" &&
                !t->arguments[0].is_number() && !t->arguments[1].is_number();
     };
-    Term left = term;
+    Formula left = term;
     while (is_product(left) && (factors.empty() || dtype(left, statement) == dtype(term, statement))) {
         factors.insert(factors.begin(), left->arguments[1]);
-        const Term next = left->arguments[0];
+        const Formula next = left->arguments[0];
         left = next;
     }
     factors.insert(factors.begin(), left);
     return factors;
 }
 
-Dtype StepWriter::dtype(const Term& term, const Statement& statement) const {
+Dtype StepWriter::dtype(const Formula& term, const Statement& statement) const {
     if (term.is_tensor()) {
         const ValueId id = renamed(term->value);
         const bool part = forward_.program.values[id].intermediate && !stashed_[id];
@@ -183,7 +187,7 @@ Dtype StepWriter::dtype(const Term& term, const Statement& statement) const {
     }
     if (term->op != OpKind::move && statement.using_dtype) return info(*statement.using_dtype).arithmetic;
     std::vector<Dtype> dtypes;
-    for (const Term& argument : term->arguments) {
+    for (const Formula& argument : term->arguments) {
         if (!argument.is_number()) dtypes.push_back(dtype(argument, statement));
     }
     Op op;

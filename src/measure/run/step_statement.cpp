@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
+#include <string_view>
 
 #include "measure/run/step_builder.hpp"
 #include "program/functions.hpp"
@@ -59,6 +61,16 @@ Dtype sums_in(Dtype arithmetic) {
     return info(arithmetic).kind == DtypeKind::floating ? Dtype::f32 : Dtype::int32;
 }
 
+namespace {
+
+// Functions along dimensions that have kernels: derivatives have none.
+bool runs_along(std::string_view function) {
+    constexpr std::string_view without[] = {"dsoftmax", "dnorm", "dlayernorm", "dscan", "prior"};
+    return std::find(std::begin(without), std::end(without), function) == std::end(without);
+}
+
+}  // namespace
+
 Status StepBuilder::statement(const Statement& statement) {
     lazy_.clear();
     made_.clear();
@@ -81,7 +93,7 @@ Result<std::size_t> StepBuilder::operation(const Op& op, bool last) {
     switch (find_function(op.function)->kind) {
         case FunctionKind::reduce:
         case FunctionKind::keep:
-            if (op.function == "prior" || (op.function.front() == 'd')) {  // derivatives
+            if (!runs_along(op.function)) {
                 return fail("unsupported", fmt::format("`{}` does not run here yet", op.function),
                             "price the program with roofline op, or run its products alone");
             }

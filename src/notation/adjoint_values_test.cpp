@@ -21,14 +21,14 @@ using namespace roofline;
 
 namespace {
 
-using Place = std::map<std::string, std::int64_t>;
+using Index = std::map<std::string, std::int64_t>;
 
 struct Array {
     std::vector<std::string> dims;
     std::vector<std::int64_t> sizes;
     std::vector<double> data;
 
-    [[nodiscard]] std::size_t offset(const Place& place) const {
+    [[nodiscard]] std::size_t offset(const Index& place) const {
         std::size_t at = 0;
         for (std::size_t i = 0; i < dims.size(); ++i) {
             at = at * static_cast<std::size_t>(sizes[i]) + static_cast<std::size_t>(place.at(dims[i]));
@@ -119,7 +119,7 @@ private:
         for (const Op& op : statement.ops) made_[op.output.value] = &op;
         const Value& value = program_.values[statement.result];
         Array array = zeros(value.type);
-        Place place;
+        Index place;
         each(array.dims, place, [&] { array.data[array.offset(place)] = of(statement.ops.back(), place); });
         if (home_[statement.result] != nullptr) {
             auto& passes = saved[value.name];
@@ -129,7 +129,7 @@ private:
         now[value.name] = std::move(array);
     }
 
-    void each(const std::vector<std::string>& dims, Place& place, const std::function<void()>& visit,
+    void each(const std::vector<std::string>& dims, Index& place, const std::function<void()>& visit,
               std::size_t from = 0) {
         if (from == dims.size()) return visit();
         const auto before = place.find(dims[from]) == place.end() ? -1 : place[dims[from]];
@@ -140,18 +140,18 @@ private:
         if (before >= 0) place[dims[from]] = before;
     }
 
-    double read(const Operand& operand, const Place& place) {
+    double read(const Operand& operand, const Index& place) {
         const auto made = made_.find(operand.value);
         if (made != made_.end()) return of(*made->second, place);
         const Array& array = stored(operand.value);
         return array.data[array.offset(place)];
     }
 
-    double of(const Op& op, const Place& place) {
+    double of(const Op& op, const Index& place) {
         if (op.kind == OpKind::move) return read(op.inputs.front(), place);
         if (op.kind == OpKind::contract) {
             double sum = 0;
-            Place inner = place;
+            Index inner = place;
             each(op.along, inner, [&] {
                 double product = 1;
                 for (const Operand& input : op.inputs) product *= read(input, inner);
@@ -176,7 +176,7 @@ private:
         }
     }
 
-    double mapped(const Op& op, const Place& place) {
+    double mapped(const Op& op, const Index& place) {
         if (op.function == "rope" || op.function == "unrope") return turned(op, place);
         std::vector<double> a;
         std::size_t next = 0;
@@ -230,7 +230,7 @@ private:
     }
 
     // Halves of the last dimension turn against each other by an angle of their own at each place of T.
-    double turned(const Op& op, Place place) {
+    double turned(const Op& op, Index place) {
         const std::string dim = "H";
         const std::int64_t half = size(dim) / 2;
         const std::int64_t h = place.at(dim);
@@ -242,13 +242,13 @@ private:
         return x * std::cos(angle) + (h < half ? -1 : 1) * other * std::sin(angle);
     }
 
-    double along(const Op& op, const Place& place) {
+    double along(const Op& op, const Index& place) {
         const std::string& f = op.function;
         if (f == "scan" || f == "dscan" || f == "prior") return steps(op, place);
         std::vector<double> x;
         std::vector<double> y;
         std::size_t here = 0;
-        Place inner = place;
+        Index inner = place;
         each(op.along, inner, [&] {
             if (std::all_of(op.along.begin(), op.along.end(),
                             [&](const auto& d) { return place.contains(d) && place.at(d) == inner.at(d); })) {
@@ -282,7 +282,7 @@ private:
         return 0;
     }
 
-    double steps(const Op& op, Place place) {
+    double steps(const Op& op, Index place) {
         const std::string& dim = op.along.front();
         const std::int64_t t = place.at(dim);
         if (op.function == "prior") {
@@ -312,7 +312,7 @@ private:
     }
 
     // Which row of its expert's group a token's choice is in: they come in order.
-    std::int64_t slot(const Place& route) {
+    std::int64_t slot(const Index& route) {
         const Array& ids = saved.at("Chosen").front();
         const std::size_t own = ids.offset(route);
         std::int64_t before = 0;
@@ -320,10 +320,10 @@ private:
         return before;
     }
 
-    double rows(const Op& op, const Place& at) {
-        Place place = at;
+    double rows(const Op& op, const Index& at) {
+        Index place = at;
         const std::string& f = op.function;
-        const auto index = [&](const Operand& ids, const Place& where) {
+        const auto index = [&](const Operand& ids, const Index& where) {
             return static_cast<std::int64_t>(read(ids, where));
         };
         if (f == "expand") return read(op.inputs[0], place);
@@ -375,15 +375,15 @@ private:
         return sum;
     }
 
-    double slid(const Op& op, const Place& at) {
-        Place place = at;
+    double slid(const Op& op, const Index& at) {
+        Index place = at;
         const std::string& dim = op.along.front();
         double sum = 0;
         if (op.function == "taps") {
             std::vector<std::string> summed{dim};
             summed.insert(summed.end(), op.along.begin() + 2, op.along.end());
             each(summed, place, [&] {
-                Place before = place;
+                Index before = place;
                 before[dim] -= at.at(op.along[1]);
                 if (before[dim] >= 0) sum += read(op.inputs[0], before) * read(op.inputs[1], place);
             });
@@ -391,7 +391,7 @@ private:
         }
         const int way = op.function == "conv" ? -1 : 1;
         each({"Q"}, place, [&] {
-            Place there = place;
+            Index there = place;
             there[dim] += way * place.at("Q");
             if (there[dim] < 0 || there[dim] >= size(dim)) return;
             sum += read(op.inputs[0], there) * read(op.inputs[1], place);

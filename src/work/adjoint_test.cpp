@@ -301,6 +301,36 @@ repeat L {
     CHECK(text.find("dW : bf16[D, E] = dW + (dH_part *_B X_in)") != std::string::npos);
 }
 
+TEST_CASE("microbatches repeat forward and backward pass and add gradients up; the optimizer comes once") {
+    TrainingOptions options;
+    const TrainingProgram one = step_of(gpt_layer(true), options);
+    options.microbatches = 4;
+    const TrainingProgram four = step_of(gpt_layer(true), options);
+    Sizes sizes = gpt_sizes();
+    sizes["#microbatches"] = 4;
+    const auto flops = [&](const TrainingProgram& step, StepPhase phase) {
+        return products(step, {phase}).evaluate(sizes).value();
+    };
+    CHECK(flops(four, StepPhase::forward) == flops(one, StepPhase::forward) * Rational(4));
+    CHECK(flops(four, StepPhase::backward) == flops(one, StepPhase::backward) * Rational(4));
+    for (const StepRole role : {StepRole::param, StepRole::gradient, StepRole::optimizer_state, StepRole::activation}) {
+        CHECK(bytes_of(four, role) == bytes_of(one, role));
+    }
+    const auto optimizer_statements = [](const TrainingProgram& step) {
+        return std::count(step.phases.begin(), step.phases.end(), StepPhase::optimizer);
+    };
+    CHECK(optimizer_statements(four) == optimizer_statements(one));
+    const std::string text = print(four.program);
+    CHECK(text.find("repeat 4 {") != std::string::npos);
+    CHECK(text.find("dWd : bf16[F, D] = dWd + (dX *_{B, T} Hm)") != std::string::npos);
+    auto again = parse_program(text);
+    REQUIRE_MESSAGE(again.has_value(), text);
+    CHECK(print(*again) == text);
+    CHECK(again->values == four.program.values);
+    options.microbatches = 0;
+    CHECK_FALSE(training_step(parsed(gpt_layer(true)), options));
+}
+
 TEST_CASE("what has no derivative is refused at its place") {
     const auto refuse = [](std::string_view text, const std::string& code) {
         auto step = training_step(parsed(text));

@@ -1,0 +1,119 @@
+// Training steps of models against what the literature counts.
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "model/account.hpp"
+#include "model/model.hpp"
+#include "model/presets.hpp"
+#include "notation/notation.hpp"
+#include "program/adjoint.hpp"
+#include "work/contraction.hpp"
+
+using namespace roofline;
+
+namespace {
+
+Model model_of(const std::string& name, std::int64_t sequence) {
+    auto config = preset_config(name);
+    REQUIRE(config);
+    auto model = build_model(*config, sequence);
+    REQUIRE_MESSAGE(model.has_value(), name);
+    return *model;
+}
+
+TrainingProgram step_of(const Model& model, Remat remat = Remat::none) {
+    auto with = with_loss(model.program);
+    REQUIRE(with);
+    TrainingOptions options;
+    options.remat = remat;
+    auto step = training_step(*with, options);
+    REQUIRE_MESSAGE(step.has_value(), model.name);
+    return *step;
+}
+
+template <class Visit>
+void each_statement(const Program& program, const Block& block, const Rational& count, Visit visit) {
+    for (const Node& node : block.nodes) {
+        if (const auto* inner = std::get_if<Block>(&node)) {
+            const bool repeat = inner->kind == Block::Kind::repeat;
+            each_statement(program, *inner, repeat ? count * Rational(program.sizes.at(inner->count)) : count, visit);
+        } else {
+            visit(std::get<Statement>(node), count);
+        }
+    }
+}
+
+Rational products(const Program& program, const Statement& statement) {
+    Rational sum;
+    for (const Op& op : statement.ops) {
+        if (op.kind != OpKind::contract) continue;
+        for (const MatmulShape& shape : plan_contraction(program, op, false).steps) {
+            sum += shape.flops.evaluate(program.sizes).value();
+        }
+    }
+    return sum;
+}
+
+Rational products(const Program& program) {
+    Rational sum;
+    each_statement(program, program.body, Rational(1), [&](const Statement& statement, const Rational& count) {
+        sum += products(program, statement) * count;
+    });
+    return sum;
+}
+
+Rational products(const TrainingProgram& step, StepPhase phase) {
+    Rational sum;
+    std::size_t next = 0;
+    each_statement(step.program, step.program.body, Rational(1),
+                   [&](const Statement& statement, const Rational& count) {
+                       if (step.phases.at(next++) == phase) sum += products(step.program, statement) * count;
+                   });
+    return sum;
+}
+
+}  // namespace
+
+TEST_CASE(
+    "a step of Llama 3.1 70B is 6 FLOPs for each parameter that multiplies and each token, and 7/2 of attention's") {
+    // 70,553,706,496 parameters; those that multiply are without the embedding, 128256 x 8192, and 161 norms of 8192:
+    constexpr std::int64_t multiplying = 70'553'706'496 - 128'256LL * 8192 - 161LL * 8192;
+    constexpr std::int64_t tokens = 4096;
+    const Model model = model_of("llama-3.1-70b", tokens);
+    // Attention forward: two products over half of the plane, 2 T^2 D a layer, for 80 layers. Backward five where it is two.
+    const Rational attention = Rational(80) * Rational(2) * Rational(tokens) * Rational(tokens) * Rational(8192);
+    const TrainingProgram step = step_of(model);
+    CHECK(products(step.program) ==
+          Rational(6) * Rational(multiplying) * Rational(tokens) + attention * Rational(7, 2));
+    // With full rematerialisation each layer's products run once more, and attention's forward pass: 8 N D without the head.
+    constexpr std::int64_t head = 128'256LL * 8192;
+    const TrainingProgram full = step_of(model, Remat::full);
+    CHECK(products(full.program) == Rational(8) * Rational(multiplying - head) * Rational(tokens) +
+                                        Rational(6) * Rational(head) * Rational(tokens) + attention * Rational(9, 2));
+    // Adam: 16 bytes for each of all parameters.
+    Rational bytes;
+    for (const StepRole role : {StepRole::param, StepRole::gradient, StepRole::optimizer_state}) {
+        bytes += bytes_of(step, role).evaluate(step.program.sizes).value();
+    }
+    CHECK(bytes == Rational(16) * Rational(70'553'706'496));
+}
+
+TEST_CASE("every model has a step, which reads back, and a backward pass with twice the products of the forward pass") {
+    std::size_t next = 0;
+    for (const std::string& name : preset_names()) {
+        CAPTURE(name);
+        const Model model = model_of(name, 256);
+        constexpr Remat policies[] = {Remat::none, Remat::selective, Remat::full};
+        const TrainingProgram step = step_of(model, policies[next++ % 3]);
+        const std::string text = print(step.program);
+        auto again = parse_program(text);
+        REQUIRE_MESSAGE(again.has_value(), (again ? std::string() : again.error().message));
+        CHECK(again->values == step.program.values);
+        const Rational forward = products(model.program);
+        CHECK(products(step, StepPhase::forward) == forward);
+        // The gradient of a recurrence's state sums nothing: it is an outer product, which is elementwise.
+        const bool recurrent = text.find("scan[") != std::string::npos;
+        if (!recurrent) CHECK(products(step, StepPhase::backward) == forward * Rational(2));
+    }
+}
