@@ -7,7 +7,6 @@
 #include "bound/network_pricing.hpp"
 #include "layout/lay_out.hpp"
 #include "plan/apply_plan.hpp"
-#include "plan/microbatches.hpp"
 #include "plan/pipeline.hpp"
 
 namespace roofline {
@@ -22,10 +21,10 @@ Result<TrainingProgram> planned_step(const Model& model, const TrainSetup& setup
     auto with = with_loss(forward);
     if (!with) return fail(with.error());
     TrainingOptions options = setup.options;
-    options.microbatches = 1;  // in_microbatches() repeats it
+    options.microbatches = setup.batch.microbatches;
     auto step = training_step(*with, options);
     if (!step) return step;
-    auto planned = apply_plan(step->program, model.roles, setup.plan);
+    auto planned = apply_plan(*step, model.roles, setup.plan);
     if (!planned) return fail(planned.error());
     notes.insert(notes.end(), planned->notes.begin(), planned->notes.end());
     step->program = std::move(planned->program);
@@ -93,7 +92,7 @@ Result<TrainStep> train_step(const Model& model, const TrainSetup& setup, const 
     if (!calibrations) return fail(calibrations.error());
     CollectiveOptions collectives;
     collectives.textbook = request.textbook;
-    auto answer = priced_program(in_microbatches(*program, setup.batch.microbatches), slice, model.name,
+    auto answer = priced_program(program->program, slice, model.name,
                                  request.software, std::make_shared<Calibrations>(std::move(*calibrations)),
                                  collectives, stay);
     if (!answer) return fail(answer.error());
@@ -103,7 +102,6 @@ Result<TrainStep> train_step(const Model& model, const TrainSetup& setup, const 
     step.share = 1 / static_cast<double>(setup.plan.pipeline);
     step.times = times_of(*answer, *schedule, setup.plan.pipeline);
     step.memory = memory->times(step.share);
-    step.part = std::move(program->program);
     step.program = std::move(*answer);
     return step;
 }
