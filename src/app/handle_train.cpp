@@ -197,7 +197,7 @@ Result<std::string> text_of(const TrainRequest& request, const TrainAnswer& answ
         return fail("bad_request", "there is no step to show: only its utilisation is given",
                     "say what a step is: --batch-tokens 4Mi, and leave --mfu out");
     }
-    if (request.program) return print(answer.step->part);
+    if (request.program) return print(answer.step->program.program);
     if (format == Format::json) return train_json(answer);
     if (format == Format::csv) return table_csv(train_table(answer));
     if (format == Format::markdown) return table_markdown(train_table(answer));

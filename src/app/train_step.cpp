@@ -7,8 +7,7 @@
 #include "bound/network_pricing.hpp"
 #include "layout/lay_out.hpp"
 #include "plan/apply_plan.hpp"
-#include "plan/microbatches.hpp"
-#include "plan/stage_schedule.hpp"
+#include "plan/pipeline.hpp"
 
 namespace roofline {
 
@@ -22,10 +21,10 @@ Result<TrainingProgram> planned_step(const Model& model, const TrainSetup& setup
     auto with = with_loss(forward);
     if (!with) return fail(with.error());
     TrainingOptions options = setup.options;
-    options.microbatches = 1;  // in_microbatches() repeats it
+    options.microbatches = setup.batch.microbatches;
     auto step = training_step(*with, options);
     if (!step) return step;
-    auto planned = apply_plan(step->program, model.roles, setup.plan);
+    auto planned = apply_plan(*step, model.roles, setup.plan);
     if (!planned) return fail(planned.error());
     notes.insert(notes.end(), planned->notes.begin(), planned->notes.end());
     step->program = std::move(planned->program);
@@ -40,7 +39,7 @@ double seconds_of(const Analysis& total, std::string_view resource) {
     return 0;
 }
 
-// What goes from layer to layer goes from stage to stage: forward, and its gradient back. Seconds of one microbatch.
+// What goes from layer to layer goes from stage to stage: forward, and its gradient back. Seconds of one of these.
 double send_seconds(const OpAnswer& answer, std::int64_t stages) {
     for (const Value& value : answer.local.values) {
         if (!value.carried || value.intermediate) continue;
@@ -51,25 +50,32 @@ double send_seconds(const OpAnswer& answer, std::int64_t stages) {
         const auto load = load_of(message, answer.system);
         if (!bytes || !load) return 0;
         const auto time = time_of(*load, answer.system, bytes->to_double());
-        return time ? 2 * time->lower_s : 0;
+        return time ? time->lower_s : 0;
     }
     return 0;
 }
 
+Result<PipelineCost> schedule_of(const TrainSetup& setup) {
+    auto schedule = parse_schedule(setup.schedule.empty() ? "1f1b" : setup.schedule);
+    if (!schedule) return fail(schedule.error());
+    const std::int64_t chunks = *schedule == Schedule::interleaved ? 2 : 1;
+    return pipeline_cost({*schedule, setup.plan.pipeline, setup.batch.microbatches, chunks});
+}
+
 // A stage does its share of each microbatch, and waits. The lower bound has products alone in what it waits for: the rest may overlap.
-StepTimes times_of(const OpAnswer& answer, const StageSchedule& schedule, const TrainSetup& setup) {
+StepTimes times_of(const OpAnswer& answer, const PipelineCost& schedule, std::int64_t stages) {
     const Analysis& total = answer.analysis.total;
-    const auto parts = static_cast<double>(setup.batch.microbatches);
-    const auto stages = static_cast<double>(setup.plan.pipeline);
+    const double share = 1 / static_cast<double>(stages);
+    const double waits = schedule.bubble / (1 - schedule.bubble);  // for each second of work
+    const double sends = stages > 1 ? static_cast<double>(schedule.transfers) * send_seconds(answer, stages) : 0;
+    const auto in_stages = [&](double seconds) { return seconds * share * (1 + waits) + sends; };
     StepTimes times;
-    const double sends = stages > 1 ? (parts + schedule.waiting) * send_seconds(answer, setup.plan.pipeline) : 0;
-    const auto in_stages = [&](double seconds) { return seconds / stages * (1 + schedule.waiting / parts) + sends; };
-    times.lower = (total.bounds.lower + schedule.waiting / parts * seconds_of(total, "math")) / stages;
+    times.lower = (total.bounds.lower + waits * seconds_of(total, "math")) * share;
     times.sequential = in_stages(total.sequential);
     times.upper = in_stages(total.bounds.upper);
     if (answer.expected_s) times.expected = in_stages(*answer.expected_s);
     times.expected_error = answer.expected_error;
-    times.bubble = schedule.waiting / (schedule.waiting + parts);
+    times.bubble = schedule.bubble;
     return times;
 }
 
@@ -77,7 +83,7 @@ StepTimes times_of(const OpAnswer& answer, const StageSchedule& schedule, const 
 
 Result<TrainStep> train_step(const Model& model, const TrainSetup& setup, const Slice& slice,
                              const TrainRequest& request, std::vector<std::string>& notes) {
-    auto schedule = stage_schedule(setup.schedule, setup.plan.pipeline, setup.batch.microbatches);
+    auto schedule = schedule_of(setup);
     if (!schedule) return fail(schedule.error());
     StayingAxes stay;
     auto program = planned_step(model, setup, stay, notes);
@@ -86,17 +92,16 @@ Result<TrainStep> train_step(const Model& model, const TrainSetup& setup, const 
     if (!calibrations) return fail(calibrations.error());
     CollectiveOptions collectives;
     collectives.textbook = request.textbook;
-    auto answer = priced_program(in_microbatches(*program, setup.batch.microbatches), slice, model.name,
+    auto answer = priced_program(program->program, slice, model.name,
                                  request.software, std::make_shared<Calibrations>(std::move(*calibrations)),
                                  collectives, stay);
     if (!answer) return fail(answer.error());
-    auto memory = training_memory(*program, answer->local, answer->types, answer->system, schedule->in_flight);
+    auto memory = training_memory(*program, answer->local, answer->types, answer->system, schedule->held);
     if (!memory) return fail(memory.error());
     TrainStep step;
     step.share = 1 / static_cast<double>(setup.plan.pipeline);
-    step.times = times_of(*answer, *schedule, setup);
+    step.times = times_of(*answer, *schedule, setup.plan.pipeline);
     step.memory = memory->times(step.share);
-    step.part = std::move(program->program);
     step.program = std::move(*answer);
     return step;
 }

@@ -31,7 +31,6 @@ struct StepTimes {
 /// A step that was laid out and priced.
 struct TrainStep {
     OpAnswer program;  ///< all layers, on one chip of those that a stage has
-    Program part;      ///< of it, that of one microbatch and the optimizer, with its subscripts
     double share = 1;  ///< of the layers that a stage of the pipeline has
     StepTimes times;   ///< of a stage
     TrainingMemory memory;  ///< likewise
