@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
+#include "app/model_option.hpp"
 #include "import/json_value.hpp"
-#include "import/model_config.hpp"
 #include "model/account.hpp"
 #include "model/model.hpp"
 #include "model/presets.hpp"
@@ -14,33 +14,10 @@
 #include "report/model/model_answer.hpp"
 #include "report/model/model_json.hpp"
 #include "report/model/model_text.hpp"
-#include "units/text.hpp"
 
 namespace roofline {
 
 namespace {
-
-Result<std::optional<Dtype>> dtype_option(const std::string& word, std::string_view option) {
-    if (word.empty()) return std::nullopt;
-    if (const auto dtype = find_dtype(word)) return dtype;
-    return fail("unknown_dtype", fmt::format("{}: no dtype `{}`", option, word.substr(0, 40)),
-                did_you_mean(word, dtype_names(), fmt::format("dtypes are {}", fmt::join(dtype_names(), " "))));
-}
-
-Result<std::optional<std::int64_t>> sequence_of(const std::string& word) {
-    if (word.empty()) return std::nullopt;
-    auto size = parse_size(word);
-    if (!size) return fail(size.error());
-    return *size;
-}
-
-Result<Config> config_of(const ModelRequest& request) {
-    if (request.config.text.empty() && !request.config.name.ends_with(".json") &&
-        request.config.name != "standard input") {
-        return preset_config(request.config.name);
-    }
-    return parse_config(request.config.text, request.config.name);
-}
 
 Result<std::optional<Quantisation>> quantisation_of(const ModelRequest& request, const Config& config) {
     if (request.quantisation.name.empty()) return quantisation_of(config, nullptr);
@@ -54,9 +31,9 @@ Result<ModelAnswer> answer_of(const ModelRequest& request) {
     if (!kv_dtype) return fail(kv_dtype.error());
     auto all = dtype_option(request.weights, "--weights");
     if (!all) return fail(all.error());
-    auto sequence = sequence_of(request.sequence);
+    auto sequence = size_option(request.sequence, "--seq");
     if (!sequence) return fail(sequence.error());
-    auto config = config_of(request);
+    auto config = resolve_config(request.config);
     if (!config) return fail(config.error());
     auto model = build_model(*config, *sequence);
     if (!model) return fail(model.error());

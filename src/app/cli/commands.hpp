@@ -21,6 +21,7 @@ struct Line {
     ValidateRequest validate;
     FitRequest fit;
     ModelRequest model;
+    ServeRequest serve;
     MeasureRequest measure;
     RunRequest run;
     ImportRequest import;
@@ -30,8 +31,8 @@ struct Line {
 };
 
 /// A request, or a text that is the answer itself.
-using What = std::variant<OpRequest, MachineRequest, ValidateRequest, FitRequest, ModelRequest, ImportRequest,
-                          TraceRequest, MeasureRequest, RunRequest, std::string>;
+using What = std::variant<OpRequest, MachineRequest, ValidateRequest, FitRequest, ModelRequest, ServeRequest,
+                          ImportRequest, TraceRequest, MeasureRequest, RunRequest, std::string>;
 
 struct Command {
     const char* name;  ///< "op", or behind the command that it belongs to, "measure import"
@@ -56,6 +57,11 @@ void add_run(CLI::App& app, Line& line);
 extern const char model_examples[];
 void add_model(CLI::App& app, Line& line);
 [[nodiscard]] Result<What> model_request(Line& line);
+
+/// Of `roofline serve` (serve_options.cpp).
+extern const char serve_examples[];
+void add_serve(CLI::App& app, Line& line);
+[[nodiscard]] Result<What> serve_request(Line& line);
 
 /// Of `roofline measure import` and `roofline trace`, which read what other tools wrote (tool_options.cpp).
 extern const char import_examples[];

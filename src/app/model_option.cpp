@@ -1,0 +1,33 @@
+#include "app/model_option.hpp"
+
+#include <fmt/format.h>
+
+#include "import/model_config.hpp"
+#include "model/presets.hpp"
+#include "units/text.hpp"
+
+namespace roofline {
+
+Result<Config> resolve_config(const NamedText& reference) {
+    const bool file = reference.name.ends_with(".json") || reference.name == "standard input";
+    if (reference.text.empty() && !file) return preset_config(reference.name);
+    return parse_config(reference.text, reference.name);
+}
+
+Result<std::optional<Dtype>> dtype_option(const std::string& word, std::string_view option) {
+    if (word.empty()) return std::nullopt;
+    if (const auto dtype = find_dtype(word)) return dtype;
+    return fail("unknown_dtype", fmt::format("{}: no dtype `{}`", option, word.substr(0, 40)),
+                did_you_mean(word, dtype_names(), fmt::format("dtypes are {}", fmt::join(dtype_names(), " "))));
+}
+
+Result<std::optional<std::int64_t>> size_option(const std::string& word, std::string_view option) {
+    if (word.empty()) return std::nullopt;
+    auto size = parse_size(word);
+    if (size) return *size;
+    Error error = size.error();
+    error.message = fmt::format("{}: {}", option, error.message);
+    return fail(std::move(error));
+}
+
+}  // namespace roofline

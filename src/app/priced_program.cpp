@@ -1,0 +1,37 @@
+#include "app/priced_program.hpp"
+
+#include "app/expected_op.hpp"
+
+namespace roofline {
+
+Result<OpAnswer> priced_program(Program program, const Slice& slice, const std::string& name,
+                                const std::string& software, const std::shared_ptr<Calibrations>& calibrations,
+                                const CollectiveOptions& collectives, const StayingAxes& stay) {
+    OpAnswer answer;
+    answer.name = name;
+    answer.program = std::move(program);
+    answer.system.slice = slice;
+    answer.system.collectives = collectives;
+    answer.machine = slice.machine;
+    if (!answer.program.mesh.empty()) {
+        auto placed = place_mesh(slice, answer.program.mesh);
+        if (!placed) return fail(placed.error());
+        answer.system.mesh = std::move(*placed);
+    }
+    answer.local = answer.program;
+    if (answer.program.sharded()) {
+        auto laid = lay_out(answer.program, answer.system, stay);
+        if (!laid) return fail(laid.error());
+        answer.notes = std::move(laid->notes);
+        answer.local = std::move(laid->local);
+        answer.layouts = std::move(laid->statements);
+        answer.types = std::move(laid->types);
+    }
+    auto analysis = analyse(answer.program, answer.local, answer.system, {answer.options, true});
+    if (!analysis) return fail(analysis.error());
+    answer.analysis = std::move(*analysis);
+    if (auto status = expect(answer, software, calibrations); !status) return fail(status.error());
+    return answer;
+}
+
+}  // namespace roofline
