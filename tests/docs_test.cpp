@@ -211,6 +211,13 @@ TEST_CASE("docs/json.md names every key of every answer") {
     model.config.name = "mixtral-8x7b";
     model.sequence = "1k";
     take(answer(Request{std::move(model), Format::json, false}));
+    ServeRequest serve;
+    serve.config.name = "llama-3.1-70b";
+    serve.machines = {{"tpu-v5e:4x4", {}}};
+    serve.batch = "16";
+    serve.weights = "int8";
+    serve.disaggregated = true;
+    take(answer(Request{std::move(serve), Format::json, false}));
     take(answer(machine_request({}, {})));
     take(answer(machine_request({"tpu-v5e"}, {"hbm.bandwidth=*2"})));
     take(answer(machine_request({"h100-sxm", "tpu-v5p"}, {})));

@@ -4,6 +4,7 @@
 #include "app/handle_import.hpp"
 #include "app/handle_model.hpp"
 #include "app/handle_op.hpp"
+#include "app/handle_serve.hpp"
 #include "app/handle_trace.hpp"
 #include "app/handle_train.hpp"
 #include "app/handle_validate.hpp"
@@ -71,6 +72,7 @@ Result<Response> answer(const Request& request) {
     if (const auto* fit = std::get_if<FitRequest>(&request.what)) return handle_fit(*fit, request.format);
     if (const auto* model = std::get_if<ModelRequest>(&request.what)) return handle_model(*model, request.format);
     if (const auto* train = std::get_if<TrainRequest>(&request.what)) return handle_train(*train, request.format);
+    if (const auto* serve = std::get_if<ServeRequest>(&request.what)) return handle_serve(*serve, request.format);
     if (const auto* import = std::get_if<ImportRequest>(&request.what)) return handle_import(*import, request.format);
     if (const auto* trace = std::get_if<TraceRequest>(&request.what)) return handle_trace(*trace, request.format);
     return handle_machine(std::get<MachineRequest>(request.what), request.format);

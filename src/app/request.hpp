@@ -120,6 +120,24 @@ struct TrainRequest {
     bool plot = false;      ///< the time line of a step
 };
 
+/// `roofline serve`
+struct ServeRequest {
+    NamedText config;  ///< config.json, or a name and no text: a model that the program knows
+    std::vector<MachineRef> machines;
+    std::vector<std::string> sets;  ///< "hbm.bandwidth=3TB/s"
+    std::vector<std::string> mesh;  ///< "data=2,tensor=8"; none: the fastest of a few that hold the batch
+    std::string prompt;             ///< "8k": tokens of each request that go in
+    std::string output;             ///< tokens that come out
+    std::string batch;              ///< sequences that are decoded together
+    std::string weights;            ///< a dtype for all parameters; "": as the checkpoint has them
+    std::string kv_dtype;           ///< "": bf16, or what the checkpoint asks for
+    std::string price;              ///< "2.5": USD for a chip and hour; "": the machine's
+    CalibrationRef calibration{};
+    bool disaggregated = false;  ///< prefill has slices of its own
+    bool explain = false;        ///< a decode step in full, as `roofline op --explain` derives it
+    bool plot = false;           ///< tokens/s against the time of a token, by batch
+};
+
 /// `roofline measure import`: figures that other tools measured, as a machine file.
 struct ImportRequest {
     std::vector<NamedText> files;
@@ -138,8 +156,8 @@ struct TraceRequest {
 };
 
 struct Request {
-    std::variant<OpRequest, MachineRequest, ValidateRequest, FitRequest, ModelRequest, TrainRequest, ImportRequest,
-                 TraceRequest>
+    std::variant<OpRequest, MachineRequest, ValidateRequest, FitRequest, ModelRequest, TrainRequest, ServeRequest,
+                 ImportRequest,                 TraceRequest>
         what;
     Format format = Format::text;
     bool color = false;

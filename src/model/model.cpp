@@ -16,7 +16,8 @@ constexpr std::int64_t most_layers = 10'000;
 /// Evaluates a table's expressions over one configuration.
 class Binder {
 public:
-    Binder(const Config& config, const KeyTable& table) : config_(config), table_(table) {
+    Binder(const Config& config, const KeyTable& table, bool decoding)
+        : config_(config), table_(table), decoding_(decoding) {
         names_ = [this](std::string_view name) { return lookup(name); };
     }
 
@@ -63,6 +64,7 @@ public:
 private:
     ConfigResult lookup(std::string_view name) {
         if (name == "i" && layer_) return *layer_;
+        if (name == "decoding") return decoding_;
         if (const auto found = let_.find(name); found != let_.end()) return found->second;
         if (const ConfigValue* value = config_.find(name)) return result_of(*value);
         if (const ConfigValue* value = table_.defaults.find(name)) {
@@ -88,6 +90,7 @@ private:
 
     const Config& config_;
     const KeyTable& table_;
+    bool decoding_;
     ConfigNames names_;
     std::map<std::string, ConfigResult, std::less<>> let_;
     std::optional<std::int64_t> layer_;
@@ -200,34 +203,6 @@ Status check_sized(const Program& program) {
     return {};
 }
 
-/// Tokens of each group when they are shared evenly among the experts, rounded up: C = ceil(B T A / E).
-void bind_groups_of_experts(Program& program) {
-    const auto size = [&](const std::string& dim) {
-        const auto found = program.sizes.find(dim);
-        return found == program.sizes.end() ? std::int64_t{1} : found->second;
-    };
-    std::vector<Block*> blocks{&program.body};
-    while (!blocks.empty()) {
-        Block& block = *blocks.back();
-        blocks.pop_back();
-        for (Node& node : block.nodes) {
-            if (auto* inner = std::get_if<Block>(&node)) {
-                blocks.push_back(inner);
-                continue;
-            }
-            for (const Op& op : std::get<Statement>(node).ops) {
-                if (op.kind != OpKind::apply || op.function != "dispatch") continue;
-                Int128 rows = 1;
-                for (const std::string& dim : op.inputs[1].dims) rows *= size(dim);
-                const Int128 experts = size(op.along[0]);
-                const Int128 each = (rows + experts - 1) / experts;
-                constexpr std::int64_t most = std::int64_t{1} << 50;
-                program.sizes[op.along[1]] = each > most ? most : static_cast<std::int64_t>(each);
-            }
-        }
-    }
-}
-
 /// A window beyond the sequence masks nothing that lies above the diagonal.
 void bind_windows(Model& model) {
     for (const Value& value : model.program.values) {
@@ -300,14 +275,41 @@ Result<Choices> choices_of(Binder& binder, const KeyTable& table, Model& model) 
 
 }  // namespace
 
-Result<Model> build_model(const Config& config, std::optional<std::int64_t> sequence) {
+void bind_groups_of_experts(Program& program) {
+    const auto size = [&](const std::string& dim) {
+        const auto found = program.sizes.find(dim);
+        return found == program.sizes.end() ? std::int64_t{1} : found->second;
+    };
+    std::vector<Block*> blocks{&program.body};
+    while (!blocks.empty()) {
+        Block& block = *blocks.back();
+        blocks.pop_back();
+        for (Node& node : block.nodes) {
+            if (auto* inner = std::get_if<Block>(&node)) {
+                blocks.push_back(inner);
+                continue;
+            }
+            for (const Op& op : std::get<Statement>(node).ops) {
+                if (op.kind != OpKind::apply || op.function != "dispatch") continue;
+                Int128 rows = 1;
+                for (const std::string& dim : op.inputs[1].dims) rows *= size(dim);
+                const Int128 experts = size(op.along[0]);
+                const Int128 each = (rows + experts - 1) / experts;
+                constexpr std::int64_t most = std::int64_t{1} << 50;
+                program.sizes[op.along[1]] = each > most ? most : static_cast<std::int64_t>(each);
+            }
+        }
+    }
+}
+
+Result<Model> build_model(const Config& config, std::optional<std::int64_t> sequence, bool decoding) {
     auto table = key_table(config.model_type);
     if (!table) return fail(table.error());
     if (!table->unsupported.empty()) {
         return fail("unsupported", fmt::format("model_type `{}`: {}", config.model_type, table->unsupported),
                     "`roofline model --list` has the model types that are read");
     }
-    Binder binder(config, *table);
+    Binder binder(config, *table, decoding);
     if (auto status = binder.run(); !status) return fail(status.error());
     Model model;
     model.name = config.name;

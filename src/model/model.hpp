@@ -46,9 +46,14 @@ struct Model {
     std::vector<std::string> notes;
 };
 
-/// Binds a configuration. `sequence` tokens are query and context; none: the configuration's context. Errors: a model_type that
+/// Tokens of each group when they are shared evenly among the experts, rounded up: C = ceil(B T A / E), from the program's sizes.
+void bind_groups_of_experts(Program& program);
+
+/// Binds a configuration. `sequence` tokens are query and context; none: the configuration's context. `decoding`: as the
+/// model is written for one query at a time, where its table makes a difference. Errors: a model_type that
 /// is not known (the nearest is named); keys that are missing and have no default; values of a wrong kind, with the key's path;
 /// what the table refuses; sizes that are no sizes, layers without end; a sequence beyond the model's context.
-[[nodiscard]] Result<Model> build_model(const Config& config, std::optional<std::int64_t> sequence);
+[[nodiscard]] Result<Model> build_model(const Config& config, std::optional<std::int64_t> sequence,
+                                        bool decoding = false);
 
 }  // namespace roofline

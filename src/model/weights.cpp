@@ -6,6 +6,7 @@
 #include <set>
 
 #include "model/module_pattern.hpp"
+#include "program/value_copies.hpp"
 
 namespace roofline {
 
@@ -34,16 +35,20 @@ void find_products(const Block& block, std::map<ValueId, const Op*>& found) {
 class Weighing {
 public:
     Weighing(const Model& model, std::optional<Dtype> all, const std::optional<Quantisation>& quantisation)
-        : model_(model), all_(all), quantisation_(quantisation) {
+        : model_(model), all_(all), quantisation_(quantisation), copies_(value_copies(model.program)) {
         find_products(model.program.body, products_);
-        place(model.program.body, Rational(1));
     }
 
     Result<WeightBytes> run() {
+        result_.by_value.resize(model_.program.values.size());
         for (ValueId id = 0; id < model_.program.values.size(); ++id) {
             const Value& value = model_.program.values[id];
             if (!value.param || value.part == "mtp") continue;
+            in_dtype_.clear();
             if (auto status = weigh(id, value); !status) return fail(status.error());
+            const auto most = std::max_element(in_dtype_.begin(), in_dtype_.end(),
+                                               [](const auto& a, const auto& b) { return a.second < b.second; });
+            if (most != in_dtype_.end()) result_.by_value[id].dtype = most->first;
         }
         const Dtype plain = all_.value_or(model_.dtype);
         result_.scheme = name(plain);
@@ -56,17 +61,6 @@ public:
     }
 
 private:
-    void place(const Block& block, const Rational& count) {
-        for (const Node& node : block.nodes) {
-            const auto* inner = std::get_if<Block>(&node);
-            if (inner == nullptr) continue;
-            const bool repeat = inner->kind == Block::Kind::repeat;
-            const Rational copies = repeat ? count * size(inner->count) : count;
-            for (std::size_t id = inner->values_before; id < inner->values_after; ++id) copies_[id] = copies;
-            place(*inner, copies);
-        }
-    }
-
     [[nodiscard]] Rational size(const std::string& dim) const {
         const auto found = model_.program.sizes.find(dim);
         return found == model_.program.sizes.end() ? Rational(1) : Rational(found->second);
@@ -89,13 +83,12 @@ private:
     [[nodiscard]] static std::string written_name(const std::string& name) { return name.substr(0, name.find('_')); }
 
     Status weigh(ValueId id, const Value& value) {
-        const auto copies = copies_.find(id);
-        const Rational count = copies == copies_.end() ? Rational(1) : copies->second;
+        const Rational& count = copies_[id];
         const auto module = model_.modules.find(written_name(value.name));
         const bool linear = value.part != "embedding" && value.part != "router" && value.part != "norm" &&
                             products_.contains(id) && module != model_.modules.end();
         if (all_ || !quantisation_ || !linear) {
-            plain(value, count);
+            plain(id, value, count);
             return {};
         }
         if (module->second.find("{}") == std::string::npos) return one(id, module->second, count);
@@ -110,12 +103,12 @@ private:
         return {};
     }
 
-    void plain(const Value& value, const Rational& count) {
+    void plain(ValueId id, const Value& value, const Rational& count) {
         const Dtype dtype = all_.value_or(model_.dtype);
         const BitsPerElement bits = stored_bits(dtype);
         Rational elements = count;
         for (const Axis& axis : value.type.axes) elements *= size(axis.dim);
-        add(std::string(name(dtype)), elements,
+        add(id, dtype, std::string(name(dtype)), elements,
             elements * Rational(bits.numerator, bits.denominator * std::int64_t{8}));
     }
 
@@ -125,7 +118,7 @@ private:
         if (!format) return fail(format.error());
         const Value& value = model_.program.values[id];
         if (*format == nullptr) {
-            plain(value, count);
+            plain(id, value, count);
             return {};
         }
         const Matrix matrix = this->matrix(id);
@@ -135,7 +128,8 @@ private:
         if (stored.rows > 0) {
             blocks *= (matrix.rows / Rational(stored.rows)).ceil() * (matrix.columns / Rational(stored.columns)).ceil();
         }
-        add(stored.name, elements, elements * Rational(stored.bits, 8) + blocks * Rational(stored.block_bits, 8));
+        add(id, dtype_of(stored), stored.name, elements,
+            elements * Rational(stored.bits, 8) + blocks * Rational(stored.block_bits, 8));
         return {};
     }
 
@@ -157,7 +151,15 @@ private:
         return nullptr;
     }
 
-    void add(const std::string& format, const Rational& params, const Rational& bytes) {
+    // The dtype whose arithmetic and size a format's are.
+    [[nodiscard]] static Dtype dtype_of(const WeightFormat& format) {
+        const auto named = find_dtype(std::string_view(format.name).substr(0, format.name.find(',')));
+        return named ? *named : format.bits > 4 ? Dtype::int8 : Dtype::int4;
+    }
+
+    void add(ValueId id, Dtype dtype, const std::string& format, const Rational& params, const Rational& bytes) {
+        in_dtype_[dtype] += params;
+        result_.by_value[id].bytes += bytes;
         auto& share = result_.by_format[format];
         share.params += params;
         share.bytes += bytes;
@@ -167,8 +169,9 @@ private:
     const Model& model_;
     std::optional<Dtype> all_;
     const std::optional<Quantisation>& quantisation_;
+    std::vector<Rational> copies_;
     std::map<ValueId, const Op*> products_;
-    std::map<ValueId, Rational> copies_;
+    std::map<Dtype, Rational> in_dtype_;  ///< of the parameter at hand: elements
     WeightBytes result_;
 };
 

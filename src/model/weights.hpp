@@ -40,6 +40,12 @@ struct Quantisation {
 /// Errors: a method or format that is not known, patterns that are not understood.
 [[nodiscard]] Result<std::optional<Quantisation>> quantisation_of(const Config& config, const ConfigValue* apart);
 
+/// A parameter as it is stored, in all layers together.
+struct StoredParam {
+    std::optional<Dtype> dtype;  ///< what most of it is in, block scales apart; none for what is no parameter
+    Rational bytes;              ///< with scales
+};
+
 struct WeightBytes {
     struct Share {
         Rational params;
@@ -48,6 +54,7 @@ struct WeightBytes {
     Rational total;
     std::map<std::string, Share> by_format;  ///< by the format's name
     std::string scheme;                      ///< "bf16", "fp8 (blocks of 128 x 128)"
+    std::vector<StoredParam> by_value;       ///< by value of the model's program
 };
 
 /// Bytes of all stored parameters but those of `mtp`. With a dtype every parameter is in it; else they are in the dtype of the

@@ -231,13 +231,15 @@ Result<What> completion_request(Line& line) {
 }  // namespace
 
 std::span<const Command> commands() {
-    static constexpr std::array<Command, 11> all{{
+    static constexpr std::array<Command, 12> all{{
         {"op", "cost and bounds of an operation or program", op_examples, add_op, op_request},
         {"machine", "list, show and compare machines, every figure with its source", machine_examples, add_machine,
          machine_request},
         {"model", "parameters, FLOPs and memory of a Transformer", model_examples, add_model, model_request},
         {"train", "step time, memory and cost of training a model on a slice", train_examples, add_train,
          train_request},
+        {"serve", "prefill, decode, memory and cost of serving a model on a slice", serve_examples, add_serve,
+         serve_request},
         {"trace", "every kernel of a recorded profile against its roofline", trace_examples, add_trace, trace_request},
         {"validate", "predictions against measurements: errors, worst rows, plot", validate_examples, add_validate,
          validate_request},

@@ -22,6 +22,7 @@ struct Line {
     FitRequest fit;
     ModelRequest model;
     TrainRequest train;
+    ServeRequest serve;
     MeasureRequest measure;
     RunRequest run;
     ImportRequest import;
@@ -32,7 +33,7 @@ struct Line {
 
 /// A request, or a text that is the answer itself.
 using What = std::variant<OpRequest, MachineRequest, ValidateRequest, FitRequest, ModelRequest, TrainRequest,
-                          ImportRequest, TraceRequest, MeasureRequest, RunRequest, std::string>;
+                          ServeRequest, ImportRequest, TraceRequest, MeasureRequest, RunRequest, std::string>;
 
 struct Command {
     const char* name;  ///< "op", or behind the command that it belongs to, "measure import"
@@ -62,6 +63,10 @@ void add_model(CLI::App& app, Line& line);
 extern const char train_examples[];
 void add_train(CLI::App& app, Line& line);
 [[nodiscard]] Result<What> train_request(Line& line);
+/// Of `roofline serve` (serve_options.cpp).
+extern const char serve_examples[];
+void add_serve(CLI::App& app, Line& line);
+[[nodiscard]] Result<What> serve_request(Line& line);
 
 /// Of `roofline measure import` and `roofline trace`, which read what other tools wrote (tool_options.cpp).
 extern const char import_examples[];

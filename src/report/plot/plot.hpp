@@ -54,8 +54,8 @@ struct PlotCurve {
     std::string label;                              ///< "D = F = 4096", or a machine's name
     std::vector<std::pair<double, double>> points;  ///< (size, FLOP/s)
     std::optional<double> peak;                     ///< the ceiling this curve runs into, FLOP/s
-    std::optional<double> critical;                 ///< size at which it becomes compute-bound, or stops being it
-    std::string critical_text;                      ///< "from B = 137"
+    std::optional<double> critical;  ///< size that is marked: at which it becomes compute-bound, or stops being it
+    std::string critical_text;       ///< "from B = 137"
 };
 
 /// Attainable FLOP/s against a swept dimension.
@@ -66,6 +66,7 @@ struct SweepPlot {
     std::string y_label;  ///< "attainable FLOP/s"
     bool log_x = false;
     std::vector<PlotCurve> curves;
+    std::string y_unit{};  ///< of values that are no FLOP/s, as it stands behind a number: "tokens/s"
 };
 
 /// A whole SVG document: fixed size in a viewBox, fonts by family with fall-backs, light and dark by media query, colour-blind

@@ -88,7 +88,7 @@ void SweepDrawing::peaks() {
         for (const PlotCurve& other : scene_.curves) {
             if (!scene_.peak && other.peak == c.peak) owners += (owners.empty() ? "" : ", ") + other.label;
         }
-        peak_label(*c.peak, fmt::format("{}peak {}", owners.empty() ? "" : owners + " ", to_text(FlopRate{*c.peak})));
+        peak_label(*c.peak, fmt::format("{}peak {}", owners.empty() ? "" : owners + " ", rate_text(plot_, *c.peak)));
         if (scene_.peak) return;
     }
 }
@@ -123,7 +123,8 @@ void SweepDrawing::critical_label(std::size_t index) {
     const PlotCurve& c = scene_.curves[index];
     if (!c.critical || !scene_.x.holds(*c.critical)) return;
     const XY top = at(*c.critical, critical_rate(c));
-    for (const std::string& text : {"compute-bound " + c.critical_text, c.critical_text}) {
+    for (const std::string& text :
+         {(plot_.y_unit.empty() ? "compute-bound " : "") + c.critical_text, c.critical_text}) {
         const bool last_resort = text == c.critical_text;
         PlotLabel label{scene_.curves.size() > 1 ? fmt::format("t{}", kHues[index % kHues.size()]) : "", text, ""};
         for (double y = scene_.y.from_px - 12; y > top.y + 12; y -= 16) {
@@ -153,7 +154,7 @@ void SweepDrawing::curve(std::size_t index) {
     if (all.size() <= kMostMarks) {
         for (std::size_t i = 0; i < all.size(); ++i) {
             svg_.open_group("datum", fmt::format("{}: {} = {}, {}", c.label, plot_.x_label,
-                                                 size_text(c.points[i].first), to_text(FlopRate{c.points[i].second})));
+                                                 size_text(c.points[i].first), rate_text(plot_, c.points[i].second)));
             svg_.mark(fmt::format("mark f{}", hue), kMarks[index % kMarks.size()], all[i], 3.6);
             svg_.close_group();
             placer_.block({all[i], 3, 3, 0});

@@ -103,12 +103,18 @@ std::string size_text(double size) {
     return whole && size >= 1e4 ? grouped(static_cast<std::int64_t>(size)) : number_text(size, size < 1000 ? 3 : 15);
 }
 
+std::string rate_text(const SweepPlot& plot, double rate) {
+    return plot.y_unit.empty() ? to_text(FlopRate{rate}) : number_text(rate, 3) + " " + plot.y_unit;
+}
+
 std::string describe(const SweepScene& scene, const SweepPlot& plot) {
     std::string out = fmt::format("{} against {}.\n", plot.y_label, plot.x_label);
     for (const PlotCurve& curve : scene.curves) {
         out += curve.label;
-        if (curve.peak) out += fmt::format("; peak {}", to_text(FlopRate{*curve.peak}));
-        if (curve.critical) out += fmt::format("; compute-bound {}", curve.critical_text);
+        if (curve.peak) out += fmt::format("; peak {}", rate_text(plot, *curve.peak));
+        if (curve.critical) {
+            out += fmt::format("; {}{}", plot.y_unit.empty() ? "compute-bound " : "", curve.critical_text);
+        }
         out += "\n";
         std::vector<XY> at;
         for (const auto& [size, rate] : curve.points) at.push_back({scene.x.at(size), scene.y.at(rate)});
@@ -120,8 +126,7 @@ std::string describe(const SweepScene& scene, const SweepPlot& plot) {
             out += fmt::format("({} of {} points)\n", rows.size(), curve.points.size());
         }
         for (const std::size_t i : rows) {
-            out +=
-                fmt::format("{} | {}\n", size_text(curve.points[i].first), to_text(FlopRate{curve.points[i].second}));
+            out += fmt::format("{} | {}\n", size_text(curve.points[i].first), rate_text(plot, curve.points[i].second));
         }
     }
     return out;

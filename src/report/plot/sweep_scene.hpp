@@ -28,6 +28,9 @@ struct SweepScene {
 /// A size as it stands in labels: 64, 10,000.
 [[nodiscard]] std::string size_text(double size);
 
+/// A value of the y axis with its unit.
+[[nodiscard]] std::string rate_text(const SweepPlot& plot, double rate);
+
 /// The numbers of the plot as a table in words, for those who do not see it.
 [[nodiscard]] std::string describe(const SweepScene& scene, const SweepPlot& plot);
 

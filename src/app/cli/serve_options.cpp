@@ -1,0 +1,67 @@
+// The words of `roofline serve`.
+#include "app/cli/commands.hpp"
+#include "app/cli/files.hpp"
+
+namespace roofline::cli {
+
+const char serve_examples[] = R"(examples:
+  roofline serve llama-3.1-70b --on h100-sxm:8 --prompt 2k --output 256 --batch 32
+  roofline serve config.json --on tpu-v5e:4x4 --weights int8 --kv-dtype int8 --batch 48 --prompt 8k --output 512
+  roofline serve config.json --on h200:8 --mesh data=2,tensor=4 --batch 64
+  roofline serve config.json --on tpu-v5e:4x4 --batch 32 --disaggregated      slices that prefill for those that decode
+  roofline serve config.json --on h100-sxm:8 --price 2 --png frontier.png     tokens/s against the time of a token
+
+)";
+
+void add_serve(CLI::App& app, Line& line) {
+    ServeRequest& serve = line.serve;
+    Words& words = line.words;
+    app.add_option("model", words.model,
+                   "a configuration (config.json of a checkpoint), - for standard input, or a name")
+        ->type_name("CONFIG.json|NAME")
+        ->required();
+    repeated(app, "--on", words.on, "the slice: a machine with its chips, tpu-v5e:4x4 or h100-sxm:8", "SLICE");
+    app.add_option("--prompt", serve.prompt, "tokens of a request that go in; 1024 if it is not given")
+        ->type_name("TOKENS");
+    app.add_option("--output", serve.output, "tokens that come out; 256 if it is not given")->type_name("TOKENS");
+    app.add_option("--batch", serve.batch, "sequences that are decoded together; 1 if it is not given")
+        ->type_name("SEQUENCES");
+    app.add_option("--weights", serve.weights,
+                   "the dtype of every parameter; as the checkpoint has them if it is not given")
+        ->type_name("DTYPE");
+    app.add_option("--kv-dtype", serve.kv_dtype,
+                   "the dtype of the KV cache; bf16 if neither this nor the checkpoint says")
+        ->type_name("DTYPE");
+    repeated(app, "--mesh", serve.mesh,
+             "how many chips each strategy splits over; the best of a few if it is not given", "data=2,tensor=8");
+    app.add_flag("--disaggregated", serve.disaggregated, "prompts are taken in by slices of their own");
+    app.add_option("--price", serve.price, "USD for a chip and hour")->type_name("USD");
+    repeated(app, "--set", serve.sets, "what if: another figure, absolute or relative", "hbm.bandwidth=3TB/s|*2");
+    add_calibration(app, words);
+    app.add_flag("--explain", serve.explain,
+                 "the derivation of a decode step: formulas, sizes, constants with sources");
+    add_plots(app, line.plots, "tokens/s against the time of a token");
+    add_formats(app, words);
+}
+
+Result<What> serve_request(Line& line) {
+    ServeRequest& serve = line.serve;
+    const std::string& word = line.words.model;
+    if (auto status = check_plots(line.words, line.plots); !status) return fail(status.error());
+    serve.plot = !line.plots.svg.empty() || !line.plots.png.empty();
+    serve.config.name = word == "-" ? "standard input" : word;
+    if (word == "-" || word.ends_with(".json") || word.find('/') != std::string::npos) {
+        auto text = read_file(word);
+        if (!text) return fail(text.error());
+        serve.config.text = std::move(*text);
+    }
+    auto machines = load_machines(line.words.on);
+    if (!machines) return fail(machines.error());
+    serve.machines = std::move(*machines);
+    auto calibration = load_calibrations(line.words.calibrations);
+    if (!calibration) return fail(calibration.error());
+    serve.calibration = std::move(*calibration);
+    return What(std::move(serve));
+}
+
+}  // namespace roofline::cli

@@ -1,0 +1,149 @@
+#include "app/serving_slices.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "network/slice_shapes.hpp"
+
+namespace roofline {
+
+namespace {
+
+/// A pass and which of its tensors stay where they lie.
+struct SplitProgram {
+    Program program;
+    StayingAxes stay;
+};
+
+Result<SplitProgram> split_pass(const ServingSetup& setup, const Plan& plan, CacheSplit caches,
+                                const ServingPass& pass) {
+    const ServedModel& served = setup.of(pass);
+    SplitProgram split{served.model.program, {}};
+    if (plan.chips() > 1) {
+        auto made = split_for_serving(split.program, served.model.roles, plan, caches);
+        if (!made) return fail(made.error());
+        split = {std::move(made->program), std::move(made->stay)};
+    }
+    auto program = serving_program(std::move(split.program), served.model, pass, served.stored);
+    if (!program) return fail(program.error());
+    split.program = std::move(*program);
+    return split;
+}
+
+/// Weights, and caches of as many tokens as the pass looks back on: those of the whole context, whatever of it a step reads.
+Result<ServingMemory> kept(const ServingSetup& setup, const Plan& plan, CacheSplit caches, const ServingPass& last,
+                           bool one_chip) {
+    auto split = split_pass(setup, plan, caches, {last.batch, last.context, last.context});
+    if (!split) return fail(split.error());
+    return kept_bytes(split->program, setup.prefill.stored.params, one_chip);
+}
+
+/// What kernels keep between them at another batch in the layout of a pass.
+Result<double> activations_at(const OpAnswer& pass, std::int64_t batch) {
+    Sizes sizes = pass.local.sizes;
+    sizes["B"] = batch;
+    return activation_bytes(pass.local, sizes);
+}
+
+}  // namespace
+
+std::vector<Plan> serving_plans(const Model& model, const Slice& slice, std::int64_t batch) {
+    constexpr std::size_t most_plans = 4;
+    std::vector<Plan> plans;
+    const std::int64_t chips = slice.chips();
+    for (std::int64_t data = 1; data <= chips && plans.size() < most_plans; ++data) {
+        if (chips % data != 0 || (data > batch && !plans.empty())) continue;
+        Plan plan;
+        plan.data = data;
+        plan.tensor = chips / data;
+        if (split_for_serving(model.program, model.roles, plan, CacheSplit::heads)) plans.push_back(plan);
+    }
+    return plans;
+}
+
+ServingPass prefill_pass(const Plan& plan, std::int64_t prompt) { return {prompts_at_once(plan), prompt, prompt}; }
+
+Result<OpAnswer> priced_pass(const ServingSetup& setup, const Plan& plan, CacheSplit caches, const ServingPass& pass) {
+    auto split = split_pass(setup, plan, caches, pass);
+    if (!split) return fail(split.error());
+    return priced_program(std::move(split->program), setup.slice, setup.of(pass).model.name, "", setup.calibrations, {},
+                          split->stay);
+}
+
+Result<SplitPass> best_split(const ServingSetup& setup, const Plan& plan, const ServingPass& pass) {
+    std::vector<CacheSplit> splits{CacheSplit::heads};
+    if (plan.tensor > 1) {
+        auto split = split_for_serving(setup.decode.model.program, setup.decode.model.roles, plan, CacheSplit::heads);
+        if (!split) return fail(split.error());
+        const bool enough = pass.batch >= split->members * prompts_at_once(plan);
+        if (split->caches_differ) splits = {enough ? CacheSplit::batch : CacheSplit::heads, CacheSplit::context};
+    }
+    std::optional<SplitPass> best;
+    std::optional<Error> error;
+    for (const CacheSplit split : splits) {
+        auto priced = priced_pass(setup, plan, split, pass);
+        if (!priced) {
+            error = priced.error();
+            continue;
+        }
+        if (!best || pass_seconds(*priced) < pass_seconds(best->pass)) best = SplitPass{split, std::move(*priced)};
+    }
+    if (best) return std::move(*best);
+    return fail(*error);
+}
+
+Result<ServingMemory> memory_of(const ServingSetup& setup, const Plan& plan, CacheSplit caches, const ServingPass& last,
+                                const OpAnswer& prefill, const OpAnswer& decode) {
+    auto memory_kept = kept(setup, plan, caches, last, true);
+    if (!memory_kept) return memory_kept;
+    ServingMemory memory = *memory_kept;
+    auto prefilling = activation_bytes(prefill.local, prefill.local.sizes);
+    if (!prefilling) return fail(prefilling.error());
+    auto decoding = activations_at(decode, last.batch);
+    if (!decoding) return fail(decoding.error());
+    memory.activations = std::max(*prefilling, *decoding);
+    return memory;
+}
+
+Result<ServingMemory> whole_memory(const ServingSetup& setup, const ServingPass& last, const ServingPass& prefill) {
+    auto decoding = split_pass(setup, Plan{}, CacheSplit::heads, last);
+    if (!decoding) return fail(decoding.error());
+    auto prefilling = split_pass(setup, Plan{}, CacheSplit::heads, prefill);
+    if (!prefilling) return fail(prefilling.error());
+    auto memory_kept = kept(setup, Plan{}, CacheSplit::heads, last, false);
+    if (!memory_kept) return memory_kept;
+    ServingMemory memory = *memory_kept;
+    auto one = activation_bytes(decoding->program, decoding->program.sizes);
+    if (!one) return fail(one.error());
+    auto other = activation_bytes(prefilling->program, prefilling->program.sizes);
+    if (!other) return fail(other.error());
+    memory.activations = std::max(*one, *other);
+    return memory;
+}
+
+Result<std::optional<SmallestSlice>> smallest_slice(const ServingSetup& setup, const std::string& machine,
+                                                    std::int64_t prompt, const ServingPass& last) {
+    const MemoryLevel* memory = setup.slice.machine.level("hbm");
+    const auto capacity = memory == nullptr ? std::nullopt : memory->total_capacity();
+    if (!capacity) return std::optional<SmallestSlice>{};
+    auto whole = whole_memory(setup, last, {1, 1, 1});
+    if (!whole) return fail(whole.error());
+    for (const Slice& slice : slice_shapes(setup.slice.machine)) {
+        const auto chips = static_cast<double>(slice.chips());
+        if (whole->weights + whole->kv > chips * capacity->value) continue;
+        const ServingSetup here{setup.prefill, setup.decode, slice, setup.calibrations};
+        for (const Plan& plan : serving_plans(setup.decode.model, slice, last.batch)) {
+            auto decode = best_split(here, plan, last);
+            auto prefill = priced_pass(here, plan, CacheSplit::heads, prefill_pass(plan, prompt));
+            if (!decode || !prefill) continue;
+            auto needed = memory_of(here, plan, decode->caches, last, *prefill, decode->pass);
+            if (needed && needed->total() <= capacity->value) {
+                return std::optional<SmallestSlice>{{fmt::format("{}:{}", machine, slice.shape_text()), slice.chips()}};
+            }
+        }
+    }
+    return std::optional<SmallestSlice>{};
+}
+
+}  // namespace roofline

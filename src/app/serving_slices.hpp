@@ -1,0 +1,61 @@
+// Passes of a model that serves, on slices: priced, laid out, with the memory that they take.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "app/priced_program.hpp"
+#include "model/serving_program.hpp"
+#include "network/slice.hpp"
+#include "report/serve/serve_answer.hpp"
+
+namespace roofline {
+
+/// A model as passes of one kind are written, and what its weights and caches are kept as.
+struct ServedModel {
+    Model model;
+    ServingDtypes stored;
+};
+
+/// What all passes have in common. It refers to what it was made of.
+struct ServingSetup {
+    const ServedModel& prefill;
+    const ServedModel& decode;
+    const Slice& slice;
+    const std::shared_ptr<Calibrations>& calibrations;
+
+    [[nodiscard]] const ServedModel& of(const ServingPass& pass) const { return pass.queries == 1 ? decode : prefill; }
+};
+
+/// Plans that are tried where none is named: tensor over all chips, or over halves of them with data for the rest, as far as
+/// heads and the batch go; the fastest first.
+[[nodiscard]] std::vector<Plan> serving_plans(const Model& model, const Slice& slice, std::int64_t batch);
+
+/// One prompt for each member of `data`.
+[[nodiscard]] ServingPass prefill_pass(const Plan& plan, std::int64_t prompt);
+
+[[nodiscard]] Result<OpAnswer> priced_pass(const ServingSetup& setup, const Plan& plan, CacheSplit caches,
+                                           const ServingPass& pass);
+
+/// A pass in the split of caches that makes it fastest.
+struct SplitPass {
+    CacheSplit caches = CacheSplit::heads;
+    OpAnswer pass;
+};
+[[nodiscard]] Result<SplitPass> best_split(const ServingSetup& setup, const Plan& plan, const ServingPass& pass);
+
+/// Of one chip: weights, caches at the end of `last`, and the larger of what prefill and decode keep between kernels.
+[[nodiscard]] Result<ServingMemory> memory_of(const ServingSetup& setup, const Plan& plan, CacheSplit caches,
+                                              const ServingPass& last, const OpAnswer& prefill, const OpAnswer& decode);
+
+/// The same, each byte once, whatever the slice.
+[[nodiscard]] Result<ServingMemory> whole_memory(const ServingSetup& setup, const ServingPass& last,
+                                                 const ServingPass& prefill);
+
+/// The smallest slice of the machine that holds it, in the order of chips; none where no slice does.
+[[nodiscard]] Result<std::optional<SmallestSlice>> smallest_slice(const ServingSetup& setup, const std::string& machine,
+                                                                  std::int64_t prompt, const ServingPass& last);
+
+}  // namespace roofline

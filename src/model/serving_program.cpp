@@ -1,0 +1,321 @@
+#include "model/serving_program.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <set>
+#include <string>
+
+namespace roofline {
+
+namespace {
+
+template <class Visit>
+void each_op(Block& block, Visit visit) {
+    for (Node& node : block.nodes) {
+        if (auto* inner = std::get_if<Block>(&node)) {
+            each_op(*inner, visit);
+        } else {
+            for (Op& op : std::get<Statement>(node).ops) visit(op);
+        }
+    }
+}
+
+template <class Visit>
+void each_operand(Op& op, Visit visit) {
+    for (Operand& input : op.inputs) visit(input);
+    visit(op.output);
+}
+
+bool has_axis(const Value& value, const std::string& dim) {
+    return std::any_of(value.type.axes.begin(), value.type.axes.end(),
+                       [&](const Axis& axis) { return axis.dim == dim; });
+}
+
+void rename_dims(std::vector<std::string>& dims, const std::string& from, const std::string& to) {
+    std::replace(dims.begin(), dims.end(), from, to);
+}
+
+/// A dimension whose name is not taken.
+std::string new_dim(Program& program, const std::string& like, std::int64_t size) {
+    std::string dim = like;
+    for (int i = 2; std::find(program.dims.begin(), program.dims.end(), dim) != program.dims.end(); ++i) {
+        dim = fmt::format("{}{}", like, i);
+    }
+    program.dims.push_back(dim);
+    program.sizes[dim] = size;
+    return dim;
+}
+
+/// The values that share a dimension: those that some operation has it of, beside others that have it.
+class Sharers {
+public:
+    Sharers(Program& program, std::string dim)
+        : program_(program), dim_(std::move(dim)), parent_(program.values.size()) {
+        std::iota(parent_.begin(), parent_.end(), std::size_t{0});
+        each_op(program.body, [&](Op& op) {
+            std::optional<ValueId> first;
+            each_operand(op, [&](Operand& operand) {
+                if (!has(operand.dims, dim_)) return;
+                if (first) parent_[root(operand.value)] = root(*first);
+                first = operand.value;
+            });
+        });
+    }
+
+    /// Gives the dimension another name in all values that share it with `value`.
+    void rename(ValueId value, const std::string& to) {
+        const std::size_t group = root(value);
+        each_op(program_.body, [&](Op& op) {
+            bool ours = false;
+            each_operand(op, [&](Operand& operand) {
+                if (!has(operand.dims, dim_) || root(operand.value) != group) return;
+                rename_dims(operand.dims, dim_, to);
+                ours = true;
+            });
+            if (ours) rename_dims(op.along, dim_, to);
+        });
+        for (ValueId id = 0; id < program_.values.size(); ++id) {
+            if (root(id) != group) continue;
+            for (Axis& axis : program_.values[id].type.axes) {
+                if (axis.dim == dim_) axis.dim = to;
+            }
+        }
+    }
+
+private:
+    std::size_t root(std::size_t id) {
+        while (parent_[id] != id) id = parent_[id] = parent_[parent_[id]];
+        return id;
+    }
+
+    Program& program_;
+    std::string dim_;
+    std::vector<std::size_t> parent_;
+};
+
+class Serving {
+public:
+    Serving(Program program, const Model& model, const ServingPass& pass, const ServingDtypes& dtypes)
+        : program_(std::move(program)), model_(model), pass_(pass), dtypes_(dtypes) {
+        for (const Value& value : program_.values) {
+            for (const MaskedPlane& plane : value.masks) positions_.insert({plane.columns, plane.window});
+        }
+    }
+
+    Result<Program> run() {
+        bind();
+        store();
+        if (pass_.queries == 1) unmask();
+        if (auto status = last_logits(); !status) return fail(status.error());
+        touched_experts();
+        label_values(program_);
+        return std::move(program_);
+    }
+
+private:
+    void bind() {
+        program_.sizes["B"] = pass_.batch;
+        program_.sizes["T"] = pass_.queries;
+        program_.sizes["S"] = pass_.context;
+        for (const auto& [window, size] : model_.windows) program_.sizes[window] = std::min(size, pass_.context);
+        bind_groups_of_experts(program_);
+    }
+
+    [[nodiscard]] bool is_position(const std::string& dim) const {
+        return std::any_of(positions_.begin(), positions_.end(),
+                           [&](const auto& plane) { return plane.first == dim || plane.second == dim; });
+    }
+
+    /// What a value holds for each position; nothing for one without positions.
+    [[nodiscard]] std::vector<std::string> per_position(const Value& value) const {
+        std::vector<std::string> dims;
+        bool found = false;
+        for (const Axis& axis : value.type.axes) {
+            if (is_position(axis.dim)) {
+                found = true;
+            } else {
+                dims.push_back(axis.dim);
+            }
+        }
+        return found ? dims : std::vector<std::string>{};
+    }
+
+    // A window's cache is declared beside the tensor that stands for it in the program: the same for each position.
+    void store() {
+        std::set<std::vector<std::string>> cached;
+        std::set<ValueId> kept;
+        std::set<ValueId> made;
+        for (const Value& value : program_.values) {
+            if (value.cache && !per_position(value).empty()) cached.insert(per_position(value));
+        }
+        each_op(program_.body, [&](Op& op) { made.insert(op.output.value); });
+        for (ValueId id = 0; id < program_.values.size(); ++id) {
+            const Value& value = program_.values[id];
+            const auto each = per_position(value);
+            if (!value.param && !each.empty() && (value.cache || (!made.contains(id) && cached.contains(each)))) {
+                kept.insert(id);
+            }
+        }
+        each_op(program_.body, [&](Op& op) {
+            if (op.kind == OpKind::apply && op.function == "scatter" && kept.contains(op.inputs[0].value)) {
+                kept.insert(op.output.value);
+            }
+            if (op.kind == OpKind::contract) arithmetic_of(op);
+        });
+        for (const ValueId id : kept) program_.values[id].type.dtype = dtypes_.kv;
+        for (ValueId id = 0; id < program_.values.size(); ++id) {
+            if (const auto dtype = stored(id)) program_.values[id].type.dtype = *dtype;
+        }
+    }
+
+    [[nodiscard]] std::optional<Dtype> stored(ValueId id) const {
+        return id < dtypes_.params.size() ? dtypes_.params[id].dtype : std::nullopt;
+    }
+
+    void arithmetic_of(Op& op) {
+        for (const Operand& input : op.inputs) {
+            const auto dtype = stored(input.value);
+            if (!dtype) continue;
+            const DtypeInfo& weights = info(*dtype);
+            op.arithmetic = weights.kind == DtypeKind::floating && weights.bits <= 8
+                                ? weights.arithmetic
+                                : arithmetic(weights.arithmetic, op.arithmetic).value_or(op.arithmetic);
+        }
+    }
+
+    void unmask() {
+        for (ValueId id = 0; id < program_.values.size(); ++id) {
+            for (const MaskedPlane& plane : program_.values[id].masks) {
+                if (plane.window.empty() || !has_axis(program_.values[id], plane.columns)) continue;
+                Sharers(program_, plane.columns).rename(id, plane.window);
+            }
+        }
+        for (Value& value : program_.values) value.masks.clear();
+    }
+
+    // Statements of the head work on the last of the tokens.
+    Status last_logits() {
+        std::vector<Node> nodes;
+        std::set<ValueId> made;
+        std::map<ValueId, ValueId> last_of;
+        for (Node& node : program_.body.nodes) {
+            auto* statement = std::get_if<Statement>(&node);
+            if (statement == nullptr || statement->part != "head" || pass_.queries == 1) {
+                found_head_ = found_head_ || (statement != nullptr && statement->part == "head");
+                nodes.push_back(std::move(node));
+                continue;
+            }
+            found_head_ = true;
+            if (last_.empty()) last_ = new_dim(program_, "Last", 1);
+            for (Op& op : statement->ops) {
+                for (Operand& input : op.inputs) {
+                    if (!has(input.dims, "T") || made.contains(input.value)) continue;
+                    auto found = last_of.find(input.value);
+                    if (found == last_of.end()) {
+                        found = last_of.emplace(input.value, take_last(input, nodes)).first;
+                    }
+                    input.value = found->second;
+                }
+                each_operand(op, [&](Operand& operand) { rename_dims(operand.dims, "T", last_); });
+                rename_dims(op.along, "T", last_);
+                for (Axis& axis : program_.values[op.output.value].type.axes) {
+                    if (axis.dim == "T") axis.dim = last_;
+                }
+                program_.values[op.output.value].masks.clear();
+                made.insert(op.output.value);
+            }
+            nodes.push_back(std::move(node));
+        }
+        program_.body.nodes = std::move(nodes);
+        if (found_head_) return {};
+        return fail("unsupported", fmt::format("{} makes no logits", model_.name), "serving draws tokens from them");
+    }
+
+    // A statement that gathers the last rows of `from` along T, put before the one that needs them.
+    ValueId take_last(const Operand& from, std::vector<Node>& nodes) {
+        if (!positions_of_last_) {
+            Value where;
+            where.name = "LastPos";
+            where.type.dtype = Dtype::int32;
+            where.type.axes.push_back({last_, {}});
+            positions_of_last_ = program_.values.size();
+            program_.values.push_back(std::move(where));
+        }
+        Value rows = program_.values[from.value];
+        rows.name += "Last";
+        rows.type_follows = true;
+        rows.part = "head";
+        for (Axis& axis : rows.type.axes) {
+            if (axis.dim == "T") axis = {last_, {}};
+        }
+        const ValueId id = program_.values.size();
+        program_.values.push_back(std::move(rows));
+        Op op;
+        op.kind = OpKind::apply;
+        op.function = "gather";
+        op.inputs = {from, {*positions_of_last_, {last_}}};
+        op.output = {id, from.dims};
+        rename_dims(op.output.dims, "T", last_);
+        op.along = {"T"};
+        op.arithmetic = program_.values[from.value].type.dtype;
+        Statement statement;
+        statement.ops.push_back(std::move(op));
+        statement.result = id;
+        statement.part = "head";
+        nodes.emplace_back(std::move(statement));
+        return id;
+    }
+
+    void touched_experts() {
+        struct Seed {
+            std::string experts;
+            ValueId groups;
+        };
+        std::vector<Seed> seeds;
+        each_op(program_.body, [&](Op& op) {
+            if (op.kind != OpKind::apply || op.function != "dispatch") return;
+            Int128 routes = 1;
+            for (const std::string& dim : op.inputs[1].dims) routes *= program_.sizes[dim];
+            if (routes < program_.sizes[op.along[0]]) {
+                routes_ = static_cast<std::int64_t>(routes);
+                seeds.push_back({op.along[0], op.output.value});
+            }
+        });
+        std::map<std::string, std::string> touched;
+        for (const Seed& seed : seeds) {
+            auto found = touched.find(seed.experts);
+            if (found == touched.end()) {
+                found = touched.emplace(seed.experts, new_dim(program_, seed.experts + "read", routes_)).first;
+            }
+            if (has_axis(program_.values[seed.groups], seed.experts)) {
+                Sharers(program_, seed.experts).rename(seed.groups, found->second);
+            }
+        }
+    }
+
+    Program program_;
+    const Model& model_;
+    const ServingPass& pass_;
+    const ServingDtypes& dtypes_;
+    std::set<std::pair<std::string, std::string>> positions_;  ///< columns of masks, and their windows
+    std::string last_;                                         ///< the dimension of the last token
+    std::optional<ValueId> positions_of_last_;
+    bool found_head_ = false;
+    std::int64_t routes_ = 0;
+};
+
+}  // namespace
+
+Result<Program> serving_program(Program program, const Model& model, const ServingPass& pass,
+                                const ServingDtypes& dtypes) {
+    if (pass.batch < 1 || pass.context < 1 || (pass.queries != 1 && pass.queries != pass.context)) {
+        return fail("bad_request", "a pass takes whole prompts in, or one token of each sequence");
+    }
+    return Serving(std::move(program), model, pass, dtypes).run();
+}
+
+}  // namespace roofline

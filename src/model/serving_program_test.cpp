@@ -1,0 +1,142 @@
+// Passes of small models, worked out by hand.
+#include "model/serving_program.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "model/presets.hpp"
+#include "work/work.hpp"
+
+using namespace roofline;
+
+namespace {
+
+Model model_named(std::string_view name) {
+    auto config = preset_config(name);
+    REQUIRE(config);
+    auto model = build_model(*config, 1);
+    REQUIRE(model);
+    return std::move(*model);
+}
+
+ServingDtypes stored_as(const Model& model, std::optional<Dtype> weights, Dtype kv) {
+    auto bytes = weight_bytes(model, weights, std::nullopt);
+    REQUIRE(bytes);
+    return {bytes->by_value, kv};
+}
+
+Program pass_of(const Model& model, const ServingPass& pass, std::optional<Dtype> weights = Dtype::bf16,
+                Dtype kv = Dtype::bf16) {
+    auto program = serving_program(model.program, model, pass, stored_as(model, weights, kv));
+    REQUIRE(program);
+    return std::move(*program);
+}
+
+double matmul_flops(const Program& program) {
+    auto work = derive_work(program);
+    REQUIRE(work);
+    const auto flops = work->total.flops(Unit::matmul).evaluate(program.sizes);
+    REQUIRE(flops);
+    return flops->to_double();
+}
+
+double bytes_read(const Program& program) {
+    auto work = derive_work(program);
+    REQUIRE(work);
+    const auto bytes = work->total.memory.at("hbm").read.evaluate(program.sizes);
+    REQUIRE(bytes);
+    return bytes->to_double();
+}
+
+const Value& value_called(const Program& program, std::string_view name) {
+    const auto found = std::find_if(program.values.begin(), program.values.end(),
+                                    [&](const Value& value) { return value.name == name; });
+    REQUIRE(found != program.values.end());
+    return *found;
+}
+
+}  // namespace
+
+// Llama 2 7B: L = 32, D = 4096, F = 11008, K = 32, H = 128, V = 32000.
+constexpr double multiplying = 32.0 * (4 * 4096.0 * 4096 + 3 * 4096.0 * 11008) + 4096.0 * 32000;
+
+TEST_CASE("a decode step multiplies every weight once and looks back on the whole context") {
+    const Model model = model_named("llama-2-7b");
+    const Program step = pass_of(model, {4, 1, 1000});
+    // 2 FLOPs a weight, and scores and values: 2 * 2 * S * K * H a layer
+    CHECK(matmul_flops(step) == doctest::Approx(4 * (2 * multiplying + 32 * 4.0 * 1000 * 4096)));
+    // weights and caches at least once; the activations beside them are small
+    const double least = 2 * multiplying + 4 * 32 * 2.0 * 1000 * 4096 * 2;
+    CHECK(bytes_read(step) > least);
+    CHECK(bytes_read(step) < 1.01 * least);
+}
+
+TEST_CASE("a prefill makes the logits of the last token alone") {
+    const Model model = model_named("llama-2-7b");
+    const Program prefill = pass_of(model, {1, 1000, 1000});
+    const double layers = multiplying - 4096.0 * 32000;
+    // the causal plane counts half
+    const double attention = 32 * 4.0 * 1000 * 1000 * 4096 / 2;
+    CHECK(matmul_flops(prefill) == doctest::Approx(2 * 1000 * layers + 2 * 4096.0 * 32000 + attention));
+}
+
+TEST_CASE("weights and caches are kept in their dtypes, and integers only store") {
+    const Model model = model_named("llama-2-7b");
+    const Program step = pass_of(model, {4, 1, 1000}, Dtype::int8, Dtype::int8);
+    CHECK(value_called(step, "Wq").type.dtype == Dtype::int8);
+    CHECK(value_called(step, "Kc").type.dtype == Dtype::int8);
+    CHECK(value_called(step, "X").type.dtype == Dtype::bf16);
+    auto work = derive_work(step);
+    REQUIRE(work);
+    for (const ComputeWork& each : work->total.compute) {
+        if (each.unit == Unit::matmul) CHECK(each.dtype == Dtype::bf16);
+    }
+    const double least = multiplying + 4 * 32 * 2.0 * 1000 * 4096;
+    CHECK(bytes_read(step) > least);
+    CHECK(bytes_read(step) < 1.02 * least);
+}
+
+TEST_CASE("products with weights in fp8 are done in fp8, attention in the dtype of the queries") {
+    const Model model = model_named("llama-2-7b");
+    const Program step = pass_of(model, {1, 1, 1000}, Dtype::fp8, Dtype::bf16);
+    auto work = derive_work(step);
+    REQUIRE(work);
+    double fp8 = 0;
+    double bf16 = 0;
+    for (const ComputeWork& each : work->total.compute) {
+        if (each.unit != Unit::matmul) continue;
+        (each.dtype == Dtype::fp8 ? fp8 : bf16) += each.flops.evaluate(step.sizes)->to_double();
+    }
+    CHECK(fp8 == doctest::Approx(2 * multiplying));
+    CHECK(bf16 == doctest::Approx(32 * 4.0 * 1000 * 4096));
+}
+
+TEST_CASE("behind a window a step looks back on the window alone") {
+    // gpt-oss-20b: of 24 layers 12 have a window of 128; 8 heads of keys and values, 8 queries each, 64 wide
+    const Model model = model_named("gpt-oss-20b");
+    const Program far = pass_of(model, {1, 1, 10000});
+    const Program near = pass_of(model, {1, 1, 4000});
+    CHECK(matmul_flops(far) - matmul_flops(near) == doctest::Approx(12 * 4.0 * 6000 * 64 * 64));
+    CHECK(bytes_read(far) - bytes_read(near) == doctest::Approx(12 * 2.0 * 6000 * 8 * 64 * 2));
+    const Program short_one = pass_of(model, {1, 1, 128});
+    const Program shorter = pass_of(model, {1, 1, 127});
+    CHECK(bytes_read(short_one) - bytes_read(shorter) == doctest::Approx(24 * 2.0 * 8 * 64 * 2));
+}
+
+TEST_CASE("with fewer routes than experts only so many experts are read") {
+    // Mixtral 8x22B: E = 8, A = 2, D = 6144, I = 16384, L = 56: an expert has 3 D I weights
+    const Model model = model_named("mixtral-8x22b");
+    const double expert = 3 * 6144.0 * 16384 * 2;
+    const double one = bytes_read(pass_of(model, {1, 1, 1}));
+    const double two = bytes_read(pass_of(model, {2, 1, 1}));
+    const double five = bytes_read(pass_of(model, {5, 1, 1}));
+    CHECK(two - one == doctest::Approx(56 * 2 * expert).epsilon(0.001));
+    CHECK(five - two == doctest::Approx(56 * 4 * expert).epsilon(0.001));  // 8 experts, and no more
+}
+
+TEST_CASE("a pass is whole prompts, or one token of each sequence") {
+    const Model model = model_named("llama-2-7b");
+    CHECK_FALSE(serving_program(model.program, model, {1, 7, 1000}, {}));
+    CHECK_FALSE(serving_program(model.program, model, {0, 1, 1000}, {}));
+}

@@ -1,0 +1,112 @@
+#include "plan/serving_memory.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+
+#include "program/value_copies.hpp"
+#include "work/work.hpp"
+
+namespace roofline {
+
+namespace {
+
+std::int64_t members(const Program& program, const std::vector<std::string>& axes) {
+    std::int64_t product = 1;
+    for (const std::string& name : axes) {
+        const auto axis = std::find_if(program.mesh.begin(), program.mesh.end(),
+                                       [&](const MeshAxis& each) { return each.name == name; });
+        if (axis != program.mesh.end()) product *= axis->size;
+    }
+    return product;
+}
+
+/// Elements of a value, or of one chip's share of it.
+double elements_held(const Program& program, const Value& value, bool one_chip) {
+    double elements = 1;
+    for (const Axis& axis : value.type.axes) {
+        const auto size = program.sizes.find(axis.dim);
+        if (size == program.sizes.end()) continue;
+        const std::int64_t ways = one_chip ? members(program, axis.mesh) : 1;
+        elements *= static_cast<double>((size->second + ways - 1) / ways);
+    }
+    return elements;
+}
+
+double bits_of(Dtype dtype) {
+    const BitsPerElement bits = stored_bits(dtype);
+    return static_cast<double>(bits.numerator) / bits.denominator;
+}
+
+void note_scatters(const Block& block, std::set<ValueId>& in_place) {
+    for (const Node& node : block.nodes) {
+        if (const auto* inner = std::get_if<Block>(&node)) {
+            note_scatters(*inner, in_place);
+            continue;
+        }
+        for (const Op& op : std::get<Statement>(node).ops) {
+            if (op.kind == OpKind::apply && op.function == "scatter") in_place.insert(op.output.value);
+        }
+    }
+}
+
+/// By result the kernels that write it first and read it last.
+struct Life {
+    std::size_t from = 0;
+    std::size_t to = 0;
+    double bytes = 0;
+};
+
+}  // namespace
+
+ServingMemory kept_bytes(const Program& program, const std::vector<StoredParam>& stored, bool one_chip) {
+    ServingMemory memory;
+    const std::vector<Rational> copies = value_copies(program);
+    std::set<ValueId> in_place;
+    note_scatters(program.body, in_place);
+    for (ValueId id = 0; id < program.values.size(); ++id) {
+        const Value& value = program.values[id];
+        if (value.param && id < stored.size()) {
+            const double all = elements_held(program, value, false);
+            const double here = elements_held(program, value, one_chip);
+            memory.weights += stored[id].bytes.to_double() * here / all;
+        } else if (value.cache && value.part != "mtp" && !in_place.contains(id)) {
+            memory.kv +=
+                elements_held(program, value, one_chip) * bits_of(value.type.dtype) / 8 * copies[id].to_double();
+        }
+    }
+    return memory;
+}
+
+Result<double> activation_bytes(const Program& program, const Sizes& sizes) {
+    auto work = derive_work(program);
+    if (!work) return fail(work.error());
+    std::set<ValueId> in_place;
+    note_scatters(program.body, in_place);
+    std::map<ValueId, Life> lives;
+    for (std::size_t i = 0; i < work->kernels.size(); ++i) {
+        for (const Transfer& transfer : work->kernels[i].transfers) {
+            const Value& value = program.values[transfer.value];
+            if (value.param || value.cache || value.level != "hbm" || in_place.contains(transfer.value)) continue;
+            const auto found = lives.find(transfer.value);
+            if (found != lives.end()) {
+                found->second.to = i;
+            } else if (transfer.write) {
+                const auto bytes = bytes_of(value).evaluate(sizes);
+                lives.emplace(transfer.value, Life{i, i, bytes ? bytes->to_double() : 0});
+            }
+        }
+    }
+    double most = 0;
+    for (std::size_t i = 0; i < work->kernels.size(); ++i) {
+        double now = 0;
+        for (const auto& [id, life] : lives) {
+            if (life.from <= i && i <= life.to) now += life.bytes;
+        }
+        most = std::max(most, now);
+    }
+    return most;
+}
+
+}  // namespace roofline

@@ -1,0 +1,105 @@
+#include "report/serve/serve_answer.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "units/quantity.hpp"
+#include "units/text.hpp"
+
+namespace roofline {
+
+std::int64_t prompts_at_once(const Plan& plan) { return plan.data * plan.fsdp * plan.expert; }
+
+double pass_seconds(const OpAnswer& pass) { return pass.expected_s.value_or(pass.analysis.total.sequential); }
+
+bool calibrated(const ServeAnswer& answer) {
+    return answer.decode.expected_s.has_value() && answer.prefill.expected_s.has_value();
+}
+
+double decode_tokens_per_s(const ServeAnswer& answer) {
+    return static_cast<double>(answer.batch) / pass_seconds(answer.decode);
+}
+
+double prompt_seconds(const ServeAnswer& answer) {
+    return pass_seconds(answer.prefill) / static_cast<double>(prompts_at_once(answer.plan));
+}
+
+double prefill_ratio(const ServeAnswer& answer) {
+    const double decoding = pass_seconds(answer.decode) * static_cast<double>(answer.output);
+    return prompt_seconds(answer) * static_cast<double>(answer.batch) / decoding;
+}
+
+double served_tokens_per_s(const ServeAnswer& answer) {
+    const double alone = decode_tokens_per_s(answer);
+    return answer.disaggregated ? alone : alone / (1 + prefill_ratio(answer));
+}
+
+double serving_chips(const ServeAnswer& answer) {
+    const auto chips = static_cast<double>(answer.slice.chips());
+    return answer.disaggregated ? chips * (1 + prefill_ratio(answer)) : chips;
+}
+
+std::optional<double> usd_per_million(const ServeAnswer& answer, double chips, double tokens_per_s) {
+    const auto& price = answer.slice.machine.price;
+    if (!price || !(tokens_per_s > 0)) return std::nullopt;
+    constexpr double million = 1e6;
+    return price->value * chips / tokens_per_s * million;
+}
+
+std::string split_text(const ServeAnswer& answer) {
+    if (answer.slice.chips() == 1) return "one chip";
+    std::string text = plan_text(answer.plan);
+    for (const MeshAxis& axis : answer.mesh) {
+        if (axis.name != "queries") continue;
+        text += fmt::format(" ({} over heads of keys and values, {} over their queries)",
+                            answer.plan.tensor / axis.size, axis.size);
+    }
+    if (answer.caches == CacheSplit::batch) text += ", caches by heads and by batch";
+    if (answer.caches == CacheSplit::context) text += ", caches by heads and by context";
+    return text;
+}
+
+std::string bound_label(const OpAnswer& pass) {
+    const Resource* resource = pass.analysis.total.bound_resource();
+    return resource == nullptr ? "" : resource->label;
+}
+
+std::vector<std::string> serve_notes(const ServeAnswer& answer) {
+    std::vector<std::string> notes = answer.notes;
+    notes.insert(notes.end(), answer.model.notes.begin(), answer.model.notes.end());
+    if (!calibrated(answer)) {
+        notes.push_back(fmt::format(
+            "{} is not calibrated for all of this{}: times of tokens are those of the kernels in turn, each at its own "
+            "bound from the datasheet; no real system is that fast",
+            answer.slice.machine.name,
+            answer.decode.why_not_expected.empty() ? "" : fmt::format(" ({})", answer.decode.why_not_expected)));
+    }
+    if (answer.plan_chosen) notes.emplace_back("no plan is named: this is the best of a few; --mesh names another");
+    notes.emplace_back(
+        "time to the first token is that of one prompt with the slice to itself; requests that wait for others are not "
+        "modelled");
+    for (const OpAnswer* pass : {&answer.prefill, &answer.decode}) {
+        for (const std::string& note : pass->analysis.total.pricing.notes) {
+            if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(note);
+        }
+    }
+    return notes;
+}
+
+Table frontier_table(const ServeAnswer& answer) {
+    Table table;
+    table.head = {"batch", "time a token (s)", "lower (s)", "tokens/s", "tokens/s a chip", "USD/M tokens", "bound by"};
+    table.right = {true, true, true, true, true, true, false};
+    const auto chips = static_cast<double>(answer.slice.chips());
+    for (const ServePoint& point : answer.frontier) {
+        const auto usd = usd_per_million(answer, chips, point.tokens_per_s);
+        table.rows.push_back({fmt::format("{}", point.batch), fmt::format("{:.6g}", point.tpot_s),
+                              fmt::format("{:.6g}", point.lower_s), fmt::format("{:.6g}", point.tokens_per_s),
+                              fmt::format("{:.6g}", point.tokens_per_s / chips), usd ? fmt::format("{:.6g}", *usd) : "",
+                              point.bound_by});
+    }
+    return table;
+}
+
+}  // namespace roofline

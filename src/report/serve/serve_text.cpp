@@ -1,0 +1,210 @@
+#include "report/serve/serve_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "units/quantity.hpp"
+#include "units/text.hpp"
+
+namespace roofline {
+
+namespace {
+
+constexpr std::size_t width = 100;
+
+std::string seconds(double value) { return to_text(Seconds{value}); }
+std::string bytes(double value) { return to_text(Bytes{value}); }
+std::string usd(double value) { return fmt::format("${:.{}f}", value, value < 0.1 ? 3 : 2); }
+std::string rate(double value) { return value < 100 ? fmt::format("{:.3g}", value) : fmt::format("{:.0f}", value); }
+
+/// "bf16", or of a quantised checkpoint the formats in short.
+std::string weights_dtype(const ServeAnswer& answer) {
+    std::vector<std::string> formats;
+    for (const auto& entry : answer.weights.by_format) formats.push_back(entry.first);
+    return fmt::format("{}", fmt::join(formats, " and "));
+}
+
+/// "1 chip", "8 chips", "4x4 = 16 chips".
+std::string chips_text(const ServeAnswer& answer) {
+    const std::int64_t chips = answer.slice.chips();
+    const std::string shape = answer.slice.shape_text();
+    if (chips == 1) return "1 chip";
+    return shape == fmt::format("{}", chips) ? shape + " chips" : fmt::format("{} = {} chips", shape, chips);
+}
+
+class ServeText {
+public:
+    explicit ServeText(const ServeAnswer& answer) : answer_(answer) {}
+
+    std::string run() {
+        head();
+        verdict();
+        memory();
+        passes();
+        frontier();
+        bounds();
+        for (const std::string& note : serve_notes(answer_)) out_ += "  note: " + wrapped(note, 8, 8, width) + "\n";
+        return std::move(out_);
+    }
+
+private:
+    void line(std::string_view label, std::string_view value, const std::string& remark) {
+        out_ += fmt::format("  {:<15} {:>11}   {}\n", label, value, wrapped(remark, 31, 31, width));
+    }
+
+    void head() {
+        out_ = fmt::format("{} on {}, {}: {} sequence{}, {} tokens in, {} out\n", answer_.model.name,
+                           answer_.slice.machine.name, chips_text(answer_), answer_.batch,
+                           answer_.batch == 1 ? "" : "s", answer_.prompt, answer_.output);
+        out_ += "  " + wrapped(split_text(answer_), 2, 2, width) + "\n\n";
+    }
+
+    void verdict() {
+        const auto chips = static_cast<double>(answer_.slice.chips());
+        const std::string room = answer_.max_batch > 0 ? fmt::format("room for {} sequences", answer_.max_batch)
+                                                       : "not even for one sequence";
+        if (answer_.capacity) {
+            line("fits", answer_.fits ? "yes" : "no",
+                 fmt::format("{} of {} on each chip; {}", bytes(answer_.chip_memory.total()), bytes(*answer_.capacity),
+                             room));
+            if (answer_.smallest) {
+                line("smallest slice",
+                     fmt::format("{} chip{}", answer_.smallest->chips, answer_.smallest->chips == 1 ? "" : "s"),
+                     answer_.smallest->name + " holds it");
+            } else {
+                line("smallest slice", "none", "no slice of that machine that is tried holds it");
+            }
+        } else {
+            line("fits", "-", "the machine's file does not say how much memory a chip has");
+        }
+        line("time a token", seconds(pass_seconds(answer_.decode)),
+             fmt::format("each sequence's; {} for its first, {} for its last", seconds(answer_.first_step_s),
+                         seconds(answer_.last_step_s)));
+        line("first token", seconds(pass_seconds(answer_.prefill)), "one prompt with the slice to itself");
+        const double tokens = decode_tokens_per_s(answer_);
+        line("tokens/s", rate(tokens),
+             fmt::format("while decoding, {} a chip{}", rate(tokens / chips), price(chips, tokens)));
+        served(chips);
+        out_ += "\n";
+    }
+
+    [[nodiscard]] std::string price(double chips, double tokens) const {
+        const auto dollars = usd_per_million(answer_, chips, tokens);
+        return dollars
+                   ? fmt::format("; {} a million tokens at {}", usd(*dollars), to_text(*answer_.slice.machine.price))
+                   : "";
+    }
+
+    void served(double chips) {
+        const double tokens = served_tokens_per_s(answer_);
+        const double ratio = prefill_ratio(answer_);
+        if (answer_.disaggregated) {
+            line("prefill:decode", fmt::format("{:.2f} : 1", ratio),
+                 fmt::format("slices that prefill for each that decodes, so that neither waits: {} a chip{}",
+                             rate(tokens / serving_chips(answer_)), price(serving_chips(answer_), tokens)));
+        } else {
+            line("with prefill", rate(tokens),
+                 fmt::format("tokens/s where the same chips take the prompts in, {:.0f} % of their time{}",
+                             100 * ratio / (1 + ratio), price(chips, tokens)));
+        }
+    }
+
+    void memory() {
+        out_ += fmt::format("  {:<15} {:>11} {:>11}\n", "memory", "the slice", "a chip");
+        const ServingMemory& all = answer_.slice_memory;
+        const ServingMemory& one = answer_.chip_memory;
+        const auto row = [&](std::string_view label, double whole, double chip, const std::string& remark) {
+            out_ += fmt::format("  {:<15} {:>11} {:>11}{}{}\n", label, bytes(whole), bytes(chip),
+                                remark.empty() ? "" : "   ", remark);
+        };
+        row("weights", all.weights, one.weights, weights_dtype(answer_));
+        row("KV cache", all.kv, one.kv,
+            fmt::format("{}, {} tokens of {} sequence{}", name(answer_.kv_dtype), answer_.prompt + answer_.output,
+                        answer_.batch, answer_.batch == 1 ? "" : "s"));
+        row("activations", all.activations, one.activations, "the most that lies between two kernels");
+        row("total", all.total(), one.total(), "");
+        out_ += "\n";
+    }
+
+    void passes() {
+        out_ += fmt::format("  {:<15} {:>11} {:>11} {:>11} {:>11}   {}\n", "pass", "lower", "in turn", "expected",
+                            "upper", "bound by");
+        pass("prefill", answer_.prefill);
+        pass("decode", answer_.decode);
+        out_ += "\n";
+        for (const Resource& resource : answer_.decode.analysis.total.pricing.resources) {
+            const auto index =
+                static_cast<std::size_t>(&resource - answer_.decode.analysis.total.pricing.resources.data());
+            const auto& all = answer_.decode.analysis.total.seconds;
+            if (!all || !((*all)[index] > 0)) continue;
+            const double share = (*all)[index] / answer_.decode.analysis.total.bounds.lower;
+            out_ += fmt::format(
+                "  {:<15} {:>11}   {:<30} {:>3.0f} %\n", "step: " + resource.label, seconds((*all)[index]),
+                std::string(static_cast<std::size_t>(std::lround(30 * std::min(1.0, share))), '#'), 100 * share);
+        }
+        for (const MessageWork& each : answer_.decode.analysis.total.work.messages) {
+            const auto size = each.message.bytes.evaluate(answer_.decode.program.sizes);
+            const auto times = each.count.evaluate(answer_.decode.program.sizes);
+            if (!size || !times || size->is_zero()) continue;
+            out_ += fmt::format("  {:<15} {:>11}   {} of {}{}, {} times a step\n", "", bytes(size->to_double()),
+                                collective_name(each.message.kind, true), each.message.tensor, route_text(each.message),
+                                times->to_text());
+        }
+        out_ += "\n";
+    }
+
+    void pass(std::string_view label, const OpAnswer& pass) {
+        const Analysis& total = pass.analysis.total;
+        out_ += fmt::format("  {:<15} {:>11} {:>11} {:>11} {:>11}   {}\n", label, seconds(total.bounds.lower),
+                            seconds(total.sequential), pass.expected_s ? seconds(*pass.expected_s) : "-",
+                            seconds(total.bounds.upper), bound_label(pass));
+    }
+
+    void frontier() {
+        Table table;
+        table.head = {"batch", "time a token", "tokens/s", "a chip", "$/M tokens", "bound by", ""};
+        table.right = {true, true, true, true, true, false, false};
+        const auto chips = static_cast<double>(answer_.slice.chips());
+        for (std::size_t i = 0; i < answer_.frontier.size(); ++i) {
+            const ServePoint& point = answer_.frontier[i];
+            const auto dollars = usd_per_million(answer_, chips, point.tokens_per_s);
+            std::vector<std::string> marks;
+            if (point.batch == answer_.batch) marks.emplace_back("asked for");
+            if (point.batch == answer_.max_batch) marks.emplace_back("the largest that fits");
+            if (answer_.capacity && point.batch > answer_.max_batch) marks.emplace_back("does not fit");
+            if (i == answer_.knee) marks.emplace_back("knee");
+            table.rows.push_back({fmt::format("{}", point.batch), seconds(point.tpot_s), rate(point.tokens_per_s),
+                                  rate(point.tokens_per_s / chips), dollars ? fmt::format("{:.3g}", *dollars) : "-",
+                                  point.bound_by, marks.empty() ? "" : fmt::format("<- {}", fmt::join(marks, ", "))});
+        }
+        out_ += table_text(table, 2) + "\n";
+    }
+
+    void bounds() {
+        const ComputeBoundBatch& from = answer_.compute_bound;
+        std::string text = fmt::format("{}-bound: ", bound_label(answer_.decode));
+        if (answer_.compute_bound_known) {
+            text += from.step ? fmt::format("a step is compute-bound from batch {:.0f}", std::ceil(*from.step))
+                              : "no batch makes a step compute-bound, for caches grow with it";
+            text += from.weights ? fmt::format("; products with weights are from {:.0f}", std::ceil(*from.weights))
+                                 : "; products with weights never are";
+            if (from.textbook)
+                text += fmt::format(" (by the book, FLOP/s x bytes of a weight / 2 HBM: {:.0f})", *from.textbook);
+        } else if (from.textbook) {
+            text +=
+                fmt::format("by the book, its experts' products are compute-bound from batch {:.0f}", *from.textbook);
+        }
+        out_ += "  " + wrapped(text + ".", 2, 2, width) + "\n\n";
+    }
+
+    const ServeAnswer& answer_;
+    std::string out_;
+};
+
+}  // namespace
+
+std::string serve_text(const ServeAnswer& answer) { return ServeText(answer).run(); }
+
+}  // namespace roofline
