@@ -101,18 +101,18 @@ struct ModelRequest {
 struct TrainRequest {
     NamedText config;  ///< config.json, or a name and no text: a model that the program knows
     std::vector<MachineRef> machines;
-    std::vector<std::string> sets;     ///< "hbm.bandwidth=3TB/s"
-    std::string batch_tokens;          ///< "4M": of one step, all chips together; "": none is given
-    std::string sequence;              ///< "8k"; "": the configuration's context
-    std::vector<std::string> mesh;     ///< "data=2,fsdp=16,tensor=8"; none: fsdp over all chips
-    std::string microbatches;          ///< "8": into how many parts a step's batch is cut; "": not at all
-    std::string schedule;              ///< of a pipeline: "1f1b"; "": that one
-    std::string remat;                 ///< "none", "selective", "full", "Hm,O"; "": none
-    std::string optimizer;             ///< "adam", "adam,moments=bf16,master", "sgd"; "": adam with f32 moments
-    std::string tokens;                ///< "15T": of the whole training; "": none is asked about
-    std::optional<double> mfu;         ///< the utilisation that is assumed, in the place of a predicted step
-    std::string price;                 ///< "2.5": USD for a chip and hour; "": the machine's
-    std::string software;              ///< "nccl-2.29": whose constants expected times are taken from; "": the newest
+    std::vector<std::string> sets;  ///< "hbm.bandwidth=3TB/s"
+    std::string batch_tokens;       ///< "4M": of one step, all chips together; "": none is given
+    std::string sequence;           ///< "8k"; "": the configuration's context
+    std::vector<std::string> mesh;  ///< "data=2,fsdp=16,tensor=8"; none: fsdp over all chips
+    std::string microbatches;       ///< "8": into how many parts a step's batch is cut; "": not at all
+    std::string schedule;           ///< of a pipeline: "1f1b"; "": that one
+    std::string remat;              ///< "none", "selective", "full", "Hm,O"; "": none
+    std::string optimizer;          ///< "adam", "adam,moments=bf16,master", "sgd"; "": adam with f32 moments
+    std::string tokens;             ///< "15T": of the whole training; "": none is asked about
+    std::optional<double> mfu;      ///< the utilisation that is assumed, in the place of a predicted step
+    std::string price;              ///< "2.5": USD for a chip and hour; "": the machine's
+    std::string software;           ///< "nccl-2.29": whose constants expected times are taken from; "": the newest
     CalibrationRef calibration{};
     bool textbook = false;  ///< collectives as people approximate them by hand
     bool explain = false;   ///< the step in full, as `roofline op --explain` derives it
@@ -157,7 +157,7 @@ struct TraceRequest {
 
 struct Request {
     std::variant<OpRequest, MachineRequest, ValidateRequest, FitRequest, ModelRequest, TrainRequest, ServeRequest,
-                 ImportRequest,                 TraceRequest>
+                 ImportRequest, TraceRequest>
         what;
     Format format = Format::text;
     bool color = false;

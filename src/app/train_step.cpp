@@ -92,9 +92,8 @@ Result<TrainStep> train_step(const Model& model, const TrainSetup& setup, const 
     if (!calibrations) return fail(calibrations.error());
     CollectiveOptions collectives;
     collectives.textbook = request.textbook;
-    auto answer = priced_program(program->program, slice, model.name,
-                                 request.software, std::make_shared<Calibrations>(std::move(*calibrations)),
-                                 collectives, stay);
+    auto answer = priced_program(program->program, slice, model.name, request.software,
+                                 std::make_shared<Calibrations>(std::move(*calibrations)), collectives, stay);
     if (!answer) return fail(answer.error());
     auto memory = training_memory(*program, answer->local, answer->types, answer->system, schedule->held);
     if (!memory) return fail(memory.error());

@@ -201,9 +201,9 @@ Status LayoutSearch::compile_ops(const StayingAxes& stay) {
                 const bool alone = one_place && !fused && statement.ops.size() == 1;
                 CompiledOp compiled{std::move(*ways), counts, {}, {}, alone};
                 // Sums inside an expression may stay partial until they are added to others.
-                const auto add_behind = std::any_of(
-                    statement.ops.begin() + static_cast<std::ptrdiff_t>(o) + 1, statement.ops.end(),
-                    [](const Op& other) { return other.function == "add" || other.function == "sub"; });
+                const auto add_behind =
+                    std::any_of(statement.ops.begin() + static_cast<std::ptrdiff_t>(o) + 1, statement.ops.end(),
+                                [](const Op& other) { return other.function == "add" || other.function == "sub"; });
                 compiled.open = add_behind && op.output.value != statement.result;
                 if (!stay.empty()) compiled.ways.stay(staying(op, stay));
                 for (const std::string& dim : compiled.ways.dims()) compiled.elsewhere.push_back(splits_[dim]);
