@@ -23,7 +23,8 @@ namespace {
 
 Result<Slice> slice_of(const TrainRequest& request) {
     if (request.machines.empty()) {
-        return fail("no_machine", "no slice is named", "say which: --on tpu-v5p:8x8x16; `roofline machine` lists machines");
+        return fail("no_machine", "no slice is named",
+                    "say which: --on tpu-v5p:8x8x16; `roofline machine` lists machines");
     }
     if (request.machines.size() > 1) {
         return fail("bad_request", "one answer of `roofline train` is for one slice", "ask once for each");
@@ -41,8 +42,9 @@ Result<Model> model_of(const TrainRequest& request, std::vector<std::string>& no
     auto model = build_model(*config, *sequence);
     if (!model) return model;
     if (!*sequence) {
-        notes.push_back(fmt::format("--seq is not given: sequences of {} tokens, the context that the configuration says",
-                                    grouped(model->sequence)));
+        notes.push_back(
+            fmt::format("--seq is not given: sequences of {} tokens, the context that the configuration says",
+                        grouped(model->sequence)));
     }
     notes.insert(notes.end(), model->notes.begin(), model->notes.end());
     return model;
@@ -53,9 +55,10 @@ Result<Plan> plan_of(const TrainRequest& request, std::int64_t chips, std::vecto
     Plan plan;
     plan.fsdp = chips;
     if (chips > 1) {
-        notes.push_back(fmt::format("--mesh is not given: fsdp={}, everything shared out over all chips; other plans are "
-                                    "not searched",
-                                    chips));
+        notes.push_back(
+            fmt::format("--mesh is not given: fsdp={}, everything shared out over all chips; other plans are "
+                        "not searched",
+                        chips));
     }
     return plan;
 }
@@ -112,14 +115,14 @@ Status predict(TrainAnswer& answer, const TrainRequest& request, const TrainingO
     const BatchShards shards{answer.plan.data * answer.plan.fsdp * answer.plan.expert,
                              answer.plan.sequence * answer.plan.context};
     Result<TrainStep> step = check_batch(*answer.batch, shards).and_then([&]() -> Result<TrainStep> {
-        return train_step(answer.model, {answer.plan, *answer.batch, options, answer.schedule}, answer.slice, request, answer.notes);
+        return train_step(answer.model, {answer.plan, *answer.batch, options, answer.schedule}, answer.slice, request,
+                          answer.notes);
     });
     if (step) {
         const std::vector<std::string> notes = notes_of(step->program);
         answer.notes.insert(answer.notes.end(), notes.begin(), notes.end());
         const double each = static_cast<double>(answer.batch->tokens / answer.batch->microbatches) /
-                            static_cast<double>(answer.slice.chips()) *
-                            static_cast<double>(answer.plan.pipeline);
+                            static_cast<double>(answer.slice.chips()) * static_cast<double>(answer.plan.pipeline);
         answer.thresholds = training_thresholds(step->program.program, step->program.analysis.total,
                                                 step->program.system, answer.plan, each);
         answer.step = std::move(*step);
@@ -143,10 +146,10 @@ void add_rates(TrainAnswer& answer) {
         seconds = times.expected.value_or(times.lower);
         answer.mfu = demand.utilisation(tokens, seconds);
         if (!times.expected) {
-            answer.notes.push_back(
-                fmt::format("MFU, tokens a second and cost are those of the lower bound, which no run can beat: nothing "
-                            "that covers this step is calibrated for {}",
-                            answer.slice.machine.name));
+            answer.notes.push_back(fmt::format(
+                "MFU, tokens a second and cost are those of the lower bound, which no run can beat: nothing "
+                "that covers this step is calibrated for {}",
+                answer.slice.machine.name));
         }
     }
     if (answer.batch) answer.step_s = seconds;

@@ -89,8 +89,8 @@ std::string remat_text(const TrainingOptions& options) {
 std::string optimizer_text(const TrainingOptions& options) {
     const std::string gradients = options.f32_gradients ? ", f32 gradients" : "";
     if (options.optimizer != Optimizer::adam) return "sgd" + gradients;
-    return fmt::format("adam with {} moments{}{}", name(options.moments), options.master ? " and an f32 master copy" : "",
-                       gradients);
+    return fmt::format("adam with {} moments{}{}", name(options.moments),
+                       options.master ? " and an f32 master copy" : "", gradients);
 }
 
 }  // namespace roofline

@@ -26,10 +26,11 @@ std::string nearest_batches(const TrainingBatch& batch) {
 Status check_batch(const TrainingBatch& batch, const BatchShards& shards) {
     const std::int64_t ways = shards.sequences * shards.tokens;
     if (batch.tokens < ways) {
-        return fail("small_batch",
-                    fmt::format("a batch of {} tokens does not reach for {} shards", grouped(batch.tokens), grouped(ways)),
-                    fmt::format("give each at least one token: --batch-tokens {} or more, or divide the batch fewer ways",
-                                ways));
+        return fail(
+            "small_batch",
+            fmt::format("a batch of {} tokens does not reach for {} shards", grouped(batch.tokens), grouped(ways)),
+            fmt::format("give each at least one token: --batch-tokens {} or more, or divide the batch fewer ways",
+                        ways));
     }
     if (batch.tokens % batch.sequence != 0) {
         return fail("uneven_batch",

@@ -35,7 +35,7 @@ struct TrainingDemand {
 /// Of a whole training run.
 struct TrainingCost {
     std::int64_t tokens = 0;
-    double flops = 0;           ///< of the model
+    double flops = 0;  ///< of the model
     double seconds = 0;
     double chip_hours = 0;
     std::optional<double> usd;  ///< none where the chip has no price

@@ -19,10 +19,11 @@ void add_training_plan(CLI::App& app, TrainRequest& train) {
         ->type_name("TOKENS");
     app.add_option("--seq", train.sequence, "tokens of a sequence; the configuration's context if it is not given")
         ->type_name("TOKENS");
-    repeated(app, "--mesh", train.mesh,
-             "how many ways what is divided; they multiply to the chips of the slice. Of data, fsdp, tensor,\nsequence, "
-             "context, expert, pipeline; fsdp over all chips if it is not given",
-             "fsdp=16,tensor=8");
+    repeated(
+        app, "--mesh", train.mesh,
+        "how many ways what is divided; they multiply to the chips of the slice. Of data, fsdp, tensor,\nsequence, "
+        "context, expert, pipeline; fsdp over all chips if it is not given",
+        "fsdp=16,tensor=8");
     app.add_option("--microbatches", train.microbatches, "parts of a step's batch, one after the other")
         ->type_name("N");
     app.add_option("--schedule", train.schedule, "of a pipeline: 1f1b, gpipe, interleaved or zero-bubble")
@@ -31,9 +32,10 @@ void add_training_plan(CLI::App& app, TrainRequest& train) {
                    "what the backward pass computes again: none, selective (all but the results of products), full\n"
                    "(each layer), or all but tensors by name")
         ->type_name("none|selective|full|Hm,O");
-    app.add_option("--optimizer", train.optimizer,
-                   "adam with moments in f32 or another dtype and, where it says so, an f32 copy of the parameters; or\nsgd; "
-                   "gradients=f32 for either")
+    app.add_option(
+           "--optimizer", train.optimizer,
+           "adam with moments in f32 or another dtype and, where it says so, an f32 copy of the parameters; or\nsgd; "
+           "gradients=f32 for either")
         ->type_name("adam[,moments=DTYPE][,master]|sgd");
 }
 

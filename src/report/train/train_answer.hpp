@@ -30,9 +30,9 @@ struct StepTimes {
 
 /// A step that was laid out and priced.
 struct TrainStep {
-    OpAnswer program;  ///< all layers, on one chip of those that a stage has
-    double share = 1;  ///< of the layers that a stage of the pipeline has
-    StepTimes times;   ///< of a stage
+    OpAnswer program;       ///< all layers, on one chip of those that a stage has
+    double share = 1;       ///< of the layers that a stage of the pipeline has
+    StepTimes times;        ///< of a stage
     TrainingMemory memory;  ///< likewise
 };
 

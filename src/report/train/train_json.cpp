@@ -37,12 +37,9 @@ Json memory_json(const TrainAnswer& answer) {
 Json step_json(const TrainAnswer& answer) {
     if (!answer.step) return nullptr;
     const StepTimes& times = answer.step->times;
-    return {{"lower_s", figure(times.lower)},
-            {"sequential_s", figure(times.sequential)},
-            {"expected_s", figure(times.expected)},
-            {"expected_error", figure(times.expected_error)},
-            {"upper_s", figure(times.upper)},
-            {"bubble", figure(times.bubble)}};
+    return {{"lower_s", figure(times.lower)},       {"sequential_s", figure(times.sequential)},
+            {"expected_s", figure(times.expected)}, {"expected_error", figure(times.expected_error)},
+            {"upper_s", figure(times.upper)},       {"bubble", figure(times.bubble)}};
 }
 
 Json times_json(const TrainAnswer& answer) {

@@ -120,8 +120,7 @@ private:
                  fmt::format("off by {} % on average", percent_text(times.expected_error.value_or(0))));
         } else {
             const std::string& why = answer_.step->program.why_not_expected;
-            line("expected", "-",
-                 why.empty() ? fmt::format("no calibration for {}", answer_.slice.machine.name) : why);
+            line("expected", "-", why.empty() ? fmt::format("no calibration for {}", answer_.slice.machine.name) : why);
         }
         line("upper", to_text(Seconds{times.upper}), "if nothing overlaps");
         out_ += "\n";
@@ -154,10 +153,11 @@ private:
         line("MFU", percent_text(answer_.mfu) + " %",
              fmt::format("{}: {} a token, {} a chip", basis, to_text(Flops{demand.flops_per_token}),
                          to_text(FlopRate{demand.peak})));
-        if (answer_.step_s && answer_.assumed_mfu) line("step", to_text(Seconds{*answer_.step_s}), "at that utilisation");
-        line("tokens", fmt::format("{}/s", many(answer_.tokens_per_s)),
-             fmt::format("{}/s a chip",
-                         number_text(answer_.tokens_per_s / static_cast<double>(answer_.slice.chips()))));
+        if (answer_.step_s && answer_.assumed_mfu)
+            line("step", to_text(Seconds{*answer_.step_s}), "at that utilisation");
+        line(
+            "tokens", fmt::format("{}/s", many(answer_.tokens_per_s)),
+            fmt::format("{}/s a chip", number_text(answer_.tokens_per_s / static_cast<double>(answer_.slice.chips()))));
     }
 
     void cost() {
@@ -182,8 +182,7 @@ private:
         if (!text.empty()) out_ += "  " + wrapped(text, 2, 2, width) + "\n";
         for (const PlanThreshold& each : answer_.thresholds) {
             out_ += "  " +
-                    wrapped(fmt::format("{}: {}; here {}.", each.what, number_text(each.value),
-                                        number_text(each.now)),
+                    wrapped(fmt::format("{}: {}; here {}.", each.what, number_text(each.value), number_text(each.now)),
                             2, 4, width) +
                     "\n";
         }
