@@ -13,11 +13,23 @@ namespace roofline {
 
 namespace {
 
+// More sequences, and as many more rows for each expert: both stand in the model's program as for one sequence.
+void bind_sequences(Program& program, const DimRoles& roles, std::int64_t sequences) {
+    constexpr std::int64_t most = std::int64_t{1} << 50;
+    for (auto& [dim, size] : program.sizes) {
+        const std::string letters = dim.substr(0, dim.find_last_not_of("0123456789") + 1);
+        const auto role = roles.contains(dim) ? roles.find(dim) : roles.find(letters);
+        if (role == roles.end() || role->second != "rows") continue;
+        size = size > most / sequences ? most : size * sequences;
+    }
+    program.sizes["B"] = sequences;
+}
+
 // Forward, backward and optimizer of one microbatch's sequences, its subscripts those of the plan.
 Result<TrainingProgram> planned_step(const Model& model, const TrainSetup& setup, StayingAxes& stay,
                                      std::vector<std::string>& notes) {
     Program forward = model.program;
-    forward.sizes["B"] = setup.batch.sequences();
+    bind_sequences(forward, model.roles, setup.batch.sequences());
     auto with = with_loss(forward);
     if (!with) return fail(with.error());
     TrainingOptions options = setup.options;
