@@ -121,8 +121,9 @@ Status predict(TrainAnswer& answer, const TrainRequest& request, const TrainingO
     if (step) {
         const std::vector<std::string> notes = notes_of(step->program);
         answer.notes.insert(answer.notes.end(), notes.begin(), notes.end());
-        const double each = static_cast<double>(answer.batch->tokens / answer.batch->microbatches) /
-                            static_cast<double>(answer.slice.chips()) * static_cast<double>(answer.plan.pipeline);
+        const std::int64_t tokens = answer.batch->tokens / answer.batch->microbatches;
+        const double each = static_cast<double>(tokens) / static_cast<double>(answer.slice.chips()) *
+                            static_cast<double>(answer.plan.pipeline);
         answer.thresholds = training_thresholds(step->program.program, step->program.analysis.total,
                                                 step->program.system, answer.plan, each);
         answer.step = std::move(*step);

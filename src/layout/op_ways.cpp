@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <ranges>
 
 #include "bound/pricing.hpp"
 #include "program/functions.hpp"
@@ -128,8 +129,8 @@ void OpWays::tie_rows() {
         const std::vector<std::string>& groups = out ? op_->output.dims : op_->inputs.front().dims;
         tied_ = {place_of(op_->along[1]), {}};
         // The first dimension's axes come last, and so can go on to the experts: batches are what experts are spread over.
-        for (auto dim = tokens.rbegin(); dim != tokens.rend(); ++dim) {
-            if (!has(groups, *dim)) tied_->from.push_back(place_of(*dim));
+        for (const std::string& dim : std::views::reverse(tokens)) {
+            if (!has(groups, dim)) tied_->from.push_back(place_of(dim));
         }
     }
     sums_ = kind == FunctionKind::reduce || kind == FunctionKind::gather || kind == FunctionKind::scatter_add ||

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <ranges>
 
 #include "notation/notation.hpp"
 
@@ -84,8 +85,8 @@ std::vector<std::pair<std::string_view, std::int64_t>> plan_axes(const Plan& pla
 
 std::string plan_text(const Plan& plan) {
     std::vector<std::string> parts;
-    for (auto axis = axes.rbegin(); axis != axes.rend(); ++axis) {
-        if (plan.*axis->size > 1) parts.push_back(fmt::format("{}={}", axis->name, plan.*axis->size));
+    for (const PlanAxis& axis : std::views::reverse(axes)) {
+        if (plan.*axis.size > 1) parts.push_back(fmt::format("{}={}", axis.name, plan.*axis.size));
     }
     return parts.empty() ? "one chip" : fmt::format("{}", fmt::join(parts, ", "));
 }

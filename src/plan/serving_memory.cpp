@@ -29,7 +29,8 @@ double elements_held(const Program& program, const Value& value, bool one_chip) 
         const auto size = program.sizes.find(axis.dim);
         if (size == program.sizes.end()) continue;
         const std::int64_t ways = one_chip ? members(program, axis.mesh) : 1;
-        elements *= static_cast<double>((size->second + ways - 1) / ways);
+        const std::int64_t held = (size->second + ways - 1) / ways;
+        elements *= static_cast<double>(held);
     }
     return elements;
 }

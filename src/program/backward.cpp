@@ -324,17 +324,7 @@ private:
     }
 
     // Of a plane that is half empty the gradient is so, too.
-    Formula masked_sum(ValueId id) {
-        Formula sum = added(id);
-        if (!has_product(sum)) return sum;
-        for (const MaskedPlane& plane : value(id).masks) {
-            std::vector<std::string> along{plane.rows, plane.columns};
-            if (!plane.window.empty()) along.push_back(plane.window);
-            if (has(sum->dims, plane.rows) && has(sum->dims, plane.columns))
-                sum = Formula::call("causal", {sum}, along);
-        }
-        return sum;
-    }
+    Formula masked_sum(ValueId id) { return masked(added(id), value(id).masks); }
 
     // What a unit has for tensors from outside leaves it under names; a parameter's gradient is always a tensor of its own.
     void hand_out(ValueId id, std::size_t unit, bool own, UnitOutput& made) {

@@ -109,4 +109,26 @@ bool has_product(const Formula& term) {
     return std::any_of(term->arguments.begin(), term->arguments.end(), has_product);
 }
 
+namespace {
+
+// Products and repetitions make a plane of what has none; whatever else has one got it, with its mask, from an operand.
+bool makes_planes(const Formula& term) {
+    const bool call = !term.is_number() && !term.is_tensor();
+    if (call && (term->op == OpKind::contract || term->function == "expand")) return true;
+    return std::any_of(term->arguments.begin(), term->arguments.end(), makes_planes);
+}
+
+}  // namespace
+
+Formula masked(Formula term, const std::vector<MaskedPlane>& masks) {
+    if (!makes_planes(term)) return term;
+    for (const MaskedPlane& plane : masks) {
+        if (!has(term->dims, plane.rows) || !has(term->dims, plane.columns)) continue;
+        std::vector<std::string> along{plane.rows, plane.columns};
+        if (!plane.window.empty()) along.push_back(plane.window);
+        term = Formula::call("causal", {term}, std::move(along));
+    }
+    return term;
+}
+
 }  // namespace roofline

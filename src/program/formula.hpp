@@ -67,4 +67,7 @@ void each_tensor(const Formula& term, Visit visit) {
 /// Whether a product with a sum is among the operations.
 [[nodiscard]] bool has_product(const Formula& term);
 
+/// A term with products or repetitions under those of the masks that it has both dimensions of: half of it is not computed.
+[[nodiscard]] Formula masked(Formula term, const std::vector<MaskedPlane>& masks);
+
 }  // namespace roofline

@@ -306,7 +306,9 @@ Formula ForwardDraft::made(ValueId id, const std::vector<bool>& stashed) const {
         const bool stands = !program.values[input.value].intermediate || stashed[input.value];
         operands.push_back(stands ? tensor(input.value) : made(input.value, stashed));
     }
-    return Formula::like(op, std::move(operands));
+    Formula term = Formula::like(op, std::move(operands));
+    // A part that is stored stands before the mask that left half of it empty.
+    return program.values[id].intermediate && stashed[id] ? masked(std::move(term), program.values[id].masks) : term;
 }
 
 bool ForwardDraft::inside(std::size_t block, std::size_t outer) const {

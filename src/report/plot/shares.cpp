@@ -40,7 +40,8 @@ public:
             y += kPitch;
         }
         legend(y);
-        const double height = y + kRow * static_cast<double>((labels_.size() + 3) / 4) + 20;
+        const std::size_t rows = (labels_.size() + 3) / 4;
+        const double height = y + kRow * static_cast<double>(rows) + 20;
         return plot_document(plot_.title, plot_.subtitle, description(), svg_.str(), {height, kSharesStyle});
     }
 
@@ -79,7 +80,8 @@ private:
     void legend(double y) {
         for (std::size_t i = 0; i < labels_.size(); ++i) {
             const double x = kLeft + static_cast<double>(i % 4) * 142;
-            const double row = y + kRow * static_cast<double>(i / 4);
+            const std::size_t above = i / 4;
+            const double row = y + kRow * static_cast<double>(above);
             svg_.rect(css(labels_[i]), x, row - 5, 12, 10);
             svg_.text("label", {x + 18, row}, Anchor::start, fitted(labels_[i], kFontSize, 118));
         }

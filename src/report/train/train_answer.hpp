@@ -67,7 +67,7 @@ struct StepCollective {
     double bytes = 0;
     double seconds = 0;
 };
-[[nodiscard]] std::vector<StepCollective> step_collectives(const TrainStep& step);
+[[nodiscard]] std::vector<StepCollective> step_collectives(const TrainStep& whole);
 
 /// What limits a step, in a sentence or two.
 [[nodiscard]] std::string binding_limit(const TrainAnswer& answer);
