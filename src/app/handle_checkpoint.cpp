@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "import/json_value.hpp"
+#include "app/model_option.hpp"
 #include "import/model_config.hpp"
 #include "model/account.hpp"
 #include "model/model.hpp"
@@ -28,19 +28,12 @@ Status refuse_options(const ModelRequest& request) {
     return {};
 }
 
-Result<std::optional<Quantisation>> quantisation_beside(const ModelRequest& request, const Config& config) {
-    if (request.quantisation.name.empty()) return quantisation_of(config, nullptr);
-    auto apart = parse_json(request.quantisation.text, request.quantisation.name);
-    if (!apart) return fail(apart.error());
-    return quantisation_of(config, &*apart);
-}
-
 Result<ConfiguredCheckpoint> configured_of(const ModelRequest& request, const CheckpointAnswer& answer) {
     auto config = parse_config(request.config.text, request.config.name);
     if (!config) return fail(config.error());
     auto model = build_model(*config, 1);
     if (!model) return fail(model.error());
-    auto quantisation = quantisation_beside(request, *config);
+    auto quantisation = quantisation_beside(request.quantisation, *config);
     if (!quantisation) return fail(quantisation.error());
     auto weights = weight_bytes(*model, {}, *quantisation);
     if (!weights) return fail(weights.error());

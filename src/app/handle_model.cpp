@@ -6,7 +6,6 @@
 
 #include "app/handle_checkpoint.hpp"
 #include "app/model_option.hpp"
-#include "import/json_value.hpp"
 #include "model/account.hpp"
 #include "model/model.hpp"
 #include "model/presets.hpp"
@@ -20,13 +19,6 @@
 namespace roofline {
 
 namespace {
-
-Result<std::optional<Quantisation>> quantisation_of(const ModelRequest& request, const Config& config) {
-    if (request.quantisation.name.empty()) return quantisation_of(config, nullptr);
-    auto apart = parse_json(request.quantisation.text, request.quantisation.name);
-    if (!apart) return fail(apart.error());
-    return quantisation_of(config, &*apart);
-}
 
 Result<ModelAnswer> answer_of(const ModelRequest& request) {
     auto kv_dtype = dtype_option(request.kv_dtype, "--kv-dtype");
@@ -44,7 +36,7 @@ Result<ModelAnswer> answer_of(const ModelRequest& request) {
     ModelAnswer answer;
     std::optional<Quantisation> quantisation;
     if (!*all) {
-        auto read = quantisation_of(request, *config);
+        auto read = quantisation_beside(request.quantisation, *config);
         if (!read) return fail(read.error());
         quantisation = std::move(*read);
     }

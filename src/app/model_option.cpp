@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "import/json_value.hpp"
 #include "import/model_config.hpp"
 #include "model/presets.hpp"
 #include "units/text.hpp"
@@ -12,6 +13,13 @@ Result<Config> resolve_config(const NamedText& reference) {
     const bool file = reference.name.ends_with(".json") || reference.name == "standard input";
     if (reference.text.empty() && !file) return preset_config(reference.name);
     return parse_config(reference.text, reference.name);
+}
+
+Result<std::optional<Quantisation>> quantisation_beside(const NamedText& file, const Config& config) {
+    if (file.name.empty()) return quantisation_of(config, nullptr);
+    auto apart = parse_json(file.text, file.name);
+    if (!apart) return fail(apart.error());
+    return quantisation_of(config, &*apart);
 }
 
 Result<std::optional<Dtype>> dtype_option(const std::string& word, std::string_view option) {

@@ -191,6 +191,12 @@ private:
         if (auto status = steps(); !status) return status;
         if (auto status = frontier(); !status) return status;
         answer_.compute_bound_known = !has_experts(answer_.model.program);
+        if (!answer_.compute_bound_known) {
+            answer_.notes.emplace_back(
+                "experts share tokens evenly, each with another route while there are experts left: where tokens "
+                "choose "
+                "the same ones fewer are read, and a small batch can be faster than its lower bound");
+        }
         answer_.compute_bound = compute_bound_batch(answer_.model, answer_.weights, answer_.decode);
         if (answer_.capacity) {
             auto smallest = smallest_slice(setup(), answer_.machine_id, answer_.prompt, last_pass(answer_.batch));
