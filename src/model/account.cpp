@@ -167,7 +167,7 @@ private:
             add(value.part, count, copies_[id], group_of_[id]);
         }
         // A cache that is assigned keeps its name and mark; the declaration is the one that counts.
-        if (value.cache && made_.count(id) == 0) cache(value, copies_[id], group_of_[id]);
+        if (value.cache && !made_.contains(id)) cache(value, copies_[id], group_of_[id]);
     }
 
     void cache(const Value& value, const Rational& copies, std::size_t group) {

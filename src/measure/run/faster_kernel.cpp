@@ -15,7 +15,7 @@ namespace {
 
 constexpr double longest_s = 0.1;
 constexpr int most_rounds = 5;
-constexpr std::size_t too_small = 64 * 1024;  // bytes: it is over before a clock notices
+constexpr std::size_t too_small = std::size_t{64} * 1024;  // bytes: it is over before a clock notices
 // Bytes of a positive normal number in every dtype: neither zeros nor subnormals, which some units are quick or slow with.
 constexpr int filling = 0x3c;
 
