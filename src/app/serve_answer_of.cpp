@@ -190,12 +190,13 @@ private:
         if (auto status = find_max_batch(); !status) return status;
         if (auto status = steps(); !status) return status;
         if (auto status = frontier(); !status) return status;
+        answer_.prefill_lower_s = pass_lower(answer_.prefill);
+        answer_.decode_lower_s = pass_lower(answer_.decode);
         answer_.compute_bound_known = !has_experts(answer_.model.program);
         if (!answer_.compute_bound_known) {
             answer_.notes.emplace_back(
-                "experts share tokens evenly, each with another route while there are experts left: where tokens "
-                "choose "
-                "the same ones fewer are read, and a small batch can be faster than its lower bound");
+                "tokens choose their experts independently of each other, all alike likely; for the lower bound they "
+                "all choose the same ones, which reads the fewest");
         }
         answer_.compute_bound = compute_bound_batch(answer_.model, answer_.weights, answer_.decode);
         if (answer_.capacity) {
@@ -251,7 +252,7 @@ private:
                                                : best_split(setup(), answer_.plan, decode_pass(batch));
             if (!pass) return fail(pass.error());
             const OpAnswer& step = pass->pass;
-            ServePoint point{batch, step.analysis.total.bounds.lower, pass_seconds(step), 0, bound_label(step)};
+            ServePoint point{batch, pass_lower(step), pass_seconds(step), 0, bound_label(step)};
             point.tokens_per_s = static_cast<double>(batch) / point.tpot_s;
             if (point.tokens_per_s / point.tpot_s > best) {
                 best = point.tokens_per_s / point.tpot_s;

@@ -36,6 +36,10 @@ struct ServingSetup {
 /// One prompt for each member of `data`.
 [[nodiscard]] ServingPass prefill_pass(const Plan& plan, std::int64_t prompt);
 
+/// Nothing is faster, whatever experts the tokens choose: each resource has its work for the even choice that the pass is priced
+/// with, or that for all tokens choosing the same experts, whichever is less. Without experts the bound of the pass.
+[[nodiscard]] double pass_lower(const OpAnswer& pass);
+
 [[nodiscard]] Result<OpAnswer> priced_pass(const ServingSetup& setup, const Plan& plan, CacheSplit caches,
                                            const ServingPass& pass);
 
