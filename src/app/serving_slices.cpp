@@ -50,6 +50,16 @@ Result<double> activations_at(const OpAnswer& pass, std::int64_t batch) {
 
 }  // namespace
 
+Result<ServedModel> served_model(const Config& config, bool decoding, std::optional<Dtype> all,
+                                 const std::optional<Quantisation>& quantisation, Dtype kv) {
+    auto model = build_model(config, 1, decoding);
+    if (!model) return fail(model.error());
+    auto weights = weight_bytes(*model, all, quantisation);
+    if (!weights) return fail(weights.error());
+    ServingDtypes stored{weights->by_value, kv};
+    return ServedModel{std::move(*model), std::move(*weights), std::move(stored)};
+}
+
 std::vector<Plan> serving_plans(const Model& model, const Slice& slice, std::int64_t batch) {
     constexpr std::size_t most_plans = 4;
     std::vector<Plan> plans;

@@ -34,8 +34,8 @@ TEST_CASE("a dispatch says what tokens choose from, once for each pair of expert
 
 TEST_CASE("likely experts are those that not every token passes over") {
     CHECK(likely_experts(8, 2, 1) == 2);
-    CHECK(likely_experts(8, 2, 2) == 4);         // 8 (1 - 0.75^2) = 3.5
-    CHECK(likely_experts(256, 8, 10) == 70);     // 256 (1 - (31/32)^10) = 69.6
+    CHECK(likely_experts(8, 2, 2) == 4);      // 8 (1 - 0.75^2) = 3.5
+    CHECK(likely_experts(256, 8, 10) == 70);  // 256 (1 - (31/32)^10) = 69.6
     CHECK(likely_experts(256, 8, 100000) == 256);
     CHECK(likely_experts(4, 4, 1) == 4);
     CHECK(likely_experts(4, 9, 1) == 4);
@@ -54,5 +54,6 @@ TEST_CASE("the fewest experts are those of one token, with a row for each token"
 
 TEST_CASE("products of dimensions stay below 2^50, and what has no size counts once") {
     CHECK(product_of({"B", "T", "Q"}, {{"B", 3}, {"T", 5}}) == 15);
-    CHECK(product_of({"B", "T"}, {{"B", std::int64_t{1} << 40}, {"T", std::int64_t{1} << 40}}) == std::int64_t{1} << 50);
+    CHECK(product_of({"B", "T"}, {{"B", std::int64_t{1} << 40}, {"T", std::int64_t{1} << 40}}) == std::int64_t{1}
+                                                                                                      << 50);
 }
