@@ -1,28 +1,61 @@
 #include "app/handle_serve.hpp"
 
+#include <fmt/format.h>
+
 #include "app/serve_answer_of.hpp"
 #include "report/op/explain.hpp"
+#include "report/serve/serve_compare.hpp"
 #include "report/serve/serve_json.hpp"
 #include "report/serve/serve_picture.hpp"
 #include "report/serve/serve_text.hpp"
 
 namespace roofline {
 
+namespace {
+
+// The same on several slices: negative where none of them holds it.
+Result<Response> compared(const ServeRequest& request, Format format) {
+    std::vector<ServeAnswer> answers;
+    bool holds = false;
+    for (const MachineRef& machine : request.machines) {
+        ServeRequest one = request;
+        one.machines = {machine};
+        auto answer = serve_answer_of(one);
+        if (!answer) {
+            Error error = answer.error();
+            error.message = fmt::format("{}: {}", machine.name, error.message);
+            return fail(std::move(error));
+        }
+        holds = holds || !answer->capacity || answer->fits;
+        answers.push_back(std::move(*answer));
+    }
+    Response response;
+    response.exit_code = holds ? 0 : 1;
+    if (request.plot) response.svg = serve_picture(answers);
+    response.out = format == Format::json       ? serve_compare_json(answers)
+                   : format == Format::csv      ? table_csv(serve_compare_table(answers))
+                   : format == Format::markdown ? table_markdown(serve_compare_table(answers))
+                                                : serve_compare_text(answers);
+    return response;
+}
+
+}  // namespace
+
 Result<Response> handle_serve(const ServeRequest& request, Format format) {
-    if (request.machines.size() != 1) {
-        return request.machines.empty()
-                   ? fail("no_machine", "no machine is named",
-                          "say which, with its slice: --on tpu-v5e:4x4; `roofline machine` lists them")
-                   : fail("bad_request", "a model is served on one slice", "name one; ask again for another");
+    if (request.machines.empty()) {
+        return fail("no_machine", "no machine is named",
+                    "say which, with its slice: --on tpu-v5e:4x4; `roofline machine` lists them");
     }
-    if (request.explain && format != Format::text) {
-        return fail("bad_request", "--explain derives an answer in words", "leave --json, --csv or --md out");
+    if (request.explain && (format != Format::text || request.machines.size() > 1)) {
+        return fail("bad_request", "--explain derives one answer in words: one slice, text",
+                    "leave --json, --csv or --md out, and name one slice");
     }
+    if (request.machines.size() > 1) return compared(request, format);
     auto answer = serve_answer_of(request);
     if (!answer) return fail(answer.error());
     Response response;
     response.exit_code = answer->capacity && !answer->fits ? 1 : 0;
-    if (request.plot) response.svg = serve_picture(*answer);
+    if (request.plot) response.svg = serve_picture({*answer});
     response.out = format == Format::json       ? serve_json(*answer)
                    : format == Format::csv      ? table_csv(frontier_table(*answer))
                    : format == Format::markdown ? table_markdown(frontier_table(*answer))

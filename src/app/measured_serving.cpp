@@ -74,9 +74,9 @@ Result<MeasuredServings> MeasuredServings::make(const std::vector<MachineRef>& m
 Result<MeasuredServings::Served*> MeasuredServings::served(const MeasuredServing& row) {
     const Key key{row.system, lowered(row.model), row.dtype, row.kv_dtype};
     auto found = served_.find(key);
-    constexpr std::size_t most = 1'000;  // a table of real measurements has some dozens, and a model takes some memory
+    constexpr std::size_t most = 400;  // a table of real measurements has a hundred, and each takes some memory
     if (found == served_.end() && served_.size() >= most) {
-        return fail("too_many_systems", "the table has more than 1000 models, systems and dtypes together");
+        return fail("too_many_systems", "the table has more than 400 models, systems and dtypes together");
     }
     if (found == served_.end()) found = served_.emplace(key, serve(row)).first;
     if (!found->second) return fail(found->second.error());

@@ -132,7 +132,9 @@ struct ServeRequest {
     std::string weights;            ///< a dtype for all parameters; "": as the checkpoint has them
     std::string kv_dtype;           ///< "": bf16, or what the checkpoint asks for
     std::string price;              ///< "2.5": USD for a chip and hour; "": the machine's
+    std::string software;           ///< "nccl-2.29": whose constants expected times are taken from; "": the newest
     CalibrationRef calibration{};
+    bool textbook = false;       ///< collectives as people approximate them by hand
     bool disaggregated = false;  ///< prefill has slices of its own
     bool explain = false;        ///< a decode step in full, as `roofline op --explain` derives it
     bool plot = false;           ///< tokens/s against the time of a token, by batch

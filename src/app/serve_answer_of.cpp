@@ -122,7 +122,11 @@ private:
         return {};
     }
 
-    [[nodiscard]] ServingSetup setup() const { return {prefill_, decode_, answer_.slice, calibrations_}; }
+    [[nodiscard]] ServingSetup setup() const {
+        CollectiveOptions collectives;
+        collectives.textbook = request_.textbook;
+        return {prefill_, decode_, answer_.slice, calibrations_, request_.software, collectives};
+    }
 
     [[nodiscard]] ServingPass decode_pass(std::int64_t batch) const { return {batch, 1, answer_.context}; }
     [[nodiscard]] ServingPass last_pass(std::int64_t batch) const {

@@ -108,8 +108,8 @@ double pass_lower(const OpAnswer& pass) {
 Result<OpAnswer> priced_pass(const ServingSetup& setup, const Plan& plan, CacheSplit caches, const ServingPass& pass) {
     auto split = split_pass(setup, plan, caches, pass);
     if (!split) return fail(split.error());
-    return priced_program(std::move(split->program), setup.slice, setup.of(pass).model.name, "", setup.calibrations, {},
-                          split->stay);
+    return priced_program(std::move(split->program), setup.slice, setup.of(pass).model.name, setup.software,
+                          setup.calibrations, setup.collectives, split->stay);
 }
 
 Result<SplitPass> best_split(const ServingSetup& setup, const Plan& plan, const ServingPass& pass) {
@@ -173,7 +173,8 @@ Result<std::optional<SmallestSlice>> smallest_slice(const ServingSetup& setup, c
     for (const Slice& slice : slice_shapes(setup.slice.machine)) {
         const auto chips = static_cast<double>(slice.chips());
         if (whole->weights + whole->kv > chips * capacity->value) continue;
-        const ServingSetup here{setup.prefill, setup.decode, slice, setup.calibrations};
+        const ServingSetup here{setup.prefill,      setup.decode,   slice,
+                                setup.calibrations, setup.software, setup.collectives};
         for (const Plan& plan : serving_plans(setup.decode.model, slice, last.batch)) {
             auto decode = best_split(here, plan, last);
             auto prefill = priced_pass(here, plan, CacheSplit::heads, prefill_pass(plan, prompt));

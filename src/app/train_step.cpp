@@ -16,18 +16,6 @@ namespace roofline {
 
 namespace {
 
-// More sequences, and as many more rows for each expert: both stand in the model's program as for one sequence.
-void bind_sequences(Program& program, const DimRoles& roles, std::int64_t sequences) {
-    constexpr std::int64_t most = std::int64_t{1} << 50;
-    for (auto& [dim, size] : program.sizes) {
-        const std::string letters = dim.substr(0, dim.find_last_not_of("0123456789") + 1);
-        const auto role = roles.contains(dim) ? roles.find(dim) : roles.find(letters);
-        if (role == roles.end() || role->second != "rows") continue;
-        size = size > most / sequences ? most : size * sequences;
-    }
-    program.sizes["B"] = sequences;
-}
-
 // One stage of a pipeline, laid out and priced, or all there is.
 struct StageStep {
     PipelineStage stage;
@@ -167,7 +155,8 @@ Result<Pipeline> pipeline_of(const TrainSetup& setup) {
 Result<std::vector<StageStep>> stage_steps(const Model& model, const TrainSetup& setup, const Pipeline& pipeline,
                                            const Slice& slice, const TrainRequest& request) {
     Program forward = model.program;
-    bind_sequences(forward, model.roles, setup.batch.sequences());
+    forward.sizes["B"] = setup.batch.sequences();
+    bind_groups_of_experts(forward);
     std::vector<PipelineStage> kinds(1);
     if (pipeline.stages > 1) {
         auto several = pipeline_stages(forward, pipeline.stages);

@@ -16,6 +16,7 @@ using Columns = std::vector<std::string>;
 
 // More chips than anybody wires together; products of a few such numbers stay whole.
 constexpr std::int64_t most_chips = 1'000'000;
+constexpr std::int64_t most_tokens = 1'000'000'000;  // of a request; and requests
 
 /// The number at the front of a text, behind `before`; none where it stands elsewhere or is too large.
 std::optional<std::int64_t> number_behind(std::string_view text, std::string_view before) {
@@ -80,13 +81,13 @@ private:
     }
 
     /// 0 where nothing is said.
-    [[nodiscard]] Result<std::int64_t> count(std::string_view column) const {
+    [[nodiscard]] Result<std::int64_t> count(std::string_view column, std::int64_t most) const {
         const auto at = find_column(columns_, {column});
         if (!at || fields_.text(at) == "0") return 0;
         const auto value = fields_.whole(*at);
-        if (!value || *value <= most_chips) return value;
+        if (!value || *value <= most) return value;
         return reader_.fail_at(reader_.record()[*at].offset, "bad_number",
-                               fmt::format("{} is more than {}", *value, most_chips));
+                               fmt::format("{} is more than {}", *value, most));
     }
 
     Status read_split(MeasuredServing& row) const {
@@ -95,7 +96,7 @@ private:
                                       &row.worker.expert};
         std::size_t i = 0;
         for (const char* column : {"n_accel", "tp", "pp", "dp", "ep"}) {
-            const auto value = count(column);
+            const auto value = count(column, most_chips);
             if (!value) return fail(value.error());
             *axes[i] = std::max<std::int64_t>(*value, i == 0 ? 0 : 1);
             ++i;
@@ -127,8 +128,11 @@ private:
     /// A number, or `mean512`; 0 where nothing is said.
     [[nodiscard]] Result<double> length(std::string_view column) const {
         const auto at = *find_column(columns_, {column});
-        std::string_view written = fields_.text(at);
-        if (!written.starts_with("mean")) return fields_.number(at);
+        const std::string_view written = fields_.text(at);
+        if (!written.starts_with("mean")) {
+            const auto value = count(column, most_tokens);
+            return value ? Result<double>(static_cast<double>(*value)) : fail(value.error());
+        }
         const auto value = number_behind(written, "mean");
         if (value && *value > 0) return static_cast<double>(*value);
         return reader_.fail_at(reader_.record()[at].offset, "bad_number",
@@ -150,9 +154,9 @@ private:
             row.concurrency = static_cast<double>(*most);
             return {};
         }
-        const auto number = fields_.number(at);
+        const auto number = count("batch_or_concurrency", most_tokens);
         if (!number) return fail(number.error());
-        row.concurrency = *number;
+        if (*number > 0) row.concurrency = static_cast<double>(*number);
         return {};
     }
 

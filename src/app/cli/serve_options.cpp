@@ -20,7 +20,9 @@ void add_serve(CLI::App& app, Line& line) {
                    "a configuration (config.json of a checkpoint), - for standard input, or a name")
         ->type_name("CONFIG.json|NAME")
         ->required();
-    repeated(app, "--on", words.on, "the slice: a machine with its chips, tpu-v5e:4x4 or h100-sxm:8", "SLICE");
+    repeated(app, "--on", words.on,
+             "the slice: a machine with its chips, tpu-v5e:4x4 or h100-sxm:8; given several times, a\ncolumn for each",
+             "SLICE");
     app.add_option("--prompt", serve.prompt, "tokens of a request that go in; 1024 if it is not given")
         ->type_name("TOKENS");
     app.add_option("--output", serve.output, "tokens that come out; 256 if it is not given")->type_name("TOKENS");
@@ -37,7 +39,12 @@ void add_serve(CLI::App& app, Line& line) {
     app.add_flag("--disaggregated", serve.disaggregated, "prompts are taken in by slices of their own");
     app.add_option("--price", serve.price, "USD for a chip and hour")->type_name("USD");
     repeated(app, "--set", serve.sets, "what if: another figure, absolute or relative", "hbm.bandwidth=3TB/s|*2");
+    app.add_option("--software", serve.software,
+                   "the library whose measured times collectives are expected to take, and its version")
+        ->type_name("nccl-2.29");
     add_calibration(app, words);
+    app.add_flag("--textbook", serve.textbook,
+                 "collectives as approximated by hand: every torus axis a wrapped ring, no (n-1)/n");
     app.add_flag("--explain", serve.explain,
                  "the derivation of a decode step: formulas, sizes, constants with sources");
     add_plots(app, line.plots, "tokens/s against the time of a token");

@@ -47,6 +47,10 @@ std::optional<double> usd_per_million(const ServeAnswer& answer, double chips, d
     return price->value * chips / tokens_per_s * million;
 }
 
+std::string slice_name(const ServeAnswer& answer) {
+    return fmt::format("{}:{}", answer.slice.machine.id, answer.slice.shape_text());
+}
+
 std::string split_text(const ServeAnswer& answer) {
     if (answer.slice.chips() == 1) return "one chip";
     std::string text = plan_text(answer.plan);
@@ -74,6 +78,10 @@ std::vector<std::string> serve_notes(const ServeAnswer& answer) {
             "bound from the datasheet; no real system is that fast",
             answer.slice.machine.name,
             answer.decode.why_not_expected.empty() ? "" : fmt::format(" ({})", answer.decode.why_not_expected)));
+    }
+    if (answer.decode.system.collectives.textbook && !answer.decode.analysis.total.work.messages.empty()) {
+        notes.emplace_back(
+            "--textbook: collectives as approximated by hand, so lower and upper are estimates, not bounds");
     }
     if (answer.plan_chosen) notes.emplace_back("no plan is named: this is the best of a few; --mesh names another");
     notes.emplace_back(

@@ -102,6 +102,9 @@ struct ServeAnswer {
 /// Dollars for a million tokens of `chips` chips that make so many a second; none without a price.
 [[nodiscard]] std::optional<double> usd_per_million(const ServeAnswer& answer, double chips, double tokens_per_s);
 
+/// "tpu-v5e:4x4"
+[[nodiscard]] std::string slice_name(const ServeAnswer& answer);
+
 /// How weights and caches lie, in words.
 [[nodiscard]] std::string split_text(const ServeAnswer& answer);
 

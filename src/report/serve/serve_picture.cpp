@@ -4,32 +4,47 @@
 
 namespace roofline {
 
-std::string serve_picture(const ServeAnswer& answer) {
-    constexpr double ms = 1e3;
-    SweepPlot plot;
-    plot.title = fmt::format("{}, {} tokens in, {} out", answer.model.name, answer.prompt, answer.output);
-    plot.subtitle = fmt::format("{}, {} chip{}, {}", answer.slice.machine.name, answer.slice.chips(),
-                                answer.slice.chips() == 1 ? "" : "s", split_text(answer));
-    plot.x_label = "time of a token (ms)";
-    plot.y_label = "tokens/s of the slice";
-    plot.y_unit = "tokens/s";
+namespace {
+
+constexpr double ms = 1e3;
+
+PlotCurve frontier_curve(const ServeAnswer& answer) {
     PlotCurve curve;
-    curve.label = "batch";
-    const bool any_fits = answer.max_batch > 0;
+    std::int64_t first = 0;
+    std::int64_t last = 0;
     for (std::size_t i = 0; i < answer.frontier.size(); ++i) {
         const ServePoint& point = answer.frontier[i];
-        if (answer.capacity && any_fits && point.batch > answer.max_batch) continue;
-        if (curve.points.empty()) curve.label = fmt::format("batch {}", point.batch);
+        if (answer.capacity && answer.max_batch > 0 && point.batch > answer.max_batch) continue;
+        if (curve.points.empty()) first = point.batch;
+        last = point.batch;
         curve.points.emplace_back(point.tpot_s * ms, point.tokens_per_s);
         if (i == answer.knee) {
             curve.critical = point.tpot_s * ms;
             curve.critical_text = fmt::format("knee: batch {}", point.batch);
         }
-        if (curve.points.size() > 1) {
-            curve.label = curve.label.substr(0, curve.label.find(" to ")) + fmt::format(" to {}", point.batch);
-        }
     }
-    plot.curves.push_back(std::move(curve));
+    curve.label = curve.points.empty() ? "batch"
+                  : first == last      ? fmt::format("batch {}", first)
+                                       : fmt::format("batch {} to {}", first, last);
+    return curve;
+}
+
+}  // namespace
+
+std::string serve_picture(const std::vector<ServeAnswer>& answers) {
+    const ServeAnswer& front = answers.front();
+    SweepPlot plot;
+    plot.title = fmt::format("{}, {} tokens in, {} out", front.model.name, front.prompt, front.output);
+    plot.subtitle = fmt::format("{}, {} chip{}, {}", front.slice.machine.name, front.slice.chips(),
+                                front.slice.chips() == 1 ? "" : "s", split_text(front));
+    plot.x_label = "time of a token (ms)";
+    plot.y_label = "tokens/s of the slice";
+    plot.y_unit = "tokens/s";
+    for (const ServeAnswer& answer : answers) {
+        plot.curves.push_back(frontier_curve(answer));
+        if (answers.size() > 1) plot.curves.back().label = slice_name(answer) + ", " + plot.curves.back().label;
+    }
+    if (answers.size() > 1) plot.subtitle = fmt::format("{} slices", answers.size());
     return to_svg(plot);
 }
 
