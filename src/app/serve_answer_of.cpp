@@ -36,7 +36,7 @@ std::vector<std::int64_t> frontier_batches(const ServeAnswer& answer) {
     std::vector<std::int64_t> batches{answer.batch};
     if (answer.max_batch > 0) batches.push_back(answer.max_batch);
     const std::int64_t last = std::max(answer.max_batch, answer.batch);
-    for (std::int64_t batch = prompts_at_once(answer.plan); batch < last; batch *= 2) {
+    for (std::int64_t batch = prompts_at_once(answer.plan) * answer.plan.pipeline; batch < last; batch *= 2) {
         batches.push_back(batch);
     }
     std::sort(batches.begin(), batches.end());
@@ -128,7 +128,9 @@ private:
         return {prefill_, decode_, answer_.slice, calibrations_, request_.software, collectives};
     }
 
-    [[nodiscard]] ServingPass decode_pass(std::int64_t batch) const { return {batch, 1, answer_.context}; }
+    [[nodiscard]] ServingPass decode_pass(const Plan& plan, std::int64_t batch) const {
+        return {sequences_at_once(plan, batch), 1, answer_.context};
+    }
     [[nodiscard]] ServingPass last_pass(std::int64_t batch) const {
         return {batch, 1, answer_.prompt + answer_.output};
     }
@@ -148,7 +150,7 @@ private:
         bool best_fits = false;
         bool any = false;
         for (const Plan& plan : plans) {
-            auto found = best_split(setup(), plan, decode_pass(answer_.batch));
+            auto found = best_split(setup(), plan, decode_pass(plan, answer_.batch));
             if (!found) {
                 if (!error) error = found.error();
                 continue;
@@ -199,6 +201,12 @@ private:
                 "all choose the same ones, which reads the fewest");
         }
         answer_.compute_bound = compute_bound_batch(answer_.model, answer_.weights, answer_.decode);
+        // solved for the sequences of one stage
+        const auto groups = static_cast<double>(answer_.plan.pipeline);
+        for (auto* batch :
+             {&answer_.compute_bound.step, &answer_.compute_bound.weights, &answer_.compute_bound.textbook}) {
+            if (*batch) **batch *= groups;
+        }
         if (answer_.capacity) {
             auto smallest = smallest_slice(setup(), answer_.machine_id, answer_.prompt, last_pass(answer_.batch));
             if (!smallest) return fail(smallest.error());
@@ -236,9 +244,10 @@ private:
     }
 
     Status steps() {
-        auto first = priced_pass(setup(), answer_.plan, answer_.caches, {answer_.batch, 1, answer_.prompt + 1});
+        const std::int64_t together = sequences_at_once(answer_.plan, answer_.batch);
+        auto first = priced_pass(setup(), answer_.plan, answer_.caches, {together, 1, answer_.prompt + 1});
         if (!first) return fail(first.error());
-        auto last = priced_pass(setup(), answer_.plan, answer_.caches, last_pass(answer_.batch));
+        auto last = priced_pass(setup(), answer_.plan, answer_.caches, {together, 1, answer_.prompt + answer_.output});
         if (!last) return fail(last.error());
         answer_.first_step_s = pass_seconds(*first);
         answer_.last_step_s = pass_seconds(*last);
@@ -249,7 +258,7 @@ private:
         double best = 0;
         for (const std::int64_t batch : frontier_batches(answer_)) {
             auto pass = batch == answer_.batch ? Result<SplitPass>(SplitPass{answer_.caches, answer_.decode})
-                                               : best_split(setup(), answer_.plan, decode_pass(batch));
+                                               : best_split(setup(), answer_.plan, decode_pass(answer_.plan, batch));
             if (!pass) return fail(pass.error());
             const OpAnswer& step = pass->pass;
             ServePoint point{batch, pass_lower(step), pass_seconds(step), 0, bound_label(step)};

@@ -7,6 +7,7 @@
 #include "bound/times.hpp"
 #include "model/routed_experts.hpp"
 #include "network/slice_shapes.hpp"
+#include "plan/pipeline_stage.hpp"
 
 namespace roofline {
 
@@ -38,7 +39,30 @@ Result<ServingMemory> kept(const ServingSetup& setup, const Plan& plan, CacheSpl
                            bool one_chip) {
     auto split = split_pass(setup, plan, caches, {last.batch, last.context, last.context, ExpertsRead::all});
     if (!split) return fail(split.error());
-    return kept_bytes(split->program, setup.prefill.stored.params, one_chip);
+    const std::vector<StoredParam>& stored = setup.prefill.stored.params;
+    if (plan.pipeline == 1) return kept_bytes(split->program, stored, one_chip);
+    auto stages = pipeline_stages(split->program, plan.pipeline);
+    if (!stages) return fail(stages.error());
+    ServingMemory most;
+    for (const PipelineStage& stage : *stages) {
+        auto held = stage_shares(split->program, plan.pipeline, stage);
+        if (!held) return fail(held.error());
+        const ServingMemory memory = kept_bytes(split->program, stored, one_chip, *held);
+        if (memory.total() > most.total()) most = memory;
+    }
+    return most;
+}
+
+/// Between the stages of a pipeline: what is carried from layer to layer, seconds for a whole pass.
+Result<double> send_seconds(const OpAnswer& pass, std::int64_t stages) {
+    for (const Value& value : pass.local.values) {
+        if (!value.carried || value.intermediate) continue;
+        const auto bytes = bytes_of(value).evaluate(pass.local.sizes);
+        if (!bytes) break;
+        auto one = stage_transfer_s(pass.system, bytes->to_double());
+        return one ? *one * static_cast<double>(stages - 1) : one;
+    }
+    return 0;
 }
 
 /// What kernels keep between them at another batch in the layout of a pass.
@@ -108,8 +132,16 @@ double pass_lower(const OpAnswer& pass) {
 Result<OpAnswer> priced_pass(const ServingSetup& setup, const Plan& plan, CacheSplit caches, const ServingPass& pass) {
     auto split = split_pass(setup, plan, caches, pass);
     if (!split) return fail(split.error());
-    return priced_program(std::move(split->program), setup.slice, setup.of(pass).model.name, setup.software,
-                          setup.calibrations, setup.collectives, split->stay);
+    auto priced = priced_program(std::move(split->program), setup.slice, setup.of(pass).model.name, setup.software,
+                                 setup.calibrations, setup.collectives, split->stay);
+    if (!priced || plan.pipeline == 1) return priced;
+    auto sends = send_seconds(*priced, plan.pipeline);
+    if (!sends) return fail(sends.error());
+    // a group of sequences can be cut finer, so that sending overlaps: no part of the lower bound
+    priced->analysis.total.sequential += *sends;
+    priced->analysis.total.bounds.upper += *sends;
+    if (priced->expected_s) *priced->expected_s += *sends;
+    return priced;
 }
 
 Result<SplitPass> best_split(const ServingSetup& setup, const Plan& plan, const ServingPass& pass) {
@@ -141,7 +173,7 @@ Result<ServingMemory> memory_of(const ServingSetup& setup, const Plan& plan, Cac
     ServingMemory memory = *memory_kept;
     auto prefilling = activation_bytes(prefill.local, prefill.local.sizes);
     if (!prefilling) return fail(prefilling.error());
-    auto decoding = activations_at(decode, last.batch);
+    auto decoding = activations_at(decode, sequences_at_once(plan, last.batch));
     if (!decoding) return fail(decoding.error());
     memory.activations = std::max(*prefilling, *decoding);
     return memory;

@@ -48,6 +48,7 @@ struct ServingSetup {
 /// with, or that for all tokens choosing the same experts, whichever is less. Without experts the bound of the pass.
 [[nodiscard]] double pass_lower(const OpAnswer& pass);
 
+/// The stages of a pipeline do a pass in turn, and send what goes from layer to layer on.
 [[nodiscard]] Result<OpAnswer> priced_pass(const ServingSetup& setup, const Plan& plan, CacheSplit caches,
                                            const ServingPass& pass);
 

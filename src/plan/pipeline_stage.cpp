@@ -168,6 +168,34 @@ Result<Program> pipeline_stage(const Program& forward, std::int64_t stages, cons
     return program;
 }
 
+Result<std::vector<double>> stage_shares(const Program& forward, std::int64_t stages, const PipelineStage& stage) {
+    auto passes = passes_of(forward, stages);
+    if (!passes) return fail(passes.error());
+    const std::vector<std::int64_t> share = shares(*passes, stages, stage.passes);
+    std::vector<double> held(forward.values.size(), stage.place == StagePlace::first ? 1 : 0);
+    const bool last = stage.place == StagePlace::last;
+    std::size_t next = 0;
+    for (const Node& node : forward.body.nodes) {
+        if (is_repeat(node)) {
+            const Block& block = std::get<Block>(node);
+            const double part = static_cast<double>(share[next]) / static_cast<double>((*passes)[next]);
+            for (std::size_t id = block.values_before; id < held.size(); ++id) {
+                held[id] = id < block.values_after ? part : last ? 1 : 0;
+            }
+            ++next;
+            continue;
+        }
+        const auto* statement = std::get_if<Statement>(&node);
+        if (statement == nullptr || next < passes->size() || !last) continue;
+        for (const Op& op : statement->ops) {
+            for (const Operand& input : op.inputs) {
+                if (forward.values[input.value].param) held[input.value] = 1;
+            }
+        }
+    }
+    return held;
+}
+
 Result<double> stage_transfer_s(const System& system, double bytes) {
     const PlacedAxis* axis = system.axis("pipeline");
     if (axis == nullptr) return fail("unknown_axis", "the mesh has no axis `pipeline`");

@@ -32,6 +32,11 @@ struct PipelineStage {
 /// proportion. What it reads of an earlier stage is declared. Errors: as above.
 [[nodiscard]] Result<Program> pipeline_stage(const Program& forward, std::int64_t stages, const PipelineStage& stage);
 
+/// By value of the forward program, how much of all its copies such a stage holds: of layers its passes, of what stands before them all
+/// or nothing, likewise behind them. What the head shares with the embedding is with both. Errors: as above.
+[[nodiscard]] Result<std::vector<double>> stage_shares(const Program& forward, std::int64_t stages,
+                                                       const PipelineStage& stage);
+
 /// Seconds, at the least, that `bytes` take from a chip to its neighbour along the mesh axis `pipeline`; all chips of a stage send
 /// at the same time, each its own part. Errors: no such axis; a topology that is not costed.
 [[nodiscard]] Result<double> stage_transfer_s(const System& system, double bytes);

@@ -61,20 +61,22 @@ struct Life {
 
 }  // namespace
 
-ServingMemory kept_bytes(const Program& program, const std::vector<StoredParam>& stored, bool one_chip) {
+ServingMemory kept_bytes(const Program& program, const std::vector<StoredParam>& stored, bool one_chip,
+                         const std::vector<double>& held) {
     ServingMemory memory;
     const std::vector<Rational> copies = value_copies(program);
     std::set<ValueId> in_place;
     note_scatters(program.body, in_place);
     for (ValueId id = 0; id < program.values.size(); ++id) {
         const Value& value = program.values[id];
+        const double share = id < held.size() ? held[id] : 1;
         if (value.param && id < stored.size()) {
             const double all = elements_held(program, value, false);
             const double here = elements_held(program, value, one_chip);
-            memory.weights += stored[id].bytes.to_double() * here / all;
+            memory.weights += share * stored[id].bytes.to_double() * here / all;
         } else if (value.cache && value.part != "mtp" && !in_place.contains(id)) {
-            memory.kv +=
-                elements_held(program, value, one_chip) * bits_of(value.type.dtype) / 8 * copies[id].to_double();
+            memory.kv += share * elements_held(program, value, one_chip) * bits_of(value.type.dtype) / 8 *
+                         copies[id].to_double();
         }
     }
     return memory;

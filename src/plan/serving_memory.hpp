@@ -19,8 +19,10 @@ struct ServingMemory {
 };
 
 /// Weights and caches of a sized program, all layers. `one_chip`: what one chip holds by the program's subscripts and mesh, where
-/// splits that do not divide are padded; else each byte once. `stored` is by value; values beyond it hold no weights.
-[[nodiscard]] ServingMemory kept_bytes(const Program& program, const std::vector<StoredParam>& stored, bool one_chip);
+/// splits that do not divide are padded; else each byte once. `stored` is by value; values beyond it hold no weights. `held`, by
+/// value, is how much of it is there at all; all where it is empty (stage_shares()).
+[[nodiscard]] ServingMemory kept_bytes(const Program& program, const std::vector<StoredParam>& stored, bool one_chip,
+                                       const std::vector<double>& held = {});
 
 /// The most bytes that results of kernels take at once, kernels in turn: from the one that writes them to the last that reads
 /// them. Updates of caches in place take none. `sized` has the sizes, `program` the kernels (a chip's share of the former).

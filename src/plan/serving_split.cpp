@@ -130,10 +130,6 @@ std::string_view name(CacheSplit split) {
 
 Result<ServingSplit> split_for_serving(const Program& program, const DimRoles& roles, const Plan& plan,
                                        CacheSplit caches) {
-    if (plan.pipeline > 1) {
-        return fail("unsupported", "serving over stages of a pipeline is not priced",
-                    "put these chips on another axis: --mesh tensor=.., data=..");
-    }
     Plan whole = plan;
     whole.tensor_tokens = false;
     auto planned = apply_plan(program, roles, whole);

@@ -28,7 +28,7 @@ struct ServingSplit {
 /// - caches lie as `caches` says;
 /// - what has only sequences, tokens and width is whole on each member of `tensor`: there are few tokens;
 /// - results that the plan splits further lie as is best, as the layout finds.
-/// Errors: those of apply_plan(); an axis `pipeline`, which is not priced here.
+/// An axis `pipeline` splits no tensor: every member does what all stages do in turn. Errors: those of apply_plan().
 [[nodiscard]] Result<ServingSplit> split_for_serving(const Program& program, const DimRoles& roles, const Plan& plan,
                                                      CacheSplit caches);
 

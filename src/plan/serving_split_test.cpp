@@ -7,6 +7,7 @@
 
 #include "model/presets.hpp"
 #include "model/serving_program.hpp"
+#include "plan/pipeline_stage.hpp"
 #include "plan/serving_memory.hpp"
 
 using namespace roofline;
@@ -71,13 +72,48 @@ TEST_CASE("a latent that serves all heads lies by batch") {
     CHECK(type_of(split.program, "Cc") == "bf16[B_{tensor}, S, R]");
 }
 
-TEST_CASE("stages of a pipeline are refused") {
+TEST_CASE("stages of a pipeline split no tensor, and hold their layers with the embedding or the head") {
     const Model model = model_named("llama-3.1-70b");
+    auto weights = weight_bytes(model, Dtype::int8, std::nullopt);
+    REQUIRE(weights);
     Plan plan;
     plan.pipeline = 2;
-    auto split = split_for_serving(model.program, model.roles, plan, CacheSplit::heads);
-    REQUIRE_FALSE(split);
-    CHECK(split.error().code == "unsupported");
+    const ServingSplit split = split_of(model, plan, CacheSplit::heads);
+    CHECK(type_of(split.program, "Kc") == "bf16[B, S, K, H]");
+    auto pass = serving_program(split.program, model, {3, 1, 1000}, {weights->by_value, Dtype::int8});
+    REQUIRE(pass);
+    auto stages = pipeline_stages(*pass, 2);
+    REQUIRE(stages);
+    REQUIRE(stages->size() == 2);
+    // 40 of 80 layers each; embedding and head are 128256 x 8192, the norm behind the layers 8192
+    constexpr double table = 128256.0 * 8192;
+    constexpr double layers = (70553706496.0 - 2 * table - 8192) / 2;
+    const double held[] = {layers + table, layers + table + 8192};
+    for (std::size_t i = 0; i < 2; ++i) {
+        auto shares = stage_shares(*pass, 2, (*stages)[i]);
+        REQUIRE(shares);
+        const ServingMemory memory = kept_bytes(*pass, weights->by_value, true, *shares);
+        CHECK(memory.weights == doctest::Approx(held[i]).epsilon(1e-12));
+        CHECK(memory.kv == 3 * 1000 * 163840.0 / 2);
+    }
+    CHECK_FALSE(pipeline_stages(*pass, 81));
+}
+
+TEST_CASE("a head that is the embedding is with both stages") {
+    const Model model = model_named("llama-3.2-1b");
+    auto weights = weight_bytes(model, Dtype::int8, std::nullopt);
+    REQUIRE(weights);
+    auto pass = serving_program(model.program, model, {1, 1, 10}, {weights->by_value, Dtype::int8});
+    REQUIRE(pass);
+    auto stages = pipeline_stages(*pass, 2);
+    REQUIRE(stages);
+    double sum = 0;
+    for (const PipelineStage& stage : *stages) {
+        auto shares = stage_shares(*pass, 2, stage);
+        REQUIRE(shares);
+        sum += kept_bytes(*pass, weights->by_value, true, *shares).weights;
+    }
+    CHECK(sum == weights->total.to_double() + 128256.0 * 2048);
 }
 
 TEST_CASE("memory is a share of each byte, padded where it does not divide") {

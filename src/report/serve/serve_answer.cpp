@@ -11,6 +11,10 @@ namespace roofline {
 
 std::int64_t prompts_at_once(const Plan& plan) { return plan.data * plan.fsdp * plan.expert; }
 
+std::int64_t sequences_at_once(const Plan& plan, std::int64_t batch) {
+    return (batch + plan.pipeline - 1) / plan.pipeline;
+}
+
 double pass_seconds(const OpAnswer& pass) { return pass.expected_s.value_or(pass.analysis.total.sequential); }
 
 bool calibrated(const ServeAnswer& answer) {
@@ -22,7 +26,7 @@ double decode_tokens_per_s(const ServeAnswer& answer) {
 }
 
 double prompt_seconds(const ServeAnswer& answer) {
-    return pass_seconds(answer.prefill) / static_cast<double>(prompts_at_once(answer.plan));
+    return pass_seconds(answer.prefill) / static_cast<double>(prompts_at_once(answer.plan) * answer.plan.pipeline);
 }
 
 double prefill_ratio(const ServeAnswer& answer) {
@@ -82,6 +86,11 @@ std::vector<std::string> serve_notes(const ServeAnswer& answer) {
     if (answer.decode.system.collectives.textbook && !answer.decode.analysis.total.work.messages.empty()) {
         notes.emplace_back(
             "--textbook: collectives as approximated by hand, so lower and upper are estimates, not bounds");
+    }
+    if (answer.plan.pipeline > 1) {
+        notes.push_back(fmt::format(
+            "each of {} groups of sequences is in another stage: a step of {} of them goes through all stages in turn",
+            answer.plan.pipeline, sequences_at_once(answer.plan, answer.batch)));
     }
     if (answer.plan_chosen) notes.emplace_back("no plan is named: this is the best of a few; --mesh names another");
     notes.emplace_back(

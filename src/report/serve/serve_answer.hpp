@@ -79,6 +79,9 @@ struct ServeAnswer {
 /// The members of a plan that have sequences of their own.
 [[nodiscard]] std::int64_t prompts_at_once(const Plan& plan);
 
+/// The sequences of a batch that go through a pass together: of a pipeline each stage works on others.
+[[nodiscard]] std::int64_t sequences_at_once(const Plan& plan, std::int64_t batch);
+
 /// What a pass is taken to last: expected, or where nothing is calibrated its kernels in turn.
 [[nodiscard]] double pass_seconds(const OpAnswer& pass);
 
