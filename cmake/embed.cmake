@@ -151,6 +151,11 @@ file(READ "${path}" text)
 literal("${text}" literals)
 string(APPEND generated "\nconstexpr std::string_view presets =\n${literals};\n")
 
+set(path "${INPUT_DIR}/model_names.toml")
+file(READ "${path}" text)
+literal("${text}" literals)
+string(APPEND generated "\nconstexpr std::string_view model_names =\n${literals};\n")
+
 set(path "${INPUT_DIR}/systems.toml")
 file(READ "${path}" text)
 literal("${text}" literals)
@@ -180,6 +185,10 @@ std::span<const EmbeddedSource> embedded_sources() {
 
 std::string_view embedded_presets() {
     return presets;
+}
+
+std::string_view embedded_model_names() {
+    return model_names;
 }
 
 std::string_view embedded_systems() {

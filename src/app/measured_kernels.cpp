@@ -124,6 +124,7 @@ Result<Comparison> MeasuredKernels::compare(const MeasuredKernel& row) {
     program.bounds->evaluate(sizes, program.point);
     Comparison comparison;
     comparison.line = row.line;
+    comparison.kind = MeasuredKind::kernel;
     comparison.system = program.system.machine().id;
     comparison.slice = comparison.system;
     comparison.operation = row.operation;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <numeric>
@@ -45,29 +46,39 @@ std::string_view or_else(const std::string& text, std::string_view otherwise) {
 
 std::string name_of(const GroupKey& key) { return std::string(key.text); }
 
+constexpr std::uint8_t bit(MeasuredKind kind) { return static_cast<std::uint8_t>(1U << static_cast<unsigned>(kind)); }
+constexpr std::uint8_t collectives = bit(MeasuredKind::collective);
+constexpr std::uint8_t kernels = bit(MeasuredKind::kernel);
+constexpr std::uint8_t runs = bit(MeasuredKind::run);
+
 /// A way to group rows; groups come in the order of their keys.
 struct Grouping {
     std::string_view by;
     bool by_operation;  ///< each group again for every operation in it
-    bool of_kernels;
-    bool of_collectives;
+    std::uint8_t of;    ///< kinds of rows that are grouped so
     GroupKey (*key)(const Comparison&);
     std::string (*name)(const GroupKey&);
 };
 
 const Grouping groupings[] = {
-    {"operation", false, true, true, [](const Comparison& row) { return GroupKey{0, row.operation}; }, name_of},
-    {"system", true, true, true, [](const Comparison& row) { return GroupKey{0, row.system}; }, name_of},
-    {"dtype", true, true, false, [](const Comparison& row) { return GroupKey{0, or_else(row.dtype, "not said")}; },
+    {"operation", false, collectives | kernels | runs, [](const Comparison& row) { return GroupKey{0, row.operation}; },
      name_of},
-    {"size", true, true, true,
+    {"system", true, collectives | kernels | runs, [](const Comparison& row) { return GroupKey{0, row.system}; },
+     name_of},
+    {"source", true, runs, [](const Comparison& row) { return GroupKey{0, or_else(row.source, "not said")}; }, name_of},
+    {"strategy", true, runs, [](const Comparison& row) { return GroupKey{0, or_else(row.strategy, "one chip")}; },
+     name_of},
+    {"dtype", true, kernels | runs, [](const Comparison& row) { return GroupKey{0, or_else(row.dtype, "not said")}; },
+     name_of},
+    {"size", true, collectives | kernels,
      [](const Comparison& row) { return GroupKey{static_cast<double>(decade_of(row.bytes)), {}}; },
      [](const GroupKey& key) { return decade_text(static_cast<int>(key.number)); }},
-    {"devices", true, false, true, [](const Comparison& row) { return GroupKey{static_cast<double>(row.devices), {}}; },
+    {"devices", true, collectives | runs,
+     [](const Comparison& row) { return GroupKey{static_cast<double>(row.devices), {}}; },
      [](const GroupKey& key) { return fmt::format("{}", key.number); }},
-    {"software", false, true, true,
+    {"software", false, collectives | kernels | runs,
      [](const Comparison& row) { return GroupKey{0, or_else(row.software, "not said")}; }, name_of},
-    {"variant", false, true, true,
+    {"variant", false, collectives | kernels | runs,
      [](const Comparison& row) { return GroupKey{0, or_else(row.variant, "the default")}; }, name_of},
 };
 
@@ -84,7 +95,7 @@ void add_groups(const Grouping& grouping, const std::vector<Comparison>& rows, b
     };
     std::map<std::pair<GroupKey, std::string_view>, Members> found;
     for (const Comparison& row : rows) {
-        if (row.shape.empty() ? !grouping.of_collectives : !grouping.of_kernels) continue;
+        if ((grouping.of & bit(row.kind)) == 0 || !row.timed()) continue;
         const bool counts = !of_expected || row.prediction.expected_s;
         const GroupKey key = grouping.key(row);
         found[{key, {}}].add(row, counts);
@@ -117,19 +128,21 @@ std::optional<Repeats> repeats_of(const std::vector<Comparison>& rows) {
     const auto key = [&](std::size_t i) {
         const Comparison& row = rows[i];
         return std::tie(row.system, row.slice, row.operation, row.shape, row.bytes, row.devices, row.dtype,
-                        row.software, row.variant, row.groups);
+                        row.software, row.variant, row.strategy, row.groups);
     };
     // By a hash first: most rows differ in it, and then their texts need not be compared.
-    std::vector<std::pair<std::size_t, std::size_t>> order(rows.size());
+    std::vector<std::pair<std::size_t, std::size_t>> order;
+    order.reserve(rows.size());
     for (std::size_t i = 0; i < rows.size(); ++i) {
         const auto mixed = [](std::size_t hash, std::size_t next) { return (hash ^ next) * 0x9E3779B97F4A7C15U; };
         const Comparison& row = rows[i];
+        if (!row.timed()) continue;
         std::size_t hash = std::hash<double>{}(row.bytes);
         for (const std::string* text :
-             {&row.slice, &row.operation, &row.shape, &row.dtype, &row.software, &row.variant}) {
+             {&row.slice, &row.operation, &row.shape, &row.dtype, &row.software, &row.variant, &row.strategy}) {
             hash = mixed(hash, std::hash<std::string>{}(*text));
         }
-        order[i] = {hash, i};
+        order.emplace_back(hash, i);
     }
     std::sort(order.begin(), order.end(), [&](const auto& a, const auto& b) {
         return a.first != b.first ? a.first < b.first : key(a.second) < key(b.second);
@@ -154,6 +167,22 @@ std::optional<Repeats> repeats_of(const std::vector<Comparison>& rows) {
     return repeats;
 }
 
+void add_memory(const std::vector<Comparison>& rows, ErrorSummary& summary) {
+    std::vector<double> errors;
+    std::map<std::pair<std::string_view, std::string_view>, std::vector<double>> groups;
+    for (const Comparison& row : rows) {
+        if (!row.memory) continue;
+        errors.push_back(row.memory->error());
+        groups[{"source", or_else(row.source, "not said")}].push_back(row.memory->error());
+        groups[{"what", or_else(row.memory->what, "not said")}].push_back(row.memory->error());
+    }
+    summary.memory = error_stats(std::move(errors));
+    for (auto& [key, found] : groups) {
+        summary.memory_groups.push_back(
+            {std::string(key.first), std::string(key.second), "", error_stats(std::move(found)), 0});
+    }
+}
+
 }  // namespace
 
 ErrorStats error_stats(std::vector<double> errors) {
@@ -169,12 +198,14 @@ ErrorSummary summarise(const std::vector<Comparison>& rows) {
     ErrorSummary summary;
     summary.of_expected = std::any_of(rows.begin(), rows.end(),
                                       [](const Comparison& row) { return row.prediction.expected_s.has_value(); });
-    const auto counted = [&](const Comparison& row) { return !summary.of_expected || row.prediction.expected_s; };
+    const auto counted = [&](const Comparison& row) {
+        return row.timed() && (!summary.of_expected || row.prediction.expected_s);
+    };
     std::vector<double> errors;
     std::vector<double> errors_of_lower;
     for (const Comparison& row : rows) {
         if (counted(row)) errors.push_back(row.error());
-        errors_of_lower.push_back(row.error_of_lower());
+        if (row.timed()) errors_of_lower.push_back(row.error_of_lower());
         summary.below_lower += row.below_lower();
         summary.cached += row.cached();
     }
@@ -186,6 +217,7 @@ ErrorSummary summarise(const std::vector<Comparison>& rows) {
         rows, rows.size(), [](const Comparison& row) { return row.below_lower(); },
         [](const Comparison& row) { return row.prediction.lower_s / row.measured_s; });
     summary.repeats = repeats_of(rows);
+    add_memory(rows, summary);
     return summary;
 }
 

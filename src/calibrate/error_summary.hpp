@@ -21,8 +21,9 @@ struct ErrorStats {
 
 /// Rows that have something in common.
 struct ErrorGroup {
-    std::string by;    ///< "operation", "system", "dtype" (of kernels), "size", "devices" (of collectives), "software",
-                       ///< "variant"
+    std::string
+        by;  ///< "operation", "system", "source" and "strategy" (of runs), "dtype", "size", "devices", "software",
+             ///< "variant"; which of them depends on what was measured
     std::string name;  ///< "h100-sxm", "1 MB to 10 MB"
     std::string
         operation;  ///< of a system, size or number of devices: only the rows of this operation; "" for all of them
@@ -49,6 +50,8 @@ struct ErrorSummary {
     std::vector<std::size_t> worst;  ///< indices of the rows that are furthest off, the worst first, ten at most
     std::vector<std::size_t> below;  ///< indices of the rows below the lower bound, the furthest first
     std::optional<Repeats> repeats;
+    ErrorStats memory;                      ///< of rows that say what was held; no rows where none does
+    std::vector<ErrorGroup> memory_groups;  ///< of these, by "source" and by "what" was counted
 };
 
 [[nodiscard]] ErrorSummary summarise(const std::vector<Comparison>& rows);

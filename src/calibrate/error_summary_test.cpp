@@ -124,3 +124,35 @@ TEST_CASE("no rows, no errors") {
     CHECK(summary.groups.empty());
     CHECK(summary.worst.empty());
 }
+
+TEST_CASE("runs are grouped by who published them and by strategy, and what they held is compared apart") {
+    std::vector<Comparison> rows{row("a", "train", 0, 4, 2), row("a", "train", 0, 4, 3), row("a", "train", 0, 0, 3)};
+    for (Comparison& each : rows) {
+        each.kind = MeasuredKind::run;
+        each.source = "x";
+    }
+    rows[0].strategy = "fsdp";
+    rows[1].memory = MemoryComparison{100, 90, "reserved"};
+    rows[2].memory = MemoryComparison{50, 60, "allocated"};
+    rows[2].source = "y";
+    const ErrorSummary summary = summarise(rows);
+    // the last has no time: it is neither in the errors nor below its bound
+    CHECK(summary.error.rows == 2);
+    CHECK(summary.error.mean == doctest::Approx(0.375));
+    CHECK(summary.error_of_lower.rows == 2);
+    CHECK(summary.below_lower == 0);
+    CHECK(summary.worst == std::vector<std::size_t>{0, 1});
+    CHECK(group(summary, "source", "x").error.rows == 2);
+    CHECK(group(summary, "strategy", "fsdp").error.mean == doctest::Approx(0.5));
+    CHECK(group(summary, "strategy", "one chip").error.mean == doctest::Approx(0.25));
+    CHECK(std::none_of(summary.groups.begin(), summary.groups.end(),
+                       [](const ErrorGroup& each) { return each.by == "size" || each.name == "y"; }));
+    CHECK(summary.memory.rows == 2);
+    CHECK(summary.memory.mean == doctest::Approx((0.1 + 0.2) / 2));
+    REQUIRE(summary.memory_groups.size() == 4);
+    CHECK(summary.memory_groups[1].by == "source");
+    CHECK(summary.memory_groups[1].name == "y");
+    CHECK(summary.memory_groups[1].error.mean == doctest::Approx(0.2));
+    CHECK(summary.memory_groups[3].by == "what");
+    CHECK(summary.memory_groups[3].name == "reserved");
+}

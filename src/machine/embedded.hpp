@@ -49,6 +49,9 @@ struct EmbeddedArchitecture {
 /// data/presets.toml.
 [[nodiscard]] std::string_view embedded_presets();
 
+/// data/model_names.toml.
+[[nodiscard]] std::string_view embedded_model_names();
+
 /// data/systems.toml.
 [[nodiscard]] std::string_view embedded_systems();
 

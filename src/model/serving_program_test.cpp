@@ -116,15 +116,17 @@ TEST_CASE("behind a window a step looks back on the window alone") {
     CHECK(bytes_read(short_one) - bytes_read(shorter) == doctest::Approx(24 * 2.0 * 8 * 64 * 2));
 }
 
-TEST_CASE("with fewer routes than experts only so many experts are read") {
+TEST_CASE("so many experts are read as tokens are likely to choose, or all of them") {
     // Mixtral 8x22B: E = 8, A = 2, D = 6144, I = 16384, L = 56: an expert has 3 D I weights
     const Model model = model_named("mixtral-8x22b", 1);
     const double expert = 3 * 6144.0 * 16384 * 2;
     const double one = bytes_read(pass_of(model, {1, 1, 1}));
     const double two = bytes_read(pass_of(model, {2, 1, 1}));
     const double five = bytes_read(pass_of(model, {5, 1, 1}));
-    CHECK(two - one == doctest::Approx(56 * 2 * expert).epsilon(0.001));
-    CHECK(five - two == doctest::Approx(56 * 4 * expert).epsilon(0.001));  // 8 experts, and no more
+    const double all = bytes_read(pass_of(model, {5, 1, 1, ExpertsRead::all}));
+    CHECK(two - one == doctest::Approx(56 * 2 * expert).epsilon(0.001));   // 8 (1 - (3/4)^2) = 3.5: 4 of them
+    CHECK(five - two == doctest::Approx(56 * 2 * expert).epsilon(0.001));  // 8 (1 - (3/4)^5) = 6.1
+    CHECK(all - five == doctest::Approx(56 * 2 * expert).epsilon(0.001));
 }
 
 TEST_CASE("a pass is whole prompts, or one token of each sequence") {

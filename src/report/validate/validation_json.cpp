@@ -37,11 +37,17 @@ Json row_json(const Comparison& row) {
     json["dtype"] = text(row.dtype);
     json["software"] = text(row.software);
     json["variant"] = text(row.variant);
+    json["source"] = text(row.source);
+    json["strategy"] = text(row.strategy);
     json["measured_s"] = number(row.measured_s);
     json["lower_s"] = number(row.prediction.lower_s);
     json["expected_s"] = number(row.prediction.expected_s);
     json["expected_error"] = number(row.prediction.expected_error);
     json["error"] = number(row.error());
+    json["memory"] = row.memory ? Json{{"measured_bytes", row.memory->measured},
+                                       {"predicted_bytes", row.memory->predicted},
+                                       {"what", text(row.memory->what)}}
+                                : Json(nullptr);
     return json;
 }
 
@@ -86,6 +92,10 @@ std::string validation_json(const Validation& validation) {
     json["error_of_lower"] = error_of(summary.error_of_lower);
     json["repeats"] =
         summary.repeats ? Json{{"rows", summary.repeats->rows}, {"mean", summary.repeats->mean}} : Json(nullptr);
+    json["memory"] = summary.memory.rows == 0 ? Json(nullptr)
+                                              : Json{{"rows", summary.memory.rows},
+                                                     {"error", error_of(summary.memory)},
+                                                     {"groups", groups_json(summary.memory_groups)}};
     json["max_error"] = number(validation.max_error);
     json["passed"] = !validation.failed();
     json["groups"] = groups_json(summary.groups);

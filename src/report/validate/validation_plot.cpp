@@ -13,7 +13,7 @@ std::string validation_plot(const Validation& validation) {
     const std::string predicted = validation.summary.of_expected ? "expected" : "lower bound";
     std::map<std::string, ScatterSeries> by_operation;
     for (const Comparison& row : validation.rows) {
-        if (validation.summary.of_expected && !row.prediction.expected_s) continue;
+        if (!row.timed() || (validation.summary.of_expected && !row.prediction.expected_s)) continue;
         ScatterSeries& series = by_operation[row.operation];
         series.points.emplace_back(row.measured_s * 1e6, row.predicted_s() * 1e6);
     }

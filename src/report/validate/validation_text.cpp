@@ -84,7 +84,7 @@ Table rows_table(const Validation& validation, const std::vector<std::size_t>& i
                                        row.slice,
                                        spoken(row.operation) + (row.shape.empty() ? "" : " " + row.dtype),
                                        row.shape.empty() ? to_text(Bytes{row.bytes}) : row.shape,
-                                       to_text(Seconds{row.measured_s}),
+                                       row.timed() ? to_text(Seconds{row.measured_s}) : "-",
                                        to_text(Seconds{row.prediction.lower_s})};
         const auto& time = row.prediction.expected_s;
         if (expected) cells.push_back(time ? to_text(Seconds{*time}) : "-");
@@ -121,6 +121,10 @@ std::vector<std::pair<std::string, std::string>> answers(const Validation& valid
         lines.emplace_back("out of a cache",
                            count_text(summary.cached, "row") + ": faster than main memory, as a cache allows");
     }
+    if (summary.memory.rows > 0) {
+        lines.emplace_back("error of the memory",
+                           fmt::format("{}, {}", stats_text(summary.memory), count_text(summary.memory.rows, "row")));
+    }
     if (summary.repeats) {
         lines.emplace_back("measured again",
                            fmt::format("{} % off their median, {}", percent_text(summary.repeats->mean),
@@ -133,6 +137,18 @@ std::vector<std::pair<std::string, std::string>> answers(const Validation& valid
     return lines;
 }
 
+Table memory_table(const ErrorSummary& summary, std::string_view by) {
+    Table table;
+    table.head = {"", "mean", "p90", "rows"};
+    table.right = {false, true, true, true};
+    for (const ErrorGroup& group : summary.memory_groups) {
+        if (group.by != by) continue;
+        table.rows.push_back({group.name, percent_text(group.error.mean), percent_text(group.error.p90),
+                              grouped(static_cast<std::int64_t>(group.error.rows))});
+    }
+    return table;
+}
+
 struct Section {
     std::string title;
     Table table;
@@ -142,8 +158,7 @@ std::vector<Section> sections(const Validation& validation) {
     std::vector<Section> all;
     const std::string what = "mean error of the " + predicted_name(validation.summary) + " in %, by ";
     all.push_back({what + "system", crossed(validation, "system", "")});
-    all.push_back({what + "size", crossed(validation, "size", "")});
-    for (const char* by : {"dtype", "devices"}) {
+    for (const char* by : {"source", "strategy", "size", "dtype", "devices"}) {
         Table table = crossed(validation, by, "");
         if (!table.rows.empty()) all.push_back({what + by, std::move(table)});
     }
@@ -151,6 +166,10 @@ std::vector<Section> sections(const Validation& validation) {
         all.push_back({"below the lower bound", rows_table(validation, validation.summary.below, shown_below)});
     }
     all.push_back({"furthest off", rows_table(validation, validation.summary.worst, shown_worst)});
+    if (validation.summary.memory.rows > 0) {
+        all.push_back({"mean error of the memory in %, by source", memory_table(validation.summary, "source")});
+        all.push_back({"by what was counted", memory_table(validation.summary, "what")});
+    }
     return all;
 }
 
@@ -204,21 +223,57 @@ std::string validation_markdown(const Validation& validation) {
 
 std::string validation_csv(const Validation& validation) {
     Table table;
-    table.head = {"line",           "system",   "slice",       "operation",  "dtype",      "devices", "groups",
-                  "bytes",          "software", "variant",     "measured_s", "rounding_s", "lower_s", "expected_s",
-                  "expected_error", "error",    "below_lower", "shape",      "cached"};
+    table.head = {"line",
+                  "system",
+                  "slice",
+                  "operation",
+                  "dtype",
+                  "devices",
+                  "groups",
+                  "bytes",
+                  "software",
+                  "variant",
+                  "measured_s",
+                  "rounding_s",
+                  "lower_s",
+                  "expected_s",
+                  "expected_error",
+                  "error",
+                  "below_lower",
+                  "shape",
+                  "cached",
+                  "source",
+                  "strategy",
+                  "memory_bytes",
+                  "memory_predicted_bytes"};
     const auto optional = [](const std::optional<double>& value) {
         return value ? fmt::format("{}", *value) : std::string();
     };
     table.rows.reserve(validation.rows.size());
     for (const Comparison& row : validation.rows) {
-        table.rows.push_back({std::to_string(row.line), row.system, row.slice, row.operation, row.dtype,
-                              std::to_string(row.devices), std::to_string(row.groups), fmt::format("{}", row.bytes),
-                              row.software, row.variant, fmt::format("{}", row.measured_s),
-                              fmt::format("{}", row.rounding_s), fmt::format("{}", row.prediction.lower_s),
-                              optional(row.prediction.expected_s), optional(row.prediction.expected_error),
-                              fmt::format("{}", row.error()), row.below_lower() ? "1" : "0", row.shape,
-                              row.cached() ? "1" : "0"});
+        table.rows.push_back({std::to_string(row.line),
+                              row.system,
+                              row.slice,
+                              row.operation,
+                              row.dtype,
+                              std::to_string(row.devices),
+                              std::to_string(row.groups),
+                              fmt::format("{}", row.bytes),
+                              row.software,
+                              row.variant,
+                              fmt::format("{}", row.measured_s),
+                              fmt::format("{}", row.rounding_s),
+                              fmt::format("{}", row.prediction.lower_s),
+                              optional(row.prediction.expected_s),
+                              optional(row.prediction.expected_error),
+                              row.timed() ? fmt::format("{}", row.error()) : "",
+                              row.below_lower() ? "1" : "0",
+                              row.shape,
+                              row.cached() ? "1" : "0",
+                              row.source,
+                              row.strategy,
+                              row.memory ? fmt::format("{}", row.memory->measured) : "",
+                              row.memory ? fmt::format("{}", row.memory->predicted) : ""});
     }
     return table_csv(table);
 }
