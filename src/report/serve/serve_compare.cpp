@@ -21,13 +21,14 @@ std::string usd(const std::optional<double>& value) { return value ? fmt::format
 std::string fits(const ServeAnswer& answer) { return !answer.capacity ? "-" : answer.fits ? "yes" : "no"; }
 
 /// What is said of each slice.
-struct Line {
+struct ComparedLine {
     const char* label;
     std::string (*text)(const ServeAnswer& answer);
 };
-constexpr Line lines[] = {
+constexpr ComparedLine lines[] = {
     {"chips", [](const ServeAnswer& answer) { return fmt::format("{}", answer.slice.chips()); }},
-    {"plan", split_text},
+    {"plan", [](const ServeAnswer& answer) { return plan_text(answer.plan); }},
+    {"caches by", [](const ServeAnswer& answer) { return std::string(name(answer.caches)); }},
     {"fits", fits},
     {"memory a chip", [](const ServeAnswer& answer) { return to_text(Bytes{answer.chip_memory.total()}); }},
     {"room for", [](const ServeAnswer& answer) { return answer.capacity ? fmt::format("{}", answer.max_batch) : "-"; }},
@@ -61,7 +62,7 @@ std::string serve_compare_text(const std::vector<ServeAnswer>& answers) {
         table.head.push_back(slice_name(answer));
         table.right.push_back(true);
     }
-    for (const Line& line : lines) {
+    for (const ComparedLine& line : lines) {
         table.rows.push_back({line.label});
         for (const ServeAnswer& answer : answers) table.rows.back().push_back(line.text(answer));
     }
