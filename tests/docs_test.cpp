@@ -21,7 +21,7 @@ namespace {
 
 using namespace roofline;
 
-std::filesystem::path docs() { return std::filesystem::path(__FILE__).parent_path().parent_path() / "docs"; }
+std::filesystem::path docs() { return std::filesystem::path(ROOFLINE_SOURCE_FOLDER) / "docs"; }
 
 std::string content_of(const std::filesystem::path& file) {
     std::ifstream stream(file, std::ios::binary);

@@ -88,10 +88,6 @@ Status check_pipeline(const TrainRequest& request, const Plan& plan, const Model
 void note_pipeline(TrainAnswer& answer, const TrainRequest& request) {
     if (answer.plan.pipeline == 1) return;
     answer.schedule = request.schedule.empty() ? "1f1b" : request.schedule;
-    answer.notes.push_back(fmt::format(
-        "a stage is taken to have 1/{} of everything, embedding and head included; the program, its derivation and its "
-        "time line are those of all layers",
-        answer.plan.pipeline));
     if (request.microbatches.empty()) {
         answer.notes.emplace_back("--microbatches is not given: the batch is not cut, and all stages but one wait");
     }
@@ -127,6 +123,10 @@ Status predict(TrainAnswer& answer, const TrainRequest& request, const TrainingO
         answer.thresholds = training_thresholds(step->program.program, step->program.analysis.total,
                                                 step->program.system, answer.plan, each);
         answer.step = std::move(*step);
+        if (!answer.step->stage.empty()) {
+            answer.notes.push_back(fmt::format("shown is {}, which takes longest: it has {} of {} layers",
+                                               answer.step->stage, answer.step->passes, answer.model.layer_count));
+        }
         return {};
     }
     if (!answer.assumed_mfu || !request.mesh.empty()) return fail(step.error());

@@ -1,13 +1,16 @@
 #include "app/train_step.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <memory>
+#include <utility>
 
 #include "app/expected_op.hpp"
 #include "app/priced_program.hpp"
-#include "bound/network_pricing.hpp"
-#include "layout/lay_out.hpp"
 #include "plan/apply_plan.hpp"
 #include "plan/pipeline.hpp"
+#include "plan/pipeline_stage.hpp"
 
 namespace roofline {
 
@@ -25,95 +28,196 @@ void bind_sequences(Program& program, const DimRoles& roles, std::int64_t sequen
     program.sizes["B"] = sequences;
 }
 
-// Forward, backward and optimizer of one microbatch's sequences, its subscripts those of the plan.
-Result<TrainingProgram> planned_step(const Model& model, const TrainSetup& setup, StayingAxes& stay,
-                                     std::vector<std::string>& notes) {
-    Program forward = model.program;
-    bind_sequences(forward, model.roles, setup.batch.sequences());
-    auto with = with_loss(forward);
-    if (!with) return fail(with.error());
-    TrainingOptions options = setup.options;
-    options.microbatches = setup.batch.microbatches;
-    auto step = training_step(*with, options);
-    if (!step) return step;
-    auto planned = apply_plan(*step, model.roles, setup.plan);
-    if (!planned) return fail(planned.error());
-    notes.insert(notes.end(), planned->notes.begin(), planned->notes.end());
-    step->program = std::move(planned->program);
-    stay = std::move(planned->stay);
-    return step;
+// One stage of a pipeline, laid out and priced, or all there is.
+struct StageStep {
+    PipelineStage stage;
+    OpAnswer answer;
+    TrainingMemory memory;
+    std::vector<std::string> notes;
+};
+
+// What is kept by name, where a stage has it. What no stage has stays, so that it is refused.
+std::vector<std::string> kept_in(const Program& stage, const Program& whole, const std::vector<std::string>& kept) {
+    const auto has_value = [](const Program& program, const std::string& name) {
+        return std::any_of(program.values.begin(), program.values.end(),
+                           [&](const Value& value) { return value.name == name; });
+    };
+    std::vector<std::string> there;
+    for (const std::string& name : kept) {
+        if (has_value(stage, name) || !has_value(whole, name)) there.push_back(name);
+    }
+    return there;
 }
 
-double seconds_of(const Analysis& total, std::string_view resource) {
-    for (std::size_t i = 0; total.seconds && i < total.pricing.resources.size(); ++i) {
-        if (total.pricing.resources[i].id == resource) return (*total.seconds)[i];
+// The loss stands behind the last layers; before the first ones nobody wants gradients.
+Result<TrainingProgram> stage_program(const Program& forward, const TrainSetup& setup, const PipelineStage& stage) {
+    TrainingOptions options = setup.options;
+    options.microbatches = setup.batch.microbatches;
+    if (setup.plan.pipeline == 1) {
+        auto with = with_loss(forward);
+        return with ? training_step(*with, options) : fail(with.error());
     }
-    return 0;
+    auto part = pipeline_stage(forward, setup.plan.pipeline, stage);
+    if (part && stage.place == StagePlace::last) part = with_loss(*part);
+    if (!part) return fail(part.error());
+    options.kept = kept_in(*part, forward, options.kept);
+    options.input_gradients = stage.place != StagePlace::first;
+    return training_step(*part, options);
+}
+
+Result<StageStep> stage_step(const Program& forward, const Model& model, const TrainSetup& setup,
+                             const PipelineStage& stage, double held, const Slice& slice, const TrainRequest& request,
+                             const std::shared_ptr<Calibrations>& calibrations) {
+    auto step = stage_program(forward, setup, stage);
+    if (!step) return fail(step.error());
+    auto planned = apply_plan(*step, model.roles, setup.plan);
+    if (!planned) return fail(planned.error());
+    step->program = std::move(planned->program);
+    CollectiveOptions collectives;
+    collectives.textbook = request.textbook;
+    auto answer =
+        priced_program(step->program, slice, model.name, request.software, calibrations, collectives, planned->stay);
+    if (!answer) return fail(answer.error());
+    auto memory = training_memory(*step, answer->local, answer->types, answer->system, held);
+    if (!memory) return fail(memory.error());
+    return StageStep{stage, std::move(*answer), *memory, std::move(planned->notes)};
 }
 
 // What goes from layer to layer goes from stage to stage: forward, and its gradient back. Seconds of one of these.
-double send_seconds(const OpAnswer& answer, std::int64_t stages) {
-    for (const Value& value : answer.local.values) {
+Result<double> send_seconds(const OpAnswer& first) {
+    for (const Value& value : first.local.values) {
         if (!value.carried || value.intermediate) continue;
-        Message message;
-        message.kind = CollectiveKind::permute;
-        message.axes = {"pipeline"};
-        const auto bytes = (bytes_of(value) * Polynomial(stages)).evaluate(answer.local.sizes);
-        const auto load = load_of(message, answer.system);
-        if (!bytes || !load) return 0;
-        const auto time = time_of(*load, answer.system, bytes->to_double());
-        return time ? time->lower_s : 0;
+        const auto bytes = bytes_of(value).evaluate(first.local.sizes);
+        if (!bytes) break;
+        return stage_transfer_s(first.system, bytes->to_double());
     }
     return 0;
 }
 
-Result<PipelineCost> schedule_of(const TrainSetup& setup) {
-    auto schedule = parse_schedule(setup.schedule.empty() ? "1f1b" : setup.schedule);
-    if (!schedule) return fail(schedule.error());
-    const std::int64_t chunks = *schedule == Schedule::interleaved ? 2 : 1;
-    return pipeline_cost({*schedule, setup.plan.pipeline, setup.batch.microbatches, chunks});
+// Of each stage its own time, and what it waits for the others; the step is that of the stage that takes longest.
+struct PipelineTimes {
+    const std::vector<StageStep>& stages;
+    PipelineCost schedule;
+    double sends = 0;
+
+    struct Longest {
+        double seconds = 0;
+        double waits = 0;
+        std::size_t stage = 0;
+    };
+
+    // The times of stages by `work`, and what of them others wait for by `waited`.
+    template <typename Work, typename Waited>
+    [[nodiscard]] Longest longest(const Work& work, const Waited& waited) const {
+        double all = 0;
+        for (const StageStep& each : stages) all += each.stage.count * waited(each.answer);
+        Longest longest;
+        for (std::size_t i = 0; i < stages.size(); ++i) {
+            const double waits = schedule.fill * (all - waited(stages[i].answer));
+            const double seconds = work(stages[i].answer) + waits;
+            if (i == 0 || seconds > longest.seconds) longest = {seconds, waits, i};
+        }
+        return longest;
+    }
+};
+
+// The lower bound has products alone in what is waited for: the rest of the others' work may overlap with something.
+StepTimes times_of(const PipelineTimes& pipeline, std::size_t& stage) {
+    const auto lower = [](const OpAnswer& answer) { return answer.analysis.total.bounds.lower; };
+    const auto math = [](const OpAnswer& answer) { return answer.analysis.total.seconds_of("math").value_or(0); };
+    const auto sequential = [](const OpAnswer& answer) { return answer.analysis.total.sequential; };
+    const auto upper = [](const OpAnswer& answer) { return answer.analysis.total.bounds.upper; };
+    const auto expected = [](const OpAnswer& answer) { return *answer.expected_s; };
+    StepTimes times;
+    const PipelineTimes::Longest least = pipeline.longest(lower, math);
+    stage = least.stage;
+    times.lower = least.seconds;
+    times.sequential = pipeline.longest(sequential, sequential).seconds + pipeline.sends;
+    const PipelineTimes::Longest most = pipeline.longest(upper, upper);
+    times.upper = most.seconds + pipeline.sends;
+    times.bubble = most.seconds > 0 ? most.waits / most.seconds : 0;
+    const auto& stages = pipeline.stages;
+    if (std::all_of(stages.begin(), stages.end(), [](const StageStep& each) { return each.answer.expected_s; })) {
+        times.expected = pipeline.longest(expected, expected).seconds + pipeline.sends;
+        times.expected_error = stages[stage].answer.expected_error;
+    }
+    return times;
 }
 
-// A stage does its share of each microbatch, and waits. The lower bound has products alone in what it waits for: the rest may overlap.
-StepTimes times_of(const OpAnswer& answer, const PipelineCost& schedule, std::int64_t stages) {
-    const Analysis& total = answer.analysis.total;
-    const double share = 1 / static_cast<double>(stages);
-    const double waits = schedule.bubble / (1 - schedule.bubble);  // for each second of work
-    const double sends = stages > 1 ? static_cast<double>(schedule.transfers) * send_seconds(answer, stages) : 0;
-    const auto in_stages = [&](double seconds) { return seconds * share * (1 + waits) + sends; };
-    StepTimes times;
-    times.lower = (total.bounds.lower + waits * seconds_of(total, "math")) * share;
-    times.sequential = in_stages(total.sequential);
-    times.upper = in_stages(total.bounds.upper);
-    if (answer.expected_s) times.expected = in_stages(*answer.expected_s);
-    times.expected_error = answer.expected_error;
-    times.bubble = schedule.bubble;
-    return times;
+std::string stage_text(const PipelineStage& stage, std::int64_t stages) {
+    switch (stage.place) {
+        case StagePlace::first:
+            return fmt::format("the first of {} stages", stages);
+        case StagePlace::last:
+            return fmt::format("the last of {} stages", stages);
+        case StagePlace::middle:
+            break;
+    }
+    return fmt::format("a middle one of {} stages", stages);
+}
+
+Result<Pipeline> pipeline_of(const TrainSetup& setup) {
+    auto pipeline = parse_schedule(setup.schedule.empty() ? "1f1b" : setup.schedule);
+    if (!pipeline) return pipeline;
+    pipeline->stages = setup.plan.pipeline;
+    pipeline->microbatches = setup.batch.microbatches;
+    return pipeline;
+}
+
+Result<std::vector<StageStep>> stage_steps(const Model& model, const TrainSetup& setup, const Pipeline& pipeline,
+                                           const Slice& slice, const TrainRequest& request) {
+    Program forward = model.program;
+    bind_sequences(forward, model.roles, setup.batch.sequences());
+    std::vector<PipelineStage> kinds(1);
+    if (pipeline.stages > 1) {
+        auto several = pipeline_stages(forward, pipeline.stages);
+        if (!several) return fail(several.error());
+        kinds = std::move(*several);
+    }
+    auto calibrations = resolve_calibrations(request.calibration, request.machines);
+    if (!calibrations) return fail(calibrations.error());
+    const auto shared = std::make_shared<Calibrations>(std::move(*calibrations));
+    std::vector<StageStep> stages;
+    for (const PipelineStage& kind : kinds) {
+        const double held = held_microbatches(pipeline, kind.index);
+        auto step = stage_step(forward, model, setup, kind, held, slice, request, shared);
+        if (!step) return fail(step.error());
+        stages.push_back(std::move(*step));
+    }
+    return stages;
 }
 
 }  // namespace
 
 Result<TrainStep> train_step(const Model& model, const TrainSetup& setup, const Slice& slice,
                              const TrainRequest& request, std::vector<std::string>& notes) {
-    auto schedule = schedule_of(setup);
+    auto pipeline = pipeline_of(setup);
+    if (!pipeline) return fail(pipeline.error());
+    auto schedule = pipeline_cost(*pipeline);
     if (!schedule) return fail(schedule.error());
-    StayingAxes stay;
-    auto program = planned_step(model, setup, stay, notes);
-    if (!program) return fail(program.error());
-    auto calibrations = resolve_calibrations(request.calibration, request.machines);
-    if (!calibrations) return fail(calibrations.error());
-    CollectiveOptions collectives;
-    collectives.textbook = request.textbook;
-    auto answer = priced_program(program->program, slice, model.name, request.software,
-                                 std::make_shared<Calibrations>(std::move(*calibrations)), collectives, stay);
-    if (!answer) return fail(answer.error());
-    auto memory = training_memory(*program, answer->local, answer->types, answer->system, schedule->held);
-    if (!memory) return fail(memory.error());
+    auto stages = stage_steps(model, setup, *pipeline, slice, request);
+    if (!stages) return fail(stages.error());
+    double sends = 0;
+    if (pipeline->stages > 1) {
+        const auto once = send_seconds(stages->front().answer);
+        if (!once) return fail(once.error());
+        sends = *once * static_cast<double>(schedule->transfers);
+    }
     TrainStep step;
-    step.share = 1 / static_cast<double>(setup.plan.pipeline);
-    step.times = times_of(*answer, *schedule, setup.plan.pipeline);
-    step.memory = memory->times(step.share);
-    step.program = std::move(*answer);
+    std::size_t longest = 0;
+    step.times = times_of({*stages, *schedule, sends}, longest);
+    const auto fullest = std::max_element(stages->begin(), stages->end(), [](const StageStep& a, const StageStep& b) {
+        return a.memory.total() < b.memory.total();
+    });
+    step.memory = fullest->memory;
+    StageStep& shown = (*stages)[longest];
+    if (pipeline->stages > 1) {
+        step.stage = stage_text(shown.stage, pipeline->stages);
+        step.fullest = stage_text(fullest->stage, pipeline->stages);
+        step.passes = shown.stage.passes;
+    }
+    notes.insert(notes.end(), shown.notes.begin(), shown.notes.end());
+    step.program = std::move(shown.answer);
     return step;
 }
 

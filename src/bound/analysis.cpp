@@ -14,6 +14,13 @@
 
 namespace roofline {
 
+std::optional<double> Analysis::seconds_of(std::string_view resource) const {
+    for (std::size_t i = 0; seconds && i < pricing.resources.size(); ++i) {
+        if (pricing.resources[i].id == resource) return (*seconds)[i];
+    }
+    return std::nullopt;
+}
+
 const Resource* Analysis::bound_resource() const {
     return bounds.bound_by && seconds ? &pricing.resources[*bounds.bound_by] : nullptr;
 }

@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "algebra/compiled.hpp"
@@ -64,6 +65,8 @@ struct Analysis {
     std::vector<std::string> notes;
 
     [[nodiscard]] const Resource* bound_resource() const;
+    /// Of a resource: "math". Empty where the work has none of it, or a dimension has no size.
+    [[nodiscard]] std::optional<double> seconds_of(std::string_view resource) const;
 };
 
 struct ProgramAnalysis {

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "units/text.hpp"
+
 namespace roofline {
 
 namespace {
@@ -17,12 +19,13 @@ constexpr std::array<std::pair<std::string_view, Schedule>, 4> names{{{"gpipe", 
                                                                       {"interleaved", Schedule::interleaved},
                                                                       {"zero-bubble", Schedule::zero_bubble}}};
 
+constexpr std::int64_t most = std::int64_t{1} << 40;  // of products that stay exact in a double
+
 Status check(const Pipeline& pipeline) {
     const auto [schedule, p, m, v] = pipeline;
     if (p < 1 || m < 1 || v < 1) {
         return fail("bad_plan", "a pipeline has at least one stage, one microbatch and one chunk a stage");
     }
-    constexpr std::int64_t most = std::int64_t{1} << 40;  // of products that stay exact in a double
     if (p > most || m > most || v > most)
         return fail("bad_plan", "a pipeline of more than 2^40 stages or microbatches");
     const bool interleaved = schedule == Schedule::interleaved;
@@ -46,10 +49,26 @@ Status check(const Pipeline& pipeline) {
 
 }  // namespace
 
-Result<Schedule> parse_schedule(std::string_view word) {
+Result<Pipeline> parse_schedule(std::string_view word) {
+    constexpr std::string_view chunked = "interleaved:";
+    Pipeline pipeline;
+    if (word.starts_with(chunked)) {
+        const auto chunks = parse_size(word.substr(chunked.size()));
+        if (!chunks || *chunks < 2 || *chunks > most) {
+            return fail("bad_plan", fmt::format("`{}`: interleaved chunks are two a stage or more", word.substr(0, 40)),
+                        "write their number: interleaved:4");
+        }
+        pipeline.schedule = Schedule::interleaved;
+        pipeline.chunks = *chunks;
+        return pipeline;
+    }
     std::vector<std::string> known;
     for (const auto& [name, schedule] : names) {
-        if (name == word) return schedule;
+        if (name == word) {
+            pipeline.schedule = schedule;
+            pipeline.chunks = schedule == Schedule::interleaved ? 2 : 1;
+            return pipeline;
+        }
         known.emplace_back(name);
     }
     return fail("unknown_name", fmt::format("no schedule `{}`", word.substr(0, 40)),
@@ -62,18 +81,39 @@ std::string_view schedule_name(Schedule schedule) {
     return found->first;
 }
 
+double PipelineCost::bubble(std::int64_t stages) const {
+    const double waits = fill * static_cast<double>(stages - 1);
+    return waits / (1 + waits);
+}
+
 Result<PipelineCost> pipeline_cost(const Pipeline& pipeline) {
     if (auto status = check(pipeline); !status) return fail(status.error());
-    if (pipeline.stages == 1) return PipelineCost{0, 1, 0};
+    if (pipeline.stages == 1) return PipelineCost{};
+    const auto m = static_cast<double>(pipeline.microbatches);
+    const auto v = static_cast<double>(pipeline.chunks);
+    PipelineCost cost;
+    cost.fill = 1 / (pipeline.schedule == Schedule::zero_bubble ? 3 * m : v * m);
+    cost.transfers = 2 * pipeline.microbatches * pipeline.chunks;
+    return cost;
+}
+
+double held_microbatches(const Pipeline& pipeline, std::int64_t stage) {
     const auto p = static_cast<double>(pipeline.stages);
     const auto m = static_cast<double>(pipeline.microbatches);
     const auto v = static_cast<double>(pipeline.chunks);
-    const double parts = pipeline.schedule == Schedule::zero_bubble ? 3 * m : v * m;
-    PipelineCost cost;
-    cost.bubble = (p - 1) / (parts + p - 1);
-    cost.held = pipeline.schedule == Schedule::gpipe ? m : std::min(m, p + (v > 1 ? (p - 1) / v : 0));
-    cost.transfers = 2 * pipeline.microbatches * pipeline.chunks;
-    return cost;
+    const auto behind = static_cast<double>(pipeline.stages - stage - 1);
+    if (pipeline.stages == 1) return 1;
+    switch (pipeline.schedule) {
+        case Schedule::gpipe:
+            return m;
+        case Schedule::one_f_one_b:
+            return std::min(m, behind + 1);
+        case Schedule::interleaved:
+            return std::min(m, (2 * behind + (v - 1) * p + 1) / v);
+        case Schedule::zero_bubble:
+            break;
+    }
+    return std::min(m, p);
 }
 
 }  // namespace roofline

@@ -23,20 +23,29 @@ struct Pipeline {
 };
 
 struct PipelineCost {
-    double bubble = 0;  ///< share of the step in which a stage waits for others
-    double held = 1;    ///< microbatches whose activations the fullest stage holds at a time, all of its layers counted
+    double fill =
+        0;  ///< what a stage waits for each other one, in steps of that other one: its work over all microbatches
     std::int64_t transfers = 0;  ///< that a stage in the middle sends in a step, forward and backward together
+
+    /// Share of the step in which a stage waits, where all take equally long.
+    [[nodiscard]] double bubble(std::int64_t stages) const;
 };
 
-/// "gpipe", "1f1b", "interleaved", "zero-bubble". Errors: none of them; the nearest is named.
-[[nodiscard]] Result<Schedule> parse_schedule(std::string_view word);
+/// "gpipe", "1f1b", "interleaved" (two chunks), "interleaved:4", "zero-bubble"; stages and microbatches are left at 1. Errors: none of
+/// them, the nearest is named; chunks that are no number from 2 to 2^40.
+[[nodiscard]] Result<Pipeline> parse_schedule(std::string_view word);
 [[nodiscard]] std::string_view schedule_name(Schedule schedule);
 
-/// The formulas hold for stages that take equally long, with p stages, m microbatches and v chunks: GPipe and 1F1B wait (p-1) of
-/// m+p-1 parts, interleaved (p-1) of vm+p-1; ZB-H1, where a backward pass is one part for the input and one for weights, each as
-/// long as the forward pass, (p-1) of 3m+p-1. GPipe holds m microbatches; 1F1B and ZB-H1 p of them, interleaved p+(p-1)/v, and none of
-/// them more than m. Errors: numbers below 1; chunks where they are not interleaved, or one where they are; interleaved
-/// microbatches that are no multiple of the stages; ZB-H1 with fewer microbatches than stages.
+/// With p stages, m microbatches and v chunks, a stage waits while the first microbatch comes and the last one leaves: for every
+/// other stage as long as that takes for one microbatch (GPipe, 1F1B), one chunk of it (interleaved), or the forward pass of one
+/// (ZB-H1, where a backward pass is a part for the input and one for weights, each as long as the forward pass). Of stages that take
+/// equally long that is (p-1) of m+p-1 parts of a step, of vm+p-1, of 3m+p-1. Errors: numbers below 1; chunks where they are not
+/// interleaved, or one where they are; interleaved microbatches that are no multiple of the stages; ZB-H1 with fewer microbatches
+/// than stages.
 [[nodiscard]] Result<PipelineCost> pipeline_cost(const Pipeline& pipeline);
+
+/// Microbatches whose activations a stage holds at a time, all of its layers counted; stages from 0. GPipe holds all m; 1F1B p-i in
+/// stage i, ZB-H1 p in each, interleaved (2(p-i-1) + (v-1)p + 1)/v; none more than m. The pipeline is one that pipeline_cost() takes.
+[[nodiscard]] double held_microbatches(const Pipeline& pipeline, std::int64_t stage);
 
 }  // namespace roofline

@@ -25,19 +25,17 @@ bool is_repeat(const Node& node) {
     return block != nullptr && block->kind == Block::Kind::repeat;
 }
 
-// So many passes of each repeat that together they are those of the fullest stage: by largest remainder.
-std::vector<std::int64_t> shares(const std::vector<std::int64_t>& passes, std::int64_t stages) {
-    const std::int64_t total = std::accumulate(passes.begin(), passes.end(), std::int64_t{0});
-    std::int64_t left = (total + stages - 1) / stages;
+// Of so many passes those of each repeat: in proportion, by largest remainder.
+std::vector<std::int64_t> shares(const std::vector<std::int64_t>& passes, std::int64_t stages, std::int64_t mine) {
     std::vector<std::int64_t> share;
     std::vector<std::pair<std::int64_t, std::size_t>> rest;  // negative, so that the greatest come first
     for (std::size_t i = 0; i < passes.size(); ++i) {
         share.push_back(passes[i] / stages);
-        left -= share.back();
+        mine -= share.back();
         rest.emplace_back(-(passes[i] % stages), i);
     }
     std::sort(rest.begin(), rest.end());
-    for (std::size_t i = 0; left > 0 && i < rest.size(); ++i, --left) ++share[rest[i].second];
+    for (std::size_t i = 0; mine > 0 && i < rest.size(); ++i, --mine) ++share[rest[i].second];
     return share;
 }
 
@@ -99,7 +97,7 @@ private:
     std::vector<std::size_t> places_;  ///< by value: kept ones before it
 };
 
-Result<std::vector<std::int64_t>> passes_of(const Program& program) {
+Result<std::vector<std::int64_t>> passes_of(const Program& program, std::int64_t stages) {
     std::vector<std::int64_t> passes;
     for (const Node& node : program.body.nodes) {
         if (!is_repeat(node)) continue;
@@ -107,21 +105,38 @@ Result<std::vector<std::int64_t>> passes_of(const Program& program) {
         if (size == program.sizes.end()) return fail("unsized", "a pipeline needs layers whose number is known");
         passes.push_back(size->second);
     }
+    const std::int64_t total = std::accumulate(passes.begin(), passes.end(), std::int64_t{0});
+    if (stages < 1 || stages > total) {
+        return fail("bad_plan", fmt::format("pipeline={}, and there are {} layers", stages, total),
+                    total > 0 ? fmt::format("at most pipeline={}", total) : std::string("leave `pipeline` out"));
+    }
     return passes;
 }
 
 }  // namespace
 
-Result<Program> pipeline_stage(const Program& forward, std::int64_t stages, StagePlace place) {
-    if (stages == 1) return forward;
-    auto passes = passes_of(forward);
+Result<std::vector<PipelineStage>> pipeline_stages(const Program& forward, std::int64_t stages) {
+    auto passes = passes_of(forward, stages);
     if (!passes) return fail(passes.error());
     const std::int64_t total = std::accumulate(passes->begin(), passes->end(), std::int64_t{0});
-    if (stages < 1 || stages > total) {
-        return fail("bad_plan", fmt::format("pipeline={}, and there are {} layers", stages, total),
-                    total > 0 ? fmt::format("at most pipeline={}", total) : std::string("leave `pipeline` out"));
+    const std::int64_t most = (total + stages - 1) / stages;
+    const std::int64_t fewer = most * stages - total;  // stages with a pass less
+    std::vector<PipelineStage> kinds;
+    kinds.push_back({StagePlace::first, 0, most - (fewer > 1 ? 1 : 0), 1});
+    if (stages > 2) {
+        const auto lacking = static_cast<double>(std::max<std::int64_t>(0, fewer - 2));
+        kinds.push_back(
+            {StagePlace::middle, 1, most, static_cast<double>(stages - 2) - lacking / static_cast<double>(most)});
     }
-    const std::vector<std::int64_t> share = shares(*passes, stages);
+    kinds.push_back({StagePlace::last, stages - 1, most - (fewer > 0 ? 1 : 0), 1});
+    return kinds;
+}
+
+Result<Program> pipeline_stage(const Program& forward, std::int64_t stages, const PipelineStage& stage) {
+    auto passes = passes_of(forward, stages);
+    if (!passes) return fail(passes.error());
+    const std::vector<std::int64_t> share = shares(*passes, stages, stage.passes);
+    const StagePlace place = stage.place;
     Program program = forward;
     const auto& nodes = forward.body.nodes;
     const auto begin = std::find_if(nodes.begin(), nodes.end(), is_repeat);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "base/result.hpp"
 #include "network/system.hpp"
@@ -15,10 +16,21 @@ enum class StagePlace {
     last,    ///< with what stands behind them: the head
 };
 
-/// What one stage of `stages` computes of a model's forward program: its share of the passes of each `repeat` outside of others,
-/// rounded so that there are as many as the fullest stage has. What it reads of an earlier stage is declared. A single stage
-/// is the program itself. Errors: more stages than passes; a program without sized repeats.
-[[nodiscard]] Result<Program> pipeline_stage(const Program& forward, std::int64_t stages, StagePlace place);
+/// Stages that are alike, as a plan deals out the passes of a model's layers: as evenly as they divide, and where they do not, the
+/// last stage has one fewer, then the first, which have more to do besides, then others.
+struct PipelineStage {
+    StagePlace place = StagePlace::middle;
+    std::int64_t index = 0;   ///< of the first of them
+    std::int64_t passes = 0;  ///< of all repeats together, in the fullest of them
+    double count = 1;         ///< so many of them; of middle ones as many full ones as all their passes make
+};
+
+/// The kinds of stages of a pipeline of two stages or more. Errors: more stages than passes; a program without sized repeats.
+[[nodiscard]] Result<std::vector<PipelineStage>> pipeline_stages(const Program& forward, std::int64_t stages);
+
+/// What a stage computes of a model's forward program: its passes of the `repeat`s outside of others, shared among them in
+/// proportion. What it reads of an earlier stage is declared. Errors: as above.
+[[nodiscard]] Result<Program> pipeline_stage(const Program& forward, std::int64_t stages, const PipelineStage& stage);
 
 /// Seconds, at the least, that `bytes` take from a chip to its neighbour along the mesh axis `pipeline`; all chips of a stage send
 /// at the same time, each its own part. Errors: no such axis; a topology that is not costed.

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <string>
+#include <vector>
 
 #include "notation/notation.hpp"
 
@@ -21,8 +22,13 @@ constexpr std::string_view model =
     "Y : bf16[T, V] = X *_D H\n";
 
 std::string stage(std::int64_t stages, StagePlace place, std::string_view text = model) {
-    const auto program = pipeline_stage(parse_program(text).value(), stages, place);
-    return program ? print(*program) : program.error().message;
+    const Program whole = parse_program(text).value();
+    const auto kinds = pipeline_stages(whole, stages);
+    if (!kinds) return kinds.error().message;
+    for (const PipelineStage& each : *kinds) {
+        if (each.place == place) return print(pipeline_stage(whole, stages, each).value());
+    }
+    return "none";
 }
 
 }  // namespace
@@ -43,7 +49,28 @@ TEST_CASE("a stage has its share of the layers, the first one the embedding, the
     const std::string last = stage(3, StagePlace::last);
     CHECK(last.find("param E") == std::string::npos);
     CHECK(last.find("Y : bf16[T, V] = X *_D H\n") != std::string::npos);
-    CHECK(stage(1, StagePlace::first) == print(parse_program(model).value()));
+    CHECK(stage(2, StagePlace::middle) == "none");
+}
+
+TEST_CASE("layers that do not divide: the ends have fewer, and all stages together have all") {
+    const auto passes = [](std::int64_t layers, std::int64_t stages) {
+        Program program = parse_program("L=1\nX : bf16[8]\nrepeat L { X = relu(X) }").value();
+        program.sizes["L"] = layers;
+        std::vector<std::int64_t> each;
+        double all = 0;
+        for (const PipelineStage& kind : pipeline_stages(program, stages).value()) {
+            each.push_back(kind.passes);
+            all += static_cast<double>(kind.passes) * kind.count;
+        }
+        CHECK(all == doctest::Approx(static_cast<double>(layers)));
+        return each;
+    };
+    // 126 layers on 16 stages: 8 each but for 7 in the first and in the last (Llama 3, arXiv 2407.21783, 3.3.2)
+    CHECK(passes(126, 16) == std::vector<std::int64_t>{7, 8, 7});
+    CHECK(passes(31, 4) == std::vector<std::int64_t>{8, 8, 7});
+    CHECK(passes(32, 4) == std::vector<std::int64_t>{8, 8, 8});
+    CHECK(passes(3, 2) == std::vector<std::int64_t>{2, 1});
+    CHECK(passes(61, 16) == std::vector<std::int64_t>{3, 4, 3});
 }
 
 TEST_CASE("layers that a stage has none of are left out, with their weights; a tied head keeps the embedding") {
@@ -59,6 +86,6 @@ TEST_CASE("layers that a stage has none of are left out, with their weights; a t
 
 TEST_CASE("more stages than layers, or none") {
     CHECK(stage(10, StagePlace::first) == "pipeline=10, and there are 9 layers");
-    CHECK(!pipeline_stage(parse_program(model).value(), 0, StagePlace::first));
-    CHECK(!pipeline_stage(parse_program("X : bf16[8]\nY = relu(X)").value(), 2, StagePlace::first));
+    CHECK(!pipeline_stages(parse_program(model).value(), 0));
+    CHECK(!pipeline_stages(parse_program("X : bf16[8]\nY = relu(X)").value(), 2));
 }

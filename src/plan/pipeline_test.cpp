@@ -24,7 +24,7 @@ struct PipelineTask {
 
 struct Played {
     int time = 0;
-    double held = 0;  ///< of the fullest stage, in microbatches through all of its layers
+    std::vector<double> held;  ///< by stage, in microbatches through all of its layers
 };
 
 /// Stages do their tasks in order, each as soon as what it needs is there. Lengths by pass; without passes of weights the
@@ -38,6 +38,7 @@ Played play(const std::vector<std::vector<PipelineTask>>& stages, int chunks, co
     std::vector<int> clock(stages.size());
     std::vector<int> held(stages.size());
     Played played;
+    played.held.assign(stages.size(), 0);
     for (bool moved = true; moved;) {
         moved = false;
         for (int s = 0; s < p; ++s) {
@@ -55,7 +56,7 @@ Played play(const std::vector<std::vector<PipelineTask>>& stages, int chunks, co
                 clock[i] = std::max(clock[i], needs ? done[*needs] : 0) + lengths.at(task.pass);
                 done[{task.pass, task.microbatch, here}] = clock[i];
                 if (task.pass == Pass::forward) ++held[i];
-                played.held = std::max(played.held, static_cast<double>(held[i]) / chunks);
+                played.held[i] = std::max(played.held[i], static_cast<double>(held[i]) / chunks);
                 if (task.pass == (apart ? Pass::weights : Pass::backward)) --held[i];
                 ++next[i];
                 moved = true;
@@ -106,6 +107,13 @@ std::vector<PipelineTask> interleaved(int p, int m, int v, int stage) {
     return tasks;
 }
 
+void check_held(const Played& played, const Pipeline& pipeline) {
+    for (std::size_t i = 0; i < played.held.size(); ++i) {
+        CAPTURE(i);
+        CHECK(held_microbatches(pipeline, static_cast<std::int64_t>(i)) == doctest::Approx(played.held[i]));
+    }
+}
+
 double bubble_of(const Played& played, int work) { return 1 - static_cast<double>(work) / played.time; }
 
 }  // namespace
@@ -118,9 +126,9 @@ TEST_CASE("what stages wait and hold is what the schedules come to when they are
         const std::map<Pass, int> whole{{Pass::forward, 1}, {Pass::backward, 2}};
         const std::vector<std::vector<PipelineTask>> all(static_cast<std::size_t>(p), gpipe(m));
         const Played first = play(all, 1, whole);
-        const PipelineCost fill = pipeline_cost({Schedule::gpipe, p, m, 1}).value();
-        CHECK(fill.bubble == doctest::Approx(bubble_of(first, 3 * m)));
-        CHECK(fill.held == doctest::Approx(first.held));
+        const Pipeline fill{Schedule::gpipe, p, m, 1};
+        CHECK(pipeline_cost(fill).value().bubble(p) == doctest::Approx(bubble_of(first, 3 * m)));
+        check_held(first, fill);
 
         std::vector<std::vector<PipelineTask>> steady;
         std::vector<std::vector<PipelineTask>> filled;
@@ -129,14 +137,14 @@ TEST_CASE("what stages wait and hold is what the schedules come to when they are
             filled.push_back(one_f_one_b(m, p - 1 - s, s));
         }
         const Played second = play(steady, 1, whole);
-        const PipelineCost flush = pipeline_cost({Schedule::one_f_one_b, p, m, 1}).value();
-        CHECK(flush.bubble == doctest::Approx(bubble_of(second, 3 * m)));
-        CHECK(flush.held == doctest::Approx(second.held));
+        const Pipeline flush{Schedule::one_f_one_b, p, m, 1};
+        CHECK(pipeline_cost(flush).value().bubble(p) == doctest::Approx(bubble_of(second, 3 * m)));
+        check_held(second, flush);
 
         const Played third = play(filled, 1, {{Pass::forward, 1}, {Pass::backward, 1}, {Pass::weights, 1}});
-        const PipelineCost zero = pipeline_cost({Schedule::zero_bubble, p, m, 1}).value();
-        CHECK(zero.bubble == doctest::Approx(bubble_of(third, 3 * m)));
-        CHECK(zero.held == doctest::Approx(third.held));
+        const Pipeline zero{Schedule::zero_bubble, p, m, 1};
+        CHECK(pipeline_cost(zero).value().bubble(p) == doctest::Approx(bubble_of(third, 3 * m)));
+        check_held(third, zero);
     }
 }
 
@@ -148,16 +156,22 @@ TEST_CASE("interleaved chunks wait a v-th, and hold (p-1)/v microbatches more") 
         std::vector<std::vector<PipelineTask>> stages;
         for (int s = 0; s < p; ++s) stages.push_back(interleaved(p, m, v, s));
         const Played played = play(stages, v, {{Pass::forward, 1}, {Pass::backward, 2}});
-        const PipelineCost cost = pipeline_cost({Schedule::interleaved, p, m, v}).value();
-        CHECK(cost.bubble == doctest::Approx(bubble_of(played, 3 * m * v)));
-        CHECK(cost.held == doctest::Approx(played.held));
+        const Pipeline pipeline{Schedule::interleaved, p, m, v};
+        const PipelineCost cost = pipeline_cost(pipeline).value();
+        CHECK(cost.bubble(p) == doctest::Approx(bubble_of(played, 3 * m * v)));
+        check_held(played, pipeline);
         CHECK(cost.transfers == 2 * m * v);
     }
 }
 
 TEST_CASE("schedules that cannot be") {
-    CHECK(pipeline_cost({Schedule::one_f_one_b, 1, 4, 1}).value().bubble == 0);
-    CHECK(parse_schedule("1f1b").value() == Schedule::one_f_one_b);
+    CHECK(pipeline_cost({Schedule::one_f_one_b, 1, 4, 1}).value().bubble(1) == 0);
+    CHECK(parse_schedule("1f1b").value().schedule == Schedule::one_f_one_b);
+    CHECK(parse_schedule("interleaved").value().chunks == 2);
+    CHECK(parse_schedule("interleaved:4").value().chunks == 4);
+    CHECK(!parse_schedule("interleaved:1"));
+    CHECK(!parse_schedule("interleaved:x"));
+    CHECK(!parse_schedule("interleaved:99999999999999999999"));
     CHECK(parse_schedule("zero_bubble").error().hint == "did you mean `zero-bubble`?");
     CHECK(!pipeline_cost({Schedule::one_f_one_b, 4, 8, 2}));
     CHECK(!pipeline_cost({Schedule::interleaved, 4, 8, 1}));

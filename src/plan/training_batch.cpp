@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cstdlib>
 #include <limits>
-#include <numeric>
 
 #include "units/text.hpp"
 
@@ -19,6 +19,21 @@ std::string nearest_batches(const TrainingBatch& batch) {
     const std::int64_t more = fewer + 1;
     if (more > std::numeric_limits<std::int64_t>::max() / batch.sequence) return text + "another --seq";
     return text + fmt::format("{} ({} {})", more * batch.sequence, grouped(more), more == 1 ? "sequence" : "sequences");
+}
+
+// The number nearest to `wanted` that divides `sequences`; of two the greater, whose microbatches take less memory.
+std::int64_t nearest_divisor(std::int64_t sequences, std::int64_t wanted) {
+    std::int64_t nearest = 1;
+    const auto take = [&](std::int64_t divisor) {
+        const std::int64_t nearer = std::abs(divisor - wanted) - std::abs(nearest - wanted);
+        if (nearer < 0 || (nearer == 0 && divisor > nearest)) nearest = divisor;
+    };
+    for (std::int64_t i = 1; i <= sequences / i && i <= 1 << 20; ++i) {
+        if (sequences % i != 0) continue;
+        take(i);
+        take(sequences / i);
+    }
+    return nearest;
 }
 
 }  // namespace
@@ -43,7 +58,7 @@ Status check_batch(const TrainingBatch& batch, const BatchShards& shards) {
         return fail("uneven_batch",
                     fmt::format("{} sequences do not divide into {} microbatches", grouped(sequences),
                                 grouped(batch.microbatches)),
-                    fmt::format("--microbatches {} does", std::gcd(sequences, batch.microbatches)));
+                    fmt::format("--microbatches {} does", nearest_divisor(sequences, batch.microbatches)));
     }
     if (batch.sequences() < shards.sequences) {
         return fail("small_batch",

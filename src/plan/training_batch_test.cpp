@@ -42,10 +42,16 @@ TEST_CASE("a batch that is no whole number of sequences names the nearest that a
     CHECK(check_batch({most, most - 1, 1}, {1, 1}).error().hint.ends_with("another --seq"));
 }
 
-TEST_CASE("sequences that do not divide into microbatches name a number that does") {
-    const auto status = check_batch({12 * 4096, 4096, 8}, {1, 1});
-    REQUIRE_FALSE(status);
-    CHECK(status.error().hint == "--microbatches 4 does");
+TEST_CASE("sequences that do not divide into microbatches name the nearest number that does") {
+    const auto hint = [](std::int64_t sequences, std::int64_t microbatches) {
+        const auto status = check_batch({sequences * 4096, 4096, microbatches}, {1, 1});
+        return status ? "none" : status.error().hint;
+    };
+    CHECK(hint(12, 8) == "--microbatches 6 does");
+    CHECK(hint(12, 5) == "--microbatches 6 does");  // 4 is as near
+    CHECK(hint(128, 7) == "--microbatches 8 does");
+    CHECK(hint(12, 100) == "--microbatches 12 does");
+    CHECK(hint(7, 3) == "--microbatches 1 does");
 }
 
 }  // namespace roofline

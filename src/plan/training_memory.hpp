@@ -19,10 +19,6 @@ struct TrainingMemory {
     std::optional<double> capacity;  ///< of the chip's main memory; none: not known
 
     [[nodiscard]] double total() const { return params + gradients + optimizer + activations; }
-    /// So much of everything: of a stage that has a share of the layers.
-    [[nodiscard]] TrainingMemory times(double share) const {
-        return {params * share, gradients * share, optimizer * share, activations * share, capacity};
-    }
     [[nodiscard]] bool fits() const { return !capacity || total() <= *capacity; }
 };
 

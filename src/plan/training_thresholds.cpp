@@ -6,17 +6,6 @@
 
 namespace roofline {
 
-namespace {
-
-double math_seconds(const Analysis& total) {
-    for (std::size_t i = 0; total.seconds && i < total.pricing.resources.size(); ++i) {
-        if (total.pricing.resources[i].id == "math") return (*total.seconds)[i];
-    }
-    return 0;
-}
-
-}  // namespace
-
 double collective_seconds(const Program& program, const Analysis& total, const System& system,
                           const std::vector<std::string>& axes) {
     double seconds = 0;
@@ -37,7 +26,7 @@ double collective_seconds(const Program& program, const Analysis& total, const S
 std::vector<PlanThreshold> training_thresholds(const Program& program, const Analysis& total, const System& system,
                                                const Plan& plan, double tokens_per_chip) {
     std::vector<PlanThreshold> thresholds;
-    const double math = math_seconds(total);
+    const double math = total.seconds_of("math").value_or(0);
     if (!(math > 0)) return thresholds;
     if (plan.data > 1 || plan.fsdp > 1) {
         const double weights = collective_seconds(program, total, system, {"data", "fsdp"});

@@ -95,7 +95,8 @@ Status check_kept(const ForwardDraft& forward, const TrainingOptions& options) {
     std::vector<std::string> known;
     for (ValueId id = 0; id < forward.made_by.size(); ++id) {
         if (forward.made_by[id] != nullptr && !forward.program.values[id].intermediate) {
-            known.push_back(forward.source_name[id]);
+            const std::string& name = forward.source_name[id];
+            if (std::find(known.begin(), known.end(), name) == known.end()) known.push_back(name);
         }
     }
     for (const std::string& name : options.kept) {

@@ -76,7 +76,9 @@ struct Reading {
 // Puts the statements of one kernel together.
 class KernelBuilder {
 public:
-    KernelBuilder(const Program& program, const WorkOptions& options) : program_(program), options_(options) {}
+    /// `computed`, by value: a statement makes it.
+    KernelBuilder(const Program& program, const std::vector<bool>& computed, const WorkOptions& options)
+        : program_(program), computed_(computed), options_(options) {}
 
     void add(const Statement& statement) {
         kernel_.statements.push_back(&statement);
@@ -165,8 +167,7 @@ private:
         if (function.kind == FunctionKind::gather) {
             readings_.push_back({op.inputs[0], op.output.dims});
             add_reading(op.inputs[1]);
-            const Value& table = program_.values[op.inputs[0].value];
-            if (!table.intermediate) {
+            if (!computed_[op.inputs[0].value]) {
                 kernel_.notes.push_back(fmt::format("of {} only the gathered rows are read, each once",
                                                     value_name(program_, op.inputs[0].value)));
             }
@@ -247,6 +248,7 @@ private:
     }
 
     const Program& program_;
+    const std::vector<bool>& computed_;
     const WorkOptions& options_;
     KernelWork kernel_;
     std::vector<Reading> readings_;
@@ -259,7 +261,10 @@ private:
 class Derivation {
 public:
     Derivation(const Program& program, const WorkOptions& options)
-        : program_(program), options_(options), last_use_(program.values.size(), 0) {
+        : program_(program),
+          options_(options),
+          last_use_(program.values.size(), 0),
+          computed_(program.values.size(), false) {
         note_uses(program.body);
     }
 
@@ -274,7 +279,7 @@ public:
     }
 
 private:
-    // The position of the last statement that reads each value.
+    // The position of the last statement that reads each value, and which are made.
     void note_uses(const Block& block) {
         for (const Node& node : block.nodes) {
             if (const auto* inner = std::get_if<Block>(&node)) {
@@ -284,6 +289,7 @@ private:
             ++position_;
             for (const Op& op : std::get<Statement>(node).ops) {
                 for (const Operand& input : op.inputs) last_use_[input.value] = position_;
+                computed_[op.output.value] = true;
             }
         }
     }
@@ -292,7 +298,7 @@ private:
         for (const Node& node : block.nodes) {
             if (const auto* statement = std::get_if<Statement>(&node)) {
                 ++position_;
-                KernelBuilder builder(program_, options_);
+                KernelBuilder builder(program_, computed_, options_);
                 builder.add(*statement);
                 result_.kernels.push_back(builder.finish(count, [](ValueId) { return false; }));
                 continue;
@@ -308,7 +314,7 @@ private:
     }
 
     Status fused(const Block& block, const Polynomial& count) {
-        KernelBuilder builder(program_, options_);
+        KernelBuilder builder(program_, computed_, options_);
         const std::size_t before = position_;
         if (auto status = collect(block, builder); !status) return status;
         const std::size_t end = position_;
@@ -339,6 +345,7 @@ private:
     const Program& program_;
     const WorkOptions& options_;
     std::vector<std::size_t> last_use_;
+    std::vector<bool> computed_;
     std::size_t position_ = 0;
     ProgramWork result_;
 };

@@ -26,7 +26,8 @@ void add_training_plan(CLI::App& app, TrainRequest& train) {
         "fsdp=16,tensor=8");
     app.add_option("--microbatches", train.microbatches, "parts of a step's batch, one after the other")
         ->type_name("N");
-    app.add_option("--schedule", train.schedule, "of a pipeline: 1f1b, gpipe, interleaved or zero-bubble")
+    app.add_option("--schedule", train.schedule,
+                   "of a pipeline: 1f1b, gpipe, interleaved (or interleaved:4, chunks a stage) or zero-bubble")
         ->type_name("SCHEDULE");
     app.add_option("--remat", train.remat,
                    "what the backward pass computes again: none, selective (all but the results of products), full\n"

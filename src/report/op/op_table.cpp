@@ -13,14 +13,6 @@ namespace roofline {
 
 namespace {
 
-std::optional<double> time_of(const Analysis& analysis, const std::string& id) {
-    if (!analysis.seconds) return std::nullopt;
-    for (std::size_t i = 0; i < analysis.pricing.resources.size(); ++i) {
-        if (analysis.pricing.resources[i].id == id) return (*analysis.seconds)[i];
-    }
-    return std::nullopt;
-}
-
 std::optional<double> bytes_of_level(const OpAnswer& answer, const std::string& level) {
     const auto traffic = answer.analysis.total.work.memory.find(level);
     if (traffic == answer.analysis.total.work.memory.end()) return std::nullopt;
@@ -67,7 +59,7 @@ std::string csv_of_machines(const std::vector<OpAnswer>& answers) {
         const auto flops = count(answer.program, total.work.flops());
         row.push_back(raw(flops ? std::optional(flops->to_double()) : std::nullopt));
         for (const std::string& level : levels) row.push_back(raw(bytes_of_level(answer, level)));
-        for (const std::string& id : resources) row.push_back(raw(time_of(total, id)));
+        for (const std::string& id : resources) row.push_back(raw(total.seconds_of(id)));
         const bool sized = total.seconds.has_value();
         row.push_back(raw(when(sized, total.bounds.lower)));
         row.push_back(raw(when(sized, total.sequential)));
@@ -121,7 +113,7 @@ std::string op_table(const std::vector<OpAnswer>& answers, Format format) {
     }
     for (const std::string& id : resources_of(answers)) {
         row(resource_label(id) + " time",
-            [&](const OpAnswer& answer) { return text_of<Seconds>(time_of(answer.analysis.total, id)); });
+            [&](const OpAnswer& answer) { return text_of<Seconds>(answer.analysis.total.seconds_of(id)); });
     }
     const auto bound = [](double Bounds::* member) {
         return [member](const OpAnswer& answer) {

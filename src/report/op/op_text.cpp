@@ -211,11 +211,8 @@ private:
     }
 
     static std::string time_in(const Analysis& kernel, const std::string& id) {
-        for (std::size_t i = 0; i < kernel.pricing.resources.size(); ++i) {
-            if (kernel.pricing.resources[i].id == id)
-                return kernel.seconds ? to_text(Seconds{(*kernel.seconds)[i]}) : "-";
-        }
-        return "-";
+        const std::optional<double> seconds = kernel.seconds_of(id);
+        return seconds ? to_text(Seconds{*seconds}) : "-";
     }
 
     void work() {

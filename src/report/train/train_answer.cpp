@@ -26,7 +26,7 @@ std::vector<StepCollective> step_collectives(const TrainStep& whole) {
         StepCollective& sum = by_kind[{kind, each.message.axes}];
         sum.kind = kind;
         sum.axes = each.message.axes;
-        const double often = times->to_double() * whole.share;
+        const double often = times->to_double();
         sum.count += often;
         sum.bytes += often * bytes->to_double();
         if (time) sum.seconds += often * time->lower_s;

@@ -1,6 +1,7 @@
 // Everything that an answer of `roofline train` is printed from.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,15 +26,17 @@ struct StepTimes {
     double upper = 0;
     std::optional<double> expected;
     std::optional<double> expected_error;
-    double bubble = 0;  ///< the share of a step that a stage of the pipeline waits
+    double bubble = 0;  ///< the share of the upper time that the longest stage of a pipeline waits for others
 };
 
 /// A step that was laid out and priced.
 struct TrainStep {
-    OpAnswer program;       ///< all layers, on one chip of those that a stage has
-    double share = 1;       ///< of the layers that a stage of the pipeline has
-    StepTimes times;        ///< of a stage
-    TrainingMemory memory;  ///< likewise
+    OpAnswer program;         ///< on one chip; of a pipeline that of the stage that takes longest
+    StepTimes times;          ///< of a pipeline with what that stage waits for the others
+    TrainingMemory memory;    ///< of a pipeline that of the fullest stage
+    std::string stage;        ///< which stage takes longest, "the last of 4 stages"; "" without a pipeline
+    std::string fullest;      ///< which holds the most, likewise
+    std::int64_t passes = 0;  ///< of layers in the stage that takes longest; 0 without a pipeline
 };
 
 struct TrainAnswer {
@@ -59,7 +62,8 @@ struct TrainAnswer {
 /// "tpu-v5p:8x8x16".
 [[nodiscard]] std::string slice_id(const Slice& slice);
 
-/// The collectives of a step by kind and axes, the longest first: how many, the bytes of all, and their time in all. Of a stage.
+/// The collectives of a step by kind and axes, the longest first: how many, the bytes of all, and their time in all. Of
+/// the stage that takes longest.
 struct StepCollective {
     std::string kind;
     std::vector<std::string> axes;

@@ -14,11 +14,13 @@ using Json = nlohmann::ordered_json;
 
 Json figure(std::optional<double> value) { return value && std::isfinite(*value) ? Json(*value) : Json(nullptr); }
 
+Json name_or_null(const std::string& name) { return name.empty() ? Json(nullptr) : Json(name); }
+
 Json plan_json(const TrainAnswer& answer) {
     Json json = Json::object();
     for (const auto& [name, degree] : plan_axes(answer.plan)) json[std::string(name)] = degree;
     json["microbatches"] = answer.batch ? Json(answer.batch->microbatches) : Json(nullptr);
-    json["schedule"] = answer.schedule.empty() ? Json(nullptr) : Json(answer.schedule);
+    json["schedule"] = name_or_null(answer.schedule);
     json["remat"] = answer.remat;
     json["optimizer"] = answer.optimizer;
     return json;
@@ -37,9 +39,14 @@ Json memory_json(const TrainAnswer& answer) {
 Json step_json(const TrainAnswer& answer) {
     if (!answer.step) return nullptr;
     const StepTimes& times = answer.step->times;
-    return {{"lower_s", figure(times.lower)},       {"sequential_s", figure(times.sequential)},
-            {"expected_s", figure(times.expected)}, {"expected_error", figure(times.expected_error)},
-            {"upper_s", figure(times.upper)},       {"bubble", figure(times.bubble)}};
+    return {{"lower_s", figure(times.lower)},
+            {"sequential_s", figure(times.sequential)},
+            {"expected_s", figure(times.expected)},
+            {"expected_error", figure(times.expected_error)},
+            {"upper_s", figure(times.upper)},
+            {"bubble", figure(times.bubble)},
+            {"stage", name_or_null(answer.step->stage)},
+            {"fullest_stage", name_or_null(answer.step->fullest)}};
 }
 
 Json times_json(const TrainAnswer& answer) {
@@ -47,7 +54,7 @@ Json times_json(const TrainAnswer& answer) {
     if (!answer.step) return json;
     const Analysis& total = answer.step->program.analysis.total;
     for (std::size_t i = 0; total.seconds && i < total.pricing.resources.size(); ++i) {
-        json[total.pricing.resources[i].id] = figure((*total.seconds)[i] * answer.step->share);
+        json[total.pricing.resources[i].id] = figure((*total.seconds)[i]);
     }
     return json;
 }

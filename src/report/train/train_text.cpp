@@ -92,10 +92,12 @@ private:
         part("gradients", memory.gradients);
         part("optimizer", memory.optimizer);
         part("activations", memory.activations);
+        const std::string& fullest = answer_.step->fullest;
         line("a chip holds", to_text(Bytes{total}),
-             !memory.capacity ? "how much it could is not known"
-                              : fmt::format("of {}: {}", capacity_text(Bytes{*memory.capacity}),
-                                            memory.fits() ? "fits" : "does not fit"));
+             (fullest.empty() ? "" : "in " + fullest + ", the fullest, ") +
+                 (!memory.capacity ? "how much it could is not known"
+                                   : fmt::format("of {}: {}", capacity_text(Bytes{*memory.capacity}),
+                                                 memory.fits() ? "fits" : "does not fit")));
         out_ += "\n";
     }
 
@@ -104,14 +106,15 @@ private:
         const Analysis& total = answer_.step->program.analysis.total;
         for (std::size_t i = 0; total.seconds && i < total.pricing.resources.size(); ++i) {
             const Resource& resource = total.pricing.resources[i];
-            const double seconds = (*total.seconds)[i] * answer_.step->share;
+            const double seconds = (*total.seconds)[i];
             const double share = times.lower > 0 ? seconds / times.lower : 0;
             line(resource.label, to_text(Seconds{seconds}),
                  fmt::format("{:<30} {:>4} %{}", bar_of(share), percent_text(share),
                              &resource == total.bound_resource() ? "   <- the bound" : ""));
         }
         if (times.bubble > 0) {
-            line("bubble", fmt::format("{} %", percent_text(times.bubble)), "of a step a stage of the pipeline waits");
+            line("bubble", fmt::format("{} %", percent_text(times.bubble)),
+                 fmt::format("of a step {} waits for others, if nothing overlaps", answer_.step->stage));
         }
         line("lower", to_text(Seconds{times.lower}), "if everything overlaps");
         line("in turn", to_text(Seconds{times.sequential}), "if only the work inside each kernel overlaps");
