@@ -151,6 +151,11 @@ file(READ "${path}" text)
 literal("${text}" literals)
 string(APPEND generated "\nconstexpr std::string_view presets =\n${literals};\n")
 
+set(path "${INPUT_DIR}/trained_models.toml")
+file(READ "${path}" text)
+literal("${text}" literals)
+string(APPEND generated "\nconstexpr std::string_view trained_models =\n${literals};\n")
+
 set(path "${INPUT_DIR}/systems.toml")
 file(READ "${path}" text)
 literal("${text}" literals)
@@ -180,6 +185,10 @@ std::span<const EmbeddedSource> embedded_sources() {
 
 std::string_view embedded_presets() {
     return presets;
+}
+
+std::string_view embedded_trained_models() {
+    return trained_models;
 }
 
 std::string_view embedded_systems() {

@@ -10,6 +10,7 @@
 #include "app/expected_op.hpp"
 #include "app/measured_kernels.hpp"
 #include "app/measured_systems.hpp"
+#include "app/measured_training.hpp"
 
 #include "app/predict_collective.hpp"
 #include "import/collective_table.hpp"
@@ -116,12 +117,36 @@ Status compare_kernels(CsvReader& reader, const ValidateRequest& request, Valida
     return {};
 }
 
+Status compare_trainings(CsvReader& reader, const ValidateRequest& request, Validation& validation) {
+    auto trainings = MeasuredTrainings::make(request.machines, request.sets, request.calibration);
+    if (!trainings) return fail(trainings.error());
+    auto table = read_training_table(reader);
+    if (!table) return fail(table.error());
+    validation.kind = "training step";
+    Skipped skipped;
+    for (const SkippedRow& row : table->skipped) skipped.add(row.line, row.reason);
+    validation.rows.reserve(table->rows.size());
+    for (const MeasuredTraining& row : table->rows) {
+        auto comparison = trainings->compare(row);
+        if (comparison) {
+            validation.rows.push_back(std::move(*comparison));
+        } else {
+            skipped.add(row.line, comparison.error().message);
+        }
+    }
+    validation.skipped = skipped.most_first();
+    validation.rates = trainings->rates();
+    return {};
+}
+
 /// The kinds of tables, by their columns.
 struct TableKind {
     bool (*is)(const std::vector<std::string>& columns);
     Status (*compare)(CsvReader& reader, const ValidateRequest& request, Validation& validation);
 };
-constexpr TableKind kinds[] = {{is_collective_table, compare_collectives}, {is_kernel_table, compare_kernels}};
+constexpr TableKind kinds[] = {{is_collective_table, compare_collectives},
+                               {is_kernel_table, compare_kernels},
+                               {is_training_table, compare_trainings}};
 
 Status compare_table(const ValidateRequest& request, Validation& validation) {
     auto reader = CsvReader::open(request.table, request.table_name);
