@@ -155,6 +155,10 @@ set(path "${INPUT_DIR}/trained_models.toml")
 file(READ "${path}" text)
 literal("${text}" literals)
 string(APPEND generated "\nconstexpr std::string_view trained_models =\n${literals};\n")
+set(path "${INPUT_DIR}/model_names.toml")
+file(READ "${path}" text)
+literal("${text}" literals)
+string(APPEND generated "\nconstexpr std::string_view model_names =\n${literals};\n")
 
 set(path "${INPUT_DIR}/systems.toml")
 file(READ "${path}" text)
@@ -189,6 +193,10 @@ std::string_view embedded_presets() {
 
 std::string_view embedded_trained_models() {
     return trained_models;
+}
+
+std::string_view embedded_model_names() {
+    return model_names;
 }
 
 std::string_view embedded_systems() {

@@ -1,6 +1,6 @@
 # What holds for every target of our own code, and for no header of anyone else's.
 
-# Off by default: a build without it sees to it that every source includes what it uses.
+# Off by default, and where clang-tidy looks: that sees to it that every source includes what it uses.
 function(roofline_precompile target)
   if(ROOFLINE_PCH)
     target_precompile_headers(${target} PRIVATE ${ARGN} <algorithm> <cstdint> <functional> <map> <optional> <set> <string>

@@ -1,7 +1,6 @@
 // Any text as the configuration of a model: what is read is counted, printed and weighed.
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <string_view>
 
 #include "import/model_config.hpp"
@@ -10,16 +9,9 @@
 #include "notation/notation.hpp"
 #include "report/model/model_json.hpp"
 #include "report/model/model_text.hpp"
+#include "require.hpp"
 
 using namespace roofline;
-
-namespace {
-
-void require(bool holds) {
-    if (!holds) std::abort();
-}
-
-}  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const std::string_view text(reinterpret_cast<const char*>(data), size);

@@ -1,18 +1,14 @@
 // Any text as a machine file; the lines after a line of three dashes are what-ifs.
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <string_view>
 
 #include "machine/machine.hpp"
+#include "require.hpp"
 
 using namespace roofline;
 
 namespace {
-
-void require(bool holds) {
-    if (!holds) std::abort();
-}
 
 void require_sane(const Machine& machine) {
     require(!machine.id.empty() && !machine.name.empty());

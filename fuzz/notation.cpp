@@ -2,12 +2,12 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <string_view>
 
 #include "bound/analysis.hpp"
 #include "machine/machine.hpp"
 #include "notation/notation.hpp"
+#include "require.hpp"
 #include "work/work.hpp"
 
 using namespace roofline;
@@ -45,10 +45,6 @@ bandwidth = { value = 1e13, source = "s" }
 [host]
 bandwidth = { value = 1e10, source = "s" }
 )";
-
-void require(bool holds) {
-    if (!holds) std::abort();
-}
 
 Polynomial with_numbers(const Program& program, const Polynomial& polynomial) {
     Sizes numbers;

@@ -2,12 +2,12 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 
 #include "app/request.hpp"
 #include "bound/sweep.hpp"
+#include "require.hpp"
 
 using namespace roofline;
 
@@ -35,10 +35,6 @@ bandwidth = { value = 1e13, source = "s" }
 level = "reg"
 capacity = { value = 1e5, source = "s" }
 )";
-
-void require(bool holds) {
-    if (!holds) std::abort();
-}
 
 // Whether the line was an option.
 bool option(Request& request, OpRequest& op, std::string_view line) {

@@ -1,19 +1,15 @@
 // Any text as the output of each of the tools whose files are read, and what is made of it as a machine file.
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 
 #include "app/request.hpp"
 #include "machine/machine.hpp"
+#include "require.hpp"
 
 using namespace roofline;
 
 namespace {
-
-void require(bool holds) {
-    if (!holds) std::abort();
-}
 
 void require_answered(const Response& response) {
     const bool answered = !response.error && !response.out.empty();

@@ -1,21 +1,13 @@
 // Any bytes as the head of a file of weights, and as an index of several. The first byte says how much follows the head.
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <string_view>
 
 #include "import/weight_files.hpp"
 #include "report/model/checkpoint_answer.hpp"
+#include "require.hpp"
 
 using namespace roofline;
-
-namespace {
-
-void require(bool holds) {
-    if (!holds) std::abort();
-}
-
-}  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     if (size == 0) return 0;

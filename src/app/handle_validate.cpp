@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <utility>
 
 #include "app/collective_input.hpp"
 #include "app/expected_op.hpp"
 #include "app/measured_kernels.hpp"
+#include "app/measured_serving.hpp"
 #include "app/measured_systems.hpp"
 #include "app/measured_training.hpp"
 
@@ -139,6 +141,27 @@ Status compare_trainings(CsvReader& reader, const ValidateRequest& request, Vali
     return {};
 }
 
+Status compare_servings(CsvReader& reader, const ValidateRequest& request, Validation& validation) {
+    auto servings = MeasuredServings::make(request.machines, request.sets);
+    if (!servings) return fail(servings.error());
+    auto table = read_serving_table(reader);
+    if (!table) return fail(table.error());
+    validation.kind = "served model";
+    Skipped skipped;
+    for (const SkippedRow& row : table->skipped) skipped.add(row.line, row.reason);
+    for (const MeasuredServing& row : table->rows) {
+        auto comparisons = servings->compare(row);
+        if (!comparisons) {
+            skipped.add(row.line, comparisons.error().message);
+            continue;
+        }
+        std::move(comparisons->begin(), comparisons->end(), std::back_inserter(validation.rows));
+    }
+    validation.skipped = skipped.most_first();
+    validation.rates = servings->rates();
+    return {};
+}
+
 /// The kinds of tables, by their columns.
 struct TableKind {
     bool (*is)(const std::vector<std::string>& columns);
@@ -146,7 +169,8 @@ struct TableKind {
 };
 constexpr TableKind kinds[] = {{is_collective_table, compare_collectives},
                                {is_kernel_table, compare_kernels},
-                               {is_training_table, compare_trainings}};
+                               {is_training_table, compare_trainings},
+                               {is_serving_table, compare_servings}};
 
 Status compare_table(const ValidateRequest& request, Validation& validation) {
     auto reader = CsvReader::open(request.table, request.table_name);

@@ -92,12 +92,8 @@ private:
         if (!all) return fail(all.error());
         auto config = resolve_config(request_.config);
         if (!config) return fail(config.error());
-        for (ServedModel* served : {&prefill_, &decode_}) {
-            auto model = build_model(*config, 1, served == &decode_);
-            if (!model) return fail(model.error());
-            served->model = std::move(*model);
-        }
-        answer_.model = prefill_.model;
+        answer_.kv_dtype = kv_dtype->value_or(Dtype::bf16);
+        if (auto status = store(*config, *all); !status) return status;
         const std::int64_t tokens = answer_.prompt + answer_.output;
         if (answer_.model.context > 0 && tokens > answer_.model.context) {
             return fail("bad_request",
@@ -105,11 +101,10 @@ private:
                                     answer_.output, tokens, answer_.model.context),
                         "shorten --prompt or --output, or change the context in the configuration");
         }
-        answer_.kv_dtype = kv_dtype->value_or(Dtype::bf16);
-        return read_weights(*config, *all);
+        return {};
     }
 
-    Status read_weights(const Config& config, std::optional<Dtype> all) {
+    Status store(const Config& config, std::optional<Dtype> all) {
         std::optional<Quantisation> quantisation;
         if (!all) {
             auto read = quantisation_of(config, nullptr);
@@ -117,12 +112,13 @@ private:
             quantisation = std::move(*read);
         }
         if (quantisation && quantisation->kv_is_fp8 && request_.kv_dtype.empty()) answer_.kv_dtype = Dtype::fp8;
-        for (ServedModel* served : {&prefill_, &decode_}) {
-            auto weights = weight_bytes(served->model, all, quantisation);
-            if (!weights) return fail(weights.error());
-            answer_.weights = std::move(*weights);
-            served->stored = {answer_.weights.by_value, answer_.kv_dtype};
+        for (const bool decoding : {false, true}) {
+            auto served = served_model(config, decoding, all, quantisation, answer_.kv_dtype);
+            if (!served) return fail(served.error());
+            (decoding ? decode_ : prefill_) = std::move(*served);
         }
+        answer_.model = prefill_.model;
+        answer_.weights = prefill_.weights;
         return {};
     }
 
@@ -190,12 +186,13 @@ private:
         if (auto status = find_max_batch(); !status) return status;
         if (auto status = steps(); !status) return status;
         if (auto status = frontier(); !status) return status;
+        answer_.prefill_lower_s = pass_lower(answer_.prefill);
+        answer_.decode_lower_s = pass_lower(answer_.decode);
         answer_.compute_bound_known = !has_experts(answer_.model.program);
         if (!answer_.compute_bound_known) {
             answer_.notes.emplace_back(
-                "experts share tokens evenly, each with another route while there are experts left: where tokens "
-                "choose "
-                "the same ones fewer are read, and a small batch can be faster than its lower bound");
+                "tokens choose their experts independently of each other, all alike likely; for the lower bound they "
+                "all choose the same ones, which reads the fewest");
         }
         answer_.compute_bound = compute_bound_batch(answer_.model, answer_.weights, answer_.decode);
         if (answer_.capacity) {
@@ -251,7 +248,7 @@ private:
                                                : best_split(setup(), answer_.plan, decode_pass(batch));
             if (!pass) return fail(pass.error());
             const OpAnswer& step = pass->pass;
-            ServePoint point{batch, step.analysis.total.bounds.lower, pass_seconds(step), 0, bound_label(step)};
+            ServePoint point{batch, pass_lower(step), pass_seconds(step), 0, bound_label(step)};
             point.tokens_per_s = static_cast<double>(batch) / point.tpot_s;
             if (point.tokens_per_s / point.tpot_s > best) {
                 best = point.tokens_per_s / point.tpot_s;

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "bound/times.hpp"
+#include "model/routed_experts.hpp"
 #include "network/slice_shapes.hpp"
 
 namespace roofline {
@@ -34,7 +36,7 @@ Result<SplitProgram> split_pass(const ServingSetup& setup, const Plan& plan, Cac
 /// Weights, and caches of as many tokens as the pass looks back on: those of the whole context, whatever of it a step reads.
 Result<ServingMemory> kept(const ServingSetup& setup, const Plan& plan, CacheSplit caches, const ServingPass& last,
                            bool one_chip) {
-    auto split = split_pass(setup, plan, caches, {last.batch, last.context, last.context});
+    auto split = split_pass(setup, plan, caches, {last.batch, last.context, last.context, ExpertsRead::all});
     if (!split) return fail(split.error());
     return kept_bytes(split->program, setup.prefill.stored.params, one_chip);
 }
@@ -47,6 +49,16 @@ Result<double> activations_at(const OpAnswer& pass, std::int64_t batch) {
 }
 
 }  // namespace
+
+Result<ServedModel> served_model(const Config& config, bool decoding, std::optional<Dtype> all,
+                                 const std::optional<Quantisation>& quantisation, Dtype kv) {
+    auto model = build_model(config, 1, decoding);
+    if (!model) return fail(model.error());
+    auto weights = weight_bytes(*model, all, quantisation);
+    if (!weights) return fail(weights.error());
+    ServingDtypes stored{weights->by_value, kv};
+    return ServedModel{std::move(*model), std::move(*weights), std::move(stored)};
+}
 
 std::vector<Plan> serving_plans(const Model& model, const Slice& slice, std::int64_t batch) {
     constexpr std::size_t most_plans = 4;
@@ -63,6 +75,35 @@ std::vector<Plan> serving_plans(const Model& model, const Slice& slice, std::int
 }
 
 ServingPass prefill_pass(const Plan& plan, std::int64_t prompt) { return {prompts_at_once(plan), prompt, prompt}; }
+
+double pass_lower(const OpAnswer& pass) {
+    const auto& even = pass.analysis.total.seconds;
+    const std::vector<RoutedExperts> routed = routed_experts(pass.program);
+    if (routed.empty() || !even) return pass.analysis.total.bounds.lower;
+    // rows of an expert need not be a whole number on average
+    Sizes sizes = pass.local.sizes;
+    std::vector<std::string> dims;
+    std::vector<double> rows;
+    for (const RoutedExperts& each : routed) {
+        dims.push_back(each.rows);
+        const auto routes =
+            static_cast<double>(product_of(each.tokens, sizes)) * static_cast<double>(product_of(each.choices, sizes));
+        rows.push_back(routes / static_cast<double>(product_of({each.experts}, sizes)));
+    }
+    const Pricing& pricing = pass.analysis.total.pricing;
+    Sizes others = sizes;
+    for (const std::string& dim : dims) others.erase(dim);
+    const CompiledTimes shared(pricing, dims, others);
+    std::vector<double> seconds(shared.places());
+    shared.evaluate(rows, seconds);
+    bind_fewest_experts(pass.program, sizes);
+    const CompiledTimes same(pricing, {}, sizes);
+    std::vector<double> fewest(same.places());
+    same.evaluate({}, fewest);
+    double lower = 0;
+    for (std::size_t i = 0; i < shared.resources(); ++i) lower = std::max(lower, std::min(seconds[i], fewest[i]));
+    return lower;
+}
 
 Result<OpAnswer> priced_pass(const ServingSetup& setup, const Plan& plan, CacheSplit caches, const ServingPass& pass) {
     auto split = split_pass(setup, plan, caches, pass);

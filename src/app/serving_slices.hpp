@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,8 +17,13 @@ namespace roofline {
 /// A model as passes of one kind are written, and what its weights and caches are kept as.
 struct ServedModel {
     Model model;
+    WeightBytes weights;
     ServingDtypes stored;
 };
+
+/// `decoding` as build_model() has it, `all` and `quantisation` as weight_bytes(). Errors: theirs.
+[[nodiscard]] Result<ServedModel> served_model(const Config& config, bool decoding, std::optional<Dtype> all,
+                                               const std::optional<Quantisation>& quantisation, Dtype kv);
 
 /// What all passes have in common. It refers to what it was made of.
 struct ServingSetup {
@@ -35,6 +41,10 @@ struct ServingSetup {
 
 /// One prompt for each member of `data`.
 [[nodiscard]] ServingPass prefill_pass(const Plan& plan, std::int64_t prompt);
+
+/// Nothing is faster, whatever experts the tokens choose: each resource has its work for the even choice that the pass is priced
+/// with, or that for all tokens choosing the same experts, whichever is less. Without experts the bound of the pass.
+[[nodiscard]] double pass_lower(const OpAnswer& pass);
 
 [[nodiscard]] Result<OpAnswer> priced_pass(const ServingSetup& setup, const Plan& plan, CacheSplit caches,
                                            const ServingPass& pass);

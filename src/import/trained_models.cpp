@@ -55,6 +55,11 @@ ConfigValue flag_value(bool flag) {
     return value;
 }
 
+bool is_preset(const std::string& name) {
+    const std::vector<std::string> presets = preset_names();
+    return std::find(presets.begin(), presets.end(), name) != presets.end();
+}
+
 /// "key=value" taken apart; a fault of the file where it is none.
 std::vector<std::pair<std::string, std::string>> pairs(Reader& table, std::string_view key) {
     std::vector<std::pair<std::string, std::string>> all;
@@ -75,6 +80,9 @@ Result<TrainedModels> TrainedModels::parse(std::string_view toml, std::string_vi
     TomlFile text(toml, origin);
     Reader file = text.root();
     TrainedModels models;
+    auto names = ModelNames::built_in();
+    if (!names) return fail(names.error());
+    models.names_ = std::move(*names);
     for (Reader& table : file.each("model")) {
         Entry entry;
         entry.names = table.texts("names");
@@ -117,35 +125,41 @@ const TrainedModels::Entry* TrainedModels::entry(std::string_view name, bool& an
             return &each;
         }
     }
+    any_size = false;
     return nullptr;
 }
 
 Result<Config> TrainedModels::config(const MeasuredTraining& row) const {
+    const std::string name = row.model.substr(0, 60);
     bool any_size = false;
     const Entry* const found = entry(row.model, any_size);
-    if (found == nullptr) {
-        return fail("unknown_model", fmt::format("the model `{}` is not known", row.model.substr(0, 60)));
+    const std::string preset = names_.preset_of(row.model);
+    if (found == nullptr && !is_preset(preset)) {
+        return fail("unknown_model", fmt::format("the model `{}` is not known", name));
     }
-    auto config = preset_config(found->preset);
+    auto config = preset_config(found != nullptr ? found->preset : preset);
     if (!config) return config;
     config->name = row.model;
     for (const SizeColumn& each : sizes) {
-        const auto named = std::find_if(found->columns.begin(), found->columns.end(),
-                                        [&](const auto& column) { return column.first == each.name; });
-        const std::string_view key = named == found->columns.end() ? each.key : std::string_view(named->second);
-        // of a model of any size what the preset would say means nothing
-        const bool needed = any_size && (named != found->columns.end() || config->find(key) != nullptr);
-        if (row.*each.field > 0 && (!any_size || needed)) {
-            if (!key.empty()) set_key(config->whole, key, whole_value(row.*each.field));
-        } else if (needed) {
-            return fail("no_size", fmt::format("{} of `{}` is empty", each.name, row.model.substr(0, 60)));
+        std::string_view key = each.key;
+        bool named = false;
+        for (const auto& [column, other] : found != nullptr ? found->columns : std::vector<KeyColumn>{}) {
+            if (column != each.name) continue;
+            key = other;
+            named = true;
         }
+        // of a model of any size what the preset would say means nothing
+        const bool needed = any_size && (named || config->find(key) != nullptr);
+        const bool meant = !key.empty() && (needed || !any_size);
+        if (row.*each.field > 0 && meant) set_key(config->whole, key, whole_value(row.*each.field));
+        if (row.*each.field == 0 && needed) return fail("no_size", fmt::format("{} of `{}` is empty", each.name, name));
     }
     constexpr std::string_view context = "max_position_embeddings";
     const ConfigValue* positions = config->find(context);
     if (positions != nullptr && positions->whole < row.sequence) {
         set_key(config->whole, context, whole_value(row.sequence));
     }
+    if (found == nullptr) return config;
     for (const auto& [key, value] : found->sets) set_key(config->whole, key, flag_value(value == "true"));
     return config;
 }

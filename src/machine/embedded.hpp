@@ -52,6 +52,9 @@ struct EmbeddedArchitecture {
 /// data/trained_models.toml.
 [[nodiscard]] std::string_view embedded_trained_models();
 
+/// data/model_names.toml.
+[[nodiscard]] std::string_view embedded_model_names();
+
 /// data/systems.toml.
 [[nodiscard]] std::string_view embedded_systems();
 

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "model/expression.hpp"
+#include "model/routed_experts.hpp"
 
 namespace roofline {
 
@@ -276,29 +277,12 @@ Result<Choices> choices_of(Binder& binder, const KeyTable& table, Model& model) 
 }  // namespace
 
 void bind_groups_of_experts(Program& program) {
-    const auto size = [&](const std::string& dim) {
-        const auto found = program.sizes.find(dim);
-        return found == program.sizes.end() ? std::int64_t{1} : found->second;
-    };
-    std::vector<Block*> blocks{&program.body};
-    while (!blocks.empty()) {
-        Block& block = *blocks.back();
-        blocks.pop_back();
-        for (Node& node : block.nodes) {
-            if (auto* inner = std::get_if<Block>(&node)) {
-                blocks.push_back(inner);
-                continue;
-            }
-            for (const Op& op : std::get<Statement>(node).ops) {
-                if (op.kind != OpKind::apply || op.function != "dispatch") continue;
-                Int128 rows = 1;
-                for (const std::string& dim : op.inputs[1].dims) rows *= size(dim);
-                const Int128 experts = size(op.along[0]);
-                const Int128 each = (rows + experts - 1) / experts;
-                constexpr std::int64_t most = std::int64_t{1} << 50;
-                program.sizes[op.along[1]] = each > most ? most : static_cast<std::int64_t>(each);
-            }
-        }
+    for (const RoutedExperts& each : routed_experts(program)) {
+        const std::int64_t experts = product_of({each.experts}, program.sizes);
+        const std::int64_t tokens = product_of(each.tokens, program.sizes);
+        constexpr Int128 most = Int128{1} << 50;
+        const Int128 routes = std::min(Int128{tokens} * product_of(each.choices, program.sizes), most);
+        program.sizes[each.rows] = static_cast<std::int64_t>((routes + experts - 1) / experts);
     }
 }
 

@@ -9,6 +9,8 @@
 #include <set>
 #include <string>
 
+#include "model/routed_experts.hpp"
+
 namespace roofline {
 
 namespace {
@@ -122,7 +124,6 @@ private:
         program_.sizes["T"] = pass_.queries;
         program_.sizes["S"] = pass_.context;
         for (const auto& [window, size] : model_.windows) program_.sizes[window] = std::min(size, pass_.context);
-        bind_groups_of_experts(program_);
     }
 
     [[nodiscard]] bool is_position(const std::string& dim) const {
@@ -270,31 +271,38 @@ private:
         return id;
     }
 
+    /// Those of the experts that the pass reads are a dimension of their own, with their weights and rows.
     void touched_experts() {
         struct Seed {
-            std::string experts;
+            RoutedExperts routed;
             ValueId groups;
         };
         std::vector<Seed> seeds;
         each_op(program_.body, [&](Op& op) {
             if (op.kind != OpKind::apply || op.function != "dispatch") return;
-            Int128 routes = 1;
-            for (const std::string& dim : op.inputs[1].dims) routes *= program_.sizes[dim];
-            if (routes < program_.sizes[op.along[0]]) {
-                routes_ = static_cast<std::int64_t>(routes);
-                seeds.push_back({op.along[0], op.output.value});
+            for (const RoutedExperts& each : routed_experts(program_)) {
+                if (each.experts == op.along[0] && each.rows == op.along[1]) seeds.push_back({each, op.output.value});
             }
         });
         std::map<std::string, std::string> touched;
         for (const Seed& seed : seeds) {
-            auto found = touched.find(seed.experts);
+            const std::string& experts = seed.routed.experts;
+            auto found = touched.find(experts);
             if (found == touched.end()) {
-                found = touched.emplace(seed.experts, new_dim(program_, seed.experts + "read", routes_)).first;
+                found = touched.emplace(experts, new_dim(program_, experts + "read", experts_read(seed.routed))).first;
             }
-            if (has_axis(program_.values[seed.groups], seed.experts)) {
-                Sharers(program_, seed.experts).rename(seed.groups, found->second);
+            if (has_axis(program_.values[seed.groups], experts)) {
+                Sharers(program_, experts).rename(seed.groups, found->second);
             }
         }
+        bind_groups_of_experts(program_);
+    }
+
+    [[nodiscard]] std::int64_t experts_read(const RoutedExperts& routed) const {
+        const std::int64_t experts = product_of({routed.experts}, program_.sizes);
+        if (pass_.experts == ExpertsRead::all) return experts;
+        const std::int64_t tokens = product_of(routed.tokens, program_.sizes);
+        return likely_experts(experts, product_of(routed.choices, program_.sizes), tokens);
     }
 
     Program program_;
@@ -305,7 +313,6 @@ private:
     std::string last_;                                         ///< the dimension of the last token
     std::optional<ValueId> positions_of_last_;
     bool found_head_ = false;
-    std::int64_t routes_ = 0;
 };
 
 }  // namespace

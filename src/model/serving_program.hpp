@@ -13,12 +13,16 @@
 
 namespace roofline {
 
+/// Which of the experts a pass reads: as many as its tokens are likely to choose (likely_experts()), or all.
+enum class ExpertsRead : std::uint8_t { likely, all };
+
 /// One pass through the model. With `queries` equal to `context` whole prompts go in; with 1 the last token of each sequence does
 /// and looks back on all of it.
 struct ServingPass {
     std::int64_t batch = 1;    ///< sequences
     std::int64_t queries = 1;  ///< tokens of each that go in
     std::int64_t context = 1;  ///< tokens of each that they look back on, themselves included
+    ExpertsRead experts = ExpertsRead::likely;
 };
 
 /// What is kept in which dtype.
@@ -33,7 +37,7 @@ struct ServingDtypes {
 /// - Parameters and caches have the dtypes in which they are kept. A product with weights in a float of 8 bits or less is done in
 ///   that dtype, as kernels that quantise activations on their way do; integers only store.
 /// - One query masks nothing, and behind a window looks back on the window alone.
-/// - With fewer routes than experts, so many experts are read as there are routes, each for one of them.
+/// - The experts that are read are a dimension of their own, `Eread` of `E`; routes are shared out evenly among them.
 /// Errors: a pass that is neither of the two; nothing to make logits of.
 [[nodiscard]] Result<Program> serving_program(Program program, const Model& model, const ServingPass& pass,
                                               const ServingDtypes& dtypes);

@@ -5,20 +5,12 @@
 
 #include <algorithm>
 
-#include "model/presets.hpp"
+#include "model/models_test.hpp"
 #include "work/work.hpp"
 
 using namespace roofline;
 
 namespace {
-
-Model model_named(std::string_view name) {
-    auto config = preset_config(name);
-    REQUIRE(config);
-    auto model = build_model(*config, 1);
-    REQUIRE(model);
-    return std::move(*model);
-}
 
 ServingDtypes stored_as(const Model& model, std::optional<Dtype> weights, Dtype kv) {
     auto bytes = weight_bytes(model, weights, std::nullopt);
@@ -62,7 +54,7 @@ const Value& value_called(const Program& program, std::string_view name) {
 constexpr double multiplying = 32.0 * (4 * 4096.0 * 4096 + 3 * 4096.0 * 11008) + 4096.0 * 32000;
 
 TEST_CASE("a decode step multiplies every weight once and looks back on the whole context") {
-    const Model model = model_named("llama-2-7b");
+    const Model model = model_named("llama-2-7b", 1);
     const Program step = pass_of(model, {4, 1, 1000});
     // 2 FLOPs a weight, and scores and values: 2 * 2 * S * K * H a layer
     CHECK(matmul_flops(step) == doctest::Approx(4 * (2 * multiplying + 32 * 4.0 * 1000 * 4096)));
@@ -73,7 +65,7 @@ TEST_CASE("a decode step multiplies every weight once and looks back on the whol
 }
 
 TEST_CASE("a prefill makes the logits of the last token alone") {
-    const Model model = model_named("llama-2-7b");
+    const Model model = model_named("llama-2-7b", 1);
     const Program prefill = pass_of(model, {1, 1000, 1000});
     const double layers = multiplying - 4096.0 * 32000;
     // the causal plane counts half
@@ -82,7 +74,7 @@ TEST_CASE("a prefill makes the logits of the last token alone") {
 }
 
 TEST_CASE("weights and caches are kept in their dtypes, and integers only store") {
-    const Model model = model_named("llama-2-7b");
+    const Model model = model_named("llama-2-7b", 1);
     const Program step = pass_of(model, {4, 1, 1000}, Dtype::int8, Dtype::int8);
     CHECK(value_called(step, "Wq").type.dtype == Dtype::int8);
     CHECK(value_called(step, "Kc").type.dtype == Dtype::int8);
@@ -98,7 +90,7 @@ TEST_CASE("weights and caches are kept in their dtypes, and integers only store"
 }
 
 TEST_CASE("products with weights in fp8 are done in fp8, attention in the dtype of the queries") {
-    const Model model = model_named("llama-2-7b");
+    const Model model = model_named("llama-2-7b", 1);
     const Program step = pass_of(model, {1, 1, 1000}, Dtype::fp8, Dtype::bf16);
     auto work = derive_work(step);
     REQUIRE(work);
@@ -114,7 +106,7 @@ TEST_CASE("products with weights in fp8 are done in fp8, attention in the dtype 
 
 TEST_CASE("behind a window a step looks back on the window alone") {
     // gpt-oss-20b: of 24 layers 12 have a window of 128; 8 heads of keys and values, 8 queries each, 64 wide
-    const Model model = model_named("gpt-oss-20b");
+    const Model model = model_named("gpt-oss-20b", 1);
     const Program far = pass_of(model, {1, 1, 10000});
     const Program near = pass_of(model, {1, 1, 4000});
     CHECK(matmul_flops(far) - matmul_flops(near) == doctest::Approx(12 * 4.0 * 6000 * 64 * 64));
@@ -124,19 +116,21 @@ TEST_CASE("behind a window a step looks back on the window alone") {
     CHECK(bytes_read(short_one) - bytes_read(shorter) == doctest::Approx(24 * 2.0 * 8 * 64 * 2));
 }
 
-TEST_CASE("with fewer routes than experts only so many experts are read") {
+TEST_CASE("so many experts are read as tokens are likely to choose, or all of them") {
     // Mixtral 8x22B: E = 8, A = 2, D = 6144, I = 16384, L = 56: an expert has 3 D I weights
-    const Model model = model_named("mixtral-8x22b");
+    const Model model = model_named("mixtral-8x22b", 1);
     const double expert = 3 * 6144.0 * 16384 * 2;
     const double one = bytes_read(pass_of(model, {1, 1, 1}));
     const double two = bytes_read(pass_of(model, {2, 1, 1}));
     const double five = bytes_read(pass_of(model, {5, 1, 1}));
-    CHECK(two - one == doctest::Approx(56 * 2 * expert).epsilon(0.001));
-    CHECK(five - two == doctest::Approx(56 * 4 * expert).epsilon(0.001));  // 8 experts, and no more
+    const double all = bytes_read(pass_of(model, {5, 1, 1, ExpertsRead::all}));
+    CHECK(two - one == doctest::Approx(56 * 2 * expert).epsilon(0.001));   // 8 (1 - (3/4)^2) = 3.5: 4 of them
+    CHECK(five - two == doctest::Approx(56 * 2 * expert).epsilon(0.001));  // 8 (1 - (3/4)^5) = 6.1
+    CHECK(all - five == doctest::Approx(56 * 2 * expert).epsilon(0.001));
 }
 
 TEST_CASE("a pass is whole prompts, or one token of each sequence") {
-    const Model model = model_named("llama-2-7b");
+    const Model model = model_named("llama-2-7b", 1);
     CHECK_FALSE(serving_program(model.program, model, {1, 7, 1000}, {}));
     CHECK_FALSE(serving_program(model.program, model, {0, 1, 1000}, {}));
 }

@@ -5,21 +5,13 @@
 
 #include <algorithm>
 
-#include "model/presets.hpp"
+#include "model/models_test.hpp"
 #include "model/serving_program.hpp"
 #include "plan/serving_memory.hpp"
 
 using namespace roofline;
 
 namespace {
-
-Model model_named(std::string_view name) {
-    auto config = preset_config(name);
-    REQUIRE(config);
-    auto model = build_model(*config, 1);
-    REQUIRE(model);
-    return std::move(*model);
-}
 
 std::string type_of(const Program& program, std::string_view name) {
     const auto found = std::find_if(program.values.begin(), program.values.end(),
@@ -37,7 +29,7 @@ ServingSplit split_of(const Model& model, const Plan& plan, CacheSplit caches) {
 }  // namespace
 
 TEST_CASE("beyond their heads caches lie by batch, by context, or whole on each") {
-    const Model model = model_named("llama-3.1-70b");
+    const Model model = model_named("llama-3.1-70b", 1);
     Plan plan;
     plan.tensor = 16;
     const ServingSplit batch = split_of(model, plan, CacheSplit::batch);
@@ -53,7 +45,7 @@ TEST_CASE("beyond their heads caches lie by batch, by context, or whole on each"
 }
 
 TEST_CASE("as many members as heads leave caches no choice") {
-    const Model model = model_named("llama-3.1-70b");
+    const Model model = model_named("llama-3.1-70b", 1);
     Plan plan;
     plan.tensor = 8;
     plan.data = 2;
@@ -63,7 +55,7 @@ TEST_CASE("as many members as heads leave caches no choice") {
 }
 
 TEST_CASE("a latent that serves all heads lies by batch") {
-    const Model model = model_named("deepseek-v2-lite");
+    const Model model = model_named("deepseek-v2-lite", 1);
     Plan plan;
     plan.tensor = 8;
     const ServingSplit split = split_of(model, plan, CacheSplit::batch);
@@ -72,7 +64,7 @@ TEST_CASE("a latent that serves all heads lies by batch") {
 }
 
 TEST_CASE("stages of a pipeline are refused") {
-    const Model model = model_named("llama-3.1-70b");
+    const Model model = model_named("llama-3.1-70b", 1);
     Plan plan;
     plan.pipeline = 2;
     auto split = split_for_serving(model.program, model.roles, plan, CacheSplit::heads);
@@ -81,7 +73,7 @@ TEST_CASE("stages of a pipeline are refused") {
 }
 
 TEST_CASE("memory is a share of each byte, padded where it does not divide") {
-    const Model model = model_named("llama-3.1-70b");
+    const Model model = model_named("llama-3.1-70b", 1);
     auto weights = weight_bytes(model, Dtype::int8, std::nullopt);
     REQUIRE(weights);
     Plan plan;

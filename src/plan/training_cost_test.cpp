@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "model/presets.hpp"
+#include "model/models_test.hpp"
 
 namespace roofline {
 
@@ -28,11 +28,7 @@ TEST_CASE("days of a training run follow from tokens, chips and utilisation") {
 // 6 for each of the parameters but the embedding's: 70,553,706,496 - 128256 * 8192; attention at 4096 tokens, causal:
 // 80 layers of 2 * 4096 * 64 * 128 forward, three times in training.
 TEST_CASE("FLOPs of a token are those of multiplying parameters and of attention") {
-    const auto config = preset_config("llama-3.1-70b");
-    REQUIRE(config);
-    const auto model = build_model(*config, 4096);
-    REQUIRE(model);
-    const auto counts = count_model(*model);
+    const auto counts = count_model(model_named("llama-3.1-70b", 4096));
     REQUIRE(counts);
     // scales of norms multiply nothing: 161 of 8192
     const double multiplying = 70'553'706'496.0 - 128256.0 * 8192 - 161 * 8192;

@@ -20,7 +20,7 @@ namespace roofline {
 /// One batch size of the frontier.
 struct ServePoint {
     std::int64_t batch = 0;
-    double lower_s = 0;       ///< of a step
+    double lower_s = 0;       ///< of a step, whatever experts the tokens choose
     double tpot_s = 0;        ///< of a step: expected, or in turn
     double tokens_per_s = 0;  ///< of the slice
     std::string bound_by;     ///< "HBM"
@@ -61,11 +61,13 @@ struct ServeAnswer {
     bool fits = true;
     std::int64_t max_batch = 0;  ///< 0: not even one sequence
 
-    OpAnswer prefill;          ///< one prompt for each member of `data`
-    OpAnswer decode;           ///< a step at the context that it has on average
-    std::int64_t context = 0;  ///< that one
-    double first_step_s = 0;   ///< of the first token after the prompt's
-    double last_step_s = 0;    ///< of the last token
+    OpAnswer prefill;            ///< one prompt for each member of `data`
+    OpAnswer decode;             ///< a step at the context that it has on average
+    std::int64_t context = 0;    ///< that one
+    double prefill_lower_s = 0;  ///< whatever experts the tokens choose
+    double decode_lower_s = 0;   ///< likewise
+    double first_step_s = 0;     ///< of the first token after the prompt's
+    double last_step_s = 0;      ///< of the last token
     std::vector<ServePoint> frontier;
     std::optional<std::size_t> knee;   ///< of the frontier: the most tokens/s for the time of a token
     bool compute_bound_known = false;  ///< whether the exact sizes were solved for: not where experts share tokens

@@ -35,7 +35,7 @@ Json collectives_json(const OpAnswer& pass) {
     return list;
 }
 
-Json pass_json(const OpAnswer& pass) {
+Json pass_json(const OpAnswer& pass, double lower) {
     const Analysis& total = pass.analysis.total;
     Json times = Json::object();
     for (std::size_t i = 0; i < total.pricing.resources.size(); ++i) {
@@ -46,7 +46,7 @@ Json pass_json(const OpAnswer& pass) {
     for (const auto& [dim, size] : pass.program.sizes) {
         if (!dim.starts_with('#')) dims[dim] = size;
     }
-    return {{"lower_s", total.bounds.lower},
+    return {{"lower_s", lower},
             {"sequential_s", total.sequential},
             {"expected_s", or_null(pass.expected_s)},
             {"expected_error", or_null(pass.expected_error)},
@@ -117,8 +117,8 @@ std::string serve_json(const ServeAnswer& answer) {
     json["capacity_bytes_per_chip"] = or_null(answer.capacity);
     json["fits"] = answer.capacity ? Json(answer.fits) : Json(nullptr);
     json["max_batch"] = answer.capacity ? Json(answer.max_batch) : Json(nullptr);
-    json["prefill"] = pass_json(answer.prefill);
-    json["decode"] = pass_json(answer.decode);
+    json["prefill"] = pass_json(answer.prefill, answer.prefill_lower_s);
+    json["decode"] = pass_json(answer.decode, answer.decode_lower_s);
     json["decode"]["context"] = answer.context;
     json["decode"]["first_s"] = answer.first_step_s;
     json["decode"]["last_s"] = answer.last_step_s;

@@ -131,8 +131,8 @@ private:
     void passes() {
         out_ += fmt::format("  {:<15} {:>11} {:>11} {:>11} {:>11}   {}\n", "pass", "lower", "in turn", "expected",
                             "upper", "bound by");
-        pass("prefill", answer_.prefill);
-        pass("decode", answer_.decode);
+        pass("prefill", answer_.prefill, answer_.prefill_lower_s);
+        pass("decode", answer_.decode, answer_.decode_lower_s);
         out_ += "\n";
         for (const Resource& resource : answer_.decode.analysis.total.pricing.resources) {
             const auto index =
@@ -155,9 +155,9 @@ private:
         out_ += "\n";
     }
 
-    void pass(std::string_view label, const OpAnswer& pass) {
+    void pass(std::string_view label, const OpAnswer& pass, double lower) {
         const Analysis& total = pass.analysis.total;
-        out_ += fmt::format("  {:<15} {:>11} {:>11} {:>11} {:>11}   {}\n", label, seconds(total.bounds.lower),
+        out_ += fmt::format("  {:<15} {:>11} {:>11} {:>11} {:>11}   {}\n", label, seconds(lower),
                             seconds(total.sequential), pass.expected_s ? seconds(*pass.expected_s) : "-",
                             seconds(total.bounds.upper), bound_label(pass));
     }

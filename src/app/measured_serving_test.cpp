@@ -1,0 +1,151 @@
+#include "app/measured_serving.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace roofline;
+
+namespace {
+
+MeasuredServing llama() {
+    MeasuredServing row;
+    row.model = "LLaMA 7B";
+    row.system = "a100_sxm";
+    row.dtype = "fp16";
+    row.prompt = 1024;
+    row.output = 3;
+    row.prefill_chips = 1;
+    row.tpot_s = 1;
+    return row;
+}
+
+std::vector<Comparison> compared(const MeasuredServing& row) {
+    auto servings = MeasuredServings::make({}, {});
+    REQUIRE(servings);
+    auto all = servings->compare(row);
+    REQUIRE_MESSAGE(all, all.error().message);
+    return std::move(*all);
+}
+
+std::string error_of(const MeasuredServing& row) {
+    auto servings = MeasuredServings::make({}, {});
+    REQUIRE(servings);
+    auto all = servings->compare(row);
+    return all ? "" : all.error().message;
+}
+
+// Llama 7B: 6,738,415,616 parameters, of which 32000 x 4096 are looked up; a token keeps 2 x 32 layers x 4096 bytes in fp8.
+constexpr double read_weights = (6738415616.0 - 32000.0 * 4096) * 2;
+constexpr double token = 2.0 * 32 * 4096;
+constexpr double hbm = 2039e9;  // A100 80 GB
+
+}  // namespace
+
+TEST_CASE("a decode step reads weights and caches, over the chips that share them") {
+    MeasuredServing row = llama();
+    // contexts of 1025 and 1026 tokens
+    const auto one = compared(row);
+    REQUIRE(one.size() == 1);
+    CHECK(one[0].operation == "decode");
+    CHECK(one[0].prediction.lower_s == doctest::Approx((read_weights + 1025.5 * token) / hbm).epsilon(0.002));
+    row.decode_chips = row.chips = 4;
+    CHECK(compared(row)[0].prediction.lower_s == doctest::Approx(one[0].prediction.lower_s / 4));
+}
+
+TEST_CASE("the batch is what decodes at a time on each worker") {
+    MeasuredServing row = llama();
+    row.concurrency = 16;
+    row.ttft_s = 2;  // as long as the two tokens behind the first: half the requests decode
+    const auto both = compared(row);
+    REQUIRE(both.size() == 2);
+    CHECK(both[0].prediction.lower_s == doctest::Approx((read_weights + 8 * 1025.5 * token) / hbm).epsilon(0.005));
+    row.decode_workers = 2;
+    CHECK(compared(row)[0].prediction.lower_s ==
+          doctest::Approx((read_weights + 4 * 1025.5 * token) / hbm).epsilon(0.005));
+    row.decode_workers = 0;
+    CHECK(compared(row)[0].prediction.lower_s ==
+          doctest::Approx((read_weights + 1 * 1025.5 * token) / hbm).epsilon(0.005));
+}
+
+TEST_CASE("a prompt takes two FLOPs for each weight and token, and attention its own") {
+    MeasuredServing row = llama();
+    row.tpot_s.reset();
+    row.ttft_s = 1;
+    row.prompt = 2048;
+    const auto found = compared(row);
+    REQUIRE(found.size() == 1);
+    CHECK(found[0].operation == "prefill");
+    // the logits of the last token alone; causal scores and values: 2 x 2 x 32 x 4096 x 2048^2 / 2; 312 TFLOP/s
+    const double products = 2.0 * (6738415616.0 - 2 * 32000.0 * 4096) * 2048;
+    const double attention = 2.0 * 2 * 32 * 4096 * 2048 * 2048 / 2;
+    CHECK(found[0].prediction.lower_s == doctest::Approx((products + attention) / 312e12).epsilon(0.002));
+    row.prefill_chips = 0;
+    CHECK(error_of(row) == "nothing says on how many chips its prompts went in");
+}
+
+TEST_CASE("tokens a second are bound by what a request asks of all chips together") {
+    MeasuredServing row = llama();
+    row.tpot_s.reset();
+    row.prompt = 128;
+    row.output = 129;
+    row.concurrency = 32;
+    row.tokens_per_s = 1000;
+    const auto found = compared(row);
+    REQUIRE(found.size() == 1);
+    CHECK(found[0].operation == "throughput");
+    CHECK(found[0].measured_s == doctest::Approx(1e-3));
+    // 32 sequences share a step that reads the weights once; contexts of 129 to 256 tokens
+    CHECK(found[0].prediction.lower_s == doctest::Approx((read_weights / 32 + 192.5 * token) / hbm).epsilon(0.02));
+}
+
+TEST_CASE("experts are the fewest that tokens can choose, whatever the batch") {
+    MeasuredServing row = llama();
+    row.model = "DeepSeek-R1";
+    row.system = "h200_sxm";
+    row.dtype = "fp8";
+    row.decode_chips = row.chips = 8;
+    row.concurrency = 1;
+    row.ttft_s = 1e-9;
+    const double one = compared(row)[0].prediction.lower_s;
+    row.concurrency = 64;
+    const double many = compared(row)[0].prediction.lower_s;
+    // 37.6 G active parameters less the embedding's 0.9 G; each further sequence adds 61 x 576 bytes for each of 1025.5 tokens
+    CHECK(one == doctest::Approx(36.6e9 / 4.8e12 / 8).epsilon(0.01));
+    CHECK(many - one == doctest::Approx(63 * 61 * 576 * 1025.5 / 4.8e12 / 8).epsilon(0.1));
+}
+
+TEST_CASE("an unsaid dtype is the narrowest that the machine multiplies") {
+    MeasuredServing row = llama();
+    row.dtype = "?";
+    row.system = "h100_sxm";
+    const double unsaid = compared(row)[0].prediction.lower_s;
+    row.dtype = "fp8";
+    CHECK(unsaid == compared(row)[0].prediction.lower_s);
+    row.dtype = "bf16";
+    CHECK(unsaid < compared(row)[0].prediction.lower_s);
+}
+
+TEST_CASE("what cannot be compared says why") {
+    MeasuredServing row = llama();
+    row.model = "nobody-1b";
+    CHECK(error_of(row) == "the model `nobody-1b` is not known");
+    row = llama();
+    row.dtype = "fp7";
+    CHECK(error_of(row) == "the dtype `fp7` is not known");
+    row = llama();
+    row.kv_dtype = "fp7";
+    CHECK(error_of(row) == "the dtype `fp7` is not known");
+    row = llama();
+    row.system = "nothing";
+    CHECK(error_of(row) != "");
+}
+
+TEST_CASE("more sequences than chips hold caches of say nothing of the batch") {
+    // 80 GiB hold 13.5 GB of weights and caches of 1024 x 262144 bytes for some 270 sequences
+    MeasuredServing row = llama();
+    row.ttft_s = 1e-9;
+    row.concurrency = 200;
+    CHECK(compared(row)[0].prediction.lower_s ==
+          doctest::Approx((read_weights + 200 * 1025.5 * token) / hbm).epsilon(0.02));
+    row.concurrency = 300;
+    CHECK(compared(row)[0].prediction.lower_s == doctest::Approx((read_weights + 1025.5 * token) / hbm).epsilon(0.002));
+}

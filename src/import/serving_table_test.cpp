@@ -1,0 +1,119 @@
+#include "import/serving_table.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace roofline;
+
+namespace {
+
+ServingTable read(const std::string& rows) {
+    static std::string text;
+    text =
+        "source,model,accelerator,n_accel,tp,pp,ep,dp,dtype,kv_dtype,mode,input_len,output_len,batch_or_concurrency,"
+        "ttft_s,tpot_s,tokens_per_s,notes\n" +
+        rows;
+    auto reader = CsvReader::open(text, "t.csv");
+    REQUIRE(reader);
+    REQUIRE(is_serving_table(reader->header()));
+    auto table = read_serving_table(*reader);
+    REQUIRE_MESSAGE(table, table.error().message);
+    return std::move(*table);
+}
+
+MeasuredServing one(const std::string& row) {
+    ServingTable table = read(row + "\n");
+    REQUIRE(table.rows.size() == 1);
+    return table.rows.front();
+}
+
+std::string error_of(const std::string& row) {
+    const std::string text = "model,accelerator,tp,input_len,output_len,batch_or_concurrency,tpot_s\n" + row + "\n";
+    auto reader = CsvReader::open(text, "t.csv");
+    REQUIRE(reader);
+    auto table = read_serving_table(*reader);
+    return table ? "" : table.error().message;
+}
+
+}  // namespace
+
+TEST_CASE("a row says model, chips, split, load and times") {
+    const MeasuredServing row =
+        one("us,Llama 8B,h100_sxm,16,4,1,8,2,FP8,,agg,1024,101,64,1.5,0.02,,trtllm 1.2.0rc6 2026-01-29");
+    CHECK(row.line == 2);
+    CHECK(row.model == "Llama 8B");
+    CHECK(row.dtype == "fp8");
+    CHECK(row.chips == 16);
+    CHECK(row.worker == ServingWorker{4, 1, 2, 8});
+    CHECK(row.decode_workers == 2);  // of 8 chips each
+    CHECK(row.decode_chips == 8);
+    CHECK(row.prefill_chips == 8);
+    CHECK(row.strategy() == "tp4 dp2 ep8");
+    CHECK(row.software == "trtllm 1.2.0rc6");
+    // a request is behind its first token for 100 x 0.02 = 2 of its 3.5 s
+    CHECK(row.decoding().value_or(0) == doctest::Approx(64 * 2 / 3.5));
+}
+
+TEST_CASE("zero and nothing are splits that nobody says; experts may lie on more chips than that") {
+    const MeasuredServing row = one("us,m,h100,,,,8,0,,,agg,10,10,4,1,0.02,,");
+    CHECK(row.worker == ServingWorker{1, 1, 1, 8});
+    CHECK(row.chips == 8);
+    CHECK(row.decode_workers == 1);
+    CHECK(row.decode_chips == 8);
+    // chips that workers do not divide are one worker's
+    CHECK(one("us,m,h100,12,8,1,1,1,,,agg,10,10,4,1,0.02,,").decode_chips == 12);
+}
+
+TEST_CASE("where prompts go in elsewhere the note says on what, and how many workers decode") {
+    const MeasuredServing row =
+        one("us,m,h100,48,8,1,8,1,fp8,,disagg,10,10,4,1,0.02,,sglang 0.5 P:2x(tp1 dp4 ep4) D:5x(tp8 dp1 ep8)");
+    CHECK(row.worker == ServingWorker{8, 1, 1, 8});
+    CHECK(row.decode_workers == 5);
+    CHECK(row.decode_chips == 8);
+    CHECK(row.prefill_chips == 4);
+    CHECK(row.strategy() == "disagg tp8 ep8");
+    const MeasuredServing unsaid =
+        one("us,m,h100,,8,1,4,1,fp8,,disagg,10,10,4,1,0.02,,P:x(tp4 dp1 ep4) D:x(tp8 dp1 ep4)");
+    CHECK(unsaid.decode_workers == 0);
+    CHECK(unsaid.decode_chips == 8);
+    CHECK(unsaid.prefill_chips == 4);
+    // no note: it may be all of them
+    const MeasuredServing bare = one("us,m,h100,8,,,,,fp8,,disagg,10,10,4,1,0.02,,");
+    CHECK(bare.decode_chips == 8);
+    CHECK(bare.prefill_chips == 8);
+}
+
+TEST_CASE("requests may be without limit, or limited in words; lengths may be means") {
+    const MeasuredServing row =
+        one("us,m,h100,1,1,1,1,1,fp8,,online,mean862,mean665,\"10 req/s, max_num_seqs 128\",1,0.05,2000,");
+    CHECK(row.prompt == 862);
+    CHECK(row.output == 665);
+    CHECK(row.concurrency.value_or(0) == 128);
+    CHECK(row.decoding().value_or(0) == doctest::Approx(100));  // 2000 tokens/s, each 0.05 s after the last
+    // no more than are let in at a time
+    CHECK(one("us,m,h100,1,1,1,1,1,fp8,,x,10,10,64,1,0.05,2000,").decoding().value_or(0) == 64);
+    const MeasuredServing offline = one("us,m,h100,1,1,1,1,1,fp8,,offline,10,10,inf,,,2000,");
+    CHECK_FALSE(offline.concurrency);
+    CHECK_FALSE(offline.decoding());
+}
+
+TEST_CASE("rows that lack something are skipped with the reason") {
+    const ServingTable table = read(
+        "us,,h100,1,1,1,1,1,fp8,,agg,10,10,4,1,0.02,,\nus,m,,1,1,1,1,1,fp8,,agg,10,10,4,1,0.02,,\n"
+        "us,m,h100,1,1,1,1,1,fp8,,agg,,10,4,1,0.02,,\nus,m,h100,1,1,1,1,1,fp8,,agg,10,10,4,,,,\n");
+    CHECK(table.rows.empty());
+    REQUIRE(table.skipped.size() == 4);
+    CHECK(table.skipped[0].reason == "the model is empty");
+    CHECK(table.skipped[1].reason == "the accelerator is empty");
+    CHECK(table.skipped[2].reason == "input_len is empty");
+    CHECK(table.skipped[3].reason == "it has no time");
+}
+
+TEST_CASE("what is no number is an error") {
+    CHECK(error_of("m,h100,1,10,10,4,0.02").empty());
+    CHECK(error_of("m,h100,-1,10,10,4,0.02") != "");
+    CHECK(error_of("m,h100,9000000,10,10,4,0.02") == "9000000 is more than 1000000");
+    CHECK(error_of("m,h100,1,meany,10,4,0.02") == "`meany` is no length");
+    CHECK(error_of("m,h100,1,ten,10,4,0.02") != "");
+    CHECK(error_of("m,h100,1,10,10,many,0.02") != "");
+    CHECK(error_of("m,h100,1,10,10,4,0") != "");
+}

@@ -1,0 +1,68 @@
+#include "model/routed_experts.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "algebra/rational.hpp"
+
+namespace roofline {
+
+namespace {
+
+void collect(const Block& block, std::vector<RoutedExperts>& found) {
+    for (const Node& node : block.nodes) {
+        if (const auto* inner = std::get_if<Block>(&node)) {
+            collect(*inner, found);
+            continue;
+        }
+        for (const Op& op : std::get<Statement>(node).ops) {
+            if (op.kind != OpKind::apply || op.function != "dispatch") continue;
+            const bool known = std::any_of(found.begin(), found.end(), [&](const RoutedExperts& each) {
+                return each.experts == op.along[0] && each.rows == op.along[1];
+            });
+            if (known) continue;
+            RoutedExperts routed{op.along[0], op.along[1], {}, {}};
+            for (const std::string& dim : op.inputs[1].dims) {
+                (has(op.inputs[0].dims, dim) ? routed.tokens : routed.choices).push_back(dim);
+            }
+            found.push_back(std::move(routed));
+        }
+    }
+}
+
+}  // namespace
+
+std::vector<RoutedExperts> routed_experts(const Program& program) {
+    std::vector<RoutedExperts> found;
+    collect(program.body, found);
+    return found;
+}
+
+std::int64_t product_of(const std::vector<std::string>& dims, const Sizes& sizes) {
+    constexpr Int128 most = Int128{1} << 50;
+    Int128 product = 1;
+    for (const std::string& dim : dims) {
+        const auto size = sizes.find(dim);
+        if (size != sizes.end()) product = std::min(product * size->second, most);
+    }
+    return static_cast<std::int64_t>(product);
+}
+
+std::int64_t likely_experts(std::int64_t experts, std::int64_t choices, std::int64_t tokens) {
+    if (choices >= experts) return experts;
+    const auto all = static_cast<double>(experts);
+    const double missed = std::pow(1 - static_cast<double>(choices) / all, static_cast<double>(tokens));
+    return std::clamp(static_cast<std::int64_t>(std::llround(all * (1 - missed))), choices, experts);
+}
+
+void bind_fewest_experts(const Program& program, Sizes& sizes) {
+    for (const RoutedExperts& each : routed_experts(program)) {
+        const auto experts = sizes.find(each.experts);
+        if (experts == sizes.end()) continue;
+        const std::int64_t fewest = std::min(experts->second, product_of(each.choices, sizes));
+        sizes[each.rows] = product_of(each.tokens, sizes);
+        experts->second = fewest;
+    }
+}
+
+}  // namespace roofline
