@@ -151,6 +151,10 @@ file(READ "${path}" text)
 literal("${text}" literals)
 string(APPEND generated "\nconstexpr std::string_view presets =\n${literals};\n")
 
+set(path "${INPUT_DIR}/trained_models.toml")
+file(READ "${path}" text)
+literal("${text}" literals)
+string(APPEND generated "\nconstexpr std::string_view trained_models =\n${literals};\n")
 set(path "${INPUT_DIR}/model_names.toml")
 file(READ "${path}" text)
 literal("${text}" literals)
@@ -185,6 +189,10 @@ std::span<const EmbeddedSource> embedded_sources() {
 
 std::string_view embedded_presets() {
     return presets;
+}
+
+std::string_view embedded_trained_models() {
+    return trained_models;
 }
 
 std::string_view embedded_model_names() {

@@ -12,6 +12,7 @@
 #include "app/measured_kernels.hpp"
 #include "app/measured_serving.hpp"
 #include "app/measured_systems.hpp"
+#include "app/measured_training.hpp"
 
 #include "app/predict_collective.hpp"
 #include "import/collective_table.hpp"
@@ -118,6 +119,28 @@ Status compare_kernels(CsvReader& reader, const ValidateRequest& request, Valida
     return {};
 }
 
+Status compare_trainings(CsvReader& reader, const ValidateRequest& request, Validation& validation) {
+    auto trainings = MeasuredTrainings::make(request.machines, request.sets, request.calibration);
+    if (!trainings) return fail(trainings.error());
+    auto table = read_training_table(reader);
+    if (!table) return fail(table.error());
+    validation.kind = "training step";
+    Skipped skipped;
+    for (const SkippedRow& row : table->skipped) skipped.add(row.line, row.reason);
+    validation.rows.reserve(table->rows.size());
+    for (const MeasuredTraining& row : table->rows) {
+        auto comparison = trainings->compare(row);
+        if (comparison) {
+            validation.rows.push_back(std::move(*comparison));
+        } else {
+            skipped.add(row.line, comparison.error().message);
+        }
+    }
+    validation.skipped = skipped.most_first();
+    validation.rates = trainings->rates();
+    return {};
+}
+
 Status compare_servings(CsvReader& reader, const ValidateRequest& request, Validation& validation) {
     auto servings = MeasuredServings::make(request.machines, request.sets);
     if (!servings) return fail(servings.error());
@@ -146,6 +169,7 @@ struct TableKind {
 };
 constexpr TableKind kinds[] = {{is_collective_table, compare_collectives},
                                {is_kernel_table, compare_kernels},
+                               {is_training_table, compare_trainings},
                                {is_serving_table, compare_servings}};
 
 Status compare_table(const ValidateRequest& request, Validation& validation) {

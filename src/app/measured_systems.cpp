@@ -8,6 +8,7 @@
 #include "base/ascii.hpp"
 #include "bound/network_pricing.hpp"
 #include "machine/catalogue.hpp"
+#include "network/slice_shapes.hpp"
 
 namespace roofline {
 
@@ -125,6 +126,47 @@ Result<System> MeasuredSystems::one_chip(const std::string& name) {
     const Result<Machine>& machine = named ? this->machine(named->machine, named->sets) : this->machine(name, {});
     if (!machine) return fail(machine.error());
     return alone(*machine);
+}
+
+const Result<MeasuredSystem>& MeasuredSystems::slice_of(const std::string& name, std::int64_t chips) {
+    const std::pair key{name, chips};
+    auto found = slices_.find(key);
+    if (found == slices_.end() && slices_.size() >= most_systems) {
+        static const Result<MeasuredSystem> too_many =
+            fail("too_many_systems", fmt::format("the table has more than {} systems", most_systems));
+        return too_many;
+    }
+    if (found == slices_.end()) found = slices_.emplace(key, even_slice(name, chips)).first;
+    return found->second;
+}
+
+Result<MeasuredSystem> MeasuredSystems::even_slice(const std::string& name, std::int64_t chips) {
+    const auto one = chip(name);
+    if (!one) return fail("unknown_system", fmt::format("the system {} is not known", quoted(name)), one.error().hint);
+    const Machine& machine = one->machine();
+    const bool torus = !machine.network.empty() && has_axes(machine.network.front());
+    if (torus && (!on_ || on_->shape.empty())) {
+        for (const Slice& slice : slice_shapes(machine)) {
+            if (slice.chips() != chips) continue;
+            auto system = one_group(machine, slice.shape_text());
+            if (!system) return fail(system.error());
+            return MeasuredSystem{machine.id, std::move(*system), {}};
+        }
+        return fail("no_shape", fmt::format("no slice of {} with {} chips comes to mind", machine.name, chips));
+    }
+    Result<MeasuredSystem> found = fail("bad_system", "");
+    constexpr std::int64_t most_nodes = 100'000;
+    for (std::int64_t nodes = 1; nodes <= std::min(chips, most_nodes); ++nodes) {
+        if (chips % nodes != 0) continue;
+        found = wire({name, "", chips, nodes});
+        if (found) return found;
+        // a name whose nodes are trays of one domain: several of these domains
+        const std::string shape = on_ ? "" : node_shape(node_of(machine), chips, nodes);
+        if (shape.empty()) continue;
+        auto system = one_group(machine, shape);
+        if (system) return MeasuredSystem{machine.id, std::move(*system), {}};
+    }
+    return found;
 }
 
 const Result<MeasuredGroup>& MeasuredSystems::group(const MeasuredCollective& row) {

@@ -43,6 +43,10 @@ public:
     /// The error's message is the reason for which its rows cannot be compared. Lives as long as this object.
     [[nodiscard]] const Result<System>& chip(const std::string& name);
 
+    /// So many chips of it, on as few nodes as hold them; of a torus the most even shape. The error's message is the reason for which its rows
+    /// cannot be compared. Lives as long as this object.
+    [[nodiscard]] const Result<MeasuredSystem>& slice_of(const std::string& name, std::int64_t chips);
+
     /// Where a row was measured, and what its operation puts on the wires there. The error's message is the reason for which the
     /// row cannot be compared. Lives as long as this object.
     [[nodiscard]] const Result<MeasuredGroup>& group(const MeasuredCollective& row);
@@ -68,6 +72,7 @@ private:
     [[nodiscard]] Result<MeasuredSystem> wire(const Place& place);
     [[nodiscard]] Result<MeasuredSystem> wire_named(const Place& place);
     [[nodiscard]] const Result<Machine>& machine(const std::string& name, const std::vector<std::string>& sets);
+    [[nodiscard]] Result<MeasuredSystem> even_slice(const std::string& name, std::int64_t chips);
     [[nodiscard]] Result<std::string> shape_on(const Machine& machine, const Place& place) const;
     [[nodiscard]] Result<MeasuredGroup> price(const MeasuredCollective& row, const Place& place);
 
@@ -76,6 +81,7 @@ private:
     std::map<std::pair<std::string, std::vector<std::string>>, Result<Machine>> machines_;  // read once each
     std::map<std::string, Result<System>> chips_;
     std::map<Place, Result<MeasuredSystem>> systems_;
+    std::map<std::pair<std::string, std::int64_t>, Result<MeasuredSystem>> slices_;
     std::map<std::pair<Place, CollectiveKind>, Result<MeasuredGroup>> groups_;
 };
 

@@ -14,7 +14,7 @@ Result<OpAnswer> priced_program(Program program, const Slice& slice, const std::
     answer.system.collectives = collectives;
     answer.machine = slice.machine;
     if (!answer.program.mesh.empty()) {
-        auto placed = place_mesh(slice, answer.program.mesh);
+        auto placed = place_mesh(slice, answer.program.mesh, MeshOrder::innermost_first);
         if (!placed) return fail(placed.error());
         answer.system.mesh = std::move(*placed);
     }

@@ -49,6 +49,9 @@ struct EmbeddedArchitecture {
 /// data/presets.toml.
 [[nodiscard]] std::string_view embedded_presets();
 
+/// data/trained_models.toml.
+[[nodiscard]] std::string_view embedded_trained_models();
+
 /// data/model_names.toml.
 [[nodiscard]] std::string_view embedded_model_names();
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 
 namespace roofline {
 
@@ -55,23 +56,36 @@ public:
     }
 
     // The lanes of one axis; none when it cannot be placed.
-    std::vector<Lane> place(std::int64_t size) {
-        if (auto lanes = one_whole(size); !lanes.empty()) return lanes;
-        if (auto lanes = several_whole(size); !lanes.empty()) return lanes;
+    std::vector<Lane> place(std::int64_t size, MeshOrder order) {
+        std::optional<std::size_t> inner;
+        if (order == MeshOrder::innermost_first) inner = tier_with(size);
+        if (auto lanes = one_whole(size, inner); !lanes.empty()) return lanes;
+        if (auto lanes = several_whole(size, inner); !lanes.empty()) return lanes;
         return parts(size);
     }
 
 private:
-    std::vector<Lane> one_whole(std::int64_t size) {
+    // The innermost tier with something left, if the axis fits into that.
+    [[nodiscard]] std::optional<std::size_t> tier_with(std::int64_t size) const {
+        const auto first = std::find_if(wires_.begin(), wires_.end(), [](const Wire& wire) { return wire.left() > 1; });
+        if (first == wires_.end()) return std::nullopt;
+        std::int64_t left = 1;
+        for (const Wire& wire : wires_) left *= wire.tier == first->tier ? wire.left() : 1;
+        return left % size == 0 ? std::optional(first->tier) : std::nullopt;
+    }
+
+    std::vector<Lane> one_whole(std::int64_t size, std::optional<std::size_t> tier) {
         for (Wire& wire : wires_) {
+            if (tier && wire.tier != *tier) continue;
             if (wire.taken == 1 && wire.size == size) return {take(wire, size)};
         }
         return {};
     }
 
     // Neighbours in order whose lengths multiply to the size, on one tier.
-    std::vector<Lane> several_whole(std::int64_t size) {
+    std::vector<Lane> several_whole(std::int64_t size, std::optional<std::size_t> tier) {
         for (std::size_t begin = 0; begin < wires_.size(); ++begin) {
+            if (tier && wires_[begin].tier != *tier) continue;
             std::int64_t made = 1;
             for (std::size_t end = begin; end < wires_.size(); ++end) {
                 const Wire& wire = wires_[end];
@@ -131,7 +145,7 @@ private:
 
 }  // namespace
 
-Result<std::vector<PlacedAxis>> place_mesh(const Slice& slice, const std::vector<MeshAxis>& mesh) {
+Result<std::vector<PlacedAxis>> place_mesh(const Slice& slice, const std::vector<MeshAxis>& mesh, MeshOrder order) {
     if (mesh.size() > most_mesh_axes) {
         return fail("too_many_axes", fmt::format("the mesh has {} axes; {} is the most", mesh.size(), most_mesh_axes),
                     "join axes that always go together");
@@ -164,7 +178,7 @@ Result<std::vector<PlacedAxis>> place_mesh(const Slice& slice, const std::vector
     }
     for (std::size_t i = 0; i < mesh.size(); ++i) {
         if (!mesh[i].wires.empty() || mesh[i].size == 1) continue;
-        placed[i].lanes = placing.place(mesh[i].size);
+        placed[i].lanes = placing.place(mesh[i].size, order);
         if (!placed[i].lanes.empty()) continue;
         return fail("bad_mesh",
                     fmt::format("mesh axis `{}` of {} does not lie on the slice {}", mesh[i].name, mesh[i].size,

@@ -62,6 +62,24 @@ TEST_CASE("network: parts of axes and of tiers") {
     CHECK(places("tpu-v5e", "1", {}).empty());
 }
 
+TEST_CASE("network: in order from the innermost, an axis stays inside while it fits") {
+    const auto places_in_order = [](std::string_view machine, std::string_view shape, const Mesh& mesh) {
+        const Slice on = catalogue_slice(machine, shape);
+        const auto placed_axes = place_mesh(on, mesh, MeshOrder::innermost_first);
+        REQUIRE(placed_axes);
+        std::vector<std::string> texts;
+        for (const PlacedAxis& axis : *placed_axes) texts.push_back(place_text(on, axis));
+        return texts;
+    };
+    // four nodes, and an axis of four that is not theirs
+    const Mesh mesh{{"tensor", 4}, {"data", 8}};
+    CHECK(places("h100-sxm", "8x4", mesh) == Texts{"ib", "nvlink"});
+    CHECK(places_in_order("h100-sxm", "8x4", mesh) == Texts{"nvlink x 4 of 8", "nvlink x 2 of 8; ib"});
+    CHECK(places_in_order("tpu-v5e", "16x16*2", {{"X", 2}, {"Y", 16}, {"Z", 16}}) ==
+          Texts{"ici.0 x 2 of 16, unwrapped", "ici.1, a ring", "ici.0 x 8 of 16, a ring; dcn"});
+    CHECK(places_in_order("tpu-v5e", "8x16", {{"X", 16}, {"Y", 8}}) == Texts{"ici.1, a ring", "ici.0, unwrapped"});
+}
+
 TEST_CASE("network: strides are the chips inside") {
     const auto axes = placed(catalogue_slice("tpu-v5e", "16x16"), {{"X", 2}, {"Y", 4}, {"Z", 2}, {"W", 16}});
     REQUIRE(axes.size() == 4);

@@ -1,0 +1,218 @@
+#include "app/measured_training.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/ascii.hpp"
+#include "model/account.hpp"
+
+namespace roofline {
+
+namespace {
+
+constexpr std::size_t most_kept = 10'000;  // a table of real measurements has some hundred of each
+
+bool holds(std::string_view text, std::string_view word) { return text.find(word) != std::string_view::npos; }
+
+/// How the replicas of a row share parameters and states.
+Status read_sharding(const MeasuredTraining& row, std::int64_t replicas, Plan& plan) {
+    if (holds(row.sharding, "hsdp")) {
+        return fail("no_plan",
+                    "parameters are shared out over a part of the replicas, and the table does not say which");
+    }
+    const bool whole = holds(row.sharding, "fsdp") || holds(row.sharding, "zero3");
+    if (holds(row.sharding, "across slices")) {
+        return fail("no_plan", "fsdp within slices, and the table does not say how many there are");
+    }
+    (whole ? plan.fsdp : plan.data) = replicas;
+    if (holds(row.sharding, "zero1")) plan.zero = 1;
+    if (holds(row.sharding, "zero2")) plan.zero = 2;
+    return {};
+}
+
+Result<Plan> plan_of(const MeasuredTraining& row) {
+    const auto or_one = [](std::int64_t ways) { return std::max(ways, std::int64_t{1}); };
+    Plan plan;
+    std::int64_t replicas = row.data;
+    if (row.data == 0 && row.tensor == 0 && row.pipeline == 0 && row.sharding == "fsdp") {
+        replicas = row.chips;
+    } else if (row.data == 0 || row.tensor == 0 || row.pipeline == 0) {
+        return fail("no_plan", "the plan is not said: dp, tp or pp is empty");
+    }
+    plan.tensor = or_one(row.tensor);
+    plan.pipeline = or_one(row.pipeline);
+    (row.exchanged_heads ? plan.sequence : plan.context) = or_one(row.context);
+    plan.expert = or_one(row.expert);
+    plan.tensor_tokens = !row.whole_tokens;
+    if (replicas % plan.expert != 0) {
+        return fail("no_plan", "experts over more than the replicas, which no plan says");
+    }
+    if (auto status = read_sharding(row, replicas / plan.expert, plan); !status) return fail(status.error());
+    if (plan.chips() != row.chips) {
+        return fail("no_plan", "dp, tp, pp and cp do not multiply to n_accel");
+    }
+    return plan;
+}
+
+/// Microbatches of a step. Where nothing says how many there are, a replica takes all that it has at once, or in a pipeline a
+/// sequence at a time.
+Result<TrainingBatch> batch_of(const MeasuredTraining& row, const Plan& plan) {
+    const std::int64_t replicas = plan.data * plan.fsdp * plan.expert;
+    TrainingBatch batch;
+    batch.sequence = row.sequence;
+    batch.microbatches = row.microbatches;
+    std::int64_t sequences = row.sequences;
+    if (sequences == 0) sequences = replicas * row.micro_batch * row.microbatches;
+    const bool split = row.micro_batch > 0 && !row.local_batch;
+    if (batch.microbatches == 0 && split) {
+        batch.microbatches = sequences / (replicas * row.micro_batch);
+        if (batch.microbatches * replicas * row.micro_batch != sequences) {
+            return fail("bad_batch", "the batch is no multiple of dp and micro_batch");
+        }
+    }
+    if (batch.microbatches == 0)
+        batch.microbatches = plan.pipeline > 1 ? std::max(sequences / replicas, std::int64_t{1}) : 1;
+    constexpr std::int64_t most = std::int64_t{1} << 50;
+    if (sequences > most / row.sequence) return fail("bad_batch", "the batch is beyond 1e15 tokens");
+    batch.tokens = sequences * row.sequence;
+    if (auto status = check_batch(batch, {replicas, plan.sequence * plan.context}); !status) {
+        return fail(status.error());
+    }
+    return batch;
+}
+
+/// What is surely computed again. Where layers are, what nothing reads is left out of them, as compilers and early stopping do.
+TrainingOptions options_of(const MeasuredTraining& row) {
+    TrainingOptions options;
+    options.input_gradients = false;
+    if (row.recompute == "full") options.remat = Remat::named;
+    if (row.recompute == "selective") options.remat = Remat::selective;
+    return options;
+}
+
+std::string key_of(const TrainSetup& setup) {
+    return fmt::format("{} zero{} {} {} {} {} {}", plan_text(setup.plan), setup.plan.zero, setup.plan.tensor_tokens,
+                       setup.batch.tokens, setup.batch.microbatches, static_cast<int>(setup.options.remat),
+                       setup.schedule);
+}
+
+std::string strategy_of(const Plan& plan) {
+    std::vector<std::string> parts;
+    for (const auto& [axis, ways] : plan_axes(plan)) {
+        if (ways > 1) parts.emplace_back(axis);
+    }
+    if (plan.zero > 0 && plan.data > 1) parts.push_back(fmt::format("zero{}", plan.zero));
+    std::sort(parts.begin(), parts.end());
+    return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+}  // namespace
+
+Result<TrainSetup> setup_of(const MeasuredTraining& row) {
+    TrainSetup setup;
+    auto plan = plan_of(row);
+    if (!plan) return fail(plan.error());
+    auto batch = batch_of(row, *plan);
+    if (!batch) return fail(batch.error());
+    setup.plan = std::move(*plan);
+    setup.batch = *batch;
+    setup.options = options_of(row);
+    if (setup.plan.pipeline > 1 && row.chunks > 1) {
+        setup.schedule = fmt::format("interleaved:{}", row.chunks);
+    }
+    return setup;
+}
+
+Result<MeasuredTrainings> MeasuredTrainings::make(const std::vector<MachineRef>& machines,
+                                                  const std::vector<std::string>& sets,
+                                                  const CalibrationRef& calibration) {
+    auto systems = MeasuredSystems::make(machines, sets);
+    if (!systems) return fail(systems.error());
+    auto models = TrainedModels::built_in();
+    if (!models) return fail(models.error());
+    MeasuredTrainings trainings(std::move(*systems), std::move(*models));
+    trainings.request_.calibration = calibration;
+    trainings.request_.machines = machines;
+    return trainings;
+}
+
+Result<Model> MeasuredTrainings::build(const MeasuredTraining& row) const {
+    auto config = models_.config(row);
+    if (!config) return fail(config.error());
+    auto model = build_model(*config, row.sequence);
+    if (!model || !(row.params > 0)) return model;
+    const auto counts = count_model(*model);
+    if (!counts) return fail(counts.error());
+    const double params = counts->total.params.to_double();
+    constexpr double rounded = 0.06;  // tables round 7.3 G to 7, and some count layers that predict further tokens
+    if (std::abs(params - row.params) > rounded * params) {
+        return fail("other_size", fmt::format("the sizes of `{}` make {:.4g} G parameters, and the row says {:.4g} G",
+                                              row.model.substr(0, 60), params / 1e9, row.params / 1e9));
+    }
+    return model;
+}
+
+const Result<Model>& MeasuredTrainings::model(const MeasuredTraining& row) {
+    const std::string key = fmt::format("{} {} {} {} {} {} {} {} {}", lowered(row.model), row.params, row.layers,
+                                        row.hidden, row.ffn, row.heads, row.kv_heads, row.vocab, row.sequence);
+    auto found = built_.find(key);
+    if (found == built_.end() && built_.size() >= most_kept) {
+        static const Result<Model> too_many = fail("too_many_models", "the table has more than 10000 models");
+        return too_many;
+    }
+    if (found == built_.end()) found = built_.emplace(key, build(row)).first;
+    return found->second;
+}
+
+Result<MeasuredTrainings::Priced> MeasuredTrainings::price(const MeasuredTraining& row, const Model& model,
+                                                           const TrainSetup& setup, const MeasuredSystem& system) {
+    if (setup.plan.pipeline > model.layer_count) return fail("bad_plan", "the pipeline has more stages than layers");
+    const Key key{fmt::format("{} {}", static_cast<const void*>(&model), row.sequence), system.slice(), key_of(setup)};
+    const auto found = priced_.find(key);
+    if (found != priced_.end()) return found->second;
+    std::vector<std::string> notes;
+    auto step = train_step(model, setup, system.system.slice, request_, notes);
+    Result<Priced> priced = fail("", "");
+    if (step) {
+        priced = Priced{step->times, step->memory};
+    } else {
+        priced = fail(step.error());
+    }
+    if (priced_.size() < most_kept) priced_.emplace(key, priced);
+    return priced;
+}
+
+Result<Comparison> MeasuredTrainings::compare(const MeasuredTraining& row) {
+    const Result<Model>& model = this->model(row);
+    if (!model) return fail(model.error());
+    auto setup = setup_of(row);
+    if (!setup) return fail(setup.error());
+    const Result<MeasuredSystem>& system = systems_.slice_of(row.system, row.chips);
+    if (!system) return fail(system.error());
+    auto priced = price(row, *model, *setup, *system);
+    if (!priced) return fail(priced.error());
+    Comparison comparison;
+    comparison.line = row.line;
+    comparison.kind = MeasuredKind::run;
+    comparison.source = row.source;
+    comparison.strategy = strategy_of(setup->plan);
+    comparison.system = system->id;
+    comparison.slice = system->slice();
+    comparison.operation = "train";
+    comparison.shape = row.shape();
+    comparison.devices = row.chips;
+    comparison.dtype = row.dtype;
+    comparison.variant = row.recompute;
+    comparison.measured_s = row.step_s;
+    comparison.prediction.lower_s = priced->times.lower;
+    comparison.prediction.expected_s = priced->times.expected;
+    comparison.prediction.expected_error = priced->times.expected_error;
+    if (row.memory_bytes > 0) {
+        comparison.memory = MemoryComparison{row.memory_bytes, priced->memory.total(), row.memory_what};
+    }
+    return comparison;
+}
+
+}  // namespace roofline

@@ -1,0 +1,167 @@
+#include "app/measured_training.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace roofline;
+
+namespace {
+
+// A decoder with two layers, as wide as 1024.
+MeasuredTraining toy(std::int64_t chips) {
+    MeasuredTraining row;
+    row.model = "gpt-toy";
+    row.layers = 2;
+    row.hidden = 1024;
+    row.ffn = 4096;
+    row.heads = 16;
+    row.vocab = 50304;
+    row.sequence = 1024;
+    row.sequences = 8 * chips;
+    row.micro_batch = 8;
+    row.system = "h100-sxm";
+    row.chips = chips;
+    row.data = chips;
+    row.tensor = row.pipeline = row.expert = row.context = 1;
+    row.sharding = "none";
+    row.recompute = "none";
+    row.dtype = "bf16";
+    row.step_s = 1;
+    return row;
+}
+
+MeasuredTrainings trainings() {
+    CalibrationRef none;
+    none.none = true;
+    auto made = MeasuredTrainings::make({}, {}, none);
+    REQUIRE(made);
+    return std::move(*made);
+}
+
+std::string reason(const MeasuredTraining& row) {
+    auto compared = trainings().compare(row);
+    REQUIRE(!compared);
+    return compared.error().message;
+}
+
+}  // namespace
+
+TEST_CASE("a row is priced as the step that it is") {
+    const auto compared = trainings().compare(toy(1));
+    REQUIRE(compared);
+    // 6 FLOPs for each of 8192 tokens and 2 x 12 h^2 + V h parameters that multiply; attention has 2 products of 2 h T FLOPs a
+    // token and layer forward, half of them behind the mask, and 5 such products backward
+    const double multiplying = 2 * 12.0 * 1024 * 1024 + 50304.0 * 1024;
+    const double attention = 2 * 8192.0 * (2.0 * 1024 * 1024 / 2) * 7;
+    CHECK(compared->prediction.lower_s ==
+          doctest::Approx((6 * 8192.0 * multiplying + attention) / 989.4e12).epsilon(1e-9));
+    CHECK(compared->kind == MeasuredKind::run);
+    CHECK(compared->slice == "h100-sxm5:1");
+    CHECK(compared->strategy.empty());
+    CHECK(!compared->memory);
+}
+
+TEST_CASE("what a row shares out is its plan") {
+    MeasuredTraining row = toy(8);
+    row.sharding = "fsdp2(zero3)";
+    auto setup = setup_of(row);
+    REQUIRE(setup);
+    CHECK(setup->plan.fsdp == 8);
+    CHECK(setup->plan.data == 1);
+    CHECK(setup->batch.microbatches == 1);
+    row.sharding = "zero1(dist-opt)";
+    row.expert = 4;
+    row.micro_batch = 2;
+    setup = setup_of(row);
+    REQUIRE(setup);
+    CHECK(setup->plan.data == 2);
+    CHECK(setup->plan.expert == 4);
+    CHECK(setup->plan.zero == 1);
+    CHECK(setup->batch.microbatches == 4);
+    row.expert = 1;
+    row.data = 2;
+    row.pipeline = 2;
+    row.context = 2;
+    row.chunks = 3;
+    row.exchanged_heads = true;
+    setup = setup_of(row);
+    REQUIRE(setup);
+    CHECK(setup->plan.sequence == 2);
+    CHECK(setup->plan.context == 1);
+    CHECK(setup->schedule == "interleaved:3");
+    // 64 sequences are not said to go through the pipeline in any pieces: one by one
+    row.local_batch = true;
+    setup = setup_of(row);
+    REQUIRE(setup);
+    CHECK(setup->batch.microbatches == 32);
+}
+
+TEST_CASE("the more a row computes again, the later its bound; what nothing reads is not computed again") {
+    MeasuredTrainings priced = trainings();
+    MeasuredTraining row = toy(1);
+    const auto bound = [&](const char* recompute) {
+        row.recompute = recompute;
+        const auto compared = priced.compare(row);
+        REQUIRE(compared);
+        return compared->prediction.lower_s;
+    };
+    const double none = bound("none");
+    CHECK(bound("unknown") == none);
+    // of each layer 8 h^2 parameters multiply again, and attention's two products; the MLP's last product nobody reads
+    const double again = 2 * 8192.0 * (2 * 8.0 * 1024 * 1024 + 2 * (2.0 * 1024 * 1024 / 2));
+    CHECK(bound("full") == doctest::Approx(none + again / 989.4e12).epsilon(1e-9));
+}
+
+TEST_CASE("what is held is compared where the row says it, with a time or without one") {
+    MeasuredTraining row = toy(1);
+    row.step_s = 0;
+    row.memory_bytes = 1e10;
+    row.memory_what = "allocated";
+    const auto compared = trainings().compare(row);
+    REQUIRE(compared);
+    CHECK(!compared->timed());
+    REQUIRE(compared->memory);
+    CHECK(compared->memory->measured == 1e10);
+    CHECK(compared->memory->what == "allocated");
+    // 16 bytes for each parameter: itself, its gradient, an f32 copy and two moments; activations are beside them
+    const double params = 2 * (12.0 * 1024 * 1024 + 13 * 1024) + 50304.0 * 1024 + 1024 * 1024 + 2 * 1024;
+    CHECK(compared->memory->predicted > 16 * params);
+}
+
+TEST_CASE("a row that cannot be priced says why") {
+    MeasuredTraining row = toy(8);
+    row.data = 4;
+    CHECK(reason(row) == "dp, tp, pp and cp do not multiply to n_accel");
+    row.data = 0;
+    CHECK(reason(row) == "the plan is not said: dp, tp or pp is empty");
+    row = toy(8);
+    row.sharding = "hsdp";
+    CHECK(reason(row) == "parameters are shared out over a part of the replicas, and the table does not say which");
+    row = toy(8);
+    row.expert = 3;
+    CHECK(reason(row) == "experts over more than the replicas, which no plan says");
+    row = toy(8);
+    row.sequences = 60;
+    CHECK(reason(row) == "the batch is no multiple of dp and micro_batch");
+    row = toy(8);
+    row.system = "abacus";
+    CHECK(reason(row) == "the system `abacus` is not known");
+    row = toy(8);
+    row.params = 1e9;
+    CHECK(reason(row) == "the sizes of `gpt-toy` make 0.07776 G parameters, and the row says 1 G");
+    row = toy(8);
+    row.data = 2;
+    row.pipeline = 4;
+    CHECK(reason(row) == "the pipeline has more stages than layers");
+}
+
+TEST_CASE("a slice is as few nodes as hold its chips, a torus the most even one") {
+    MeasuredTrainings priced = trainings();
+    MeasuredTraining row = toy(16);
+    auto compared = priced.compare(row);
+    REQUIRE(compared);
+    CHECK(compared->slice == "h100-sxm5:8x2");
+    row.system = "TPU-v5p";
+    compared = priced.compare(row);
+    REQUIRE(compared);
+    CHECK(compared->slice == "tpu-v5p:2x2x4");
+}

@@ -1,0 +1,167 @@
+#include "import/trained_models.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "base/ascii.hpp"
+#include "machine/embedded.hpp"
+#include "machine/toml_file.hpp"
+#include "model/presets.hpp"
+
+namespace roofline {
+
+namespace {
+
+struct SizeColumn {
+    std::string_view name;
+    std::int64_t MeasuredTraining::* field;
+    std::string_view key;  ///< that most configurations have for it; "" for none
+};
+constexpr SizeColumn sizes[] = {
+    {"layers", &MeasuredTraining::layers, "num_hidden_layers"},
+    {"hidden", &MeasuredTraining::hidden, "hidden_size"},
+    {"ffn", &MeasuredTraining::ffn, "intermediate_size"},
+    {"heads", &MeasuredTraining::heads, "num_attention_heads"},
+    {"kv_heads", &MeasuredTraining::kv_heads, "num_key_value_heads"},
+    {"vocab", &MeasuredTraining::vocab, "vocab_size"},
+    {"sequence", &MeasuredTraining::sequence, ""},
+};
+
+void set_key(ConfigValue& table, std::string_view key, ConfigValue value) {
+    const auto found =
+        std::find_if(table.members.begin(), table.members.end(), [&](const auto& each) { return each.first == key; });
+    if (found != table.members.end()) {
+        found->second = std::move(value);
+    } else {
+        table.members.emplace_back(std::string(key), std::move(value));
+    }
+}
+
+ConfigValue whole_value(std::int64_t number) {
+    ConfigValue value;
+    value.kind = ConfigValue::Kind::whole;
+    value.whole = number;
+    value.real = static_cast<double>(number);
+    return value;
+}
+
+ConfigValue flag_value(bool flag) {
+    ConfigValue value;
+    value.kind = ConfigValue::Kind::boolean;
+    value.boolean = flag;
+    value.real = flag ? 1 : 0;
+    return value;
+}
+
+bool is_preset(const std::string& name) {
+    const std::vector<std::string> presets = preset_names();
+    return std::find(presets.begin(), presets.end(), name) != presets.end();
+}
+
+/// "key=value" taken apart; a fault of the file where it is none.
+std::vector<std::pair<std::string, std::string>> pairs(Reader& table, std::string_view key) {
+    std::vector<std::pair<std::string, std::string>> all;
+    for (const std::string& text : table.texts(key)) {
+        const std::size_t equals = text.find('=');
+        if (equals == std::string::npos || equals == 0) {
+            table.fault(key, "bad_value", fmt::format("{} holds texts like \"name=value\"", table.of(key)));
+            continue;
+        }
+        all.emplace_back(text.substr(0, equals), text.substr(equals + 1));
+    }
+    return all;
+}
+
+}  // namespace
+
+Result<TrainedModels> TrainedModels::parse(std::string_view toml, std::string_view origin) {
+    TomlFile text(toml, origin);
+    Reader file = text.root();
+    TrainedModels models;
+    auto names = ModelNames::built_in();
+    if (!names) return fail(names.error());
+    models.names_ = std::move(*names);
+    for (Reader& table : file.each("model")) {
+        Entry entry;
+        entry.names = table.texts("names");
+        entry.begins = table.texts("begins");
+        entry.preset = table.required_text("preset");
+        entry.columns = pairs(table, "columns");
+        entry.sets = pairs(table, "set");
+        static_cast<void>(table.text("note"));
+        if (entry.names.empty() == entry.begins.empty()) {
+            table.fault("names", "missing", "[[model]] needs one of `names` and `begins`");
+        }
+        for (const auto& [column, key] : entry.columns) {
+            if (std::any_of(std::begin(sizes), std::end(sizes), [&](const auto& each) { return each.name == column; }))
+                continue;
+            table.fault("columns", "bad_value", fmt::format("no column `{}` is a size of a model", column));
+        }
+        for (const auto& [key, value] : entry.sets) {
+            if (value == "true" || value == "false") continue;
+            table.fault("set", "bad_value", "`set` holds flags: \"attention_bias=true\"");
+        }
+        table.finish();
+        models.entries_.push_back(std::move(entry));
+    }
+    file.finish();
+    if (auto status = text.status(); !status) return fail(status.error());
+    return models;
+}
+
+Result<TrainedModels> TrainedModels::built_in() { return parse(embedded_trained_models(), "trained_models.toml"); }
+
+const TrainedModels::Entry* TrainedModels::entry(std::string_view name, bool& any_size) const {
+    const std::string wanted = lowered(name);
+    for (const Entry& each : entries_) {
+        if (std::find(each.names.begin(), each.names.end(), wanted) != each.names.end()) return &each;
+    }
+    any_size = true;
+    for (const Entry& each : entries_) {
+        if (std::any_of(each.begins.begin(), each.begins.end(),
+                        [&](const std::string& begin) { return wanted.starts_with(begin); })) {
+            return &each;
+        }
+    }
+    any_size = false;
+    return nullptr;
+}
+
+Result<Config> TrainedModels::config(const MeasuredTraining& row) const {
+    const std::string name = row.model.substr(0, 60);
+    bool any_size = false;
+    const Entry* const found = entry(row.model, any_size);
+    const std::string preset = names_.preset_of(row.model);
+    if (found == nullptr && !is_preset(preset)) {
+        return fail("unknown_model", fmt::format("the model `{}` is not known", name));
+    }
+    auto config = preset_config(found != nullptr ? found->preset : preset);
+    if (!config) return config;
+    config->name = row.model;
+    for (const SizeColumn& each : sizes) {
+        std::string_view key = each.key;
+        bool named = false;
+        for (const auto& [column, other] : found != nullptr ? found->columns : std::vector<KeyColumn>{}) {
+            if (column != each.name) continue;
+            key = other;
+            named = true;
+        }
+        // of a model of any size what the preset would say means nothing
+        const bool needed = any_size && (named || config->find(key) != nullptr);
+        const bool meant = !key.empty() && (needed || !any_size);
+        if (row.*each.field > 0 && meant) set_key(config->whole, key, whole_value(row.*each.field));
+        if (row.*each.field == 0 && needed) return fail("no_size", fmt::format("{} of `{}` is empty", each.name, name));
+    }
+    constexpr std::string_view context = "max_position_embeddings";
+    const ConfigValue* positions = config->find(context);
+    if (positions != nullptr && positions->whole < row.sequence) {
+        set_key(config->whole, context, whole_value(row.sequence));
+    }
+    if (found == nullptr) return config;
+    for (const auto& [key, value] : found->sets) set_key(config->whole, key, flag_value(value == "true"));
+    return config;
+}
+
+}  // namespace roofline

@@ -1,0 +1,45 @@
+// The names by which tables of training runs call models, and the configurations that they mean.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/result.hpp"
+#include "import/model_names.hpp"
+#include "import/training_table.hpp"
+#include "model/config.hpp"
+
+namespace roofline {
+
+/// A size that a row has a column for, and the key of a configuration that it is.
+using KeyColumn = std::pair<std::string, std::string>;
+
+class TrainedModels {
+public:
+    /// data/trained_models.toml, or a text like it, beside data/model_names.toml. Errors carry line and column.
+    [[nodiscard]] static Result<TrainedModels> parse(std::string_view toml, std::string_view origin);
+    [[nodiscard]] static Result<TrainedModels> built_in();
+
+    /// The configuration of the model that the row trained: that of the preset which its name means, with the row's own sizes
+    /// in it. Errors, whose message is the reason for which the row cannot be compared: a name that is not known; of a name that stands for models of any size, one that the row
+    /// does not say.
+    [[nodiscard]] Result<Config> config(const MeasuredTraining& row) const;
+
+private:
+    struct Entry {
+        std::vector<std::string> names;
+        std::vector<std::string> begins;  ///< names that begin so are of models of any size
+        std::string preset;
+        std::vector<KeyColumn> columns;                         ///< of the row, and the keys that they are
+        std::vector<std::pair<std::string, std::string>> sets;  ///< keys and values
+    };
+    /// That of a name, else of its beginning. Null: the name means no more than a preset.
+    [[nodiscard]] const Entry* entry(std::string_view name, bool& any_size) const;
+
+    std::vector<Entry> entries_;
+    ModelNames names_;  ///< of presets
+};
+
+}  // namespace roofline

@@ -1,0 +1,81 @@
+#include "import/trained_models.hpp"
+
+#include <doctest/doctest.h>
+
+#include "model/account.hpp"
+#include "model/model.hpp"
+
+using namespace roofline;
+
+namespace {
+
+TrainedModels built_in() {
+    auto models = TrainedModels::built_in();
+    REQUIRE(models);
+    return std::move(*models);
+}
+
+double params(const Config& config, std::int64_t sequence) {
+    const auto model = build_model(config, sequence);
+    REQUIRE(model);
+    const auto counts = count_model(*model);
+    REQUIRE(counts);
+    return counts->total.params.to_double();
+}
+
+}  // namespace
+
+TEST_CASE("a row's own sizes stand in the configuration that its model's name means") {
+    MeasuredTraining row;
+    row.model = "Llama3-70B-L12";
+    row.layers = 12;
+    row.sequence = 4096;
+    const auto config = built_in().config(row);
+    REQUIRE(config);
+    // a layer of Llama 3 70B has 855,654,400 parameters, embedding and head 2 x 128256 x 8192, the last norm 8192
+    CHECK(params(*config, 4096) == doctest::Approx(12 * 855654400.0 + 2 * 128256.0 * 8192 + 8192).epsilon(1e-12));
+}
+
+TEST_CASE("a name of models of any size needs all sizes") {
+    MeasuredTraining row;
+    row.model = "gpt-h1024-l2";
+    row.layers = 2;
+    row.hidden = 1024;
+    row.ffn = 4096;
+    row.heads = 16;
+    row.sequence = 2048;
+    const TrainedModels models = built_in();
+    const auto without = models.config(row);
+    REQUIRE(!without);
+    CHECK(without.error().message == "vocab of `gpt-h1024-l2` is empty");
+    row.vocab = 50257;
+    const auto config = models.config(row);
+    REQUIRE(config);
+    // 12 h^2 + 13 h in a layer, V h, learned positions, the last norm
+    CHECK(
+        params(*config, 2048) ==
+        doctest::Approx(2 * (12.0 * 1024 * 1024 + 13 * 1024) + 50257.0 * 1024 + 2048 * 1024 + 2 * 1024).epsilon(1e-12));
+}
+
+TEST_CASE("sequences may be longer than the configuration's context; unknown names are refused") {
+    MeasuredTraining row;
+    row.model = "llama3-8b";
+    row.sequence = 262144;
+    const auto config = built_in().config(row);
+    REQUIRE(config);
+    CHECK(build_model(*config, 262144));
+    row.model = "llama9";
+    const auto unknown = built_in().config(row);
+    REQUIRE(!unknown);
+    CHECK(unknown.error().message == "the model `llama9` is not known");
+}
+
+TEST_CASE("a file of names that means nothing is refused") {
+    const auto refused = [](std::string_view toml) { return !TrainedModels::parse(toml, "t.toml"); };
+    CHECK(!refused("[[model]]\nnames = [\"a\"]\npreset = \"gpt2\"\n"));
+    CHECK(refused("[[model]]\nnames = [\"a\"]\n"));
+    CHECK(refused("[[model]]\npreset = \"gpt2\"\n"));
+    CHECK(refused("[[model]]\nnames = [\"a\"]\npreset = \"gpt2\"\ncolumns = [\"deep=n_layer\"]\n"));
+    CHECK(refused("[[model]]\nnames = [\"a\"]\npreset = \"gpt2\"\nset = [\"n_layer=4\"]\n"));
+    CHECK(refused("[[model]]\nnames = [\"a\"]\npreset = \"gpt2\"\ntypo = 1\n"));
+}

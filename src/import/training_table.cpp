@@ -1,0 +1,165 @@
+#include "import/training_table.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/ascii.hpp"
+
+namespace roofline {
+
+namespace {
+
+using Columns = std::vector<std::string>;
+
+struct WholeColumn {
+    std::string_view name;
+    std::int64_t MeasuredTraining::* field;
+};
+constexpr WholeColumn wholes[] = {
+    {"layers", &MeasuredTraining::layers},
+    {"hidden", &MeasuredTraining::hidden},
+    {"ffn", &MeasuredTraining::ffn},
+    {"heads", &MeasuredTraining::heads},
+    {"kv_heads", &MeasuredTraining::kv_heads},
+    {"vocab", &MeasuredTraining::vocab},
+    {"seq_len", &MeasuredTraining::sequence},
+    {"global_batch_seqs", &MeasuredTraining::sequences},
+    {"micro_batch", &MeasuredTraining::micro_batch},
+    {"n_accel", &MeasuredTraining::chips},
+    {"dp", &MeasuredTraining::data},
+    {"tp", &MeasuredTraining::tensor},
+    {"pp", &MeasuredTraining::pipeline},
+    {"ep", &MeasuredTraining::expert},
+    {"cp", &MeasuredTraining::context},
+};
+
+/// The whole number behind a word of the notes, "vpp=" in "task=x; vpp=4"; 0 without one.
+std::int64_t noted(std::string_view notes, std::string_view word) {
+    const std::size_t at = notes.find(word);
+    if (at == std::string_view::npos) return 0;
+    notes.remove_prefix(at + word.size());
+    std::int64_t value = 0;
+    const auto [end, error] = std::from_chars(notes.data(), notes.data() + notes.size(), value);
+    return error == std::errc{} && value > 0 && value < 1'000'000 ? value : 0;
+}
+
+bool holds(std::string_view notes, std::string_view word) { return notes.find(word) != std::string_view::npos; }
+
+void read_notes(std::string_view notes, MeasuredTraining& row) {
+    row.chunks = std::max(noted(notes, "vpp="), std::int64_t{1});
+    row.microbatches = std::max(noted(notes, "micro_batches="), noted(notes, "micro_num="));
+    row.local_batch = holds(notes, "lbs");
+    row.exchanged_heads = holds(notes, "cp A2A");
+    row.whole_tokens = holds(notes, "no SP");
+    if (holds(notes, "GiB")) row.memory_bytes *= 1.073741824;
+    if (row.memory_bytes > 0 && holds(notes, "allocated")) {
+        row.memory_what = "allocated";
+    } else if (row.memory_bytes > 0 && holds(notes, "reserved")) {
+        row.memory_what = "reserved";
+    }
+}
+
+class TrainingReader {
+public:
+    explicit TrainingReader(CsvReader& reader) : reader_(reader), columns_(reader.header()), fields_(reader) {}
+
+    /// `skip` is the reason for which the row cannot be compared.
+    Status read(MeasuredTraining& row, std::string& skip) {
+        row.line = reader_.line();
+        row.source = text({"repo_or_paper", "source"});
+        row.model = text({"model"});
+        row.system = text({"accelerator", "system"});
+        row.dtype = lowered(text({"dtype"}));
+        row.sharding = lowered(text({"zero_stage_or_fsdp"}));
+        row.recompute = lowered(text({"recompute"}));
+        for (const WholeColumn& column : wholes) {
+            const auto at = find_column(columns_, {column.name});
+            if (!at) continue;
+            const auto value = fields_.whole(*at);
+            if (!value) return fail(value.error());
+            row.*column.field = *value;
+        }
+        if (auto status = read_figures(row); !status) return status;
+        read_notes(text({"notes", "note"}), row);
+        skip = reason(row);
+        return {};
+    }
+
+private:
+    [[nodiscard]] std::string_view text(std::initializer_list<std::string_view> names) const {
+        return fields_.text(find_column(columns_, names));
+    }
+
+    Result<double> number(std::string_view name) const {
+        const auto at = find_column(columns_, {name});
+        return at ? fields_.number(*at) : 0.0;
+    }
+
+    Status read_figures(MeasuredTraining& row) const {
+        const auto params = number("params_B");
+        if (!params) return fail(params.error());
+        const auto step_s = number("step_time_s");
+        if (!step_s) return fail(step_s.error());
+        const auto tokens = number("tokens_per_s_per_accel");
+        if (!tokens) return fail(tokens.error());
+        const auto memory = number("memory_GB_per_accel");
+        if (!memory) return fail(memory.error());
+        row.params = *params * 1e9;
+        row.memory_bytes = *memory * 1e9;
+        row.step_s = *step_s;
+        if (*step_s > 0 || !(*tokens > 0)) return {};
+        const double step_tokens = static_cast<double>(row.sequences) * static_cast<double>(row.sequence);
+        if (row.chips > 0) row.step_s = step_tokens / (*tokens * static_cast<double>(row.chips));
+        return {};
+    }
+
+    static std::string reason(const MeasuredTraining& row) {
+        if (row.model.empty()) return "the model is empty";
+        if (row.system.empty()) return "the accelerator is empty";
+        if (row.chips == 0) return "n_accel is empty";
+        if (row.sequence == 0) return "seq_len is empty";
+        // what is held does not depend on how many microbatches there are, once a number of them is known
+        const bool batch = row.sequences > 0 || (row.microbatches > 0 && row.micro_batch > 0 && row.data > 0);
+        if (!batch) return "the global batch is empty";
+        if (!(row.step_s > 0) && !(row.memory_bytes > 0))
+            return "it has no step time, no tokens a second and no memory";
+        return "";
+    }
+
+    CsvReader& reader_;
+    const Columns& columns_;
+    TableFields fields_;
+};
+
+}  // namespace
+
+std::string MeasuredTraining::shape() const { return fmt::format("{} {}x{}", model, sequences, sequence); }
+
+bool is_training_table(const Columns& columns) {
+    const auto has = [&](std::string_view name) { return find_column(columns, {name}).has_value(); };
+    return has("model") && has("n_accel") && has("seq_len") && has("global_batch_seqs") && has("dp") && has("tp") &&
+           has("pp") && find_column(columns, {"accelerator", "system"}) &&
+           find_column(columns, {"step_time_s", "tokens_per_s_per_accel"});
+}
+
+Result<TrainingTable> read_training_table(CsvReader& reader) {
+    TrainingTable table;
+    TrainingReader rows(reader);
+    while (true) {
+        const auto more = reader.next();
+        if (!more) return fail(more.error());
+        if (!*more) return table;
+        MeasuredTraining row;
+        std::string skip;
+        if (auto status = rows.read(row, skip); !status) return fail(status.error());
+        if (skip.empty()) {
+            table.rows.push_back(std::move(row));
+        } else {
+            table.skipped.push_back({row.line, std::move(skip)});
+        }
+    }
+}
+
+}  // namespace roofline

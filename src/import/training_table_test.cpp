@@ -1,0 +1,90 @@
+#include "import/training_table.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace roofline;
+
+namespace {
+
+constexpr const char* head =
+    "source,model,params_B,layers,hidden,seq_len,global_batch_seqs,micro_batch,accelerator,n_accel,dtype,dp,tp,pp,ep,"
+    "cp,"
+    "zero_stage_or_fsdp,recompute,tokens_per_s_per_accel,step_time_s,memory_GB_per_accel,notes\n";
+
+Result<TrainingTable> read(const std::string& rows) {
+    const std::string text = head + rows;
+    auto reader = CsvReader::open(text, "t.csv");
+    REQUIRE(reader);
+    REQUIRE(is_training_table(reader->header()));
+    return read_training_table(*reader);
+}
+
+}  // namespace
+
+TEST_CASE("a row of a training table is read with what its notes say") {
+    const auto table = read(
+        "me,llama3-8b,8.03,32,4096,8192,64,2,H100,32,BF16,8,1,4,1,1,FSDP2(zero3),Selective,,2.5,80,"
+        "\"vpp=4; micro_batches=8; memory=max allocated GiB, reserved 82 GiB; cp A2A; no SP\"\n");
+    REQUIRE(table);
+    REQUIRE(table->rows.size() == 1);
+    const MeasuredTraining& row = table->rows.front();
+    CHECK(row.line == 2);
+    CHECK(row.source == "me");
+    CHECK(row.params == doctest::Approx(8.03e9));
+    CHECK(row.layers == 32);
+    CHECK(row.ffn == 0);
+    CHECK(row.chips == 32);
+    CHECK(row.pipeline == 4);
+    CHECK(row.dtype == "bf16");
+    CHECK(row.sharding == "fsdp2(zero3)");
+    CHECK(row.recompute == "selective");
+    CHECK(row.step_s == doctest::Approx(2.5));
+    CHECK(row.memory_bytes == doctest::Approx(80.0 * 1024 * 1024 * 1024));
+    CHECK(row.memory_what == "allocated");
+    CHECK(row.chunks == 4);
+    CHECK(row.microbatches == 8);
+    CHECK(row.exchanged_heads);
+    CHECK(row.whole_tokens);
+    CHECK(!row.local_batch);
+    CHECK(row.shape() == "llama3-8b 64x8192");
+}
+
+TEST_CASE("a rate of tokens is a step's time, and memory is in units of 1000 unless notes say otherwise") {
+    const auto table = read("me,m,,,,1024,64,,H100,8,,8,1,1,,,,,400,,10,gbs=dp*lbs; reserved\n");
+    REQUIRE(table);
+    REQUIRE(table->rows.size() == 1);
+    // 65536 tokens at 3200 a second
+    CHECK(table->rows.front().step_s == doctest::Approx(20.48));
+    CHECK(table->rows.front().memory_bytes == doctest::Approx(1e10));
+    CHECK(table->rows.front().memory_what == "reserved");
+    CHECK(table->rows.front().local_batch);
+    CHECK(table->rows.front().chunks == 1);
+}
+
+TEST_CASE("rows that say too little are skipped with the reason, and what is no number is an error") {
+    const auto table = read(
+        "me,m,,,,,64,,H100,8,,8,1,1,,,,,400,,,\n"                 // no sequence
+        "me,m,,,,1024,,,H100,8,,8,1,1,,,,,400,,,\n"               // no batch
+        "me,m,,,,1024,64,,H100,8,,8,1,1,,,,,,,,\n"                // nothing measured
+        "me,m,,,,1024,64,,,8,,8,1,1,,,,,400,,,\n"                 // no accelerator
+        "me,m,,,,1024,,1,H100,8,,8,1,1,,,,,,,70,micro_num=4\n");  // memory alone
+    REQUIRE(table);
+    REQUIRE(table->skipped.size() == 4);
+    CHECK(table->skipped[0].reason == "seq_len is empty");
+    CHECK(table->skipped[1].reason == "the global batch is empty");
+    CHECK(table->skipped[2].reason == "it has no step time, no tokens a second and no memory");
+    CHECK(table->skipped[3].reason == "the accelerator is empty");
+    CHECK(table->skipped[3].line == 5);
+    REQUIRE(table->rows.size() == 1);
+    CHECK(table->rows[0].microbatches == 4);
+    CHECK(table->rows[0].step_s == 0);
+    const auto wrong = read("me,m,,,,1024,64,,H100,8,,8,1,1,,,,,-400,,,\n");
+    REQUIRE(!wrong);
+    CHECK(wrong.error().code == "bad_number");
+    CHECK(!read("me,m,,,,1024,6.5,,H100,8,,8,1,1,,,,,400,,,\n"));
+}
+
+TEST_CASE("tables of kernels are no training tables") {
+    CHECK(!is_training_table({"m", "n", "k", "dtype_in", "dtype_out", "accelerator", "time_s"}));
+    CHECK(!is_training_table({"model", "accelerator", "n_accel", "seq_len", "global_batch_seqs", "dp", "tp", "pp"}));
+}
