@@ -119,22 +119,16 @@ private:
         const OpWays& ways = search_.op(index);
         for (const auto& [tensor, place] : way.moves) {
             if (search_.done_before(index, {tensor, place}, layout_)) continue;
-            const Operand& operand = tensor < ways.op().inputs.size() ? ways.op().inputs[tensor] : ways.op().output;
-            for (const Move& move : search_.resharding(place).moves) {
-                messages.push_back(message(operand, ways, tensor, move));
-            }
+            for (const Move& move : search_.resharding(place).moves) messages.push_back(message(ways, tensor, move));
         }
         return messages;
     }
 
-    [[nodiscard]] Message message(const Operand& operand, const OpWays& ways, std::size_t tensor,
-                                  const Move& move) const {
-        const BitsPerElement bits = stored_bits(program_.values[operand.value].type.dtype);
-        const Rational element(bits.numerator, bits.denominator * std::int64_t{8});
+    [[nodiscard]] Message message(const OpWays& ways, std::size_t tensor, const Move& move) const {
         Message message = message_of(move.route(), move.axes, system_);
         message.tensor = ways.tensor_name(tensor);
-        message.bytes =
-            Polynomial(element * Rational(move.times)) * elements(local_dims(system_, operand.dims, move.held));
+        message.bytes = Polynomial(ways.moved_bytes(tensor) * Rational(move.times)) *
+                        elements(local_dims(system_, ways.moved_dims(tensor), move.held));
         return message;
     }
 

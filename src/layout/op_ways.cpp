@@ -64,8 +64,8 @@ Result<OpWays> OpWays::compile(const Program& program, const Op& op, const Store
         tensor.name = value.intermediate ? "the intermediate" : value_name(program, operand.value);
         tensor.in_host = value.level == "host";
         const BitsPerElement bits = stored_bits(value.type.dtype);
-        tensor.shape = reshardings.shape(
-            operand.dims, static_cast<double>(bits.numerator) / static_cast<double>(bits.denominator) / 8);
+        tensor.element_bytes = Rational(bits.numerator, bits.denominator * std::int64_t{8});
+        tensor.shape = reshardings.shape(operand.dims, tensor.element_bytes.to_double());
         for (const std::string& dim : operand.dims) tensor.dims.push_back(ways.place_of(dim));
         for (const MaskedPlane& plane : value.masks) {
             ways.masked_[ways.place_of(plane.rows)] = true;
@@ -78,6 +78,7 @@ Result<OpWays> OpWays::compile(const Program& program, const Op& op, const Store
     for (const std::string& dim : op.along) (void)ways.place_of(dim);
     for (const std::string& dim : ways.dims_) ways.may_split_.push_back(ways.splittable(dim));
     ways.tie_rows();
+    ways.add_statistics();
     if (auto status = ways.compile_times(program, stored, costs); !status) return fail(status.error());
     return ways;
 }
@@ -114,8 +115,34 @@ bool OpWays::splittable(const std::string& dim) const {
         case FunctionKind::slide:
             return !has(op_->along, dim) && has(op_->output.dims, dim);
         default:
-            return !has(op_->along, dim) || op_->function == "sum";
+            return !has(op_->along, dim) || function.kind == FunctionKind::reduce || function.statistics.rounds > 0;
     }
+}
+
+// What the chips that split a function's rows tell each other of each: numbers as sums are accumulated.
+void OpWays::add_statistics() {
+    if (op_->kind != OpKind::apply) return;
+    const RowStatistics& statistics = find_function(op_->function)->statistics;
+    if (statistics.rounds == 0) return;
+    rounds_ = statistics.rounds;
+    MovedTensor rows;
+    rows.name = fmt::format("statistics of {}", tensors_.front().name);
+    std::vector<std::string> dims;
+    for (std::size_t d = 0; d < dims_.size(); ++d) {
+        if (has(op_->along, dims_[d])) continue;
+        rows.dims.push_back(d);
+        dims.push_back(dims_[d]);
+    }
+    const int bits = info(info(op_->arithmetic).accumulator).bits;
+    rows.element_bytes = Rational(std::int64_t{bits} * statistics.numbers, 8);
+    rows.shape = reshardings_->shape(dims, rows.element_bytes.to_double());
+    statistics_ = std::move(rows);
+}
+
+std::vector<std::string> OpWays::moved_dims(std::size_t tensor) const {
+    std::vector<std::string> names;
+    for (const std::size_t place : moved(tensor).dims) names.push_back(dims_[place]);
+    return names;
 }
 
 // Rows that go to experts or come back, and those that are written into a tensor, stay on their chip: how they are split
@@ -133,7 +160,7 @@ void OpWays::tie_rows() {
             if (!has(groups, dim)) tied_->from.push_back(place_of(dim));
         }
     }
-    sums_ = kind == FunctionKind::reduce || kind == FunctionKind::gather || kind == FunctionKind::scatter_add ||
+    sums_ = (kind == FunctionKind::reduce && find_function(op_->function)->statistics.rounds == 0) || kind == FunctionKind::gather || kind == FunctionKind::scatter_add ||
             kind == FunctionKind::correlate || kind == FunctionKind::match;
     writes_ = kind == FunctionKind::scatter;
     if (writes_ || kind == FunctionKind::gather) {
@@ -330,6 +357,18 @@ Sharding OpWays::sharding(std::size_t tensor, const Plan& plan) const {
     return sharding;
 }
 
+// The statistics that each chip has of its parts of rows: what they are of a row is to be added up, or compared.
+Sharding OpWays::part_statistics(const Plan& plan) const {
+    Sharding part;
+    part.rank = static_cast<std::uint8_t>(statistics_->dims.size());
+    for (std::size_t d = 0; d < part.rank; ++d) part.dims[d] = plan.split[statistics_->dims[d]];
+    for (std::size_t d = 0; d < dims_.size(); ++d) {
+        if (has_place(statistics_->dims, d)) continue;
+        part.unreduced = static_cast<AxisMask>(part.unreduced | plan.split[d].mask());
+    }
+    return part;
+}
+
 // How what comes out lies: partial sums where a summed dimension is split.
 Sharding OpWays::made(const Plan& plan) const {
     Sharding made = sharding(tensors_.size() - 1, plan);
@@ -401,7 +440,7 @@ Status OpWays::add_way(Query& query, const Plan& plan, const Sharding& output, s
     bool beaten = this->beaten(query, way);
     const auto add = [&](std::size_t tensor, const Sharding& from, const Sharding& to) -> Status {
         if (beaten || from == to) return {};
-        if (!stays(tensor, from, to)) {
+        if (tensor < tensors_.size() && !stays(tensor, from, to)) {
             beaten = true;
             return {};
         }
@@ -428,6 +467,12 @@ Status OpWays::add_way(Query& query, const Plan& plan, const Sharding& output, s
         if (moves) made = to;
         if (auto status = add(i, held[i], to); !status) return status;
     }
+    for (int round = 0; round < rounds_; ++round) {
+        const Sharding part = part_statistics(plan);
+        Sharding whole = part;
+        whole.unreduced = 0;
+        if (auto status = add(held.size() + 1, part, whole); !status) return status;
+    }
     if (auto status = add(held.size(), made, output); !status) return status;
     if (beaten) return {};
     way.price = costs_->price(way.cost);
@@ -437,7 +482,7 @@ Status OpWays::add_way(Query& query, const Plan& plan, const Sharding& output, s
 }
 
 Result<std::size_t> OpWays::move(std::size_t tensor, const Sharding& from, const Sharding& to) {
-    const MovedTensor& moved = tensors_[tensor];
+    const MovedTensor& moved = this->moved(tensor);
     auto place = reshardings_->find(moved.shape, moved.name, from, to);
     if (!place) return place;
     if (moved.in_host && tensor + 1 < tensors_.size() && !(*reshardings_)[*place].moves.empty()) {

@@ -19,7 +19,7 @@ namespace roofline {
 
 /// A tensor of an operation is resharded.
 struct TensorMove {
-    std::size_t tensor = 0;      ///< its operands in order, then its result
+    std::size_t tensor = 0;      ///< its operands in order, then its result, then the statistics of its rows
     std::size_t resharding = 0;  ///< place in Reshardings
 };
 
@@ -27,7 +27,7 @@ struct TensorMove {
 struct Way {
     std::vector<AxisList> split;  ///< by the operation's dimensions
     std::int64_t at = Sharding::everywhere;
-    std::vector<TensorMove> moves;  ///< of operands, then of the result
+    std::vector<TensorMove> moves;  ///< of operands, of its rows' statistics, then of the result
     Sharding output;                ///< where the result ends up
     std::vector<double> cost;       ///< see ChoiceCosts
     LayoutPrice price;
@@ -44,8 +44,9 @@ struct Stored {
 ///
 /// Every dimension may be split as one of the operands has it there, or as the result is wanted; a result that may lie anywhere
 /// also as that dimension is split elsewhere in the program. Operands are resharded to the split, each chip does its share, and
-/// what comes out (partial sums where a summed dimension is split) is resharded to where the result is wanted. Dimensions along
-/// which a function works stay whole, but for sums and masks. Collectives work in device memory. A tensor in the host's memory is
+/// what comes out (partial sums where a summed dimension is split) is resharded to where the result is wanted. Where a function's
+/// rows are split, chips all-reduce what its table says of each row (RowStatistics), in the dtype in which sums are accumulated: of a
+/// softmax the maximum and the sum. Dimensions along which another function works stay whole, but for masks. Collectives work in device memory. A tensor in the host's memory is
 /// loaded as it lies, or of one that all hosts have whole each chip loads a share: as the result is wanted, or one for each chip.
 ///
 /// A table that is gathered from may be split along the looked-up dimension: each chip has zeros for the rows of others, and the
@@ -80,14 +81,18 @@ public:
     /// The ways, best first. Errors: no way is legal.
     [[nodiscard]] Result<std::vector<Way>> ways(const Question& question);
 
-    [[nodiscard]] const std::string& tensor_name(std::size_t tensor) const { return tensors_[tensor].name; }
+    [[nodiscard]] const std::string& tensor_name(std::size_t tensor) const { return moved(tensor).name; }
+    /// What moves of a tensor (see TensorMove): its dimensions, and the bytes of each element.
+    [[nodiscard]] std::vector<std::string> moved_dims(std::size_t tensor) const;
+    [[nodiscard]] const Rational& moved_bytes(std::size_t tensor) const { return moved(tensor).element_bytes; }
 
 private:
     struct MovedTensor {
         std::string name;               ///< what reports call it
         bool in_host = false;           ///< in the host's memory
         std::vector<std::size_t> dims;  ///< places in dims_
-        std::size_t shape = 0;          ///< in Reshardings
+        Rational element_bytes;
+        std::size_t shape = 0;  ///< in Reshardings
     };
     /// One call: what is asked, and what has been found.
     struct Query {
@@ -108,6 +113,10 @@ private:
     };
 
     [[nodiscard]] Status compile_times(const Program& program, const Stored& stored, ChoiceCosts& costs);
+    [[nodiscard]] const MovedTensor& moved(std::size_t tensor) const {
+        return tensor < tensors_.size() ? tensors_[tensor] : *statistics_;
+    }
+    void add_statistics();
     [[nodiscard]] std::size_t place_of(const std::string& dim);
     [[nodiscard]] bool splittable(const std::string& dim) const;
     void tie_rows();
@@ -120,6 +129,7 @@ private:
     [[nodiscard]] Sharding sharding(std::size_t tensor, const Plan& plan) const;
     [[nodiscard]] Sharding made(const Plan& plan) const;
     [[nodiscard]] std::vector<Sharding> outputs(const Query& query, const Plan& plan) const;
+    [[nodiscard]] Sharding part_statistics(const Plan& plan) const;
     [[nodiscard]] Result<std::size_t> move(std::size_t tensor, const Sharding& from, const Sharding& to);
     [[nodiscard]] bool stays(std::size_t tensor, const Sharding& from, const Sharding& to) const;
     void share_cost(std::span<const AxisList> split, std::span<double> cost);
@@ -132,6 +142,8 @@ private:
     std::vector<std::string> dims_;
     std::vector<double> sizes_;         ///< by dims_
     std::vector<MovedTensor> tensors_;  ///< operands, then the result
+    std::optional<MovedTensor> statistics_;  ///< of the rows of a function, where chips exchange them
+    int rounds_ = 0;                         ///< how often they do
     std::vector<bool> may_split_;
     std::vector<AxisMask> stays_;  ///< by tensor; none: all may move
     struct TiedDim {

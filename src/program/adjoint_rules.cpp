@@ -94,7 +94,7 @@ const Rule rules[] = {
     {"max", [](const D& d) -> Formulas { return {d.g * (1.0 - fn("step", d.r - d.x()))}; }},
     {"min", [](const D& d) -> Formulas { return {d.g * (1.0 - fn("step", d.x() - d.r))}; }},
     {"mean", of_mean},
-    {"logsumexp", [](const D& d) -> Formulas { return {fn("softmax", d.x(), d.op.along) * d.g}; }},
+    {"logsumexp", [](const D& d) -> Formulas { return {fn("exp", d.x() - d.r) * d.g}; }},  // its softmax
     {"softmax", [](const D& d) -> Formulas { return {fn2("dsoftmax", d.r, d.g, d.op.along)}; }},
     {"norm", [](const D& d) -> Formulas { return {fn2("dnorm", d.x(), d.g, d.op.along)}; }},
     {"layernorm", [](const D& d) -> Formulas { return {fn2("dlayernorm", d.x(), d.g, d.op.along)}; }},

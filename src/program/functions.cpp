@@ -8,7 +8,8 @@ namespace {
 
 using enum FunctionKind;
 
-// name, kind, arguments, FLOPs and transcendentals per element, then per row, and what they are.
+// name, kind, arguments, FLOPs and transcendentals per element, then per row, what they are, and what chips tell each other of a row
+// that they split.
 constexpr FunctionInfo table[] = {
     {"add", map, 2, 1, 0, 0, 0, "x + y"},
     {"sub", map, 2, 1, 0, 0, 0, "x - y"},
@@ -42,21 +43,21 @@ constexpr FunctionInfo table[] = {
     {"dgelu", map, 2, 15, 1, 0, 0, "derivative of gelu at x, times y: 10 multiplies, 5 adds and a tanh"},
     {"unrope", map, 1, 3, 0, 0, 0, "rope turned back, which is its derivative"},
     {"sum", reduce, 1, 1, 0, 0, 0, "one add per element"},
-    {"max", reduce, 1, 1, 0, 0, 0, "one compare per element"},
-    {"min", reduce, 1, 1, 0, 0, 0, "one compare per element"},
+    {"max", reduce, 1, 1, 0, 0, 0, "one compare per element", {1}},
+    {"min", reduce, 1, 1, 0, 0, 0, "one compare per element", {1}},
     {"mean", reduce, 1, 1, 0, 1, 0, "one add per element, one multiply per row"},
-    {"logsumexp", reduce, 1, 3, 1, 1, 1, "maximum, subtract, exp and add per element; a log and an add per row"},
-    {"softmax", keep, 1, 4, 1, 0, 0, "maximum, subtract, exp, add, divide"},
+    {"logsumexp", reduce, 1, 3, 1, 1, 1, "maximum, subtract, exp and add per element; a log and an add per row", {2}},
+    {"softmax", keep, 1, 4, 1, 0, 0, "maximum, subtract, exp, add, divide", {2}},
     {"norm", keep, 1, 3, 0, 2, 1,
-     "root mean square: square, add, scale per element; a multiply, an add and a rsqrt per row"},
+     "root mean square: square, add, scale per element; a multiply, an add and a rsqrt per row", {1}},
     {"layernorm", keep, 1, 5, 0, 3, 1,
-     "add, subtract, square, add, scale per element; two multiplies, an add and a rsqrt per row"},
+     "add, subtract, square, add, scale per element; two multiplies, an add and a rsqrt per row", {1, 2}},
     {"scan", keep, 2, 2, 0, 0, 0, "h[t] = a[t] h[t-1] + b[t]: a multiply and an add per element"},
-    {"dsoftmax", keep, 2, 4, 0, 0, 0, "derivative of softmax where it is x, times y: x (y - sum(x y))"},
+    {"dsoftmax", keep, 2, 4, 0, 0, 0, "derivative of softmax where it is x, times y: x (y - sum(x y))", {1}},
     {"dnorm", keep, 2, 7, 0, 5, 1,
-     "derivative of norm at x, times y: square, add, multiply, add, scale twice, subtract; rsqrt and scales per row"},
+     "derivative of norm at x, times y: square, add, multiply, add, scale twice, subtract; rsqrt and scales per row", {1, 2}},
     {"dlayernorm", keep, 2, 11, 0, 7, 1,
-     "derivative of layernorm at x, times y: 5 adds, 3 subtracts, 3 multiplies; rsqrt, means and scales per row"},
+     "derivative of layernorm at x, times y: 5 adds, 3 subtracts, 3 multiplies; rsqrt, means and scales per row", {1, 4}},
     {"dscan", keep, 2, 2, 0, 0, 0, "scan backwards: h[t] = a[t+1] h[t+1] + b[t]"},
     {"prior", keep, 1, 0, 0, 0, 0, "x one step before: no work of its own"},
     {"causal", mask, 1, 0, 0, 0, 0,

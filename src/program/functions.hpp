@@ -25,6 +25,13 @@ enum class FunctionKind {
     correlate,    ///< taps[T,Q,B](x, y): y times what stood before it in x, by Q steps along T, summed over T and B
 };
 
+/// What chips that split the dimensions along which a function works must tell each other about each of its rows: a softmax its
+/// maximum, then its sum. None and a reduction: parts of the result add up. None otherwise: it needs these dimensions whole.
+struct RowStatistics {
+    int rounds = 0;   ///< all-reduces, one after the other
+    int numbers = 1;  ///< of a row, in each
+};
+
 /// Counts are the field's: an add, multiply, compare, divide or convert is one FLOP; exp, log, tanh, sqrt and their like are
 /// transcendentals and counted apart.
 struct FunctionInfo {
@@ -36,6 +43,7 @@ struct FunctionInfo {
     int row_flops = 0;            ///< once for each row, that is for each combination of the other dimensions
     int row_transcendentals = 0;  ///< likewise
     std::string_view formula;     ///< what is counted, for the manual and --explain
+    RowStatistics statistics{};
 };
 
 [[nodiscard]] const FunctionInfo* find_function(std::string_view name);

@@ -54,7 +54,7 @@ Result<Program> share_of_op(const Program& program, const OpWays& ways, const Wa
         const bool positional = op.kind == OpKind::apply && has(op.along, dim) && op.function != "sum";
         if (positional) {
             return fail("unsupported", fmt::format("{} works along `{}`, which is split over ranks", op.function, dim),
-                        "split another dimension");
+                        "split another dimension, or bring it together by a statement of its own");
         }
     }
     std::map<ValueId, ValueId> taken;
