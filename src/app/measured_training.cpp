@@ -92,10 +92,26 @@ TrainingOptions options_of(const MeasuredTraining& row) {
     return options;
 }
 
+/// What the products with parameters are computed in, where that is not what they are stored in: "fp8" of "fp8-cs".
+Result<std::optional<Dtype>> products_of(const MeasuredTraining& row) {
+    if (row.dtype.empty()) return std::nullopt;
+    const auto dtype = find_dtype(row.dtype.substr(0, row.dtype.find_first_of("-+ ")));
+    if (!dtype) return fail("unknown_dtype", fmt::format("the dtype `{}` is not known", row.dtype.substr(0, 40)));
+    constexpr int stored_bits = 16;
+    return info(*dtype).bits < stored_bits ? dtype : std::nullopt;
+}
+
+bool has_experts(const Model& model) {
+    return std::any_of(model.roles.begin(), model.roles.end(), [&](const auto& role) {
+        return role.second == "experts" && model.program.sizes.contains(role.first);
+    });
+}
+
 std::string key_of(const TrainSetup& setup) {
-    return fmt::format("{} zero{} {} {} {} {} {}", plan_text(setup.plan), setup.plan.zero, setup.plan.tensor_tokens,
-                       setup.batch.tokens, setup.batch.microbatches, static_cast<int>(setup.options.remat),
-                       setup.schedule);
+    return fmt::format("{} zero{} {} {} {} {} {} {} {}", plan_text(setup.plan), setup.plan.zero,
+                       setup.plan.tensor_tokens, setup.batch.tokens, setup.batch.microbatches,
+                       static_cast<int>(setup.options.remat), setup.products ? name(*setup.products) : "",
+                       setup.options.f32_gradients, setup.schedule);
 }
 
 std::string strategy_of(const Plan& plan) {
@@ -119,6 +135,9 @@ Result<TrainSetup> setup_of(const MeasuredTraining& row) {
     setup.plan = std::move(*plan);
     setup.batch = *batch;
     setup.options = options_of(row);
+    auto products = products_of(row);
+    if (!products) return fail(products.error());
+    setup.products = *products;
     if (setup.plan.pipeline > 1 && row.chunks > 1) {
         setup.schedule = fmt::format("interleaved:{}", row.chunks);
     }
@@ -187,6 +206,9 @@ Result<MeasuredTrainings::Priced> MeasuredTrainings::price(const MeasuredTrainin
 Result<Comparison> MeasuredTrainings::compare(const MeasuredTraining& row) {
     const Result<Model>& model = this->model(row);
     if (!model) return fail(model.error());
+    if (row.expert == 0 && has_experts(*model)) {
+        return fail("no_plan", "the model has experts, and the table does not say how they are spread: ep is empty");
+    }
     auto setup = setup_of(row);
     if (!setup) return fail(setup.error());
     const Result<MeasuredSystem>& system = systems_.slice_of(row.system, row.chips);
@@ -209,9 +231,14 @@ Result<Comparison> MeasuredTrainings::compare(const MeasuredTraining& row) {
     comparison.prediction.lower_s = priced->times.lower;
     comparison.prediction.expected_s = priced->times.expected;
     comparison.prediction.expected_error = priced->times.expected_error;
-    if (row.memory_bytes > 0) {
-        comparison.memory = MemoryComparison{row.memory_bytes, priced->memory.total(), row.memory_what};
+    if (!(row.memory_bytes > 0)) return comparison;
+    // what is held in f32 takes memory; the bound of the time is that of gradients that are summed up in fewer bits
+    if (row.f32_gradients) {
+        setup->options.f32_gradients = true;
+        priced = price(row, *model, *setup, *system);
+        if (!priced) return fail(priced.error());
     }
+    comparison.memory = MemoryComparison{row.memory_bytes, priced->memory.total(), row.memory_what};
     return comparison;
 }
 

@@ -111,6 +111,29 @@ TEST_CASE("the more a row computes again, the later its bound; what nothing read
     CHECK(bound("full") == doctest::Approx(none + again / 989.4e12).epsilon(1e-9));
 }
 
+TEST_CASE("products with parameters are computed in the dtype that the row says, attention is not") {
+    MeasuredTraining row = toy(1);
+    row.dtype = "fp8-cs";
+    const auto compared = trainings().compare(row);
+    REQUIRE(compared);
+    const double multiplying = 2 * 12.0 * 1024 * 1024 + 50304.0 * 1024;
+    const double attention = 2 * 8192.0 * (2.0 * 1024 * 1024 / 2) * 7;
+    const double math = 6 * 8192.0 * multiplying / 1978.9e12 + attention / 989.4e12;
+    // unless memory takes longer, which does not get faster
+    CHECK(compared->prediction.lower_s < 0.75 * (6 * 8192.0 * multiplying + attention) / 989.4e12);
+    CHECK(compared->prediction.lower_s >= doctest::Approx(math).epsilon(1e-6));
+    row.dtype = "bf17";
+    CHECK(reason(row) == "the dtype `bf17` is not known");
+}
+
+TEST_CASE("a model with experts needs to say how they are spread") {
+    MeasuredTraining row = toy(8);
+    row.model = "mixtral-8x7b";
+    row.layers = row.hidden = row.ffn = row.heads = row.vocab = 0;
+    row.expert = 0;
+    CHECK(reason(row) == "the model has experts, and the table does not say how they are spread: ep is empty");
+}
+
 TEST_CASE("what is held is compared where the row says it, with a time or without one") {
     MeasuredTraining row = toy(1);
     row.step_s = 0;
@@ -125,6 +148,10 @@ TEST_CASE("what is held is compared where the row says it, with a time or withou
     // 16 bytes for each parameter: itself, its gradient, an f32 copy and two moments; activations are beside them
     const double params = 2 * (12.0 * 1024 * 1024 + 13 * 1024) + 50304.0 * 1024 + 1024 * 1024 + 2 * 1024;
     CHECK(compared->memory->predicted > 16 * params);
+    row.f32_gradients = true;
+    const auto wide = trainings().compare(row);
+    REQUIRE(wide);
+    CHECK(wide->memory->predicted - compared->memory->predicted == doctest::Approx(2 * params).epsilon(1e-6));
 }
 
 TEST_CASE("a row that cannot be priced says why") {

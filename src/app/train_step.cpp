@@ -11,6 +11,7 @@
 #include "plan/apply_plan.hpp"
 #include "plan/pipeline.hpp"
 #include "plan/pipeline_stage.hpp"
+#include "program/weight_arithmetic.hpp"
 
 namespace roofline {
 
@@ -58,6 +59,7 @@ Result<StageStep> stage_step(const Program& forward, const Model& model, const T
                              const std::shared_ptr<Calibrations>& calibrations) {
     auto step = stage_program(forward, setup, stage);
     if (!step) return fail(step.error());
+    if (setup.products) compute_weights_in(*step, *setup.products);
     auto planned = apply_plan(*step, model.roles, setup.plan);
     if (!planned) return fail(planned.error());
     step->program = std::move(planned->program);

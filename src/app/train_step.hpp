@@ -1,6 +1,7 @@
 // A training step as a program, laid out and priced as `roofline op` does it.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,7 +19,8 @@ struct TrainSetup {
     Plan plan;
     TrainingBatch batch;
     TrainingOptions options;
-    std::string schedule;  ///< of the pipeline, "" for 1f1b or none
+    std::string schedule;             ///< of the pipeline, "" for 1f1b or none
+    std::optional<Dtype> products{};  ///< in which products with parameters are computed; none: as they are stored
 };
 
 /// The step of a model in that set-up on a slice. Errors: what has no derivative; a plan that the model or the slice does not

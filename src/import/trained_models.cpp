@@ -143,9 +143,9 @@ Result<Config> TrainedModels::config(const MeasuredTraining& row) const {
     for (const SizeColumn& each : sizes) {
         std::string_view key = each.key;
         bool named = false;
-        for (const auto& [column, other] : found != nullptr ? found->columns : std::vector<KeyColumn>{}) {
-            if (column != each.name) continue;
-            key = other;
+        for (std::size_t i = 0; found != nullptr && i < found->columns.size(); ++i) {
+            if (found->columns[i].first != each.name) continue;
+            key = found->columns[i].second;
             named = true;
         }
         // of a model of any size what the preset would say means nothing

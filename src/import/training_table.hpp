@@ -42,6 +42,7 @@ struct MeasuredTraining {
     bool local_batch = false;       ///< micro_batch is all that a replica takes in a step
     bool exchanged_heads = false;   ///< the context is split by exchanging heads, not by gathering keys (A2A)
     bool whole_tokens = false;      ///< without Megatron's sequence parallelism
+    bool f32_gradients = false;     ///< gradients are held in f32, as Megatron does
 
     /// "llama3-70b 16x2048"
     [[nodiscard]] std::string shape() const;
@@ -59,7 +60,7 @@ struct TrainingTable {
 /// `step_time_s` or `tokens_per_s_per_accel`; there may be `repo_or_paper` or `source`, `params_B`, `layers`, `hidden`, `ffn`, `heads`,
 /// `kv_heads`, `vocab`, `micro_batch`, `dtype`, `ep`, `cp`, `zero_stage_or_fsdp`, `recompute`, `memory_GB_per_accel`, `notes`.
 /// Notes say `vpp=4`, `micro_batches=8`, `micro_num=4`, `GiB` (of the memory), `allocated`, `reserved`, `lbs=` (of all
-/// microbatches), `cp A2A`, `no SP`. A row with neither a time nor memory, or without a model, machine, batch or sequence is skipped with the reason. Errors, with line and column:
+/// microbatches), `cp A2A`, `no SP`, `Megatron`. A row with neither a time nor memory, or without a model, machine, batch or sequence is skipped with the reason. Errors, with line and column:
 /// a column missing; what is no number, or not above zero.
 [[nodiscard]] Result<TrainingTable> read_training_table(CsvReader& reader);
 

@@ -1,0 +1,54 @@
+#include "program/weight_arithmetic.hpp"
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <variant>
+
+namespace roofline {
+
+namespace {
+
+class WeightArithmetic {
+public:
+    WeightArithmetic(TrainingProgram& step, Dtype dtype)
+        : values_(step.program.values), dtype_(dtype), arithmetic_(info(dtype).arithmetic) {
+        // a gradient is declared and then assigned: two values of one name
+        for (const StepTensor& tensor : step.tensors) {
+            if (tensor.role == StepRole::gradient) gradients_.insert(values_[tensor.value].name);
+        }
+    }
+
+    void change(std::vector<Node>& nodes) {
+        for (Node& node : nodes) {
+            if (auto* block = std::get_if<Block>(&node)) change(block->nodes);
+            if (auto* statement = std::get_if<Statement>(&node)) change(*statement);
+        }
+    }
+
+private:
+    void change(Statement& statement) {
+        const bool gradient = gradients_.contains(values_[statement.result].name);
+        for (Op& op : statement.ops) {
+            if (op.kind != OpKind::contract) continue;
+            const bool reads = std::any_of(op.inputs.begin(), op.inputs.end(),
+                                           [&](const Operand& operand) { return values_[operand.value].param; });
+            if (!gradient && !reads) continue;
+            op.arithmetic = arithmetic_;
+            statement.using_dtype = dtype_;
+        }
+    }
+
+    const std::vector<Value>& values_;
+    Dtype dtype_;
+    Dtype arithmetic_;
+    std::set<std::string> gradients_;
+};
+
+}  // namespace
+
+void compute_weights_in(TrainingProgram& step, Dtype dtype) {
+    WeightArithmetic(step, dtype).change(step.program.body.nodes);
+}
+
+}  // namespace roofline
