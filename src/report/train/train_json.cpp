@@ -17,6 +17,7 @@ Json figure(std::optional<double> value) { return value && std::isfinite(*value)
 Json plan_json(const TrainAnswer& answer) {
     Json json = Json::object();
     for (const auto& [name, degree] : plan_axes(answer.plan)) json[std::string(name)] = degree;
+    json["zero"] = answer.plan.zero;
     json["microbatches"] = answer.batch ? Json(answer.batch->microbatches) : Json(nullptr);
     json["schedule"] = answer.schedule.empty() ? Json(nullptr) : Json(answer.schedule);
     json["remat"] = answer.remat;
