@@ -50,8 +50,26 @@ Result<Model> model_of(const TrainRequest& request, std::vector<std::string>& no
     return model;
 }
 
+// What the members of `data` share out.
+Result<Plan> with_zero(Plan plan, const std::string& stage) {
+    if (stage.empty()) return plan;
+    if (stage.size() != 1 || stage.front() < '0' || stage.front() > '3') {
+        return fail("bad_plan", fmt::format("--zero: there is no stage `{}`", stage.substr(0, 40)),
+                    "1 shares out the optimizer's states, 2 gradients too, 3 parameters too");
+    }
+    plan.zero = stage.front() - '0';
+    if (plan.zero > 0 && plan.data == 1) {
+        return fail("bad_plan", "--zero says what the members of `data` share out, and the plan has one member",
+                    "give --mesh the axis: data=8; over `fsdp` everything is shared out");
+    }
+    return plan;
+}
+
 Result<Plan> plan_of(const TrainRequest& request, std::int64_t chips, std::vector<std::string>& notes) {
-    if (!request.mesh.empty()) return parse_plan(request.mesh, chips);
+    if (!request.mesh.empty()) {
+        return parse_plan(request.mesh, chips).and_then([&](Plan plan) { return with_zero(plan, request.zero); });
+    }
+    if (!request.zero.empty()) return with_zero({}, request.zero);
     Plan plan;
     plan.fsdp = chips;
     if (chips > 1) {

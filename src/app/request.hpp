@@ -105,6 +105,7 @@ struct TrainRequest {
     std::string batch_tokens;       ///< "4M": of one step, all chips together; "": none is given
     std::string sequence;           ///< "8k"; "": the configuration's context
     std::vector<std::string> mesh;  ///< "data=2,fsdp=16,tensor=8"; none: fsdp over all chips
+    std::string zero;               ///< "2": the ZeRO stage, what the members of `data` share out; "": nothing
     std::string microbatches;       ///< "8": into how many parts a step's batch is cut; "": not at all
     std::string schedule;           ///< of a pipeline: "1f1b"; "": that one
     std::string remat;              ///< "none", "selective", "full", "Hm,O"; "": none

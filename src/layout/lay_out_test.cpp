@@ -259,3 +259,78 @@ TEST_CASE("a plan with transfers is priced as its answer is") {
         }
     }
 }
+
+namespace {
+
+// Bytes of the collectives of a program of one statement, each with its kind in front.
+std::vector<std::pair<std::string, double>> exchanged(const std::string& text) {
+    const Case made = laid("mesh X=8\nB=64, D=4096\n" + text, "h100-sxm", "8");
+    std::vector<std::pair<std::string, double>> all;
+    for (const Node& node : made.laid.local.body.nodes) {
+        for (const Message& message : std::get<Statement>(node).messages) {
+            all.emplace_back(collective_name(message.kind),
+                             message.bytes.evaluate(made.program.sizes).value().to_double());
+        }
+    }
+    return all;
+}
+
+using Exchanged = std::vector<std::pair<std::string, double>>;
+
+}  // namespace
+
+// What each chip must know of the others' parts of a row: numbers in f32, 4 bytes for each of B = 64 rows.
+TEST_CASE("a function along a split dimension exchanges statistics of its rows") {
+    const double row = 4 * 64;
+    const Exchanged once{{"all_reduce", row}};
+    const Exchanged twice{{"all_reduce", row}, {"all_reduce", row}};
+    const std::string x = "X : bf16[B, D_X]\n";
+    const std::string xy = "X : bf16[B, D_X]\nY : bf16[B, D_X]\n";
+    const std::string like = "R : bf16[B, D_X] = ";
+    const std::string rows = "R : bf16[B] = ";
+    CHECK(exchanged(x + like + "softmax[D](X)") == twice);  // the greatest, then the sum of what follows from it
+    CHECK(exchanged(x + like + "norm[D](X)") == once);      // squares
+    CHECK(exchanged(x + like + "layernorm[D](X)") == Exchanged{{"all_reduce", 2 * row}});       // the sum, and squares
+    CHECK(exchanged(xy + like + "dsoftmax[D](X, Y)") == once);                                  // products
+    CHECK(exchanged(xy + like + "dnorm[D](X, Y)") == Exchanged{{"all_reduce", 2 * row}});       // squares and products
+    CHECK(exchanged(xy + like + "dlayernorm[D](X, Y)") == Exchanged{{"all_reduce", 4 * row}});  // and both sums
+    CHECK(exchanged(x + rows + "logsumexp[D](X)") == twice);
+    CHECK(exchanged(x + rows + "max[D](X)") == once);
+    CHECK(exchanged(x + rows + "min[D](X)") == once);
+    // sums of parts add up, in the dtype of the result
+    CHECK(exchanged(x + rows + "sum[D](X)") == Exchanged{{"all_reduce", row / 2}});
+    CHECK(exchanged(x + rows + "mean[D](X)") == Exchanged{{"all_reduce", row / 2}});
+    CHECK(exchanged(x + "R : bf16[B]{U_X} = mean[D](X)").empty());
+    // nothing is exchanged of rows that are whole, and a recurrence needs them whole
+    CHECK(exchanged("X : bf16[B_X, D]\nR : bf16[B_X, D] = softmax[D](X)").empty());
+    CHECK(exchanged(xy + like + "scan[D](X, Y)").front().first != "all_reduce");
+}
+
+TEST_CASE("a step of decoding with its cache split by context exchanges statistics and adds results up") {
+    // As flash-decoding over chips: maximum and sum of each head's row in f32, and what comes out, all of B = 64 rows.
+    const Exchanged found = exchanged(
+        "H=128, K=8\nQ : bf16[B, K, H]\nKc : bf16[B, D_X, K, H]\nVc : bf16[B, D_X, K, H]\n"
+        "P : bf16[B, K, D_X] = softmax[D](Q *_H Kc)\nO : bf16[B, K, H] = P *_D Vc");
+    const double rows = 64 * 8;
+    CHECK(found == Exchanged{{"all_reduce", 4 * rows}, {"all_reduce", 4 * rows}, {"all_reduce", 2 * rows * 128}});
+}
+
+TEST_CASE("what a causal mask leaves of a split plane is shared evenly") {
+    // Of T S = 4096^2 half, over 8 chips; with a window of 512 it is T W - W^2/2
+    const auto flops = [](const std::string& mask, const std::string& rows, const std::string& columns) {
+        const Case made = laid("mesh X=8\nT=4096, S=4096, H=128, W=512\nQ : bf16[" + rows + ", H]\nKc : bf16[" +
+                                   columns + ", H]\nP = causal[" + mask + "](Q *_H Kc)",
+                               "h100-sxm", "8");
+        const auto analysis = analyse(made.program, made.laid.local, made.system, {});
+        REQUIRE(analysis.has_value());
+        return analysis->total.work.flops().evaluate(made.program.sizes).value().to_double();
+    };
+    const double half = 2.0 * 128 * 4096 * 4096 / 2;
+    CHECK(flops("T,S", "T", "S") == half);
+    CHECK(flops("T,S", "T_X", "S") == half / 8);
+    CHECK(flops("T,S", "T", "S_X") == half / 8);
+    const double band = 2.0 * 128 * (4096.0 * 512 - 512.0 * 512 / 2);
+    CHECK(flops("T,S,W", "T", "S") == band);
+    CHECK(flops("T,S,W", "T_X", "S") == band / 8);
+    CHECK(flops("T,S,W", "T", "S_X") == band / 8);
+}

@@ -68,8 +68,9 @@ Result<OpWays> OpWays::compile(const Program& program, const Op& op, const Store
         tensor.shape = reshardings.shape(operand.dims, tensor.element_bytes.to_double());
         for (const std::string& dim : operand.dims) tensor.dims.push_back(ways.place_of(dim));
         for (const MaskedPlane& plane : value.masks) {
-            ways.masked_[ways.place_of(plane.rows)] = true;
-            ways.masked_[ways.place_of(plane.columns)] = true;
+            if (plane.window.empty()) continue;
+            ways.banded_[ways.place_of(plane.rows)] = true;
+            ways.banded_[ways.place_of(plane.columns)] = true;
         }
         ways.tensors_.push_back(std::move(tensor));
     };
@@ -88,7 +89,7 @@ std::size_t OpWays::place_of(const std::string& dim) {
     const auto place = static_cast<std::size_t>(known - dims_.begin());
     if (known == dims_.end()) {
         dims_.push_back(dim);
-        masked_.push_back(false);
+        banded_.push_back(false);
     }
     return place;
 }
@@ -160,8 +161,9 @@ void OpWays::tie_rows() {
             if (!has(groups, dim)) tied_->from.push_back(place_of(dim));
         }
     }
-    sums_ = (kind == FunctionKind::reduce && find_function(op_->function)->statistics.rounds == 0) || kind == FunctionKind::gather || kind == FunctionKind::scatter_add ||
-            kind == FunctionKind::correlate || kind == FunctionKind::match;
+    sums_ = (kind == FunctionKind::reduce && find_function(op_->function)->statistics.rounds == 0) ||
+            kind == FunctionKind::gather || kind == FunctionKind::scatter_add || kind == FunctionKind::correlate ||
+            kind == FunctionKind::match;
     writes_ = kind == FunctionKind::scatter;
     if (writes_ || kind == FunctionKind::gather) {
         along_ = place_of(op_->along.front());
@@ -198,14 +200,20 @@ Status OpWays::compile_times(const Program& program, const Stored& stored, Choic
         return {};
     };
     if (auto status = compile(true, whole_); !status) return status;
-    const bool masked = std::find(masked_.begin(), masked_.end(), true) != masked_.end();
-    return masked ? compile(false, unmasked_) : Status{};
+    const bool banded = std::find(banded_.begin(), banded_.end(), true) != banded_.end();
+    return banded ? compile(false, unmasked_) : Status{};
 }
 
 void OpWays::set_sizes(const Sizes& sizes) {
     sizes_.clear();
     for (const std::string& dim : dims_) sizes_.push_back(static_cast<double>(sizes.at(dim)));
     shares_ = sizes_;
+    bands_.clear();
+    if (unmasked_.slots.empty()) return;
+    whole_.times.evaluate(sizes_, seconds_);
+    bands_.assign(seconds_.begin(), seconds_.end());
+    unmasked_.times.evaluate(sizes_, seconds_);
+    for (std::size_t i = 0; i < bands_.size(); ++i) bands_[i] = seconds_[i] > 0 ? bands_[i] / seconds_[i] : 1;
 }
 
 Result<std::vector<Way>> OpWays::ways(const Question& question) {
@@ -404,18 +412,20 @@ std::vector<Sharding> OpWays::outputs(const Query& query, const Plan& plan) cons
     return outputs;
 }
 
-// The chip's share of the work.
+// The chip's share of the work. Of a masked plane all chips compute as much.
 void OpWays::share_cost(std::span<const AxisList> split, std::span<double> cost) {
-    bool mask_split = false;
+    bool split_band = false;
     for (std::size_t d = 0; d < dims_.size(); ++d) {
         const bool whole = split[d].empty();
         shares_[d] =
             whole ? sizes_[d] : std::ceil(sizes_[d] / static_cast<double>(chips_across(costs_->system(), split[d])));
-        mask_split = mask_split || (masked_[d] && !whole);
+        split_band = split_band || (banded_[d] && !whole);
     }
-    const Compiled& compiled = mask_split ? unmasked_ : whole_;
+    const Compiled& compiled = split_band ? unmasked_ : whole_;
     compiled.times.evaluate(shares_, seconds_);
-    for (std::size_t i = 0; i < compiled.slots.size(); ++i) costs_->add_time(cost, compiled.slots[i], seconds_[i]);
+    for (std::size_t i = 0; i < compiled.slots.size(); ++i) {
+        costs_->add_time(cost, compiled.slots[i], seconds_[i] * (split_band ? bands_[i] : 1));
+    }
 }
 
 bool OpWays::beaten(const Query& query, const Way& way) const {

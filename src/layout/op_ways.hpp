@@ -45,9 +45,10 @@ struct Stored {
 /// Every dimension may be split as one of the operands has it there, or as the result is wanted; a result that may lie anywhere
 /// also as that dimension is split elsewhere in the program. Operands are resharded to the split, each chip does its share, and
 /// what comes out (partial sums where a summed dimension is split) is resharded to where the result is wanted. Where a function's
-/// rows are split, chips all-reduce what its table says of each row (RowStatistics), in the dtype in which sums are accumulated: of a
-/// softmax the maximum and the sum. Dimensions along which another function works stay whole, but for masks. Collectives work in device memory. A tensor in the host's memory is
-/// loaded as it lies, or of one that all hosts have whole each chip loads a share: as the result is wanted, or one for each chip.
+/// rows are split, chips all-reduce what its table says of each row (RowStatistics), in the dtype in which sums are accumulated: of
+/// a softmax the maximum and the sum. Dimensions along which another function works stay whole, but for masks. Collectives work in
+/// device memory. A tensor in the host's memory is loaded as it lies, or of one that all hosts have whole each chip loads a share:
+/// as the result is wanted, or one for each chip.
 ///
 /// A table that is gathered from may be split along the looked-up dimension: each chip has zeros for the rows of others, and the
 /// results add up. Rows that go to experts lie in their groups as they did before, and come back so. Of rows that a scatter writes
@@ -140,8 +141,8 @@ private:
     ChoiceCosts* costs_ = nullptr;
     Reshardings* reshardings_ = nullptr;
     std::vector<std::string> dims_;
-    std::vector<double> sizes_;         ///< by dims_
-    std::vector<MovedTensor> tensors_;  ///< operands, then the result
+    std::vector<double> sizes_;              ///< by dims_
+    std::vector<MovedTensor> tensors_;       ///< operands, then the result
     std::optional<MovedTensor> statistics_;  ///< of the rows of a function, where chips exchange them
     int rounds_ = 0;                         ///< how often they do
     std::vector<bool> may_split_;
@@ -155,13 +156,14 @@ private:
     std::size_t along_ = 0;          ///< likewise: the dimension that they point along
     bool writes_ = false;            ///< a scatter
     bool sums_ = true;               ///< what the result lacks has been summed over
-    std::vector<bool> masked_;       ///< a causal mask lies over it
+    std::vector<bool> banded_;       ///< a causal mask with a window lies over it
     struct Compiled {
         CompiledTimes times;
         std::vector<std::size_t> slots;  ///< by resource
     };
     Compiled whole_;
-    Compiled unmasked_;  ///< half of a plane that is split is not half of every chip's part
+    Compiled unmasked_;          ///< of bands of windows: chips share what is left of a plane, and not each has a band
+    std::vector<double> bands_;  ///< by resource: what windows leave
     std::vector<double> seconds_;
     std::vector<double> shares_;
 };

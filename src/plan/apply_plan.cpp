@@ -6,6 +6,7 @@
 #include <map>
 #include <numeric>
 #include <optional>
+#include <set>
 #include <utility>
 
 namespace roofline {
@@ -38,6 +39,7 @@ public:
         if (auto status = cut_heads(); !status) return fail(status.error());
         if (auto status = check_dims(); !status) return fail(status.error());
         result_.program.mesh = mesh();
+        note_outside(result_.program.body);
         for (ValueId id = 0; id < result_.program.values.size(); ++id) {
             Value& value = result_.program.values[id];
             if (value.intermediate || value.type_follows) continue;
@@ -46,13 +48,29 @@ public:
                 auto staying = present({"tensor", "queries", "expert", "sequence", "sequence2", "context"});
                 if (!staying.empty()) result_.stay.emplace(id, std::move(staying));
             } else {
-                place_activation(value);
+                place_activation(value, !outside_.contains(id));
             }
         }
         return std::move(result_);
     }
 
 private:
+    // What a product with a weight reads lies as it does outside of attention, whatever heads it has: so it is kept for the
+    // gradient of the weight.
+    void note_outside(const Block& block) {
+        for (const Node& node : block.nodes) {
+            if (const auto* inner = std::get_if<Block>(&node)) {
+                note_outside(*inner);
+                continue;
+            }
+            for (const Op& op : std::get<Statement>(node).ops) {
+                const auto weighs = [&](const Operand& operand) { return result_.program.values[operand.value].param; };
+                if (op.kind != OpKind::contract || std::none_of(op.inputs.begin(), op.inputs.end(), weighs)) continue;
+                for (const Operand& input : op.inputs) outside_.insert(input.value);
+            }
+        }
+    }
+
     [[nodiscard]] std::string_view role(const Axis& axis) const { return role_of(roles_, axis.dim); }
 
     [[nodiscard]] bool has_role(const Value& value, std::string_view wanted) const {
@@ -209,7 +227,14 @@ private:
         const StepRole kind = kind_of(value);
         const int from = kind == StepRole::param ? 3 : kind == StepRole::gradient ? 2 : 1;
         share_out(value, plan_.zero >= from ? present({"fsdp", "data"}) : present({"fsdp"}));
-        if (kind == StepRole::gradient && plan_.zero < from) value.type.unreduced = present({"data"});
+        if (kind == StepRole::gradient) wait(value, plan_.zero < from);
+    }
+
+    // Gradients of sequences stay partial sums to the end of the step: over `data` what is not shared out, and over `expert` what
+    // has no experts.
+    void wait(Value& gradient, bool data) const {
+        if (data) gradient.type.unreduced = present({"data"});
+        if (!has_role(gradient, "experts")) append(gradient.type.unreduced, present({"expert"}));
     }
 
     // Experts' own weights have rows or columns of their own; a router's have the model's width alone.
@@ -235,11 +260,11 @@ private:
         if (best != nullptr) append(best->mesh, over);
     }
 
-    void place_activation(Value& value) const {
+    void place_activation(Value& value, bool inside) const {
         const bool sequences = has_role(value, "sequences");
         const bool rows = has_role(value, "rows");
         if (!sequences && !rows) return;  // positions: few, and wanted whole
-        const bool heads = has_role(value, "heads") || has_role(value, "queries");
+        const bool heads = inside && (has_role(value, "heads") || has_role(value, "queries"));
         const bool split = place_tensor(value, heads);
         for (Axis& axis : value.type.axes) {
             const std::string_view what = role(axis);
@@ -268,6 +293,7 @@ private:
     const Plan& plan_;
     PlannedProgram result_;
     std::map<std::string, StepRole, std::less<>> kinds_;  ///< of a training step's tensors, by name
+    std::set<ValueId> outside_;                           ///< read by products with weights
     std::int64_t tensor_queries_ = 1;                     ///< members of `tensor` that lie over the queries of a head
     std::int64_t sequence_queries_ = 1;                   ///< likewise
 };

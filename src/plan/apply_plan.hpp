@@ -27,7 +27,7 @@ struct PlannedProgram {
 
 /// The same for a training step. Gradients and the optimizer's states lie as their parameters, and over `data` as the plan's ZeRO
 /// stage says (Rajbhandari et al. 2020): states from 1 on, gradients from 2 on, parameters at 3. Gradients that `data` does not
-/// share out stay partial sums over it until the optimizer reads them.
+/// share out stay partial sums over it until the optimizer reads them, and so do over `expert` those of what has no experts.
 [[nodiscard]] Result<PlannedProgram> apply_plan(const TrainingProgram& step, const DimRoles& roles, const Plan& plan);
 
 }  // namespace roofline

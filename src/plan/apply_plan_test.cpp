@@ -96,6 +96,7 @@ TEST_CASE(
     CHECK(type_of(sequence, "X") == "[B, T_{sequence}, D]");
     CHECK(type_of(sequence, "Q") == "[B, T, K_{sequence}, G, H]");
     CHECK(type_of(sequence, "Kc") == "[B, S, K_{sequence}, H]");
+    CHECK(type_of(sequence, "O") == "[B, T_{sequence}, K, G, J]");  // read by a product with a weight
     CHECK(type_of(sequence, "Wq") == "[D, K, G, H]");
     const Program context = planned({.context = 4});
     CHECK(type_of(context, "X") == "[B, T_{context}, D]");

@@ -88,6 +88,7 @@ std::string plan_text(const Plan& plan) {
     for (const PlanAxis& axis : std::views::reverse(axes)) {
         if (plan.*axis.size > 1) parts.push_back(fmt::format("{}={}", axis.name, plan.*axis.size));
     }
+    if (plan.zero > 0) parts.push_back(fmt::format("ZeRO-{}", plan.zero));
     return parts.empty() ? "one chip" : fmt::format("{}", fmt::join(parts, ", "));
 }
 

@@ -2,103 +2,37 @@
 // them is written anywhere: they follow from where tensors lie.
 #include <doctest/doctest.h>
 
-#include <algorithm>
-#include <map>
 #include <string>
 
-#include "layout/lay_out.hpp"
-#include "model/key_table.hpp"
-#include "network/slices_test.hpp"
-#include "notation/notation.hpp"
 #include "plan/apply_plan.hpp"
+#include "plan/decoder_test.hpp"
 
 using namespace roofline;
+using namespace roofline::plan_test;
 
 namespace {
 
-constexpr std::int64_t B = 16;
-constexpr std::int64_t T = 4096;
-constexpr std::int64_t D = 2048;
-constexpr std::int64_t K = 8;  // heads of keys and values, each with G queries of H
-constexpr std::int64_t G = 2;
-constexpr std::int64_t H = 128;
-constexpr std::int64_t F = 8192;
-constexpr std::int64_t E = 16;  // experts of width I, A of them for each token
-constexpr std::int64_t A = 2;
-constexpr std::int64_t I = 1024;
-constexpr std::int64_t activations = 2 * B * T * D;  // bytes of one tensor between the blocks
-
-using Options = std::map<std::string, bool, std::less<>>;
-
-Program sized_decoder(const Options& options) {
-    auto program = parse_program(architecture_text("decoder"), "", {options, {}});
-    REQUIRE(program);
-    const Sizes all{{"B", B},
-                    {"T", T},
-                    {"S", T},
-                    {"D", D},
-                    {"K", K},
-                    {"G", G},
-                    {"H", H},
-                    {"J", H},
-                    {"F", F},
-                    {"L", 2},
-                    {"V", 32768},
-                    {"E", E},
-                    {"C", B * T * A / E},
-                    {"A", A},
-                    {"I", I},
-                    {"Z", I}};
-    for (const std::string& dim : program->dims) program->sizes[dim] = all.at(dim);
-    return *program;
-}
-
-/// Bytes and number of the collectives in one pass of the layers, by "all_gather fsdp".
-struct Exchanged {
-    int count = 0;
-    double bytes = 0;
-
-    bool operator==(const Exchanged&) const = default;
-};
-using Exchanges = std::map<std::string, Exchanged>;
-
-void add_messages(const Block& block, const Sizes& sizes, Exchanges& all) {
+void add_messages_in(const Block& block, const Sizes& sizes, Exchanges& all) {
     for (const Node& node : block.nodes) {
         if (const auto* inner = std::get_if<Block>(&node)) {
-            add_messages(*inner, sizes, all);
-            continue;
-        }
-        for (const Message& message : std::get<Statement>(node).messages) {
-            std::string key(collective_name(message.kind));
-            for (const std::string& axis : message.axes) key += " " + axis;
-            Exchanged& exchanged = all[key];
-            ++exchanged.count;
-            exchanged.bytes += message.bytes.evaluate(sizes).value().to_double();
+            add_messages_in(*inner, sizes, all);
+        } else {
+            add_messages(std::get<Statement>(node), sizes, all);
         }
     }
 }
 
 Exchanges layer_of(const Plan& plan, const Options& options = {}, const std::string& shape = "8") {
-    static std::map<std::string, Slice> slices;
-    if (!slices.contains(shape)) slices.emplace(shape, catalogue_slice("h100-sxm", shape));
-    const auto planned = apply_plan(sized_decoder(options), parse_roles(architecture_text("decoder")).value(), plan);
+    const auto planned = apply_plan(sized_decoder(options), decoder_roles(), plan);
     REQUIRE_MESSAGE(planned, planned.error().message);
-    System system;
-    system.slice = slices.at(shape);
-    system.mesh = place_mesh(system.slice, planned->program.mesh).value();
-    const auto laid = lay_out(planned->program, system, planned->stay);
-    REQUIRE_MESSAGE(laid, laid.error().message);
+    const LaidOut laid = laid_out(planned->program, planned->stay, shape);
     Exchanges all;
-    for (const Node& node : laid->local.body.nodes) {
+    for (const Node& node : laid.local.body.nodes) {
         const auto* block = std::get_if<Block>(&node);
-        if (block != nullptr) add_messages(*block, planned->program.sizes, all);
+        if (block != nullptr) add_messages_in(*block, planned->program.sizes, all);
     }
     return all;
 }
-
-constexpr double attention_weights = 2.0 * D * H * (K * G + 2 * K + K * G);  // bytes: Q, K and V, O
-constexpr double mlp_weights = 2.0 * 3 * D * F;
-constexpr double norms = 2.0 * 2 * D;
 
 }  // namespace
 

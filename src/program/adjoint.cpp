@@ -195,7 +195,7 @@ Result<Program> with_loss(const Program& forward) {
         return std::any_of(program.values.begin(), program.values.end(),
                            [&](const Value& value) { return value.name == name; });
     };
-    for (const std::string_view name : {"Labels", "Loss"}) {
+    for (const std::string_view name : {"Labels", "Lse", "Loss"}) {
         if (taken(name)) {
             return fail("defined_twice",
                         fmt::format("the program has a tensor `{}`, and the loss needs the name", name),
@@ -227,17 +227,21 @@ Result<Program> with_loss(const Program& forward) {
         return made;
     };
     const ValueId labels = add("Labels", Dtype::int32, false);
-    const ValueId sum = add("", dtype, true);
+    const ValueId sum = add("Lse", Dtype::f32, false);
     const ValueId picked = add("", dtype, true);
     const ValueId loss = add("Loss", Dtype::f32, false);
-    for (const ValueId id : {sum, picked}) program.values[id].part.clear();
-    Statement statement;
-    statement.part = "loss";
-    statement.ops = {op("logsumexp", {{logits, all}}, sum, true),
-                     op("gather", {{logits, all}, {labels, rows}}, picked, true),
-                     op("sub", {{sum, rows}, {picked, rows}}, loss, false)};
-    statement.result = loss;
-    program.body.nodes.emplace_back(std::move(statement));
+    program.values[picked].part.clear();
+    const auto append = [&](std::vector<Op> ops, ValueId result) {
+        Statement statement;
+        statement.part = "loss";
+        statement.ops = std::move(ops);
+        statement.result = result;
+        program.body.nodes.emplace_back(std::move(statement));
+    };
+    append({op("logsumexp", {{logits, all}}, sum, true)}, sum);
+    Op less = op("sub", {{sum, rows}, {picked, rows}}, loss, false);
+    less.arithmetic = Dtype::f32;
+    append({op("gather", {{logits, all}, {labels, rows}}, picked, true), std::move(less)}, loss);
     program.body.values_after = program.values.size();
     label_values(program);
     return program;

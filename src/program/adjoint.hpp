@@ -79,7 +79,8 @@ struct TrainingProgram {
 /// tensor to keep that does not exist; no parameter and no input to differentiate by; a program that is split over a mesh.
 [[nodiscard]] Result<TrainingProgram> training_step(const Program& forward, const TrainingOptions& options = {});
 
-/// Cross entropy behind the program's last result: Loss = logsumexp[V](x) - gather[V](x, Labels), V the last dimension of x.
+/// Cross entropy behind the program's last result: Lse = logsumexp[V](x) and Loss = Lse - gather[V](x, Labels), V the last dimension of x.
+/// A number for each row is kept of it; the gradient is exp(x - Lse).
 /// Errors: a last result without dimensions; names that are taken.
 [[nodiscard]] Result<Program> with_loss(const Program& forward);
 

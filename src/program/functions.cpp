@@ -8,8 +8,13 @@ namespace {
 
 using enum FunctionKind;
 
-// name, kind, arguments, FLOPs and transcendentals per element, then per row, what they are, and what chips tell each other of a row
-// that they split.
+// What chips that split a function's rows tell each other of each.
+constexpr RowStatistics one_number{1, 1};
+constexpr RowStatistics two_numbers{1, 2};
+constexpr RowStatistics four_numbers{1, 4};
+constexpr RowStatistics max_then_sum{2, 1};
+
+// name, kind, arguments, FLOPs and transcendentals per element, then per row, what they are, and the statistics of rows.
 constexpr FunctionInfo table[] = {
     {"add", map, 2, 1, 0, 0, 0, "x + y"},
     {"sub", map, 2, 1, 0, 0, 0, "x - y"},
@@ -43,21 +48,24 @@ constexpr FunctionInfo table[] = {
     {"dgelu", map, 2, 15, 1, 0, 0, "derivative of gelu at x, times y: 10 multiplies, 5 adds and a tanh"},
     {"unrope", map, 1, 3, 0, 0, 0, "rope turned back, which is its derivative"},
     {"sum", reduce, 1, 1, 0, 0, 0, "one add per element"},
-    {"max", reduce, 1, 1, 0, 0, 0, "one compare per element", {1}},
-    {"min", reduce, 1, 1, 0, 0, 0, "one compare per element", {1}},
+    {"max", reduce, 1, 1, 0, 0, 0, "one compare per element", one_number},
+    {"min", reduce, 1, 1, 0, 0, 0, "one compare per element", one_number},
     {"mean", reduce, 1, 1, 0, 1, 0, "one add per element, one multiply per row"},
-    {"logsumexp", reduce, 1, 3, 1, 1, 1, "maximum, subtract, exp and add per element; a log and an add per row", {2}},
-    {"softmax", keep, 1, 4, 1, 0, 0, "maximum, subtract, exp, add, divide", {2}},
+    {"logsumexp", reduce, 1, 3, 1, 1, 1, "maximum, subtract, exp and add per element; a log and an add per row",
+     max_then_sum},
+    {"softmax", keep, 1, 4, 1, 0, 0, "maximum, subtract, exp, add, divide", max_then_sum},
     {"norm", keep, 1, 3, 0, 2, 1,
-     "root mean square: square, add, scale per element; a multiply, an add and a rsqrt per row", {1}},
+     "root mean square: square, add, scale per element; a multiply, an add and a rsqrt per row", one_number},
     {"layernorm", keep, 1, 5, 0, 3, 1,
-     "add, subtract, square, add, scale per element; two multiplies, an add and a rsqrt per row", {1, 2}},
+     "add, subtract, square, add, scale per element; two multiplies, an add and a rsqrt per row", two_numbers},
     {"scan", keep, 2, 2, 0, 0, 0, "h[t] = a[t] h[t-1] + b[t]: a multiply and an add per element"},
-    {"dsoftmax", keep, 2, 4, 0, 0, 0, "derivative of softmax where it is x, times y: x (y - sum(x y))", {1}},
+    {"dsoftmax", keep, 2, 4, 0, 0, 0, "derivative of softmax where it is x, times y: x (y - sum(x y))", one_number},
     {"dnorm", keep, 2, 7, 0, 5, 1,
-     "derivative of norm at x, times y: square, add, multiply, add, scale twice, subtract; rsqrt and scales per row", {1, 2}},
+     "derivative of norm at x, times y: square, add, multiply, add, scale twice, subtract; rsqrt and scales per row",
+     two_numbers},
     {"dlayernorm", keep, 2, 11, 0, 7, 1,
-     "derivative of layernorm at x, times y: 5 adds, 3 subtracts, 3 multiplies; rsqrt, means and scales per row", {1, 4}},
+     "derivative of layernorm at x, times y: 5 adds, 3 subtracts, 3 multiplies; rsqrt, means and scales per row",
+     four_numbers},
     {"dscan", keep, 2, 2, 0, 0, 0, "scan backwards: h[t] = a[t+1] h[t+1] + b[t]"},
     {"prior", keep, 1, 0, 0, 0, 0, "x one step before: no work of its own"},
     {"causal", mask, 1, 0, 0, 0, 0,

@@ -159,14 +159,13 @@ Polynomial bytes_of(const Value& value) {
 
 namespace {
 
-// The count with the band of a window in the place of the plane's two dimensions, in every term that has both.
-Polynomial banded(const MaskedPlane& plane, const Polynomial& count) {
-    const Symbol rows = symbol_of(plane.rows);
-    const Symbol columns = symbol_of(plane.columns);
-    // Of columns that are split each chip has its share of the band; rows that are split begin with a whole one.
-    const Polynomial width = Polynomial::symbol({symbol_of(plane.window).dim, columns.divisor});
-    Polynomial band = Polynomial::symbol(rows) * width;
-    if (rows.divisor == 1 && columns.divisor == 1) band -= width * width * Polynomial(Rational(1, 2));
+// The count with the band of a window in the place of the plane's two dimensions, in every term that has both. Where these are
+// shares each chip has its share of the band: rows take the place of T, W^2/2 is divided by the chips of both.
+Polynomial banded(const Symbol& rows, const Symbol& columns, const std::string& window, const Polynomial& count) {
+    const Polynomial width = Polynomial::symbol(symbol_of(window));
+    const Polynomial band =
+        Polynomial::symbol(rows) * width * Polynomial(Rational(1, columns.divisor)) -
+        width * width * Polynomial(Rational(1, 2) / Rational(rows.divisor) / Rational(columns.divisor));
     Polynomial result;
     for (const auto& [monomial, coefficient] : count.terms()) {
         Monomial rest;
@@ -194,10 +193,20 @@ Polynomial masked(const Program& program, const Op& op, const std::vector<std::s
             if (std::find(planes.begin(), planes.end(), plane) == planes.end()) planes.push_back(plane);
         }
     }
+    // Dimensions of one chip may be shares of the plane's.
+    const auto share = [&](const std::string& whole) -> std::optional<Symbol> {
+        for (const std::string& dim : dims) {
+            const Symbol symbol = symbol_of(dim);
+            if (symbol.dim == whole) return symbol;
+        }
+        return std::nullopt;
+    };
     Polynomial left = count;
     for (const MaskedPlane& plane : planes) {
-        if (!has(dims, plane.rows) || !has(dims, plane.columns)) continue;
-        left = plane.window.empty() ? left * Polynomial(Rational(1, 2)) : banded(plane, left);
+        const auto rows = share(plane.rows);
+        const auto columns = share(plane.columns);
+        if (!rows || !columns) continue;
+        left = plane.window.empty() ? left * Polynomial(Rational(1, 2)) : banded(*rows, *columns, plane.window, left);
     }
     return left;
 }

@@ -24,6 +24,10 @@ void add_training_plan(CLI::App& app, TrainRequest& train) {
         "how many ways what is divided; they multiply to the chips of the slice. Of data, fsdp, tensor,\nsequence, "
         "context, expert, pipeline; fsdp over all chips if it is not given",
         "fsdp=16,tensor=8");
+    app.add_option("--zero", train.zero,
+                   "what the members of the mesh's axis data share out: 1 the optimizer's states, 2 gradients too, 3 "
+                   "parameters\ntoo, as fsdp does")
+        ->type_name("1|2|3");
     app.add_option("--microbatches", train.microbatches, "parts of a step's batch, one after the other")
         ->type_name("N");
     app.add_option("--schedule", train.schedule,

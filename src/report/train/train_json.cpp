@@ -19,6 +19,7 @@ Json name_or_null(const std::string& name) { return name.empty() ? Json(nullptr)
 Json plan_json(const TrainAnswer& answer) {
     Json json = Json::object();
     for (const auto& [name, degree] : plan_axes(answer.plan)) json[std::string(name)] = degree;
+    json["zero"] = answer.plan.zero;
     json["microbatches"] = answer.batch ? Json(answer.batch->microbatches) : Json(nullptr);
     json["schedule"] = name_or_null(answer.schedule);
     json["remat"] = answer.remat;
