@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/ascii.hpp"
+#include "calibrate/kernel_relatives.hpp"
 #include "units/text.hpp"
 
 namespace roofline {
@@ -105,13 +106,21 @@ std::string why_not(const OpAnswer& answer) {
 void add_total(OpAnswer& answer) {
     answer.why_not_expected = why_not(answer);
     if (!answer.laws.missing.empty() || !answer.analysis.total.seconds) return;
-    answer.runs = kernel_runs(answer.program, answer.analysis);
+    answer.runs = kernel_runs(answer.program, answer.analysis, chip_traits(answer.machine));
     const CompiledExpected compiled(answer.program, answer.analysis, answer.system, answer.laws, {});
     std::vector<double> scratch(compiled.places());
     const ExpectedProgramTime expected = compiled.evaluate({}, scratch);
     if (!(expected.seconds > 0)) return;
     answer.expected_s = std::max(expected.seconds, answer.analysis.total.bounds.lower);
     answer.expected_error = expected.error;
+}
+
+void note_carried(const OpAnswer& answer, std::vector<std::string>& notes) {
+    for (std::size_t i = 0; i < answer.laws.kernels.size(); ++i) {
+        if (answer.laws.kernels[i] == nullptr || answer.laws.carried[i].empty()) continue;
+        notes.push_back(fmt::format("{} has no constants for {}: those of {} are carried over", answer.machine.name,
+                                    spoken(answer.laws.kernels[i]->key), answer.laws.carried[i]));
+    }
 }
 
 /// A law that speaks far from where it was measured.
@@ -130,6 +139,7 @@ void note_extrapolation(const OpAnswer& answer, std::vector<std::string>& notes)
 // What a reader would not take for granted.
 void add_notes(OpAnswer& answer, const std::string& software) {
     std::vector<std::string> notes;
+    note_carried(answer, notes);
     note_extrapolation(answer, notes);
     for (const auto& expected : answer.laws.messages) {
         if (!expected) continue;
@@ -161,9 +171,18 @@ ProgramLaws kernel_laws(Calibrations& calibrations, const Machine& machine, cons
     const Calibration* own = calibrations.find(machine.id);
     for (const KernelWork& kernel : analysis.work.kernels) {
         laws.kernels.push_back(nullptr);
-        if (kernel.work.compute.empty() && kernel.work.memory.empty()) continue;
+        if (kernel.work.compute.empty() && kernel.work.memory.empty()) {
+            laws.carried.emplace_back();
+            continue;
+        }
         const KernelKey key = kernel_key(local, kernel);
+        laws.carried.emplace_back();
         if (own != nullptr) laws.kernels.back() = choose_kernel(*own, key, software);
+        if (laws.kernels.back() == nullptr) {
+            CarriedKernel carried = carried_kernel(calibrations, machine, key, software);
+            laws.kernels.back() = carried.law;
+            laws.carried.back() = std::move(carried.machine);
+        }
         if (laws.kernels.back() == nullptr && laws.missing.empty()) laws.missing = spoken(key);
     }
     return laws;

@@ -9,6 +9,7 @@
 #include "app/measured_kernels.hpp"
 #include "app/measured_systems.hpp"
 #include "app/predict_collective.hpp"
+#include "calibrate/kernel_relatives.hpp"
 #include "import/collective_table.hpp"
 #include "report/fit/fit_report.hpp"
 
@@ -121,7 +122,8 @@ Result<Response> handle_fit(const FitRequest& request, Format format) {
     }
     FitReport report;
     report.fit = fit_collectives(std::move(samples.collectives));
-    report.kernels = fit_kernel_laws(std::move(samples.kernels));
+    report.kernels = fit_kernel_laws(samples.kernels);
+    measure_carrying(report.kernels.calibrations, samples.kernels);
     merge(std::move(report.kernels.calibrations), report.fit.calibrations);
     for (Calibration& calibration : report.fit.calibrations) {
         calibration.fitted = request.date;

@@ -89,10 +89,17 @@ Result<std::unique_ptr<MeasuredKernels::Compiled>> MeasuredKernels::compile(cons
         result->expected.emplace(result->program, result->analysis, result->system, result->laws, dims);
         result->scratch.resize(result->expected->places());
     }
-    if (result->analysis.work.kernels.size() == 1) {
-        result->alone.emplace(result->analysis.total, result->analysis.work.kernels.front(), dims, fixed);
-        result->scratch.resize(std::max(result->scratch.size(), result->alone->places()));
+    const std::vector<KernelWork>& kernels = result->analysis.work.kernels;
+    std::size_t products = 0;
+    for (std::size_t i = 0; i < kernels.size(); ++i) {
+        result->kernels.emplace_back(result->analysis, i, chip_traits(machine), dims, fixed);
+        result->scratch.resize(std::max(result->scratch.size(), result->kernels.back().places()));
+        result->keys.push_back(kernel_key(result->program, kernels[i]));
+        if (kernels.size() > 1 && kernels[i].matmuls.empty()) continue;
+        ++products;
+        result->timed = i;
     }
+    if (products != 1) result->timed.reset();
     return result;
 }
 
@@ -149,13 +156,21 @@ Result<KernelSample> MeasuredKernels::sample_of(const MeasuredKernel& row) {
     auto found = compiled(row);
     if (!found) return fail(found.error());
     Compiled& program = **found;
-    if (!program.alone) return fail("several_kernels", "several kernels in one time, which nobody can tell apart");
+    if (!program.timed) return fail("several_kernels", "several kernels in one time, which nobody can tell apart");
     KernelSample sample;
     sample.machine = program.system.machine().id;
-    sample.key = kernel_key(program.program, program.analysis.work.kernels.front());
+    sample.key = program.keys[*program.timed];
     sample.key.software = row.software;
     sample.key.variant = row.variant;
-    sample.timed = {program.alone->evaluate(numbers(row), program.scratch).point, row.time_s};
+    const std::vector<double> sizes = numbers(row);
+    for (std::size_t i = 0; i < program.kernels.size(); ++i) {
+        const CompiledKernel::Runs runs = program.kernels[i].evaluate(sizes, program.scratch);
+        if (i == *program.timed) {
+            sample.timed = {runs.point, row.time_s};
+        } else {
+            sample.others.push_back({program.keys[i], runs.point, runs.count});
+        }
+    }
     sample.source = row.source;
     return sample;
 }

@@ -27,7 +27,8 @@ public:
     /// The row beside its prediction. The error's message is the reason for which it cannot be compared.
     [[nodiscard]] Result<Comparison> compare(const MeasuredKernel& row);
 
-    /// The row as a fit takes it. Error: it takes several kernels, whose times nobody can tell apart; it cannot be priced.
+    /// The row as a fit takes it: of several kernels the one with the product, beside the others. Error: none of several has one,
+    /// or more than one, and nobody can tell their times apart; it cannot be priced.
     [[nodiscard]] Result<KernelSample> sample_of(const MeasuredKernel& row);
 
     /// The rates used so far, with the machine that each belongs to.
@@ -52,7 +53,9 @@ private:
         std::vector<Cache> caches;  ///< innermost first
         ProgramLaws laws;
         std::optional<CompiledExpected> expected;
-        std::optional<CompiledKernel> alone;  ///< of a program of one kernel
+        std::vector<CompiledKernel> kernels;
+        std::vector<KernelKey> keys;       ///< of the kernels
+        std::optional<std::size_t> timed;  ///< the kernel that the row's time is told of
         std::vector<double> scratch;
     };
     using Key = std::tuple<std::string, std::string, std::string>;  ///< machine, program, software

@@ -143,6 +143,22 @@ double fraction(Reader& table, std::string_view key) {
     return 1;
 }
 
+/// A multiple of the main memory's rate, which caches exceed.
+double above_zero(Reader& table, std::string_view key) {
+    const double value = number(table, key);
+    if (value > 0) return value;
+    table.fault(key, "out_of_range", fmt::format("{} is above 0", table.of(key)));
+    return 1;
+}
+
+void read_tiles(Reader& table, KernelLaw& law) {
+    law.tiled = table.flag("tiles");
+    law.split_s = number(table, "split_us") / 1e6;
+    law.wave_s = number(table, "wave_us") / 1e6;
+    if (table.has("busy")) law.busy = fraction(table, "busy");
+    if (table.has("partial")) law.partial = above_zero(table, "partial");
+}
+
 KernelLaw read_kernel_law(Reader& table) {
     KernelLaw law;
     law.fixed_s = number(table, "fixed_us") / 1e6;
@@ -150,6 +166,10 @@ KernelLaw read_kernel_law(Reader& table) {
     law.math = fraction(table, "math");
     law.vector = fraction(table, "vector");
     law.memory = fraction(table, "memory");
+    if (table.has("write")) law.write = fraction(table, "write");
+    law.warm = number(table, "warm");
+    if (table.has("cache")) law.cache = above_zero(table, "cache");
+    if (table.has("tiles")) read_tiles(table, law);
     if (!table.has("p")) return law;
     law.p = number(table, "p");
     if (law.p >= 1) return law;
@@ -162,7 +182,8 @@ KernelLaw read_kernel_law(Reader& table) {
 CalibratedKernel read_kernel(Reader& table) {
     CalibratedKernel kernel;
     table.required_text("kind");
-    kernel.key.kind = table.choice("kind", {"contraction", "attention", "elementwise"});
+    kernel.key.kind =
+        table.choice("kind", {"contraction", "attention", "causal attention", "elementwise", "reduction"});
     kernel.key.dtype = table.text("dtype");
     kernel.key.software = table.text("software");
     kernel.key.variant = table.text("variant");
@@ -180,6 +201,7 @@ CalibratedKernel read_kernel(Reader& table) {
     fit.error_fitted = number(table, "error_fitted");
     fit.error_held_out = number(table, "error_held_out");
     fit.error_of_bound = number(table, "error_of_bound");
+    fit.error_carried = optional_number(table, "error_carried");
     if (!table.has("error_held_out")) {
         table.fault("error_held_out", "missing_key", fmt::format("{} is missing", table.of("error_held_out")));
     }

@@ -156,6 +156,21 @@ TEST_CASE("laws of kernels are read, strictly, and written as they were") {
     CHECK(again->kernels.front() == matmul);
     CHECK(again->kernels.back().fit.law == KernelLaw{});
 
+    Calibration tiled = *read;
+    KernelFit& fit = tiled.kernels.front().fit;
+    fit.error_carried = 0.25;
+    fit.law.write = 0.5;
+    fit.law.warm = 0.2;
+    fit.law.cache = 1.5;
+    fit.law.tiled = true;
+    fit.law.split_s = 2e-6;
+    fit.law.wave_s = 0.5e-6;
+    fit.law.partial = 3;
+    fit.law.busy = 0.5;
+    const auto tiled_again = parse_calibration(calibration_text(tiled), "again.toml");
+    REQUIRE_MESSAGE(tiled_again, tiled_again.error().message);
+    CHECK(tiled_again->kernels.front() == tiled.kernels.front());
+
     const auto error = [](const std::string& text) {
         const auto wrong = parse_calibration(text, "m.toml");
         REQUIRE_FALSE(wrong);
@@ -165,6 +180,8 @@ TEST_CASE("laws of kernels are read, strictly, and written as they were") {
     CHECK(error(with(kernels, "math = 0.8", "math = 1.1")) == "16 out_of_range");
     CHECK(error(with(kernels, "math = 0.8", "maths = 0.8")) == "16 unknown_key");
     CHECK(error(with(kernels, "p = 3.5", "p = 0.5")) == "18 out_of_range");
+    CHECK(error(with(kernels, "p = 3.5", "write = 1.5")) == "18 out_of_range");
+    CHECK(error(with(kernels, "p = 3.5", "split_us = 1")) == "18 unknown_key");  // of laws with tiles
     CHECK(error(with(kernels, "[2.5, 8000]", "[8000, 2.5]")) == "10 wrong_type");
     CHECK(error(with(kernels, "error_held_out = 0.06\n", "")) == "3 missing_key");
     CHECK(error(with(kernels, "kind = \"elementwise\"",

@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "bound/network_pricing.hpp"
+#include "program/functions.hpp"
 
 namespace roofline {
 
@@ -30,35 +31,64 @@ const Analysis& analysis_of(const ProgramAnalysis& analysis, std::size_t kernel)
     return analysis.kernels.empty() ? analysis.total : analysis.kernels[kernel];
 }
 
+std::string kernel_kind(const KernelWork& kernel) {
+    const auto products = std::count_if(kernel.matmuls.begin(), kernel.matmuls.end(),
+                                        [](const MatmulShape& shape) { return shape.unit == Unit::matmul; });
+    bool softmax = false;
+    bool causal = false;
+    bool reduces = false;
+    for (const Statement* statement : kernel.statements) {
+        for (const Op& op : statement->ops) {
+            const FunctionInfo* function = op.kind == OpKind::apply ? find_function(op.function) : nullptr;
+            if (function == nullptr) continue;
+            softmax = softmax || function->name == "softmax";
+            causal = causal || function->name == "causal";
+            reduces = reduces || function->kind == FunctionKind::reduce;
+        }
+    }
+    if (products >= 2 && softmax) return causal ? "causal attention" : "attention";
+    if (products > 0) return "contraction";
+    return reduces ? "reduction" : "elementwise";
+}
+
 }  // namespace
 
 KernelKey kernel_key(const Program& local, const KernelWork& kernel) {
     KernelKey key;
-    const auto products = std::count_if(kernel.matmuls.begin(), kernel.matmuls.end(),
-                                        [](const MatmulShape& shape) { return shape.unit == Unit::matmul; });
-    bool softmax = false;
-    const Op* first = nullptr;
+    key.kind = kernel_kind(kernel);
+    if (key.kind == "elementwise" || key.kind == "reduction") return key;
     for (const Statement* statement : kernel.statements) {
         for (const Op& op : statement->ops) {
-            softmax = softmax || (op.kind == OpKind::apply && op.function == "softmax");
-            if (op.kind == OpKind::contract && first == nullptr) first = &op;
+            if (op.kind != OpKind::contract || !key.dtype.empty()) continue;
+            key.dtype = operand_dtypes(local, op);
         }
     }
-    key.kind = products >= 2 && softmax ? "attention" : products > 0 ? "contraction" : "elementwise";
-    if (products > 0 && first != nullptr) key.dtype = operand_dtypes(local, *first);
     return key;
 }
+
+namespace {
+
+/// What speaks for a kind that has no law of its own.
+std::string broader_kind(const std::string& kind) {
+    if (kind == "causal attention") return "attention";
+    if (kind == "reduction") return "elementwise";
+    return kind;
+}
+
+}  // namespace
 
 const CalibratedKernel* choose_kernel(const Calibration& calibration, const KernelKey& key,
                                       const std::string& software) {
     const auto rank = [&](const CalibratedKernel& law) {
         const bool asked = !software.empty() && same_library(law.key.software, software);
-        return std::tuple(law.key.dtype == key.dtype, asked, asked && is_version(law.key.software, software),
-                          law.key.variant.empty());
+        return std::tuple(law.key.kind == key.kind, law.key.dtype == key.dtype, asked,
+                          asked && is_version(law.key.software, software), law.key.variant.empty());
     };
     const CalibratedKernel* best = nullptr;
     for (const CalibratedKernel& law : calibration.kernels) {
-        if (law.key.kind != key.kind || (law.key.dtype != key.dtype && !law.key.dtype.empty())) continue;
+        if ((law.key.kind != key.kind && law.key.kind != broader_kind(key.kind)) ||
+            (law.key.dtype != key.dtype && !law.key.dtype.empty()))
+            continue;
         bool better = best == nullptr || rank(law) > rank(*best);
         if (best != nullptr && rank(law) == rank(*best)) {
             better = same_library(law.key.software, best->key.software) && law.key.software != best->key.software
@@ -70,15 +100,41 @@ const CalibratedKernel* choose_kernel(const Calibration& calibration, const Kern
     return best;
 }
 
-CompiledKernel::CompiledKernel(const Analysis& analysis, const KernelWork& kernel,
-                               const std::vector<std::string>& swept, const Sizes& fixed)
-    : times_(analysis.pricing, swept, fixed) {
-    std::vector<WeightedSum> sums{{{kernel.count, 1.0}}};
-    for (const MatmulShape& shape : kernel.matmuls) {
-        if (shape.unit == Unit::matmul) sums.push_back({{elements(shape.k), 1.0}});
+ChipTraits chip_traits(const Machine& machine) {
+    ChipTraits chip;
+    chip.cores = static_cast<double>(machine.cores);
+    for (const MemoryLevel& level : machine.memory) {
+        const auto capacity = level.total_capacity();
+        if (level.id == "hbm" || level.managed != Managed::hardware || !capacity) continue;
+        chip.cache_bytes = std::max(chip.cache_bytes, capacity->value);
     }
+    return chip;
+}
+
+CompiledKernel::CompiledKernel(const ProgramAnalysis& analysis, std::size_t index, const ChipTraits& chip,
+                               const std::vector<std::string>& swept, const Sizes& fixed)
+    : times_(analysis_of(analysis, index).pricing, swept, fixed), chip_(chip) {
+    const KernelWork& kernel = analysis.work.kernels[index];
+    const Pricing& pricing = analysis_of(analysis, index).pricing;
+    const auto traffic = kernel.work.memory.find("hbm");
+    const auto all_traffic = analysis.work.total.memory.find("hbm");
+    const Resource* memory = pricing.find("hbm");
+    if (memory != nullptr) memory_rate_ = memory->terms.front().rate.value;
+    std::vector<WeightedSum> sums{{{kernel.count, 1.0}}, {}, {}, {}, {}, {}};
+    if (memory_rate_ > 0 && traffic != kernel.work.memory.end()) sums[1] = {{traffic->second.write, 1 / memory_rate_}};
+    if (all_traffic != analysis.work.total.memory.end()) sums[2] = {{all_traffic->second.total(), 1.0}};
+    std::size_t products = 0;
+    for (const MatmulShape& shape : kernel.matmuls) {
+        if (shape.unit != Unit::matmul) continue;
+        ++products;
+        sums[3] = {{elements(shape.m), 1.0}};
+        sums[4] = {{elements(shape.n), 1.0}};
+        sums[5] = {{elements(shape.batch), 1.0}};
+        sums.push_back({{elements(shape.k), 1.0}});
+    }
+    tiled_product_ = products == 1 || kernel_kind(kernel).ends_with("attention");
     counts_ = CompiledSums(sums, swept, fixed);
-    for (const Resource& resource : analysis.pricing.resources) parts_.push_back(part_of(resource, kernel));
+    for (const Resource& resource : pricing.resources) parts_.push_back(part_of(resource, kernel));
 }
 
 double KernelPoint::* CompiledKernel::part_of(const Resource& resource, const KernelWork& kernel) {
@@ -96,32 +152,52 @@ CompiledKernel::Runs CompiledKernel::evaluate(std::span<const double> sizes, std
     Runs runs;
     runs.count = counts.front();
     if (!(runs.count > 0)) return runs;
-    for (const double depth : counts.subspan(1)) runs.point.depth = std::max(runs.point.depth, depth);
+    KernelPoint& point = runs.point;
+    point.write_s = counts[1];
+    if (chip_.cache_bytes > 0) point.fill = counts[2] / chip_.cache_bytes;
+    point.cores = chip_.cores;
+    if (tiled_product_) {
+        point.m = counts[3];
+        point.n = counts[4];
+        point.batch = counts[5];
+        constexpr double written_and_read = 2 * 4;  // bytes of f32
+        if (memory_rate_ > 0) point.sums_s = written_and_read * point.m * point.n * point.batch / memory_rate_;
+    }
+    for (const double depth : counts.subspan(6)) runs.point.depth = std::max(runs.point.depth, depth);
     for (std::size_t i = 0; i < parts_.size(); ++i) {
         if (parts_[i] != nullptr) runs.point.*parts_[i] += seconds[i] / runs.count;
     }
     return runs;
 }
 
-std::vector<CompiledKernel::Runs> kernel_runs(const Program& program, const ProgramAnalysis& analysis) {
+std::vector<CompiledKernel::Runs> kernel_runs(const Program& program, const ProgramAnalysis& analysis,
+                                              const ChipTraits& chip) {
     std::vector<CompiledKernel::Runs> runs;
     if (!analysis.total.seconds) return runs;
     for (std::size_t i = 0; i < analysis.work.kernels.size(); ++i) {
-        const CompiledKernel compiled(analysis_of(analysis, i), analysis.work.kernels[i], {}, program.sizes);
+        const CompiledKernel compiled(analysis, i, chip, {}, program.sizes);
         std::vector<double> scratch(compiled.places());
         runs.push_back(compiled.evaluate({}, scratch));
     }
     return runs;
 }
 
+double ProgramLaws::error_of(std::size_t kernel) const {
+    const KernelFit& fit = kernels[kernel]->fit;
+    const bool own = kernel >= carried.size() || carried[kernel].empty();
+    // a law that was fitted to one machine alone has never been tried on another
+    constexpr double untried = 0.4;
+    return own ? fit.error_held_out : std::max(fit.error_held_out, fit.error_carried.value_or(untried));
+}
+
 CompiledExpected::CompiledExpected(const Program& program, const ProgramAnalysis& analysis, const System& system,
                                    const ProgramLaws& laws, const std::vector<std::string>& swept) {
     const Sizes fixed = without(program.sizes, swept);
+    const ChipTraits chip = chip_traits(system.machine());
     for (std::size_t i = 0; i < laws.kernels.size(); ++i) {
         if (laws.kernels[i] == nullptr) continue;
         const KernelFit& fit = laws.kernels[i]->fit;
-        kernels_.push_back({CompiledKernel(analysis_of(analysis, i), analysis.work.kernels[i], swept, fixed), fit.law,
-                            fit.error_held_out});
+        kernels_.push_back({CompiledKernel(analysis, i, chip, swept, fixed), fit.law, laws.error_of(i)});
         places_ = std::max(places_, kernels_.back().compiled.places());
     }
     // constants are fractions of what really crosses the wires, whatever approximation the bounds are asked with

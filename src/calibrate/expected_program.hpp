@@ -13,22 +13,30 @@
 
 namespace roofline {
 
-/// What a kernel is to its law: "attention" (two products or more and a softmax between), "contraction" (any other with a
-/// product), "elementwise" (all others); and the dtypes that its first product multiplies, "bf16" or "bf16 x int8", none where
+/// What a kernel is to its law: "attention" (two products or more and a softmax between; "causal attention" with a causal mask),
+/// "contraction" (any other with a product), "reduction" (a sum, a maximum ..., whose result is smaller than what it reads) or
+/// "elementwise" (all others); and the dtypes that its first product multiplies, "bf16" or "bf16 x int8", none where
 /// nothing is multiplied. The software is not set.
 [[nodiscard]] KernelKey kernel_key(const Program& local, const KernelWork& kernel);
 
-/// The law of a calibration for such a kernel: its kind, its dtype (else a law for any), then the software that is asked for
+/// The law of a calibration for such a kernel: its kind (else attention for causal attention, elementwise for reductions), its dtype (else a law for any), then the software that is asked for
 /// where it has one, then what software does by itself, then the newest version, then the most rows. Null where there is none.
 [[nodiscard]] const CalibratedKernel* choose_kernel(const Calibration& calibration, const KernelKey& key,
                                                     const std::string& software);
 
+/// What laws of kernels know of a chip beside its rates; 0 where nothing is published.
+struct ChipTraits {
+    double cores = 0;        ///< that tiles of a result are spread over
+    double cache_bytes = 0;  ///< of its largest cache
+};
+[[nodiscard]] ChipTraits chip_traits(const Machine& machine);
+
 /// A kernel's resource times, compiled: sizes in, the law's point of one run and the number of runs out.
 class CompiledKernel {
 public:
-    /// `swept` are the dimensions whose sizes will be passed; all others must be in `fixed`.
-    CompiledKernel(const Analysis& analysis, const KernelWork& kernel, const std::vector<std::string>& swept,
-                   const Sizes& fixed);
+    /// The kernel at `index` of the program's. `swept` are the dimensions whose sizes will be passed; all others must be in `fixed`.
+    CompiledKernel(const ProgramAnalysis& analysis, std::size_t index, const ChipTraits& chip,
+                   const std::vector<std::string>& swept, const Sizes& fixed);
 
     struct Runs {
         KernelPoint point;
@@ -42,12 +50,17 @@ private:
     [[nodiscard]] static double KernelPoint::* part_of(const Resource& resource, const KernelWork& kernel);
 
     CompiledTimes times_;
-    CompiledSums counts_;                       ///< the runs, then the depths of the products
+    CompiledSums
+        counts_;  ///< the runs, seconds of writing, bytes of the program, sides of the product that is cut, depths of all
+    ChipTraits chip_;
+    double memory_rate_ = 0;
+    bool tiled_product_ = false;
     std::vector<double KernelPoint::*> parts_;  ///< by resource; null for a tier of the network
 };
 
 /// What of a program its kernels ask of the chip, at its sizes. By kernel; empty when a dimension has no size.
-[[nodiscard]] std::vector<CompiledKernel::Runs> kernel_runs(const Program& program, const ProgramAnalysis& analysis);
+[[nodiscard]] std::vector<CompiledKernel::Runs> kernel_runs(const Program& program, const ProgramAnalysis& analysis,
+                                                            const ChipTraits& chip);
 
 /// The laws that speak for a program.
 struct ProgramLaws {
@@ -55,6 +68,9 @@ struct ProgramLaws {
         kernels;  ///< by kernel; null where there is none, or nothing to do on the chip
     std::vector<std::optional<ExpectedTime>> messages;  ///< by message of the whole program
     std::string missing;                                ///< what has no law: "contraction in fp8"; "" when all is there
+    std::vector<std::string> carried;  ///< by kernel: the relative whose law it is; "" for the machine's own
+    /// The error that a kernel's law is likely to have here.
+    [[nodiscard]] double error_of(std::size_t kernel) const;
 };
 
 /// An expected time and the relative error it is likely to have: the kernels' and collectives', weighted by their times.

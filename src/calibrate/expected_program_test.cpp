@@ -72,6 +72,10 @@ TEST_CASE("kernels are told apart by what they do") {
     CHECK(key("gelu(bf16[B=8, D=8]) -> bf16[B, D]") == KernelKey{"elementwise", "", "", ""});
     CHECK(key("Q: bf16[T=8, H=8]\nK: bf16[S=8, H]\nV: bf16[S, H]\nfuse {\n P : bf16[T, S] = softmax[S](Q * K)\n"
               " O : bf16[T, H] = P * V\n}") == KernelKey{"attention", "bf16", "", ""});
+    CHECK(key("Q: bf16[T=8, H=8]\nK: bf16[S=8, H]\nV: bf16[S, H]\nfuse {\n"
+              " P : bf16[T, S] = softmax[S](causal[T, S](Q * K))\n O : bf16[T, H] = P * V\n}")
+              .kind == "causal attention");
+    CHECK(key("X : bf16[B=8, D=8]\nY : f32[B] = sum[D](X)").kind == "reduction");
     // two products in one kernel, and no softmax
     CHECK(key("X: bf16[B=8, D=8]\nW: bf16[D, F=8]\nU: bf16[D, F]\nH : bf16[B, F] = silu(X *_D W) * (X *_D U)").kind ==
           "contraction");
@@ -94,17 +98,38 @@ TEST_CASE("the law that fits best speaks for a kernel") {
     CHECK(choose_kernel(calibration, {"attention", "bf16", "", ""}, "") == nullptr);
 }
 
+TEST_CASE("a kind without a law of its own takes the broader one's") {
+    Calibration calibration;
+    calibration.kernels = {law_of("attention", "bf16", "", {}), law_of("elementwise", "", "", {})};
+    CHECK(choose_kernel(calibration, {"causal attention", "bf16", "", ""}, "") == calibration.kernels.data());
+    CHECK(choose_kernel(calibration, {"reduction", "", "", ""}, "")->key.kind == "elementwise");
+    calibration.kernels.push_back(law_of("reduction", "", "", {}));
+    CHECK(choose_kernel(calibration, {"reduction", "", "", ""}, "")->key.kind == "reduction");
+    CHECK(choose_kernel(calibration, {"elementwise", "", "", ""}, "")->key.kind == "elementwise");
+}
+
 TEST_CASE("what a kernel's law sees") {
     // 2 * 100 * 1000 * 200 FLOPs at 100 TFLOP/s; 2 * (100*1000 + 1000*200 + 100*200) bytes at 1 TB/s; three times
     const AnalysedProgram one =
         analysed("X: bf16[B=100, D=1000]\nW: bf16[D, F=200]\nrepeat 3 {\n Y : bf16[B, F] = X * W\n}");
-    const auto runs = kernel_runs(one.program, one.analysis);
+    const auto runs = kernel_runs(one.program, one.analysis, {});
     REQUIRE(runs.size() == 1);
     CHECK(runs.front().count == 3);
     CHECK(runs.front().point.math_s == doctest::Approx(4e7 / 1e14));
     CHECK(runs.front().point.memory_s == doctest::Approx(6.4e5 / 1e12));
     CHECK(runs.front().point.vector_s == 0);
     CHECK(runs.front().point.depth == 1000);
+    CHECK(runs.front().point.write_s == doctest::Approx(4e4 / 1e12));
+    CHECK(runs.front().point.m == 100);
+    CHECK(runs.front().point.n == 200);
+    CHECK(runs.front().point.batch == 1);
+    CHECK(runs.front().point.sums_s == doctest::Approx(8 * 2e4 / 1e12));
+    CHECK(runs.front().point.cores == 0);
+    CHECK(runs.front().point.fill == 0);
+    // a cache is filled by all that the program reads and writes
+    const auto cached = kernel_runs(one.program, one.analysis, {132, 1e6});
+    CHECK(cached.front().point.fill == doctest::Approx(3 * 6.4e5 / 1e6));
+    CHECK(cached.front().point.cores == 132);
 }
 
 TEST_CASE("a program takes its kernels one after another, in a sweep as at one size") {

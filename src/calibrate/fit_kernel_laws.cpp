@@ -6,6 +6,8 @@
 #include <tuple>
 #include <utility>
 
+#include "calibrate/expected_program.hpp"
+
 namespace roofline {
 
 namespace {
@@ -13,33 +15,52 @@ namespace {
 auto order(const KernelSample& sample) {
     const KernelPoint& point = sample.timed.point;
     return std::tie(sample.machine, sample.key, point.math_s, point.vector_s, point.memory_s, point.other_s,
-                    point.depth, sample.timed.time_s, sample.source);
+                    point.depth, point.m, point.n, point.batch, sample.timed.time_s, sample.source);
 }
 
 bool same(const KernelSample& a, const KernelSample& b) {
     return a.machine == b.machine && a.key == b.key && a.timed.point == b.timed.point &&
-           a.timed.time_s == b.timed.time_s;
+           a.timed.time_s == b.timed.time_s && a.others == b.others;
 }
 
-}  // namespace
+using Samples = std::vector<KernelSample>;
 
-KernelLawsFit fit_kernel_laws(std::vector<KernelSample> samples) {
-    KernelLawsFit all;
-    std::sort(samples.begin(), samples.end(), [](const auto& a, const auto& b) { return order(a) < order(b); });
-    const auto kept = std::unique(samples.begin(), samples.end(), same);
-    all.duplicates = samples.end() - kept;
-    samples.erase(kept, samples.end());
+/// Where the samples of one machine and key end that begin here.
+std::size_t end_of_key(const Samples& samples, std::size_t begin) {
+    std::size_t end = begin;
+    while (end < samples.size() && samples[end].machine == samples[begin].machine &&
+           samples[end].key == samples[begin].key)
+        ++end;
+    return end;
+}
+
+/// The machine's calibration, a new one in its place where it has none.
+Calibration& calibration_of(std::vector<Calibration>& all, const std::string& machine) {
+    const auto place =
+        std::find_if(all.begin(), all.end(), [&](const Calibration& each) { return each.machine >= machine; });
+    if (place != all.end() && place->machine == machine) return *place;
+    return *all.insert(place, {machine, {}, {}, {}, {}});
+}
+
+/// Fits laws to the samples that are in turn: those timed alone, then those with others in their time.
+void fit_in_turn(const Samples& samples, bool alone, KernelLawsFit& all) {
+    std::vector<std::pair<std::string, CalibratedKernel>> found;
     for (std::size_t begin = 0; begin < samples.size();) {
+        const std::size_t end = end_of_key(samples, begin);
+        const KernelSample& first = samples[begin];
+        const auto known = std::find_if(all.calibrations.begin(), all.calibrations.end(),
+                                        [&](const Calibration& each) { return each.machine == first.machine; });
         std::vector<TimedKernel> kernels;
         std::set<std::string> sources;
-        std::size_t end = begin;
-        const KernelSample& first = samples[begin];
-        for (; end < samples.size() && samples[end].machine == first.machine && samples[end].key == first.key; ++end) {
-            kernels.push_back(samples[end].timed);
-            if (!samples[end].source.empty()) sources.insert(samples[end].source);
+        for (; begin < end; ++begin) {
+            const KernelSample& sample = samples[begin];
+            if (sample.others.empty() != alone) continue;
+            kernels.push_back(sample.timed);
+            kernels.back().before_s = seconds_before(sample, known == all.calibrations.end() ? nullptr : &*known);
+            if (!sample.source.empty()) sources.insert(sample.source);
         }
-        begin = end;
         const auto rows = static_cast<std::int64_t>(kernels.size());
+        if (rows == 0) continue;
         auto fit = fit_kernels(std::move(kernels));
         if (!fit) {
             all.too_few += rows;
@@ -47,10 +68,39 @@ KernelLawsFit fit_kernel_laws(std::vector<KernelSample> samples) {
         }
         all.rows += fit->rows;
         all.left_out += fit->left_out;
-        if (all.calibrations.empty() || all.calibrations.back().machine != first.machine) {
-            all.calibrations.push_back({first.machine, {}, {}, {}, {}});
-        }
-        all.calibrations.back().kernels.push_back({first.key, *fit, {sources.begin(), sources.end()}});
+        found.push_back({first.machine, {first.key, *fit, {sources.begin(), sources.end()}}});
+    }
+    for (auto& [machine, kernel] : found) {
+        std::vector<CalibratedKernel>& kernels = calibration_of(all.calibrations, machine).kernels;
+        const bool has =
+            std::any_of(kernels.begin(), kernels.end(), [&](const auto& each) { return each.key == kernel.key; });
+        if (!has) kernels.push_back(std::move(kernel));
+    }
+}
+
+}  // namespace
+
+double seconds_before(const KernelSample& sample, const Calibration* known) {
+    double seconds = 0;
+    for (const OtherKernel& other : sample.others) {
+        const CalibratedKernel* law =
+            known == nullptr ? nullptr : choose_kernel(*known, other.key, sample.key.software);
+        seconds += other.count * seconds_of(law == nullptr ? KernelLaw{} : law->fit.law, other.point);
+    }
+    return seconds;
+}
+
+KernelLawsFit fit_kernel_laws(std::vector<KernelSample> samples) {
+    KernelLawsFit all;
+    std::sort(samples.begin(), samples.end(), [](const auto& a, const auto& b) { return order(a) < order(b); });
+    const auto kept = std::unique(samples.begin(), samples.end(), same);
+    all.duplicates = samples.end() - kept;
+    samples.erase(kept, samples.end());
+    fit_in_turn(samples, true, all);
+    fit_in_turn(samples, false, all);
+    for (Calibration& calibration : all.calibrations) {
+        std::sort(calibration.kernels.begin(), calibration.kernels.end(),
+                  [](const auto& a, const auto& b) { return a.key < b.key; });
     }
     return all;
 }

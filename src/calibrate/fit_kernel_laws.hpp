@@ -9,12 +9,22 @@
 
 namespace roofline {
 
+/// A kernel whose time is in that of another: what quantises the operands of a product.
+struct OtherKernel {
+    KernelKey key;
+    KernelPoint point;
+    double count = 1;
+
+    bool operator==(const OtherKernel&) const = default;
+};
+
 /// A timed kernel, priced.
 struct KernelSample {
     std::string machine;  ///< of the catalogue, or a file's id
     KernelKey key;
     TimedKernel timed;
     std::string source;
+    std::vector<OtherKernel> others{};  ///< in the same time
 };
 
 struct KernelLawsFit {
@@ -25,7 +35,11 @@ struct KernelLawsFit {
     std::int64_t too_few = 0;               ///< of keys with fewer than fewest_kernels
 };
 
-/// A law for each machine and key, as fit_kernels() fits it. The order of the samples does not matter.
+/// What the other kernels in a sample's time take, by a machine's laws; by their lower bounds where it has none.
+[[nodiscard]] double seconds_before(const KernelSample& sample, const Calibration* known);
+
+/// A law for each machine and key, as fit_kernels() fits it. Other kernels in the same time take what the laws of kernels that were
+/// timed alone say; what has none counts with its lower bound. The order of the samples does not matter.
 [[nodiscard]] KernelLawsFit fit_kernel_laws(std::vector<KernelSample> samples);
 
 }  // namespace roofline

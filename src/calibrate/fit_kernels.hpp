@@ -5,14 +5,9 @@
 #include <optional>
 #include <vector>
 
-#include "calibrate/kernel_law.hpp"
+#include "calibrate/kernel_search.hpp"
 
 namespace roofline {
-
-struct TimedKernel {
-    KernelPoint point;
-    double time_s = 0;
-};
 
 struct KernelFit {
     KernelLaw law;  ///< as calibration_text() writes it: to four digits
@@ -22,19 +17,20 @@ struct KernelFit {
     double least_s = 0;  ///< of the measured times
     double most_s = 0;
     // means of |predicted - measured| / measured
-    double error_fitted = 0;    ///< of the rows that it was fitted to
-    double error_held_out = 0;  ///< of every fifth in turn, by the law of the others
-    double error_of_bound = 0;  ///< of the lower bound: what is had without constants
+    double error_fitted = 0;              ///< of the rows that it was fitted to
+    double error_held_out = 0;            ///< of every fifth in turn, by shape, by the law of the others
+    double error_of_bound = 0;            ///< of the lower bound: what is had without constants
+    std::optional<double> error_carried;  ///< of all rows, by the law of the machine's nearest relative
 
     bool operator==(const KernelFit&) const = default;
 };
 
-/// Fewer points than these are not fitted: there are six constants.
+/// Fewer points than these are not fitted: there are six constants at the least.
 inline constexpr std::size_t fewest_kernels = 8;
 
 /// Fits one law to the kernels. Relative deviations count once, not squared, so a few wild rows do not bend it. Where the points
 /// say nothing of a constant (all bound by memory: the fraction of math), it stays that of the bound. The order of the
-/// points does not matter. Of more than 20,000 so many are taken, spread evenly. Empty when fewer than
+/// points does not matter. Of more than 2,000 so many give the constants, spread evenly; errors are those of all. Empty when fewer than
 /// fewest_kernels are right.
 [[nodiscard]] std::optional<KernelFit> fit_kernels(std::vector<TimedKernel> kernels);
 

@@ -53,6 +53,59 @@ TEST_CASE("the maximum and the sum are both found") {
     }
 }
 
+TEST_CASE("a fit finds tiles, waves, splits and a warm cache") {
+    KernelLaw law{3e-6, 1e-9, 0.8, 1, 0.75, 2};
+    law.tiled = true;
+    law.split_s = 2e-6;
+    law.wave_s = 1e-6;
+    law.partial = 2;
+    law.warm = 0.2;
+    law.cache = 2;
+    std::vector<TimedKernel> kernels;
+    for (double m = 1; m <= 8192; m *= 2) {
+        for (double n = 128; n <= 8192; n *= 2) {
+            for (double k = 128; k <= 16384; k *= 4) {
+                // 100 TFLOP/s and 1 TB/s in two bytes, 20 cores, a cache of 20 MB
+                const double bytes = 2 * (m * k + k * n + m * n);
+                KernelPoint point{2 * m * n * k / 100e12, 0, bytes / 1e12, 0, k};
+                point.write_s = 2 * m * n / 1e12;
+                point.sums_s = 8 * m * n / 1e12;
+                point.fill = bytes / 20e6;
+                point.m = m;
+                point.n = n;
+                point.batch = 1;
+                point.cores = 20;
+                kernels.push_back({point, seconds_of(law, point)});
+            }
+        }
+    }
+    const auto fit = fit_kernels(kernels);
+    REQUIRE(fit);
+    CHECK(fit->law.tiled);
+    CHECK(fit->law.write == 0);
+    CHECK(fit->law.warm == 0.2);
+    CHECK(fit->law.cache == doctest::Approx(2).epsilon(0.1));
+    CHECK(fit->law.math == doctest::Approx(0.8).epsilon(0.01));
+    CHECK(fit->law.memory == doctest::Approx(0.75).epsilon(0.01));
+    CHECK(fit->law.wave_s == doctest::Approx(1e-6).epsilon(0.05));
+    CHECK(fit->law.split_s == doctest::Approx(2e-6).epsilon(0.05));
+    CHECK(fit->law.partial == doctest::Approx(2).epsilon(0.1));
+    CHECK(fit->error_held_out < 0.01);
+}
+
+TEST_CASE("the time of kernels before is not the law's") {
+    const KernelLaw law{3e-6, 2e-9, 0.9, 1, 0.7, 2};
+    std::vector<TimedKernel> kernels = made_by(law);
+    for (TimedKernel& kernel : kernels) {
+        kernel.before_s = 5e-6;
+        kernel.time_s += 5e-6;
+    }
+    const auto fit = fit_kernels(kernels);
+    REQUIRE(fit);
+    CHECK(fit->law.fixed_s == doctest::Approx(3e-6).epsilon(0.05));
+    CHECK(fit->error_fitted < 0.005);
+}
+
 TEST_CASE("noise stays noise, in any order, and a fraction of math that nothing tells is left alone") {
     std::vector<TimedKernel> kernels;
     for (std::size_t i = 1; i <= 60; ++i) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <limits>
 
 namespace roofline {
@@ -14,12 +15,25 @@ struct KernelPoint {
     double memory_s = 0;  ///< of the main memory
     double other_s = 0;   ///< of all other levels together: caches that tiles cross, the link to the host
     double depth = 0;     ///< elements that one result of its deepest product adds up: K of a matmul
+    double write_s = 0;   ///< the part of memory_s that writes
+    double fill = 0;  ///< what the whole program reads and writes over what the largest cache holds; 0: no cache known
+    // of the only product, or in attention the last one, of probabilities and values; 0 when there is none
+    double m = 0;       ///< rows of the result
+    double n = 0;       ///< its columns
+    double batch = 0;   ///< products of that size
+    double sums_s = 0;  ///< main memory's time for one set of partial results in 4 bytes, written and read back
+    double cores = 0;   ///< that tiles of the result are spread over; 0: not known
 
     bool operator==(const KernelPoint&) const = default;
 };
 
 /// fixed + ramp * depth + ((math_s/math)^p + (vector_s/vector)^p + (memory_s/memory)^p + other_s^p)^(1/p). With no fixed cost, no
 /// ramp and fractions of 1 it is the lower bound at p = infinity (everything overlaps) and the upper bound at p = 1 (nothing does).
+/// Reads and writes may have fractions of their own, and what fits a cache another.
+///
+/// With `tiled`, a product's result is cut into tiles, and its depth into splits, that cores work off in whole waves: the math is that
+/// of full waves, the ramp is that of one split, and there are the costs of further waves and of adding up the splits. Of the
+/// tilings a library has, the law takes the cheapest.
 struct KernelLaw {
     double fixed_s = 0;  ///< what a kernel takes that has next to nothing to do: its launch, its first and last access
     double ramp_s =
@@ -28,16 +42,49 @@ struct KernelLaw {
     double vector = 1;
     double memory = 1;
     double p = std::numeric_limits<double>::infinity();  ///< at least 1
+    double write = 0;                                    ///< the fraction for writes; 0: that of memory
+    double warm = 0;   ///< share of the largest cache below which programs find their data there; 0: they never do
+    double cache = 1;  ///< rate of that cache over the main memory's
+    bool tiled = false;
+    double split_s = 0;  ///< once, when the depth is split: a second kernel adds up
+    double wave_s = 0;   ///< for every wave after the first: the start and the end of its tiles
+    double partial = 1;  ///< rate of partial results over the main memory's; above 1, since caches keep them
+    double busy = 0;  ///< share of the cores that must have a tile for the memory's full rate; 0: any number draws it
 
     bool operator==(const KernelLaw&) const = default;
 };
 
-/// Seconds.
+/// How a product is cut: the elements of the result that one core adds up at a time, and the parts of the depth.
+struct Tiling {
+    double rows = 0;
+    double columns = 0;
+    double splits = 1;
+    double waves = 0;  ///< in which the cores work off all tiles; 0: the kernel is not cut
+    double tiles = 0;  ///< of all splits together
+
+    bool operator==(const Tiling&) const = default;
+};
+
+/// Seconds, of the cheapest tiling.
 [[nodiscard]] double seconds_of(const KernelLaw& law, const KernelPoint& point);
+[[nodiscard]] double seconds_of(const KernelLaw& law, const KernelPoint& point, const Tiling& tiling);
+
+/// The cheapest tiling; uncut where the law is not tiled or the kernel has no such product.
+[[nodiscard]] Tiling tiling_of(const KernelLaw& law, const KernelPoint& point);
+
+/// Seconds of the matrix units with whole tiles and whole waves.
+[[nodiscard]] double math_of(const KernelPoint& point, const Tiling& tiling);
+
+/// The share of its traffic that a kernel finds in the cache: one half where the program fills as much of it as `warm` says.
+[[nodiscard]] double cached_share(const KernelLaw& law, const KernelPoint& point);
+
+/// By how much fewer tiles than cores stretch the memory's time; 1 or more.
+[[nodiscard]] double stretch_of(const KernelLaw& law, const KernelPoint& point, const Tiling& tiling);
 
 /// The parts of the norm: math, vector, memory, other; each at the rate that is achieved.
 inline constexpr std::size_t kernel_parts = 4;
-[[nodiscard]] std::array<double, kernel_parts> parts_of(const KernelLaw& law, const KernelPoint& point);
+[[nodiscard]] std::array<double, kernel_parts> parts_of(const KernelLaw& law, const KernelPoint& point,
+                                                        const Tiling& tiling);
 
 /// (sum of parts^p)^(1/p) of numbers that are not negative, without overflow on the way.
 [[nodiscard]] double norm_of(const std::array<double, kernel_parts>& parts, double p);

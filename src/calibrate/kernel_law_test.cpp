@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <limits>
+#include <utility>
 
 using namespace roofline;
 
@@ -36,4 +37,85 @@ TEST_CASE("a norm neither overflows nor loses what is small") {
     CHECK(norm_of({1e-300, 0, 0, 1e-300}, 64) == doctest::Approx(1.0108892860517005e-300));  // 2^(1/64)
     CHECK(norm_of({0, 0, 0, 0}, 3) == 0);
     CHECK(norm_of({1, 2, 3, 4}, std::numeric_limits<double>::infinity()) == 4);
+}
+
+TEST_CASE("tiles come in whole waves, and the depth is split where that is cheaper") {
+    // 128 x 512 on 4 cores, 8 us of math; a core's share of the rate is a quarter
+    KernelPoint point{8e-6, 0, 0, 0, 1024};
+    point.m = 128;
+    point.n = 512;
+    point.batch = 1;
+    point.cores = 4;
+    KernelLaw law;
+    CHECK(tiling_of(law, point) == Tiling{});
+    law.tiled = true;
+    law.wave_s = 1e-6;
+    // 128 x 256 keeps two of the cores idle, 16 us; 64 x 64 takes 4 waves, 8 us and 3 starts; 128 x 128 takes one wave of 8 us
+    CHECK(tiling_of(law, point) == Tiling{128, 128, 1, 1, 4});
+    CHECK(seconds_of(law, point) == doctest::Approx(8e-6));
+    // 10.24 us of ramp: a quarter of it for tiles of 128 x 256 in 4 splits, which are 8 tiles in 2 waves: 8 + 2.56 + 1 + 1
+    law.ramp_s = 10e-9;
+    law.split_s = 1e-6;
+    CHECK(tiling_of(law, point) == Tiling{128, 256, 4, 2, 8});
+    CHECK(seconds_of(law, point) == doctest::Approx(12.56e-6));
+    // the same product with its sides exchanged
+    std::swap(point.m, point.n);
+    CHECK(seconds_of(law, point) == doctest::Approx(12.56e-6));
+    // partial results that take as long as all the ramp would are not made
+    point.sums_s = 20e-6;
+    CHECK(tiling_of(law, point).splits == 1);
+    // a depth of 100 has no two splits of 64
+    point.sums_s = 0;
+    point.depth = 100;
+    CHECK(tiling_of(law, point).splits == 1);
+}
+
+TEST_CASE("one element more takes a wave more") {
+    KernelPoint point{1e-6, 0, 0, 0, 64};
+    point.m = 64;
+    point.n = 64 * 10;
+    point.batch = 1;
+    point.cores = 10;
+    KernelLaw law;
+    law.tiled = true;
+    CHECK(seconds_of(law, point) == doctest::Approx(1e-6));
+    // 641 columns: 11 tiles of 64 x 64 are 2 waves, 6 of 128 x 128 one of the time of 4
+    point.n += 1;
+    point.math_s *= 641.0 / 640;
+    CHECK(seconds_of(law, point) == doctest::Approx(2e-6));
+}
+
+TEST_CASE("what fits the cache comes from there, and writes have a rate of their own") {
+    KernelPoint point{0, 0, 10e-6, 0, 0};
+    point.write_s = 4e-6;
+    KernelLaw law;
+    law.memory = 0.75;
+    CHECK(seconds_of(law, point) == doctest::Approx(10e-6 / 0.75));
+    law.write = 0.5;  // 6 / 0.75 + 4 / 0.5
+    CHECK(seconds_of(law, point) == doctest::Approx(16e-6));
+    law.warm = 0.2;
+    law.cache = 2.5;
+    point.fill = 0.2;  // half of it is found there: 8 + 10 / 2.5 / 2
+    CHECK(seconds_of(law, point) == doctest::Approx(10e-6));
+    point.fill = 0.01;
+    CHECK(seconds_of(law, point) == doctest::Approx(4e-6).epsilon(1e-6));
+    point.fill = 5;
+    CHECK(seconds_of(law, point) == doctest::Approx(16e-6).epsilon(1e-6));
+    point.fill = 0;  // no cache is known
+    CHECK(seconds_of(law, point) == doctest::Approx(16e-6));
+}
+
+TEST_CASE("few tiles do not draw the memory's full rate") {
+    KernelPoint point{0, 0, 10e-6, 0, 32};
+    point.m = 64;
+    point.n = 64;
+    point.batch = 3;
+    point.cores = 12;
+    KernelLaw law;
+    law.tiled = true;
+    CHECK(seconds_of(law, point) == doctest::Approx(10e-6));
+    law.busy = 0.5;  // six cores draw all of it, three tiles half
+    CHECK(seconds_of(law, point) == doctest::Approx(20e-6));
+    point.batch = 7;
+    CHECK(seconds_of(law, point) == doctest::Approx(10e-6));
 }

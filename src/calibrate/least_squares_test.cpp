@@ -33,3 +33,19 @@ TEST_CASE("weights count, and nothing gives nothing") {
     sums.add({2, 0, 0, 0, 0}, 1);
     CHECK(sums.solve()[0] == doctest::Approx(5.0 / 7));  // (3*1 + 1*2) / (3*1 + 1*4)
 }
+
+TEST_CASE("of many constants, too, none is negative and the rest is the best without") {
+    // the same two rows as above among ten constants
+    KernelLeastSquares sums;
+    sums.add({1, 1}, 1);
+    sums.add({2, 4}, 1);
+    KernelConstants found = sums.solve();
+    CHECK(found[0] == doctest::Approx(0.6).epsilon(1e-6));
+    CHECK(found[1] == 0);
+    // a third is needed for a row of its own: 2c = 1
+    sums.add({0, 0, 2}, 1);
+    found = sums.solve();
+    CHECK(found[0] == doctest::Approx(0.6).epsilon(1e-6));
+    CHECK(found[2] == doctest::Approx(0.5).epsilon(1e-6));
+    CHECK(KernelLeastSquares().solve() == KernelConstants{});
+}

@@ -38,7 +38,7 @@ Status time_subject(const FitSubject& subject, const std::string& toml, Device& 
     if (!answer) return fail(answer.error());
     for (const RunPoint& point : answer->points) {
         const OpAnswer& op = *point.answer;
-        const std::vector<CompiledKernel::Runs> runs = kernel_runs(op.local, op.analysis);
+        const std::vector<CompiledKernel::Runs> runs = kernel_runs(op.local, op.analysis, chip_traits(op.machine));
         if (runs.size() != 1) continue;
         if (point.cold.disturbed) {
             ++disturbed;

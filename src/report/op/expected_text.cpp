@@ -39,39 +39,76 @@ std::string law_text(const CalibratedLaw& law, const std::string& machine) {
                        to_text(Bytes{law.most_bytes}));
 }
 
-/// "((10 us of math / 0.8)^3.5 + (9 us of HBM / 0.9)^3.5)^(1/3.5)"
-std::string norm_text(const KernelLaw& law, const KernelPoint& point) {
-    struct Part {
-        const char* name;
-        double seconds;
-        double fraction;
-    };
-    const Part parts[] = {{"math", point.math_s, law.math},
-                          {"vector", point.vector_s, law.vector},
-                          {"HBM", point.memory_s, law.memory},
-                          {"other levels", point.other_s, 1}};
+/// "10 us of math / 0.8"; "" where there is nothing of it.
+std::string part_text(double seconds, std::string_view name, double fraction) {
+    if (!(seconds > 0)) return "";
+    std::string text = fmt::format("{} of {}", us(seconds), name);
+    if (fraction != 1) text += fmt::format(" / {}", number_text(fraction));
+    return text;
+}
+
+std::string sum_text(std::vector<std::string> terms) {
+    std::erase(terms, "");
+    return fmt::format("{}", fmt::join(terms, " + "));
+}
+
+/// What comes from the memory itself, from the cache, and what a second kernel adds up.
+std::string memory_text(const KernelLaw& law, const KernelPoint& point, const Tiling& tiling) {
+    const bool apart = law.write > 0;
+    const double stretch = stretch_of(law, point, tiling);
+    double cached = cached_share(law, point);
+    if (cached < 0.001) cached = 0;  // the sum's digits do not show it
+    if (cached > 0.999) cached = 1;
     std::vector<std::string> terms;
-    for (const Part& part : parts) {
-        if (!(part.seconds > 0)) continue;
-        terms.push_back(fmt::format("{} of {}", us(part.seconds), part.name));
-        if (part.fraction < 1) terms.back() += fmt::format(" / {}", number_text(part.fraction));
+    terms.push_back(part_text(stretch * (1 - cached) * (point.memory_s - (apart ? point.write_s : 0)),
+                              apart ? "HBM reads" : "HBM", law.memory));
+    if (apart) terms.push_back(part_text(stretch * (1 - cached) * point.write_s, "HBM writes", law.write));
+    terms.push_back(part_text(stretch * cached * point.memory_s, "HBM, but from the cache", law.cache));
+    if (tiling.splits > 1) {
+        terms.push_back(part_text(tiling.splits * point.sums_s, "HBM for partial sums", law.partial));
     }
+    if (stretch > 1 && !terms.front().empty()) {
+        terms.front() += fmt::format(" (longer by {}: few cores draw on it)", number_text(stretch));
+    }
+    return sum_text(std::move(terms));
+}
+
+/// "((10 us of math / 0.8)^3.5 + (9 us of HBM / 0.9)^3.5)^(1/3.5)"
+std::string norm_text(const KernelLaw& law, const KernelPoint& point, const Tiling& tiling) {
+    std::vector<std::string> terms{
+        part_text(math_of(point, tiling), tiling.waves > 0 ? "math in whole waves" : "math", law.math),
+        part_text(point.vector_s, "vector", law.vector), memory_text(law, point, tiling),
+        part_text(point.other_s, "other levels", 1)};
+    std::erase(terms, "");
     if (terms.size() < 2) return terms.empty() ? "" : terms.front();
     if (std::isinf(law.p)) return fmt::format("the longer of {}", fmt::join(terms, " and "));
-    if (law.p == 1) return fmt::format("{}", fmt::join(terms, " + "));
+    if (law.p == 1) return sum_text(std::move(terms));
     const std::string p = number_text(law.p);
     for (std::string& term : terms) term = fmt::format("({})^{}", term, p);
     return fmt::format("({})^(1/{})", fmt::join(terms, " + "), p);
 }
 
-std::string kernel_text(const KernelLaw& law, const KernelPoint& point) {
+std::string kernel_text(const KernelLaw& law, const KernelPoint& point, const Tiling& tiling) {
     std::vector<std::string> terms;
     if (law.fixed_s > 0) terms.push_back(us(law.fixed_s));
     if (law.ramp_s > 0 && point.depth > 0) {
-        terms.push_back(fmt::format("{} x {}", number_text(point.depth), us(law.ramp_s)));
+        terms.push_back(fmt::format("{} x {}", number_text(point.depth / tiling.splits), us(law.ramp_s)));
     }
-    if (std::string norm = norm_text(law, point); !norm.empty()) terms.push_back(std::move(norm));
+    if (tiling.splits > 1 && law.split_s > 0) terms.push_back(fmt::format("{} for splits", us(law.split_s)));
+    if (tiling.waves > 1 && law.wave_s > 0) {
+        terms.push_back(fmt::format("{} x {}", number_text(tiling.waves - 1), us(law.wave_s)));
+    }
+    if (std::string norm = norm_text(law, point, tiling); !norm.empty()) terms.push_back(std::move(norm));
     return fmt::format("{}", fmt::join(terms, " + "));
+}
+
+/// "; tiles of 128 x 256 in 3 waves, K in 4 splits"
+std::string tiling_text(const Tiling& tiling) {
+    if (!(tiling.waves > 0)) return "";
+    std::string text = fmt::format("; tiles of {} x {} in {} wave{}", number_text(tiling.rows),
+                                   number_text(tiling.columns), number_text(tiling.waves), tiling.waves > 1 ? "s" : "");
+    if (tiling.splits > 1) text += fmt::format(", K in {} splits", number_text(tiling.splits));
+    return text;
 }
 
 std::string errors_text(const CalibratedLaw& law) {
@@ -108,18 +145,22 @@ std::vector<std::string> kernel_derivation(const OpAnswer& answer, std::size_t k
     const CalibratedKernel& law = *answer.laws.kernels[kernel];
     const KernelFit& fit = law.fit;
     const KernelPoint& point = answer.runs[kernel].point;
-    const double seconds = seconds_of(fit.law, point);
+    const Tiling tiling = tiling_of(fit.law, point);
+    const double seconds = seconds_of(fit.law, point, tiling);
     std::string of = law.key.kind;
     if (!law.key.dtype.empty()) of += " in " + law.key.dtype;
     if (!law.key.software.empty()) of += " with " + law.key.software;
     if (!law.key.variant.empty()) of += " " + law.key.variant;
-    return {fmt::format("expected {} with an error of {} %", us(seconds), percent_text(fit.error_held_out)),
-            fmt::format("{} on {}, {} rows of {} ({} to {})", of, answer.machine.name, grouped(fit.rows),
+    const std::string& carried = answer.laws.carried[kernel];
+    return {fmt::format("expected {} with an error of {} %", us(seconds), percent_text(answer.laws.error_of(kernel))),
+            fmt::format("{} on {}, {} rows of {} ({} to {})", of,
+                        carried.empty() ? answer.machine.name : carried + ", carried over", grouped(fit.rows),
                         law.sources.empty() ? "unnamed sources" : fmt::format("{}", fmt::join(law.sources, ", ")),
                         us(fit.least_s), us(fit.most_s)),
-            fmt::format("{} = {}; off by {} % where fitted, {} % on rows held out; their lower bound by {} %",
-                        kernel_text(fit.law, point), us(seconds), percent_text(fit.error_fitted),
-                        percent_text(fit.error_held_out), percent_text(fit.error_of_bound))};
+            fmt::format("{} = {}{}; off by {} % where fitted, {} % on rows held out; their lower bound by {} %",
+                        kernel_text(fit.law, point, tiling), us(seconds), tiling_text(tiling),
+                        percent_text(fit.error_fitted), percent_text(fit.error_held_out),
+                        percent_text(fit.error_of_bound))};
 }
 
 std::vector<std::string> expected_derivation(const OpAnswer& answer, std::size_t message) {

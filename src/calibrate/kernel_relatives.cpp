@@ -1,0 +1,103 @@
+#include "calibrate/kernel_relatives.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <tuple>
+
+#include "calibrate/expected_program.hpp"
+#include "machine/catalogue.hpp"
+
+namespace roofline {
+
+namespace {
+
+constexpr double never = std::numeric_limits<double>::infinity();
+
+double doublings(double a, double b) { return a > 0 && b > 0 ? std::abs(std::log2(a / b)) : 0; }
+
+double matrix_rate(const Machine& machine) {
+    const auto assigned = assign(machine, Unit::matmul, Dtype::bf16);
+    return assigned && assigned->peak->rate.value ? assigned->peak->rate.value->value : 0;
+}
+
+double memory_rate(const Machine& machine) {
+    const MemoryLevel* memory = machine.level("hbm");
+    return memory != nullptr && memory->bandwidth.value ? memory->bandwidth.value->value : 0;
+}
+
+struct NearMachine {
+    double unlike = 0;
+    std::string machine;
+};
+
+}  // namespace
+
+double unlikeness(const Machine& a, const Machine& b) {
+    if (a.vendor != b.vendor || a.kind != b.kind) return never;
+    return std::abs(a.year - b.year) + doublings(matrix_rate(a), matrix_rate(b)) +
+           doublings(memory_rate(a), memory_rate(b)) +
+           doublings(static_cast<double>(a.cores), static_cast<double>(b.cores));
+}
+
+CarriedKernel carried_kernel(Calibrations& calibrations, const Machine& machine, const KernelKey& key,
+                             const std::string& software) {
+    std::vector<NearMachine> candidates;
+    for (const std::string& id : calibrations.machines()) {
+        if (id == machine.id) continue;
+        const auto other = find_machine(id);
+        if (!other) continue;
+        const double unlike = unlikeness(machine, *other);
+        if (unlike < never) candidates.push_back({unlike, id});
+    }
+    std::sort(candidates.begin(), candidates.end(), [](const NearMachine& a, const NearMachine& b) {
+        return a.unlike != b.unlike ? a.unlike < b.unlike : a.machine < b.machine;
+    });
+    for (const NearMachine& each : candidates) {
+        const Calibration* calibration = calibrations.find(each.machine);
+        if (calibration == nullptr) continue;
+        const CalibratedKernel* law = choose_kernel(*calibration, key, software);
+        // what was launched by a host one by one tells of that host
+        const bool of_host = law != nullptr && !law->key.variant.empty() && law->key.variant != "graph";
+        if (law != nullptr && !of_host) return {law, each.machine};
+    }
+    return {};
+}
+
+void measure_carrying(std::vector<Calibration>& all, const std::vector<KernelSample>& samples) {
+    Calibrations calibrations{all};
+    struct Carried {
+        CarriedKernel kernel;
+        double sum = 0;
+        double rows = 0;
+    };
+    std::map<std::tuple<std::string, KernelKey>, Carried> carried;
+    for (const KernelSample& sample : samples) {
+        const auto [at, added] = carried.try_emplace({sample.machine, sample.key});
+        Carried& each = at->second;
+        if (added) {
+            const auto machine = find_machine(sample.machine);
+            if (machine && machine->id == sample.machine) {
+                each.kernel = carried_kernel(calibrations, *machine, sample.key, sample.key.software);
+            }
+        }
+        const Calibration* own = calibrations.find(sample.machine);
+        if (each.kernel.law == nullptr || own == nullptr) continue;
+        TimedKernel timed = sample.timed;
+        timed.before_s = seconds_before(sample, own);
+        const double error = error_of(each.kernel.law->fit.law, timed);
+        if (error > 30) continue;  // a wrong unit, as the fit has it
+        each.sum += error;
+        each.rows += 1;
+    }
+    for (Calibration& calibration : all) {
+        for (CalibratedKernel& kernel : calibration.kernels) {
+            const auto found = carried.find({calibration.machine, kernel.key});
+            if (found == carried.end() || !(found->second.rows > 0)) continue;
+            kernel.fit.error_carried = found->second.sum / found->second.rows;
+        }
+    }
+}
+
+}  // namespace roofline
