@@ -50,6 +50,12 @@ Program alone(const Program& program, const Op& op, const Stored& stored, bool m
     return one;
 }
 
+// What becomes smaller by a conversion is converted where it lies, and then moved.
+bool converts_first(const Rational& from, const Rational& to, const OpWays::Question& asked) {
+    const Sharding& held = asked.held.front();
+    return to < from && held.unreduced == 0 && !held.at_chip() && !(asked.wanted && asked.wanted->at_chip());
+}
+
 }  // namespace
 
 Result<OpWays> OpWays::compile(const Program& program, const Op& op, const Stored& stored, ChoiceCosts& costs,
@@ -313,7 +319,8 @@ void OpWays::offer_choices(Query& query) const {
     if (op_->kind == OpKind::move) {
         // Nothing is computed: the operand goes to where the result is wanted.
         if (tensors_.front().in_host) return offer_loads(query);
-        const Sharding& goal = query.asked.wanted ? *query.asked.wanted : held.front();
+        const bool first = converts_first(tensors_.front().element_bytes, tensors_.back().element_bytes, query.asked);
+        const Sharding& goal = first ? held.front() : query.asked.wanted ? *query.asked.wanted : held.front();
         for (std::size_t d = 0; d < tensors_.back().dims.size(); ++d) {
             query.choices[tensors_.back().dims[d]] = {goal.dims[d]};
         }
@@ -469,7 +476,9 @@ Status OpWays::add_way(Query& query, const Plan& plan, const Sharding& output, s
     Sharding made = this->made(plan);
     for (std::size_t i = 0; i < held.size(); ++i) {
         // Of a move the operand goes all the way, unless it must be loaded first.
-        const bool moves = op_->kind == OpKind::move;
+        const bool moves = op_->kind == OpKind::move &&
+                           (tensors_[i].in_host ||
+                            !converts_first(tensors_[i].element_bytes, tensors_.back().element_bytes, query.asked));
         Sharding to = moves && !tensors_[i].in_host ? output : sharding(i, plan);
         if (moves && tensors_[i].in_host) to.unreduced = held[i].unreduced;
         // That all load what one chip wants is no other way than that it loads it.

@@ -54,13 +54,12 @@ private:
 };
 
 StepExchanges step_of(const Plan& plan, const Options& options = {}, const std::string& shape = "8",
-                      std::int64_t microbatches = 1, bool master = true) {
+                      std::int64_t microbatches = 1) {
     const auto with = with_loss(sized_decoder(options));
     REQUIRE(with);
     TrainingOptions training;
     training.input_gradients = false;
     training.microbatches = microbatches;
-    training.master = master;
     auto step = training_step(*with, training);
     REQUIRE_MESSAGE(step, step.error().message);
     const auto planned = apply_plan(*step, decoder_roles(), plan);
@@ -87,11 +86,11 @@ TEST_CASE("a step of data parallelism adds gradients up, once") {
 
 TEST_CASE("ZeRO-1 and ZeRO-2 scatter gradients and gather parameters, which moves what an all-reduce does") {
     // Rajbhandari et al. 2020, 7.2.1: psi for the reduce-scatter and psi for the all-gather
-    const StepExchanges one = step_of({.data = 8, .zero = 1}, {}, "8", 1, false);
+    const StepExchanges one = step_of({.data = 8, .zero = 1});
     CHECK(one.forward == Exchanges{});
     CHECK(one.backward == Exchanges{});
     CHECK(one.optimizer == Exchanges{{"all_gather data", {9, weights}}, {"reduce_scatter data", {9, weights}}});
-    const StepExchanges two = step_of({.data = 8, .zero = 2}, {}, "8", 1, false);
+    const StepExchanges two = step_of({.data = 8, .zero = 2});
     CHECK(two.forward == Exchanges{});
     CHECK(two.backward == Exchanges{{"reduce_scatter data", {9, weights}}});
     CHECK(two.optimizer == Exchanges{{"all_gather data", {9, weights}}});

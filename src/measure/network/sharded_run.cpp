@@ -183,7 +183,9 @@ Status ShardedRun::add_op(std::size_t index, std::size_t statement) {
     const OpWays& ways = search_->op(index);
     const ProgramLayout::Choice& choice = layout_.choices[index];
     const Op& op = ways.op();
-    const bool moves = op.kind == OpKind::move;
+    const bool converted_first = std::any_of(choice.way.moves.begin(), choice.way.moves.end(),
+                                             [&](const TensorMove& each) { return each.tensor == op.inputs.size(); });
+    const bool moves = op.kind == OpKind::move && !converted_first;
     std::vector<const void*> inputs;
     std::vector<TensorSteps> tensors(op.inputs.size() + 1);
     for (std::size_t i = 0; i < op.inputs.size(); ++i) {
@@ -204,7 +206,7 @@ Status ShardedRun::add_op(std::size_t index, std::size_t statement) {
     if (!place) return fail(place.error());
     values_[op.output.value] = *place;
     tensors.back().memory = place->memory;
-    if (moves) tensors.clear();
+    if (op.kind == OpKind::move) tensors.clear();
     return add_overlapped(index, std::move(tensors));
 }
 
