@@ -118,6 +118,8 @@ const TrainedModels::Entry* TrainedModels::entry(std::string_view name, bool& an
     for (const Entry& each : entries_) {
         if (std::find(each.names.begin(), each.names.end(), wanted) != each.names.end()) return &each;
     }
+    // a preset's name means it, whatever it begins with
+    if (is_preset(names_.preset_of(name))) return nullptr;
     any_size = true;
     for (const Entry& each : entries_) {
         if (std::any_of(each.begins.begin(), each.begins.end(),

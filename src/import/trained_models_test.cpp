@@ -57,6 +57,16 @@ TEST_CASE("a name of models of any size needs all sizes") {
         doctest::Approx(2 * (12.0 * 1024 * 1024 + 13 * 1024) + 50257.0 * 1024 + 2048 * 1024 + 2 * 1024).epsilon(1e-12));
 }
 
+TEST_CASE("a preset's name does not mean a model of any size") {
+    MeasuredTraining row;
+    row.model = "gpt-oss-120b";
+    row.layers = 36;
+    row.sequence = 4096;
+    const auto config = built_in().config(row);
+    REQUIRE(config);
+    CHECK(config->model_type == "gpt_oss");
+}
+
 TEST_CASE("sequences may be longer than the configuration's context; unknown names are refused") {
     MeasuredTraining row;
     row.model = "llama3-8b";
