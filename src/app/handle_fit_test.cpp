@@ -242,6 +242,9 @@ TEST_CASE("one row makes no law, and a file of kernels leaves the collectives th
     REQUIRE(both["expected_s"].is_number());
     CHECK(both["expected_s"].get<double>() ==
           doctest::Approx(both["ops"][0]["expected_s"].get<double>() + both["ops"][1]["expected_s"].get<double>()));
+    // the constants that come with the program have both as well, without any there is neither
     op.calibration = {};
+    CHECK(parsed(handle({op, Format::json, false}))["expected_s"].is_number());
+    op.calibration.none = true;
     CHECK(parsed(handle({op, Format::json, false}))["expected_s"].is_null());
 }
