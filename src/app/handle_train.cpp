@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
+#include <utility>
 
+#include "app/expected_op.hpp"
 #include "app/model_option.hpp"
 #include "app/system_option.hpp"
 #include "app/train_options.hpp"
@@ -128,8 +131,12 @@ Result<std::optional<TrainingBatch>> batch_of(const TrainRequest& request, std::
 Status predict(TrainAnswer& answer, const TrainRequest& request, const TrainingOptions& options) {
     const BatchShards shards{answer.plan.data * answer.plan.fsdp * answer.plan.expert,
                              answer.plan.sequence * answer.plan.context};
+    auto calibrations = resolve_calibrations(request.calibration, request.machines);
+    if (!calibrations) return fail(calibrations.error());
+    const StepPricing pricing{std::make_shared<Calibrations>(std::move(*calibrations)), request.software,
+                              request.textbook};
     Result<TrainStep> step = check_batch(*answer.batch, shards).and_then([&]() -> Result<TrainStep> {
-        return train_step(answer.model, {answer.plan, *answer.batch, options, answer.schedule}, answer.slice, request,
+        return train_step(answer.model, {answer.plan, *answer.batch, options, answer.schedule}, answer.slice, pricing,
                           answer.notes);
     });
     if (step) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "app/expected_op.hpp"
 #include "base/ascii.hpp"
 #include "model/account.hpp"
 
@@ -151,10 +152,10 @@ Result<MeasuredTrainings> MeasuredTrainings::make(const std::vector<MachineRef>&
     if (!systems) return fail(systems.error());
     auto models = TrainedModels::built_in();
     if (!models) return fail(models.error());
-    MeasuredTrainings trainings(std::move(*systems), std::move(*models));
-    trainings.request_.calibration = calibration;
-    trainings.request_.machines = machines;
-    return trainings;
+    auto calibrations = resolve_calibrations(calibration, machines);
+    if (!calibrations) return fail(calibrations.error());
+    return MeasuredTrainings(std::move(*systems), std::move(*models),
+                             {std::make_shared<Calibrations>(std::move(*calibrations)), "", false});
 }
 
 Result<Model> MeasuredTrainings::build(const MeasuredTraining& row) const {
@@ -192,7 +193,7 @@ Result<MeasuredTrainings::Priced> MeasuredTrainings::price(const MeasuredTrainin
     const auto found = priced_.find(key);
     if (found != priced_.end()) return found->second;
     std::vector<std::string> notes;
-    auto step = train_step(model, setup, system.system.slice, request_, notes);
+    auto step = train_step(model, setup, system.system.slice, pricing_, notes);
     Result<Priced> priced = fail("", "");
     if (step) {
         priced = Priced{step->times, step->memory};

@@ -39,8 +39,8 @@ private:
     };
     using Key = std::tuple<std::string, std::string, std::string>;  ///< model, slice, set-up
 
-    MeasuredTrainings(MeasuredSystems systems, TrainedModels models)
-        : systems_(std::move(systems)), models_(std::move(models)) {}
+    MeasuredTrainings(MeasuredSystems systems, TrainedModels models, StepPricing pricing)
+        : systems_(std::move(systems)), models_(std::move(models)), pricing_(std::move(pricing)) {}
 
     /// Lives as long as this object.
     [[nodiscard]] const Result<Model>& model(const MeasuredTraining& row);
@@ -50,7 +50,7 @@ private:
 
     MeasuredSystems systems_;
     TrainedModels models_;
-    TrainRequest request_;  ///< what it says of constants
+    StepPricing pricing_;
     std::map<std::string, Result<Model>> built_;
     std::map<Key, Result<Priced>> priced_;
     std::vector<std::pair<std::string, Rate>> rates_;

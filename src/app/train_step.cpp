@@ -55,8 +55,7 @@ Result<TrainingProgram> stage_program(const Program& forward, const TrainSetup& 
 }
 
 Result<StageStep> stage_step(const Program& forward, const Model& model, const TrainSetup& setup,
-                             const PipelineStage& stage, double held, const Slice& slice, const TrainRequest& request,
-                             const std::shared_ptr<Calibrations>& calibrations) {
+                             const PipelineStage& stage, double held, const Slice& slice, const StepPricing& pricing) {
     auto step = stage_program(forward, setup, stage);
     if (!step) return fail(step.error());
     if (setup.products) compute_weights_in(*step, *setup.products);
@@ -64,9 +63,9 @@ Result<StageStep> stage_step(const Program& forward, const Model& model, const T
     if (!planned) return fail(planned.error());
     step->program = std::move(planned->program);
     CollectiveOptions collectives;
-    collectives.textbook = request.textbook;
-    auto answer =
-        priced_program(step->program, slice, model.name, request.software, calibrations, collectives, planned->stay);
+    collectives.textbook = pricing.textbook;
+    auto answer = priced_program(step->program, slice, model.name, pricing.software, pricing.calibrations, collectives,
+                                 planned->stay);
     if (!answer) return fail(answer.error());
     auto memory = training_memory(*step, answer->local, answer->types, answer->system, held);
     if (!memory) return fail(memory.error());
@@ -155,7 +154,7 @@ Result<Pipeline> pipeline_of(const TrainSetup& setup) {
 }
 
 Result<std::vector<StageStep>> stage_steps(const Model& model, const TrainSetup& setup, const Pipeline& pipeline,
-                                           const Slice& slice, const TrainRequest& request) {
+                                           const Slice& slice, const StepPricing& pricing) {
     Program forward = model.program;
     forward.sizes["B"] = setup.batch.sequences();
     bind_groups_of_experts(forward);
@@ -165,13 +164,10 @@ Result<std::vector<StageStep>> stage_steps(const Model& model, const TrainSetup&
         if (!several) return fail(several.error());
         kinds = std::move(*several);
     }
-    auto calibrations = resolve_calibrations(request.calibration, request.machines);
-    if (!calibrations) return fail(calibrations.error());
-    const auto shared = std::make_shared<Calibrations>(std::move(*calibrations));
     std::vector<StageStep> stages;
     for (const PipelineStage& kind : kinds) {
         const double held = held_microbatches(pipeline, kind.index);
-        auto step = stage_step(forward, model, setup, kind, held, slice, request, shared);
+        auto step = stage_step(forward, model, setup, kind, held, slice, pricing);
         if (!step) return fail(step.error());
         stages.push_back(std::move(*step));
     }
@@ -181,12 +177,12 @@ Result<std::vector<StageStep>> stage_steps(const Model& model, const TrainSetup&
 }  // namespace
 
 Result<TrainStep> train_step(const Model& model, const TrainSetup& setup, const Slice& slice,
-                             const TrainRequest& request, std::vector<std::string>& notes) {
+                             const StepPricing& pricing, std::vector<std::string>& notes) {
     auto pipeline = pipeline_of(setup);
     if (!pipeline) return fail(pipeline.error());
     auto schedule = pipeline_cost(*pipeline);
     if (!schedule) return fail(schedule.error());
-    auto stages = stage_steps(model, setup, *pipeline, slice, request);
+    auto stages = stage_steps(model, setup, *pipeline, slice, pricing);
     if (!stages) return fail(stages.error());
     double sends = 0;
     if (pipeline->stages > 1) {

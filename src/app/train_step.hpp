@@ -1,11 +1,12 @@
 // A training step as a program, laid out and priced as `roofline op` does it.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "app/request.hpp"
+#include "calibrate/expected_collective.hpp"
 #include "model/model.hpp"
 #include "plan/plan.hpp"
 #include "plan/training_batch.hpp"
@@ -23,9 +24,16 @@ struct TrainSetup {
     std::optional<Dtype> products{};  ///< in which products with parameters are computed; none: as they are stored
 };
 
+/// By which constants and approximations steps are priced; many may share them.
+struct StepPricing {
+    std::shared_ptr<Calibrations> calibrations;
+    std::string software;   ///< "nccl-2.29": whose constants; "": the newest
+    bool textbook = false;  ///< collectives as people approximate them by hand
+};
+
 /// The step of a model in that set-up on a slice. Errors: what has no derivative; a plan that the model or the slice does not
 /// take.
 [[nodiscard]] Result<TrainStep> train_step(const Model& model, const TrainSetup& setup, const Slice& slice,
-                                           const TrainRequest& request, std::vector<std::string>& notes);
+                                           const StepPricing& pricing, std::vector<std::string>& notes);
 
 }  // namespace roofline

@@ -238,6 +238,7 @@ Calibrations::Calibrations(std::vector<Calibration> calibrations) {
 }
 
 void Calibrations::replace(Calibration calibration) {
+    likest_.clear();
     std::string machine = calibration.machine;
     if (const Calibration* known = find(machine)) {
         if (calibration.laws.empty()) calibration.laws = known->laws;

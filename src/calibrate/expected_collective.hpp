@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "calibrate/calibration.hpp"
+#include "machine/machine.hpp"
 
 namespace roofline {
 
@@ -85,6 +86,10 @@ public:
     [[nodiscard]] const Calibration* find(std::string_view machine);
     [[nodiscard]] std::vector<std::string> machines() const;
 
+    /// Those of machines() that are in the catalogue and whose kernels may be like this machine's, the likest first; it is not among
+    /// them. Found once for a machine's id.
+    [[nodiscard]] const std::vector<std::string>& likest(const Machine& machine);
+
 private:
     Calibrations() = default;
 
@@ -92,6 +97,7 @@ private:
     [[nodiscard]] bool mentions(std::string_view machine, std::string_view tiers) const;
 
     std::map<std::string, std::optional<Calibration>, std::less<>> by_machine_;  ///< empty: not parsed yet
+    std::map<std::string, std::vector<std::string>, std::less<>> likest_;
 };
 
 /// Of "nccl 2.29.2" and "nccl-2.29": whether the libraries are the same, and whether the first is of the second's version.

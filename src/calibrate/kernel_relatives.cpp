@@ -4,7 +4,10 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <string>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 #include "calibrate/expected_program.hpp"
 #include "machine/catalogue.hpp"
@@ -41,10 +44,11 @@ double unlikeness(const Machine& a, const Machine& b) {
            doublings(static_cast<double>(a.cores), static_cast<double>(b.cores));
 }
 
-CarriedKernel carried_kernel(Calibrations& calibrations, const Machine& machine, const KernelKey& key,
-                             const std::string& software) {
+const std::vector<std::string>& Calibrations::likest(const Machine& machine) {
+    const auto known = likest_.find(machine.id);
+    if (known != likest_.end()) return known->second;
     std::vector<NearMachine> candidates;
-    for (const std::string& id : calibrations.machines()) {
+    for (const std::string& id : machines()) {
         if (id == machine.id) continue;
         const auto other = find_machine(id);
         if (!other) continue;
@@ -54,13 +58,20 @@ CarriedKernel carried_kernel(Calibrations& calibrations, const Machine& machine,
     std::sort(candidates.begin(), candidates.end(), [](const NearMachine& a, const NearMachine& b) {
         return a.unlike != b.unlike ? a.unlike < b.unlike : a.machine < b.machine;
     });
-    for (const NearMachine& each : candidates) {
-        const Calibration* calibration = calibrations.find(each.machine);
+    std::vector<std::string>& ids = likest_[machine.id];
+    for (NearMachine& each : candidates) ids.push_back(std::move(each.machine));
+    return ids;
+}
+
+CarriedKernel carried_kernel(Calibrations& calibrations, const Machine& machine, const KernelKey& key,
+                             const std::string& software) {
+    for (const std::string& id : calibrations.likest(machine)) {
+        const Calibration* calibration = calibrations.find(id);
         if (calibration == nullptr) continue;
         const CalibratedKernel* law = choose_kernel(*calibration, key, software);
         // what was launched by a host one by one tells of that host
         const bool of_host = law != nullptr && !law->key.variant.empty() && law->key.variant != "graph";
-        if (law != nullptr && !of_host) return {law, each.machine};
+        if (law != nullptr && !of_host) return {law, id};
     }
     return {};
 }
