@@ -219,10 +219,7 @@ private:
     }
 
     void place_weight(Value& value) const {
-        for (Axis& axis : value.type.axes) {
-            if (role(axis) == "experts" && value.type.axes.size() > 1 && !router(value))
-                axis.mesh = present({"expert"});
-        }
+        if (of_experts(value)) value.type.axes.front().mesh = present({"expert"});
         place_tensor(value, false);
         const StepRole kind = kind_of(value);
         const int from = kind == StepRole::param ? 3 : kind == StepRole::gradient ? 2 : 1;
@@ -231,14 +228,16 @@ private:
     }
 
     // Gradients of sequences stay partial sums to the end of the step: over `data` what is not shared out, and over `expert` what
-    // has no experts.
+    // the experts do not have for themselves.
     void wait(Value& gradient, bool data) const {
         if (data) gradient.type.unreduced = present({"data"});
-        if (!has_role(gradient, "experts")) append(gradient.type.unreduced, present({"expert"}));
+        if (!of_experts(gradient)) append(gradient.type.unreduced, present({"expert"}));
     }
 
-    // Experts' own weights have rows or columns of their own; a router's have the model's width alone.
-    [[nodiscard]] bool router(const Value& value) const { return !has_role(value, "columns"); }
+    // What experts have for themselves is a stack, one on another; in a router's weights they come last.
+    [[nodiscard]] bool of_experts(const Value& value) const {
+        return value.type.axes.size() > 1 && role(value.type.axes.front()) == "experts";
+    }
 
     // Over the width, else over the largest dimension that is whole, else not at all.
     void share_out(Value& value, const std::vector<std::string>& over) const {

@@ -105,12 +105,28 @@ TEST_CASE(
     CHECK(type_of(context, "P") == "[B, K, G, T_{context}, S]");
 }
 
+TEST_CASE("gradients of what all experts share stay partial sums over expert, those of a router too") {
+    auto step = training_step(decoder({{"moe", true}, {"expertbias", true}}));
+    REQUIRE(step);
+    const auto planned = apply_plan(*step, roles(), {.expert = 4});
+    REQUIRE(planned);
+    CHECK(type_of(planned->program, "dWr") == "[D, E]{U_{expert}}");
+    CHECK(type_of(planned->program, "dWq") == "[D, K, G, H]{U_{expert}}");
+    CHECK(type_of(planned->program, "dEu") == "[E_{expert}, D, I]");
+    CHECK(type_of(planned->program, "dBed") == "[E_{expert}, D]");
+}
+
 TEST_CASE("expert parallelism splits experts, and sequences where there are none") {
     const Program program = planned({.fsdp = 2, .expert = 4}, {{"moe", true}});
     CHECK(type_of(program, "Eu") == "[E_{expert}, D_{fsdp}, I]");
     CHECK(type_of(program, "Xe") == "[E_{expert}, C_{fsdp}, D]");
     CHECK(type_of(program, "X") == "[B_{fsdp,expert}, T, D]");
     CHECK(type_of(program, "Wr") == "[D_{fsdp}, E]");
+    const Program biased =
+        planned({.fsdp = 2, .expert = 4}, {{"moe", true}, {"expertbias", true}, {"routerbias", true}});
+    CHECK(type_of(biased, "Bed") == "[E_{expert}, D_{fsdp}]");
+    CHECK(type_of(biased, "Beu") == "[E_{expert}, I_{fsdp}]");
+    CHECK(type_of(biased, "Br") == "[E_{fsdp}]");
     const auto dense = apply_plan(decoder(), roles(), {.expert = 4});
     REQUIRE(!dense);
     CHECK(dense.error().message == "expert=4, and the model has no experts");
