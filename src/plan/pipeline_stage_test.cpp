@@ -58,7 +58,8 @@ TEST_CASE("layers that do not divide: the ends have fewer, and all stages togeth
         program.sizes["L"] = layers;
         std::vector<std::int64_t> each;
         double all = 0;
-        for (const PipelineStage& kind : pipeline_stages(program, stages).value()) {
+        const std::vector<PipelineStage> kinds = pipeline_stages(program, stages).value();
+        for (const PipelineStage& kind : kinds) {
             each.push_back(kind.passes);
             all += static_cast<double>(kind.passes) * kind.count;
         }
