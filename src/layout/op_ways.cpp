@@ -88,6 +88,7 @@ Result<OpWays> OpWays::compile(const Program& program, const Op& op, const Store
     ways.op_ = &op;
     ways.costs_ = &costs;
     const Rational copies = copies_of_rows(program, op);
+    std::vector<std::string> windows;
     const auto add = [&](const Operand& operand) {
         MovedTensor tensor;
         const Value& value = program.values[operand.value];
@@ -102,6 +103,7 @@ Result<OpWays> OpWays::compile(const Program& program, const Op& op, const Store
             if (plane.window.empty()) continue;
             ways.banded_[ways.place_of(plane.rows)] = true;
             ways.banded_[ways.place_of(plane.columns)] = true;
+            windows.push_back(plane.window);
         }
         ways.tensors_.push_back(std::move(tensor));
     };
@@ -110,6 +112,10 @@ Result<OpWays> OpWays::compile(const Program& program, const Op& op, const Store
     for (const std::string& dim : op.along) (void)ways.place_of(dim);
     for (const std::string& dim : ways.dims_) ways.may_split_.push_back(ways.splittable(dim));
     ways.tie_rows();
+    ways.symbols_ = ways.dims_;
+    for (const std::string& window : windows) {
+        if (!has(ways.symbols_, window)) ways.symbols_.push_back(window);
+    }
     ways.add_statistics();
     if (auto status = ways.compile_times(program, stored, costs); !status) return fail(status.error());
     return ways;
@@ -225,7 +231,7 @@ Status OpWays::compile_times(const Program& program, const Stored& stored, Choic
         if (!work) return fail(work.error());
         auto pricing = price(work->total, costs.system().machine());
         if (!pricing) return fail(pricing.error());
-        compiled.times = CompiledTimes(*pricing, dims_, {});
+        compiled.times = CompiledTimes(*pricing, symbols_, {});
         for (const Resource& resource : pricing->resources) compiled.slots.push_back(costs.slot(resource.id));
         seconds_.resize(std::max(seconds_.size(), compiled.times.places()));
         return {};
@@ -237,7 +243,7 @@ Status OpWays::compile_times(const Program& program, const Stored& stored, Choic
 
 void OpWays::set_sizes(const Sizes& sizes) {
     sizes_.clear();
-    for (const std::string& dim : dims_) sizes_.push_back(static_cast<double>(sizes.at(dim)));
+    for (const std::string& dim : symbols_) sizes_.push_back(static_cast<double>(sizes.at(dim)));
     shares_ = sizes_;
     bands_.clear();
     if (unmasked_.slots.empty()) return;
