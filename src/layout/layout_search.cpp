@@ -329,9 +329,8 @@ bool LayoutSearch::keep(State& state, std::span<const double> cost, std::size_t 
 void LayoutSearch::trim(State& state, std::size_t kept) const {
     std::vector<std::size_t> order(state.traces.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
-    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-        return std::pair(state.far[a], a) < std::pair(state.far[b], b);
-    });
+    std::sort(order.begin(), order.end(),
+              [&](std::size_t a, std::size_t b) { return std::pair(state.far[a], a) < std::pair(state.far[b], b); });
     State least{state.lies, {}, {}, {}};
     for (const std::size_t i : std::span(order).first(kept)) {
         const auto costs = row(state, i);
