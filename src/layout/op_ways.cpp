@@ -50,6 +50,29 @@ Program alone(const Program& program, const Op& op, const Stored& stored, bool m
     return one;
 }
 
+// Rows in groups for experts, of an operation that puts them there or takes them back.
+const Operand* groups_of(const Op& op) {
+    if (op.kind != OpKind::apply) return nullptr;
+    const FunctionKind kind = find_function(op.function)->kind;
+    return kind == FunctionKind::dispatch ? &op.output : kind == FunctionKind::combine ? &op.inputs.front() : nullptr;
+}
+
+// How often each token is among these rows: for each expert that it goes to. A chip needs it once, however many of them it has, and
+// hands back one sum; what that comes to over a whole mesh depends on who chooses whom, so that once is the bound (DeepEP and
+// DeepSeek-V3, arXiv 2412.19437, section 3.2.2, send a token once to a node).
+Rational copies_of_rows(const Program& program, const Op& op) {
+    if (groups_of(op) == nullptr || op.inputs.size() < 2) return 1;
+    const bool out = groups_of(op) == &op.output;
+    const std::vector<std::string>& tokens = out ? op.inputs.front().dims : op.output.dims;
+    Rational copies(1);
+    for (const std::string& dim : op.inputs.back().dims) {
+        const auto size = program.sizes.find(dim);
+        if (!has(tokens, dim) && size != program.sizes.end() && size->second > 0)
+            copies = copies * Rational(size->second);
+    }
+    return copies;
+}
+
 // What becomes smaller by a conversion is converted where it lies, and then moved.
 bool converts_first(const Rational& from, const Rational& to, const OpWays::Question& asked) {
     const Sharding& held = asked.held.front();
@@ -64,6 +87,7 @@ Result<OpWays> OpWays::compile(const Program& program, const Op& op, const Store
     ways.reshardings_ = &reshardings;
     ways.op_ = &op;
     ways.costs_ = &costs;
+    const Rational copies = copies_of_rows(program, op);
     std::vector<std::string> windows;
     const auto add = [&](const Operand& operand) {
         MovedTensor tensor;
@@ -72,6 +96,7 @@ Result<OpWays> OpWays::compile(const Program& program, const Op& op, const Store
         tensor.in_host = value.level == "host";
         const BitsPerElement bits = stored_bits(value.type.dtype);
         tensor.element_bytes = Rational(bits.numerator, bits.denominator * std::int64_t{8});
+        if (&operand == groups_of(op)) tensor.element_bytes = tensor.element_bytes / copies;
         tensor.shape = reshardings.shape(operand.dims, tensor.element_bytes.to_double());
         for (const std::string& dim : operand.dims) tensor.dims.push_back(ways.place_of(dim));
         for (const MaskedPlane& plane : value.masks) {
