@@ -175,7 +175,7 @@ void add_notes(OpAnswer& answer, const std::string& software) {
 }  // namespace
 
 ProgramLaws kernel_laws(Calibrations& calibrations, const Machine& machine, const Program& local,
-                        const ProgramAnalysis& analysis, const std::string& software) {
+                        const ProgramAnalysis& analysis, const std::string& software, const std::string& variant) {
     ProgramLaws laws;
     const Calibration* own = calibrations.find(machine.id);
     for (const KernelWork& kernel : analysis.work.kernels) {
@@ -184,7 +184,8 @@ ProgramLaws kernel_laws(Calibrations& calibrations, const Machine& machine, cons
             laws.carried.emplace_back();
             continue;
         }
-        const KernelKey key = kernel_key(local, kernel);
+        KernelKey key = kernel_key(local, kernel);
+        key.variant = variant;
         laws.carried.emplace_back();
         if (own != nullptr) laws.kernels.back() = choose_kernel(*own, key, software);
         if (laws.kernels.back() == nullptr) {

@@ -31,6 +31,29 @@ const Analysis& analysis_of(const ProgramAnalysis& analysis, std::size_t kernel)
     return analysis.kernels.empty() ? analysis.total : analysis.kernels[kernel];
 }
 
+bool groups_by(const Op& op, const std::string& dim) {
+    const FunctionInfo* function = op.kind == OpKind::apply ? find_function(op.function) : nullptr;
+    return function != nullptr && function->kind == FunctionKind::dispatch && !op.along.empty() &&
+           op.along.front() == dim;
+}
+
+/// True when rows are put into groups of which `dim` is the number, one for each expert.
+bool counts_groups(const Block& block, const std::string& dim) {
+    return std::any_of(block.nodes.begin(), block.nodes.end(), [&](const Node& node) {
+        if (const auto* inner = std::get_if<Block>(&node)) return counts_groups(*inner, dim);
+        const std::vector<Op>& ops = std::get<Statement>(node).ops;
+        return std::any_of(ops.begin(), ops.end(), [&](const Op& op) { return groups_by(op, dim); });
+    });
+}
+
+bool is_grouped(const Program& program, const KernelWork& kernel) {
+    return std::any_of(kernel.matmuls.begin(), kernel.matmuls.end(), [&](const MatmulShape& shape) {
+        return shape.unit == Unit::matmul &&
+               std::any_of(shape.batch.begin(), shape.batch.end(),
+                           [&](const std::string& dim) { return counts_groups(program.body, dim); });
+    });
+}
+
 std::string kernel_kind(const KernelWork& kernel) {
     const auto products = std::count_if(kernel.matmuls.begin(), kernel.matmuls.end(),
                                         [](const MatmulShape& shape) { return shape.unit == Unit::matmul; });
@@ -56,6 +79,7 @@ std::string kernel_kind(const KernelWork& kernel) {
 KernelKey kernel_key(const Program& local, const KernelWork& kernel) {
     KernelKey key;
     key.kind = kernel_kind(kernel);
+    if (key.kind == "contraction" && is_grouped(local, kernel)) key.kind = "grouped contraction";
     if (key.kind == "elementwise" || key.kind == "reduction") return key;
     for (const Statement* statement : kernel.statements) {
         for (const Op& op : statement->ops) {
@@ -71,6 +95,7 @@ namespace {
 /// What speaks for a kind that has no law of its own.
 std::string broader_kind(const std::string& kind) {
     if (kind == "causal attention") return "attention";
+    if (kind == "grouped contraction") return "contraction";
     if (kind == "reduction") return "elementwise";
     return kind;
 }
@@ -82,7 +107,8 @@ const CalibratedKernel* choose_kernel(const Calibration& calibration, const Kern
     const auto rank = [&](const CalibratedKernel& law) {
         const bool asked = !software.empty() && same_library(law.key.software, software);
         return std::tuple(law.key.kind == key.kind, law.key.dtype == key.dtype, asked,
-                          asked && is_version(law.key.software, software), law.key.variant.empty());
+                          asked && is_version(law.key.software, software), law.key.variant == key.variant,
+                          law.key.variant.empty());
     };
     const CalibratedKernel* best = nullptr;
     for (const CalibratedKernel& law : calibration.kernels) {
@@ -123,16 +149,20 @@ CompiledKernel::CompiledKernel(const ProgramAnalysis& analysis, std::size_t inde
     std::vector<WeightedSum> sums{{{kernel.count, 1.0}}, {}, {}, {}, {}, {}};
     if (memory_rate_ > 0 && traffic != kernel.work.memory.end()) sums[1] = {{traffic->second.write, 1 / memory_rate_}};
     if (all_traffic != analysis.work.total.memory.end()) sums[2] = {{all_traffic->second.total(), 1.0}};
-    std::size_t products = 0;
+    const MatmulShape* last = nullptr;
+    bool one = true;  // product, if of several pairs of operands side by side: a gate and what it lets through
     for (const MatmulShape& shape : kernel.matmuls) {
         if (shape.unit != Unit::matmul) continue;
-        ++products;
+        const bool beside = last != nullptr && last->batch == shape.batch && last->m == shape.m && last->k == shape.k;
+        one = one && (last == nullptr || beside);
+        last = &shape;
         sums[3] = {{elements(shape.m), 1.0}};
-        sums[4] = {{elements(shape.n), 1.0}};
+        if (!beside) sums[4].clear();
+        sums[4].emplace_back(elements(shape.n), 1.0);
         sums[5] = {{elements(shape.batch), 1.0}};
         sums.push_back({{elements(shape.k), 1.0}});
     }
-    tiled_product_ = products == 1 || kernel_kind(kernel).ends_with("attention");
+    tiled_product_ = last != nullptr && (one || kernel_kind(kernel).ends_with("attention"));
     counts_ = CompiledSums(sums, swept, fixed);
     for (const Resource& resource : pricing.resources) parts_.push_back(part_of(resource, kernel));
 }
