@@ -123,10 +123,54 @@ TEST_CASE("the law that fits best speaks for a kernel") {
     };
     CHECK(software("vllm") == "vllm 0.14");  // not by the alphabet
     CHECK(software("vllm-0.9") == "vllm 0.9");
-    CHECK(software("") == "trtllm 1.3");  // of several libraries the one with the most rows
+    CHECK(software("") == "trtllm 1.3");  // of several libraries that are as far off the one with the most rows
+    for (CalibratedKernel& law : calibration.kernels)
+        law.fit.error_held_out = law.key.software == "vllm 0.14" ? 0.1 : 0.2;
+    CHECK(software("") == "vllm 0.14");  // and else the one whose law is the best
     CHECK(choose_kernel(calibration, {"elementwise", "", "", ""}, "")->key.kind == "elementwise");
     CHECK(choose_kernel(calibration, {"contraction", "fp8", "", ""}, "") == nullptr);
     CHECK(choose_kernel(calibration, {"attention", "bf16", "", ""}, "") == nullptr);
+}
+
+TEST_CASE("a product that quantises an operand on its way has the law of its arithmetic") {
+    Calibration calibration;
+    calibration.kernels = {law_of("contraction", "bf16", "", {}), law_of("contraction", "fp8", "", {}),
+                           law_of("contraction", "bf16 x int8", "", {})};
+    const auto dtype = [&](const std::string& asked) {
+        const CalibratedKernel* const law = choose_kernel(calibration, {"contraction", asked, "", ""}, "");
+        return law == nullptr ? "none" : law->key.dtype;
+    };
+    CHECK(dtype("fp8 x bf16") == "fp8");
+    CHECK(dtype("nvfp4 x bf16") == "none");
+    CHECK(dtype("bf16 x int8") == "bf16 x int8");
+    CHECK(dtype("bf16 x int4") == "none");  // an integer is only stored
+}
+
+TEST_CASE("a mask that leaves nothing out makes no causal kernel, and products side by side are one") {
+    const auto attention = [](bool masked) {
+        AnalysedProgram one = analysed(
+            "Q: bf16[T=8, H=8]\nK: bf16[S=8, H]\nV: bf16[S, H]\nfuse {\n"
+            " P : bf16[T, S] = softmax[S](causal[T, S](Q * K))\n O : bf16[T, H] = P * V\n}");
+        if (!masked) {
+            for (Value& value : one.program.values) value.masks.clear();
+        }
+        return kernel_key(one.program, one.analysis.work.kernels.front()).kind;
+    };
+    CHECK(attention(true) == "causal attention");
+    CHECK(attention(false) == "attention");
+    const AnalysedProgram gated = analysed(
+        "X: bf16[B=100, D=1000]\nW: bf16[D, F=200]\nU: bf16[D, E=300]\n"
+        "fuse {\n G : bf16[B, F] = X *_D W\n H : bf16[B, E] = X *_D U\n}");
+    ChipTraits chip;
+    chip.cores = 100;
+    const auto runs = kernel_runs(gated.program, gated.analysis, chip);
+    REQUIRE(runs.size() == 1);
+    CHECK(runs.front().point.m == 100);
+    CHECK(runs.front().point.n == 500);
+    const AnalysedProgram chained = analysed(
+        "X: bf16[B=100, D=1000]\nW: bf16[D, F=200]\nU: bf16[F, E=300]\n"
+        "fuse {\n G : bf16[B, F] = X *_D W\n H : bf16[B, E] = G *_F U\n}");
+    CHECK(kernel_runs(chained.program, chained.analysis, chip).front().point.m == 0);
 }
 
 TEST_CASE("a kind without a law of its own takes the broader one's") {
