@@ -66,8 +66,9 @@ std::string level_label(const std::string& level) {
 std::string level_label(const Machine& machine, const std::string& level) {
     const MemoryLevel* memory = machine.level(level);
     const std::string usual = level_label(level);
-    if (level != "hbm" || memory == nullptr || memory->label == level || memory->label.starts_with(usual)) return usual;
-    return memory->label.substr(0, memory->label.find(' '));
+    if (level != "hbm" || memory == nullptr || memory->label == level) return usual;
+    const std::string own = memory->label.substr(0, memory->label.find(' '));
+    return own.empty() || own.starts_with(usual) ? usual : own;
 }
 
 std::string low_confidence_note(const Rate& rate) {
