@@ -43,6 +43,7 @@ if(Python3_Interpreter_FOUND)
   roofline_script_test(transcripts program scripts/check_transcripts.py --program $<TARGET_FILE:roofline>)
   roofline_script_test(cases program scripts/check_cases.py --program $<TARGET_FILE:roofline>)
   roofline_script_test(layers source scripts/check_layers.py)
+  roofline_script_test(accuracy source scripts/check_accuracy.py)
   roofline_script_test(scripts source tests/scripts/run.py)
 endif()
 
