@@ -106,6 +106,21 @@ TEST_CASE("the time of kernels before is not the law's") {
     CHECK(fit->error_fitted < 0.005);
 }
 
+TEST_CASE("rows of one shape are held out too") {
+    std::vector<TimedKernel> kernels;
+    for (std::size_t i = 1; i <= 20; ++i) {
+        KernelPoint point{1e-6 * static_cast<double>(i), 0, 1e-6, 0, 64};
+        point.m = static_cast<double>(i);
+        point.n = 64;
+        point.batch = 1;
+        kernels.push_back({point, (3e-6 + point.math_s) * (1 + 0.2 * noise(i))});
+    }
+    const auto fit = fit_kernels(kernels);
+    REQUIRE(fit);
+    CHECK(fit->error_held_out >= fit->error_fitted);
+    CHECK(fit->error_held_out > 0.01);
+}
+
 TEST_CASE("a time may be that of several kernels of one law") {
     const KernelLaw law{3e-6, 2e-9, 0.9, 1, 0.7, 2};
     std::vector<TimedKernel> kernels = made_by(law);

@@ -1,6 +1,7 @@
 // How many tokens come to the experts of one rank, by the rules that tables of expert layers name.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 
 namespace roofline {

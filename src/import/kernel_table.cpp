@@ -78,6 +78,7 @@ constexpr Elementwise elementwise[] = {
     {"silu", "silu(X)", "silu"},
     {"relu", "relu(X)", "relu"},
     {"exp", "exp(X)", "exp"},
+    {"mlp_act", "silu(X) * Y", "mlp_act"},
     {"add", "X + Y", "add"},
     {"mul", "X * Y", "mul"},
     {"fp8_quant_static", "X", "fp8_quant_static"},

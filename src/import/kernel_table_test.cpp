@@ -59,8 +59,9 @@ TEST_CASE("elementwise operations have rows and columns") {
     const KernelTable table = read(elementwise +
                                    "h100_sxm,softmax,4096x64,fp16,1e-5,\nh100_sxm,gelu,262144,bf16,1e-5,\n"
                                    "h100_sxm,fp8_quant_static,2x3x64,bf16->fp8,1e-5,launch-inclusive\n"
-                                   "h100_sxm,add,8x8,f32,1e-5,\n");
-    REQUIRE(table.rows.size() == 4);
+                                   "h100_sxm,add,8x8,f32,1e-5,\nh100_sxm,mlp_act,8x8,bf16,1e-5,\n");
+    REQUIRE(table.rows.size() == 5);
+    CHECK(table.rows[4].program == "X : bf16[R, C]\nY : bf16[R, C]\nZ : bf16[R, C] = silu(X) * Y\n");
     CHECK(table.rows[0].program == "X : f16[R, C]\nZ : f16[R, C] = softmax[C](X)\n");
     CHECK(table.rows[0].sizes == DimSizes{{"R", 4096}, {"C", 64}});
     CHECK(table.rows[1].sizes == DimSizes{{"R", 1}, {"C", 262144}});

@@ -1,0 +1,106 @@
+#!/usr/bin/env python3
+"""Compares the table of kernels in docs/accuracy.md with the errors in data/calibration/*.toml, or writes it anew.
+
+Of every kind, dtype and machine: the mean error in per cent of rows fitted to and of rows held out, and in brackets of all rows with the
+nearest relative's constants; over all software and variants, weighted by their rows. A dash where there is none.
+
+usage: check_accuracy.py [--root DIR] [--update]     DIR holds data/ and docs/
+Prints one line a difference, then 'N passed, N failed' counting lines of the table; exit 1 when one differs."""
+
+import argparse
+import pathlib
+import sys
+import tomllib
+
+KINDS = [
+    "contraction",
+    "grouped contraction",
+    "attention",
+    "causal attention",
+    "elementwise",
+    "reduction",
+]
+LAUNCHED_BY_HOST = ("eager", "wall clock")  # their times are a host's as much as a chip's
+HEAD = "| kind, dtype | "
+
+
+def laws_of(folder):
+    """{(kind, dtype): {machine: [law, ...]}} of all calibration files."""
+    table = {}
+    for path in sorted(folder.glob("*.toml")):
+        calibration = tomllib.loads(path.read_text(encoding="utf-8"))
+        for law in calibration.get("kernel", []):
+            by_host = law.get("variant") in LAUNCHED_BY_HOST
+            key = law["kind"], law.get("dtype", "") + (", launched by a host" if by_host else "")
+            table.setdefault(key, {}).setdefault(calibration["machine"], []).append(law)
+    return table
+
+
+def mean(laws, key):
+    """Of the laws that have the key, weighted by rows; a dash where none has."""
+    known = [law for law in laws if key in law]
+    rows = sum(law["rows"] for law in known)
+    if rows == 0:
+        return "-"
+    per_cent = 100 * sum(law["rows"] * law[key] for law in known) / rows
+    return f"{per_cent:.1f}" if per_cent < 9.95 else f"{per_cent:.0f}"
+
+
+def cell(laws):
+    if not laws:
+        return ""
+    return f"{mean(laws, 'error_fitted')} / {mean(laws, 'error_held_out')} ({mean(laws, 'error_carried')})"
+
+
+def table_lines(folder):
+    table = laws_of(folder)
+    machines = sorted({machine for row in table.values() for machine in row})
+    lines = [HEAD + " | ".join(machines) + " |", "|---" * (len(machines) + 1) + "|"]
+    for kind, dtype in sorted(table, key=lambda key: (KINDS.index(key[0]), key[1])):
+        cells = [cell(table[kind, dtype].get(machine)) for machine in machines]
+        lines.append(f"| {kind} {dtype}".rstrip().replace(" ,", ",") + " | " + " | ".join(cells) + " |")
+    return lines
+
+
+def find_table(lines):
+    """Where the table begins and ends among the lines of the document."""
+    begin = next((i for i, line in enumerate(lines) if line.startswith(HEAD)), None)
+    if begin is None:
+        return None
+    end = begin
+    while end < len(lines) and lines[end].startswith("|"):
+        end += 1
+    return begin, end
+
+
+def main(arguments):
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--root", type=pathlib.Path, default=pathlib.Path(__file__).parent.parent)
+    parser.add_argument("--update", action="store_true")
+    options = parser.parse_args(arguments)
+    document = options.root / "docs" / "accuracy.md"
+    lines = document.read_text(encoding="utf-8").split("\n")
+    place = find_table(lines)
+    if place is None:
+        print(f"{document}: no table that begins with `{HEAD.strip()}`")
+        return 1
+    begin, end = place
+    wanted = table_lines(options.root / "data" / "calibration")
+    if options.update:
+        lines[begin:end] = wanted
+        document.write_text("\n".join(lines), encoding="utf-8")
+        begin, end = find_table(lines)
+    there = lines[begin:end]
+    missing = [line for line in wanted if line not in there]
+    extra = [line for line in there if line not in wanted]
+    for line in missing:
+        print(f"{document}: lacks {line}")
+    for line in extra:
+        print(f"{document}: {line} is in no calibration file")
+    failed = max(len(missing), len(extra))
+    print(f"{len(wanted) - len(missing)} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
