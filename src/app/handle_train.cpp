@@ -61,7 +61,7 @@ Result<Plan> with_zero(Plan plan, const std::string& stage) {
                     "1 shares out the optimizer's states, 2 gradients too, 3 parameters too");
     }
     plan.zero = stage.front() - '0';
-    if (plan.zero > 0 && plan.data == 1) {
+    if (plan.zero > 0 && plan.data * plan.expert * plan.context * plan.sequence == 1) {
         return fail("bad_plan", "--zero says what the members of `data` share out, and the plan has one member",
                     "give --mesh the axis: data=8; over `fsdp` everything is shared out");
     }

@@ -27,7 +27,10 @@ Status read_sharding(const MeasuredTraining& row, std::int64_t replicas, Plan& p
     if (holds(row.sharding, "across slices")) {
         return fail("no_plan", "fsdp within slices, and the table does not say how many there are");
     }
-    (whole ? plan.fsdp : plan.data) = replicas;
+    // FSDP keeps weights gathered from one microbatch of a pipeline to the next, and scatters gradients at the end of the step
+    const bool gathered = whole && plan.pipeline > 1;
+    (whole && !gathered ? plan.fsdp : plan.data) = replicas;
+    if (whole) plan.zero = gathered ? 1 : 3;
     if (holds(row.sharding, "zero1")) plan.zero = 1;
     if (holds(row.sharding, "zero2")) plan.zero = 2;
     return {};
@@ -73,8 +76,11 @@ Result<TrainingBatch> batch_of(const MeasuredTraining& row, const Plan& plan) {
             return fail("bad_batch", "the batch is no multiple of dp and micro_batch");
         }
     }
-    if (batch.microbatches == 0)
+    if (batch.microbatches == 0 && row.local_batch) {
+        batch.microbatches = plan.pipeline;  // as many as stages, where nobody says otherwise
+    } else if (batch.microbatches == 0) {
         batch.microbatches = plan.pipeline > 1 ? std::max(sequences / replicas, std::int64_t{1}) : 1;
+    }
     constexpr std::int64_t most = std::int64_t{1} << 50;
     if (sequences > most / row.sequence) return fail("bad_batch", "the batch is beyond 1e15 tokens");
     batch.tokens = sequences * row.sequence;
@@ -109,10 +115,10 @@ bool has_experts(const Model& model) {
 }
 
 std::string key_of(const TrainSetup& setup) {
-    return fmt::format("{} zero{} {} {} {} {} {} {} {}", plan_text(setup.plan), setup.plan.zero,
+    return fmt::format("{} zero{} {} {} {} {} {} {} {} {}", plan_text(setup.plan), setup.plan.zero,
                        setup.plan.tensor_tokens, setup.batch.tokens, setup.batch.microbatches,
                        static_cast<int>(setup.options.remat), setup.products ? name(*setup.products) : "",
-                       setup.options.f32_gradients, setup.schedule);
+                       setup.options.f32_gradients, setup.options.f32_logits, setup.schedule);
 }
 
 std::string strategy_of(const Plan& plan) {
@@ -234,11 +240,11 @@ Result<Comparison> MeasuredTrainings::compare(const MeasuredTraining& row) {
     comparison.prediction.expected_error = priced->times.expected_error;
     if (!(row.memory_bytes > 0)) return comparison;
     // what is held in f32 takes memory; the bound of the time is that of gradients that are summed up in fewer bits
-    if (row.f32_gradients) {
-        setup->options.f32_gradients = true;
-        priced = price(row, *model, *setup, *system);
-        if (!priced) return fail(priced.error());
-    }
+    const bool gathered = setup->plan.pipeline > 1 && holds(row.sharding, "fsdp");
+    setup->options.f32_gradients = row.f32_gradients || gathered;
+    setup->options.f32_logits = true;
+    priced = price(row, *model, *setup, *system);
+    if (!priced) return fail(priced.error());
     comparison.memory = MemoryComparison{row.memory_bytes, priced->memory.total(), row.memory_what};
     return comparison;
 }

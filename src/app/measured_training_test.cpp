@@ -88,11 +88,21 @@ TEST_CASE("what a row shares out is its plan") {
     CHECK(setup->plan.sequence == 2);
     CHECK(setup->plan.context == 1);
     CHECK(setup->schedule == "interleaved:3");
-    // 64 sequences are not said to go through the pipeline in any pieces: one by one
+    // 64 sequences of two replicas: one by one, or all that are said to be of a whole step in as many pieces as there are stages
+    row.micro_batch = 0;
+    CHECK(setup_of(row)->batch.microbatches == 32);
+    row.micro_batch = 32;
     row.local_batch = true;
     setup = setup_of(row);
     REQUIRE(setup);
-    CHECK(setup->batch.microbatches == 32);
+    CHECK(setup->batch.microbatches == 2);
+    // weights of fsdp stay gathered there
+    row.sharding = "fsdp2(zero3)";
+    setup = setup_of(row);
+    REQUIRE(setup);
+    CHECK(setup->plan.fsdp == 1);
+    CHECK(setup->plan.data == 2);
+    CHECK(setup->plan.zero == 1);
 }
 
 TEST_CASE("the more a row computes again, the later its bound; what nothing reads is not computed again") {

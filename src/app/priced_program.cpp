@@ -27,7 +27,9 @@ Result<OpAnswer> priced_program(Program program, const Slice& slice, const std::
         answer.layouts = std::move(laid->statements);
         answer.types = std::move(laid->types);
     }
-    auto analysis = analyse(answer.program, answer.local, answer.system, {answer.options, true});
+    constexpr bool kernels = true;
+    constexpr bool growth = false;  // a plan's sizes are given; where others would lead its own thresholds say
+    auto analysis = analyse(answer.program, answer.local, answer.system, {answer.options, kernels, growth});
     if (!analysis) return fail(analysis.error());
     answer.analysis = std::move(*analysis);
     if (auto status = expect(answer, software, calibrations); !status) return fail(status.error());

@@ -43,11 +43,11 @@ Result<TrainingProgram> stage_program(const Program& forward, const TrainSetup& 
     TrainingOptions options = setup.options;
     options.microbatches = setup.batch.microbatches;
     if (setup.plan.pipeline == 1) {
-        auto with = with_loss(forward);
+        auto with = with_loss(forward, options.f32_logits);
         return with ? training_step(*with, options) : fail(with.error());
     }
     auto part = pipeline_stage(forward, setup.plan.pipeline, stage);
-    if (part && stage.place == StagePlace::last) part = with_loss(*part);
+    if (part && stage.place == StagePlace::last) part = with_loss(*part, options.f32_logits);
     if (!part) return fail(part.error());
     options.kept = kept_in(*part, forward, options.kept);
     options.input_gradients = stage.place != StagePlace::first;
@@ -55,7 +55,8 @@ Result<TrainingProgram> stage_program(const Program& forward, const TrainSetup& 
 }
 
 Result<StageStep> stage_step(const Program& forward, const Model& model, const TrainSetup& setup,
-                             const PipelineStage& stage, double held, const Slice& slice, const StepPricing& pricing) {
+                             const PipelineStage& stage, const InFlight& held, const Slice& slice,
+                             const StepPricing& pricing) {
     auto step = stage_program(forward, setup, stage);
     if (!step) return fail(step.error());
     if (setup.products) compute_weights_in(*step, *setup.products);
@@ -166,7 +167,10 @@ Result<std::vector<StageStep>> stage_steps(const Model& model, const TrainSetup&
     }
     std::vector<StageStep> stages;
     for (const PipelineStage& kind : kinds) {
-        const double held = held_microbatches(pipeline, kind.index);
+        const double layers = held_microbatches(pipeline, kind.index);
+        // the last stage goes back as soon as it is through, but where all microbatches go forward first
+        const bool at_once = kind.place == StagePlace::last && pipeline.schedule != Schedule::gpipe;
+        const InFlight held{layers, at_once ? std::min(layers, 1.0) : layers};
         auto step = stage_step(forward, model, setup, kind, held, slice, pricing);
         if (!step) return fail(step.error());
         stages.push_back(std::move(*step));

@@ -35,8 +35,9 @@ constexpr std::size_t most_growth_terms = 200'000;
 
 class Analyser {
 public:
-    Analyser(const Program& program, const Program& local, const Machine& machine, const System* system)
-        : program_(program), local_(local), machine_(machine), system_(system) {
+    Analyser(const Program& program, const Program& local, const Machine& machine, const System* system,
+             bool with_growth)
+        : program_(program), local_(local), machine_(machine), system_(system), with_growth_(with_growth) {
         std::set<std::string> anonymous;
         for (const auto& [dim, size] : program.sizes) {
             if (dim.starts_with('#')) numbers_.emplace(dim, size);
@@ -57,7 +58,7 @@ public:
         }
         analysis.notes = analysis.pricing.notes;
         intensities(analysis);
-        if (detailed) growth(analysis);
+        if (detailed && with_growth_) growth(analysis);
         if (auto status = numbers(analysis); !status) return fail(status.error());
         if (analysis.seconds && !work.messages.empty()) {
             const auto network = analysis.seconds->begin() + static_cast<std::ptrdiff_t>(on_chip);
@@ -238,7 +239,7 @@ private:
             }
             if (footprint.capacity && footprint.bytes > *footprint.capacity) {
                 analysis.notes.push_back(fmt::format("does not fit: the tensors placed in {} hold {}, it has {}",
-                                                     level_label(level), to_text(Bytes{footprint.bytes}),
+                                                     level_label(machine_, level), to_text(Bytes{footprint.bytes}),
                                                      capacity_text(Bytes{*footprint.capacity})));
             }
             analysis.footprint.emplace(level, footprint);
@@ -257,6 +258,7 @@ private:
     const Program& local_;    ///< what one chip does of it
     const Machine& machine_;
     const System* system_;
+    bool with_growth_;
     Sizes numbers_;
 };
 
@@ -284,7 +286,7 @@ Result<ProgramAnalysis> analysed(const Program& program, const Program& local, c
         return fail("nothing_to_do", "the program computes nothing",
                     "write an operation: bf16[B, D] * bf16[D, F] -> bf16[B, F]");
     }
-    Analyser analyser(program, local, machine, system);
+    Analyser analyser(program, local, machine, system, options.growth);
     std::vector<const KernelWork*> all;
     for (const KernelWork& kernel : result.work.kernels) all.push_back(&kernel);
 

@@ -78,6 +78,7 @@ struct ProgramAnalysis {
 struct AnalysisOptions {
     WorkOptions work;
     bool kernels = true;  ///< analyse each kernel too, when there are several
+    bool growth = true;   ///< solve for critical sizes and limits of the intensity
 };
 
 /// A program of one chip.

@@ -48,6 +48,29 @@ const Analysis& analysis_of(const ProgramAnalysis& analysis, std::size_t kernel)
     return analysis.kernels.empty() ? analysis.total : analysis.kernels[kernel];
 }
 
+bool groups_by(const Op& op, const std::string& dim) {
+    const FunctionInfo* function = op.kind == OpKind::apply ? find_function(op.function) : nullptr;
+    return function != nullptr && function->kind == FunctionKind::dispatch && !op.along.empty() &&
+           op.along.front() == dim;
+}
+
+/// True when rows are put into groups of which `dim` is the number, one for each expert.
+bool counts_groups(const Block& block, const std::string& dim) {
+    return std::any_of(block.nodes.begin(), block.nodes.end(), [&](const Node& node) {
+        if (const auto* inner = std::get_if<Block>(&node)) return counts_groups(*inner, dim);
+        const std::vector<Op>& ops = std::get<Statement>(node).ops;
+        return std::any_of(ops.begin(), ops.end(), [&](const Op& op) { return groups_by(op, dim); });
+    });
+}
+
+bool is_grouped(const Program& program, const KernelWork& kernel) {
+    return std::any_of(kernel.matmuls.begin(), kernel.matmuls.end(), [&](const MatmulShape& shape) {
+        return shape.unit == Unit::matmul &&
+               std::any_of(shape.batch.begin(), shape.batch.end(),
+                           [&](const std::string& dim) { return counts_groups(program.body, dim); });
+    });
+}
+
 std::string kernel_kind(const KernelWork& kernel) {
     const auto products = std::count_if(kernel.matmuls.begin(), kernel.matmuls.end(),
                                         [](const MatmulShape& shape) { return shape.unit == Unit::matmul; });
@@ -73,6 +96,7 @@ std::string kernel_kind(const KernelWork& kernel) {
 KernelKey kernel_key(const Program& local, const KernelWork& kernel) {
     KernelKey key;
     key.kind = kernel_kind(kernel);
+    if (key.kind == "contraction" && is_grouped(local, kernel)) key.kind = "grouped contraction";
     if (key.kind == "causal attention" && !masks(local, kernel)) key.kind = "attention";
     if (key.kind == "elementwise" || key.kind == "reduction") return key;
     for (const Statement* statement : kernel.statements) {
@@ -89,6 +113,7 @@ namespace {
 /// What speaks for a kind that has no law of its own.
 std::string broader_kind(const std::string& kind) {
     if (kind == "causal attention") return "attention";
+    if (kind == "grouped contraction") return "contraction";
     if (kind == "reduction") return "elementwise";
     return kind;
 }
@@ -111,7 +136,8 @@ const CalibratedKernel* choose_kernel(const Calibration& calibration, const Kern
     const auto rank = [&](const CalibratedKernel& law) {
         const bool asked = !software.empty() && same_library(law.key.software, software);
         return std::tuple(law.key.kind == key.kind, law.key.dtype == key.dtype, law.key.dtype == quantised, asked,
-                          asked && is_version(law.key.software, software), law.key.variant.empty());
+                          asked && is_version(law.key.software, software), law.key.variant == key.variant,
+                          law.key.variant.empty());
     };
     const CalibratedKernel* best = nullptr;
     for (const CalibratedKernel& law : calibration.kernels) {

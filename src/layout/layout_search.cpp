@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 #include <utility>
 
@@ -325,6 +326,21 @@ bool LayoutSearch::keep(State& state, std::span<const double> cost, std::size_t 
     return true;
 }
 
+void LayoutSearch::trim(State& state, std::size_t kept) const {
+    std::vector<std::size_t> order(state.traces.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::sort(order.begin(), order.end(),
+              [&](std::size_t a, std::size_t b) { return std::pair(state.far[a], a) < std::pair(state.far[b], b); });
+    State least{state.lies, {}, {}, {}};
+    for (const std::size_t i : std::span(order).first(kept)) {
+        const auto costs = row(state, i);
+        least.costs.insert(least.costs.end(), costs.begin(), costs.end());
+        least.traces.push_back(state.traces[i]);
+        least.far.push_back(state.far[i]);
+    }
+    state = std::move(least);
+}
+
 namespace {
 
 // Whether a way has brought this operand to where another wants it.
@@ -400,6 +416,10 @@ Status LayoutSearch::step(std::size_t index) {
         for (std::size_t i = 0; i < most_states; ++i) first.push_back(std::move(next[order[i].second]));
         next = std::move(first);
     }
+    const std::size_t kept = std::max(most_rows / next.size(), fewest_kept);
+    for (State& state : next) {
+        if (state.traces.size() > kept) trim(state, kept);
+    }
     live_ = live;
     states_ = std::move(next);
     return {};
@@ -408,7 +428,7 @@ Status LayoutSearch::step(std::size_t index) {
 Result<ProgramLayout> LayoutSearch::choose(const Sizes& sizes) {
     sizes_ = sizes;
     std::vector<std::string> dims;
-    for (const CompiledOp& op : ops_) dims.insert(dims.end(), op.ways.dims().begin(), op.ways.dims().end());
+    for (const CompiledOp& op : ops_) dims.insert(dims.end(), op.ways.symbols().begin(), op.ways.symbols().end());
     const Sizes known = comparable_sizes(sizes, dims);
     for (CompiledOp& op : ops_) op.ways.set_sizes(known);
     reshardings_->set_sizes(known);

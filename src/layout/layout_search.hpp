@@ -41,7 +41,7 @@ struct ProgramLayout {
 /// operations keeps, for every way in which the free tensors that are still needed may lie, the costs that are not beaten in
 /// every respect by another's: the program's bound is the maximum of sums, so the cheapest beginning need not lead to the
 /// cheapest whole. At the end the least lower bound wins, then the least upper, then the fewest collectives, then the fewest
-/// bytes. No more than `most_kept` costs are kept for each; programs with many free tensors at once, and long ones in which
+/// bytes. No more than `most_kept` costs are kept for each, fewer where very many ways are open; programs with many free tensors at once, and long ones in which
 /// many choices are open, can so miss a choice that is a little better.
 class LayoutSearch {
 public:
@@ -61,6 +61,8 @@ public:
 private:
     static constexpr std::size_t most_kept = 16;
     static constexpr std::size_t most_states = 256;
+    static constexpr std::size_t most_rows = 1024;  ///< of all states together, but a few of each
+    static constexpr std::size_t fewest_kept = 4;
 
     /// An operation and which of its operands.
     struct Use {
@@ -113,6 +115,7 @@ private:
     [[nodiscard]] std::span<const double> row(const State& state, std::size_t i) const;
     /// Keeps a cost unless another is no worse; whether it did.
     bool keep(State& state, std::span<const double> cost, std::size_t trace) const;
+    void trim(State& state, std::size_t kept) const;  ///< to the least of its costs
     [[nodiscard]] ShardingId interned(const Sharding& sharding);
     [[nodiscard]] ProgramLayout traced(std::size_t trace, const LayoutPrice& price) const;
 

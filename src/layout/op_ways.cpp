@@ -50,6 +50,29 @@ Program alone(const Program& program, const Op& op, const Stored& stored, bool m
     return one;
 }
 
+// Rows in groups for experts, of an operation that puts them there or takes them back.
+const Operand* groups_of(const Op& op) {
+    if (op.kind != OpKind::apply) return nullptr;
+    const FunctionKind kind = find_function(op.function)->kind;
+    return kind == FunctionKind::dispatch ? &op.output : kind == FunctionKind::combine ? &op.inputs.front() : nullptr;
+}
+
+// How often each token is among these rows: for each expert that it goes to. A chip needs it once, however many of them it has, and
+// hands back one sum; what that comes to over a whole mesh depends on who chooses whom, so that once is the bound (DeepEP and
+// DeepSeek-V3, arXiv 2412.19437, section 3.2.2, send a token once to a node).
+Rational copies_of_rows(const Program& program, const Op& op) {
+    if (groups_of(op) == nullptr || op.inputs.size() < 2) return 1;
+    const bool out = groups_of(op) == &op.output;
+    const std::vector<std::string>& tokens = out ? op.inputs.front().dims : op.output.dims;
+    Rational copies(1);
+    for (const std::string& dim : op.inputs.back().dims) {
+        const auto size = program.sizes.find(dim);
+        if (!has(tokens, dim) && size != program.sizes.end() && size->second > 0)
+            copies = copies * Rational(size->second);
+    }
+    return copies;
+}
+
 // What becomes smaller by a conversion is converted where it lies, and then moved.
 bool converts_first(const Rational& from, const Rational& to, const OpWays::Question& asked) {
     const Sharding& held = asked.held.front();
@@ -64,6 +87,8 @@ Result<OpWays> OpWays::compile(const Program& program, const Op& op, const Store
     ways.reshardings_ = &reshardings;
     ways.op_ = &op;
     ways.costs_ = &costs;
+    const Rational copies = copies_of_rows(program, op);
+    std::vector<std::string> windows;
     const auto add = [&](const Operand& operand) {
         MovedTensor tensor;
         const Value& value = program.values[operand.value];
@@ -71,12 +96,14 @@ Result<OpWays> OpWays::compile(const Program& program, const Op& op, const Store
         tensor.in_host = value.level == "host";
         const BitsPerElement bits = stored_bits(value.type.dtype);
         tensor.element_bytes = Rational(bits.numerator, bits.denominator * std::int64_t{8});
+        if (&operand == groups_of(op)) tensor.element_bytes = tensor.element_bytes / copies;
         tensor.shape = reshardings.shape(operand.dims, tensor.element_bytes.to_double());
         for (const std::string& dim : operand.dims) tensor.dims.push_back(ways.place_of(dim));
         for (const MaskedPlane& plane : value.masks) {
             if (plane.window.empty()) continue;
             ways.banded_[ways.place_of(plane.rows)] = true;
             ways.banded_[ways.place_of(plane.columns)] = true;
+            windows.push_back(plane.window);
         }
         ways.tensors_.push_back(std::move(tensor));
     };
@@ -85,6 +112,10 @@ Result<OpWays> OpWays::compile(const Program& program, const Op& op, const Store
     for (const std::string& dim : op.along) (void)ways.place_of(dim);
     for (const std::string& dim : ways.dims_) ways.may_split_.push_back(ways.splittable(dim));
     ways.tie_rows();
+    ways.symbols_ = ways.dims_;
+    for (const std::string& window : windows) {
+        if (!has(ways.symbols_, window)) ways.symbols_.push_back(window);
+    }
     ways.add_statistics();
     if (auto status = ways.compile_times(program, stored, costs); !status) return fail(status.error());
     return ways;
@@ -200,7 +231,7 @@ Status OpWays::compile_times(const Program& program, const Stored& stored, Choic
         if (!work) return fail(work.error());
         auto pricing = price(work->total, costs.system().machine());
         if (!pricing) return fail(pricing.error());
-        compiled.times = CompiledTimes(*pricing, dims_, {});
+        compiled.times = CompiledTimes(*pricing, symbols_, {});
         for (const Resource& resource : pricing->resources) compiled.slots.push_back(costs.slot(resource.id));
         seconds_.resize(std::max(seconds_.size(), compiled.times.places()));
         return {};
@@ -212,7 +243,7 @@ Status OpWays::compile_times(const Program& program, const Stored& stored, Choic
 
 void OpWays::set_sizes(const Sizes& sizes) {
     sizes_.clear();
-    for (const std::string& dim : dims_) sizes_.push_back(static_cast<double>(sizes.at(dim)));
+    for (const std::string& dim : symbols_) sizes_.push_back(static_cast<double>(sizes.at(dim)));
     shares_ = sizes_;
     bands_.clear();
     if (unmasked_.slots.empty()) return;

@@ -63,6 +63,8 @@ public:
                                   Reshardings& reshardings);
 
     [[nodiscard]] const std::vector<std::string>& dims() const { return dims_; }
+    /// All that costs depend on: the dimensions, then the windows of masks.
+    [[nodiscard]] const std::vector<std::string>& symbols() const { return symbols_; }
     [[nodiscard]] const Op& op() const { return *op_; }
 
     /// Mesh axes over which each tensor, operands then the result, is used or made as it lies.
@@ -141,7 +143,8 @@ private:
     ChoiceCosts* costs_ = nullptr;
     Reshardings* reshardings_ = nullptr;
     std::vector<std::string> dims_;
-    std::vector<double> sizes_;              ///< by dims_
+    std::vector<std::string> symbols_;
+    std::vector<double> sizes_;              ///< by symbols_
     std::vector<MovedTensor> tensors_;       ///< operands, then the result
     std::optional<MovedTensor> statistics_;  ///< of the rows of a function, where chips exchange them
     int rounds_ = 0;                         ///< how often they do

@@ -46,6 +46,11 @@ public:
             if (weight(value)) {
                 place_weight(value);
                 auto staying = present({"tensor", "queries", "expert", "sequence", "sequence2", "context"});
+                // parameters that are shared out for the optimizer at least are gathered behind it
+                const std::vector<std::string> replicas =
+                    plan_.zero > 0 ? replicas_of(value) : std::vector<std::string>{};
+                const auto shared = [&](const std::string& axis) { return has(replicas, axis); };
+                staying.erase(std::remove_if(staying.begin(), staying.end(), shared), staying.end());
                 if (!staying.empty()) result_.stay.emplace(id, std::move(staying));
             } else {
                 place_activation(value, !outside_.contains(id));
@@ -222,16 +227,23 @@ private:
         if (of_experts(value)) value.type.axes.front().mesh = present({"expert"});
         place_tensor(value, false);
         const StepRole kind = kind_of(value);
-        const int from = kind == StepRole::param ? 3 : kind == StepRole::gradient ? 2 : 1;
-        share_out(value, plan_.zero >= from ? present({"fsdp", "data"}) : present({"fsdp"}));
-        if (kind == StepRole::gradient) wait(value, plan_.zero < from);
+        const bool shared = plan_.zero >= shared_from(kind);
+        share_out(value, shared ? replicas_of(value) : present({"fsdp"}));
+        // gradients that are not shared out stay partial sums to the end of the step
+        if (kind != StepRole::gradient || shared) return;
+        value.type.unreduced = replicas_of(value);
+        value.type.unreduced.erase(
+            std::remove(value.type.unreduced.begin(), value.type.unreduced.end(), std::string("fsdp")),
+            value.type.unreduced.end());
     }
 
-    // Gradients of sequences stay partial sums to the end of the step: over `data` what is not shared out, and over `expert` what
-    // the experts do not have for themselves.
-    void wait(Value& gradient, bool data) const {
-        if (data) gradient.type.unreduced = present({"data"});
-        if (!of_experts(gradient)) append(gradient.type.unreduced, present({"expert"}));
+    // The ZeRO stage from which on such tensors are shared out.
+    static int shared_from(StepRole kind) { return kind == StepRole::param ? 3 : kind == StepRole::gradient ? 2 : 1; }
+
+    // The axes whose members see other tokens and have the same weight.
+    [[nodiscard]] std::vector<std::string> replicas_of(const Value& weight) const {
+        return of_experts(weight) ? present({"fsdp", "data", "context"})
+                                  : present({"fsdp", "data", "expert", "context", "sequence", "sequence2"});
     }
 
     // What experts have for themselves is a stack, one on another; in a router's weights they come last.

@@ -55,6 +55,9 @@ TEST_CASE("data parallelism splits sequences; fsdp splits weights over their wid
     CHECK(type_of(both, "Pos") == "[T]");
     const Program zero = planned({.data = 2, .fsdp = 4, .zero = 3});
     CHECK(type_of(zero, "Wd") == "[F, D_{fsdp,data}]");
+    // members that have other tokens of the same sequences, or of other experts, have the same weights
+    CHECK(type_of(planned({.data = 2, .context = 4, .zero = 3}), "Wd") == "[F, D_{data,context}]");
+    CHECK(type_of(planned({.fsdp = 2, .context = 4}), "Wd") == "[F, D_{fsdp}]");
 }
 
 TEST_CASE(

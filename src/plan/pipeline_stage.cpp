@@ -25,18 +25,54 @@ bool is_repeat(const Node& node) {
     return block != nullptr && block->kind == Block::Kind::repeat;
 }
 
-// Of so many passes those of each repeat: in proportion, by largest remainder.
-std::vector<std::int64_t> shares(const std::vector<std::int64_t>& passes, std::int64_t stages, std::int64_t mine) {
-    std::vector<std::int64_t> share;
-    std::vector<std::pair<std::int64_t, std::size_t>> rest;  // negative, so that the greatest come first
+using Passes = std::vector<std::int64_t>;  // by repeat, in the program's order
+
+// The first `wanted` passes.
+Passes first_passes(const Passes& passes, std::int64_t wanted) {
+    Passes share;
+    for (const std::int64_t there : passes) {
+        share.push_back(std::min(there, wanted));
+        wanted -= share.back();
+    }
+    return share;
+}
+
+Passes last_passes(Passes passes, std::int64_t wanted) {
+    std::reverse(passes.begin(), passes.end());
+    Passes share = first_passes(passes, wanted);
+    std::reverse(share.begin(), share.end());
+    return share;
+}
+
+// So many of the passes that the first and the last stage leave over: in proportion, by largest remainder.
+Passes middle_passes(const Passes& passes, std::int64_t wanted) {
+    const std::int64_t total = std::accumulate(passes.begin(), passes.end(), std::int64_t{0});
+    if (total == 0) return Passes(passes.size(), 0);
+    Passes share;
+    std::vector<std::pair<double, std::size_t>> rest;  // negative, so that the greatest come first
+    std::int64_t left = wanted;
     for (std::size_t i = 0; i < passes.size(); ++i) {
-        share.push_back(passes[i] / stages);
-        mine -= share.back();
-        rest.emplace_back(-(passes[i] % stages), i);
+        const double exact = static_cast<double>(passes[i]) / static_cast<double>(total) * static_cast<double>(wanted);
+        share.push_back(static_cast<std::int64_t>(exact));
+        left -= share.back();
+        rest.emplace_back(static_cast<double>(share.back()) - exact, i);
     }
     std::sort(rest.begin(), rest.end());
-    for (std::size_t i = 0; mine > 0 && i < rest.size(); ++i, --mine) ++share[rest[i].second];
+    for (std::size_t i = 0; left > 0 && i < rest.size(); ++i, --left) ++share[rest[i].second];
     return share;
+}
+
+// Layers go to stages in their order: the first stage has what stands first, the last one what stands last.
+Result<Passes> shares(const Program& forward, const Passes& passes, std::int64_t stages, const PipelineStage& stage) {
+    if (stage.place == StagePlace::first) return first_passes(passes, stage.passes);
+    if (stage.place == StagePlace::last) return last_passes(passes, stage.passes);
+    auto kinds = pipeline_stages(forward, stages);
+    if (!kinds) return fail(kinds.error());
+    const Passes first = first_passes(passes, kinds->front().passes);
+    const Passes last = last_passes(passes, kinds->back().passes);
+    Passes rest;
+    for (std::size_t i = 0; i < passes.size(); ++i) rest.push_back(passes[i] - first[i] - last[i]);
+    return middle_passes(rest, stage.passes);
 }
 
 /// Keeps some values of a program and numbers them again.
@@ -135,7 +171,9 @@ Result<std::vector<PipelineStage>> pipeline_stages(const Program& forward, std::
 Result<Program> pipeline_stage(const Program& forward, std::int64_t stages, const PipelineStage& stage) {
     auto passes = passes_of(forward, stages);
     if (!passes) return fail(passes.error());
-    const std::vector<std::int64_t> share = shares(*passes, stages, stage.passes);
+    const auto dealt = shares(forward, *passes, stages, stage);
+    if (!dealt) return fail(dealt.error());
+    const Passes& share = *dealt;
     const StagePlace place = stage.place;
     Program program = forward;
     const auto& nodes = forward.body.nodes;
@@ -171,7 +209,9 @@ Result<Program> pipeline_stage(const Program& forward, std::int64_t stages, cons
 Result<std::vector<double>> stage_shares(const Program& forward, std::int64_t stages, const PipelineStage& stage) {
     auto passes = passes_of(forward, stages);
     if (!passes) return fail(passes.error());
-    const std::vector<std::int64_t> share = shares(*passes, stages, stage.passes);
+    const auto dealt = shares(forward, *passes, stages, stage);
+    if (!dealt) return fail(dealt.error());
+    const Passes& share = *dealt;
     std::vector<double> held(forward.values.size(), stage.place == StagePlace::first ? 1 : 0);
     const bool last = stage.place == StagePlace::last;
     std::size_t next = 0;

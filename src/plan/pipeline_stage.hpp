@@ -28,8 +28,8 @@ struct PipelineStage {
 /// The kinds of stages of a pipeline of two stages or more. Errors: more stages than passes; a program without sized repeats.
 [[nodiscard]] Result<std::vector<PipelineStage>> pipeline_stages(const Program& forward, std::int64_t stages);
 
-/// What a stage computes of a model's forward program: its passes of the `repeat`s outside of others, shared among them in
-/// proportion. What it reads of an earlier stage is declared. Errors: as above.
+/// What a stage computes of a model's forward program: its passes of the `repeat`s outside of others, dealt out in the program's order;
+/// a middle stage stands for all of them and has of each in proportion. What it reads of an earlier stage is declared. Errors: as above.
 [[nodiscard]] Result<Program> pipeline_stage(const Program& forward, std::int64_t stages, const PipelineStage& stage);
 
 /// By value of the forward program, how much of all its copies such a stage holds: of layers its passes, of what stands before them all

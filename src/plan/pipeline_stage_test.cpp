@@ -34,20 +34,21 @@ std::string stage(std::int64_t stages, StagePlace place, std::string_view text =
 }  // namespace
 
 TEST_CASE("a stage has its share of the layers, the first one the embedding, the last one the head") {
-    // nine layers over three stages: two of the first kind and one of the second
+    // nine layers over three stages, in their order: three of the first kind, three of it, three of the second
     CHECK(stage(3, StagePlace::first) ==
-          "L=2, M=1, V=50, D=8, T=4\n"
+          "L=3, M=3, V=50, D=8, T=4\n"
           "Ids : int32[T]\n"
           "param E : bf16[V, D]\n"
           "X : bf16[T, D] = gather[V](E, Ids)\n"
-          "repeat L {\n    param W : bf16[D]\n    param Unused : bf16[D]\n    X : bf16[T, D] = X * W\n}\n"
-          "repeat M {\n    param U : bf16[D]\n    X : bf16[T, D] = X * U\n}\n");
+          "repeat L {\n    param W : bf16[D]\n    param Unused : bf16[D]\n    X : bf16[T, D] = X * W\n}\n");
     const std::string middle = stage(3, StagePlace::middle);
     CHECK(middle.find("X : bf16[T, D]\n") != std::string::npos);
     CHECK(middle.find("param E") == std::string::npos);
     CHECK(middle.find("param H") == std::string::npos);
     const std::string last = stage(3, StagePlace::last);
     CHECK(last.find("param E") == std::string::npos);
+    CHECK(last.find("param W") == std::string::npos);
+    CHECK(last.find("M=3") != std::string::npos);
     CHECK(last.find("Y : bf16[T, V] = X *_D H\n") != std::string::npos);
     CHECK(stage(2, StagePlace::middle) == "none");
 }

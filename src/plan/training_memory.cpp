@@ -1,5 +1,7 @@
 #include "plan/training_memory.hpp"
 
+#include <algorithm>
+
 namespace roofline {
 
 namespace {
@@ -33,21 +35,25 @@ double& share_of(TrainingMemory& memory, StepRole role) {
 }  // namespace
 
 Result<TrainingMemory> training_memory(const TrainingProgram& step, const Program& local,
-                                       const std::vector<TensorType>& types, const System& system, double in_flight) {
+                                       const std::vector<TensorType>& types, const System& system,
+                                       const InFlight& in_flight) {
     TrainingMemory memory;
     for (const StepTensor& tensor : step.tensors) {
-        const bool kept = tensor.role == StepRole::activation;
+        if (tensor.role == StepRole::activation) continue;
         // of a program on one chip nothing is laid out
         const bool split = tensor.value < types.size();
-        const Value& value = kept ? local.values[tensor.value] : step.program.values[tensor.value];
-        const Program& sized = kept ? local : step.program;
-        const auto number = (bytes_of(value) * elements(tensor.repeats)).evaluate(sized.sizes);
+        const Value& value = step.program.values[tensor.value];
+        const auto number = (bytes_of(value) * elements(tensor.repeats)).evaluate(step.program.sizes);
         if (!number) {
             return fail("no_size", "what `" + value_name(step.program, tensor.value) + "` takes cannot be counted");
         }
-        const double ways = kept || !split ? 1 : static_cast<double>(holders(types[tensor.value], system));
-        share_of(memory, tensor.role) += number->to_double() / ways * (kept ? in_flight : 1);
+        const double ways = split ? static_cast<double>(holders(types[tensor.value], system)) : 1;
+        share_of(memory, tensor.role) += number->to_double() / ways;
     }
+    const auto live = live_memory(step, local, in_flight);
+    if (!live) return fail(live.error());
+    memory.activations = live->kept;
+    memory.working = std::max(live->peak - live->kept, 0.0);
     const MemoryLevel* hbm = system.machine().level("hbm");
     if (hbm != nullptr) {
         if (const auto capacity = hbm->total_capacity()) memory.capacity = capacity->value;

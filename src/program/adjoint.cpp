@@ -179,13 +179,13 @@ Polynomial bytes_of(const TrainingProgram& step, StepRole role) {
     return sum;
 }
 
-Result<Program> with_loss(const Program& forward) {
+Result<Program> with_loss(const Program& forward, bool f32_logits) {
     Program program = forward;
     if (program.body.nodes.empty() || !std::holds_alternative<Statement>(program.body.nodes.back())) {
         return fail("result_type", "the program does not end with a statement whose result a loss can be taken of",
                     "let it end with the logits: Logits : bf16[B, T, V] = X *_D Head");
     }
-    const ValueId logits = std::get<Statement>(program.body.nodes.back()).result;
+    ValueId logits = std::get<Statement>(program.body.nodes.back()).result;
     const std::vector<Axis> axes = program.values[logits].type.axes;
     if (axes.empty()) {
         return fail("result_type", "a loss is taken along the last dimension of the last result, and it has none",
@@ -195,7 +195,7 @@ Result<Program> with_loss(const Program& forward) {
         return std::any_of(program.values.begin(), program.values.end(),
                            [&](const Value& value) { return value.name == name; });
     };
-    for (const std::string_view name : {"Labels", "Lse", "Loss"}) {
+    for (const std::string_view name : {"Labels", "Lse", "Loss", "Logits_f32", "LogP"}) {
         if (taken(name)) {
             return fail("defined_twice",
                         fmt::format("the program has a tensor `{}`, and the loss needs the name", name),
@@ -216,6 +216,26 @@ Result<Program> with_loss(const Program& forward) {
         program.values.push_back(std::move(value));
         return program.values.size() - 1;
     };
+    const auto append = [&](std::vector<Op> ops, ValueId result) {
+        Statement statement;
+        statement.part = "loss";
+        statement.ops = std::move(ops);
+        statement.result = result;
+        program.body.nodes.emplace_back(std::move(statement));
+    };
+    if (f32_logits) {
+        Value wide = program.values[logits];
+        wide.name = "Logits_f32";
+        wide.type.dtype = Dtype::f32;
+        wide.part = "loss";
+        program.values.push_back(std::move(wide));
+        Op convert;
+        convert.kind = OpKind::move;
+        convert.inputs = {{logits, all}};
+        logits = program.values.size() - 1;
+        convert.output = {logits, all};
+        append({std::move(convert)}, logits);
+    }
     const Dtype dtype = program.values[logits].type.dtype;
     const auto op = [&](const char* function, std::vector<Operand> inputs, ValueId output, bool works_along) {
         Op made;
@@ -231,17 +251,22 @@ Result<Program> with_loss(const Program& forward) {
     const ValueId picked = add("", dtype, true);
     const ValueId loss = add("Loss", Dtype::f32, false);
     program.values[picked].part.clear();
-    const auto append = [&](std::vector<Op> ops, ValueId result) {
-        Statement statement;
-        statement.part = "loss";
-        statement.ops = std::move(ops);
-        statement.result = result;
-        program.body.nodes.emplace_back(std::move(statement));
-    };
     append({op("logsumexp", {{logits, all}}, sum, true)}, sum);
-    Op less = op("sub", {{sum, rows}, {picked, rows}}, loss, false);
-    less.arithmetic = Dtype::f32;
-    append({op("gather", {{logits, all}, {labels, rows}}, picked, true), std::move(less)}, loss);
+    if (f32_logits) {  // log-probabilities are stored, and one of each row is picked
+        Value plane = program.values[logits];
+        plane.name = "LogP";
+        program.values.push_back(std::move(plane));
+        const ValueId log_p = program.values.size() - 1;
+        Op less = op("sub", {{logits, all}, {sum, rows}}, log_p, false);
+        less.output.dims = all;
+        append({std::move(less)}, log_p);
+        append({op("gather", {{log_p, all}, {labels, rows}}, picked, true), op("neg", {{picked, rows}}, loss, false)},
+               loss);
+    } else {
+        Op less = op("sub", {{sum, rows}, {picked, rows}}, loss, false);
+        less.arithmetic = Dtype::f32;
+        append({op("gather", {{logits, all}, {labels, rows}}, picked, true), std::move(less)}, loss);
+    }
     program.body.values_after = program.values.size();
     label_values(program);
     return program;

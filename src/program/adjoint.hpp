@@ -38,6 +38,7 @@ struct TrainingOptions {
     Dtype moments = Dtype::f32;     ///< of Adam
     bool master = true;             ///< an f32 copy of each parameter that has fewer bits, which the optimizer updates
     bool f32_gradients = false;     ///< gradients of parameters in f32; otherwise in the parameter's dtype
+    bool f32_logits = false;        ///< of with_loss(): logits and log-probabilities are stored in f32
     std::int64_t microbatches = 1;  ///< forward and backward so many times a step; gradients add up
     bool input_gradients = true;    ///< of declared inputs of floating dtype, too: a part of a model hands them on
 };
@@ -80,8 +81,9 @@ struct TrainingProgram {
 [[nodiscard]] Result<TrainingProgram> training_step(const Program& forward, const TrainingOptions& options = {});
 
 /// Cross entropy behind the program's last result: Lse = logsumexp[V](x) and Loss = Lse - gather[V](x, Labels), V the last dimension of x.
-/// A number for each row is kept of it; the gradient is exp(x - Lse).
+/// A number for each row is kept of it; the gradient is exp(x - Lse). With `f32_logits` x is
+/// first stored again in f32, Logits_f32, and then LogP = Logits_f32 - Lse, as frameworks do whose loss is no kernel of its own.
 /// Errors: a last result without dimensions; names that are taken.
-[[nodiscard]] Result<Program> with_loss(const Program& forward);
+[[nodiscard]] Result<Program> with_loss(const Program& forward, bool f32_logits = false);
 
 }  // namespace roofline

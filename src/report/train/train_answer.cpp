@@ -100,6 +100,7 @@ Table train_table(const TrainAnswer& answer) {
     add("gradients_bytes", memory(&TrainingMemory::gradients));
     add("optimizer_bytes", memory(&TrainingMemory::optimizer));
     add("activations_bytes", memory(&TrainingMemory::activations));
+    add("working_bytes", memory(&TrainingMemory::working));
     add("total_bytes", step == nullptr ? "" : raw(step->memory.total()));
     add("fits", step == nullptr || !step->memory.capacity ? "" : step->memory.fits() ? "yes" : "no", false);
     add("lower_s", step == nullptr ? "" : raw(step->times.lower));

@@ -30,11 +30,8 @@ Json plan_json(const TrainAnswer& answer) {
 Json memory_json(const TrainAnswer& answer) {
     if (!answer.step) return nullptr;
     const TrainingMemory& memory = answer.step->memory;
-    return {{"params", memory.params},
-            {"gradients", memory.gradients},
-            {"optimizer", memory.optimizer},
-            {"activations", memory.activations},
-            {"total", memory.total()}};
+    return {{"params", memory.params},           {"gradients", memory.gradients}, {"optimizer", memory.optimizer},
+            {"activations", memory.activations}, {"working", memory.working},     {"total", memory.total()}};
 }
 
 Json step_json(const TrainAnswer& answer) {

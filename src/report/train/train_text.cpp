@@ -92,6 +92,7 @@ private:
         part("gradients", memory.gradients);
         part("optimizer", memory.optimizer);
         part("activations", memory.activations);
+        part("working", memory.working);
         const std::string& fullest = answer_.step->fullest;
         line("a chip holds", to_text(Bytes{total}),
              (fullest.empty() ? "" : "in " + fullest + ", the fullest, ") +

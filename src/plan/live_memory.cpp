@@ -1,0 +1,246 @@
+#include "plan/live_memory.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace roofline {
+
+namespace {
+
+/// From the first place to the last, both counted; a place is a statement or a fused kernel, in the program's order.
+struct Interval {
+    std::size_t first = 0;
+    std::size_t last = 0;
+};
+
+/// A repeat, or the whole program.
+struct PassRange {
+    Interval places;
+    std::size_t outside = 0;        ///< the stretch around it; of the whole, itself
+    std::set<std::string> carried;  ///< names that its passes hand on
+};
+
+/// A tensor that statements make and read.
+struct TensorLife {
+    std::optional<std::size_t> made;
+    std::size_t made_in = 0;  ///< a stretch
+    std::size_t last = 0;
+    bool leaves_kernel = false;  ///< read by another kernel than the one that makes it
+};
+
+class LifeTimes {
+public:
+    LifeTimes(const TrainingProgram& step, const Program& local)
+        : step_(step), local_(local), lives_(local.values.size()), fixed_(local.values.size(), false) {
+        for (ValueId id = 0; id < fixed_.size(); ++id) fixed_[id] = local.values[id].param || local.values[id].cache;
+        for (const StepTensor& tensor : step.tensors) {
+            if (tensor.role != StepRole::activation) fixed_[tensor.value] = true;
+        }
+    }
+
+    Result<LiveMemory> run(const InFlight& in_flight) {
+        stretches_.push_back({});
+        walk(local_.body, 0);
+        stretches_.front().places.last = places_;
+        live_.assign(places_ + 2, 0);
+        LiveMemory memory;
+        std::vector<bool> kept(lives_.size(), false);
+        for (const StepTensor& tensor : step_.tensors) {
+            if (tensor.role != StepRole::activation) continue;
+            kept[tensor.value] = true;
+            memory.kept += keep(tensor, tensor.repeats.empty() ? in_flight.others : in_flight.layers);
+        }
+        for (ValueId id = 0; id < lives_.size(); ++id) {
+            if (!kept[id]) pass_on(id);
+        }
+        for (const auto& [copy, places] : copies_) add(places, copy_bytes(copy));
+        for (const Addend& each : addends_) {
+            add({each.made, stretches_[each.stretch].places.last}, bytes(each.product.value, each.product.dims));
+        }
+        if (unsized_) return fail("no_size", "what a step holds cannot be counted: a size is not known");
+        double now = 0;
+        for (const double change : live_) {
+            now += change;
+            memory.peak = std::max(memory.peak, now);
+        }
+        return memory;
+    }
+
+private:
+    /// A tensor, the dimensions that it was gathered to, and the stretch that it is gathered in.
+    using Copy = std::tuple<ValueId, std::vector<std::string>, std::size_t>;
+
+    void walk(const Block& block, std::size_t stretch) {
+        for (const Node& node : block.nodes) {
+            if (const auto* statement = std::get_if<Statement>(&node)) {
+                visit(*statement, stretch);
+                ++places_;
+                continue;
+            }
+            const Block& inner = std::get<Block>(node);
+            if (inner.kind == Block::Kind::fuse) {
+                for (const Node& each : inner.nodes) {
+                    if (const auto* fused = std::get_if<Statement>(&each)) visit(*fused, stretch);
+                }
+                ++places_;
+                continue;
+            }
+            std::size_t within = stretch;
+            if (inner.kind == Block::Kind::repeat) {
+                within = stretches_.size();
+                stretches_.push_back({{places_, places_}, stretch, {}});
+            }
+            walk(inner, within);
+            if (within != stretch && places_ > stretches_[within].places.first) {
+                stretches_[within].places.last = places_ - 1;
+            }
+        }
+    }
+
+    void visit(const Statement& statement, std::size_t stretch) {
+        std::map<ValueId, const Op*> inside;  // made on the way
+        for (const Op& op : statement.ops) {
+            for (const Operand& input : op.inputs) read(input, inside, stretch);
+            inside[op.output.value] = &op;
+        }
+        note_addend(statement, stretch);
+        const ValueId id = statement.result;
+        TensorLife& life = lives_[id];
+        if (!life.made) {
+            life.made = places_;
+            life.made_in = stretch;
+            life.last = places_;
+        }
+        if (local_.values[id].carried) stretches_[stretch].carried.insert(local_.values[id].name);
+        const Operand& made = statement.ops.back().output;
+        if (elements_of(made.dims) > elements_of(dims_of(id))) note_copy(id, made.dims, stretch);
+    }
+
+    // A product that is added to a gradient is there besides it, to the end of the pass: a framework hands gradients on when
+    // they are made, and adds them up behind.
+    void note_addend(const Statement& statement, std::size_t stretch) {
+        const Op& last = statement.ops.back();
+        if (!fixed_[statement.result] || last.kind != OpKind::apply || last.inputs.size() != 2) return;
+        if (last.inputs.front().value == last.inputs.back().value || statement.ops.size() < 2) return;
+        const Op& product = statement.ops[statement.ops.size() - 2];
+        if (product.kind != OpKind::contract || product.output.value != last.inputs.back().value) return;
+        addends_.push_back({product.output, stretch, places_});
+    }
+
+    void read(const Operand& input, const std::map<ValueId, const Op*>& inside, std::size_t stretch) {
+        const ValueId id = input.value;
+        const auto made = inside.find(id);
+        if (made != inside.end()) {  // a product that is summed up over chips inside of an expression is stored for it
+            const Op& maker = *made->second;
+            if (maker.kind == OpKind::contract && elements_of(maker.output.dims) > elements_of(input.dims)) {
+                note_copy(id, maker.output.dims, stretch);
+            }
+            return;
+        }
+        TensorLife& life = lives_[id];
+        life.leaves_kernel = life.leaves_kernel || !life.made || *life.made != places_;
+        life.last = std::max(life.last, reach(id, stretch));
+        if (elements_of(input.dims) > elements_of(dims_of(id))) note_copy(id, input.dims, stretch);
+    }
+
+    // Where what is read here may go: behind all passes of a repeat, unless the passes make it themselves.
+    [[nodiscard]] std::size_t reach(ValueId id, std::size_t stretch) {
+        for (std::size_t at = stretch; at != lives_[id].made_in && at != 0; at = stretches_[at].outside) {
+            readers_[id].insert(at);
+        }
+        return places_;
+    }
+
+    void note_copy(ValueId id, const std::vector<std::string>& dims, std::size_t stretch) {
+        const auto [found, fresh] = copies_.emplace(Copy{id, dims, stretch}, Interval{places_, places_});
+        if (!fresh) found->second.last = places_;
+    }
+
+    [[nodiscard]] std::vector<std::string> dims_of(ValueId id) const {
+        std::vector<std::string> dims;
+        for (const Axis& axis : local_.values[id].type.axes) dims.push_back(axis.dim);
+        return dims;
+    }
+
+    double elements_of(const std::vector<std::string>& dims) {
+        const auto number = elements(dims).evaluate(local_.sizes);
+        if (!number) unsized_ = true;
+        return number ? number->to_double() : 0;
+    }
+
+    double bytes(ValueId id, const std::vector<std::string>& dims) {
+        return elements_of(dims) * info(local_.values[id].type.dtype).bits / 8;
+    }
+
+    // A parameter that layers gather one after the other is there for this layer and the next.
+    double copy_bytes(const Copy& copy) {
+        const auto& [id, dims, stretch] = copy;
+        return bytes(id, dims) * (local_.values[id].param && stretch != 0 ? 2 : 1);
+    }
+
+    void add(const Interval& places, double bytes) {
+        live_[places.first] += bytes;
+        live_[places.last + 1] -= bytes;
+    }
+
+    double keep(const StepTensor& tensor, double in_flight) {
+        const TensorLife& life = lives_[tensor.value];
+        double passes = 1;
+        for (const std::string& count : tensor.repeats) passes *= elements_of({count});
+        const double one = bytes(tensor.value, dims_of(tensor.value));
+        const std::size_t made = life.made.value_or(0);
+        Interval all{made, std::max(made, life.last)};
+        for (const std::size_t reader : readers_[tensor.value]) {
+            if (!tensor.repeats.empty()) all.last = std::max(all.last, stretches_[reader].places.last);
+        }
+        add({made, std::max(made, life.last)}, one);
+        add(all, one * (passes - 1));
+        add({0, places_}, one * passes * (in_flight - 1));
+        return one * passes * in_flight;
+    }
+
+    void pass_on(ValueId id) {
+        const Value& value = local_.values[id];
+        const TensorLife& life = lives_[id];
+        if (fixed_[id] || value.intermediate || !life.made) return;
+        if (!life.leaves_kernel && life.last == *life.made) return;
+        std::size_t last = life.last;
+        if (value.carried) last = std::max(last, stretches_[life.made_in].places.last);
+        for (const std::size_t reader : readers_[id]) {
+            if (!stretches_[reader].carried.contains(value.name)) last = std::max(last, stretches_[reader].places.last);
+        }
+        add({*life.made, last}, bytes(id, dims_of(id)));
+    }
+
+    const TrainingProgram& step_;
+    const Program& local_;
+    std::vector<TensorLife> lives_;
+    std::vector<bool> fixed_;  ///< counted apart: parameters, gradients, states
+    std::vector<PassRange> stretches_;
+    std::map<ValueId, std::set<std::size_t>> readers_;  ///< repeats that read what was made before them
+    std::map<Copy, Interval> copies_;
+    struct Addend {
+        Operand product;
+        std::size_t stretch = 0;
+        std::size_t made = 0;
+    };
+    std::vector<Addend> addends_;  ///< of gradients
+    std::size_t places_ = 0;
+    std::vector<double> live_;  ///< by place: what comes, less what goes
+    bool unsized_ = false;
+};
+
+}  // namespace
+
+Result<LiveMemory> live_memory(const TrainingProgram& step, const Program& local, const InFlight& in_flight) {
+    return LifeTimes(step, local).run(in_flight);
+}
+
+}  // namespace roofline

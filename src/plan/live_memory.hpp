@@ -1,0 +1,31 @@
+// What a training step holds from one statement to the next, and the most that it holds at a time.
+#pragma once
+
+#include "base/result.hpp"
+#include "program/adjoint.hpp"
+#include "program/program.hpp"
+
+namespace roofline {
+
+/// Microbatches of which a chip holds activations at a time.
+struct InFlight {
+    double layers = 1;  ///< of what is kept inside the model's repeats
+    double others = 1;  ///< of what is kept outside of them: in the last stage of a pipeline, what the loss reads
+};
+
+/// Bytes of one chip while it runs a step, without parameters, gradients and the optimizer's states, which are always there.
+struct LiveMemory {
+    double kept = 0;  ///< activations kept from the forward to the backward pass, of all microbatches in flight
+    double peak = 0;  ///< the most at a time of these and of all else that waits for its reader
+};
+
+/// The most bytes that wait for a reader at any statement. `local` is the step on one chip; its statements are those of `step`. A tensor is
+/// there from the statement that makes it to the last that reads it; what is kept of the passes of a repeat, for all passes when the
+/// backward one begins, and one fewer once the pass has read it. What a kernel makes for itself (an intermediate, the inside of a
+/// `fuse` block) is not there at all. An operand that is gathered is there besides its share, from its first use in a pass to its last;
+/// parameters so of the whole pass and of the next one, which is gathered while this one computes (Zhao et al. 2023, arXiv
+/// 2304.11277, section 3.3.2). Errors: sizes that are not known, counts beyond 127 bits.
+[[nodiscard]] Result<LiveMemory> live_memory(const TrainingProgram& step, const Program& local,
+                                             const InFlight& in_flight);
+
+}  // namespace roofline

@@ -1,0 +1,101 @@
+#include "plan/live_memory.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "layout/lay_out.hpp"
+#include "machine/catalogue.hpp"
+#include "notation/notation.hpp"
+
+using namespace roofline;
+
+namespace {
+
+ValueId value_named(const Program& program, std::string_view name) {
+    for (ValueId id = 0; id < program.values.size(); ++id) {
+        if (program.values[id].name == name) return id;
+    }
+    FAIL("no such value");
+    return 0;
+}
+
+TrainingProgram plain(std::string_view text) {
+    auto parsed = parse_program(text, "");
+    REQUIRE_MESSAGE(parsed.has_value(), to_text(parsed.error()));
+    TrainingProgram step;
+    step.program = *parsed;
+    return step;
+}
+
+double peak_of(const TrainingProgram& step, const InFlight& in_flight = {}) {
+    const auto memory = live_memory(step, step.program, in_flight);
+    REQUIRE(memory);
+    return memory->peak;
+}
+
+/// The peak of a program that is split over two chips.
+double peak_of_two(std::string_view text) {
+    const TrainingProgram step = plain(text);
+    auto machine = find_machine("h100-sxm");
+    REQUIRE(machine);
+    System system;
+    system.slice = *make_slice(*machine, "2");
+    system.mesh = *place_mesh(system.slice, step.program.mesh);
+    const auto laid = lay_out(step.program, system);
+    REQUIRE_MESSAGE(laid.has_value(), to_text(laid.error()));
+    const auto memory = live_memory(step, laid->local, {});
+    REQUIRE(memory);
+    return memory->peak;
+}
+
+}  // namespace
+
+// Each tensor has 8 x 10 elements of 2 bytes.
+TEST_CASE("a tensor is held from the statement that makes it to the last that reads it") {
+    const std::string sizes = "B=8, D=10\nX : bf16[B, D]\n";
+    // H and Y are there while Y is made, Y alone while Z is; what nobody reads is not waited for
+    CHECK(peak_of(plain(sizes + "H : bf16[B, D] = relu(X)\nY : bf16[B, D] = relu(H)\nZ : bf16[B, D] = exp(Y)")) == 320);
+    CHECK(peak_of(plain(sizes + "H : bf16[B, D] = relu(X)\nY : bf16[B, D] = relu(H)\nZ : bf16[B, D] = H + Y\n"
+                                "U : bf16[B, D] = relu(Z)")) == 480);
+    // what a fused kernel makes for itself is nowhere
+    CHECK(peak_of(plain(
+              sizes + "fuse { H : bf16[B, D] = relu(X)\nY : bf16[B, D] = relu(H) }\nZ : bf16[B, D] = exp(Y)")) == 160);
+}
+
+TEST_CASE("what the backward pass reads is there for all passes, for each microbatch in flight") {
+    TrainingProgram step = plain(
+        "B=8, D=10, L=3\nX : bf16[B, D]\nrepeat L { H : bf16[B, D] = relu(X)\nX = exp(H) }\nY : bf16[B, D] = relu(X)\n"
+        "repeat L { Y = H + Y }\n");
+    step.tensors = {{value_named(step.program, "H"), StepRole::activation, {"L"}}};
+    // three H, and when Y is made X and Y beside them
+    CHECK(peak_of(step) == 3 * 160 + 320);
+    CHECK(peak_of(step, {2, 1}) == 6 * 160 + 320);
+    const auto memory = live_memory(step, step.program, {2, 1});
+    REQUIRE(memory);
+    CHECK(memory->kept == 6 * 160);
+}
+
+TEST_CASE("parameters and states are counted elsewhere") {
+    TrainingProgram step = plain("D=10\nparam W : bf16[D]\nG : f32[D]\nG = W + 1\nU : bf16[D] = G + W");
+    step.tensors = {{value_named(step.program, "W"), StepRole::param, {}}};
+    for (ValueId id = 0; id < step.program.values.size(); ++id) {
+        if (step.program.values[id].name == "G") step.tensors.push_back({id, StepRole::gradient, {}});
+    }
+    CHECK(peak_of(step) == 0);
+}
+
+// Each of two chips has 4 rows of X and 5 of W, and multiplies all 10 of W.
+TEST_CASE("a gathered parameter is held besides its share, in a repeat that of the next pass as well") {
+    const std::string head = "mesh fsdp=2\nB=8, D=10, F=10, L=3\nX : bf16[B_{fsdp}, D]\n";
+    CHECK(peak_of_two(
+              head + "param W : bf16[D_{fsdp}, F]\nH : bf16[B_{fsdp}, F] = X *_D W\nY : bf16[B_{fsdp}, F] = relu(H)") ==
+          200 + 80);
+    CHECK(peak_of_two(head + "repeat L {\nparam W : bf16[D_{fsdp}, F]\nH : bf16[B_{fsdp}, F] = X *_D W\n"
+                             "Y : bf16[B_{fsdp}, F] = relu(H)\n}") == 2 * 200 + 80);
+}
+
+TEST_CASE("sizes that are not known") {
+    const TrainingProgram step = plain("X : bf16[B, D]\nH : bf16[B, D] = relu(X)\nY : bf16[B, D] = relu(H)");
+    CHECK(!live_memory(step, step.program, {}));
+}
