@@ -163,7 +163,12 @@ string(APPEND generated "\nconstexpr std::string_view model_names =\n${literals}
 set(path "${INPUT_DIR}/systems.toml")
 file(READ "${path}" text)
 literal("${text}" literals)
-string(APPEND generated "\nconstexpr std::string_view systems =\n${literals};
+string(APPEND generated "\nconstexpr std::string_view systems =\n${literals};\n")
+
+set(path "${INPUT_DIR}/servers.toml")
+file(READ "${path}" text)
+literal("${text}" literals)
+string(APPEND generated "\nconstexpr std::string_view servers =\n${literals};
 
 }  // namespace
 
@@ -201,6 +206,10 @@ std::string_view embedded_model_names() {
 
 std::string_view embedded_systems() {
     return systems;
+}
+
+std::string_view embedded_servers() {
+    return servers;
 }
 
 }  // namespace roofline

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "app/collective_input.hpp"
+#include "app/handle_fit_servers.hpp"
 #include "app/measured_kernels.hpp"
 #include "app/measured_systems.hpp"
 #include "app/predict_collective.hpp"
@@ -104,6 +105,7 @@ Result<std::vector<NamedText>> files_of(const std::vector<Calibration>& calibrat
 }  // namespace
 
 Result<Response> handle_fit(const FitRequest& request, Format format) {
+    if (are_serving_tables(request)) return handle_fit_servers(request, format);
     auto systems = MeasuredSystems::make(request.machines, request.sets);
     if (!systems) return fail(systems.error());
     auto kernels = MeasuredKernels::make(request.machines, request.sets, {true, {}});

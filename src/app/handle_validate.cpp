@@ -142,7 +142,7 @@ Status compare_trainings(CsvReader& reader, const ValidateRequest& request, Vali
 }
 
 Status compare_servings(CsvReader& reader, const ValidateRequest& request, Validation& validation) {
-    auto servings = MeasuredServings::make(request.machines, request.sets);
+    auto servings = MeasuredServings::make(request.machines, request.sets, request.calibration);
     if (!servings) return fail(servings.error());
     auto table = read_serving_table(reader);
     if (!table) return fail(table.error());

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "app/expected_op.hpp"
 #include "app/model_option.hpp"
 #include "base/ascii.hpp"
 #include "model/routed_experts.hpp"
@@ -63,12 +64,15 @@ double longest(const std::map<std::string, double>& times) {
 }  // namespace
 
 Result<MeasuredServings> MeasuredServings::make(const std::vector<MachineRef>& machines,
-                                                const std::vector<std::string>& sets) {
+                                                const std::vector<std::string>& sets,
+                                                const CalibrationRef& calibration) {
     auto systems = MeasuredSystems::make(machines, sets);
     if (!systems) return fail(systems.error());
     auto names = ModelNames::built_in();
     if (!names) return fail(names.error());
-    return MeasuredServings(std::move(*systems), std::move(*names));
+    auto calibrations = resolve_calibrations(calibration, machines);
+    if (!calibrations) return fail(calibrations.error());
+    return MeasuredServings(std::move(*systems), std::move(*names), std::move(*calibrations));
 }
 
 Result<MeasuredServings::Served*> MeasuredServings::served(const MeasuredServing& row) {
@@ -204,6 +208,29 @@ Result<double> MeasuredServings::seconds_a_token(Served& served, const MeasuredS
     return longest(all) / static_cast<double>(row.chips);
 }
 
+// For each token of a sequence a share of the next one's prompt goes in. Where that alone takes longer at the published rates than
+// the row says, prompts were alike and came out of a cache.
+bool MeasuredServings::prompts_computed(const Served& served, const MeasuredServing& row) {
+    const auto decoding = row.decoding();
+    if (!decoding || !row.tpot_s || row.decode_workers < 1) return true;
+    const Times one = prefill_times(served, 1, row.prompt);
+    Times more;
+    for (const auto& [resource, seconds] : prefill_times(served, 2, row.prompt)) {
+        const auto before = one.find(resource);
+        more[resource] = seconds - (before == one.end() ? 0 : before->second);
+    }
+    const double each = longest(more) / static_cast<double>(row.decode_chips);
+    return *decoding / static_cast<double>(row.decode_workers) * each <= row.output * *row.tpot_s;
+}
+
+Result<ServerSample> MeasuredServings::sample(const MeasuredServing& row) {
+    auto found = served(row);
+    if (!found) return fail(found.error());
+    if (!prompts_computed(**found, row))
+        return fail("cached", "prompts came out of a cache: no chip computes them so fast");
+    return under_load_.sample(row, systems_, names_);
+}
+
 Result<std::vector<Comparison>> MeasuredServings::compare(const MeasuredServing& row) {
     auto found = served(row);
     if (!found) return fail(found.error());
@@ -220,25 +247,40 @@ Result<std::vector<Comparison>> MeasuredServings::compare(const MeasuredServing&
     common.dtype = row.dtype == "?" ? "" : row.dtype;
     common.software = row.software;
     std::vector<Comparison> all;
-    const auto add = [&](const char* operation, double measured_s, double lower_s) {
+    std::optional<ServingTimes> expected;
+    if (!row.disaggregated && prompts_computed(served, row)) {
+        if (const auto times = under_load_.times(row, systems_, names_)) expected = *times;
+    }
+    const auto add = [&](const char* operation, double measured_s, double lower_s, double expected_s) {
         all.push_back(common);
         all.back().operation = operation;
         all.back().measured_s = measured_s;
         all.back().prediction.lower_s = lower_s;
+        if (!(expected_s > 0)) return;
+        all.back().prediction.expected_s = std::max(expected_s, lower_s);
+        // the constants were fitted to times of tokens alone
+        if (all.back().operation == "decode") {
+            if (const auto* server = built_in_servers().find(row.software)) {
+                all.back().prediction.expected_error = server->error_held_out;
+            }
+        }
     };
     if (row.tpot_s && row.output > 1) {
         auto seconds = decode_seconds(served, row);
         if (!seconds) return fail(seconds.error());
-        add("decode", *row.tpot_s, *seconds);
+        add("decode", *row.tpot_s, *seconds, expected ? expected->tpot_s : 0);
     }
     if (row.ttft_s && row.prefill_chips > 0) {
         add("prefill", *row.ttft_s,
-            longest(prefill_times(served, 1, row.prompt)) / static_cast<double>(row.prefill_chips));
+            longest(prefill_times(served, 1, row.prompt)) / static_cast<double>(row.prefill_chips),
+            expected ? expected->ttft_s : 0);
     }
     if (row.tokens_per_s) {
         auto seconds = seconds_a_token(served, row);
         if (!seconds) return fail(seconds.error());
-        add("throughput", 1 / *row.tokens_per_s, *seconds);
+        const double workers = static_cast<double>(std::max<std::int64_t>(1, row.decode_workers));
+        add("throughput", 1 / *row.tokens_per_s, *seconds,
+            expected ? 1 / (expected->requests_per_s * row.output * workers) : 0);
     }
     if (all.empty()) return fail("nothing", "nothing says on how many chips its prompts went in");
     return all;

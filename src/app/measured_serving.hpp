@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "app/measured_systems.hpp"
+#include "app/served_under_load.hpp"
 #include "app/serving_slices.hpp"
 #include "bound/analysis.hpp"
 #include "calibrate/comparison.hpp"
@@ -24,14 +25,18 @@ namespace roofline {
 /// chips really share, which tables name in ways that contradict each other.
 class MeasuredServings {
 public:
-    /// What --on and --set of a request mean. Errors: those of MeasuredSystems.
+    /// What --on, --set and the calibration options of a request mean. Errors: those of MeasuredSystems and of files.
     [[nodiscard]] static Result<MeasuredServings> make(const std::vector<MachineRef>& machines,
-                                                       const std::vector<std::string>& sets);
+                                                       const std::vector<std::string>& sets,
+                                                       const CalibrationRef& calibration = {});
 
     /// The row beside its predictions: `decode` (seconds from one token to the next), `prefill` (to the first one) and `throughput`
     /// (seconds in which the whole set-up makes a token), as far as it says them. The error's message is the reason for which nothing
     /// can be compared.
     [[nodiscard]] Result<std::vector<Comparison>> compare(const MeasuredServing& row);
+
+    /// The row as the constants of its server are fitted to it. The error's message is the reason for which they are not.
+    [[nodiscard]] Result<ServerSample> sample(const MeasuredServing& row);
 
     /// The rates used so far, with the machine that each belongs to.
     [[nodiscard]] std::vector<std::pair<std::string, Rate>> rates() const;
@@ -56,8 +61,8 @@ private:
     using Times = std::map<std::string, double>;
     using Key = std::tuple<std::string, std::string, std::string, std::string>;  ///< machine, model, dtypes
 
-    MeasuredServings(MeasuredSystems systems, ModelNames names)
-        : systems_(std::move(systems)), names_(std::move(names)) {}
+    MeasuredServings(MeasuredSystems systems, ModelNames names, Calibrations calibrations)
+        : systems_(std::move(systems)), names_(std::move(names)), under_load_(std::move(calibrations)) {}
 
     [[nodiscard]] Result<Served*> served(const MeasuredServing& row);
     [[nodiscard]] Result<std::unique_ptr<Served>> serve(const MeasuredServing& row);
@@ -65,12 +70,14 @@ private:
     [[nodiscard]] static Times prefill_times(const Served& served, double batch, double prompt);
     [[nodiscard]] static Times decode_times(const Served& served, double batch, const MeasuredServing& row);
     [[nodiscard]] static Times times(const Served& served, bool decoding, double batch, double context);
+    [[nodiscard]] static bool prompts_computed(const Served& served, const MeasuredServing& row);
     [[nodiscard]] static Result<double> most_sequences(Served& served, const MeasuredServing& row, std::int64_t chips);
     [[nodiscard]] static Result<double> decode_seconds(Served& served, const MeasuredServing& row);
     [[nodiscard]] static Result<double> seconds_a_token(Served& served, const MeasuredServing& row);
 
     MeasuredSystems systems_;
     ModelNames names_;
+    ServedUnderLoad under_load_;
     std::map<Key, Result<std::unique_ptr<Served>>> served_;
 };
 

@@ -149,3 +149,53 @@ TEST_CASE("more sequences than chips hold caches of say nothing of the batch") {
     row.concurrency = 300;
     CHECK(compared(row)[0].prediction.lower_s == doctest::Approx((read_weights + 1025.5 * token) / hbm).epsilon(0.002));
 }
+
+TEST_CASE("a server under load is expected to take longer than its bound, and says how far off that may be") {
+    MeasuredServing row = llama();
+    row.system = "h100_sxm";
+    row.model = "Llama-3.1-8B";
+    row.dtype = "bf16";
+    row.software = "vllm 0.14.0";
+    row.output = 256;
+    row.concurrency = 16;
+    row.ttft_s = 0.1;
+    row.tpot_s = 0.01;
+    row.tokens_per_s = 1000;
+    const auto all = compared(row);
+    REQUIRE(all.size() == 3);
+    for (const Comparison& each : all) {
+        REQUIRE_MESSAGE(each.prediction.expected_s, each.operation);
+        CHECK(*each.prediction.expected_s > each.prediction.lower_s);
+    }
+    CHECK(all[0].prediction.expected_error);
+    // by the book: 16 GB of weights at 3.35 TB/s are 4.8 ms, and a prompt of 1024 tokens is 17 ms of bf16; a server adds to both
+    CHECK(*all[0].prediction.expected_s > 5e-3);
+    CHECK(*all[0].prediction.expected_s < 15e-3);
+    CHECK(*all[1].prediction.expected_s > 17e-3);
+    CHECK(*all[1].prediction.expected_s < 200e-3);
+    // 16 requests of 256 tokens: a token every sixteenth of the time between two of a sequence, and prompts besides
+    CHECK(*all[2].prediction.expected_s > *all[0].prediction.expected_s / 16);
+    CHECK(*all[2].prediction.expected_s < *all[0].prediction.expected_s / 14);
+    row.software = "homemade 1.0";
+    CHECK_FALSE(compared(row)[0].prediction.expected_s);
+    row.software = "vllm 0.14.0";
+    row.worker.tensor = 2;  // and one chip
+    CHECK_FALSE(compared(row)[0].prediction.expected_s);
+}
+
+TEST_CASE("prompts that no chip computes so fast came out of a cache, and say nothing of a server") {
+    MeasuredServing row = llama();
+    row.system = "h100_sxm";
+    row.model = "Llama-3.1-8B";
+    row.dtype = "bf16";
+    row.software = "vllm 0.14.0";
+    row.output = 100;
+    row.prompt = 8000;
+    row.concurrency = 100;
+    row.ttft_s = 1e-3;
+    // 100 sequences, one prompt of 8000 tokens for each hundred tokens: 8000 x 16 GFLOP a step, 0.13 s at 989 TFLOP/s
+    row.tpot_s = 0.05;
+    CHECK_FALSE(compared(row)[0].prediction.expected_s);
+    row.tpot_s = 0.2;
+    CHECK(compared(row)[0].prediction.expected_s);
+}

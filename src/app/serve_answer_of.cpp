@@ -8,6 +8,7 @@
 
 #include "app/compute_bound_batch.hpp"
 #include "app/expected_op.hpp"
+#include "app/expected_serving.hpp"
 #include "app/model_option.hpp"
 #include "app/serving_slices.hpp"
 #include "app/system_option.hpp"
@@ -190,6 +191,7 @@ private:
         if (!whole) return fail(whole.error());
         answer_.slice_memory = *whole;
         if (auto status = find_max_batch(); !status) return status;
+        load();
         if (auto status = steps(); !status) return status;
         if (auto status = frontier(); !status) return status;
         answer_.prefill_lower_s = pass_lower(answer_.prefill);
@@ -213,6 +215,23 @@ private:
             answer_.smallest = std::move(*smallest);
         }
         return {};
+    }
+
+    // Of a server that is known, where everything in a pass is calibrated; each of `batch` requests is followed by others.
+    void load() {
+        const CalibratedServer* server = built_in_servers().find(request_.software);
+        if (server == nullptr) server = built_in_servers().find("");
+        if (server == nullptr || answer_.disaggregated || !answer_.fits || !calibrated(answer_)) return;
+        const auto passes = ExpectedServing::make(setup(), answer_.plan, decode_pass(answer_.plan, answer_.batch));
+        if (!passes) return;
+        const RequestSize size{static_cast<double>(answer_.prompt), static_cast<double>(answer_.output)};
+        const double room =
+            answer_.capacity ? static_cast<double>(answer_.max_batch) : static_cast<double>(answer_.batch);
+        const ServingLoad load = serving_load(size, static_cast<double>(answer_.batch), room);
+        if (load.requests < answer_.batch) return;
+        const ServingTimes times = serving_times(load, serving_costs(*passes, server->law, size, load.requests));
+        answer_.under_load = ServedLoad{server->software, server->error_held_out, times.later_ttft_s,
+                                        times.tpot_s,     times.running,          times.requests_per_s * size.output};
     }
 
     // Memory only grows with the batch.

@@ -58,6 +58,9 @@ struct EmbeddedArchitecture {
 /// data/systems.toml.
 [[nodiscard]] std::string_view embedded_systems();
 
+/// data/servers.toml.
+[[nodiscard]] std::string_view embedded_servers();
+
 /// In alphabetical order of model types.
 [[nodiscard]] std::span<const EmbeddedKeys> embedded_keys();
 

@@ -93,9 +93,11 @@ std::vector<std::string> serve_notes(const ServeAnswer& answer) {
             answer.plan.pipeline, sequences_at_once(answer.plan, answer.batch)));
     }
     if (answer.plan_chosen) notes.emplace_back("no plan is named: this is the best of a few; --mesh names another");
-    notes.emplace_back(
-        "time to the first token is that of one prompt with the slice to itself; requests that wait for others are not "
-        "modelled");
+    if (!answer.under_load) {
+        notes.emplace_back(
+            "time to the first token is that of one prompt with the slice to itself; requests that wait for others are "
+            "not modelled");
+    }
     for (const OpAnswer* pass : {&answer.prefill, &answer.decode}) {
         for (const std::string& note : pass->analysis.total.pricing.notes) {
             if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(note);

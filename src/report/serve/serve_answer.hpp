@@ -39,6 +39,16 @@ struct SmallestSlice {
     std::int64_t chips = 0;
 };
 
+/// What a server is expected to do with so many requests at a time, each followed by the next.
+struct ServedLoad {
+    std::string software;     ///< whose constants these are: "vllm"
+    double error = 0;         ///< of the time of a token, on models that they were not fitted to
+    double ttft_s = 0;        ///< to the first token, waiting included
+    double tpot_s = 0;        ///< from one token of a request to the next, with the prompts of others in between
+    double running = 0;       ///< requests that are decoded at a time
+    double tokens_per_s = 0;  ///< of the slice
+};
+
 struct ServeAnswer {
     Model model;
     WeightBytes weights;
@@ -73,6 +83,7 @@ struct ServeAnswer {
     bool compute_bound_known = false;  ///< whether the exact sizes were solved for: not where experts share tokens
     ComputeBoundBatch compute_bound;
     std::optional<SmallestSlice> smallest;
+    std::optional<ServedLoad> under_load;  ///< where its passes and a server are calibrated
     std::vector<std::string> notes;
 };
 

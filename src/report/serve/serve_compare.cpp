@@ -24,6 +24,7 @@ std::string fits(const ServeAnswer& answer) { return !answer.capacity ? "-" : an
 struct ComparedLine {
     const char* label;
     std::string (*text)(const ServeAnswer& answer);
+    bool optional = false;  ///< left out where it says nothing of any slice
 };
 constexpr ComparedLine lines[] = {
     {"chips", [](const ServeAnswer& answer) { return fmt::format("{}", answer.slice.chips()); }},
@@ -49,6 +50,10 @@ constexpr ComparedLine lines[] = {
      [](const ServeAnswer& answer) {
          return usd(usd_per_million(answer, serving_chips(answer), served_tokens_per_s(answer)));
      }},
+    {"as served",
+     [](const ServeAnswer& answer) { return answer.under_load ? seconds(answer.under_load->tpot_s) : "-"; }, true},
+    {"first served",
+     [](const ServeAnswer& answer) { return answer.under_load ? seconds(answer.under_load->ttft_s) : "-"; }, true},
 };
 
 }  // namespace
@@ -65,6 +70,10 @@ std::string serve_compare_text(const std::vector<ServeAnswer>& answers) {
     for (const ComparedLine& line : lines) {
         table.rows.push_back({line.label});
         for (const ServeAnswer& answer : answers) table.rows.back().push_back(line.text(answer));
+        const auto nothing = [](const std::string& text) { return text == "-"; };
+        if (line.optional && std::all_of(table.rows.back().begin() + 1, table.rows.back().end(), nothing)) {
+            table.rows.pop_back();
+        }
     }
     std::string text = fmt::format("{}: {} sequence{}, {} tokens in, {} out\n\n", front.model.name, front.batch,
                                    front.batch == 1 ? "" : "s", front.prompt, front.output);

@@ -130,6 +130,17 @@ std::string serve_json(const ServeAnswer& answer) {
     json["usd_per_million_tokens"] = or_null(usd_per_million(answer, chips, tokens));
     json["with_prefill"] = served_json(answer);
     json["disaggregated"] = answer.disaggregated ? Json{{"prefill_per_decode", prefill_ratio(answer)}} : Json(nullptr);
+    if (const auto& load = answer.under_load) {
+        json["under_load"] = {{"software", load->software},
+                              {"error", load->error},
+                              {"ttft_s", load->ttft_s},
+                              {"tpot_s", load->tpot_s},
+                              {"sequences", load->running},
+                              {"tokens_per_s", load->tokens_per_s},
+                              {"usd_per_million_tokens", or_null(usd_per_million(answer, chips, load->tokens_per_s))}};
+    } else {
+        json["under_load"] = nullptr;
+    }
     json["compute_bound_batch"] = {{"step", or_null(answer.compute_bound.step)},
                                    {"weights", or_null(answer.compute_bound.weights)},
                                    {"textbook", or_null(answer.compute_bound.textbook)}};

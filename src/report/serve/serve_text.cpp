@@ -87,7 +87,19 @@ private:
         line("tokens/s", rate(tokens),
              fmt::format("while decoding, {} a chip{}", rate(tokens / chips), price(chips, tokens)));
         served(chips);
+        if (answer_.under_load) under_load(*answer_.under_load, chips);
         out_ += "\n";
+    }
+
+    void under_load(const ServedLoad& load, double chips) {
+        const std::string others = answer_.batch == 1
+                                       ? "one request after another"
+                                       : fmt::format("{} requests at a time, each followed by the next", answer_.batch);
+        line("as served", seconds(load.tpot_s),
+             fmt::format("a token by {}, with {}; first token after {}; {} tokens/s{}; off by {} on models that {} was "
+                         "not fitted to",
+                         load.software, others, seconds(load.ttft_s), rate(load.tokens_per_s),
+                         price(chips, load.tokens_per_s), percent_text(load.error) + " %", load.software));
     }
 
     [[nodiscard]] std::string price(double chips, double tokens) const {

@@ -1,0 +1,40 @@
+// Servers under load, and a served model from its name to the answer.
+#include "app/request.hpp"
+#include "plan/serving_queue.hpp"
+#include "programs.hpp"
+
+namespace {
+
+using namespace roofline;
+
+// 256 requests at a time, 2560 in all, whose steps cost next to nothing to price.
+void requests_played(benchmark::State& state) {
+    const ServingCosts costs{[](double sequences) { return 5e-3 + 20e-6 * sequences; },
+                             [](double prompts) { return 20e-3 * prompts; }};
+    ServingLoad load;
+    load.requests = 256;
+    load.output = 1024;
+    load.spread = 0.1;
+    load.together = 8;
+    for (auto _ : state) benchmark::DoNotOptimize(serving_times(load, costs));
+}
+
+void serve(benchmark::State& state) {
+    ServeRequest request;
+    request.config = {"llama-3.1-70b", ""};
+    request.machines = {{"h100-sxm:8", {}}};
+    request.batch = "64";
+    request.mesh = {"tensor=8"};
+    const Request whole{request, Format::json, false};
+    const Response first = handle(whole);
+    if (first.error) {
+        state.SkipWithError(first.error->message.c_str());
+        return;
+    }
+    for (auto _ : state) benchmark::DoNotOptimize(handle(whole));
+}
+
+BENCHMARK(requests_played)->Unit(benchmark::kMicrosecond);
+BENCHMARK(serve)->Unit(benchmark::kMillisecond);
+
+}  // namespace

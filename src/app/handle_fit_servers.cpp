@@ -1,0 +1,69 @@
+#include "app/handle_fit_servers.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "app/measured_serving.hpp"
+#include "report/fit/server_fit.hpp"
+
+namespace roofline {
+
+namespace {
+
+using Reasons = std::map<std::string, std::int64_t>;
+
+Status collect(const NamedText& file, MeasuredServings& servings, std::vector<ServerSample>& samples,
+               Reasons& skipped) {
+    auto reader = CsvReader::open(file.text, file.name);
+    if (!reader) return fail(reader.error());
+    auto table = read_serving_table(*reader);
+    if (!table) return fail(table.error());
+    for (const SkippedRow& row : table->skipped) ++skipped[row.reason];
+    for (const MeasuredServing& row : table->rows) {
+        auto sample = servings.sample(row);
+        if (sample) {
+            samples.push_back(std::move(*sample));
+        } else {
+            ++skipped[sample.error().message];
+        }
+    }
+    return {};
+}
+
+}  // namespace
+
+bool are_serving_tables(const FitRequest& request) {
+    return !request.tables.empty() &&
+           std::all_of(request.tables.begin(), request.tables.end(), [](const NamedText& file) {
+               const auto reader = CsvReader::open(file.text, file.name);
+               return reader && is_serving_table(reader->header());
+           });
+}
+
+Result<Response> handle_fit_servers(const FitRequest& request, Format format) {
+    if (!request.output.empty() && !request.output.ends_with(".toml")) {
+        return fail("bad_request", "laws of servers go into one file", "name it: -o servers.toml");
+    }
+    auto servings = MeasuredServings::make(request.machines, request.sets);
+    if (!servings) return fail(servings.error());
+    std::vector<ServerSample> samples;
+    Reasons skipped;
+    for (const NamedText& file : request.tables) {
+        if (auto status = collect(file, *servings, samples, skipped); !status) return fail(status.error());
+    }
+    ServerFitReport report;
+    report.laws = fit_servers(std::move(samples));
+    report.laws.fitted = request.date;
+    report.skipped.assign(skipped.begin(), skipped.end());
+    std::sort(report.skipped.begin(), report.skipped.end(), [](const auto& a, const auto& b) {
+        return a.second != b.second ? a.second > b.second : a.first < b.first;
+    });
+    report.file = request.output;
+    Response response;
+    if (!request.output.empty()) response.files.push_back({request.output, server_laws_text(report.laws)});
+    if (report.laws.servers.empty()) response.exit_code = 1;
+    response.out = server_fit_report(report, format);
+    return response;
+}
+
+}  // namespace roofline

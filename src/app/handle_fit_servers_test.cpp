@@ -1,0 +1,75 @@
+#include "app/handle_fit_servers.hpp"
+
+#include <doctest/doctest.h>
+
+#include <fmt/format.h>
+
+#include "app/measured_serving.hpp"
+
+using namespace roofline;
+
+namespace {
+
+constexpr const char* head =
+    "source,model,accelerator,n_accel,tp,dtype,mode,input_len,output_len,batch_or_concurrency,ttft_s,tpot_s,notes\n";
+
+/// Rows of a server that takes two milliseconds more for each step than its kernels.
+std::string table(const char* software) {
+    std::string text = head;
+    for (const int batch : {1, 2, 4, 8, 16, 32, 48, 64}) {
+        text += fmt::format("made up,Llama-3.1-8B,h100_sxm,1,1,bf16,agg,512,512,{},0.05,{},{}\n", batch,
+                            0.0085 + 40e-6 * batch, software);
+    }
+    return text;
+}
+
+FitRequest request_of(std::string text) {
+    FitRequest request;
+    request.tables = {{"servings.csv", std::move(text)}};
+    request.output = "servers.toml";
+    request.date = "2026-01-31";
+    return request;
+}
+
+}  // namespace
+
+TEST_CASE("a table of served models gives a file of servers") {
+    const FitRequest request = request_of(table("vllm 0.14.0"));
+    REQUIRE(are_serving_tables(request));
+    const auto response = handle_fit_servers(request, Format::text);
+    REQUIRE_MESSAGE(response, response.error().message);
+    CHECK(response->exit_code == 0);
+    REQUIRE(response->files.size() == 1);
+    CHECK(response->files.front().name == "servers.toml");
+    const auto laws = parse_server_laws(response->files.front().text, "servers.toml");
+    REQUIRE_MESSAGE(laws, laws.error().message);
+    CHECK(laws->fitted == "2026-01-31");
+    REQUIRE(laws->servers.size() == 1);
+    CHECK(laws->servers.front().software == "vllm");
+    CHECK(laws->servers.front().rows == 8);
+    CHECK(laws->servers.front().error_fitted < 0.1);
+    CHECK(laws->servers.front().error_held_out == doctest::Approx(0.4));  // of one model alone
+    CHECK(response->out.find("vllm: 8 rows of llama-3.1-8b") != std::string::npos);
+}
+
+TEST_CASE("what a fit of servers cannot use it says") {
+    auto few = handle_fit_servers(
+        request_of(std::string(head) + "made up,Llama-3.1-8B,h100_sxm,1,1,bf16,agg,512,512,1,0.05,0.01,vllm 1\n"
+                                       "made up,nobody-1b,h100_sxm,1,1,bf16,agg,512,512,1,0.05,0.01,vllm 1\n"),
+        Format::text);
+    REQUIRE(few);
+    CHECK(few->exit_code == 1);
+    CHECK(few->out.find("the model `nobody-1b` is not known") != std::string::npos);
+    FitRequest folder = request_of(table("vllm 0.14.0"));
+    folder.output = "calibration";
+    const auto refused = handle_fit_servers(folder, Format::text);
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error().message == "laws of servers go into one file");
+    FitRequest other = request_of("m,n,k\n1,2,3\n");
+    CHECK_FALSE(are_serving_tables(other));
+    other.tables.clear();
+    CHECK_FALSE(are_serving_tables(other));
+    CHECK(handle_fit_servers(request_of(table("vllm 0.14.0")), Format::json)->out.find("\"step_s\"") !=
+          std::string::npos);
+    CHECK(handle_fit_servers(request_of(table("vllm 0.14.0")), Format::csv)->out.starts_with("software,rows"));
+}

@@ -1,0 +1,98 @@
+#include "app/handle_serve.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+using namespace roofline;
+
+namespace {
+
+ServeRequest llama(std::initializer_list<const char*> slices) {
+    ServeRequest request;
+    request.config = {"llama-3.1-8b", ""};
+    for (const char* slice : slices) request.machines.push_back({slice, {}});
+    request.prompt = "1k";
+    request.output = "256";
+    request.batch = "16";
+    return request;
+}
+
+Response answered(const ServeRequest& request, Format format) {
+    auto response = handle_serve(request, format);
+    REQUIRE_MESSAGE(response, response.error().message);
+    return std::move(*response);
+}
+
+nlohmann::json json_of(const ServeRequest& request) {
+    return nlohmann::json::parse(answered(request, Format::json).out);
+}
+
+std::ptrdiff_t lines(const std::string& text) { return std::count(text.begin(), text.end(), '\n'); }
+
+}  // namespace
+
+TEST_CASE("slices side by side say what each says alone") {
+    const auto both = json_of(llama({"h100-sxm:2", "h200-sxm:4"}));
+    REQUIRE(both["machines"].size() == 2);
+    for (const auto& [slice, at] : {std::pair{"h100-sxm:2", 0}, std::pair{"h200-sxm:4", 1}}) {
+        CHECK(both["machines"][static_cast<std::size_t>(at)] == json_of(llama({slice})));
+    }
+}
+
+TEST_CASE("slices side by side are a column each in text, a line each in tables") {
+    const ServeRequest request = llama({"h100-sxm:2", "h200-sxm:4"});
+    const std::string text = answered(request, Format::text).out;
+    const std::size_t head = text.find("h100-sxm5:2");
+    REQUIRE(head != std::string::npos);
+    CHECK(text.find("h200-sxm:4", head) < text.find('\n', head));
+    CHECK(text.find("tensor=2") != std::string::npos);
+    CHECK(text.find("tensor=4") != std::string::npos);
+    CHECK(lines(answered(request, Format::csv).out) == 3);
+    CHECK(lines(answered(request, Format::markdown).out) == 4);
+}
+
+TEST_CASE("the exit status of several slices is 1 when none holds what is asked for") {
+    ServeRequest request = llama({"h100-sxm:1", "h100-sxm:8"});
+    request.config = {"llama-3.1-70b", ""};
+    CHECK(answered(request, Format::text).exit_code == 0);
+    request.machines.pop_back();
+    CHECK(answered(request, Format::text).exit_code == 1);
+    request.machines.push_back({"h100-nvl:1", {}});
+    CHECK(answered(request, Format::text).exit_code == 1);  // 94 GB, and 141 GB of weights in bf16
+}
+
+TEST_CASE("a mistake in one of several slices is said of that slice") {
+    const auto wrong = handle_serve(llama({"h100-sxm:2", "h100-sxm:0"}), Format::text);
+    REQUIRE_FALSE(wrong);
+    CHECK(wrong.error().message.starts_with("h100-sxm:0: "));
+    ServeRequest explained = llama({"h100-sxm:2", "h200-sxm:2"});
+    explained.explain = true;
+    CHECK_FALSE(handle_serve(explained, Format::text));
+    CHECK_FALSE(handle_serve(llama({}), Format::text));
+}
+
+TEST_CASE("what a server does under load stands where it is calibrated, and nowhere else") {
+    ServeRequest request = llama({"h100-sxm:2"});
+    const auto load = json_of(request)["under_load"];
+    REQUIRE(load.is_object());
+    const auto alone = json_of(request);
+    CHECK(load["tpot_s"] > alone["decode"]["lower_s"]);
+    CHECK(load["ttft_s"] > alone["prefill"]["lower_s"]);
+    CHECK(load["sequences"] < 16);
+    CHECK(load["tokens_per_s"].get<double>() < 16 / load["tpot_s"].get<double>());
+    request.software = "sglang";
+    CHECK(json_of(request)["under_load"]["software"] == "sglang");
+    request.software.clear();
+    CHECK(answered(request, Format::text).out.find("as served") != std::string::npos);
+    request.disaggregated = true;
+    CHECK(json_of(request)["under_load"].is_null());
+    request.disaggregated = false;
+    request.calibration.none = true;
+    CHECK(json_of(request)["under_load"].is_null());
+    request.machines.push_back({"h200-sxm:2", {}});
+    CHECK(answered(request, Format::text).out.find("as served") == std::string::npos);
+    request.calibration.none = false;
+    CHECK(answered(request, Format::text).out.find("as served") != std::string::npos);
+}

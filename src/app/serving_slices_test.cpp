@@ -1,0 +1,58 @@
+#include "app/serving_slices.hpp"
+
+#include <doctest/doctest.h>
+
+#include "app/model_option.hpp"
+#include "machine/catalogue.hpp"
+
+using namespace roofline;
+
+namespace {
+
+/// A decode step of some sequences at their first token, on one H100 of which nothing is calibrated.
+OpAnswer first_step(const char* model, std::int64_t batch) {
+    auto machine = find_machine("h100-sxm5");
+    REQUIRE(machine);
+    const auto slice = make_slice(*machine, "1");
+    REQUIRE(slice);
+    const auto config = resolve_config({model, ""});
+    REQUIRE(config);
+    const auto served = served_model(*config, true, {}, {}, Dtype::bf16);
+    REQUIRE(served);
+    const auto none = std::make_shared<Calibrations>(std::vector<Calibration>{});
+    const std::string software;
+    auto pass = priced_pass({*served, *served, *slice, none, software, {}}, {}, CacheSplit::heads, {batch, 1, 1});
+    REQUIRE_MESSAGE(pass, pass.error().message);
+    return std::move(*pass);
+}
+
+constexpr double hbm = 3.35e12;
+
+}  // namespace
+
+TEST_CASE("without experts a pass has the bound of its program") {
+    const OpAnswer pass = first_step("llama-3.1-8b", 64);
+    CHECK(pass_lower(pass) == pass.analysis.total.bounds.lower);
+    // 8.03 G parameters less the embedding's 128256 x 4096, in bf16; caches of 64 tokens and activations are 1 % more
+    CHECK(pass_lower(pass) == doctest::Approx((8030261248.0 - 128256.0 * 4096) * 2 / hbm).epsilon(0.02));
+}
+
+TEST_CASE("nothing is faster than tokens that all choose the same experts") {
+    // Mixtral 8x7B: 46.70 G parameters, of which 12.88 G work on a token; the embedding's 32000 x 4096 are looked up
+    const double active = (12.88e9 - 32000.0 * 4096) * 2 / hbm;
+    const double all = (46.70e9 - 32000.0 * 4096) * 2 / hbm;
+    const OpAnswer one = first_step("mixtral-8x7b", 1);
+    CHECK(pass_lower(one) == doctest::Approx(active).epsilon(0.02));
+    CHECK(one.analysis.total.bounds.lower == doctest::Approx(active).epsilon(0.02));
+    const OpAnswer many = first_step("mixtral-8x7b", 64);
+    CHECK(pass_lower(many) == doctest::Approx(active).epsilon(0.02));
+    CHECK(many.analysis.total.bounds.lower == doctest::Approx(all).epsilon(0.02));
+}
+
+TEST_CASE(
+    "where computing decides, experts that share the routes evenly bound a pass as well as a few that have them all") {
+    // 4096 tokens a step: 2 FLOPs for each active parameter and token at 989.4 TFLOP/s
+    const OpAnswer pass = first_step("mixtral-8x7b", 4096);
+    CHECK(pass_lower(pass) <= pass.analysis.total.bounds.lower * (1 + 1e-12));
+    CHECK(pass_lower(pass) == doctest::Approx(2 * (12.88e9 - 32000.0 * 4096) * 4096 / 989.4e12).epsilon(0.02));
+}

@@ -1,0 +1,86 @@
+#include "report/fit/server_fit.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <nlohmann/json.hpp>
+
+#include "report/table.hpp"
+#include "units/text.hpp"
+
+namespace roofline {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Microseconds are for people, seconds for programs.
+Table table_of(const ServerLaws& laws, bool spoken) {
+    Table table;
+    table.head = spoken ? std::vector<std::string>{"software", "rows",   "models", "kernels",       "step",
+                                                   "sequence", "launch", "fitted", "model held out"}
+                        : std::vector<std::string>{"software",   "rows",     "models",       "kernels",       "step_s",
+                                                   "sequence_s", "launch_s", "error_fitted", "error_held_out"};
+    table.right = {false, true, true, true, true, true, true, true, true};
+    const auto seconds = [&](double s) { return spoken ? to_text(Seconds{s}) : fmt::format("{:.4g}", s); };
+    const auto error = [&](double e) { return spoken ? percent_text(e) : fmt::format("{:.3g}", e); };
+    for (const CalibratedServer& each : laws.servers) {
+        table.rows.push_back({each.software, fmt::format("{}", each.rows), fmt::format("{}", each.models.size()),
+                              fmt::format("{:.4g}", each.law.kernels), seconds(each.law.step_s),
+                              seconds(each.law.sequence_s), seconds(each.law.launch_s), error(each.error_fitted),
+                              error(each.error_held_out)});
+    }
+    return table;
+}
+
+std::string json_of(const ServerFitReport& report) {
+    Json servers = Json::array();
+    for (const CalibratedServer& each : report.laws.servers) {
+        servers.push_back({{"software", each.software},
+                           {"rows", each.rows},
+                           {"models", each.models},
+                           {"machines", each.machines},
+                           {"kernels", each.law.kernels},
+                           {"step_s", each.law.step_s},
+                           {"sequence_s", each.law.sequence_s},
+                           {"launch_s", each.law.launch_s},
+                           {"error_fitted", each.error_fitted},
+                           {"error_held_out", each.error_held_out}});
+    }
+    Json skipped = Json::array();
+    for (const auto& [reason, rows] : report.skipped) skipped.push_back({{"reason", reason}, {"rows", rows}});
+    return Json{{"schema", 1}, {"servers", servers}, {"skipped", skipped}, {"file", report.file}}.dump() + "\n";
+}
+
+std::string text_of(const ServerFitReport& report) {
+    std::string text;
+    for (const CalibratedServer& each : report.laws.servers) {
+        text += fmt::format("{}: {} rows of {}\n", each.software, each.rows, fmt::join(each.models, ", "));
+    }
+    if (report.laws.servers.empty()) text += "no law: a library needs eight rows of models that have expected times\n";
+    text += "\n" + table_text(table_of(report.laws, true), 2);
+    if (!report.skipped.empty()) text += "\n  left out\n";
+    for (const auto& [reason, rows] : report.skipped) {
+        text += fmt::format("  - {} row{}: {}\n", rows, rows == 1 ? "" : "s", reason);
+    }
+    if (!report.file.empty()) text += fmt::format("\n  written to {}\n", report.file);
+    return text;
+}
+
+}  // namespace
+
+std::string server_fit_report(const ServerFitReport& report, Format format) {
+    switch (format) {
+        case Format::json:
+            return json_of(report);
+        case Format::csv:
+            return table_csv(table_of(report.laws, false));
+        case Format::markdown:
+            return table_markdown(table_of(report.laws, true));
+        case Format::text:
+            break;
+    }
+    return text_of(report);
+}
+
+}  // namespace roofline
