@@ -7,6 +7,7 @@
 
 #include "base/ascii.hpp"
 #include "calibrate/kernel_relatives.hpp"
+#include "report/op/expected_text.hpp"
 #include "units/text.hpp"
 
 namespace roofline {
@@ -141,9 +142,13 @@ void add_notes(OpAnswer& answer, const std::string& software) {
     std::vector<std::string> notes;
     note_carried(answer, notes);
     note_extrapolation(answer, notes);
-    for (const auto& expected : answer.laws.messages) {
+    for (std::size_t i = 0; i < answer.laws.messages.size(); ++i) {
+        const auto& expected = answer.laws.messages[i];
         if (!expected) continue;
         const CalibratedLaw& law = *expected->laws.front();
+        if (expected->instead) {
+            notes.push_back(stand_in_text(*expected, answer.analysis.total.work.messages[i].message.kind));
+        }
         if (!software.empty() && !is_version(law.key.software, software)) {
             notes.push_back(fmt::format("{} has not been measured there: expected times are those of {}", software,
                                         law.key.software));
@@ -151,6 +156,10 @@ void add_notes(OpAnswer& answer, const std::string& software) {
         if (expected->carried) {
             notes.push_back(fmt::format("{} is not calibrated for that: expected times are carried over from {}",
                                         answer.machine.name, fmt::join(expected->machines, ", ")));
+        }
+        if (expected->buffer_rate) {
+            notes.push_back(fmt::format("groups of one chip a node were not measured: expected times are those of {}",
+                                        law.key.tiers));
         }
         if (!expected->counted)
             notes.emplace_back(
@@ -181,7 +190,7 @@ std::string narrow_dtype(const std::string& dtypes) {
 }  // namespace
 
 ProgramLaws kernel_laws(Calibrations& calibrations, const Machine& machine, const Program& local,
-                        const ProgramAnalysis& analysis, const std::string& software) {
+                        const ProgramAnalysis& analysis, const std::string& software, const std::string& variant) {
     ProgramLaws laws;
     const Calibration* own = calibrations.find(machine.id);
     for (const KernelWork& kernel : analysis.work.kernels) {
@@ -191,6 +200,7 @@ ProgramLaws kernel_laws(Calibrations& calibrations, const Machine& machine, cons
             continue;
         }
         KernelKey key = kernel_key(local, kernel);
+        key.variant = variant;
         laws.carried.emplace_back();
         const auto choose = [&] {
             if (own != nullptr) laws.kernels.back() = choose_kernel(*own, key, software);

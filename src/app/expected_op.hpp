@@ -17,7 +17,8 @@ namespace roofline {
 /// The laws that speak for the kernels of a program, of the software that is named where it has some. They live as long as the
 /// calibrations. `local` is what `analysis` is of.
 [[nodiscard]] ProgramLaws kernel_laws(Calibrations& calibrations, const Machine& machine, const Program& local,
-                                      const ProgramAnalysis& analysis, const std::string& software);
+                                      const ProgramAnalysis& analysis, const std::string& software,
+                                      const std::string& variant = "");
 
 /// Fills in what is expected of each kernel and collective of an analysed answer, and in total where all of them have laws.
 /// `software` is what --software names, "" for the newest. Errors: software that no table has measured; some named where no

@@ -39,7 +39,7 @@ Result<MeasuredKernels> MeasuredKernels::make(const std::vector<MachineRef>& mac
 }
 
 Result<MeasuredKernels::Compiled*> MeasuredKernels::compiled(const MeasuredKernel& row) {
-    const Key key{row.system, row.program, row.software};
+    const Key key{row.system, row.program, row.software, row.variant};
     auto found = compiled_.find(key);
     constexpr std::size_t most = 10'000;  // a table of real measurements has some hundred
     if (found == compiled_.end() && compiled_.size() >= most) {
@@ -84,22 +84,21 @@ Result<std::unique_ptr<MeasuredKernels::Compiled>> MeasuredKernels::compile(cons
         if (level.bandwidth.value) result->caches.back().bytes_per_s = level.bandwidth.value->value;
     }
     std::reverse(result->caches.begin(), result->caches.end());
-    result->laws = kernel_laws(calibrations_, machine, result->program, result->analysis, row.software);
+    result->laws = kernel_laws(calibrations_, machine, result->program, result->analysis, row.software, row.variant);
     if (result->laws.missing.empty()) {
         result->expected.emplace(result->program, result->analysis, result->system, result->laws, dims);
         result->scratch.resize(result->expected->places());
     }
     const std::vector<KernelWork>& kernels = result->analysis.work.kernels;
-    std::size_t products = 0;
     for (std::size_t i = 0; i < kernels.size(); ++i) {
         result->kernels.emplace_back(result->analysis, i, chip_traits(machine), dims, fixed);
         result->scratch.resize(std::max(result->scratch.size(), result->kernels.back().places()));
         result->keys.push_back(kernel_key(result->program, kernels[i]));
         if (kernels.size() > 1 && kernels[i].matmuls.empty()) continue;
-        ++products;
-        result->timed = i;
+        result->timed.push_back(i);
     }
-    if (products != 1) result->timed.reset();
+    const auto other_law = [&](std::size_t i) { return result->keys[i] != result->keys[result->timed.front()]; };
+    if (std::any_of(result->timed.begin(), result->timed.end(), other_law)) result->timed.clear();
     return result;
 }
 
@@ -156,21 +155,25 @@ Result<KernelSample> MeasuredKernels::sample_of(const MeasuredKernel& row) {
     auto found = compiled(row);
     if (!found) return fail(found.error());
     Compiled& program = **found;
-    if (!program.timed) return fail("several_kernels", "several kernels in one time, which nobody can tell apart");
+    if (program.timed.empty())
+        return fail("several_kernels", "several kernels in one time, which nobody can tell apart");
     KernelSample sample;
     sample.machine = program.system.machine().id;
-    sample.key = program.keys[*program.timed];
+    sample.key = program.keys[program.timed.front()];
     sample.key.software = row.software;
     sample.key.variant = row.variant;
     const std::vector<double> sizes = numbers(row);
     for (std::size_t i = 0; i < program.kernels.size(); ++i) {
         const CompiledKernel::Runs runs = program.kernels[i].evaluate(sizes, program.scratch);
-        if (i == *program.timed) {
-            sample.timed = {runs.point, row.time_s};
+        if (i == program.timed.front()) {
+            sample.timed.point = runs.point;
+        } else if (std::find(program.timed.begin(), program.timed.end(), i) != program.timed.end()) {
+            sample.timed.more.push_back(runs.point);
         } else {
             sample.others.push_back({program.keys[i], runs.point, runs.count});
         }
     }
+    sample.timed.time_s = row.time_s;
     sample.source = row.source;
     return sample;
 }

@@ -27,8 +27,8 @@ public:
     /// The row beside its prediction. The error's message is the reason for which it cannot be compared.
     [[nodiscard]] Result<Comparison> compare(const MeasuredKernel& row);
 
-    /// The row as a fit takes it: of several kernels the one with the product, beside the others. Error: none of several has one,
-    /// or more than one, and nobody can tell their times apart; it cannot be priced.
+    /// The row as a fit takes it: of several kernels those with products, beside the others. Error: none of several has one, or they
+    /// are of different kinds or dtypes, and nobody can tell their times apart; it cannot be priced.
     [[nodiscard]] Result<KernelSample> sample_of(const MeasuredKernel& row);
 
     /// The rates used so far, with the machine that each belongs to.
@@ -54,11 +54,12 @@ private:
         ProgramLaws laws;
         std::optional<CompiledExpected> expected;
         std::vector<CompiledKernel> kernels;
-        std::vector<KernelKey> keys;       ///< of the kernels
-        std::optional<std::size_t> timed;  ///< the kernel that the row's time is told of
+        std::vector<KernelKey> keys;     ///< of the kernels
+        std::vector<std::size_t> timed;  ///< the kernels whose law the row's time tells of
         std::vector<double> scratch;
     };
-    using Key = std::tuple<std::string, std::string, std::string>;  ///< machine, program, software
+    ///< machine, program, software, variant
+    using Key = std::tuple<std::string, std::string, std::string, std::string>;
 
     MeasuredKernels(MeasuredSystems systems, Calibrations calibrations)
         : systems_(std::move(systems)), calibrations_(std::move(calibrations)) {}

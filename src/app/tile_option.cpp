@@ -108,7 +108,7 @@ Result<std::vector<Tile>> resolve_tiles(const Program& program, const Machine& m
         if (home.capacity.value) room += (room.empty() ? "" : " of ") + capacity_text(*home.capacity.value);
         notes.push_back(fmt::format("{} held in {}{}: what crosses {} is fetched once{}",
                                     sizes.empty() ? "whole operands" : "tile " + tile_text(program, sizes), home.label,
-                                    room.empty() ? "" : " (" + room + ")", level_label(held->outside.back()),
+                                    room.empty() ? "" : " (" + room + ")", level_label(machine, held->outside.back()),
                                     sizes.empty() ? "" : " for each tile that needs it"));
         std::vector<std::string> placed = held->outside;
         placed.emplace_back("host");

@@ -239,7 +239,7 @@ private:
             }
             if (footprint.capacity && footprint.bytes > *footprint.capacity) {
                 analysis.notes.push_back(fmt::format("does not fit: the tensors placed in {} hold {}, it has {}",
-                                                     level_label(level), to_text(Bytes{footprint.bytes}),
+                                                     level_label(machine_, level), to_text(Bytes{footprint.bytes}),
                                                      capacity_text(Bytes{*footprint.capacity})));
             }
             analysis.footprint.emplace(level, footprint);

@@ -63,6 +63,13 @@ std::string level_label(const std::string& level) {
     return uppered(level);
 }
 
+std::string level_label(const Machine& machine, const std::string& level) {
+    const MemoryLevel* memory = machine.level(level);
+    const std::string usual = level_label(level);
+    if (level != "hbm" || memory == nullptr || memory->label == level || memory->label.starts_with(usual)) return usual;
+    return memory->label.substr(0, memory->label.find(' '));
+}
+
 std::string low_confidence_note(const Rate& rate) {
     return fmt::format("low confidence: the bound rests on the {}, {} ({}, confidence {}: {}{}{})", rate.label,
                        rate.value_text(), name(rate.basis), rate.confidence, rate.source, rate.note.empty() ? "" : "; ",
@@ -82,7 +89,7 @@ std::optional<Rate> bandwidth_of(const Machine& machine, const std::string& leve
         figure = &found->bandwidth;
     }
     if (figure == nullptr || !figure->value) return std::nullopt;
-    return rate_from(*figure, level + ".bandwidth", level_label(level) + " bandwidth");
+    return rate_from(*figure, level + ".bandwidth", level_label(machine, level) + " bandwidth");
 }
 
 namespace {
@@ -183,10 +190,10 @@ Status price_level(Pricing& pricing, const std::string& level, const Traffic& tr
         pricing.notes.push_back(
             fmt::format("the {} bandwidth of {} is not published, so its traffic is not in the bounds; "
                         "try --set {}.bandwidth=10TB/s",
-                        level_label(level), machine.name, level));
+                        level_label(machine, level), machine.name, level));
         return {};
     }
-    resource(pricing, level, level_label(level)).terms.push_back({level, traffic.total(), *rate});
+    resource(pricing, level, level_label(machine, level)).terms.push_back({level, traffic.total(), *rate});
     return {};
 }
 

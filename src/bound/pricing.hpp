@@ -104,5 +104,7 @@ struct Pricing {
 
 /// "HBM", "VMEM", "PCIe" of a level's id.
 [[nodiscard]] std::string level_label(const std::string& level);
+/// The same, but the main memory by its own name where it is of another kind: "DRAM", "GDDR6", "LPDDR5".
+[[nodiscard]] std::string level_label(const Machine& machine, const std::string& level);
 
 }  // namespace roofline

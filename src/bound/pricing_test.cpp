@@ -149,4 +149,13 @@ TEST_CASE("a rate carries its origin, and low confidence is put into words") {
     CHECK(rate_of(doubtful.peaks[0]).value_text() == "1 kFLOP/s");
     CHECK(level_label("pcie") == "PCIe");
     CHECK(level_label("vmem") == "VMEM");
+    Machine machine;
+    machine.memory.emplace_back();
+    machine.memory.back().id = "hbm";
+    for (const auto& [label, spoken] :
+         {std::pair{"hbm", "HBM"}, {"HBM3e", "HBM"}, {"DRAM", "DRAM"}, {"LPDDR5 unified", "LPDDR5"}}) {
+        machine.memory.back().label = label;
+        CHECK(level_label(machine, "hbm") == spoken);
+        CHECK(level_label(machine, "l2") == "L2");
+    }
 }

@@ -182,8 +182,8 @@ KernelLaw read_kernel_law(Reader& table) {
 CalibratedKernel read_kernel(Reader& table) {
     CalibratedKernel kernel;
     table.required_text("kind");
-    kernel.key.kind =
-        table.choice("kind", {"contraction", "attention", "causal attention", "elementwise", "reduction"});
+    kernel.key.kind = table.choice(
+        "kind", {"contraction", "grouped contraction", "attention", "causal attention", "elementwise", "reduction"});
     kernel.key.dtype = table.text("dtype");
     kernel.key.software = table.text("software");
     kernel.key.variant = table.text("variant");

@@ -9,6 +9,7 @@
 
 #include "base/ascii.hpp"
 #include "bound/network_pricing.hpp"
+#include "calibrate/kindred.hpp"
 #include "machine/embedded.hpp"
 
 namespace roofline {
@@ -111,10 +112,11 @@ bool of_library_asked(const CalibratedLaw& law, const CollectiveRequest& request
     return !request.software || same_library(law.key.software, *request.software);
 }
 
+// Where too few counts were measured to hold one out: what the series over nodes with several counts showed.
+constexpr double unproven = 0.4;
+
 double error_of(const CalibratedLaw& law, std::int64_t members) {
     const bool measured = std::binary_search(law.members.begin(), law.members.end(), members);
-    // where too few counts were measured to hold one out: what the series over nodes with several counts showed
-    constexpr double unproven = 0.4;
     return measured ? law.errors.sizes : std::max(law.errors.sizes, law.errors.members.value_or(unproven));
 }
 
@@ -124,6 +126,11 @@ std::int64_t tier_count(std::string_view tiers) { return std::count(tiers.begin(
 
 /// The innermost tier's name; two kinds of fabric have nothing to tell each other.
 std::string_view innermost(std::string_view tiers) { return tiers.substr(0, tiers.find('+')); }
+
+/// Whether a group over these tiers spans others inside the one that is asked for: "nvlink+ib" for "ib".
+bool spans_inside(std::string_view tiers, std::string_view asked) {
+    return tiers.size() > asked.size() && tiers.ends_with(asked) && tiers[tiers.size() - asked.size() - 1] == '+';
+}
 
 constexpr int other_rate = 4;
 
@@ -156,12 +163,18 @@ double seconds_of(const ExpectedTime& expected, const CollectivePoint& point) {
             return about(other->link.bytes_per_s, law->link.bytes_per_s);
         });
         const double vote = 1 / static_cast<double>(as_fast);
-        const double seconds = seconds_of(law->law, point);
-        if (expected.laws.size() == 1) return seconds;
+        const double seconds = seconds_of(law->law, point_for(expected, *law, point));
+        if (expected.laws.size() == 1) return expected.part * seconds;
         sum += vote * std::log(seconds);
         votes += vote;
     }
-    return votes > 0 ? std::exp(sum / votes) : 0;
+    return votes > 0 ? expected.part * std::exp(sum / votes) : 0;
+}
+
+CollectivePoint point_for(const ExpectedTime& expected, const CalibratedLaw& law, CollectivePoint point) {
+    point.wire_s /= expected.part;
+    if (expected.buffer_rate) point.buffer_s *= *expected.buffer_rate / law.link.bytes_per_s;
+    return point;
 }
 
 ExpectedTime mean_of(const std::vector<Relative>& relatives, const CollectiveRequest& request) {
@@ -286,20 +299,30 @@ bool Calibrations::mentions(std::string_view machine, std::string_view tiers) co
 }
 
 std::optional<ExpectedTime> Calibrations::expected(const CollectiveRequest& request) {
-    const Calibration* own = find(request.machine);
-    const CalibratedLaw* law = own == nullptr ? nullptr : choose(*own, request, [&](const CalibratedLaw& each) {
-        return each.key.tiers == request.tiers;
+    if (auto found = own(request, false)) return found;
+    if (auto found = carried(request)) return found;
+    return kindred(request);
+}
+
+std::optional<ExpectedTime> Calibrations::own(const CollectiveRequest& request, bool wider) {
+    const Calibration* calibration = find(request.machine);
+    if (calibration == nullptr) return std::nullopt;
+    const CalibratedLaw* law = choose(*calibration, request, [&](const CalibratedLaw& each) {
+        return wider ? spans_inside(each.key.tiers, request.tiers) : each.key.tiers == request.tiers;
     });
-    if (law != nullptr) {
-        ExpectedTime expected;
-        expected.seconds = seconds_of(law->law, request.point);
-        expected.error = error_of(*law, request.point.members);
-        expected.laws = {law};
-        expected.machines = {request.machine};
-        expected.counted = std::binary_search(law->members.begin(), law->members.end(), request.point.members);
-        expected.software_found = of_library_asked(*law, request);
-        return expected;
-    }
+    if (law == nullptr) return std::nullopt;
+    ExpectedTime expected;
+    if (wider) expected.buffer_rate = request.link.bytes_per_s;
+    expected.laws = {law};
+    expected.machines = {request.machine};
+    expected.seconds = seconds_of(expected, request.point);
+    expected.error = error_of(*law, request.point.members);
+    expected.counted = std::binary_search(law->members.begin(), law->members.end(), request.point.members);
+    expected.software_found = of_library_asked(*law, request);
+    return expected;
+}
+
+std::optional<ExpectedTime> Calibrations::carried(const CollectiveRequest& request) {
     for (const bool same_rate : {true, false}) {
         const std::vector<Relative> found = relatives(request, same_rate);
         if (found.empty()) continue;
@@ -308,6 +331,47 @@ std::optional<ExpectedTime> Calibrations::expected(const CollectiveRequest& requ
         return expected;
     }
     return std::nullopt;
+}
+
+std::optional<ExpectedTime> Calibrations::kindred(const CollectiveRequest& request) {
+    std::vector<Kindred> kinds = kindred_of(request.kind);
+    kinds.insert(kinds.begin(), Kindred{request.kind, 1});
+    const auto like = [&](const Kindred& kind) {
+        CollectiveRequest asked = request;
+        asked.kind = kind.kind;
+        asked.point.wire_s /= kind.part;
+        return asked;
+    };
+    const auto of = [&](const Kindred& kind, std::optional<ExpectedTime> found) {
+        if (!found) return found;
+        found->part = kind.part;
+        found->seconds *= kind.part;
+        if (found->buffer_rate) found->error = std::max(found->error, unproven);
+        if (kind.kind == request.kind) return found;
+        found->instead = kind.kind;
+        found->error += kindred_error(request.kind, kind.kind, kind.part);
+        return found;
+    };
+    for (const bool wider : {false, true}) {
+        for (const Kindred& kind : kinds) {
+            if (auto found = of(kind, own(like(kind), wider))) return found;
+        }
+    }
+    for (const Kindred& kind : kinds) {
+        if (auto found = of(kind, carried(like(kind)))) return found;
+    }
+    return std::nullopt;
+}
+
+double Calibrations::kindred_error(CollectiveKind asked, CollectiveKind instead, double part) {
+    const auto known = kindred_errors_.find({asked, instead});
+    if (known != kindred_errors_.end()) return known->second;
+    Deviation deviation;
+    for (const std::string& machine : machines())
+        deviation.add(kindred_deviation(*find(machine), asked, instead, part));
+    const double error = deviation.count > 0 ? deviation.sum / deviation.count : unproven;
+    kindred_errors_.emplace(std::pair(asked, instead), error);
+    return error;
 }
 
 std::vector<Relative> Calibrations::relatives(const CollectiveRequest& request, bool same_rate) {

@@ -42,7 +42,16 @@ struct ExpectedTime {
     bool same_rate = true;                   ///< and their links are as fast
     bool counted = true;                     ///< this number of members was measured
     bool software_found = true;              ///< the library asked for has laws there
+    /// Where the operation itself was not measured: whose laws these are, and which part of theirs its time is, at as many times
+    /// its bytes on the wire. An all-gather is half an all-reduce.
+    std::optional<CollectiveKind> instead;
+    double part = 1;
+    /// Where the laws' groups span tiers inside the one asked for: the rate that the request's times of buffers are meant at.
+    std::optional<double> buffer_rate;
 };
+
+/// The point at which one of the laws is asked for its part.
+[[nodiscard]] CollectivePoint point_for(const ExpectedTime& expected, const CalibratedLaw& law, CollectivePoint point);
 
 /// The time that its laws give for another point with as many members: their geometric mean, those with one link rate together
 /// having one vote.
@@ -72,7 +81,9 @@ public:
     /// By the machine's own laws, else by relatives': machines whose group spans tiers of the same kind. Those with the same link
     /// rate go first, of them those that were measured with as many members, of them those with the same domain; only the
     /// nearest count. Without any all others count, one vote for each rate. Constants of links
-    /// are fractions of their rate and scale with it; times of steps are kept. Empty where there is neither.
+    /// are fractions of their rate and scale with it; times of steps are kept. Where there is neither, laws of collectives that
+    /// move the same bytes the same way (kindred.hpp), or of groups that span tiers inside the one asked for; the machine's
+    /// own first. Empty where there is none of all these.
     [[nodiscard]] std::optional<ExpectedTime> expected(const CollectiveRequest& request);
 
     /// The nearest of the machines whose links are as fast, or of those whose are not, each with the law that fits the request
@@ -93,11 +104,20 @@ public:
 private:
     Calibrations() = default;
 
+    /// By laws of the operation asked for, over the same tiers.
+    [[nodiscard]] std::optional<ExpectedTime> own(const CollectiveRequest& request, bool wider);
+    [[nodiscard]] std::optional<ExpectedTime> carried(const CollectiveRequest& request);
+    [[nodiscard]] std::optional<ExpectedTime> kindred(const CollectiveRequest& request);
+    /// How far off laws of one operation are where those of another stand in for them: the mean over all that were measured with
+    /// the same software in the same system. Found once.
+    [[nodiscard]] double kindred_error(CollectiveKind asked, CollectiveKind instead, double part);
+
     /// Whether a machine can have laws for the innermost of these tiers. Files that cannot need not be parsed.
     [[nodiscard]] bool mentions(std::string_view machine, std::string_view tiers) const;
 
     std::map<std::string, std::optional<Calibration>, std::less<>> by_machine_;  ///< empty: not parsed yet
     std::map<std::string, std::vector<std::string>, std::less<>> likest_;
+    std::map<std::pair<CollectiveKind, CollectiveKind>, double> kindred_errors_;
 };
 
 /// Of "nccl 2.29.2" and "nccl-2.29": whether the libraries are the same, and whether the first is of the second's version.

@@ -166,3 +166,57 @@ TEST_CASE("constants of links scale with the rate, those of steps do not") {
     fast.point.wire_s = 1e-3;  // at the fast link's rate
     CHECK(us(all, fast) == doctest::Approx(10 + 2000));
 }
+
+TEST_CASE("laws of collectives that move the same bytes stand in for those that were not measured") {
+    CalibratedLaw all_reduce = law("nccl 2.29.2", 10);
+    all_reduce.key.tiers = "nvlink+ib";
+    all_reduce.law.shared.segments = {{10e-6, 0, 0.5, 0, 0}};
+    CollectiveRequest gather = request("m");
+    gather.kind = CollectiveKind::all_gather;
+    gather.tiers = "nvlink+ib";
+    gather.point.wire_s = 1e-3;
+    Calibrations alone({{"m", {}, {}, {all_reduce}}});
+    const auto half = alone.expected(gather);
+    REQUIRE(half);
+    // an all-reduce has twice the bytes on the wire: 10 us and 2 ms at half the rate; half of that
+    CHECK(half->seconds * 1e6 == doctest::Approx((10 + 4000) / 2.0));
+    CHECK(half->instead == CollectiveKind::all_reduce);
+    CHECK(half->error == doctest::Approx(0.05 + 0.4));  // nothing says how far off that is
+    gather.point.wire_s = 2e-3;
+    CHECK(seconds_of(*half, gather.point) * 1e6 == doctest::Approx((10 + 8000) / 2.0));
+
+    // where both were measured half of 40 us stood for 30 us
+    CalibratedLaw measured = law("nccl 2.29.2", 30);
+    measured.key.kind = CollectiveKind::all_gather;
+    CalibratedLaw both = law("nccl 2.29.2", 40);
+    for (CalibratedLaw* each : {&measured, &both}) {
+        each->least_bytes = 1024;
+        each->most_bytes = 1 << 20;
+    }
+    Calibrations compared({{"m", {}, {}, {all_reduce}}, {"p", {}, {}, {measured, both}}});
+    const auto known = compared.expected(gather);
+    REQUIRE(known);
+    CHECK(known->error == doctest::Approx(0.05 + 1.0 / 3));
+
+    CollectiveRequest one_way = gather;
+    one_way.kind = CollectiveKind::permute;
+    CHECK_FALSE(alone.expected(one_way));
+}
+
+TEST_CASE("groups of one chip a node take the laws of groups of whole nodes") {
+    CalibratedLaw whole = law("nccl 2.29.2", 10);
+    whole.key.tiers = "nvlink+ib";
+    whole.law.shared.segments = {{10e-6, 0, 0.5, 0.25, 0}};
+    Calibrations all({{"m", {}, {}, {whole}}});
+    CollectiveRequest across = request("m");
+    across.tiers = "ib";
+    across.link = {"nic", 0, 50e9};
+    across.point.wire_s = 1e-3;
+    across.point.buffer_s = 1e-3;  // at 50 GB/s: an eighth of it where the law's fractions are meant
+    const auto expected = all.expected(across);
+    REQUIRE(expected);
+    CHECK(expected->seconds * 1e6 == doctest::Approx(10 + 2000 + 500));
+    CHECK(expected->error == doctest::Approx(0.4));
+    across.tiers = "dcn";
+    CHECK_FALSE(all.expected(across));
+}

@@ -5,6 +5,7 @@
 
 #include "bound/network_pricing.hpp"
 #include "program/functions.hpp"
+#include "units/dtype.hpp"
 
 namespace roofline {
 
@@ -21,6 +22,22 @@ std::string operand_dtypes(const Program& local, const Op& product) {
     return text;
 }
 
+/// Whether a mask leaves anything out: the one token of a decode step looks back on all there is.
+bool masks(const Program& local, const KernelWork& kernel) {
+    return std::any_of(kernel.statements.begin(), kernel.statements.end(), [&](const Statement* statement) {
+        return std::any_of(statement->ops.begin(), statement->ops.end(),
+                           [&](const Op& op) { return !local.values[op.output.value].masks.empty(); });
+    });
+}
+
+/// Products of the same rows over the same dimensions: to a library they are one, as wide as all together.
+bool side_by_side(const std::vector<const MatmulShape*>& products) {
+    const MatmulShape& first = *products.front();
+    return std::all_of(products.begin(), products.end(), [&](const MatmulShape* each) {
+        return each->m == first.m && each->k == first.k && each->batch == first.batch;
+    });
+}
+
 /// The dimensions of a program that no sweep passes.
 Sizes without(Sizes sizes, const std::vector<std::string>& swept) {
     for (const std::string& dim : swept) sizes.erase(dim);
@@ -29,6 +46,29 @@ Sizes without(Sizes sizes, const std::vector<std::string>& swept) {
 
 const Analysis& analysis_of(const ProgramAnalysis& analysis, std::size_t kernel) {
     return analysis.kernels.empty() ? analysis.total : analysis.kernels[kernel];
+}
+
+bool groups_by(const Op& op, const std::string& dim) {
+    const FunctionInfo* function = op.kind == OpKind::apply ? find_function(op.function) : nullptr;
+    return function != nullptr && function->kind == FunctionKind::dispatch && !op.along.empty() &&
+           op.along.front() == dim;
+}
+
+/// True when rows are put into groups of which `dim` is the number, one for each expert.
+bool counts_groups(const Block& block, const std::string& dim) {
+    return std::any_of(block.nodes.begin(), block.nodes.end(), [&](const Node& node) {
+        if (const auto* inner = std::get_if<Block>(&node)) return counts_groups(*inner, dim);
+        const std::vector<Op>& ops = std::get<Statement>(node).ops;
+        return std::any_of(ops.begin(), ops.end(), [&](const Op& op) { return groups_by(op, dim); });
+    });
+}
+
+bool is_grouped(const Program& program, const KernelWork& kernel) {
+    return std::any_of(kernel.matmuls.begin(), kernel.matmuls.end(), [&](const MatmulShape& shape) {
+        return shape.unit == Unit::matmul &&
+               std::any_of(shape.batch.begin(), shape.batch.end(),
+                           [&](const std::string& dim) { return counts_groups(program.body, dim); });
+    });
 }
 
 std::string kernel_kind(const KernelWork& kernel) {
@@ -56,6 +96,8 @@ std::string kernel_kind(const KernelWork& kernel) {
 KernelKey kernel_key(const Program& local, const KernelWork& kernel) {
     KernelKey key;
     key.kind = kernel_kind(kernel);
+    if (key.kind == "contraction" && is_grouped(local, kernel)) key.kind = "grouped contraction";
+    if (key.kind == "causal attention" && !masks(local, kernel)) key.kind = "attention";
     if (key.kind == "elementwise" || key.kind == "reduction") return key;
     for (const Statement* statement : kernel.statements) {
         for (const Op& op : statement->ops) {
@@ -71,29 +113,44 @@ namespace {
 /// What speaks for a kind that has no law of its own.
 std::string broader_kind(const std::string& kind) {
     if (kind == "causal attention") return "attention";
+    if (kind == "grouped contraction") return "contraction";
     if (kind == "reduction") return "elementwise";
     return kind;
+}
+
+/// The dtype in which a product is done that is narrower than one of its operands, which the library quantises on the way: "fp8" of
+/// "fp8 x bf16". Its law is that of products which find their operands so. "" for others.
+std::string quantised_to(const std::string& dtypes) {
+    const std::size_t end = dtypes.find(" x ");
+    if (end == std::string::npos) return "";
+    std::string first = dtypes.substr(0, end);
+    const auto dtype = find_dtype(first);
+    return dtype && info(*dtype).kind == DtypeKind::floating && info(*dtype).bits <= 8 ? first : "";
 }
 
 }  // namespace
 
 const CalibratedKernel* choose_kernel(const Calibration& calibration, const KernelKey& key,
                                       const std::string& software) {
+    const std::string quantised = quantised_to(key.dtype);
     const auto rank = [&](const CalibratedKernel& law) {
         const bool asked = !software.empty() && same_library(law.key.software, software);
-        return std::tuple(law.key.kind == key.kind, law.key.dtype == key.dtype, asked,
-                          asked && is_version(law.key.software, software), law.key.variant.empty());
+        return std::tuple(law.key.kind == key.kind, law.key.dtype == key.dtype, law.key.dtype == quantised, asked,
+                          asked && is_version(law.key.software, software), law.key.variant == key.variant,
+                          law.key.variant.empty());
     };
     const CalibratedKernel* best = nullptr;
     for (const CalibratedKernel& law : calibration.kernels) {
         if ((law.key.kind != key.kind && law.key.kind != broader_kind(key.kind)) ||
-            (law.key.dtype != key.dtype && !law.key.dtype.empty()))
+            (law.key.dtype != key.dtype && law.key.dtype != quantised && !law.key.dtype.empty())) {
             continue;
+        }
         bool better = best == nullptr || rank(law) > rank(*best);
         if (best != nullptr && rank(law) == rank(*best)) {
             better = same_library(law.key.software, best->key.software) && law.key.software != best->key.software
                          ? older(best->key.software, law.key.software)
-                         : law.fit.rows > best->fit.rows;
+                         : std::pair(law.fit.error_held_out, -law.fit.rows) <
+                               std::pair(best->fit.error_held_out, -best->fit.rows);
         }
         if (better) best = &law;
     }
@@ -123,16 +180,20 @@ CompiledKernel::CompiledKernel(const ProgramAnalysis& analysis, std::size_t inde
     std::vector<WeightedSum> sums{{{kernel.count, 1.0}}, {}, {}, {}, {}, {}};
     if (memory_rate_ > 0 && traffic != kernel.work.memory.end()) sums[1] = {{traffic->second.write, 1 / memory_rate_}};
     if (all_traffic != analysis.work.total.memory.end()) sums[2] = {{all_traffic->second.total(), 1.0}};
-    std::size_t products = 0;
+    const bool attention = kernel_kind(kernel).ends_with("attention");
+    std::vector<const MatmulShape*> products;
     for (const MatmulShape& shape : kernel.matmuls) {
         if (shape.unit != Unit::matmul) continue;
-        ++products;
-        sums[3] = {{elements(shape.m), 1.0}};
-        sums[4] = {{elements(shape.n), 1.0}};
-        sums[5] = {{elements(shape.batch), 1.0}};
+        const bool first = products.empty() || attention;
+        products.push_back(&shape);
         sums.push_back({{elements(shape.k), 1.0}});
+        if (first) sums[4].clear();
+        sums[4].push_back({elements(shape.n), 1.0});
+        if (!first) continue;
+        sums[3] = {{elements(shape.m), 1.0}};
+        sums[5] = {{elements(shape.batch), 1.0}};
     }
-    tiled_product_ = products == 1 || kernel_kind(kernel).ends_with("attention");
+    tiled_product_ = attention || (!products.empty() && side_by_side(products));
     counts_ = CompiledSums(sums, swept, fixed);
     for (const Resource& resource : pricing.resources) parts_.push_back(part_of(resource, kernel));
 }

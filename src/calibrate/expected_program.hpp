@@ -19,8 +19,8 @@ namespace roofline {
 /// nothing is multiplied. The software is not set.
 [[nodiscard]] KernelKey kernel_key(const Program& local, const KernelWork& kernel);
 
-/// The law of a calibration for such a kernel: its kind (else attention for causal attention, elementwise for reductions), its dtype (else a law for any), then the software that is asked for
-/// where it has one, then what software does by itself, then the newest version, then the most rows. Null where there is none.
+/// The law of a calibration for such a kernel: its kind (else attention for causal attention, elementwise for reductions), its dtype (else the narrow one that operands are quantised to, else a law for any), then the software that is asked for
+/// where it has one, then what software does by itself, then the newest version, then the least error. Null where there is none.
 [[nodiscard]] const CalibratedKernel* choose_kernel(const Calibration& calibration, const KernelKey& key,
                                                     const std::string& software);
 

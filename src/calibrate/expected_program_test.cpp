@@ -81,6 +81,37 @@ TEST_CASE("kernels are told apart by what they do") {
           "contraction");
 }
 
+TEST_CASE("products of groups of rows are a kind of their own") {
+    const AnalysedProgram layer = analysed(
+        "X : bf16[T=4, D=8]\nIds : int32[T, A=2]\nW : bf16[E=4, D, F=8]\nV : bf16[E, F, D]\n"
+        "Xe : bf16[E, C=2, D] = dispatch[E,C](X, Ids)\nH : bf16[E, C, F] = silu(Xe *_D W)\nY : bf16[E, C, D] = H *_F "
+        "V\n"
+        "Z : bf16[T, D]\nB : bf16[D, F]\nQ : bf16[T, F] = Z *_D B");
+    std::vector<std::string> kinds;
+    for (const KernelWork& kernel : layer.analysis.work.kernels)
+        kinds.push_back(kernel_key(layer.program, kernel).kind);
+    CHECK(kinds ==
+          std::vector<std::string>{"elementwise", "grouped contraction", "grouped contraction", "contraction"});
+    // a batch that nobody dispatched to is none
+    const AnalysedProgram batch = analysed("bf16[E=4, C=8, D=8] * bf16[E, D, F=8] -> bf16[E, C, F]");
+    CHECK(kernel_key(batch.program, batch.analysis.work.kernels.front()).kind == "contraction");
+}
+
+TEST_CASE("products side by side are one that is as wide as both") {
+    const AnalysedProgram gated =
+        analysed("X: bf16[B=8, D=16]\nW: bf16[D, F=32]\nU: bf16[D, F]\nH : bf16[B, F] = silu(X *_D W) * (X *_D U)");
+    const auto runs = kernel_runs(gated.program, gated.analysis, {});
+    REQUIRE(runs.size() == 1);
+    CHECK(runs.front().point.m == 8);
+    CHECK(runs.front().point.n == 64);
+    CHECK(runs.front().point.depth == 16);
+    // one behind the other they are not: no tile is of both
+    const AnalysedProgram chain = analysed(
+        "X: bf16[B=8, D=16]\nW: bf16[D, F=32]\nU: bf16[F, G=4]\nfuse {\n H : bf16[B, F] = X *_D W\n"
+        " Y : bf16[B, G] = H *_F U\n}");
+    CHECK(kernel_runs(chain.program, chain.analysis, {}).front().point.n == 0);
+}
+
 TEST_CASE("the law that fits best speaks for a kernel") {
     Calibration calibration;
     calibration.kernels = {law_of("contraction", "bf16", "vllm 0.9", {}),
@@ -92,10 +123,54 @@ TEST_CASE("the law that fits best speaks for a kernel") {
     };
     CHECK(software("vllm") == "vllm 0.14");  // not by the alphabet
     CHECK(software("vllm-0.9") == "vllm 0.9");
-    CHECK(software("") == "trtllm 1.3");  // of several libraries the one with the most rows
+    CHECK(software("") == "trtllm 1.3");  // of several libraries that are as far off the one with the most rows
+    for (CalibratedKernel& law : calibration.kernels)
+        law.fit.error_held_out = law.key.software == "vllm 0.14" ? 0.1 : 0.2;
+    CHECK(software("") == "vllm 0.14");  // and else the one whose law is the best
     CHECK(choose_kernel(calibration, {"elementwise", "", "", ""}, "")->key.kind == "elementwise");
     CHECK(choose_kernel(calibration, {"contraction", "fp8", "", ""}, "") == nullptr);
     CHECK(choose_kernel(calibration, {"attention", "bf16", "", ""}, "") == nullptr);
+}
+
+TEST_CASE("a product that quantises an operand on its way has the law of its arithmetic") {
+    Calibration calibration;
+    calibration.kernels = {law_of("contraction", "bf16", "", {}), law_of("contraction", "fp8", "", {}),
+                           law_of("contraction", "bf16 x int8", "", {})};
+    const auto dtype = [&](const std::string& asked) {
+        const CalibratedKernel* const law = choose_kernel(calibration, {"contraction", asked, "", ""}, "");
+        return law == nullptr ? "none" : law->key.dtype;
+    };
+    CHECK(dtype("fp8 x bf16") == "fp8");
+    CHECK(dtype("nvfp4 x bf16") == "none");
+    CHECK(dtype("bf16 x int8") == "bf16 x int8");
+    CHECK(dtype("bf16 x int4") == "none");  // an integer is only stored
+}
+
+TEST_CASE("a mask that leaves nothing out makes no causal kernel, and products side by side are one") {
+    const auto attention = [](bool masked) {
+        AnalysedProgram one = analysed(
+            "Q: bf16[T=8, H=8]\nK: bf16[S=8, H]\nV: bf16[S, H]\nfuse {\n"
+            " P : bf16[T, S] = softmax[S](causal[T, S](Q * K))\n O : bf16[T, H] = P * V\n}");
+        if (!masked) {
+            for (Value& value : one.program.values) value.masks.clear();
+        }
+        return kernel_key(one.program, one.analysis.work.kernels.front()).kind;
+    };
+    CHECK(attention(true) == "causal attention");
+    CHECK(attention(false) == "attention");
+    const AnalysedProgram gated = analysed(
+        "X: bf16[B=100, D=1000]\nW: bf16[D, F=200]\nU: bf16[D, E=300]\n"
+        "fuse {\n G : bf16[B, F] = X *_D W\n H : bf16[B, E] = X *_D U\n}");
+    ChipTraits chip;
+    chip.cores = 100;
+    const auto runs = kernel_runs(gated.program, gated.analysis, chip);
+    REQUIRE(runs.size() == 1);
+    CHECK(runs.front().point.m == 100);
+    CHECK(runs.front().point.n == 500);
+    const AnalysedProgram chained = analysed(
+        "X: bf16[B=100, D=1000]\nW: bf16[D, F=200]\nU: bf16[F, E=300]\n"
+        "fuse {\n G : bf16[B, F] = X *_D W\n H : bf16[B, E] = G *_F U\n}");
+    CHECK(kernel_runs(chained.program, chained.analysis, chip).front().point.m == 0);
 }
 
 TEST_CASE("a kind without a law of its own takes the broader one's") {
@@ -106,6 +181,22 @@ TEST_CASE("a kind without a law of its own takes the broader one's") {
     calibration.kernels.push_back(law_of("reduction", "", "", {}));
     CHECK(choose_kernel(calibration, {"reduction", "", "", ""}, "")->key.kind == "reduction");
     CHECK(choose_kernel(calibration, {"elementwise", "", "", ""}, "")->key.kind == "elementwise");
+}
+
+TEST_CASE("experts take the law of products, and kernels that of their variant first") {
+    Calibration calibration;
+    calibration.kernels = {law_of("contraction", "fp8", "", {}), law_of("contraction", "fp8", "", {}, 500)};
+    calibration.kernels.back().key.variant = "block scales";
+    const auto chosen = [&](const KernelKey& key) {
+        return choose_kernel(calibration, key, "") - calibration.kernels.data();
+    };
+    CHECK(chosen({"grouped contraction", "fp8", "", ""}) == 0);
+    CHECK(chosen({"contraction", "fp8", "", ""}) == 0);
+    CHECK(chosen({"contraction", "fp8", "", "block scales"}) == 1);
+    CHECK(chosen({"contraction", "fp8", "", "eager"}) == 0);
+    calibration.kernels.push_back(law_of("grouped contraction", "fp8", "", {}));
+    CHECK(chosen({"grouped contraction", "fp8", "", ""}) == 2);
+    CHECK(chosen({"contraction", "fp8", "", ""}) == 0);
 }
 
 TEST_CASE("what a kernel's law sees") {

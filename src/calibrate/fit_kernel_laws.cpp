@@ -20,7 +20,7 @@ auto order(const KernelSample& sample) {
 
 bool same(const KernelSample& a, const KernelSample& b) {
     return a.machine == b.machine && a.key == b.key && a.timed.point == b.timed.point &&
-           a.timed.time_s == b.timed.time_s && a.others == b.others;
+           a.timed.time_s == b.timed.time_s && a.timed.more == b.timed.more && a.others == b.others;
 }
 
 using Samples = std::vector<KernelSample>;

@@ -18,6 +18,12 @@ constexpr std::size_t folds = 5;
 
 double bound_of(const KernelPoint& point) { return norm_of(parts_of(KernelLaw{}, point, {}), infinity); }
 
+double bound_of(const TimedKernel& kernel) {
+    double seconds = bound_of(kernel.point);
+    for (const KernelPoint& point : kernel.more) seconds += bound_of(point);
+    return seconds;
+}
+
 double four_digits(double value) { return std::strtod(fmt::format("{:.4g}", value).c_str(), nullptr); }
 
 using Kernels = TimedKernels;
@@ -28,20 +34,24 @@ auto order(const TimedKernel& kernel) {
                       point.write_s, point.fill, point.m, point.n, point.batch, kernel.time_s, kernel.before_s);
 }
 
+bool in_range(const KernelPoint& point) {
+    const auto sizes = {point.math_s, point.vector_s, point.memory_s, point.other_s, point.depth,  point.write_s,
+                        point.fill,   point.m,        point.n,        point.batch,   point.sums_s, point.cores};
+    return std::all_of(sizes.begin(), sizes.end(), [](double each) { return each >= 0 && each < 1e15; });
+}
+
 bool in_range(const TimedKernel& kernel) {
-    const KernelPoint& point = kernel.point;
-    for (const double each : {point.math_s, point.vector_s, point.memory_s, point.other_s, point.depth, point.write_s,
-                              point.fill, point.m, point.n, point.batch, point.sums_s, point.cores, kernel.before_s}) {
-        if (!(each >= 0 && each < 1e15)) return false;
+    if (!in_range(kernel.point) || !(kernel.before_s >= 0)) return false;
+    for (const KernelPoint& point : kernel.more) {
+        if (!in_range(point)) return false;
     }
-    return kernel.time_s > 0 && kernel.time_s < 1e3 && kernel.time_s >= bound_of(point) / 2 &&
+    return kernel.time_s > 0 && kernel.time_s < 1e3 && kernel.time_s >= bound_of(kernel) / 2 &&
            kernel.before_s < kernel.time_s;
 }
 
 /// A wrong unit, a slipped digit.
 bool far_off(const KernelLaw& law, const TimedKernel& kernel) {
-    const double seconds = kernel.before_s + seconds_of(law, kernel.point);
-    return std::abs(std::log(seconds / kernel.time_s)) > std::log(30.0);
+    return std::abs(std::log(seconds_of(law, kernel) / kernel.time_s)) > std::log(30.0);
 }
 
 Kernels thinned(const Kernels& kernels) {
@@ -57,19 +67,22 @@ Kernels all_of(const std::vector<TimedKernel>& kernels) {
     return all;
 }
 
-std::tuple<double, double, double> shape_of(const KernelPoint& point) {
+std::tuple<double, double, double> shape_of(const TimedKernel& kernel) {
+    const KernelPoint& point = kernel.point;
+    if (!kernel.more.empty()) return {point.n, point.depth, 0};  // layers of as many groups as there happen to be
     if (point.n > 0) return {point.n, point.depth, point.batch};
     return {bound_of(point), point.math_s, point.depth};
 }
 
-/// The fold of every kernel: products of the same n and K are held out together, whatever their m, others when they are the same.
+/// The fold of every kernel: products of the same n and K are held out together, whatever their m, and layers of several products
+/// whatever their groups; others when they are the same.
 std::vector<std::size_t> folds_of(const Kernels& kernels) {
     std::map<std::tuple<double, double, double>, std::size_t> shapes;
-    for (const TimedKernel* kernel : kernels) shapes.emplace(shape_of(kernel->point), 0);
+    for (const TimedKernel* kernel : kernels) shapes.emplace(shape_of(*kernel), 0);
     std::size_t rank = 0;
     for (auto& [shape, fold] : shapes) fold = rank++ % folds;
     std::vector<std::size_t> all;
-    for (const TimedKernel* kernel : kernels) all.push_back(shapes.at(shape_of(kernel->point)));
+    for (const TimedKernel* kernel : kernels) all.push_back(shapes.at(shape_of(*kernel)));
     return all;
 }
 
@@ -124,7 +137,7 @@ std::optional<KernelFit> fit_kernels(std::vector<TimedKernel> kernels) {
         fit.least_s = std::min(fit.least_s, kernel->time_s);
         fit.most_s = std::max(fit.most_s, kernel->time_s);
         fit.error_fitted += error_of(fit.law, *kernel);
-        fit.error_of_bound += std::abs(bound_of(kernel->point) - kernel->time_s) / kernel->time_s;
+        fit.error_of_bound += std::abs(bound_of(*kernel) - kernel->time_s) / kernel->time_s;
     }
     fit.error_fitted /= static_cast<double>(taken.size());
     fit.error_of_bound /= static_cast<double>(taken.size());

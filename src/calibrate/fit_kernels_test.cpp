@@ -106,6 +106,24 @@ TEST_CASE("the time of kernels before is not the law's") {
     CHECK(fit->error_fitted < 0.005);
 }
 
+TEST_CASE("a time may be that of several kernels of one law") {
+    const KernelLaw law{3e-6, 2e-9, 0.9, 1, 0.7, 2};
+    std::vector<TimedKernel> kernels = made_by(law);
+    for (std::size_t i = 1; i < kernels.size(); i += 2) {
+        TimedKernel& kernel = kernels[i];
+        kernel.more.push_back(kernels[i - 1].point);
+        kernel.time_s += seconds_of(law, kernel.more.front());
+    }
+    const auto fit = fit_kernels(kernels);
+    REQUIRE(fit);
+    CHECK(fit->law.fixed_s == doctest::Approx(3e-6).epsilon(0.05));
+    CHECK(fit->law.memory == doctest::Approx(0.7).epsilon(0.02));
+    CHECK(fit->error_fitted < 0.005);
+    // the same rows with what ran beside forgotten are another law
+    for (TimedKernel& kernel : kernels) kernel.more.clear();
+    CHECK(fit_kernels(kernels)->error_fitted > 0.05);
+}
+
 TEST_CASE("noise stays noise, in any order, and a fraction of math that nothing tells is left alone") {
     std::vector<TimedKernel> kernels;
     for (std::size_t i = 1; i <= 60; ++i) {

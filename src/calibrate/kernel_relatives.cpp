@@ -70,7 +70,7 @@ CarriedKernel carried_kernel(Calibrations& calibrations, const Machine& machine,
         if (calibration == nullptr) continue;
         const CalibratedKernel* law = choose_kernel(*calibration, key, software);
         // what was launched by a host one by one tells of that host
-        const bool of_host = law != nullptr && !law->key.variant.empty() && law->key.variant != "graph";
+        const bool of_host = law != nullptr && (law->key.variant == "eager" || law->key.variant == "wall clock");
         if (law != nullptr && !of_host) return {law, id};
     }
     return {};

@@ -72,10 +72,21 @@ Linear linear_at(const KernelLaw& law, const KernelPoint& point) {
     return linear;
 }
 
+/// The law of all kernels in a time together.
+Linear linear_at(const KernelLaw& law, const TimedKernel& kernel) {
+    Linear sum = linear_at(law, kernel.point);
+    for (const KernelPoint& point : kernel.more) {
+        const Linear next = linear_at(law, point);
+        for (std::size_t i = 0; i < kernel_constant_count; ++i) sum.features[i] += next.features[i];
+        sum.rest += next.rest;
+        sum.seconds += next.seconds;
+    }
+    return sum;
+}
+
 double loss_of(const KernelLaw& law, const TimedKernels& kernels) {
     double loss = 0;
-    for (const TimedKernel* kernel : kernels)
-        loss += std::abs(std::log((kernel->before_s + seconds_of(law, kernel->point)) / kernel->time_s));
+    for (const TimedKernel* kernel : kernels) loss += std::abs(std::log(seconds_of(law, *kernel) / kernel->time_s));
     return loss;
 }
 
@@ -84,7 +95,7 @@ KernelLaw improved(const KernelLaw& law, const TimedKernels& kernels) {
     constexpr double floor = 0.02;  // below it deviations are noise and count alike
     KernelLeastSquares sums;
     for (const TimedKernel* kernel : kernels) {
-        Linear linear = linear_at(law, kernel->point);
+        Linear linear = linear_at(law, *kernel);
         const double left = kernel->time_s - kernel->before_s - linear.rest;
         if (std::abs(left) < 1e-6 * kernel->time_s) continue;
         for (double& feature : linear.features) feature /= left;
@@ -161,8 +172,14 @@ void take_if_worth(LawSearch& best, LawSearch next, const TimedKernels& kernels)
 
 }  // namespace
 
+double seconds_of(const KernelLaw& law, const TimedKernel& kernel) {
+    double seconds = kernel.before_s + seconds_of(law, kernel.point);
+    for (const KernelPoint& point : kernel.more) seconds += seconds_of(law, point);
+    return seconds;
+}
+
 double error_of(const KernelLaw& law, const TimedKernel& kernel) {
-    return std::abs(kernel.before_s + seconds_of(law, kernel.point) - kernel.time_s) / kernel.time_s;
+    return std::abs(seconds_of(law, kernel) - kernel.time_s) / kernel.time_s;
 }
 
 KernelLaw search_law(const TimedKernels& kernels) {

@@ -10,10 +10,14 @@ namespace roofline {
 struct TimedKernel {
     KernelPoint point;
     double time_s = 0;
-    double before_s = 0;  ///< the part of time_s that other kernels took, which are known already
+    double before_s = 0;              ///< the part of time_s that other kernels took, which are known already
+    std::vector<KernelPoint> more{};  ///< that ran after the first, in the same time and by the same law
 };
 
 using TimedKernels = std::vector<const TimedKernel*>;
+
+/// Seconds of the whole time: what is known, and what the law says of the rest.
+[[nodiscard]] double seconds_of(const KernelLaw& law, const TimedKernel& kernel);
 
 /// |predicted - measured| / measured of the whole time.
 [[nodiscard]] double error_of(const KernelLaw& law, const TimedKernel& kernel);

@@ -23,7 +23,8 @@ struct MeasuredKernel {
     double time_s = 0;
     double rounding_s = 0;  ///< by which the table's clock may have put the time off
     std::string software;   ///< library and version in lower case, "vllm 0.14.0"; "" where not said
-    std::string variant;    ///< how it was launched, where a note says so: "graph", "eager", "wall clock"
+    std::string
+        variant;  ///< how it was launched, where a note says so: "graph", "eager", "wall clock"; else "block scales"
 
     /// "M=1, N=32, K=64"
     [[nodiscard]] std::string shape() const;
@@ -46,6 +47,8 @@ struct KernelTable {
 ///   `dtype` ("bf16", "bf16->fp8").
 /// - Attention: `phase` (prefill, decode, mla_decode), `batch`, `q_len`, `kv_len`, `heads`, `kv_heads`, `head_dim`,
 ///   `dtype`, and may have `kv_dtype` and `window` (0: none). A prefill is causal.
+/// - Layers of experts on one rank: `tokens`, `hidden`, `inter`, `topk`, `experts`, `moe_tp`, `moe_ep`, `dtype`; `routing`
+///   (expert_load.hpp) and `gated` may be there. T tokens; E experts that any of them chose, with C rows each on average.
 /// A row that lacks something, or that the notation cannot say, is skipped, with the reason. Errors, with line and column: a column
 /// missing; what is no number, or not above zero.
 [[nodiscard]] Result<KernelTable> read_kernel_table(CsvReader& reader);

@@ -27,6 +27,8 @@ const std::string products = "source,accelerator,dtype_in,dtype_out,m,n,k,time_u
 const std::string elementwise = "accelerator,op,shape,dtype,time_s,notes\n";
 const std::string attention =
     "accelerator,phase,dtype,kv_dtype,batch,q_len,kv_len,heads,kv_heads,head_dim,window,time_s\n";
+const std::string experts =
+    "source,accelerator,dtype,tokens,hidden,inter,topk,experts,moe_tp,moe_ep,routing,time_s,lib\n";
 
 }  // namespace
 
@@ -85,6 +87,31 @@ TEST_CASE("attention has groups of heads, a window where it decodes, and latents
     CHECK(table.rows[2].sizes == DimSizes{{"B", 2}, {"T", 1}, {"S", 4096}, {"N", 128}, {"L", 512}, {"R", 64}});
 }
 
+TEST_CASE("a layer of experts has the loads of its routing") {
+    const KernelTable table = read(experts +
+                                   "x,h100_sxm,bf16,4,64,32,2,8,1,2,balanced,1e-3,trtllm 1.3\n"
+                                   "x,h100_sxm,bf16,4,64,32,2,8,4,1,power_law_1.2,1e-3,vllm 0.24\n"
+                                   "x,h100_sxm,fp8_block,4,64,32,2,8,1,1,,1e-3,trtllm 1.3\n"
+                                   "x,h100_sxm,w4a8_mxfp4_mxfp8,4,2688,1856,2,8,1,1,balanced,1e-3,trtllm 1.3\n");
+    REQUIRE(table.rows.size() == 4);
+    // of 8 experts 4 are here, which 4 tokens chose once each
+    const MeasuredKernel& fused = table.rows.front();
+    CHECK(fused.operation == "experts");
+    CHECK(fused.sizes == DimSizes{{"T", 4}, {"U", 4}, {"A", 2}, {"E", 4}, {"C", 1}, {"D", 64}, {"I", 32}});
+    CHECK(fused.program.find("He : bf16[E, C, I] = silu(Xe *_D Wg) * (Xe *_D Wu)") != std::string::npos);
+    // a library whose function and sum are kernels over all choices; a quarter of the width
+    CHECK(table.rows[1].sizes.at(1) == std::pair<std::string, std::int64_t>{"P", 8});
+    CHECK(table.rows[1].sizes.back() == std::pair<std::string, std::int64_t>{"I", 8});
+    CHECK(table.rows[1].program.find("Ha : bf16[P, I] = silu(Ga) * Ua") != std::string::npos);
+    // scales of blocks: quantised behind the dispatch and behind the function
+    CHECK(table.rows[2].variant == "block scales");
+    CHECK(table.rows[2].program.find("Qe : fp8[E, C, D] = Xe") != std::string::npos);
+    CHECK(table.rows[2].program.find("Qh : fp8[E, C, I] = He") != std::string::npos);
+    // experts of these sizes have no gate
+    CHECK(table.rows[3].program.find("relu2(Xe *_D Wu)") != std::string::npos);
+    CHECK(table.rows[3].program.find("Wu : mxfp4[E, D, I]") != std::string::npos);
+}
+
 TEST_CASE("rows that say too little, or what the notation cannot, are skipped with the reason") {
     const auto reason = [](const std::string& text) {
         const KernelTable table = read(text);
@@ -108,6 +135,12 @@ TEST_CASE("rows that say too little, or what the notation cannot, are skipped wi
               .starts_with("a latent prefill"));
     CHECK(reason(attention + "h100_sxm,decode,bf16,bf16,2,1,128,32,5,64,0,1e-3\n") ==
           "heads are no multiple of kv_heads");
+    const auto layer = [&](const char* sizes) { return reason(experts + "x,h100_sxm,bf16," + sizes + ",1e-3,\n"); };
+    CHECK(layer("4,64,32,2,8,1,1,zipf") == "the routing `zipf` is not known: balanced and power_law_1.2 are");
+    CHECK(layer("4,64,32,2,8,1,1,power_law_x").starts_with("the routing"));
+    CHECK(layer("4,64,32,2,8,3,1,balanced") == "inter is no multiple of moe_tp");
+    CHECK(layer("4,64,32,2,8,1,3,balanced").starts_with("no expert of the rank is chosen"));
+    CHECK(layer("4,64,32,,8,1,1,balanced") == "topk is empty");
 }
 
 TEST_CASE("what is no number is an error with its place") {

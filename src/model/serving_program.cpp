@@ -9,6 +9,7 @@
 #include <set>
 #include <string>
 
+#include "model/merged_products.hpp"
 #include "model/routed_experts.hpp"
 
 namespace roofline {
@@ -114,6 +115,7 @@ public:
         if (pass_.queries == 1) unmask();
         if (auto status = last_logits(); !status) return fail(status.error());
         touched_experts();
+        merge_products(program_);
         label_values(program_);
         return std::move(program_);
     }

@@ -13,7 +13,8 @@ std::vector<PlotRoof> roofs_of(const Machine& machine) {
     std::vector<PlotRoof> roofs;
     for (const MemoryLevel& level : machine.memory) {
         if (!level.bandwidth.value) continue;
-        roofs.push_back({level_label(level.id), level.bandwidth.value->value, level.bandwidth.low_confidence()});
+        roofs.push_back(
+            {level_label(machine, level.id), level.bandwidth.value->value, level.bandwidth.low_confidence()});
     }
     return roofs;
 }

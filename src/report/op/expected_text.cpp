@@ -132,10 +132,17 @@ CollectiveBandwidth collective_bandwidth(CollectiveKind kind, std::int64_t membe
     return bandwidth;
 }
 
+std::string stand_in_text(const ExpectedTime& expected, CollectiveKind kind) {
+    const std::string_view part = expected.part < 1 ? "half " : expected.part > 1 ? "twice " : "";
+    return fmt::format("no {} was measured there: expected times are {}those of {}s over the same bytes",
+                       collective_name(kind, true), part, collective_name(*expected.instead, true));
+}
+
 std::string calibration_name(const ExpectedTime& expected) {
     const LawKey& key = expected.laws.front()->key;
     std::string name = key.software.empty() ? "measured" : key.software;
     if (!key.variant.empty()) name += " " + key.variant;
+    if (expected.instead) name += fmt::format(", by its {}", collective_name(*expected.instead, true));
     if (expected.carried) name += fmt::format(", carried over from {}", fmt::join(expected.machines, ", "));
     return name;
 }
@@ -179,10 +186,12 @@ std::vector<std::string> expected_derivation(const OpAnswer& answer, std::size_t
     for (std::size_t i = 0; i < expected->laws.size(); ++i) {
         const CalibratedLaw& law = *expected->laws[i];
         const LawCurve& curve = curve_for(law.law, point->members);
+        const CollectivePoint at = point_for(*expected, law, *point);
         lines.push_back(law_text(law, expected->machines[i]));
-        lines.push_back(fmt::format("{} = {}; {}", segment_text(cheapest(curve, *point), curve.steps, *point),
-                                    us(seconds_of(law.law, *point)), errors_text(law)));
+        lines.push_back(fmt::format("{} = {}; {}", segment_text(cheapest(curve, at), curve.steps, at),
+                                    us(seconds_of(law.law, at)), errors_text(law)));
     }
+    if (expected->instead) lines.push_back(stand_in_text(*expected, asked.kind));
     if (expected->laws.size() > 1) {
         lines.emplace_back("the geometric mean of these, one vote for each link rate");
     }

@@ -20,6 +20,9 @@ struct CollectiveBandwidth {
 [[nodiscard]] CollectiveBandwidth collective_bandwidth(CollectiveKind kind, std::int64_t members, double bytes,
                                                        double seconds);
 
+/// Of a time by laws of another collective: "no all-gather was measured there: expected times are half those of all-reduces ..."
+[[nodiscard]] std::string stand_in_text(const ExpectedTime& expected, CollectiveKind kind);
+
 /// "nccl 2.29.2", with the machines it was carried over from.
 [[nodiscard]] std::string calibration_name(const ExpectedTime& expected);
 

@@ -106,7 +106,7 @@ private:
         if (kernel.statements.size() > 1)
             say("the statements are fused: what is made and used up inside is not stored", 4);
         for (const Transfer& transfer : kernel.transfers) {
-            say(fmt::format("{} {} {} {}", level_label(transfer.level), transfer.write ? "<-" : "->",
+            say(fmt::format("{} {} {} {}", level_label(answer_.machine, transfer.level), transfer.write ? "<-" : "->",
                             value_name(program_, transfer.value), derived(transfer.bytes, "B")),
                 4);
         }
@@ -290,8 +290,8 @@ private:
     void intensity() {
         for (const auto& [level, ratio] : total_.intensity) {
             const Ratio shown_ratio{shown(answer_, ratio.numerator), shown(answer_, ratio.denominator)};
-            std::string text =
-                fmt::format("I_{} = FLOPs / bytes = {}", level_label(level), shown_ratio.to_handwriting(program_.dims));
+            std::string text = fmt::format("I_{} = FLOPs / bytes = {}", level_label(answer_.machine, level),
+                                           shown_ratio.to_handwriting(program_.dims));
             const auto flops = count(program_, total_.work.flops());
             const auto bytes = count(program_, total_.work.memory.at(level).total());
             if (flops && bytes && !bytes->is_zero())
@@ -321,7 +321,7 @@ private:
             }
         }
         for (const auto& [level, dims] : without) {
-            const std::string label = level_label(level);
+            const std::string label = level_label(answer_.machine, level);
             say(fmt::format("no size of {} makes {} take longer than {}{}", fmt::join(dims, ", "),
                             total_.pricing.compute()->label, label,
                             program_.dims.size() > 1 ? ", with the others at theirs or growing together" : ""));
@@ -329,7 +329,7 @@ private:
     }
 
     void critical(const CriticalSize& size) {
-        const std::string label = level_label(size.level);
+        const std::string label = level_label(answer_.machine, size.level);
         const Resource* compute = total_.pricing.compute();
         const std::string what = compute != nullptr ? compute->label : "math";
         std::string text = fmt::format("{} at which T_{} = T_{}: ", size.dim, what, label);

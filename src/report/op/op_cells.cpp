@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <map>
+#include <set>
 
 #include "units/text.hpp"
 
@@ -27,7 +28,12 @@ std::vector<std::string> resources_of(const std::vector<OpAnswer>& answers) {
     return ordered;
 }
 
-std::string resource_label(const std::string& id) { return id == "math" || id == "vector" ? id : level_label(id); }
+std::string resource_label(std::span<const OpAnswer> answers, const std::string& id) {
+    if (id == "math" || id == "vector") return id;
+    std::set<std::string> labels;
+    for (const OpAnswer& answer : answers) labels.insert(level_label(answer.machine, id));
+    return labels.size() == 1 ? *labels.begin() : level_label(id);
+}
 
 std::string system_name(const OpAnswer& answer) {
     const Slice& slice = answer.system.slice;

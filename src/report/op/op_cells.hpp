@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -17,8 +18,8 @@ namespace roofline {
 /// A number to full precision for programs, "" when there is none.
 [[nodiscard]] std::string raw(std::optional<double> value);
 
-/// "math", "vector" or a level's label.
-[[nodiscard]] std::string resource_label(const std::string& id);
+/// "math", "vector" or a level's label, by the name that all of these machines have for it.
+[[nodiscard]] std::string resource_label(std::span<const OpAnswer> answers, const std::string& id);
 
 /// What `--on` named, for people and for programs: "TPU v5e 4x4" and "tpu-v5e:4x4", without a shape for one chip.
 [[nodiscard]] std::string system_name(const OpAnswer& answer);

@@ -94,7 +94,8 @@ void add_points(const OpAnswer& answer, const Analysis& kernel, const KernelWork
     }
     for (const Resource& resource : kernel.pricing.resources) {
         if (!crossed_tier(answer, resource)) continue;
-        if (alone && bytes) points.front().label = "over " + level_label(answer.analysis.total.main_level);
+        if (alone && bytes)
+            points.front().label = "over " + level_label(answer.machine, answer.analysis.total.main_level);
         PlotPoint point = point_of(fmt::format("{}over {}", alone ? "" : name + " ", resource.label),
                                    flops->to_double(), busiest_bytes(answer, resource), kernel.bounds, kernel.pricing);
         point.beside = bytes && !bytes->is_zero();

@@ -109,10 +109,11 @@ std::string op_table(const std::vector<OpAnswer>& answers, Format format) {
     };
     row("FLOPs", flops_text);
     for (const std::string& level : all_of(answers, levels_of)) {
-        row(level_label(level) + " bytes", [&](const OpAnswer& answer) { return bytes_text(answer, level); });
+        row(resource_label(answers, level) + " bytes",
+            [&](const OpAnswer& answer) { return bytes_text(answer, level); });
     }
     for (const std::string& id : resources_of(answers)) {
-        row(resource_label(id) + " time",
+        row(resource_label(answers, id) + " time",
             [&](const OpAnswer& answer) { return text_of<Seconds>(answer.analysis.total.seconds_of(id)); });
     }
     const auto bound = [](double Bounds::* member) {

@@ -235,7 +235,7 @@ private:
         for (const auto& [level, traffic] : total_.work.memory) {
             const auto read = count(program_, traffic.read);
             const auto write = count(program_, traffic.write);
-            std::string what = level_label(level);
+            std::string what = level_label(answer_.machine, level);
             if (read && write) {
                 what += fmt::format(": {} read, {} written", to_text(Bytes{read->to_double()}),
                                     to_text(Bytes{write->to_double()}));
@@ -267,7 +267,7 @@ private:
                 flops && bytes && !bytes->is_zero() ? to_text(Intensity{flops->to_double() / bytes->to_double()}) : "";
             std::string what = level == total_.main_level ? limit_text() : "";
             if (total_.intensity.size() > 1)
-                what = fmt::format("{}{}{}", level_label(level), what.empty() ? "" : ": ", what);
+                what = fmt::format("{}{}{}", level_label(answer_.machine, level), what.empty() ? "" : ": ", what);
             if (value.empty() && what.empty()) what = fitted(ratio.to_handwriting(program_.dims), 36);
             const auto ridge = total_.ridge.find(level);
             line(label, value, what,

@@ -28,7 +28,7 @@ public:
         }
         for (const SweepAxis& axis : axes) points_ *= axis.sizes.size();
         if (format == Format::text && points_ > most_rows) stride_ = (points_ + most_rows - 1) / most_rows;
-        head();
+        head(answers);
         for (const OpAnswer& answer : answers) rows(answer);
     }
 
@@ -56,14 +56,14 @@ private:
         table_.right.push_back(right);
     }
 
-    void head() {
+    void head(const std::vector<OpAnswer>& answers) {
         if (named_) column("machine", "machine", false);
         for (const SweepAxis& axis : axes_) {
             for (const std::string& dim : axis.dims) column(dim, dim);
         }
         column("FLOPs", "flops");
         column("FLOP/B", "flop_per_byte");
-        for (const std::string& id : resources_) column(resource_label(id), "time_" + id + "_s");
+        for (const std::string& id : resources_) column(resource_label(answers, id), "time_" + id + "_s");
         column("lower", "lower_s");
         if (expected_) column("expected", "expected_s");
         column("upper", "upper_s");

@@ -1,0 +1,103 @@
+#include <algorithm>
+#include <tuple>
+
+#include "base/ascii.hpp"
+#include "import/kernel_reader.hpp"
+
+namespace roofline {
+
+namespace {
+
+class AttentionReader : public KernelReader {
+public:
+    using KernelReader::KernelReader;
+
+    Status read(MeasuredKernel& row, std::string& skip) override {
+        const std::string phase = lowered(text("phase"));
+        const bool decode = phase == "decode" || phase == "mla_decode";
+        const bool latent = phase.starts_with("mla_");
+        if (!decode && phase != "prefill" && phase != "mla_prefill") {
+            skip = fmt::format("the phase {} is not known", quoted(phase));
+            return {};
+        }
+        row.operation = (latent ? "mla_" : "attention_") + std::string(decode ? "decode" : "prefill");
+        if (phase == "mla_prefill") {
+            skip = "a latent prefill: how wide the heads are that latents are expanded to is not said";
+            return {};
+        }
+        std::int64_t size[6];
+        std::size_t i = 0;
+        for (const char* column : {"batch", "q_len", "kv_len", "heads", "kv_heads", "head_dim"}) {
+            const auto value = whole(column, skip);
+            if (!value) return fail(value.error());
+            size[i++] = *value;
+        }
+        const auto [batch, queries, keys, heads, kv_heads, head_dim] =
+            std::tie(size[0], size[1], size[2], size[3], size[4], size[5]);
+        if (auto status = read_window(keys, decode, size[2], skip); !status) return status;
+        if (!skip.empty()) return {};
+        if (heads % kv_heads != 0) skip = "heads are no multiple of kv_heads";
+        if (!decode && queries != keys) skip = "a prefill behind a cache (kv_len is not q_len)";
+        constexpr std::int64_t rope = 64;  // of a latent head's dimensions: they are in keys alone
+        if (latent && (head_dim <= rope || kv_heads != 1)) skip = "mla has one latent head of more than 64 dimensions";
+        row.dtype = lowered(text("dtype"));
+        const std::string q = dtype(row.dtype, skip);
+        const std::string_view kv_text = text("kv_dtype");
+        const std::string kv = kv_text.empty() ? q : dtype(kv_text, skip);
+        if (!kv_text.empty() && kv != q) row.dtype += fmt::format(", kv {}", lowered(kv_text));
+        if (!skip.empty()) return {};
+        row.sizes = {{"B", batch}, {"T", queries}, {"S", size[2]}};
+        if (latent) {
+            row.sizes.insert(row.sizes.end(), {{"N", heads}, {"L", head_dim - rope}, {"R", rope}});
+            row.program = latent_program(q, kv);
+        } else {
+            row.sizes.insert(row.sizes.end(), {{"K", kv_heads}, {"G", heads / kv_heads}, {"H", head_dim}});
+            row.program = program(q, kv, !decode);
+        }
+        return {};
+    }
+
+private:
+    /// Of a decode step no more than the window is read; a prefill that is longer than its window has a mask of its own.
+    Status read_window(std::int64_t keys, bool decode, std::int64_t& seen, std::string& skip) const {
+        const auto at = find_column(columns_, {"window"});
+        const std::string_view window_text = fields_.text(at);
+        if (window_text.empty() || window_text == "0") return {};
+        const auto window = fields_.whole(*at);
+        if (!window) return fail(window.error());
+        if (*window >= keys) return {};
+        if (decode) {
+            seen = *window;
+        } else if (skip.empty()) {
+            skip = "a prefill longer than its window";
+        }
+        return {};
+    }
+
+    static std::string masked(std::string_view scores, bool causal) {
+        return causal ? fmt::format("causal[T, S]({})", scores) : std::string(scores);
+    }
+
+    static std::string program(const std::string& q, const std::string& kv, bool causal) {
+        const std::string out = q == "bf16" || q == "f16" || q == "f32" ? q : "bf16";
+        return fmt::format(
+            "Q : {0}[B, K, G, T, H]\nA : {1}[B, K, S, H]\nV : {1}[B, K, S, H]\n"
+            "fuse {{\n P : {0}[B, K, G, T, S] = softmax[S]({2})\n O : {3}[B, K, G, T, H] = P * V\n}}\n",
+            q, kv, masked("Q * A", causal), out);
+    }
+
+    /// Latents are keys and values at once.
+    static std::string latent_program(const std::string& q, const std::string& kv) {
+        const std::string out = q == "bf16" || q == "f16" || q == "f32" ? q : "bf16";
+        return fmt::format(
+            "Q : {0}[B, N, T, L]\nE : {0}[B, N, T, R]\nA : {1}[B, S, L]\nF : {1}[B, S, R]\n"
+            "fuse {{\n P : {0}[B, N, T, S] = softmax[S]((Q *_L A) + (E *_R F))\n O : {2}[B, N, T, L] = P * A\n}}\n",
+            q, kv, out);
+    }
+};
+
+}  // namespace
+
+std::unique_ptr<KernelReader> attention_reader(CsvReader& reader) { return std::make_unique<AttentionReader>(reader); }
+
+}  // namespace roofline

@@ -1,0 +1,158 @@
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <optional>
+#include <tuple>
+
+#include "base/ascii.hpp"
+#include "import/expert_load.hpp"
+#include "import/kernel_reader.hpp"
+
+namespace roofline {
+
+namespace {
+
+class ExpertReader : public KernelReader {
+public:
+    using KernelReader::KernelReader;
+
+    Status read(MeasuredKernel& row, std::string& skip) override {
+        std::int64_t size[7];
+        std::size_t i = 0;
+        for (const char* column : {"tokens", "hidden", "inter", "topk", "experts", "moe_tp", "moe_ep"}) {
+            const auto value = whole(column, skip);
+            if (!value) return fail(value.error());
+            size[i++] = *value;
+        }
+        const auto [tokens, hidden, inter, choices, experts, tensor, ranks] =
+            std::tie(size[0], size[1], size[2], size[3], size[4], size[5], size[6]);
+        row.operation = "experts";
+        row.dtype = lowered(text("dtype"));
+        const std::string routing = lowered(text("routing"));
+        const auto load = load_of({tokens, choices, experts, ranks}, routing, is_of_first_tool(row), skip);
+        if (load && load->rows < 1 && skip.empty())
+            skip = "no expert of the rank is chosen: the experts are no multiple of moe_ep, or fewer than topk";
+        if (skip.empty() && inter % tensor != 0) skip = "inter is no multiple of moe_tp";
+        const std::string gated_text = lowered(text("gated"));
+        if (!gated_text.empty() && gated_text != "yes" && gated_text != "no" && skip.empty())
+            skip = "gated is neither yes nor no";
+        const bool gated = gated_text.empty() ? is_gated(row, hidden, inter, choices, experts) : gated_text == "yes";
+        Operands of = operands_of(row, skip);
+        of.gated = gated;
+        if (of.block_scaled && row.variant.empty()) row.variant = find_quantised(row.dtype)->variant;
+        const bool all = works_on_all(row.software);
+        row.program = all ? apart_program(of) : fused_program(of);
+        if (!load || !skip.empty()) return {};
+        row.sizes = {{"T", tokens},
+                     all ? std::pair{"P", tokens * choices} : std::pair{"U", std::min(tokens, load->rows)},
+                     {"A", choices},
+                     {"E", load->experts},
+                     {"C", std::max<std::int64_t>(1, load->rows / load->experts)},
+                     {"D", hidden},
+                     {"I", inter / tensor}};
+        return {};
+    }
+
+private:
+    /// The tool that timed vLLM 0.14 routed what rounding left to one rank, and gated all experts; the same tool later did neither.
+    static bool is_of_first_tool(const MeasuredKernel& row) {
+        return row.source.starts_with("aic:") && row.software == "vllm 0.14.0";
+    }
+
+    /// Where no column says so: of these sizes are experts of models (Nemotron 3) that square a rectified product instead of gating it.
+    static bool is_gated(const MeasuredKernel& row, std::int64_t hidden, std::int64_t inter, std::int64_t choices,
+                         std::int64_t experts) {
+        const bool rectified = (hidden == 2688 && inter == 1856) || (choices == 22 && experts == 512);
+        return !rectified || is_of_first_tool(row);
+    }
+
+    /// Of "balanced" and "power_law_1.2".
+    std::optional<ExpertLoad> load_of(const Routing& routing, const std::string& rule, bool first_tool,
+                                      std::string& skip) {
+        constexpr std::string_view power = "power_law_";
+        if (!skip.empty()) return std::nullopt;
+        if (rule.empty() || rule == "balanced") return balanced_load(routing);
+        double alpha = 0;
+        const char* const end = rule.data() + rule.size();
+        if (rule.starts_with(power)) {
+            const auto [next, error] = std::from_chars(rule.data() + power.size(), end, alpha);
+            if (error == std::errc{} && next == end && alpha > 0 && alpha <= 10) {
+                const auto [at, added] = loads_.try_emplace({routing, alpha, first_tool});
+                if (added) at->second = power_law_load(routing, alpha, !first_tool);
+                return at->second;
+            }
+        }
+        skip = fmt::format("the routing {} is not known: balanced and power_law_1.2 are", quoted(rule));
+        return std::nullopt;
+    }
+
+    /// What is multiplied.
+    struct Operands {
+        std::string plain;        ///< as tokens come and go
+        std::string activations;  ///< as they are multiplied
+        std::string weights;
+        bool gated = true;
+        bool block_scaled = false;
+    };
+    static Operands operands_of(const MeasuredKernel& row, std::string& skip) {
+        const Quantised* const known = find_quantised(row.dtype);
+        Operands of;
+        of.plain = known == nullptr ? dtype(row.dtype, skip) : "bf16";
+        of.activations = known == nullptr || known->activations.empty() ? of.plain : std::string(known->activations);
+        of.weights = known == nullptr ? of.plain : std::string(known->weights);
+        of.block_scaled = known != nullptr && !known->variant.empty();
+        return of;
+    }
+
+    /// Tokens go to their experts, gate and up are one kernel with the function between them, then down, then everything back.
+    /// Quantised are the tokens before they go, and what the function makes; with scales of blocks, each by a kernel of its own.
+    static std::string fused_program(const Operands& of) {
+        const bool quantises = of.activations != of.plain;
+        const bool apart = quantises && of.block_scaled;
+        std::string text = fmt::format("X : {}[U, D]\nIds : int32[U, A]\nShare : f32[T, A]\n", of.plain);
+        if (of.gated) text += fmt::format("param Wg : {}[E, D, I]\n", of.weights);
+        text += fmt::format("param Wu : {0}[E, D, I]\nparam Wd : {0}[E, I, D]\n", of.weights);
+        if (quantises && !apart) text += fmt::format("Q : {}[U, D] = X\n", of.activations);
+        text += fmt::format("Xe : {}[E, C, D] = dispatch[E,C]({}, Ids)\n", apart ? of.plain : of.activations,
+                            quantises && !apart ? "Q" : "X");
+        if (apart) text += fmt::format("Qe : {}[E, C, D] = Xe\n", of.activations);
+        const char* in = apart ? "Qe" : "Xe";
+        text += fmt::format("He : {}[E, C, I] = ", apart ? of.plain : of.activations);
+        text += of.gated ? fmt::format("silu({0} *_D Wg) * ({0} *_D Wu)\n", in) : fmt::format("relu2({} *_D Wu)\n", in);
+        if (apart) text += fmt::format("Qh : {}[E, C, I] = He\n", of.activations);
+        text += fmt::format("Ye : {}[E, C, D] = {} *_I Wd\n", of.plain, apart ? "Qh" : "He");
+        return text + fmt::format("M : {}[T, D] = combine[E,C,A](Ye, Share)\n", of.plain);
+    }
+
+    /// Products fetch their rows themselves; the function, its quantisation and the sum are kernels over the choices of all tokens,
+    /// those of other ranks' experts too, of which there are zeros: P.
+    static std::string apart_program(const Operands& of) {
+        const bool quantises = of.activations != of.plain;
+        std::string text = fmt::format("X : {}[T, D]\nIds : int32[T, A]\n", of.plain);
+        if (of.gated) text += fmt::format("param Wg : {}[E, D, I]\n", of.weights);
+        text += fmt::format("param Wu : {0}[E, D, I]\nparam Wd : {0}[E, I, D]\n", of.weights);
+        if (quantises) text += fmt::format("Q : {}[T, D] = X\n", of.activations);
+        text +=
+            fmt::format("fuse {{\n Xe : {}[E, C, D] = dispatch[E,C]({}, Ids)\n", of.activations, quantises ? "Q" : "X");
+        if (of.gated) text += fmt::format(" Ge : {}[E, C, I] = Xe *_D Wg\n", of.plain);
+        text += fmt::format(" Ue : {}[E, C, I] = Xe *_D Wu\n}}\n", of.plain);
+        if (of.gated) text += fmt::format("Ga : {}[P, I]\n", of.plain);
+        text +=
+            fmt::format("Ua : {0}[P, I]\nHa : {0}[P, I] = {1}\n", of.plain, of.gated ? "silu(Ga) * Ua" : "relu2(Ua)");
+        if (quantises) text += fmt::format("Qa : {}[P, I] = Ha\n", of.activations);
+        text += fmt::format("He : {}[E, C, I]\nYe : {}[E, C, D] = He *_I Wd\n", of.activations, of.plain);
+        return text + fmt::format("Ya : {0}[T, A, D]\nM : {0}[T, D] = sum[A](Ya)\n", of.plain);
+    }
+
+    static bool works_on_all(const std::string& software) {
+        return software.starts_with("vllm") || software.starts_with("sglang");
+    }
+
+    std::map<std::tuple<Routing, double, bool>, ExpertLoad> loads_;
+};
+
+}  // namespace
+
+std::unique_ptr<KernelReader> expert_reader(CsvReader& reader) { return std::make_unique<ExpertReader>(reader); }
+
+}  // namespace roofline
