@@ -155,6 +155,10 @@ set(path "${INPUT_DIR}/trained_models.toml")
 file(READ "${path}" text)
 literal("${text}" literals)
 string(APPEND generated "\nconstexpr std::string_view trained_models =\n${literals};\n")
+set(path "${INPUT_DIR}/training_steps.toml")
+file(READ "${path}" text)
+literal("${text}" literals)
+string(APPEND generated "\nconstexpr std::string_view training_steps =\n${literals};\n")
 set(path "${INPUT_DIR}/model_names.toml")
 file(READ "${path}" text)
 literal("${text}" literals)
@@ -198,6 +202,10 @@ std::string_view embedded_presets() {
 
 std::string_view embedded_trained_models() {
     return trained_models;
+}
+
+std::string_view embedded_training_steps() {
+    return training_steps;
 }
 
 std::string_view embedded_model_names() {

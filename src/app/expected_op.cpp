@@ -174,6 +174,21 @@ void add_notes(OpAnswer& answer, const std::string& software) {
 
 }  // namespace
 
+namespace {
+
+// A product that converts what it reads to fewer bits is, to a library, one of these: "fp8" of "mxfp8 x bf16", of whose block scales
+// no law knows either.
+std::string narrow_dtype(const std::string& dtypes) {
+    const std::size_t end = dtypes.find(" x ");
+    if (end == std::string::npos) return "";
+    const auto narrow = find_dtype(dtypes.substr(0, end));
+    const auto wide = find_dtype(dtypes.substr(end + 3));
+    if (!narrow || !wide || info(*narrow).bits >= info(*wide).bits) return "";
+    return dtypes.substr(0, end) == "mxfp8" ? "fp8" : dtypes.substr(0, end);
+}
+
+}  // namespace
+
 ProgramLaws kernel_laws(Calibrations& calibrations, const Machine& machine, const Program& local,
                         const ProgramAnalysis& analysis, const std::string& software, const std::string& variant) {
     ProgramLaws laws;
@@ -187,11 +202,17 @@ ProgramLaws kernel_laws(Calibrations& calibrations, const Machine& machine, cons
         KernelKey key = kernel_key(local, kernel);
         key.variant = variant;
         laws.carried.emplace_back();
-        if (own != nullptr) laws.kernels.back() = choose_kernel(*own, key, software);
-        if (laws.kernels.back() == nullptr) {
+        const auto choose = [&] {
+            if (own != nullptr) laws.kernels.back() = choose_kernel(*own, key, software);
+            if (laws.kernels.back() != nullptr) return;
             CarriedKernel carried = carried_kernel(calibrations, machine, key, software);
             laws.kernels.back() = carried.law;
             laws.carried.back() = std::move(carried.machine);
+        };
+        choose();
+        if (std::string narrow = narrow_dtype(key.dtype); laws.kernels.back() == nullptr && !narrow.empty()) {
+            key.dtype = std::move(narrow);
+            choose();
         }
         if (laws.kernels.back() == nullptr && laws.missing.empty()) laws.missing = spoken(key);
     }

@@ -133,8 +133,10 @@ Status predict(TrainAnswer& answer, const TrainRequest& request, const TrainingO
                              answer.plan.sequence * answer.plan.context};
     auto calibrations = resolve_calibrations(request.calibration, request.machines);
     if (!calibrations) return fail(calibrations.error());
+    const auto law = built_in_step_law();
+    if (!law) return fail(law.error());
     const StepPricing pricing{std::make_shared<Calibrations>(std::move(*calibrations)), request.software,
-                              request.textbook};
+                              request.textbook, *law};
     Result<TrainStep> step = check_batch(*answer.batch, shards).and_then([&]() -> Result<TrainStep> {
         return train_step(answer.model, {answer.plan, *answer.batch, options, answer.schedule}, answer.slice, pricing,
                           answer.notes);

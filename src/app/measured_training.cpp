@@ -160,8 +160,10 @@ Result<MeasuredTrainings> MeasuredTrainings::make(const std::vector<MachineRef>&
     if (!models) return fail(models.error());
     auto calibrations = resolve_calibrations(calibration, machines);
     if (!calibrations) return fail(calibrations.error());
+    const auto law = built_in_step_law();
+    if (!law) return fail(law.error());
     return MeasuredTrainings(std::move(*systems), std::move(*models),
-                             {std::make_shared<Calibrations>(std::move(*calibrations)), "", false});
+                             {std::make_shared<Calibrations>(std::move(*calibrations)), "", false, *law});
 }
 
 Result<Model> MeasuredTrainings::build(const MeasuredTraining& row) const {
@@ -238,6 +240,7 @@ Result<Comparison> MeasuredTrainings::compare(const MeasuredTraining& row) {
     comparison.prediction.lower_s = priced->times.lower;
     comparison.prediction.expected_s = priced->times.expected;
     comparison.prediction.expected_error = priced->times.expected_error;
+    comparison.parts = priced->times.parts;
     if (!(row.memory_bytes > 0)) return comparison;
     // what is held in f32 takes memory; the bound of the time is that of gradients that are summed up in fewer bits
     const bool gathered = setup->plan.pipeline > 1 && holds(row.sharding, "fsdp");

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "app/expected_op.hpp"
+#include "app/expected_step.hpp"
 #include "app/priced_program.hpp"
 #include "plan/apply_plan.hpp"
 #include "plan/pipeline.hpp"
@@ -23,6 +24,7 @@ struct StageStep {
     OpAnswer answer;
     TrainingMemory memory;
     std::vector<std::string> notes;
+    std::optional<StepParts> parts{};
 };
 
 // What is kept by name, where a stage has it. What no stage has stays, so that it is refused.
@@ -70,7 +72,9 @@ Result<StageStep> stage_step(const Program& forward, const Model& model, const T
     if (!answer) return fail(answer.error());
     auto memory = training_memory(*step, answer->local, answer->types, answer->system, held);
     if (!memory) return fail(memory.error());
-    return StageStep{stage, std::move(*answer), *memory, std::move(planned->notes)};
+    StageStep priced{stage, std::move(*answer), *memory, std::move(planned->notes)};
+    priced.parts = step_parts(priced.answer);
+    return priced;
 }
 
 // What goes from layer to layer goes from stage to stage: forward, and its gradient back. Seconds of one of these.
@@ -117,7 +121,6 @@ StepTimes times_of(const PipelineTimes& pipeline, std::size_t& stage) {
     const auto math = [](const OpAnswer& answer) { return answer.analysis.total.seconds_of("math").value_or(0); };
     const auto sequential = [](const OpAnswer& answer) { return answer.analysis.total.sequential; };
     const auto upper = [](const OpAnswer& answer) { return answer.analysis.total.bounds.upper; };
-    const auto expected = [](const OpAnswer& answer) { return *answer.expected_s; };
     StepTimes times;
     const PipelineTimes::Longest least = pipeline.longest(lower, math);
     stage = least.stage;
@@ -126,12 +129,37 @@ StepTimes times_of(const PipelineTimes& pipeline, std::size_t& stage) {
     const PipelineTimes::Longest most = pipeline.longest(upper, upper);
     times.upper = most.seconds + pipeline.sends;
     times.bubble = most.seconds > 0 ? most.waits / most.seconds : 0;
-    const auto& stages = pipeline.stages;
-    if (std::all_of(stages.begin(), stages.end(), [](const StageStep& each) { return each.answer.expected_s; })) {
-        times.expected = pipeline.longest(expected, expected).seconds + pipeline.sends;
-        times.expected_error = stages[stage].answer.expected_error;
-    }
     return times;
+}
+
+// The expected time, where all stages have parts: that of the stage that takes longest, with what it waits for the others. Nobody waits
+// for what hides.
+void expect_step(const PipelineTimes& pipeline, const StepLaw& law, StepTimes& times) {
+    StepParts waited_for;
+    for (const StageStep& each : pipeline.stages) {
+        if (!each.parts) return;
+        StepParts work = *each.parts;
+        work.hideable_s = work.hideable_wire_s = 0;
+        work *= each.stage.count;
+        waited_for += work;
+    }
+    for (const StageStep& each : pipeline.stages) {
+        StepParts own = *each.parts;
+        own.hideable_s = own.hideable_wire_s = 0;
+        own *= -1;
+        StepParts parts = waited_for;
+        parts += own;
+        parts *= pipeline.schedule.fill;
+        parts += *each.parts;
+        parts.exchanged_wire_s += pipeline.sends;
+        const double seconds = seconds_of(law, parts);
+        if (times.expected && *times.expected >= seconds) continue;
+        times.expected = seconds;
+        times.parts = parts;
+    }
+    if (!times.expected) return;
+    times.expected = std::max(*times.expected, times.lower);
+    times.expected_error = law.error;
 }
 
 std::string stage_text(const PipelineStage& stage, std::int64_t stages) {
@@ -196,7 +224,9 @@ Result<TrainStep> train_step(const Model& model, const TrainSetup& setup, const 
     }
     TrainStep step;
     std::size_t longest = 0;
-    step.times = times_of({*stages, *schedule, sends}, longest);
+    const PipelineTimes pipeline_times{*stages, *schedule, sends};
+    step.times = times_of(pipeline_times, longest);
+    expect_step(pipeline_times, pricing.law, step.times);
     const auto fullest = std::max_element(stages->begin(), stages->end(), [](const StageStep& a, const StageStep& b) {
         return a.memory.total() < b.memory.total();
     });

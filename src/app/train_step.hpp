@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "calibrate/expected_collective.hpp"
+#include "calibrate/step_law.hpp"
 #include "model/model.hpp"
 #include "plan/plan.hpp"
 #include "plan/training_batch.hpp"
@@ -29,6 +30,7 @@ struct StepPricing {
     std::shared_ptr<Calibrations> calibrations;
     std::string software;   ///< "nccl-2.29": whose constants; "": the newest
     bool textbook = false;  ///< collectives as people approximate them by hand
+    StepLaw law{};          ///< how kernels and collectives make a step
 };
 
 /// The step of a model in that set-up on a slice. Errors: what has no derivative; a plan that the model or the slice does not

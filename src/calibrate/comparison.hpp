@@ -6,6 +6,8 @@
 #include <optional>
 #include <string>
 
+#include "calibrate/step_law.hpp"
+
 namespace roofline {
 
 /// What is predicted for one row of a measurement table, in seconds.
@@ -53,6 +55,7 @@ struct Comparison {
     double rounding_s = 0;     ///< by which the table's rounding may have put the measured time off
     Prediction prediction;
     std::optional<MemoryComparison> memory;
+    std::optional<StepParts> parts;  ///< of a training step
 
     [[nodiscard]] bool timed() const { return measured_s > 0; }
     /// The expected time, or where nothing is calibrated the lower bound.

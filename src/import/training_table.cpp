@@ -83,8 +83,9 @@ public:
             row.*column.field = *value;
         }
         if (auto status = read_figures(row); !status) return status;
-        read_notes(text({"notes", "note"}), row);
-        skip = reason(row);
+        const std::string_view notes = text({"notes", "note"});
+        read_notes(notes, row);
+        skip = holds(notes, "LoRA") ? "a few parameters beside the model were trained, not the model" : reason(row);
         return {};
     }
 

@@ -60,7 +60,7 @@ struct TrainingTable {
 /// `step_time_s` or `tokens_per_s_per_accel`; there may be `repo_or_paper` or `source`, `params_B`, `layers`, `hidden`, `ffn`, `heads`,
 /// `kv_heads`, `vocab`, `micro_batch`, `dtype`, `ep`, `cp`, `zero_stage_or_fsdp`, `recompute`, `memory_GB_per_accel`, `notes`.
 /// Notes say `vpp=4`, `micro_batches=8`, `micro_num=4`, `GiB` (of the memory), `allocated`, `reserved`, `lbs=` (of all
-/// microbatches), `cp A2A`, `no SP`, `Megatron`. A row with neither a time nor memory, or without a model, machine, batch or sequence is skipped with the reason. Errors, with line and column:
+/// microbatches), `cp A2A`, `no SP`, `Megatron`, `LoRA`, whose row is skipped. A row with neither a time nor memory, or without a model, machine, batch or sequence is skipped with the reason. Errors, with line and column:
 /// a column missing; what is no number, or not above zero.
 [[nodiscard]] Result<TrainingTable> read_training_table(CsvReader& reader);
 

@@ -52,6 +52,9 @@ struct EmbeddedArchitecture {
 /// data/trained_models.toml.
 [[nodiscard]] std::string_view embedded_trained_models();
 
+/// data/training_steps.toml.
+[[nodiscard]] std::string_view embedded_training_steps();
+
 /// data/model_names.toml.
 [[nodiscard]] std::string_view embedded_model_names();
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "calibrate/step_law.hpp"
 #include "model/account.hpp"
 #include "model/model.hpp"
 #include "network/slice.hpp"
@@ -25,7 +26,8 @@ struct StepTimes {
     double sequential = 0;
     double upper = 0;
     std::optional<double> expected;
-    std::optional<double> expected_error;
+    std::optional<double> expected_error;  ///< mean, on published runs of publishers that were left out of the fit
+    std::optional<StepParts> parts;        ///< of the expected time
     double bubble = 0;  ///< the share of the upper time that the longest stage of a pipeline waits for others
 };
 

@@ -121,7 +121,7 @@ private:
         line("in turn", to_text(Seconds{times.sequential}), "if only the work inside each kernel overlaps");
         if (times.expected) {
             line("expected", to_text(Seconds{*times.expected}),
-                 fmt::format("kernels and collectives in turn, each off by {} % on average",
+                 fmt::format("off by {} % on average, on published runs that were left out of the fit",
                              percent_text(times.expected_error.value_or(0))));
         } else {
             const std::string& why = answer_.step->program.why_not_expected;

@@ -245,12 +245,22 @@ std::string validation_csv(const Validation& validation) {
                   "source",
                   "strategy",
                   "memory_bytes",
-                  "memory_predicted_bytes"};
+                  "memory_predicted_bytes",
+                  "kernels_s",
+                  "narrow_s",
+                  "launches",
+                  "hideable_s",
+                  "exchanged_s",
+                  "hideable_wire_s",
+                  "exchanged_wire_s"};
     const auto optional = [](const std::optional<double>& value) {
         return value ? fmt::format("{}", *value) : std::string();
     };
     table.rows.reserve(validation.rows.size());
     for (const Comparison& row : validation.rows) {
+        const auto part = [&](double StepParts::* field) {
+            return row.parts ? fmt::format("{}", *row.parts.*field) : std::string();
+        };
         table.rows.push_back({std::to_string(row.line),
                               row.system,
                               row.slice,
@@ -273,7 +283,14 @@ std::string validation_csv(const Validation& validation) {
                               row.source,
                               row.strategy,
                               row.memory ? fmt::format("{}", row.memory->measured) : "",
-                              row.memory ? fmt::format("{}", row.memory->predicted) : ""});
+                              row.memory ? fmt::format("{}", row.memory->predicted) : "",
+                              part(&StepParts::kernels_s),
+                              part(&StepParts::narrow_s),
+                              part(&StepParts::launches),
+                              part(&StepParts::hideable_s),
+                              part(&StepParts::exchanged_s),
+                              part(&StepParts::hideable_wire_s),
+                              part(&StepParts::exchanged_wire_s)});
     }
     return table_csv(table);
 }

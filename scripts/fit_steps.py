@@ -1,0 +1,104 @@
+#!/usr/bin/env python3
+"""Fits data/training_steps.toml to published training steps.
+
+    roofline validate RUNS.csv --csv > steps.csv
+    scripts/fit_steps.py steps.csv [more.csv ...]
+
+A publisher weighs as the square root of the number of its rows; what counts is the mean of |log(predicted / measured)|, so that
+single rows that are far off do not decide. The error is that of rows of publishers that were left out of the fit, one after the other.
+Needs nothing but Python. Deterministic.
+"""
+import collections
+import csv
+import math
+import sys
+
+PARTS = ("kernels_s", "narrow_s", "launches", "hideable_s", "exchanged_s", "hideable_wire_s", "exchanged_wire_s")
+FACTORS = ("compute", "narrow", "launch_us", "exposed", "wires")
+START, LEAST, MOST = (1.3, 1.0, 10.0, 0.5, 0.6), (1.0, 0.4, 0.01, 0.05, 0.3), (3.0, 3.0, 200.0, 1.0, 1.0)
+
+
+def rows_of(paths):
+    rows = []
+    for path in paths:
+        with open(path, newline="", encoding="utf-8") as file:
+            for row in csv.DictReader(file):
+                if row["kernels_s"] and float(row["measured_s"]) > 0:
+                    parts = [float(row[part]) for part in PARTS]
+                    rows.append((parts, float(row["measured_s"]), row["source"], float(row["lower_s"])))
+    return rows
+
+
+def predicted(law, row):
+    kernels, narrow_kernels, launches, hideable, exchanged, hideable_wire, exchanged_wire = row[0]
+    compute, narrow, launch_us, exposed, wires = law
+    seconds = (compute * kernels + narrow * narrow_kernels + launch_us * 1e-6 * launches +
+               exposed * (hideable + hideable_wire / wires) + exchanged + exchanged_wire / wires)
+    return max(seconds, row[3])
+
+
+def fit(rows):
+    """Nelder and Mead's simplex between the least and the most of each factor."""
+    counts = collections.Counter(row[2] for row in rows)
+
+    def cost(law):
+        return sum(abs(math.log(predicted(law, row) / row[1])) / math.sqrt(counts[row[2]]) for row in rows)
+
+    def clipped(law):
+        return [min(max(x, least), most) for x, least, most in zip(law, LEAST, MOST)]
+
+    n = len(START)
+    corners = [list(START)] + [clipped([x * (1.3 if i == j else 1) for j, x in enumerate(START)]) for i in range(n)]
+    corners = [(cost(law), law) for law in corners]
+    for _ in range(500):
+        corners.sort(key=lambda corner: corner[0])
+        centre = [sum(law[j] for _, law in corners[:n]) / n for j in range(n)]
+
+        def along(far):
+            law = clipped([c + far * (c - w) for c, w in zip(centre, corners[n][1])])
+            return (cost(law), law)
+
+        best = along(1)
+        if best[0] < corners[0][0]:
+            best = min(best, along(2), key=lambda corner: corner[0])
+        elif best[0] >= corners[n - 1][0]:
+            best = min(best, along(-0.5), key=lambda corner: corner[0])
+        if best[0] < corners[n][0]:
+            corners[n] = best
+        else:
+            nearest = corners[0][1]
+            corners = [corners[0]] + [(cost(law), law) for law in
+                                      ([(x + y) / 2 for x, y in zip(law, nearest)] for _, law in corners[1:])]
+    return min(corners, key=lambda corner: corner[0])[1]
+
+
+def error(law, row):
+    return abs(predicted(law, row) / row[1] - 1)
+
+
+def mean(numbers):
+    numbers = list(numbers)
+    return sum(numbers) / len(numbers)
+
+
+def main():
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    rows = rows_of(sys.argv[1:])
+    law = fit(rows)
+    held_out = []
+    publishers = sorted({row[2] for row in rows})
+    for publisher in publishers:
+        others = fit([row for row in rows if row[2] != publisher])
+        its = [row for row in rows if row[2] == publisher]
+        errors = [error(others, row) for row in its]
+        held_out += errors
+        print(f"# {publisher}: {len(its)} rows, in {mean(error(law, r) for r in its):.3f}, left out {mean(errors):.3f}, "
+              f"predicted/measured {mean(predicted(others, r) / r[1] for r in its):.2f}", file=sys.stderr)
+    for name, value in zip(FACTORS, law):
+        print(f"{name} = {value:.3g}")
+    print(f"error = {mean(held_out):.3g}\nrows = {len(rows)}\npublishers = {len(publishers)}")
+
+
+if __name__ == "__main__":
+    main()

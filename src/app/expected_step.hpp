@@ -1,0 +1,16 @@
+// What a chip does in a training step, by the laws of its kernels and collectives.
+#pragma once
+
+#include <optional>
+
+#include "calibrate/step_law.hpp"
+#include "report/op/op_answer.hpp"
+
+namespace roofline {
+
+/// The parts of a step that has been priced. Collectives over `data` or `fsdp` are those of gradients and of shared weights, which
+/// nothing waits for at once. A collective that has no law is there at the rates of its wires. None where a kernel has no law, or nothing is
+/// calibrated, or a size is not known.
+[[nodiscard]] std::optional<StepParts> step_parts(const OpAnswer& step);
+
+}  // namespace roofline

@@ -1,0 +1,68 @@
+#include "app/expected_step.hpp"
+
+#include <doctest/doctest.h>
+
+#include "app/measured_training.hpp"
+
+using namespace roofline;
+
+namespace {
+
+Comparison priced(std::int64_t data, std::int64_t tensor, const std::string& sharding) {
+    MeasuredTraining row;
+    row.model = "gpt-toy";
+    row.layers = 2;
+    row.hidden = 1024;
+    row.ffn = 4096;
+    row.heads = 16;
+    row.vocab = 50304;
+    row.sequence = 1024;
+    row.sequences = 8 * data;
+    row.micro_batch = 8;
+    row.system = "h100-sxm";
+    row.chips = data * tensor;
+    row.data = data;
+    row.tensor = tensor;
+    row.pipeline = row.expert = row.context = 1;
+    row.sharding = sharding;
+    row.recompute = "none";
+    row.dtype = "bf16";
+    row.step_s = 1;
+    auto trainings = MeasuredTrainings::make({}, {}, {});
+    REQUIRE(trainings);
+    auto compared = trainings->compare(row);
+    REQUIRE_MESSAGE(compared, to_text(compared.error()));
+    return *compared;
+}
+
+}  // namespace
+
+TEST_CASE("the parts of a step, and its expected time by the law of steps") {
+    const auto law = built_in_step_law();
+    REQUIRE(law);
+    const Comparison alone = priced(1, 1, "none");
+    REQUIRE(alone.parts);
+    CHECK(alone.parts->kernels_s > 0);
+    CHECK(alone.parts->narrow_s == 0);
+    // in each of two layers some ten kernels forward and twenty backward, and an update for each tensor
+    CHECK(alone.parts->launches > 60);
+    CHECK(alone.parts->launches < 200);
+    CHECK(alone.parts->hideable_s == 0);
+    CHECK(alone.parts->exchanged_s == 0);
+    REQUIRE(alone.prediction.expected_s);
+    CHECK(*alone.prediction.expected_s ==
+          doctest::Approx(law->compute * alone.parts->kernels_s + law->launch_s * alone.parts->launches));
+    CHECK(alone.prediction.expected_error == law->error);
+    CHECK(*alone.prediction.expected_s > alone.prediction.lower_s);
+}
+
+TEST_CASE("gradients and shared weights hide, what blocks exchange does not") {
+    const Comparison data = priced(8, 1, "zero1");
+    REQUIRE(data.parts);
+    CHECK(data.parts->hideable_s + data.parts->hideable_wire_s > 0);
+    CHECK(data.parts->exchanged_s + data.parts->exchanged_wire_s == 0);
+    const Comparison tensor = priced(1, 8, "none");
+    REQUIRE(tensor.parts);
+    CHECK(tensor.parts->hideable_s + tensor.parts->hideable_wire_s == 0);
+    CHECK(tensor.parts->exchanged_s + tensor.parts->exchanged_wire_s > 0);
+}

@@ -1,0 +1,71 @@
+#include "calibrate/step_law.hpp"
+
+#include <fmt/format.h>
+
+#include "machine/embedded.hpp"
+#include "machine/toml_file.hpp"
+
+namespace roofline {
+
+namespace {
+
+// One number between the two; a fault of the file where it is none.
+double factor(Reader& table, std::string_view key, double least, double most) {
+    const std::vector<double> numbers = table.numbers(key);
+    if (numbers.size() == 1 && numbers.front() >= least && numbers.front() <= most) return numbers.front();
+    table.fault(key, "bad_value", fmt::format("{} is one number from {} to {}", table.of(key), least, most));
+    return least;
+}
+
+}  // namespace
+
+StepParts& StepParts::operator+=(const StepParts& other) {
+    kernels_s += other.kernels_s;
+    narrow_s += other.narrow_s;
+    launches += other.launches;
+    hideable_s += other.hideable_s;
+    exchanged_s += other.exchanged_s;
+    hideable_wire_s += other.hideable_wire_s;
+    exchanged_wire_s += other.exchanged_wire_s;
+    return *this;
+}
+
+StepParts& StepParts::operator*=(double times) {
+    kernels_s *= times;
+    narrow_s *= times;
+    launches *= times;
+    hideable_s *= times;
+    exchanged_s *= times;
+    hideable_wire_s *= times;
+    exchanged_wire_s *= times;
+    return *this;
+}
+
+double seconds_of(const StepLaw& law, const StepParts& parts) {
+    return law.compute * parts.kernels_s + law.narrow * parts.narrow_s + law.launch_s * parts.launches +
+           law.exposed * (parts.hideable_s + parts.hideable_wire_s / law.wires) + parts.exchanged_s +
+           parts.exchanged_wire_s / law.wires;
+}
+
+Result<StepLaw> parse_step_law(std::string_view toml, std::string_view origin) {
+    constexpr std::int64_t many = 1'000'000'000;
+    TomlFile text(toml, origin);
+    Reader file = text.root();
+    StepLaw law;
+    law.compute = factor(file, "compute", 0.5, 10);
+    law.narrow = factor(file, "narrow", 0.2, 10);
+    law.launch_s = factor(file, "launch_us", 1e-3, 1e4) * 1e-6;
+    law.exposed = factor(file, "exposed", 1e-3, 1);
+    law.wires = factor(file, "wires", 1e-2, 1);
+    law.error = factor(file, "error", 1e-4, 10);
+    law.rows = file.whole("rows", 1, many, 1);
+    law.publishers = file.whole("publishers", 1, many, 1);
+    static_cast<void>(file.text("note"));
+    file.finish();
+    if (auto status = text.status(); !status) return fail(status.error());
+    return law;
+}
+
+Result<StepLaw> built_in_step_law() { return parse_step_law(embedded_training_steps(), "training_steps.toml"); }
+
+}  // namespace roofline

@@ -1,0 +1,49 @@
+#include "calibrate/step_law.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+using namespace roofline;
+
+namespace {
+
+constexpr std::string_view factors =
+    "compute = 1.5\nnarrow = 0.8\nlaunch_us = 20\nexposed = 0.25\nwires = 0.5\nerror = 0.1\nrows = 100\npublishers = "
+    "5\n";
+
+}  // namespace
+
+TEST_CASE("a step is kernels as they run there, launches, and what does not hide of collectives") {
+    const auto law = parse_step_law(factors, "steps.toml");
+    REQUIRE_MESSAGE(law, to_text(law.error()));
+    // 1.5 of kernels, 0.8 of narrow ones, a thousand launches of 20 us, a quarter of 4 s and of 2 s at half the rate, and all of
+    // 0.3 s and of 0.1 s at half the rate
+    const StepParts parts{1, 2, 1000, 4, 0.3, 2, 0.1};
+    CHECK(seconds_of(*law, parts) == doctest::Approx(1.5 + 1.6 + 0.02 + 0.25 * (4 + 4) + 0.3 + 0.2));
+    StepParts twice = parts;
+    twice *= 2;
+    twice += parts;
+    CHECK(seconds_of(*law, twice) == doctest::Approx(3 * seconds_of(*law, parts)));
+    CHECK(law->rows == 100);
+    CHECK(law->publishers == 5);
+}
+
+TEST_CASE("a file of factors is read strictly") {
+    std::string text(factors);
+    CHECK(!parse_step_law(text + "extra = 1\n", "steps.toml"));
+    text.replace(text.find("exposed = 0.25"), 14, "exposed = 1.25");
+    const auto law = parse_step_law(text, "steps.toml");
+    REQUIRE(!law);
+    CHECK(law.error().message.find("exposed") != std::string::npos);
+    CHECK(!parse_step_law("compute = 1\n", "steps.toml"));
+}
+
+TEST_CASE("the program's own factors") {
+    const auto law = built_in_step_law();
+    REQUIRE_MESSAGE(law, to_text(law.error()));
+    // no kernel is faster inside a step, and nothing that hides is slower than what does not
+    CHECK(law->compute >= 1);
+    CHECK(law->exposed <= 1);
+    CHECK(law->error < 0.5);
+}
