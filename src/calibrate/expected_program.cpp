@@ -188,7 +188,7 @@ CompiledKernel::CompiledKernel(const ProgramAnalysis& analysis, std::size_t inde
         products.push_back(&shape);
         sums.push_back({{elements(shape.k), 1.0}});
         if (first) sums[4].clear();
-        sums[4].push_back({elements(shape.n), 1.0});
+        sums[4].emplace_back(elements(shape.n), 1.0);
         if (!first) continue;
         sums[3] = {{elements(shape.m), 1.0}};
         sums[5] = {{elements(shape.batch), 1.0}};

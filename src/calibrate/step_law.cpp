@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "machine/embedded.hpp"
 #include "machine/toml_file.hpp"
 
@@ -42,9 +44,10 @@ StepParts& StepParts::operator*=(double times) {
 }
 
 double seconds_of(const StepLaw& law, const StepParts& parts) {
-    return law.compute * parts.kernels_s + law.narrow * parts.narrow_s + law.launch_s * parts.launches +
-           law.exposed * (parts.hideable_s + parts.hideable_wire_s / law.wires) + parts.exchanged_s +
-           parts.exchanged_wire_s / law.wires;
+    const double device = law.compute * parts.kernels_s + law.narrow * parts.narrow_s + parts.exchanged_s +
+                          parts.exchanged_wire_s / law.wires;
+    return std::max(device, law.launch_s * parts.launches) +
+           law.exposed * (parts.hideable_s + parts.hideable_wire_s / law.wires);
 }
 
 Result<StepLaw> parse_step_law(std::string_view toml, std::string_view origin) {

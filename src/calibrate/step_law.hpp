@@ -25,16 +25,18 @@ struct StepParts {
     bool operator==(const StepParts&) const = default;
 };
 
-/// compute * kernels + narrow * narrow kernels + launch * launches + exposed * (hideable + hideable_wire / wires) + exchanged + exchanged_wire / wires.
+/// The longer of what the device does, compute * kernels + narrow * narrow kernels + exchanged + exchanged_wire / wires, and of what
+/// the host takes to launch it, launch * launches; and what of the others does not hide, exposed * (hideable + hideable_wire / wires).
 struct StepLaw {
     double compute =
         1;  ///< a kernel's time inside a step over that by itself: at the clock that power allows for long, caches cold
     double narrow =
         1;  ///< likewise of products in fewer than 16 bits, whose measured times have the conversion of what they read in them
-    double launch_s = 0;  ///< of a kernel: what the host and small kernels around it take
-    double exposed = 1;   ///< share of hideable collectives that does not overlap with kernels
-    double wires = 1;     ///< share of the wires' rate that collectives reach which have not been measured
-    double error = 0;     ///< mean, on rows of publishers that were left out of the fit
+    double launch_s =
+        0;  ///< of a kernel: what the host takes to launch it, and the small ones that frameworks put around it
+    double exposed = 1;  ///< share of hideable collectives that does not overlap with kernels
+    double wires = 1;    ///< share of the wires' rate that collectives reach which have not been measured
+    double error = 0;    ///< mean, on rows of publishers that were left out of the fit
     std::int64_t rows = 0;
     std::int64_t publishers = 0;
 

@@ -14,13 +14,15 @@ constexpr std::string_view factors =
 
 }  // namespace
 
-TEST_CASE("a step is kernels as they run there, launches, and what does not hide of collectives") {
+TEST_CASE("a step is kernels as they run there, or their launches, and what does not hide of collectives") {
     const auto law = parse_step_law(factors, "steps.toml");
     REQUIRE_MESSAGE(law, to_text(law.error()));
-    // 1.5 of kernels, 0.8 of narrow ones, a thousand launches of 20 us, a quarter of 4 s and of 2 s at half the rate, and all of
-    // 0.3 s and of 0.1 s at half the rate
+    // 1.5 of kernels, 0.8 of narrow ones, a quarter of 4 s and of 2 s at half the rate, and all of 0.3 s and of 0.1 s at half the
+    // rate: longer than a thousand launches of 20 us
     const StepParts parts{1, 2, 1000, 4, 0.3, 2, 0.1};
-    CHECK(seconds_of(*law, parts) == doctest::Approx(1.5 + 1.6 + 0.02 + 0.25 * (4 + 4) + 0.3 + 0.2));
+    CHECK(seconds_of(*law, parts) == doctest::Approx(1.5 + 1.6 + 0.25 * (4 + 4) + 0.3 + 0.2));
+    // a million launches are longer than the 3.6 s of the device
+    CHECK(seconds_of(*law, {1, 2, 1e6, 4, 0.3, 2, 0.1}) == doctest::Approx(20 + 0.25 * (4 + 4)));
     StepParts twice = parts;
     twice *= 2;
     twice += parts;

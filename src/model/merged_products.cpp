@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <ranges>
 #include <set>
 #include <string>
 #include <utility>
@@ -105,8 +106,8 @@ private:
         fuse.nodes.push_back(std::move(block.nodes[at]));
         for (const std::size_t i : others) fuse.nodes.push_back(std::move(block.nodes[i]));
         block.nodes[at] = std::move(fuse);
-        for (auto i = others.rbegin(); i != others.rend(); ++i) {
-            block.nodes.erase(block.nodes.begin() + static_cast<std::ptrdiff_t>(*i));
+        for (const std::size_t i : std::views::reverse(others)) {
+            block.nodes.erase(block.nodes.begin() + static_cast<std::ptrdiff_t>(i));
         }
     }
 
