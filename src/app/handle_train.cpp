@@ -16,6 +16,7 @@
 #include "notation/notation.hpp"
 #include "report/op/explain.hpp"
 #include "report/op/op_plot.hpp"
+#include "report/train/step_expectation.hpp"
 #include "report/train/train_json.hpp"
 #include "report/train/train_text.hpp"
 #include "units/text.hpp"
@@ -233,8 +234,10 @@ Result<std::string> text_of(const TrainRequest& request, const TrainAnswer& answ
     if (format == Format::csv) return table_csv(train_table(answer));
     if (format == Format::markdown) return table_markdown(train_table(answer));
     std::string text = train_text(answer);
-    if (request.explain) text += "\n" + explain_text(answer.step->program);
-    return text;
+    if (!request.explain) return text;
+    const std::string derivation = step_derivation(answer.step->times);
+    if (!derivation.empty()) text += "\n" + derivation;
+    return text + "\n" + explain_text(answer.step->program);
 }
 
 }  // namespace

@@ -160,6 +160,7 @@ void expect_step(const PipelineTimes& pipeline, const StepLaw& law, StepTimes& t
     if (!times.expected) return;
     times.expected = std::max(*times.expected, times.lower);
     times.expected_error = law.error;
+    times.law = law;
 }
 
 std::string stage_text(const PipelineStage& stage, std::int64_t stages) {

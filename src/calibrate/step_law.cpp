@@ -43,11 +43,19 @@ StepParts& StepParts::operator*=(double times) {
     return *this;
 }
 
+double device_seconds(const StepLaw& law, const StepParts& parts) {
+    return law.compute * parts.kernels_s + law.narrow * parts.narrow_s + parts.exchanged_s +
+           parts.exchanged_wire_s / law.wires;
+}
+
+double host_seconds(const StepLaw& law, const StepParts& parts) { return law.launch_s * parts.launches; }
+
+double exposed_seconds(const StepLaw& law, const StepParts& parts) {
+    return law.exposed * (parts.hideable_s + parts.hideable_wire_s / law.wires);
+}
+
 double seconds_of(const StepLaw& law, const StepParts& parts) {
-    const double device = law.compute * parts.kernels_s + law.narrow * parts.narrow_s + parts.exchanged_s +
-                          parts.exchanged_wire_s / law.wires;
-    return std::max(device, law.launch_s * parts.launches) +
-           law.exposed * (parts.hideable_s + parts.hideable_wire_s / law.wires);
+    return std::max(device_seconds(law, parts), host_seconds(law, parts)) + exposed_seconds(law, parts);
 }
 
 Result<StepLaw> parse_step_law(std::string_view toml, std::string_view origin) {

@@ -44,6 +44,10 @@ struct StepLaw {
 };
 
 [[nodiscard]] double seconds_of(const StepLaw& law, const StepParts& parts);
+/// Of these: what the device does that nothing hides behind, what the host takes to launch it, and collectives that do not hide.
+[[nodiscard]] double device_seconds(const StepLaw& law, const StepParts& parts);
+[[nodiscard]] double host_seconds(const StepLaw& law, const StepParts& parts);
+[[nodiscard]] double exposed_seconds(const StepLaw& law, const StepParts& parts);
 
 /// Reads a law; data/training_steps.toml says what its keys mean. Errors, with line and column: keys that are missing or unknown; a factor
 /// out of its range.

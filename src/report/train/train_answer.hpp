@@ -28,6 +28,7 @@ struct StepTimes {
     std::optional<double> expected;
     std::optional<double> expected_error;  ///< mean, on published runs of publishers that were left out of the fit
     std::optional<StepParts> parts;        ///< of the expected time
+    StepLaw law{};                         ///< that made a step of them
     double bubble = 0;  ///< the share of the upper time that the longest stage of a pipeline waits for others
 };
 

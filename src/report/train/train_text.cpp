@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "report/model/model_answer.hpp"
+#include "report/train/step_expectation.hpp"
 #include "units/text.hpp"
 
 namespace roofline {
@@ -181,10 +182,12 @@ private:
     }
 
     void verdict() {
-        const std::string text = binding_limit(answer_);
-        if (text.empty() && answer_.thresholds.empty()) return;
+        const std::string host = answer_.step ? host_text(answer_.step->times) : "";
+        if (binding_limit(answer_).empty() && host.empty() && answer_.thresholds.empty()) return;
         out_ += "\n";
-        if (!text.empty()) out_ += "  " + wrapped(text, 2, 2, width) + "\n";
+        for (const std::string& text : {binding_limit(answer_), host}) {
+            if (!text.empty()) out_ += "  " + wrapped(text, 2, 2, width) + "\n";
+        }
         for (const PlanThreshold& each : answer_.thresholds) {
             out_ += "  " +
                     wrapped(fmt::format("{}: {}; here {}.", each.what, number_text(each.value), number_text(each.now)),

@@ -1,0 +1,75 @@
+#include "report/train/step_expectation.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cmath>
+#include <string_view>
+#include <vector>
+
+#include "report/table.hpp"
+#include "units/text.hpp"
+
+namespace roofline {
+
+namespace {
+
+constexpr std::size_t width = 100;
+
+std::string part(double factor, double seconds, std::string_view what) {
+    if (!(seconds > 0)) return "";
+    const std::string time = fmt::format("{} of {}", to_text(Seconds{seconds}), what);
+    return factor == 1 ? time : fmt::format("{} x {}", number_text(factor), time);
+}
+
+std::string sum_of(std::vector<std::string> parts) {
+    std::erase(parts, "");
+    return fmt::format("{}", fmt::join(parts, " + "));
+}
+
+std::string launches_text(const StepTimes& times) {
+    return fmt::format("{} launches of {}", grouped(std::llround(times.parts->launches)),
+                       to_text(Seconds{times.law.launch_s}));
+}
+
+}  // namespace
+
+std::string step_derivation(const StepTimes& times) {
+    if (!times.expected || !times.parts) return "";
+    const StepParts& parts = *times.parts;
+    const StepLaw& law = times.law;
+    std::string text = "What is expected of a step\n";
+    const auto say = [&](const std::string& sentence) { text += "  " + wrapped(sentence, 2, 6, width) + "\n"; };
+    const std::vector<std::string> device{
+        part(law.compute, parts.kernels_s, "kernels by themselves"),
+        part(law.narrow, parts.narrow_s, "kernels that multiply in fewer than 16 bits"),
+        part(1, parts.exchanged_s, "collectives that are waited for"),
+        part(1 / law.wires, parts.exchanged_wire_s, "those that were not measured")};
+    say(fmt::format("the device: {} = {}", sum_of(device), to_text(Seconds{device_seconds(law, parts)})));
+    say(fmt::format("the host: {} = {}; the longer of the two counts", launches_text(times),
+                    to_text(Seconds{host_seconds(law, parts)})));
+    const std::vector<std::string> exposed{
+        part(law.exposed, parts.hideable_s, "collectives over replicas"),
+        part(law.exposed / law.wires, parts.hideable_wire_s, "those of them that were not measured")};
+    const std::string hidden = sum_of(exposed);
+    if (!hidden.empty()) {
+        say(fmt::format("what does not hide: {} = {}", hidden, to_text(Seconds{exposed_seconds(law, parts)})));
+    }
+    say(fmt::format(
+        "together {}, and never below the lower bound; factors fitted to {} published runs of {} publishers, {} % off "
+        "on those of publishers that were left out",
+        to_text(Seconds{*times.expected}), grouped(law.rows), law.publishers, percent_text(law.error)));
+    return text;
+}
+
+std::string host_text(const StepTimes& times) {
+    if (!times.expected || !times.parts) return "";
+    const double host = host_seconds(times.law, *times.parts);
+    if (host <= device_seconds(times.law, *times.parts)) return "";
+    return fmt::format(
+        "The host decides what is expected: {} take {}, longer than what they launch; graphs or larger "
+        "microbatches shorten that.",
+        launches_text(times), to_text(Seconds{host}));
+}
+
+}  // namespace roofline

@@ -1,0 +1,16 @@
+// How the expected time of a training step came about, in words.
+#pragma once
+
+#include <string>
+
+#include "report/train/train_answer.hpp"
+
+namespace roofline {
+
+/// The law of steps with its numbers put in, for --explain. Empty without an expected time.
+[[nodiscard]] std::string step_derivation(const StepTimes& times);
+
+/// A sentence where launching a step takes its host longer than the device takes to do it. Empty where it does not.
+[[nodiscard]] std::string host_text(const StepTimes& times);
+
+}  // namespace roofline

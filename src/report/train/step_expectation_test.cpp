@@ -1,0 +1,38 @@
+#include "report/train/step_expectation.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace roofline;
+
+namespace {
+
+/// 1 s of kernels, 0.1 s that is waited for and 0.4 s over replicas, by factors of 1.5 and a quarter.
+StepTimes step_with(double launches) {
+    StepTimes times;
+    times.parts = StepParts{1, 0, launches, 0.4, 0.1, 0, 0};
+    times.law = StepLaw{1.5, 1, 50e-6, 0.25, 0.5, 0.14, 1234, 7};
+    times.expected = seconds_of(times.law, *times.parts);
+    return times;
+}
+
+}  // namespace
+
+TEST_CASE("an expected step is derived with its numbers") {
+    const std::string text = step_derivation(step_with(2000));
+    CHECK(text.find(
+              "the device: 1.5 x 1 s of kernels by themselves + 100 ms of collectives that are waited for = 1.6 s\n") !=
+          std::string::npos);
+    CHECK(text.find("the host: 2,000 launches of 50 us = 100 ms; the longer of the two counts\n") != std::string::npos);
+    CHECK(text.find("what does not hide: 0.25 x 400 ms of collectives over replicas = 100 ms\n") != std::string::npos);
+    CHECK(text.find("together 1.7 s") != std::string::npos);
+    CHECK(text.find("1,234 published runs of 7") != std::string::npos);
+    CHECK(text.find("14 % off") != std::string::npos);
+    CHECK(step_derivation(StepTimes{}).empty());
+}
+
+TEST_CASE("a step that waits for its launches says so") {
+    CHECK(host_text(step_with(2000)).empty());
+    CHECK(host_text(StepTimes{}).empty());
+    CHECK(host_text(step_with(100000))
+              .starts_with("The host decides what is expected: 100,000 launches of 50 us take 5 s, longer"));
+}
