@@ -1,8 +1,12 @@
 // Program to work, times and bounds.
 #include <array>
+#include <utility>
 #include <vector>
 
+#include "app/expected_op.hpp"
 #include "bound/analysis.hpp"
+#include "calibrate/expected_program.hpp"
+#include "network/slice.hpp"
 #include "programs.hpp"
 
 namespace {
@@ -37,10 +41,36 @@ void price_once_compiled(benchmark::State& state, const std::string& text) {
     if (bench::skipped(state, analysis)) return;
     const CompiledProgram compiled(*program, *analysis, program->dims);
     std::array<double, 3> sizes{64, 8192, 8192};
-    std::vector<double> seconds(analysis->total.pricing.resources.size());
+    std::vector<double> seconds(compiled.places());
     for (auto _ : state) {
         sizes[0] = sizes[0] < 4096 ? sizes[0] + 1 : 1;
         benchmark::DoNotOptimize(compiled.price(sizes, seconds));
+    }
+    state.SetItemsProcessed(state.iterations());
+}
+
+// The same by the law of its kernel, with constants that come with the program.
+void expect_once_compiled(benchmark::State& state) {
+    const auto program = parse_program("B=64, D=8192, F=8192\nbf16[B, D] * bf16[D, F] -> bf16[B, F]");
+    auto machine = find_machine("h100-sxm5");
+    if (bench::skipped(state, program) || bench::skipped(state, machine)) return;
+    auto slice = make_slice(*machine, "1");
+    const auto analysis = analyse(*program, *machine, {});
+    if (bench::skipped(state, analysis) || bench::skipped(state, slice)) return;
+    System system;
+    system.slice = std::move(*slice);
+    Calibrations calibrations = Calibrations::built_in();
+    const ProgramLaws laws = kernel_laws(calibrations, *machine, *program, *analysis, "");
+    if (!laws.missing.empty()) {
+        state.SkipWithError("no constants");
+        return;
+    }
+    const CompiledExpected compiled(*program, *analysis, system, laws, program->dims);
+    std::array<double, 3> sizes{64, 8192, 8192};
+    std::vector<double> scratch(compiled.places());
+    for (auto _ : state) {
+        sizes[0] = sizes[0] < 4096 ? sizes[0] + 1 : 1;
+        benchmark::DoNotOptimize(compiled.evaluate(sizes, scratch));
     }
     state.SetItemsProcessed(state.iterations());
 }
@@ -52,5 +82,6 @@ BENCHMARK_CAPTURE(analyse_on_a_machine, one_liner, bench::sized_one_liner)->Unit
 BENCHMARK_CAPTURE(analyse_on_a_machine, hundred_statements, bench::hundred_statements())->Unit(benchmark::kMicrosecond);
 BENCHMARK_CAPTURE(price_once_compiled, one_liner, bench::sized_one_liner);
 BENCHMARK_CAPTURE(price_once_compiled, hundred_statements, bench::hundred_statements());
+BENCHMARK(expect_once_compiled);
 
 }  // namespace
