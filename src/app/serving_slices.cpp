@@ -124,8 +124,11 @@ double pass_lower(const OpAnswer& pass) {
     const CompiledTimes same(pricing, {}, sizes);
     std::vector<double> fewest(same.places());
     same.evaluate({}, fewest);
+    // the least times of either
     double lower = 0;
-    for (std::size_t i = 0; i < shared.resources(); ++i) lower = std::max(lower, std::min(seconds[i], fewest[i]));
+    for (std::size_t i = shared.resources(); i < 2 * shared.resources(); ++i) {
+        lower = std::max(lower, std::min(seconds[i], fewest[i]));
+    }
     return lower;
 }
 

@@ -57,6 +57,12 @@ public:
             if (auto status = price_network(analysis.pricing, work, *system_); !status) return fail(status.error());
         }
         analysis.notes = analysis.pricing.notes;
+        const auto& resources = analysis.pricing.resources;
+        if (std::any_of(resources.begin(), resources.end(), [](const Resource& each) { return each.unsure(); })) {
+            analysis.notes.emplace_back(
+                "of a token that goes to several experts `lower` has one copy cross the network, for a chip with several of "
+                "them needs no more; all other times have all copies");
+        }
         intensities(analysis);
         if (detailed && with_growth_) growth(analysis);
         if (auto status = numbers(analysis); !status) return fail(status.error());
@@ -206,6 +212,8 @@ private:
         const CompiledTimes times(analysis.pricing, {}, program_.sizes);
         std::vector<double> seconds(times.places());
         analysis.bounds = times.evaluate({}, seconds);
+        const auto least = seconds.begin() + static_cast<std::ptrdiff_t>(times.resources());
+        analysis.least_seconds.assign(least, least + static_cast<std::ptrdiff_t>(times.resources()));
         seconds.resize(times.resources());
         analysis.sequential = analysis.bounds.lower;
         if (const Resource* compute = analysis.pricing.compute(); compute != nullptr && analysis.bounds.lower > 0) {

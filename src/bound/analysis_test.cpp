@@ -58,14 +58,6 @@ constexpr std::string_view matmul = "bf16[B, D] * bf16[D, F] -> bf16[B, F]";
 
 }  // namespace
 
-TEST_CASE("the bounds are the largest time and the sum") {
-    const Bounds bounds = bounds_of(std::array{2.0, 5.0, 1.0});
-    CHECK(bounds.lower == 5);
-    CHECK(bounds.upper == 8);
-    CHECK(bounds.bound_by == std::size_t{1});
-    CHECK_FALSE(bounds_of(std::array{0.0}).bound_by.has_value());
-}
-
 TEST_CASE("a matmul below its critical size") {
     // B = 75, D = F = 600: 2*75*360,000 / 1e12 = 54 us; 2*(45,000 + 360,000 + 45,000) / 1e10 = 90 us
     const Analysed analysed("B=75, D=600, F=600\n" + std::string(matmul));

@@ -295,6 +295,7 @@ Status price_network(Pricing& pricing, const Work& work, const System& system) {
             Term term{name.id, each.message.bytes * each.count * Polynomial(tier.link_bytes), *rate};
             term.latency_s = tier.latency_s;
             term.count = each.count;
+            term.sure = each.message.sure.to_double();
             for (const Rational& cut : tier.cuts) term.cuts.push_back(cut / tier.link_bytes);
             auto& resource = resources[{tier.tier, name.id}];
             resource.first = name;

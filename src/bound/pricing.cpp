@@ -32,6 +32,16 @@ WeightedSum Resource::time(std::size_t cut) const {
     return sum;
 }
 
+WeightedSum Resource::least_time(std::size_t cut) const {
+    WeightedSum sum = time(cut);
+    for (std::size_t i = 0; i < terms.size(); ++i) sum[i].second *= terms[i].sure;
+    return sum;
+}
+
+bool Resource::unsure() const {
+    return std::any_of(terms.begin(), terms.end(), [](const Term& term) { return term.sure < 1; });
+}
+
 Polynomial Resource::work() const {
     Polynomial sum;
     for (const Term& term : terms) sum += term.work;

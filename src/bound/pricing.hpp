@@ -54,7 +54,8 @@ struct Term {
     double latency_s = 0;  ///< of a collective: what its steps take at the least, each of the `count` times it happens
     Polynomial count{1};
     std::vector<Rational>
-        cuts{};  ///< of a collective on a torus: the share of `work` on each set of its axes (TierLoad)
+        cuts{};       ///< of a collective on a torus: the share of `work` on each set of its axes (TierLoad)
+    double sure = 1;  ///< the share of `work` that there is at the least: Message::sure
 };
 
 /// A resource is busy for the sum of its terms; a torus for the longest sum over a set of its axes.
@@ -66,6 +67,8 @@ struct Resource {
     [[nodiscard]] WeightedSum time() const;  ///< seconds of all terms in turn, as polynomials times 1/rate
     [[nodiscard]] std::size_t cuts() const;  ///< 1, or the sets of a torus's axes
     [[nodiscard]] WeightedSum time(std::size_t cut) const;
+    [[nodiscard]] WeightedSum least_time(std::size_t cut) const;  ///< of what there is at the least
+    [[nodiscard]] bool unsure() const;                            ///< whether that is less
     [[nodiscard]] Polynomial work() const;
     [[nodiscard]] bool compute() const { return id == "math" || id == "vector"; }
 };

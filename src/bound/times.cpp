@@ -4,18 +4,6 @@
 
 namespace roofline {
 
-Bounds bounds_of(std::span<const double> seconds) {
-    Bounds bounds;
-    for (std::size_t i = 0; i < seconds.size(); ++i) {
-        bounds.upper += seconds[i];
-        if (seconds[i] > bounds.lower) {
-            bounds.lower = seconds[i];
-            bounds.bound_by = i;
-        }
-    }
-    return bounds;
-}
-
 CompiledTimes::CompiledTimes(const Pricing& pricing, const std::vector<std::string>& swept, const Sizes& fixed) {
     std::vector<WeightedSum> sums;
     for (const Resource& resource : pricing.resources) {
@@ -23,6 +11,8 @@ CompiledTimes::CompiledTimes(const Pricing& pricing, const std::vector<std::stri
         parts.cuts = resource.cuts();
         parts.serial = parts.cuts > 1;
         for (std::size_t cut = 0; cut < parts.cuts; ++cut) sums.push_back(resource.time(cut));
+        parts.unsure = resource.unsure();
+        for (std::size_t cut = 0; parts.unsure && cut < parts.cuts; ++cut) sums.push_back(resource.least_time(cut));
         if (parts.serial) sums.push_back(resource.time());
         for (const Term& term : resource.terms) {
             if (term.latency_s == 0) continue;
@@ -35,24 +25,31 @@ CompiledTimes::CompiledTimes(const Pricing& pricing, const std::vector<std::stri
 }
 
 Bounds CompiledTimes::evaluate(std::span<const double> sizes, std::span<double> seconds) const {
-    const std::span<double> sums = seconds.subspan(resources_.size(), sums_.size());
+    const std::span<double> sums = seconds.subspan(2 * resources_.size(), sums_.size());
     sums_.evaluate(sizes, sums);
     auto next = sums.begin();
-    double in_turn = 0;
+    const auto longest_of = [&next](std::size_t cuts) {
+        const auto from = next;
+        next += static_cast<std::ptrdiff_t>(cuts);
+        return *std::max_element(from, next);
+    };
+    Bounds bounds;
     for (std::size_t i = 0; i < resources_.size(); ++i) {
         const Parts& parts = resources_[i];
-        const auto cuts = next;
-        next += static_cast<std::ptrdiff_t>(parts.cuts);
-        double time = *std::max_element(cuts, next);
-        in_turn += parts.serial ? *next++ : time;
+        double time = longest_of(parts.cuts);
+        double least = parts.unsure ? longest_of(parts.cuts) : time;
+        bounds.upper += parts.serial ? *next++ : time;
         for (std::size_t term = 0; term < parts.latencies; ++term) {
             time = std::max(time, *next);
-            in_turn += *next++;
+            least = std::max(least, *next);
+            bounds.upper += *next++;
         }
         seconds[i] = time;
+        seconds[resources_.size() + i] = least;
+        if (least <= bounds.lower) continue;
+        bounds.lower = least;
+        bounds.bound_by = i;
     }
-    Bounds bounds = bounds_of(seconds.first(resources_.size()));
-    bounds.upper = in_turn;
     return bounds;
 }
 

@@ -18,20 +18,21 @@ struct Bounds {
     double upper = 0;
     std::optional<std::size_t> bound_by;  ///< index of the longest; none when nothing takes time
 };
-[[nodiscard]] Bounds bounds_of(std::span<const double> seconds);
 
 /// A resource's time is that of its terms together, on a torus that of its busiest set of axes, and no less than the latency of
-/// any one of them. The upper bound takes all terms and all latencies one after the other.
+/// any one of them. The lower bound takes of each term what there is at the least (Term::sure), the upper one all terms and all
+/// latencies one after the other.
 class CompiledTimes {
 public:
     CompiledTimes() = default;
     CompiledTimes(const Pricing& pricing, const std::vector<std::string>& swept, const Sizes& fixed);
 
-    /// Places that `evaluate` needs: a number for each resource, in order, and room to work in.
-    [[nodiscard]] std::size_t places() const { return resources_.size() + sums_.size(); }
+    /// Places that `evaluate` needs: two numbers for each resource and room to work in.
+    [[nodiscard]] std::size_t places() const { return 2 * resources_.size() + sums_.size(); }
     [[nodiscard]] std::size_t resources() const { return resources_.size(); }
 
-    /// No allocation. Fills seconds[0 .. resources); the rest is scratch.
+    /// No allocation. Fills seconds[0 .. resources) with the resources' times, in order, and as many behind them with those that the
+    /// lower bound is the longest of; the rest is scratch.
     Bounds evaluate(std::span<const double> sizes, std::span<double> seconds) const;
 
 private:
@@ -39,6 +40,7 @@ private:
         std::size_t cuts = 1;       ///< sums of transfers, one for each cut
         std::size_t latencies = 0;  ///< sums of one term each
         bool serial = false;        ///< another sum, of all transfers, since the cuts overlap
+        bool unsure = false;        ///< more sums, one for each cut, of what there is at the least
     };
     CompiledSums sums_;
     std::vector<Parts> resources_;

@@ -127,6 +127,7 @@ private:
     [[nodiscard]] Message message(const OpWays& ways, std::size_t tensor, const Move& move) const {
         Message message = message_of(move.route(), move.axes, system_);
         message.tensor = ways.tensor_name(tensor);
+        message.sure = ways.sure_share(tensor);
         message.bytes = Polynomial(ways.moved_bytes(tensor) * Rational(move.times)) *
                         elements(local_dims(system_, ways.moved_dims(tensor), move.held));
         return message;

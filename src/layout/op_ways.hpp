@@ -87,6 +87,7 @@ public:
     [[nodiscard]] const std::string& tensor_name(std::size_t tensor) const { return moved(tensor).name; }
     /// What moves of a tensor (see TensorMove): its dimensions, and the bytes of each element.
     [[nodiscard]] std::vector<std::string> moved_dims(std::size_t tensor) const;
+    [[nodiscard]] const Rational& sure_share(std::size_t tensor) const { return moved(tensor).sure; }
     [[nodiscard]] const Rational& moved_bytes(std::size_t tensor) const { return moved(tensor).element_bytes; }
 
 private:
@@ -95,6 +96,7 @@ private:
         bool in_host = false;           ///< in the host's memory
         std::vector<std::size_t> dims;  ///< places in dims_
         Rational element_bytes;
+        Rational sure{1};       ///< Message::sure
         std::size_t shape = 0;  ///< in Reshardings
     };
     /// One call: what is asked, and what has been found.

@@ -64,9 +64,8 @@ TEST_CASE("context parallelism brings keys and values to all members") {
 }
 
 TEST_CASE("expert parallelism has an all-to-all to the experts and one back") {
-    // Lepikhin et al. 2021, all tokens of the group together; of a token that goes to several experts one copy, which is all that a
-    // chip with several of them needs (DeepSeek-V3, arXiv 2412.19437, 3.2.2)
-    CHECK(layer_of({.expert = 8}, {{"moe", true}}) == Exchanges{{"all_to_all expert", {2, 2.0 * activations}}});
+    // Lepikhin et al. 2021: every token goes to each of its A experts, all tokens of the group together
+    CHECK(layer_of({.expert = 8}, {{"moe", true}}) == Exchanges{{"all_to_all expert", {2, 2.0 * A * activations}}});
 }
 
 TEST_CASE("mixed strategies exchange what each does, on its share") {
@@ -79,5 +78,5 @@ TEST_CASE("mixed strategies exchange what each does, on its share") {
     const Exchanges experts = layer_of({.fsdp = 2, .expert = 8}, {{"moe", true}}, "8x2");
     CHECK(experts ==
           Exchanges{{"all_gather fsdp", {10, attention_weights + norms + 2.0 * D * E + 2.0 * 3 * D * I * E / 8}},
-                    {"all_to_all expert", {2, 2.0 * activations / 2}}});
+                    {"all_to_all expert", {2, 2.0 * A * activations / 2}}});
 }

@@ -153,10 +153,10 @@ TEST_CASE("context parallelism brings keys and values round in either pass, and 
 }
 
 TEST_CASE("expert parallelism has two all-to-alls in either pass of a layer") {
-    // Lepikhin et al. 2021, each token once. What all tokens use, the router too, is as in data parallelism: its gradients wait for all microbatches.
+    // Lepikhin et al. 2021. What all tokens use, the router too, is as in data parallelism: its gradients wait for all microbatches.
     for (const std::int64_t microbatches : {1, 4}) {
         const StepExchanges step = step_of({.expert = 8}, {{"moe", true}}, "8", microbatches);
-        const double tokens = 2.0 * activations;
+        const double tokens = 2.0 * A * activations;
         const double router = 2.0 * D * E;
         CHECK(step.forward == Exchanges{{"all_to_all expert", {2, tokens}}});
         CHECK(step.backward == Exchanges{{"all_to_all expert", {2, tokens}}});

@@ -195,7 +195,9 @@ Result<Program> with_loss(const Program& forward, bool f32_logits) {
         return std::any_of(program.values.begin(), program.values.end(),
                            [&](const Value& value) { return value.name == name; });
     };
-    for (const std::string_view name : {"Labels", "Lse", "Loss", "Logits_f32", "LogP"}) {
+    std::vector<std::string_view> names{"Labels", "Lse", "Loss"};
+    if (f32_logits) names.insert(names.end(), {"Logits_f32", "LogP"});
+    for (const std::string_view name : names) {
         if (taken(name)) {
             return fail("defined_twice",
                         fmt::format("the program has a tensor `{}`, and the loss needs the name", name),

@@ -149,6 +149,9 @@ struct Message {
     MeshPlace to{};      ///< of a send, gather: the chip that gets it
     std::vector<std::string>
         axes_after{};  ///< of a permute: the same axes in the order in which they split it afterwards
+    /// The share of V that crosses whoever chooses whom: of a token that goes to several experts one copy, for a chip that has
+    /// several of them needs no more, and hands back one sum (DeepSeek-V3, arXiv 2412.19437, section 3.2.2).
+    Rational sure{1};
 
     bool operator==(const Message&) const = default;
 };

@@ -257,10 +257,15 @@ private:
             say("lower = max of the times, upper = their sum; numbers need sizes");
             return;
         }
-        std::vector<std::string> times;
-        for (const double seconds : *total_.seconds) times.push_back(to_text(Seconds{seconds}));
+        const auto texts_of = [](const std::vector<double>& all) {
+            std::vector<std::string> texts;
+            for (const double seconds : all) texts.push_back(to_text(Seconds{seconds}));
+            return texts;
+        };
+        std::vector<std::string> times = texts_of(*total_.seconds);
         const Resource* bound = total_.bound_resource();
-        say(fmt::format("lower = max({}) = {}{}", fmt::join(times, ", "), to_text(Seconds{total_.bounds.lower}),
+        say(fmt::format("lower = max({}) = {}{}", fmt::join(texts_of(total_.least_seconds), ", "),
+                        to_text(Seconds{total_.bounds.lower}),
                         bound == nullptr ? "" : fmt::format(": {} decides", bound->label)));
         if (!answer_.analysis.kernels.empty()) {
             say(fmt::format("one kernel after another = sum of each kernel's own lower bound = {}",

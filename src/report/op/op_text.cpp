@@ -303,8 +303,9 @@ private:
             }
             const double seconds = (*total_.seconds)[i];
             const double share = total_.bounds.lower > 0 ? seconds / total_.bounds.lower : 0;
-            const auto length = static_cast<std::size_t>(std::lround(share * static_cast<double>(bar_width)));
-            const std::string bar(std::max<std::size_t>(length, seconds > 0 ? 1 : 0), '#');
+            // longer than `lower` where that has less of it
+            const auto length = std::lround(std::min(share, 1.0) * static_cast<double>(bar_width));
+            const std::string bar(std::max<std::size_t>(static_cast<std::size_t>(length), seconds > 0 ? 1 : 0), '#');
             const bool is_bound = &resource == bound;
             std::string text =
                 fmt::format("  {:<9}  {:>13}  {}{:{}} {:>5} %{}", resource.label, to_text(Seconds{seconds}),

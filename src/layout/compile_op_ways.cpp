@@ -1,0 +1,204 @@
+// What of an operation its ways depend on: which dimensions can be split, which follow others, what chips exchange, its times.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ranges>
+
+#include "bound/pricing.hpp"
+#include "layout/op_ways.hpp"
+#include "program/functions.hpp"
+#include "work/work.hpp"
+
+namespace roofline {
+
+namespace {
+
+// A program of this operation alone.
+Program alone(const Program& program, const Op& op, const Stored& stored, bool masks) {
+    Program one;
+    one.sizes = program.sizes;
+    Op copy = op;
+    const auto take = [&](Operand& operand, bool crosses) {
+        Value value = program.values[operand.value];
+        value.type.unreduced.clear();
+        value.type.at.clear();
+        for (Axis& axis : value.type.axes) axis.mesh.clear();
+        value.intermediate = !crosses;
+        if (!masks) value.masks.clear();
+        one.values.push_back(std::move(value));
+        operand.value = one.values.size() - 1;
+    };
+    for (std::size_t i = 0; i < copy.inputs.size(); ++i) take(copy.inputs[i], stored.inputs[i]);
+    take(copy.output, stored.output);
+    label_values(one);
+    Statement statement;
+    statement.result = copy.output.value;
+    statement.ops.push_back(std::move(copy));
+    one.body.nodes.emplace_back(std::move(statement));
+    return one;
+}
+
+// Rows in groups for experts, of an operation that puts them there or takes them back.
+const Operand* groups_of(const Op& op) {
+    if (op.kind != OpKind::apply) return nullptr;
+    const FunctionKind kind = find_function(op.function)->kind;
+    return kind == FunctionKind::dispatch ? &op.output : kind == FunctionKind::combine ? &op.inputs.front() : nullptr;
+}
+
+// How often each token is among these rows: for each expert that it goes to.
+Rational copies_of_rows(const Program& program, const Op& op) {
+    if (groups_of(op) == nullptr || op.inputs.size() < 2) return 1;
+    const bool out = groups_of(op) == &op.output;
+    const std::vector<std::string>& tokens = out ? op.inputs.front().dims : op.output.dims;
+    Rational copies(1);
+    for (const std::string& dim : op.inputs.back().dims) {
+        const auto size = program.sizes.find(dim);
+        if (!has(tokens, dim) && size != program.sizes.end() && size->second > 0)
+            copies = copies * Rational(size->second);
+    }
+    return copies;
+}
+
+}  // namespace
+
+Result<OpWays> OpWays::compile(const Program& program, const Op& op, const Stored& stored, ChoiceCosts& costs,
+                               Reshardings& reshardings) {
+    OpWays ways;
+    ways.reshardings_ = &reshardings;
+    ways.op_ = &op;
+    ways.costs_ = &costs;
+    const Rational copies = copies_of_rows(program, op);
+    std::vector<std::string> windows;
+    const auto add = [&](const Operand& operand) {
+        MovedTensor tensor;
+        const Value& value = program.values[operand.value];
+        tensor.name = value.intermediate ? "the intermediate" : value_name(program, operand.value);
+        tensor.in_host = value.level == "host";
+        const BitsPerElement bits = stored_bits(value.type.dtype);
+        tensor.element_bytes = Rational(bits.numerator, bits.denominator * std::int64_t{8});
+        if (&operand == groups_of(op)) tensor.sure = Rational(1) / copies;
+        tensor.shape = reshardings.shape(operand.dims, tensor.element_bytes.to_double());
+        for (const std::string& dim : operand.dims) tensor.dims.push_back(ways.place_of(dim));
+        for (const MaskedPlane& plane : value.masks) {
+            if (plane.window.empty()) continue;
+            ways.banded_[ways.place_of(plane.rows)] = true;
+            ways.banded_[ways.place_of(plane.columns)] = true;
+            windows.push_back(plane.window);
+        }
+        ways.tensors_.push_back(std::move(tensor));
+    };
+    for (const Operand& input : op.inputs) add(input);
+    add(op.output);
+    for (const std::string& dim : op.along) (void)ways.place_of(dim);
+    for (const std::string& dim : ways.dims_) ways.may_split_.push_back(ways.splittable(dim));
+    ways.tie_rows();
+    ways.symbols_ = ways.dims_;
+    for (const std::string& window : windows) {
+        if (!has(ways.symbols_, window)) ways.symbols_.push_back(window);
+    }
+    ways.add_statistics();
+    if (auto status = ways.compile_times(program, stored, costs); !status) return fail(status.error());
+    return ways;
+}
+
+std::size_t OpWays::place_of(const std::string& dim) {
+    const auto known = std::find(dims_.begin(), dims_.end(), dim);
+    const auto place = static_cast<std::size_t>(known - dims_.begin());
+    if (known == dims_.end()) {
+        dims_.push_back(dim);
+        banded_.push_back(false);
+    }
+    return place;
+}
+
+// Where a function works along a dimension it needs all of it, but a sum can be taken in parts. Of a table that is split each
+// chip finds the rows that it has, and zeros for others. Of rows that are written each chip takes those that fall into its part.
+bool OpWays::splittable(const std::string& dim) const {
+    if (op_->kind != OpKind::apply) return true;
+    const FunctionInfo& function = *find_function(op_->function);
+    switch (function.kind) {
+        case FunctionKind::gather:
+        case FunctionKind::scatter:
+        case FunctionKind::scatter_add:
+        case FunctionKind::expand:
+        case FunctionKind::mask:
+            return true;
+        case FunctionKind::dispatch:
+        case FunctionKind::combine:
+            return !has(op_->along, dim);
+        case FunctionKind::match:  // summed over the last
+            return !has(op_->along, dim) || dim == op_->along.back();
+        case FunctionKind::correlate:  // T, taps, and what is summed over
+            return !has(op_->along, dim) || (dim != op_->along[0] && dim != op_->along[1]);
+        case FunctionKind::slide:
+            return !has(op_->along, dim) && has(op_->output.dims, dim);
+        default:
+            return !has(op_->along, dim) || function.kind == FunctionKind::reduce || function.statistics.rounds > 0;
+    }
+}
+
+// What the chips that split a function's rows tell each other of each: numbers as sums are accumulated.
+void OpWays::add_statistics() {
+    if (op_->kind != OpKind::apply) return;
+    const RowStatistics& statistics = find_function(op_->function)->statistics;
+    if (statistics.rounds == 0) return;
+    rounds_ = statistics.rounds;
+    MovedTensor rows;
+    rows.name = fmt::format("statistics of {}", tensors_.front().name);
+    std::vector<std::string> dims;
+    for (std::size_t d = 0; d < dims_.size(); ++d) {
+        if (has(op_->along, dims_[d])) continue;
+        rows.dims.push_back(d);
+        dims.push_back(dims_[d]);
+    }
+    const int bits = info(info(op_->arithmetic).accumulator).bits;
+    rows.element_bytes = Rational(std::int64_t{bits} * statistics.numbers, 8);
+    rows.shape = reshardings_->shape(dims, rows.element_bytes.to_double());
+    statistics_ = std::move(rows);
+}
+
+// Rows that go to experts or come back, and those that are written into a tensor, stay on their chip: how they are split
+// follows from the rows' other side.
+void OpWays::tie_rows() {
+    if (op_->kind != OpKind::apply) return;
+    const FunctionKind kind = find_function(op_->function)->kind;
+    if (kind == FunctionKind::dispatch || kind == FunctionKind::combine || kind == FunctionKind::match) {
+        const bool out = kind == FunctionKind::dispatch;
+        const std::vector<std::string>& tokens = out ? op_->inputs.front().dims : op_->output.dims;
+        const std::vector<std::string>& groups = out ? op_->output.dims : op_->inputs.front().dims;
+        tied_ = {place_of(op_->along[1]), {}};
+        // The first dimension's axes come last, and so can go on to the experts: batches are what experts are spread over.
+        for (const std::string& dim : std::views::reverse(tokens)) {
+            if (!has(groups, dim)) tied_->from.push_back(place_of(dim));
+        }
+    }
+    sums_ = (kind == FunctionKind::reduce && find_function(op_->function)->statistics.rounds == 0) ||
+            kind == FunctionKind::gather || kind == FunctionKind::scatter_add || kind == FunctionKind::correlate ||
+            kind == FunctionKind::match;
+    writes_ = kind == FunctionKind::scatter;
+    if (writes_ || kind == FunctionKind::gather) {
+        along_ = place_of(op_->along.front());
+        for (const std::string& dim : op_->inputs[1].dims) {
+            if (!has(op_->inputs[0].dims, dim)) rows_.push_back(place_of(dim));
+        }
+    }
+}
+
+Status OpWays::compile_times(const Program& program, const Stored& stored, ChoiceCosts& costs) {
+    const auto compile = [&](bool masks, Compiled& compiled) -> Status {
+        const Program one = alone(program, *op_, stored, masks);
+        auto work = derive_work(one);
+        if (!work) return fail(work.error());
+        auto pricing = price(work->total, costs.system().machine());
+        if (!pricing) return fail(pricing.error());
+        compiled.times = CompiledTimes(*pricing, symbols_, {});
+        for (const Resource& resource : pricing->resources) compiled.slots.push_back(costs.slot(resource.id));
+        seconds_.resize(std::max(seconds_.size(), compiled.times.places()));
+        return {};
+    };
+    if (auto status = compile(true, whole_); !status) return status;
+    const bool banded = std::find(banded_.begin(), banded_.end(), true) != banded_.end();
+    return banded ? compile(false, unmasked_) : Status{};
+}
+
+}  // namespace roofline
