@@ -174,21 +174,6 @@ void add_notes(OpAnswer& answer, const std::string& software) {
 
 }  // namespace
 
-namespace {
-
-// A product that converts what it reads to fewer bits is, to a library, one of these: "fp8" of "mxfp8 x bf16", of whose block scales
-// no law knows either.
-std::string narrow_dtype(const std::string& dtypes) {
-    const std::size_t end = dtypes.find(" x ");
-    if (end == std::string::npos) return "";
-    const auto narrow = find_dtype(dtypes.substr(0, end));
-    const auto wide = find_dtype(dtypes.substr(end + 3));
-    if (!narrow || !wide || info(*narrow).bits >= info(*wide).bits) return "";
-    return dtypes.substr(0, end) == "mxfp8" ? "fp8" : dtypes.substr(0, end);
-}
-
-}  // namespace
-
 ProgramLaws kernel_laws(Calibrations& calibrations, const Machine& machine, const Program& local,
                         const ProgramAnalysis& analysis, const std::string& software, const std::string& variant) {
     ProgramLaws laws;
@@ -202,17 +187,11 @@ ProgramLaws kernel_laws(Calibrations& calibrations, const Machine& machine, cons
         KernelKey key = kernel_key(local, kernel);
         key.variant = variant;
         laws.carried.emplace_back();
-        const auto choose = [&] {
-            if (own != nullptr) laws.kernels.back() = choose_kernel(*own, key, software);
-            if (laws.kernels.back() != nullptr) return;
+        if (own != nullptr) laws.kernels.back() = choose_kernel(*own, key, software);
+        if (laws.kernels.back() == nullptr) {
             CarriedKernel carried = carried_kernel(calibrations, machine, key, software);
             laws.kernels.back() = carried.law;
             laws.carried.back() = std::move(carried.machine);
-        };
-        choose();
-        if (std::string narrow = narrow_dtype(key.dtype); laws.kernels.back() == nullptr && !narrow.empty()) {
-            key.dtype = std::move(narrow);
-            choose();
         }
         if (laws.kernels.back() == nullptr && laws.missing.empty()) laws.missing = spoken(key);
     }
@@ -228,11 +207,25 @@ Result<Calibrations> resolve_calibrations(const CalibrationRef& reference, const
         if (*own) calibrations.replace(std::move(**own));
     }
     for (const NamedText& file : reference.files) {
+        if (holds_server_laws(file.text)) {
+            auto servers = parse_server_laws(file.text, file.name);
+            if (!servers) return fail(servers.error());
+            calibrations.replace(*servers);
+            continue;
+        }
         auto calibration = parse_calibration(file.text, file.name);
         if (!calibration) return fail(calibration.error());
         calibrations.replace(std::move(*calibration));
     }
     return calibrations;
+}
+
+std::string kernels_of_server(Calibrations& calibrations, const Machine& machine, const std::string& server) {
+    const Calibration* own = calibrations.find(machine.id);
+    const bool timed = own != nullptr && std::any_of(own->kernels.begin(), own->kernels.end(), [&](const auto& kernel) {
+                           return same_library(kernel.key.software, server);
+                       });
+    return timed ? server : "";
 }
 
 Status expect(OpAnswer& answer, const std::string& software, std::shared_ptr<Calibrations> calibrations) {

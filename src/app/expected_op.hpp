@@ -20,6 +20,10 @@ namespace roofline {
                                       const ProgramAnalysis& analysis, const std::string& software,
                                       const std::string& variant = "");
 
+/// Whose kernels a server runs on a machine: those of its own library where a table has timed some, else "", the newest.
+[[nodiscard]] std::string kernels_of_server(Calibrations& calibrations, const Machine& machine,
+                                            const std::string& server);
+
 /// Fills in what is expected of each kernel and collective of an analysed answer, and in total where all of them have laws.
 /// `software` is what --software names, "" for the newest. Errors: software that no table has measured; some named where no
 /// law names any.

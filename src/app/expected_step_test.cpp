@@ -5,31 +5,15 @@
 #include <algorithm>
 
 #include "app/measured_training.hpp"
+#include "app/training_row_test.hpp"
 
 using namespace roofline;
 
 namespace {
 
 Comparison priced(std::int64_t data, std::int64_t tensor, const std::string& sharding) {
-    MeasuredTraining row;
-    row.model = "gpt-toy";
-    row.layers = 2;
-    row.hidden = 1024;
-    row.ffn = 4096;
-    row.heads = 16;
-    row.vocab = 50304;
-    row.sequence = 1024;
-    row.sequences = 8 * data;
-    row.micro_batch = 8;
-    row.system = "h100-sxm";
-    row.chips = data * tensor;
-    row.data = data;
-    row.tensor = tensor;
-    row.pipeline = row.expert = row.context = 1;
+    MeasuredTraining row = two_layers(data, tensor);
     row.sharding = sharding;
-    row.recompute = "none";
-    row.dtype = "bf16";
-    row.step_s = 1;
     auto trainings = MeasuredTrainings::make({}, {}, {});
     REQUIRE(trainings);
     auto compared = trainings->compare(row);

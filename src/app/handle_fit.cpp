@@ -89,7 +89,7 @@ void merge(std::vector<Calibration> kernels, std::vector<Calibration>& all) {
 /// One file a machine, or the one that is named.
 Result<std::vector<NamedText>> files_of(const std::vector<Calibration>& calibrations, const std::string& output) {
     std::vector<NamedText> files;
-    if (output.empty()) return files;
+    if (output.empty() || calibrations.empty()) return files;
     const bool one = output.ends_with(".toml");
     if (one && calibrations.size() != 1) {
         return fail("bad_request", fmt::format("laws for {} machines do not go into one file", calibrations.size()),

@@ -58,10 +58,13 @@ Result<Response> handle_fit_servers(const FitRequest& request, Format format) {
     std::sort(report.skipped.begin(), report.skipped.end(), [](const auto& a, const auto& b) {
         return a.second != b.second ? a.second > b.second : a.first < b.first;
     });
-    report.file = request.output;
     Response response;
-    if (!request.output.empty()) response.files.push_back({request.output, server_laws_text(report.laws)});
-    if (report.laws.servers.empty()) response.exit_code = 1;
+    if (report.laws.servers.empty()) {
+        response.exit_code = 1;
+    } else if (!request.output.empty()) {
+        report.file = request.output;
+        response.files.push_back({request.output, server_laws_text(report.laws)});
+    }
     response.out = server_fit_report(report, format);
     return response;
 }

@@ -3,7 +3,9 @@
 #include <doctest/doctest.h>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
+#include "app/handle_serve.hpp"
 #include "app/measured_serving.hpp"
 
 using namespace roofline;
@@ -11,7 +13,7 @@ using namespace roofline;
 namespace {
 
 constexpr const char* head =
-    "source,model,accelerator,n_accel,tp,dtype,mode,input_len,output_len,batch_or_concurrency,ttft_s,tpot_s,notes\n";
+    "source,model,accelerator,n_accel,tp,dtype,mode,input_len,output_len,batch_or_concurrency,ttft_s,tpot_s,software\n";
 
 /// Rows of a server that takes two milliseconds more for each step than its kernels.
 std::string table(const char* software) {
@@ -52,6 +54,28 @@ TEST_CASE("a table of served models gives a file of servers") {
     CHECK(response->out.find("vllm: 8 rows of llama-3.1-8b") != std::string::npos);
 }
 
+TEST_CASE("a file of servers takes the place of the constants that come with the program") {
+    const auto fitted = handle_fit_servers(request_of(table("my-server 1.0")), Format::text);
+    REQUIRE(fitted);
+    REQUIRE(fitted->files.size() == 1);
+    ServeRequest serve;
+    serve.config = {"llama-3.1-8b", ""};
+    serve.machines = {{"h100-sxm:1", {}}};
+    serve.prompt = "512";
+    serve.output = "512";
+    serve.batch = "32";
+    serve.software = "my-server";
+    const auto token_s = [&]() -> double {
+        const auto answer = handle_serve(serve, Format::json);
+        REQUIRE_MESSAGE(answer, answer.error().message);
+        const auto json = nlohmann::json::parse(answer->out);
+        CHECK(json["under_load"]["software"] == "my-server");
+        return json["under_load"]["tpot_s"].get<double>();
+    };
+    serve.calibration.files = {{"servers.toml", fitted->files.front().text}};
+    CHECK(token_s() == doctest::Approx(0.0085 + 40e-6 * 32).epsilon(0.1));  // what the table says of 32 sequences
+}
+
 TEST_CASE("what a fit of servers cannot use it says") {
     auto few = handle_fit_servers(
         request_of(std::string(head) + "made up,Llama-3.1-8B,h100_sxm,1,1,bf16,agg,512,512,1,0.05,0.01,vllm 1\n"
@@ -59,7 +83,11 @@ TEST_CASE("what a fit of servers cannot use it says") {
         Format::text);
     REQUIRE(few);
     CHECK(few->exit_code == 1);
+    CHECK(few->files.empty());
+    CHECK(few->out.find("servers.toml") == std::string::npos);
     CHECK(few->out.find("the model `nobody-1b` is not known") != std::string::npos);
+    CHECK(handle_fit_servers(request_of(table("")), Format::text)->out.find("which server it was") !=
+          std::string::npos);
     FitRequest folder = request_of(table("vllm 0.14.0"));
     folder.output = "calibration";
     const auto refused = handle_fit_servers(folder, Format::text);

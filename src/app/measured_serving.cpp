@@ -260,7 +260,7 @@ Result<std::vector<Comparison>> MeasuredServings::compare(const MeasuredServing&
         all.back().prediction.expected_s = std::max(expected_s, lower_s);
         // the constants were fitted to times of tokens alone
         if (all.back().operation == "decode") {
-            if (const auto* server = built_in_servers().find(row.software)) {
+            if (const auto* server = under_load_.server_of(row.software)) {
                 all.back().prediction.expected_error = server->error_held_out;
             }
         }

@@ -18,6 +18,15 @@ MeasuredServing llama() {
     return row;
 }
 
+MeasuredServing vllm() {
+    MeasuredServing row = llama();
+    row.system = "h100_sxm";
+    row.model = "Llama-3.1-8B";
+    row.dtype = "bf16";
+    row.software = "vllm 0.14.0";
+    return row;
+}
+
 std::vector<Comparison> compared(const MeasuredServing& row) {
     auto servings = MeasuredServings::make({}, {});
     REQUIRE(servings);
@@ -151,11 +160,7 @@ TEST_CASE("more sequences than chips hold caches of say nothing of the batch") {
 }
 
 TEST_CASE("a server under load is expected to take longer than its bound, and says how far off that may be") {
-    MeasuredServing row = llama();
-    row.system = "h100_sxm";
-    row.model = "Llama-3.1-8B";
-    row.dtype = "bf16";
-    row.software = "vllm 0.14.0";
+    MeasuredServing row = vllm();
     row.output = 256;
     row.concurrency = 16;
     row.ttft_s = 0.1;
@@ -184,11 +189,7 @@ TEST_CASE("a server under load is expected to take longer than its bound, and sa
 }
 
 TEST_CASE("prompts that no chip computes so fast came out of a cache, and say nothing of a server") {
-    MeasuredServing row = llama();
-    row.system = "h100_sxm";
-    row.model = "Llama-3.1-8B";
-    row.dtype = "bf16";
-    row.software = "vllm 0.14.0";
+    MeasuredServing row = vllm();
     row.output = 100;
     row.prompt = 8000;
     row.concurrency = 100;

@@ -2,32 +2,11 @@
 
 #include <doctest/doctest.h>
 
+#include "app/training_row_test.hpp"
+
 using namespace roofline;
 
 namespace {
-
-// A decoder with two layers, as wide as 1024.
-MeasuredTraining toy(std::int64_t chips) {
-    MeasuredTraining row;
-    row.model = "gpt-toy";
-    row.layers = 2;
-    row.hidden = 1024;
-    row.ffn = 4096;
-    row.heads = 16;
-    row.vocab = 50304;
-    row.sequence = 1024;
-    row.sequences = 8 * chips;
-    row.micro_batch = 8;
-    row.system = "h100-sxm";
-    row.chips = chips;
-    row.data = chips;
-    row.tensor = row.pipeline = row.expert = row.context = 1;
-    row.sharding = "none";
-    row.recompute = "none";
-    row.dtype = "bf16";
-    row.step_s = 1;
-    return row;
-}
 
 MeasuredTrainings trainings() {
     CalibrationRef none;
@@ -46,7 +25,7 @@ std::string reason(const MeasuredTraining& row) {
 }  // namespace
 
 TEST_CASE("a row is priced as the step that it is") {
-    const auto compared = trainings().compare(toy(1));
+    const auto compared = trainings().compare(two_layers(1));
     REQUIRE(compared);
     // 6 FLOPs for each of 8192 tokens and 2 x 12 h^2 + V h parameters that multiply; attention has 2 products of 2 h T FLOPs a
     // token and layer forward, half of them behind the mask, and 5 such products backward
@@ -61,7 +40,7 @@ TEST_CASE("a row is priced as the step that it is") {
 }
 
 TEST_CASE("what a row shares out is its plan") {
-    MeasuredTraining row = toy(8);
+    MeasuredTraining row = two_layers(8);
     row.sharding = "fsdp2(zero3)";
     auto setup = setup_of(row);
     REQUIRE(setup);
@@ -107,7 +86,7 @@ TEST_CASE("what a row shares out is its plan") {
 
 TEST_CASE("the more a row computes again, the later its bound; what nothing reads is not computed again") {
     MeasuredTrainings priced = trainings();
-    MeasuredTraining row = toy(1);
+    MeasuredTraining row = two_layers(1);
     const auto bound = [&](const char* recompute) {
         row.recompute = recompute;
         const auto compared = priced.compare(row);
@@ -122,7 +101,7 @@ TEST_CASE("the more a row computes again, the later its bound; what nothing read
 }
 
 TEST_CASE("products with parameters are computed in the dtype that the row says, attention is not") {
-    MeasuredTraining row = toy(1);
+    MeasuredTraining row = two_layers(1);
     row.dtype = "fp8-cs";
     // so wide that memory, which does not get faster, takes less time
     row.hidden = 8192;
@@ -139,7 +118,7 @@ TEST_CASE("products with parameters are computed in the dtype that the row says,
 }
 
 TEST_CASE("a model with experts needs to say how they are spread") {
-    MeasuredTraining row = toy(8);
+    MeasuredTraining row = two_layers(8);
     row.model = "mixtral-8x7b";
     row.layers = row.hidden = row.ffn = row.heads = row.vocab = 0;
     row.expert = 0;
@@ -147,7 +126,7 @@ TEST_CASE("a model with experts needs to say how they are spread") {
 }
 
 TEST_CASE("what is held is compared where the row says it, with a time or without one") {
-    MeasuredTraining row = toy(1);
+    MeasuredTraining row = two_layers(1);
     row.step_s = 0;
     row.memory_bytes = 1e10;
     row.memory_what = "allocated";
@@ -167,27 +146,27 @@ TEST_CASE("what is held is compared where the row says it, with a time or withou
 }
 
 TEST_CASE("a row that cannot be priced says why") {
-    MeasuredTraining row = toy(8);
+    MeasuredTraining row = two_layers(8);
     row.data = 4;
     CHECK(reason(row) == "dp, tp, pp and cp do not multiply to n_accel");
     row.data = 0;
     CHECK(reason(row) == "the plan is not said: dp, tp or pp is empty");
-    row = toy(8);
+    row = two_layers(8);
     row.sharding = "hsdp";
     CHECK(reason(row) == "parameters are shared out over a part of the replicas, and the table does not say which");
-    row = toy(8);
+    row = two_layers(8);
     row.expert = 3;
     CHECK(reason(row) == "experts over more than the replicas, which no plan says");
-    row = toy(8);
+    row = two_layers(8);
     row.sequences = 60;
     CHECK(reason(row) == "the batch is no multiple of dp and micro_batch");
-    row = toy(8);
+    row = two_layers(8);
     row.system = "abacus";
     CHECK(reason(row) == "the system `abacus` is not known");
-    row = toy(8);
+    row = two_layers(8);
     row.params = 1e9;
     CHECK(reason(row) == "the sizes of `gpt-toy` make 0.07775 G parameters, and the row says 1 G");
-    row = toy(8);
+    row = two_layers(8);
     row.data = 2;
     row.pipeline = 4;
     CHECK(reason(row) == "the pipeline has more stages than layers");
@@ -195,11 +174,11 @@ TEST_CASE("a row that cannot be priced says why") {
 
 TEST_CASE("a slice is as few nodes as hold its chips, a torus the most even one") {
     MeasuredTrainings priced = trainings();
-    MeasuredTraining row = toy(16);
+    MeasuredTraining row = two_layers(16);
     auto compared = priced.compare(row);
     REQUIRE(compared);
     CHECK(compared->slice == "h100-sxm5:8x2");
-    row = toy(64);
+    row = two_layers(64);
     row.system = "TPU-v5p";
     compared = priced.compare(row);
     REQUIRE(compared);

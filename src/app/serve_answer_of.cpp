@@ -126,7 +126,10 @@ private:
     [[nodiscard]] ServingSetup setup() const {
         CollectiveOptions collectives;
         collectives.textbook = request_.textbook;
-        return {prefill_, decode_, answer_.slice, calibrations_, request_.software, collectives};
+        const bool server = calibrations_->servers().find(request_.software) != nullptr;
+        const std::string kernels =
+            server ? kernels_of_server(*calibrations_, answer_.slice.machine, request_.software) : request_.software;
+        return {prefill_, decode_, answer_.slice, calibrations_, kernels, collectives};
     }
 
     [[nodiscard]] ServingPass decode_pass(const Plan& plan, std::int64_t batch) const {
@@ -219,8 +222,9 @@ private:
 
     // Of a server that is known, where everything in a pass is calibrated; each of `batch` requests is followed by others.
     void load() {
-        const CalibratedServer* server = built_in_servers().find(request_.software);
-        if (server == nullptr) server = built_in_servers().find("");
+        const ServerLaws& servers = calibrations_->servers();
+        const CalibratedServer* server = servers.find(request_.software);
+        if (server == nullptr) server = servers.find("");
         if (server == nullptr || answer_.disaggregated || !answer_.fits || !calibrated(answer_)) return;
         const auto passes = ExpectedServing::make(setup(), answer_.plan, decode_pass(answer_.plan, answer_.batch));
         if (!passes) return;

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <optional>
 
+#include "app/expected_op.hpp"
 #include "app/model_option.hpp"
 #include "base/ascii.hpp"
 
@@ -85,19 +86,12 @@ Result<std::unique_ptr<ServedUnderLoad::Served>> ServedUnderLoad::make(const Mea
         result->capacity = memory->total_capacity()->value * static_cast<double>(row.decode_chips);
     }
     const ServingPass typical{prompts_at_once(*plan) * 32, 1, whole(RequestSize{row.prompt, row.output}.context())};
-    std::optional<Error> error;
-    // kernels of a library that no table has timed are those of the one that is known best
-    for (const std::string& software : {row.software, std::string()}) {
-        const ServingSetup setup{result->prefill, result->decode, slice, calibrations_, software, {}};
-        auto passes = ExpectedServing::make(setup, *plan, typical);
-        if (passes) {
-            result->passes = std::make_unique<ExpectedServing>(std::move(*passes));
-            return result;
-        }
-        error = passes.error();
-        if (error->code != "unknown_software" && error->code != "bad_request") break;
-    }
-    return fail(*error);
+    const std::string kernels = kernels_of_server(*calibrations_, slice.machine, row.software);
+    const ServingSetup setup{result->prefill, result->decode, slice, calibrations_, kernels, {}};
+    auto passes = ExpectedServing::make(setup, *plan, typical);
+    if (!passes) return fail(passes.error());
+    result->passes = std::make_unique<ExpectedServing>(std::move(*passes));
+    return result;
 }
 
 // Whoever goes in has room for all of its tokens.
@@ -117,7 +111,7 @@ double ServedUnderLoad::room(const Served& served, const MeasuredServing& row) {
 Result<ServingTimes> ServedUnderLoad::times(const MeasuredServing& row, MeasuredSystems& systems,
                                             const ModelNames& names) {
     if (row.decode_workers < 1) return fail("missing", "the row does not say how many workers there are");
-    const CalibratedServer* const server = built_in_servers().find(row.software);
+    const CalibratedServer* const server = server_of(row.software);
     if (server == nullptr) return fail("not_calibrated", fmt::format("{} has no constants", quoted(row.software)));
     auto found = served(row, systems, names);
     if (!found) return fail(found.error());
@@ -136,6 +130,7 @@ Result<ServerSample> ServedUnderLoad::sample(const MeasuredServing& row, Measure
     if (!decoding || !row.tpot_s || row.decode_workers < 1) {
         return fail("missing", "the row does not say how many sequences were decoded at a time");
     }
+    if (row.software.empty()) return fail("missing", "the row does not say which server it was");
     auto found = served(row, systems, names);
     if (!found) return fail(found.error());
     const ExpectedServing& passes = *(*found)->passes;

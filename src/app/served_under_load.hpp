@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -30,6 +31,11 @@ public:
     /// The row as its server's constants are fitted to it. Errors: likewise; a row that does not say how many sequences were decoded.
     [[nodiscard]] Result<ServerSample> sample(const MeasuredServing& row, MeasuredSystems& systems,
                                               const ModelNames& names);
+
+    /// The constants of a software; null for one that has none.
+    [[nodiscard]] const CalibratedServer* server_of(std::string_view software) const {
+        return calibrations_->servers().find(software);
+    }
 
 private:
     struct Served {

@@ -31,7 +31,7 @@ struct ServingSetup {
     const ServedModel& decode;
     const Slice& slice;
     const std::shared_ptr<Calibrations>& calibrations;
-    const std::string& software;  ///< as ServeRequest has it
+    std::string software;  ///< whose kernels, as expect() has it
     CollectiveOptions collectives{};
 
     [[nodiscard]] const ServedModel& of(const ServingPass& pass) const { return pass.queries == 1 ? decode : prefill; }

@@ -260,8 +260,17 @@ void Calibrations::replace(Calibration calibration) {
     by_machine_.insert_or_assign(std::move(machine), std::move(calibration));
 }
 
+void Calibrations::replace(const ServerLaws& laws) {
+    for (const CalibratedServer& server : laws.servers) {
+        std::erase_if(servers_.servers,
+                      [&](const CalibratedServer& known) { return same_library(known.software, server.software); });
+        servers_.servers.push_back(server);
+    }
+}
+
 Calibrations Calibrations::built_in() {
     Calibrations all;
+    all.servers_ = built_in_servers();
     for (const EmbeddedCalibration& file : embedded_calibrations()) {
         all.by_machine_.emplace(std::string(file.machine), std::nullopt);
     }

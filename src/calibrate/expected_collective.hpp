@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "calibrate/calibration.hpp"
+#include "calibrate/server_law.hpp"
 #include "machine/machine.hpp"
 
 namespace roofline {
@@ -77,6 +78,10 @@ public:
     /// Takes it in the place of what is there for its machine: its laws of collectives for those there, its laws of kernels for
     /// those there; what it has none of stays.
     void replace(Calibration calibration);
+    /// Takes each of them in the place of what is there for its software.
+    void replace(const ServerLaws& laws);
+    /// What servers add to their kernels.
+    [[nodiscard]] const ServerLaws& servers() const { return servers_; }
 
     /// By the machine's own laws, else by relatives': machines whose group spans tiers of the same kind. Those with the same link
     /// rate go first, of them those that were measured with as many members, of them those with the same domain; only the
@@ -118,6 +123,7 @@ private:
     std::map<std::string, std::optional<Calibration>, std::less<>> by_machine_;  ///< empty: not parsed yet
     std::map<std::string, std::vector<std::string>, std::less<>> likest_;
     std::map<std::pair<CollectiveKind, CollectiveKind>, double> kindred_errors_;
+    ServerLaws servers_;
 };
 
 /// Of "nccl 2.29.2" and "nccl-2.29": whether the libraries are the same, and whether the first is of the second's version.

@@ -119,13 +119,17 @@ std::string broader_kind(const std::string& kind) {
 }
 
 /// The dtype in which a product is done that is narrower than one of its operands, which the library quantises on the way: "fp8" of
-/// "fp8 x bf16". Its law is that of products which find their operands so. "" for others.
+/// "fp8 x bf16", and of "mxfp8 x bf16", whose block scales no law of products in 8 bits knows. Its law is that of products which
+/// find their operands so. "" for others.
 std::string quantised_to(const std::string& dtypes) {
     const std::size_t end = dtypes.find(" x ");
     if (end == std::string::npos) return "";
     std::string first = dtypes.substr(0, end);
     const auto dtype = find_dtype(first);
-    return dtype && info(*dtype).kind == DtypeKind::floating && info(*dtype).bits <= 8 ? first : "";
+    const auto other = find_dtype(dtypes.substr(end + 3));
+    if (!dtype || info(*dtype).kind != DtypeKind::floating || info(*dtype).bits > 8) return "";
+    if (!other || info(*other).bits <= info(*dtype).bits) return "";
+    return first == "mxfp8" ? "fp8" : first;
 }
 
 }  // namespace

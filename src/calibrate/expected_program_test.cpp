@@ -141,6 +141,9 @@ TEST_CASE("a product that quantises an operand on its way has the law of its ari
         return law == nullptr ? "none" : law->key.dtype;
     };
     CHECK(dtype("fp8 x bf16") == "fp8");
+    CHECK(dtype("mxfp8 x bf16") == "fp8");  // whose scales no law of fp8 knows
+    CHECK(dtype("mxfp8") == "none");        // nothing is quantised on the way
+    CHECK(dtype("fp8 x nvfp4") == "none");  // nor here, where fp8 is the wider one
     CHECK(dtype("nvfp4 x bf16") == "none");
     CHECK(dtype("bf16 x int8") == "bf16 x int8");
     CHECK(dtype("bf16 x int4") == "none");  // an integer is only stored

@@ -99,6 +99,11 @@ Result<ServerLaws> parse_server_laws(std::string_view toml, std::string_view ori
     return laws;
 }
 
+bool holds_server_laws(std::string_view toml) {
+    constexpr std::string_view table = "[[server]]";
+    return toml.starts_with(table) || toml.find(fmt::format("\n{}", table)) != std::string_view::npos;
+}
+
 std::string server_laws_text(const ServerLaws& laws) {
     std::string text =
         "# What servers add to the kernels of their passes: docs/serving.md. `roofline fit` makes this file of tables "

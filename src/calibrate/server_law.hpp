@@ -57,6 +57,9 @@ struct ServerLaws {
 /// The file, constants to four digits.
 [[nodiscard]] std::string server_laws_text(const ServerLaws& laws);
 
+/// Whether a file is one of these and not of a machine's constants.
+[[nodiscard]] bool holds_server_laws(std::string_view toml);
+
 /// Those that come with the program.
 [[nodiscard]] const ServerLaws& built_in_servers();
 

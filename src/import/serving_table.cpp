@@ -64,8 +64,11 @@ public:
         row.system = text({"accelerator", "system"});
         row.dtype = lowered(text({"dtype"}));
         row.kv_dtype = lowered(text({"kv_dtype"}));
-        row.software = software_in(text({"notes", "note"}));
-        if (row.software.empty()) row.software = software_in(row.source);
+        const std::string_view server = text({"software", "lib"});
+        for (const std::string_view place : {server, text({"notes", "note"}), std::string_view(row.source)}) {
+            if (row.software.empty()) row.software = software_in(place);
+        }
+        if (!server.empty() && software_in(server).empty()) row.software = lowered(server);  // a server of one's own
         if (auto status = read_split(row); !status) return fail(status.error());
         if (auto status = read_load(row, skip); !status) return fail(status.error());
         if (auto status = read_times(row); !status) return fail(status.error());

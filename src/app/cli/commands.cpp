@@ -46,6 +46,7 @@ constexpr const char* fit_examples = R"(examples:
   roofline fit all_reduce.csv                              errors in and out of sample; writes nothing
   roofline fit a.csv b.csv -o data/calibration             a file for each machine
   roofline fit my_cluster.csv --on h100-sxm -o h100.toml   all rows are of one machine
+  roofline fit served.csv -o servers.toml                  what servers add to their kernels
   roofline fit a.csv --csv                                 a line for each law
 
 )";

@@ -31,8 +31,8 @@ void add_formats(CLI::App& app, Words& words) {
 
 void add_calibration(CLI::App& app, Words& words) {
     repeated(app, "--calibration", words.calibrations,
-             "constants of expected times that `roofline fit` wrote, in the place of those built in for that\nmachine; "
-             "none: no expected times",
+             "constants of expected times that `roofline fit` wrote, in the place of those built in for that\nmachine, or "
+             "for all servers; none: no expected times",
              "FILE.toml|none");
 }
 
