@@ -1,4 +1,4 @@
-// The programs that are measured.
+// The programs that are measured, and what measures them has in common.
 #pragma once
 
 #include <benchmark/benchmark.h>
@@ -6,6 +6,7 @@
 
 #include <string>
 
+#include "app/request.hpp"
 #include "machine/catalogue.hpp"
 #include "notation/notation.hpp"
 
@@ -35,6 +36,17 @@ bool skipped(benchmark::State& state, const T& result) {
     if (result) return false;
     state.SkipWithError(result.error().message.c_str());
     return true;
+}
+
+/// From request to answer, over and over. Bytes of the answer; 0 where there is none.
+inline std::size_t answered(benchmark::State& state, const Request& request) {
+    const Response first = handle(request);
+    if (first.error) {
+        state.SkipWithError(first.error->message.c_str());
+        return 0;
+    }
+    for (auto _ : state) benchmark::DoNotOptimize(handle(request));
+    return first.out.size();
 }
 
 }  // namespace roofline::bench

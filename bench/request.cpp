@@ -22,14 +22,8 @@ OpRequest matmul() {
 }
 
 void answer(benchmark::State& state, const OpRequest& op, Format format) {
-    const Request request{op, format, false};
-    const Response first = handle(request);
-    if (first.error) {
-        state.SkipWithError(first.error->message.c_str());
-        return;
-    }
-    for (auto _ : state) benchmark::DoNotOptimize(handle(request));
-    state.counters["answer_bytes"] = static_cast<double>(first.out.size());
+    const std::size_t bytes = bench::answered(state, {op, format, false});
+    state.counters["answer_bytes"] = static_cast<double>(bytes);
 }
 
 OpRequest sweep_of_100000() {

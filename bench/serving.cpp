@@ -25,13 +25,7 @@ void serve(benchmark::State& state) {
     request.machines = {{"h100-sxm:8", {}}};
     request.batch = "64";
     request.mesh = {"tensor=8"};
-    const Request whole{request, Format::json, false};
-    const Response first = handle(whole);
-    if (first.error) {
-        state.SkipWithError(first.error->message.c_str());
-        return;
-    }
-    for (auto _ : state) benchmark::DoNotOptimize(handle(whole));
+    bench::answered(state, {request, Format::json, false});
 }
 
 BENCHMARK(requests_played)->Unit(benchmark::kMicrosecond);

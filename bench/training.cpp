@@ -31,13 +31,7 @@ void train(benchmark::State& state) {
     request.sequence = "4096";
     request.mesh = {"fsdp=64,tensor=8"};
     request.remat = "full";
-    const Request whole{request, Format::json, false};
-    const Response first = handle(whole);
-    if (first.error) {
-        state.SkipWithError(first.error->message.c_str());
-        return;
-    }
-    for (auto _ : state) benchmark::DoNotOptimize(handle(whole));
+    bench::answered(state, {request, Format::json, false});
 }
 
 Result<TrainStep> step() {

@@ -77,6 +77,26 @@ def check_runs(launch, checks):
         checks.check(f"{what}: {words}", all(any(word in text for text in exchanges) for word in words), str(exchanges))
 
 
+def check_sweep(launch, checks):
+    words = ["run", "f32[B, D_X] * f32[D_X, F] -> f32[B, F]", "--mesh", "X=2", "--dims", "B=8,F=16", "--sweep",
+             "D=16..64*2", "--quick"]
+    done = launch(2, *words, "--json")
+    try:
+        points = json.loads(done.stdout)["sweep"]
+    except (json.JSONDecodeError, KeyError):
+        checks.check("a sweep over ranks", False, done.stdout + done.stderr)
+        return
+    checks.check("every size of a sweep", [point["dims"] for point in points] == [{"D": d} for d in (16, 32, 64)])
+    checks.check("each is right", all(point["check"]["right"] and point["measured_s"] > 0 for point in points))
+    # the work grows with D, what is exchanged does not
+    work, exchanges = ([[stage["lower_s"] for stage in point["stages"] if stage["exchange"] == which][0]
+                        for point in points] for which in (False, True))
+    checks.check("only the work grows", work[0] < work[2] and len(set(exchanges)) == 1, f"{work} {exchanges}")
+    text = launch(2, *words).stdout
+    checks.check("a line a size", sum(line.split()[:1] in (["16"], ["32"], ["64"]) for line in text.splitlines()) == 3, text)
+    checks.check("what takes longer is said", "measured: " in text and "by lower bounds: " in text, text)
+
+
 def check_refusals(launch, checks):
     program = "f32[B, D_X] * f32[D_X, F] -> f32[B, F]"
     sizes = ["--dims", "B=8,D=8,F=8"]
@@ -86,7 +106,8 @@ def check_refusals(launch, checks):
         (2, sizes, "--mesh"),
         (2, ["--mesh", "X=2", "--dims", "B=8,D=9,F=8"], "does not divide"),
         (2, ["--mesh", "X=2", "--dims", "B=2M,D=8,F=2M"], "of memory"),
-        (2, ["--mesh", "X=2", "--sweep", "B=1..4*2"], "--sweep"),
+        (2, ["--mesh", "X=2", "--sweep", "B=1..4*2", "--dims", "D=8"], "F"),
+        (2, ["--mesh", "X=2", *sizes, "--plot", "sweep", "--svg", "x.svg"], "plots"),
     ]:
         done = launch(ranks, "run", program, *words)
         lines = [line for line in done.stderr.splitlines() if line.startswith("error")]
@@ -134,6 +155,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         launch = Launcher(options.mpirun, str(pathlib.Path(options.program).resolve()), pathlib.Path(folder))
         check_runs(launch, checks)
+        check_sweep(launch, checks)
         check_refusals(launch, checks)
         check_measure(launch, checks)
     print(f"{checks.passed} passed, {checks.failed} failed, 0 skipped")

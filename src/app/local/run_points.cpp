@@ -29,19 +29,6 @@ OpRequest request_at(const OpRequest& request, const std::vector<SweepAxis>& axe
     return point;
 }
 
-Status check_request(const OpRequest& request, const std::vector<SweepAxis>& axes) {
-    if (request.machines.size() > 1) {
-        return fail("bad_request", "a run is compared with one machine", "name one with --on");
-    }
-    std::size_t points = 1;
-    for (const SweepAxis& axis : axes) points *= axis.sizes.size();
-    if (points > most_points) {
-        return fail("bad_sweep", fmt::format("{} points would be run; {} are the most", points, most_points),
-                    "take larger steps: B=1..4096*2 doubles");
-    }
-    return {};
-}
-
 Status check_program(const Program& program) {
     if (program.sharded()) {
         return fail("no_ranks", "the program is split over a mesh, and one process is one chip",
@@ -152,22 +139,37 @@ SamplingOptions sampling_of(Effort effort, int threads) {
     return options;
 }
 
+Result<std::vector<PointRequest>> point_requests(const OpRequest& request, const std::vector<SweepAxis>& axes) {
+    std::size_t count = 1;
+    for (const SweepAxis& axis : axes) count *= axis.sizes.size();
+    if (count > most_points) {
+        return fail("bad_sweep", fmt::format("{} points would be run; {} are the most", count, most_points),
+                    "take larger steps: B=1..4096*2 doubles");
+    }
+    std::vector<PointRequest> points;
+    for_each_size(axes, [&](std::span<const std::int64_t> at) {
+        points.push_back({{at.begin(), at.end()}, request_at(request, axes, at)});
+    });
+    return points;
+}
+
 Result<RunAnswer> run_points(const RunRequest& request, Device& device, Progress& progress) {
     auto swept = sweep_axes(request.op);
     if (!swept) return fail(swept.error());
     RunAnswer answer;
     answer.axes = std::move(*swept);
     answer.device = device.name();
-    if (auto status = check_request(request.op, answer.axes); !status) return fail(status.error());
-    std::vector<std::vector<std::int64_t>> points;
-    for_each_size(answer.axes, [&](std::span<const std::int64_t> at) { points.emplace_back(at.begin(), at.end()); });
+    if (request.op.machines.size() > 1) {
+        return fail("bad_request", "a run is compared with one machine", "name one with --on");
+    }
+    auto points = point_requests(request.op, answer.axes);
+    if (!points) return fail(points.error());
     // everything is read and refused before anything is measured
     std::vector<Program> programs;
-    for (const auto& at : points) {
+    for (const auto& [at, here] : *points) {
         std::vector<std::string> notes;
         auto program = read_program(request.op, answer.axes, notes);
         if (!program) return fail(program.error());
-        const OpRequest here = request_at(request.op, answer.axes, at);
         program = read_program(here, {}, notes);
         if (!program) return fail(program.error());
         if (auto status = check_program(*program); !status) return fail(status.error());
@@ -186,7 +188,7 @@ Result<RunAnswer> run_points(const RunRequest& request, Device& device, Progress
     for (std::size_t i = 0; i < programs.size(); ++i) {
         std::vector<std::string> sizes;
         for (std::size_t axis = 0; axis < answer.axes.size(); ++axis)
-            sizes.push_back(fmt::format("{} = {}", answer.axes[axis].name(), points[i][axis]));
+            sizes.push_back(fmt::format("{} = {}", answer.axes[axis].name(), (*points)[i].at[axis]));
         progress.at(sizes.empty() ? "running" : fmt::format("running {}", fmt::join(sizes, ", ")),
                     static_cast<double>(i) / static_cast<double>(programs.size()));
         auto status = measure_point(programs[i], request, device, answer.points[i], answer.notes);

@@ -48,8 +48,7 @@ std::string line_for(std::int64_t ranks, const RunRequest& request) {
 }
 
 // The machine with so many chips: ranks of this one unless a slice is named.
-OpRequest on_slice(const RunRequest& request, int ranks) {
-    OpRequest op = request.op;
+OpRequest on_slice(OpRequest op, int ranks) {
     for (MachineRef& machine : op.machines) {
         if (names_slice(machine)) continue;
         if (machine.toml) {
@@ -146,11 +145,14 @@ bool for_ranks(const RunRequest& request) {
     return !mesh_of(request).empty() && chips_of(mesh_of(request)) != 1;
 }
 
-Result<RankRun> run_on_ranks(const RunRequest& request, RankGroup& ranks) {
+namespace {
+
+// Nothing that every rank knows beforehand is found out between measurements.
+Status check_request(const RunRequest& request, const RankGroup& ranks) {
     const std::vector<MeshAxis> mesh = mesh_of(request);
     const std::int64_t chips = chips_of(mesh);
-    if (!request.op.sweeps.empty() || request.plot != PlotKind::none) {
-        return fail("unsupported", "a run over ranks is of one size, and in numbers", "leave --sweep and plots out");
+    if (request.plot != PlotKind::none) {
+        return fail("unsupported", "a run over ranks is told in numbers", "leave plots out");
     }
     if (request.on_gpu) {
         return fail("unsupported", "ranks run on the processor", "leave --on gpu out, or start it without mpirun");
@@ -170,48 +172,88 @@ Result<RankRun> run_on_ranks(const RunRequest& request, RankGroup& ranks) {
         return fail("no_machine", "this machine has not been measured, and layouts are chosen by its rates",
                     "roofline measure cpu, then mpirun -n 2 roofline measure network");
     }
-    auto answers = op_answers(on_slice(request, ranks.size()), {});
-    if (!answers) return fail(answers.error());
-    RankRun run;
-    run.predicted = std::move(answers->front());
-    run.library = ranks.library();
-    run.ranks = ranks.size();
+    return {};
+}
+
+Status run_one(RankRun& run, const RunRequest& request, RankGroup& ranks, Device& device) {
+    auto sharded = ShardedRun::make(run.predicted.program, run.predicted.system, ranks.world(), device);
+    if (!sharded) return fail(sharded.error());
+    ShardedRun& program = **sharded;
+    if (auto status = program.run(); !status) return status;
+    auto check = program.check({});
+    if (!check) return fail(check.error());
+    run.check = *check;
+    run.right = is_right(*check, program);
+    const SamplingOptions sampling = sampling_of(request.effort, device.threads());
+    auto sampled = program.time(sampling);
+    if (!sampled) return fail(sampled.error());
+    run.sequential = sampled->spread;
+    if (program.pieces() > 1) {
+        if (auto status = run_overlapped(run, program, sampling); !status) return status;
+    }
+    auto times = program.time_stages(sampling.samples);
+    if (!times) return fail(times.error());
+    run.stages = beside(*times, run.predicted);
+    return {};
+}
+
+}  // namespace
+
+RankRun::Part RankRun::part(bool exchange) const {
+    Part part;
+    for (const RankStage& stage : stages) {
+        if (stage.measured.exchange != exchange) continue;
+        part.measured_s += stage.measured.seconds;
+        if (!stage.lower_s) part.lower_s.reset();
+        if (part.lower_s) *part.lower_s += *stage.lower_s;
+    }
+    return part;
+}
+
+bool RankAnswer::right() const {
+    return std::all_of(runs.begin(), runs.end(), [](const RankRun& run) { return run.right; });
+}
+
+Result<RankAnswer> run_on_ranks(const RunRequest& request, RankGroup& ranks) {
+    if (auto status = check_request(request, ranks); !status) return fail(status.error());
+    RankAnswer answer;
+    auto axes = sweep_axes(request.op);
+    if (!axes) return fail(axes.error());
+    answer.axes = std::move(*axes);
+    auto points = point_requests(request.op, answer.axes);
+    if (!points) return fail(points.error());
+    for (auto& [at, op] : *points) {
+        std::vector<std::string> notes;
+        if (auto program = read_program(request.op, answer.axes, notes); !program) return fail(program.error());
+        auto answers = op_answers(on_slice(std::move(op), ranks.size()), {});
+        if (!answers) return fail(answers.error());
+        RankRun& run = answer.runs.emplace_back();
+        run.at = at;
+        run.predicted = std::move(answers->front());
+    }
     take_processors(ranks);
     auto device = make_cpu_device({request.threads, true});
     if (auto status = agreed(ranks.world(), device ? Status{} : fail(device.error())); !status) {
         return fail(status.error());
     }
-    run.device = (*device)->name();
-    auto sharded = ShardedRun::make(run.predicted.program, run.predicted.system, ranks.world(), **device);
-    if (!sharded) return fail(sharded.error());
-    ShardedRun& program = **sharded;
-    if (auto status = program.run(); !status) return fail(status.error());
-    auto check = program.check({});
-    if (!check) return fail(check.error());
-    run.check = *check;
-    run.right = is_right(*check, program);
-    const SamplingOptions sampling = sampling_of(request.effort, (*device)->threads());
-    auto sampled = program.time(sampling);
-    if (!sampled) return fail(sampled.error());
-    run.sequential = sampled->spread;
-    if (program.pieces() > 1) {
-        if (auto status = run_overlapped(run, program, sampling); !status) return fail(status.error());
+    answer.library = ranks.library();
+    answer.ranks = ranks.size();
+    answer.device = (*device)->name();
+    for (RankRun& run : answer.runs) {
+        if (auto status = run_one(run, request, ranks, **device); !status) return fail(status.error());
     }
-    auto times = program.time_stages(sampling.samples);
-    if (!times) return fail(times.error());
-    run.stages = beside(*times, run.predicted);
-    run.notes = (*device)->notes();
-    return run;
+    answer.notes = (*device)->notes();
+    return answer;
 }
 
 Result<Response> run_on_ranks(const RunRequest& request, Format format) {
     const std::int64_t chips = chips_of(mesh_of(request));
     return on_ranks(line_for(std::max<std::int64_t>(chips, 2), request), [&](RankGroup& ranks) -> Result<Response> {
-        auto run = run_on_ranks(request, ranks);
-        if (!run) return fail(run.error());
+        auto answer = run_on_ranks(request, ranks);
+        if (!answer) return fail(answer.error());
         Response response;
-        response.exit_code = run->right ? 0 : 1;
-        response.out = rank_report(*run, format);
+        response.exit_code = answer->right() ? 0 : 1;
+        response.out = rank_report(*answer, format);
         return response;
     });
 }

@@ -1,6 +1,7 @@
 // Answers `roofline run` of a program that is split over a mesh.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,19 +23,34 @@ struct RankStage {
     std::optional<double> expected_s;
 };
 
-/// What ranks did together.
+/// What ranks did together, at one choice of sizes.
 struct RankRun {
+    std::vector<std::int64_t> at;  ///< sizes of the swept axes
     OpAnswer predicted;
-    std::string library;  ///< "Open MPI 4.1.4"
-    std::string device;   ///< of one rank
-    int ranks = 1;
     CheckResult check;
     bool right = false;
     Spread sequential;
     std::optional<Spread> overlapped;
     int pieces = 1;  ///< of what is overlapped
     std::vector<RankStage> stages;
+
+    /// Of all stages that exchange something, or of all others: seconds, and the sum of their lower bounds where each has one.
+    struct Part {
+        double measured_s = 0;
+        std::optional<double> lower_s = 0;
+    };
+    [[nodiscard]] Part part(bool exchange) const;
+};
+
+struct RankAnswer {
+    std::string library;  ///< "Open MPI 4.1.4"
+    std::string device;   ///< of one rank
+    int ranks = 1;
+    std::vector<SweepAxis> axes;
+    std::vector<RankRun> runs;  ///< one, or those of the sweep
     std::vector<std::string> notes;
+
+    [[nodiscard]] bool right() const;
 };
 
 /// Joins the ranks that this process was started with, one a chip of the mesh, and runs the program on them; the first one answers.
@@ -42,8 +58,8 @@ struct RankRun {
 [[nodiscard]] Result<Response> run_on_ranks(const RunRequest& request, Format format);
 
 /// The same between ranks that are there; at all of them.
-[[nodiscard]] Result<RankRun> run_on_ranks(const RunRequest& request, RankGroup& ranks);
+[[nodiscard]] Result<RankAnswer> run_on_ranks(const RunRequest& request, RankGroup& ranks);
 
-[[nodiscard]] std::string rank_report(const RankRun& run, Format format);
+[[nodiscard]] std::string rank_report(const RankAnswer& answer, Format format);
 
 }  // namespace roofline

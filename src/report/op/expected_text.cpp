@@ -52,8 +52,9 @@ std::string sum_text(std::vector<std::string> terms) {
     return fmt::format("{}", fmt::join(terms, " + "));
 }
 
-/// What comes from the memory itself, from the cache, and what a second kernel adds up.
-std::string memory_text(const KernelLaw& law, const KernelPoint& point, const Tiling& tiling) {
+/// What comes from the memory itself, which is called `memory`, from the cache, and what a second kernel adds up.
+std::string memory_text(const KernelLaw& law, const KernelPoint& point, const Tiling& tiling,
+                        const std::string& memory) {
     const bool apart = law.write > 0;
     const double stretch = stretch_of(law, point, tiling);
     double cached = cached_share(law, point);
@@ -61,11 +62,11 @@ std::string memory_text(const KernelLaw& law, const KernelPoint& point, const Ti
     if (cached > 0.999) cached = 1;
     std::vector<std::string> terms;
     terms.push_back(part_text(stretch * (1 - cached) * (point.memory_s - (apart ? point.write_s : 0)),
-                              apart ? "HBM reads" : "HBM", law.memory));
-    if (apart) terms.push_back(part_text(stretch * (1 - cached) * point.write_s, "HBM writes", law.write));
-    terms.push_back(part_text(stretch * cached * point.memory_s, "HBM, but from the cache", law.cache));
+                              apart ? memory + " reads" : memory, law.memory));
+    if (apart) terms.push_back(part_text(stretch * (1 - cached) * point.write_s, memory + " writes", law.write));
+    terms.push_back(part_text(stretch * cached * point.memory_s, memory + ", but from the cache", law.cache));
     if (tiling.splits > 1) {
-        terms.push_back(part_text(tiling.splits * point.sums_s, "HBM for partial sums", law.partial));
+        terms.push_back(part_text(tiling.splits * point.sums_s, memory + " for partial sums", law.partial));
     }
     if (stretch > 1 && !terms.front().empty()) {
         terms.front() += fmt::format(" (longer by {}: few cores draw on it)", number_text(stretch));
@@ -74,10 +75,10 @@ std::string memory_text(const KernelLaw& law, const KernelPoint& point, const Ti
 }
 
 /// "((10 us of math / 0.8)^3.5 + (9 us of HBM / 0.9)^3.5)^(1/3.5)"
-std::string norm_text(const KernelLaw& law, const KernelPoint& point, const Tiling& tiling) {
+std::string norm_text(const KernelLaw& law, const KernelPoint& point, const Tiling& tiling, const std::string& memory) {
     std::vector<std::string> terms{
         part_text(math_of(point, tiling), tiling.waves > 0 ? "math in whole waves" : "math", law.math),
-        part_text(point.vector_s, "vector", law.vector), memory_text(law, point, tiling),
+        part_text(point.vector_s, "vector", law.vector), memory_text(law, point, tiling, memory),
         part_text(point.other_s, "other levels", 1)};
     std::erase(terms, "");
     if (terms.size() < 2) return terms.empty() ? "" : terms.front();
@@ -88,7 +89,8 @@ std::string norm_text(const KernelLaw& law, const KernelPoint& point, const Tili
     return fmt::format("({})^(1/{})", fmt::join(terms, " + "), p);
 }
 
-std::string kernel_text(const KernelLaw& law, const KernelPoint& point, const Tiling& tiling) {
+std::string kernel_text(const KernelLaw& law, const KernelPoint& point, const Tiling& tiling,
+                        const std::string& memory) {
     std::vector<std::string> terms;
     if (law.fixed_s > 0) terms.push_back(us(law.fixed_s));
     if (law.ramp_s > 0 && point.depth > 0) {
@@ -98,7 +100,7 @@ std::string kernel_text(const KernelLaw& law, const KernelPoint& point, const Ti
     if (tiling.waves > 1 && law.wave_s > 0) {
         terms.push_back(fmt::format("{} x {}", number_text(tiling.waves - 1), us(law.wave_s)));
     }
-    if (std::string norm = norm_text(law, point, tiling); !norm.empty()) terms.push_back(std::move(norm));
+    if (std::string norm = norm_text(law, point, tiling, memory); !norm.empty()) terms.push_back(std::move(norm));
     return fmt::format("{}", fmt::join(terms, " + "));
 }
 
@@ -165,8 +167,8 @@ std::vector<std::string> kernel_derivation(const OpAnswer& answer, std::size_t k
                         law.sources.empty() ? "unnamed sources" : fmt::format("{}", fmt::join(law.sources, ", ")),
                         us(fit.least_s), us(fit.most_s)),
             fmt::format("{} = {}{}; off by {} % where fitted, {} % on rows held out; their lower bound by {} %",
-                        kernel_text(fit.law, point, tiling), us(seconds), tiling_text(tiling),
-                        percent_text(fit.error_fitted), percent_text(fit.error_held_out),
+                        kernel_text(fit.law, point, tiling, level_label(answer.machine, "hbm")), us(seconds),
+                        tiling_text(tiling), percent_text(fit.error_fitted), percent_text(fit.error_held_out),
                         percent_text(fit.error_of_bound))};
 }
 

@@ -10,6 +10,7 @@
 #include "report/format.hpp"
 #include "report/op/op_answer.hpp"
 #include "report/table.hpp"
+#include "units/text.hpp"
 
 namespace roofline {
 
@@ -17,6 +18,13 @@ namespace roofline {
 
 /// A number to full precision for programs, "" when there is none.
 [[nodiscard]] std::string raw(std::optional<double> value);
+
+/// A quantity for people; exactly and without its unit for programs; "" when there is none.
+template <class Q>
+std::string cell(bool exact, std::optional<double> value) {
+    if (!value) return "";
+    return exact ? raw(value) : to_text(Q{*value});
+}
 
 /// "math", "vector" or a level's label, by the name that all of these machines have for it.
 [[nodiscard]] std::string resource_label(std::span<const OpAnswer> answers, const std::string& id);

@@ -155,12 +155,6 @@ private:
     std::string out_;
 };
 
-template <class Q>
-std::string cell(bool exact, std::optional<double> value) {
-    if (!value) return "";
-    return exact ? raw(value) : to_text(Q{*value});
-}
-
 Table points_table(const RunAnswer& answer, bool exact) {
     Table table;
     const auto column = [&](std::string_view label, std::string_view name, bool right = true) {
