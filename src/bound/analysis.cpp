@@ -60,7 +60,8 @@ public:
         const auto& resources = analysis.pricing.resources;
         if (std::any_of(resources.begin(), resources.end(), [](const Resource& each) { return each.unsure(); })) {
             analysis.notes.emplace_back(
-                "of a token that goes to several experts `lower` has one copy cross the network, for a chip with several of "
+                "of a token that goes to several experts `lower` has one copy cross the network, for a chip with "
+                "several of "
                 "them needs no more; all other times have all copies");
         }
         intensities(analysis);

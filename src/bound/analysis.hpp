@@ -52,7 +52,7 @@ struct Analysis {
     std::vector<std::pair<std::string, Ratio>> limits;  ///< of the main level's intensity, by the dimension that stays
     std::string main_level;                             ///< hbm, or the only level with traffic; "" when there is none
     std::optional<std::vector<double>> seconds;         ///< by resource; none when a dimension has no size
-    std::vector<double> least_seconds;                  ///< likewise, of what there is at the least: `lower` is the longest
+    std::vector<double> least_seconds;  ///< likewise, of what there is at the least: `lower` is the longest
     Bounds bounds;
     double sequential = 0;  ///< sum of the kernels' own lower bounds
     /// With communication: the same, if each kernel's collectives wait for its work, or it for them. What this is longer than

@@ -30,10 +30,11 @@ void add_formats(CLI::App& app, Words& words) {
 }
 
 void add_calibration(CLI::App& app, Words& words) {
-    repeated(app, "--calibration", words.calibrations,
-             "constants of expected times that `roofline fit` wrote, in the place of those built in for that\nmachine, or "
-             "for all servers; none: no expected times",
-             "FILE.toml|none");
+    repeated(
+        app, "--calibration", words.calibrations,
+        "constants of expected times that `roofline fit` wrote, in the place of those built in for that\nmachine, or "
+        "for all servers; none: no expected times",
+        "FILE.toml|none");
 }
 
 void add_plots(CLI::App& app, PlotFiles& plots, const std::string& what) {
