@@ -43,8 +43,7 @@ std::optional<Figure<FlopRate>> derived_peak(const CpuMeasurement& measurement, 
                                              const std::string& source) {
     std::optional<Figure<FlopRate>> best;
     for (const PeakResult& peak : measurement.peaks) {
-        const bool sure = port_rates(measurement.features, peak.kernel).size() == 1;
-        if (peak.kernel.unit != unit || peak.kernel.dtype != dtype || peak.refusal.empty() || !sure) continue;
+        if (peak.kernel.unit != unit || peak.kernel.dtype != dtype || peak.refusal.empty() || !peak.port.sure) continue;
         if (peak.threads != measurement.threads) continue;
         const FlopRate rate{peak.port.rate * peak.hertz * peak.threads};
         if (best && best->value->value >= rate.value) continue;

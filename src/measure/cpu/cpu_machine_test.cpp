@@ -102,13 +102,11 @@ TEST_CASE("a refused peak gives way to another, to what the ports can do, or to 
     // the mixture was not refused
     CHECK(machine->peak(Unit::vector, Dtype::f32)->rate.value->value == 250e9);
 
-    // on a Zen 3 it is known that two FMAs of eight lanes fit into a cycle
-    m.features.vendor = "AuthenticAMD";
-    m.features.family = 0x19;
-    m.features.model = 1;
+    // where it is known that two FMAs of eight lanes fit into a cycle
     m.peaks[1].kernel.needs = CpuFeature::avx2_fma;
     m.peaks[1].kernel.register_bytes = 32;
     m.peaks[1].port.rate = 32;
+    m.peaks[1].port.sure = true;
     machine = machine_of(m, "");
     REQUIRE(machine);
     const Peak* derived = machine->peak(Unit::matmul, Dtype::f32);
@@ -139,6 +137,29 @@ TEST_CASE("refusals name their cause") {
     CHECK(refusal_of(peak).find("clock changed") != std::string::npos);
     peak.rate.disturbed = true;
     CHECK(refusal_of(peak).find("too few samples") != std::string::npos);
+}
+
+TEST_CASE("what one kernel has shown of the ports holds for all that use them") {
+    // 512 bits: an FMA is 32 operations in f32 and 16 in f64; twelve instructions a pass
+    const auto wide = [](Dtype dtype, int threads, double operations, double ops_per_cycle) {
+        PeakResult peak = peak_of("fma", "FMA", Unit::matmul, dtype, threads, 100e9);
+        peak.kernel.register_bytes = 64;
+        peak.kernel.ops_per_pass = 12 * operations;
+        peak.kernel.instructions_per_pass = 12;
+        peak.ops_per_cycle = ops_per_cycle;
+        peak.port = judge_port_rate(peak.kernel, {0.5, 1, 2, 4}, ops_per_cycle);
+        peak.refusal = refusal_of(peak);
+        return peak;
+    };
+    // two threads in f64 had a neighbour, and look like a processor with one port
+    std::vector<PeakResult> peaks{wide(Dtype::f32, 1, 32, 63), wide(Dtype::f64, 2, 16, 16.2)};
+    CHECK(peaks[1].refusal.empty());
+    agree_on_ports(peaks);
+    CHECK(peaks[0].refusal.empty());
+    CHECK(peaks[0].port.sure);
+    CHECK_FALSE(peaks[1].refusal.empty());
+    CHECK(peaks[1].port.rate == 32);
+    CHECK(peaks[1].port.sure);
 }
 
 TEST_CASE("working sets of memory are far larger than the caches, and a part of the memory") {

@@ -35,10 +35,11 @@ struct MeasuredRate {
 struct PeakResult {
     PeakKernel kernel;
     int threads = 1;
-    MeasuredRate rate;         ///< operations a second of all threads
-    double hertz = 0;          ///< of the clock beside it, the median
-    double clock_spread = 0;   ///< 95th over 5th percentile of that clock, less 1
-    double ops_per_cycle = 0;  ///< of one thread, the 90th percentile of clean samples, since the roof is their best
+    MeasuredRate rate;        ///< operations a second of all threads
+    double hertz = 0;         ///< of the clock beside it, the median
+    double clock_spread = 0;  ///< 95th over 5th percentile of that clock, less 1
+    double ops_per_cycle =
+        0;  ///< of one thread: the 95th percentile of the clean samples' rates over that of their clocks
     PortVerdict port;
     std::string refusal;  ///< why the figure is not to be used; "" when it is
 };

@@ -41,6 +41,8 @@ private:
                                    CpuMeasurement& measurement);
 /// Why a figure is not what the ports can do; "" when it is, or when nothing says what they can.
 [[nodiscard]] std::string refusal_of(const PeakResult& peak);
+/// Judges again, where what one dtype or number of threads has shown tells what the ports of another must do.
+void agree_on_ports(std::vector<PeakResult>& peaks);
 
 /// Latencies by working set and their plateaus; where the topology tells no caches, their sizes follow from these.
 [[nodiscard]] Status measure_latencies(WorkerTeam& team, const CpuMeasureOptions& options, SampleMeter& meter,

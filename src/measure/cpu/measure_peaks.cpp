@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "measure/cpu/measure_parts.hpp"
 #include "measure/stop.hpp"
@@ -29,18 +30,19 @@ Status failed_check(const PeakKernel& kernel) {
 
 void set_clock(PeakResult& result, const std::vector<Sample>& samples, double least_cpu_share, double ops_per_call) {
     std::vector<double> clocks;
-    std::vector<double> per_cycle;
+    std::vector<double> rates;
     for (const Sample& sample : samples) {
         if (sample.hertz <= 0 || (!result.rate.disturbed && !clean(sample, least_cpu_share))) continue;
         clocks.push_back(sample.hertz);
-        per_cycle.push_back(ops_per_call / sample.seconds / sample.hertz / result.threads);
+        rates.push_back(ops_per_call / sample.seconds / result.threads);
     }
     if (clocks.empty()) return;
     std::sort(clocks.begin(), clocks.end());
-    std::sort(per_cycle.begin(), per_cycle.end());
+    std::sort(rates.begin(), rates.end());
     result.hertz = quantile(clocks, 0.5);
     result.clock_spread = quantile(clocks, 0.95) / quantile(clocks, 0.05) - 1;
-    result.ops_per_cycle = quantile(per_cycle, 0.9);
+    // the best over the best: a single probe that was interrupted would make a ratio of its own too high
+    result.ops_per_cycle = quantile(rates, 0.95) / quantile(clocks, 0.95);
 }
 
 PeakResult result_of(const PeakWork& work, const Sampled& sampled, const CpuFeatures& features, double least_share) {
@@ -53,6 +55,11 @@ PeakResult result_of(const PeakWork& work, const Sampled& sampled, const CpuFeat
     result.port = judge_port_rate(*work.kernel, port_rates(features, *work.kernel), result.ops_per_cycle);
     result.refusal = refusal_of(result);
     return result;
+}
+
+/// Kernels that keep the same ports busy.
+std::string ports_of(const PeakKernel& kernel) {
+    return kernel.title == "FMA" ? fmt::format("FMA {}", kernel.register_bytes) : kernel.id;
 }
 
 }  // namespace
@@ -84,6 +91,26 @@ std::string refusal_of(const PeakResult& peak) {
     if (peak.clock_spread > steady_clock_spread) return "the clock changed while it ran (throttled, or it boosts)";
     if (peak.port.share > 1) return "above every rate that the ports have: the clock was probed too low";
     return "below what the ports can do: a neighbour on the same core, or values spilled from registers";
+}
+
+void agree_on_ports(std::vector<PeakResult>& peaks) {
+    std::map<std::string, const PeakResult*> fastest;
+    for (const PeakResult& peak : peaks) {
+        const PeakResult*& most = fastest[ports_of(peak.kernel)];
+        const double instructions = peak.port.instructions * peak.port.share;
+        if (most == nullptr || instructions > most->port.instructions * most->port.share) most = &peak;
+    }
+    std::map<std::string, double> shown;
+    for (const auto& [ports, peak] : fastest) {
+        const PortVerdict& port = peak->port;
+        if (port.instructions > 0 && (port.known || port.sure)) shown[ports] = port.instructions;
+    }
+    for (PeakResult& peak : peaks) {
+        const auto ports = shown.find(ports_of(peak.kernel));
+        if (ports == shown.end()) continue;
+        peak.port = judge_port_rate(peak.kernel, {ports->second}, peak.ops_per_cycle);
+        peak.refusal = refusal_of(peak);
+    }
 }
 
 std::vector<PeakKernel> kernels_to_measure(const CpuFeatures& features) {
@@ -140,6 +167,7 @@ Status measure_peaks(WorkerTeam& team, const CpuMeasureOptions& options, SampleM
         measurement.samples_tried += each.spread.tried;
         measurement.samples_rejected += each.spread.tried - each.spread.kept;
     }
+    agree_on_ports(measurement.peaks);
     std::vector<double> clocks;
     for (const PeakResult& peak : measurement.peaks) clocks.push_back(peak.hertz);
     std::sort(clocks.begin(), clocks.end());

@@ -103,6 +103,27 @@ TEST_CASE("a figure counts when it is what the ports can do") {
     CHECK_FALSE(judge_port_rate(fma, port_rates({}, fma), 24).known);
 }
 
+TEST_CASE("of processors of which some have one 512-bit port, what exceeds one port shows that there are two") {
+    const std::vector<PeakKernel> kernels = all_peak_kernels();
+    const PeakKernel& fma = kernel_named(kernels, "fma_f32_avx512");
+    CpuFeatures cascade_lake;
+    cascade_lake.vendor = "GenuineIntel";
+    cascade_lake.family = 6;
+    cascade_lake.model = 0x55;
+    const std::vector<double> rates = port_rates(cascade_lake, fma);
+    REQUIRE(rates == std::vector<double>{1, 2});
+    // 32 operations of one port; a neighbour leaves 46 of the 64 of two
+    const PortVerdict two = judge_port_rate(fma, rates, 46);
+    CHECK(two.rate == 64);
+    CHECK(two.sure);
+    CHECK_FALSE(two.known);
+    const PortVerdict one = judge_port_rate(fma, rates, 31.5);
+    CHECK(one.known);
+    CHECK_FALSE(one.sure);
+    CHECK(judge_port_rate(fma, rates, 70).share > 1);
+    CHECK_FALSE(judge_port_rate(fma, rates, 70).sure);
+}
+
 TEST_CASE("a tile product takes 16 cycles: 1024 operations of bf16 and 2048 of int8 in a cycle") {
     const std::vector<PeakKernel> kernels = all_peak_kernels();
     const PeakKernel& bf16 = kernel_named(kernels, "tiles_bf16_amx");

@@ -1,7 +1,6 @@
 #include "measure/cpu/port_rates.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 namespace roofline {
 
@@ -24,12 +23,13 @@ struct Ports {
     double dot_256;
     double dot_512;
     double bf16_512;
+    bool halved_512 = false;  ///< some of these processors have the second 512-bit port fused off
 };
 
 constexpr std::string_view amd = "AuthenticAMD";
 constexpr std::string_view intel = "GenuineIntel";
 
-// The first row that fits is it. Servers whose second 512-bit port is fused off are left to the general rates (fma_512 = 0).
+// The first row that fits is it.
 constexpr Ports table[] = {
     {amd, 0x17, 0x00, 0x2f, "Zen", 1, 0, 0.5, 0, 0, 0},
     {amd, 0x17, 0x30, any_model, "Zen 2", 2, 0, 1, 0, 0, 0},
@@ -42,7 +42,7 @@ constexpr Ports table[] = {
     {intel, 6, 0x4f, 0x4f, "Broadwell server", 2, 0, 0, 0, 0, 0},
     {intel, 6, 0x4e, 0x4e, "Skylake", 2, 0, 1, 0, 0, 0},
     {intel, 6, 0x5e, 0x5e, "Skylake", 2, 0, 1, 0, 0, 0},
-    {intel, 6, 0x55, 0x55, "Skylake or Cascade Lake server", 2, 0, 1, 0, 0, 0},
+    {intel, 6, 0x55, 0x55, "Skylake or Cascade Lake server", 2, 2, 1, 0, 2, 0, true},
     {intel, 6, 0x6a, 0x6c, "Ice Lake server", 2, 2, 1, 0, 2, 0},
     {intel, 6, 0x8f, 0x8f, "Sapphire Rapids", 2, 2, 1, 0, 2, 1},
     {intel, 6, 0xcf, 0xcf, "Emerald Rapids", 2, 2, 1, 0, 2, 1},
@@ -80,6 +80,7 @@ std::vector<double> port_rates(const CpuFeatures& features, const PeakKernel& ke
     if (kernel.needs == CpuFeature::amx_bf16 || kernel.needs == CpuFeature::amx_int8) return {1.0 / 16};
     if (const Ports* ports = ports_of(features)) {
         const double rate = known_rate(*ports, kernel);
+        if (rate > 0 && ports->halved_512 && kernel.register_bytes == 64) return {rate / 2, rate};
         if (rate > 0) return {rate};
     }
     return {0.5, 1, 2, 4};
@@ -89,15 +90,15 @@ PortVerdict judge_port_rate(const PeakKernel& kernel, const std::vector<double>&
     PortVerdict verdict;
     verdict.known = rates.empty();
     const double ops_per_instruction = kernel.ops_per_pass / std::max(kernel.instructions_per_pass, 1.0);
-    double nearest = HUGE_VAL;
     for (const double rate : rates) {
         const double share = ops_per_cycle / (rate * ops_per_instruction);
-        const double distance = std::abs(std::log(std::max(share, 1e-9)));
-        if (distance >= nearest) continue;
-        nearest = distance;
+        const bool possible = share <= most_share;
+        if (possible && verdict.instructions > 0 && verdict.share <= most_share) continue;  // a smaller one is
+        verdict.instructions = rate;
         verdict.rate = rate * ops_per_instruction;
         verdict.share = share;
-        verdict.known = share >= least_share && share <= most_share;
+        verdict.known = possible && share >= least_share;
+        verdict.sure = possible && rate == rates.back();
     }
     return verdict;
 }

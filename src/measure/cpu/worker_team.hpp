@@ -27,7 +27,7 @@ public:
 
     /// The first `workers` of the team call task(worker), worker from 0, all at once, and this returns when all have.
     /// The sample is from the first one's start to the last one's end, with the least share of its processor that one of them had,
-    /// and the clock probed on each just before and after when `clock` is set; the mean of all.
+    /// and the clock probed on each just after, when `clock` is set; the mean of all.
     Sample run(int workers, const std::function<void(int worker)>& task, bool clock = false);
 
 private:
