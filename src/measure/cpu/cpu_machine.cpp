@@ -45,7 +45,8 @@ std::optional<Figure<FlopRate>> derived_peak(const CpuMeasurement& measurement, 
     for (const PeakResult& peak : measurement.peaks) {
         if (peak.kernel.unit != unit || peak.kernel.dtype != dtype || peak.refusal.empty() || !peak.port.sure) continue;
         if (peak.threads != measurement.threads) continue;
-        const FlopRate rate{peak.port.rate * peak.hertz * peak.threads};
+        // what was reached may be at a faster clock, but was reached
+        const FlopRate rate{std::max(peak.port.rate * peak.hertz * peak.threads, peak.rate.p95)};
         if (best && best->value->value >= rate.value) continue;
         Figure<FlopRate> figure;
         figure.value = rate;

@@ -107,12 +107,18 @@ TEST_CASE("a refused peak gives way to another, to what the ports can do, or to 
     m.peaks[1].kernel.register_bytes = 32;
     m.peaks[1].port.rate = 32;
     m.peaks[1].port.sure = true;
+    m.peaks[1].rate.p95 = 150e9;
     machine = machine_of(m, "");
     REQUIRE(machine);
     const Peak* derived = machine->peak(Unit::matmul, Dtype::f32);
     REQUIRE(derived != nullptr);
     CHECK(derived->rate.value->value == 32 * 3e9 * 2);
     CHECK(derived->rate.basis == Basis::derived);
+    // a roof is never below what was reached
+    m.peaks[1].rate.p95 = 200e9;
+    machine = machine_of(m, "");
+    REQUIRE(machine);
+    CHECK(machine->peak(Unit::matmul, Dtype::f32)->rate.value->value == 200e9);
 }
 
 TEST_CASE("without a peak or without main memory there is no machine") {

@@ -35,11 +35,10 @@ struct MeasuredRate {
 struct PeakResult {
     PeakKernel kernel;
     int threads = 1;
-    MeasuredRate rate;        ///< operations a second of all threads
-    double hertz = 0;         ///< of the clock beside it, the median
-    double clock_spread = 0;  ///< 95th over 5th percentile of that clock, less 1
-    double ops_per_cycle =
-        0;  ///< of one thread: the 95th percentile of the clean samples' rates over that of their clocks
+    MeasuredRate rate;         ///< operations a second of all threads
+    double hertz = 0;          ///< of the clock beside it, the 10th percentile
+    double clock_spread = 0;   ///< 95th over 5th percentile of that clock, less 1
+    double ops_per_cycle = 0;  ///< of one thread: the 95th percentile of the clean samples', as of the rates
     PortVerdict port;
     std::string refusal;  ///< why the figure is not to be used; "" when it is
 };

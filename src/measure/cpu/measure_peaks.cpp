@@ -30,19 +30,19 @@ Status failed_check(const PeakKernel& kernel) {
 
 void set_clock(PeakResult& result, const std::vector<Sample>& samples, double least_cpu_share, double ops_per_call) {
     std::vector<double> clocks;
-    std::vector<double> rates;
+    std::vector<double> per_cycle;
     for (const Sample& sample : samples) {
         if (sample.hertz <= 0 || (!result.rate.disturbed && !clean(sample, least_cpu_share))) continue;
         clocks.push_back(sample.hertz);
-        rates.push_back(ops_per_call / sample.seconds / result.threads);
+        per_cycle.push_back(ops_per_call / sample.seconds / sample.hertz / result.threads);
     }
     if (clocks.empty()) return;
     std::sort(clocks.begin(), clocks.end());
-    std::sort(rates.begin(), rates.end());
-    result.hertz = quantile(clocks, 0.5);
+    std::sort(per_cycle.begin(), per_cycle.end());
+    // a probe that came late saw a core that had sped up again
+    result.hertz = quantile(clocks, 0.1);
     result.clock_spread = quantile(clocks, 0.95) / quantile(clocks, 0.05) - 1;
-    // the best over the best: a single probe that was interrupted would make a ratio of its own too high
-    result.ops_per_cycle = quantile(rates, 0.95) / quantile(clocks, 0.95);
+    result.ops_per_cycle = quantile(per_cycle, 0.95);
 }
 
 PeakResult result_of(const PeakWork& work, const Sampled& sampled, const CpuFeatures& features, double least_share) {
