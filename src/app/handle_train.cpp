@@ -257,7 +257,7 @@ Result<Response> handle_train(const TrainRequest& request, Format format) {
             return fail("bad_request", "there is no step to draw: only its utilisation is given",
                         "say what a step is: --batch-tokens 4Mi, and leave --mfu out");
         }
-        auto svg = op_plot({answer->step->program}, {}, PlotKind::timeline);
+        auto svg = op_plot({&answer->step->program, 1}, {}, PlotKind::timeline);
         if (!svg) return fail(svg.error());
         response.svg = std::move(*svg);
     }

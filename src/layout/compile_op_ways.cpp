@@ -59,6 +59,15 @@ Rational copies_of_rows(const Program& program, const Op& op) {
     return copies;
 }
 
+// Partial sums can be added to others before they are completed: sums of some operands, all of them or the first, whose other
+// operands only weigh and place its rows.
+std::size_t operands_that_add_up(const Op& op) {
+    if (op.kind != OpKind::apply) return 0;
+    if (op.function == "add" || op.function == "sub" || op.function == "neg") return op.inputs.size();
+    const FunctionKind kind = find_function(op.function)->kind;
+    return kind == FunctionKind::combine || kind == FunctionKind::match ? 1 : 0;
+}
+
 }  // namespace
 
 Result<OpWays> OpWays::compile(const Program& program, const Op& op, const Stored& stored, ChoiceCosts& costs,
@@ -89,6 +98,7 @@ Result<OpWays> OpWays::compile(const Program& program, const Op& op, const Store
     };
     for (const Operand& input : op.inputs) add(input);
     add(op.output);
+    ways.open_ = operands_that_add_up(op);
     for (const std::string& dim : op.along) (void)ways.place_of(dim);
     for (const std::string& dim : ways.dims_) ways.may_split_.push_back(ways.splittable(dim));
     ways.tie_rows();

@@ -85,11 +85,8 @@ Result<std::vector<Way>> OpWays::ways(const Question& question) {
         order.emplace_back(costs_->price(share(i)), i);
     }
     std::sort(order.begin(), order.end());
-    // Partial sums can be added to others before they are completed.
-    const bool adds =
-        op_->kind == OpKind::apply && (op_->function == "add" || op_->function == "sub" || op_->function == "neg");
-    AxisMask open = adds ? AxisMask{0xFF} : AxisMask{0};
-    for (const Sharding& held : question.held) open = static_cast<AxisMask>(open & held.unreduced);
+    AxisMask open = open_ == 0 ? AxisMask{0} : AxisMask{0xFF};
+    for (std::size_t i = 0; i < open_; ++i) open = static_cast<AxisMask>(open & question.held[i].unreduced);
     for (const auto& [price, i] : order) {
         AxisMask used = 0;
         for (const AxisList axes : split(i)) used = static_cast<AxisMask>(used | axes.mask());
@@ -203,7 +200,7 @@ void OpWays::combine_choices(Query& query, std::size_t dim, AxisMask used) const
 Sharding OpWays::sharding(std::size_t tensor, const Plan& plan) const {
     Sharding sharding;
     sharding.at = plan.at;
-    sharding.unreduced = plan.open;
+    if (tensor < open_ || tensor + 1 == tensors_.size()) sharding.unreduced = plan.open;
     const std::vector<std::size_t>& dims = tensors_[tensor].dims;
     sharding.rank = static_cast<std::uint8_t>(dims.size());
     for (std::size_t d = 0; d < dims.size(); ++d) sharding.dims[d] = plan.split[dims[d]];

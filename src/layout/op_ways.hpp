@@ -160,6 +160,7 @@ private:
     std::vector<std::size_t> rows_;  ///< of a gather and a scatter: dimensions of the indices that the tensor lacks
     std::size_t along_ = 0;          ///< likewise: the dimension that they point along
     bool writes_ = false;            ///< a scatter
+    std::size_t open_ = 0;           ///< of how many operands partial sums may stay so until the result is completed
     bool sums_ = true;               ///< what the result lacks has been summed over
     std::vector<bool> banded_;       ///< a causal mask with a window lies over it
     struct Compiled {

@@ -9,6 +9,8 @@
 #include <set>
 #include <utility>
 
+#include "program/functions.hpp"
+
 namespace roofline {
 
 namespace {
@@ -40,6 +42,7 @@ public:
         if (auto status = check_dims(); !status) return fail(status.error());
         result_.program.mesh = mesh();
         note_outside(result_.program.body);
+        const std::set<ValueId> partial = partial_values();
         for (ValueId id = 0; id < result_.program.values.size(); ++id) {
             Value& value = result_.program.values[id];
             if (value.intermediate || value.type_follows) continue;
@@ -54,6 +57,7 @@ public:
                 if (!staying.empty()) result_.stay.emplace(id, std::move(staying));
             } else {
                 place_activation(value, !outside_.contains(id));
+                if (partial.contains(id)) leave_partial(value);
             }
         }
         return std::move(result_);
@@ -72,6 +76,78 @@ private:
                 const auto weighs = [&](const Operand& operand) { return result_.program.values[operand.value].param; };
                 if (op.kind != OpKind::contract || std::none_of(op.inputs.begin(), op.inputs.end(), weighs)) continue;
                 for (const Operand& input : op.inputs) outside_.insert(input.value);
+            }
+        }
+    }
+
+    // Whether chips that split columns have partial sums of this product.
+    [[nodiscard]] bool sums_columns(const Op& op) const {
+        if (op.kind != OpKind::contract) return false;
+        return std::any_of(op.along.begin(), op.along.end(),
+                           [&](const std::string& dim) { return role_of(roles_, dim) == "columns"; });
+    }
+
+    static bool combines(const Op& op) {
+        return op.kind == OpKind::apply && find_function(op.function)->kind == FunctionKind::combine;
+    }
+
+    static bool matches(const Op& op) {
+        return op.kind == OpKind::apply && find_function(op.function)->kind == FunctionKind::match;
+    }
+
+    // A statement that makes partial sums: products over columns and their sums, or experts' rows that are partial put together.
+    [[nodiscard]] bool makes_partial(const Statement& statement, const std::set<ValueId>& partial) const {
+        return std::all_of(statement.ops.begin(), statement.ops.end(), [&](const Op& op) {
+            if (combines(op)) return partial.contains(op.inputs.front().value);
+            return sums_columns(op) || (op.kind == OpKind::apply && op.function == "add");
+        });
+    }
+
+    // A statement completes what it reads of a value: it puts experts' rows together or weighs them, or adds others' partial sums.
+    [[nodiscard]] bool completes(const Statement& statement, ValueId value) const {
+        return std::all_of(statement.ops.begin(), statement.ops.end(), [&](const Op& op) {
+            const auto reads = [&](const Operand& input) { return input.value == value; };
+            if (std::none_of(op.inputs.begin(), op.inputs.end(), reads)) return true;
+            const bool once = std::count_if(op.inputs.begin(), op.inputs.end(), reads) == 1;
+            if (combines(op) || matches(op)) return once && op.inputs.front().value == value;
+            return once && op.kind == OpKind::apply && op.function == "add" && statement.ops.size() == 2 &&
+                   sums_columns(statement.ops.front());
+        });
+    }
+
+    // Results of experts need not be completed before they are put together: that is done once for each token, not for each
+    // expert that it went to.
+    [[nodiscard]] std::set<ValueId> partial_values() const {
+        std::vector<const Statement*> statements;
+        collect(result_.program.body, statements);
+        std::map<ValueId, std::vector<const Statement*>> readers;
+        std::set<ValueId> combined;  // rows that are put together, and what is made of them
+        for (const Statement* statement : statements) {
+            for (const Op& op : statement->ops) {
+                for (const Operand& input : op.inputs) readers[input.value].push_back(statement);
+                if (!combines(op)) continue;
+                combined.insert(op.inputs.front().value);
+                combined.insert(statement->result);
+            }
+        }
+        std::set<ValueId> partial;
+        for (const Statement* statement : statements) {
+            const ValueId made = statement->result;
+            const auto read = readers.find(made);
+            if (!combined.contains(made) || read == readers.end() || !makes_partial(*statement, partial)) continue;
+            const bool completed = std::all_of(read->second.begin(), read->second.end(),
+                                               [&](const Statement* reader) { return completes(*reader, made); });
+            if (completed) partial.insert(made);
+        }
+        return partial;
+    }
+
+    static void collect(const Block& block, std::vector<const Statement*>& statements) {
+        for (const Node& node : block.nodes) {
+            if (const auto* inner = std::get_if<Block>(&node)) {
+                collect(*inner, statements);
+            } else {
+                statements.push_back(&std::get<Statement>(node));
             }
         }
     }
@@ -288,6 +364,13 @@ private:
                 if (!heads) append(axis.mesh, present({"sequence", "sequence2"}));
                 if (!split) spread_tokens(axis);
             }
+        }
+    }
+
+    void leave_partial(Value& value) const {
+        value.type.unreduced = present({"tensor", "queries"});
+        for (Axis& axis : value.type.axes) {
+            std::erase_if(axis.mesh, [&](const std::string& name) { return has(value.type.unreduced, name); });
         }
     }
 

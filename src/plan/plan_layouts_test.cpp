@@ -68,6 +68,13 @@ TEST_CASE("expert parallelism has an all-to-all to the experts and one back") {
     CHECK(layer_of({.expert = 8}, {{"moe", true}}) == Exchanges{{"all_to_all expert", {2, 2.0 * A * activations}}});
 }
 
+TEST_CASE("tensor parallelism in experts adds up what a token gets, not what each of its experts gives") {
+    // as for one MLP (Shoeybi et al. 2019): an all-reduce of the activations behind attention and one behind the experts, however
+    // many a token goes to
+    CHECK(layer_of({.tensor = 8, .tensor_tokens = false}, {{"moe", true}}) ==
+          Exchanges{{"all_reduce tensor", {2, 2.0 * activations}}});
+}
+
 TEST_CASE("mixed strategies exchange what each does, on its share") {
     // Over two nodes: weights are split over the tensor axis and gathered over fsdp, activations the other way round. Of the
     // norms, which no tensor axis splits, all is gathered.

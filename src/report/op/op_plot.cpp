@@ -187,7 +187,7 @@ Result<std::string> roofline_plot(const OpAnswer& answer, const std::vector<Swee
     return to_svg(plot);
 }
 
-Result<std::string> sweep_plot(const std::vector<OpAnswer>& answers, const std::vector<SweepAxis>& axes,
+Result<std::string> sweep_plot(std::span<const OpAnswer> answers, const std::vector<SweepAxis>& axes,
                                const std::vector<double>& measured_s) {
     if (axes.empty()) return fail("bad_request", "a sweep plot needs a sweep", "add --sweep B=1..512");
     const std::size_t curves = answers.size() * (axes.size() > 1 ? axes.front().sizes.size() : 1);
@@ -272,7 +272,7 @@ Result<std::string> sweep_plot(const std::vector<OpAnswer>& answers, const std::
 
 }  // namespace
 
-Result<std::string> op_plot(const std::vector<OpAnswer>& answers, const std::vector<SweepAxis>& axes, PlotKind kind,
+Result<std::string> op_plot(std::span<const OpAnswer> answers, const std::vector<SweepAxis>& axes, PlotKind kind,
                             const std::vector<double>& measured_s) {
     if (kind == PlotKind::sweep) return sweep_plot(answers, axes, measured_s);
     if (kind != PlotKind::roofline && !axes.empty()) {

@@ -1,6 +1,7 @@
 // Which picture an `op` answer makes.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -19,7 +20,7 @@ namespace roofline {
 /// sweep or with more than 12 curves; a mesh picture without a mesh.
 /// `measured_s`: times that were measured, which the first two show beside the predicted ones; of each kernel, or of each point of a
 /// sweep. Empty for none.
-[[nodiscard]] Result<std::string> op_plot(const std::vector<OpAnswer>& answers, const std::vector<SweepAxis>& axes,
+[[nodiscard]] Result<std::string> op_plot(std::span<const OpAnswer> answers, const std::vector<SweepAxis>& axes,
                                           PlotKind kind, const std::vector<double>& measured_s = {});
 
 /// What pictures are headed with: the statement, or the program's name and how many kernels it has.
