@@ -65,11 +65,11 @@ std::string usd(const TrainAnswer& answer) {
 }
 
 /// What is said of each slice; a line that says nothing of any of them is left out.
-struct ComparedLine {
+struct StepLine {
     const char* label;
     std::string (*text)(const TrainAnswer& answer);
 };
-constexpr ComparedLine lines[] = {
+constexpr StepLine lines[] = {
     {"chips", [](const TrainAnswer& answer) { return grouped(answer.slice.chips()); }},
     {"plan", [](const TrainAnswer& answer) { return answer.step ? plan_text(answer.plan) : nothing; }},
     {"a chip holds", held},
@@ -110,7 +110,7 @@ std::string train_compare_text(const std::vector<TrainAnswer>& answers) {
         table.head.push_back(slice_id(answer.slice));
         table.right.push_back(true);
     }
-    for (const ComparedLine& line : lines) {
+    for (const StepLine& line : lines) {
         std::vector<std::string> row{line.label};
         for (const TrainAnswer& answer : answers) row.push_back(line.text(answer));
         if (std::any_of(row.begin() + 1, row.end(), [](const std::string& cell) { return cell != nothing; })) {
