@@ -1,7 +1,9 @@
 #include "algebra/rational.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <limits>
+#include <numeric>
 
 namespace roofline {
 
@@ -14,13 +16,21 @@ Int128 magnitude(Int128 value) { return value < 0 ? -value : value; }
 Int128 gcd(Int128 a, Int128 b) {
     a = magnitude(a);
     b = magnitude(b);
+    if (a == 1 || b == 1) return 1;  // of whole numbers: most are
+    constexpr Int128 short_most = std::numeric_limits<std::uint64_t>::max();
     while (b != 0) {
+        if (a <= short_most && b <= short_most) {  // divided by one instruction
+            return std::gcd(static_cast<std::uint64_t>(a), static_cast<std::uint64_t>(b));
+        }
         const Int128 rest = a % b;
         a = b;
         b = rest;
     }
     return a;
 }
+
+/// What a greatest common divisor is taken out of, mostly 1.
+Int128 divided(Int128 value, Int128 divisor) { return divisor == 1 ? value : value / divisor; }
 
 /// Largest whole number at or below numerator / denominator; denominator > 0.
 Int128 floor_divide(Int128 numerator, Int128 denominator) {
@@ -82,8 +92,8 @@ Rational::Rational(Int128 numerator, Int128 denominator, bool overflowed)
     }
     if (denominator_ != 1) {
         const Int128 common = gcd(numerator_, denominator_);
-        numerator_ /= common;
-        denominator_ /= common;
+        numerator_ = divided(numerator_, common);
+        denominator_ = divided(denominator_, common);
     }
 }
 
@@ -122,8 +132,8 @@ Rational Rational::operator+(const Rational& other) const {
         return overflow();
     }
     const Int128 common = gcd(denominator_, other.denominator_);
-    const Int128 scale = denominator_ / common;
-    const Int128 other_scale = other.denominator_ / common;
+    const Int128 scale = divided(denominator_, common);
+    const Int128 other_scale = divided(other.denominator_, common);
     Int128 left = 0;
     Int128 right = 0;
     Int128 sum = 0;
@@ -134,10 +144,10 @@ Rational Rational::operator+(const Rational& other) const {
     // Whatever still cancels divides `common`, so take it out before the denominators are multiplied.
     const Int128 cancelled = sum == lowest ? 1 : gcd(sum, common);
     Int128 denominator = 0;
-    if (__builtin_mul_overflow(scale, other.denominator_ / cancelled, &denominator)) {
+    if (__builtin_mul_overflow(scale, divided(other.denominator_, cancelled), &denominator)) {
         return overflow();
     }
-    return {sum / cancelled, denominator, false};
+    return {divided(sum, cancelled), denominator, false};
 }
 
 Rational Rational::operator-(const Rational& other) const {
@@ -154,8 +164,8 @@ Rational Rational::operator*(const Rational& other) const {
     const Int128 second = gcd(other.numerator_, denominator_);
     Int128 numerator = 0;
     Int128 denominator = 0;
-    if (__builtin_mul_overflow(numerator_ / first, other.numerator_ / second, &numerator) ||
-        __builtin_mul_overflow(denominator_ / second, other.denominator_ / first, &denominator)) {
+    if (__builtin_mul_overflow(divided(numerator_, first), divided(other.numerator_, second), &numerator) ||
+        __builtin_mul_overflow(divided(denominator_, second), divided(other.denominator_, first), &denominator)) {
         return overflow();
     }
     return {numerator, denominator, false};

@@ -2,227 +2,20 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <memory>
 #include <utility>
 
-#include "app/expected_op.hpp"
-#include "app/model_option.hpp"
-#include "app/system_option.hpp"
-#include "app/train_options.hpp"
-#include "app/train_step.hpp"
-#include "model/account.hpp"
-#include "model/model.hpp"
+#include "app/train_answer_of.hpp"
 #include "notation/notation.hpp"
 #include "report/op/explain.hpp"
 #include "report/op/op_plot.hpp"
 #include "report/train/step_expectation.hpp"
+#include "report/train/train_compare.hpp"
 #include "report/train/train_json.hpp"
 #include "report/train/train_text.hpp"
-#include "units/text.hpp"
 
 namespace roofline {
 
 namespace {
-
-Result<Slice> slice_of(const TrainRequest& request) {
-    if (request.machines.empty()) {
-        return fail("no_machine", "no slice is named",
-                    "say which: --on tpu-v5p:8x8x16; `roofline machine` lists machines");
-    }
-    if (request.machines.size() > 1) {
-        return fail("bad_request", "one answer of `roofline train` is for one slice", "ask once for each");
-    }
-    std::vector<std::string> sets = request.sets;
-    if (!request.price.empty()) sets.push_back("price=" + request.price);
-    return resolve_slice(request.machines.front(), sets);
-}
-
-Result<Model> model_of(const TrainRequest& request, std::vector<std::string>& notes) {
-    auto sequence = size_option(request.sequence, "--seq");
-    if (!sequence) return fail(sequence.error());
-    auto config = resolve_config(request.config);
-    if (!config) return fail(config.error());
-    auto model = build_model(*config, *sequence);
-    if (!model) return model;
-    if (!*sequence) {
-        notes.push_back(
-            fmt::format("--seq is not given: sequences of {} tokens, the context that the configuration says",
-                        grouped(model->sequence)));
-    }
-    notes.insert(notes.end(), model->notes.begin(), model->notes.end());
-    return model;
-}
-
-// What the members of `data` share out.
-Result<Plan> with_zero(Plan plan, const std::string& stage) {
-    if (stage.empty()) return plan;
-    if (stage.size() != 1 || stage.front() < '0' || stage.front() > '3') {
-        return fail("bad_plan", fmt::format("--zero: there is no stage `{}`", stage.substr(0, 40)),
-                    "1 shares out the optimizer's states, 2 gradients too, 3 parameters too");
-    }
-    plan.zero = stage.front() - '0';
-    if (plan.zero > 0 && plan.data * plan.expert * plan.context * plan.sequence == 1) {
-        return fail("bad_plan", "--zero says what the members of `data` share out, and the plan has one member",
-                    "give --mesh the axis: data=8; over `fsdp` everything is shared out");
-    }
-    return plan;
-}
-
-Result<Plan> plan_of(const TrainRequest& request, std::int64_t chips, std::vector<std::string>& notes) {
-    if (!request.mesh.empty()) {
-        return parse_plan(request.mesh, chips).and_then([&](Plan plan) { return with_zero(plan, request.zero); });
-    }
-    if (!request.zero.empty()) return with_zero({}, request.zero);
-    Plan plan;
-    plan.fsdp = chips;
-    if (chips > 1) {
-        notes.push_back(
-            fmt::format("--mesh is not given: fsdp={}, everything shared out over all chips; other plans are "
-                        "not searched",
-                        chips));
-    }
-    return plan;
-}
-
-// What is asked for and cannot be answered.
-Status check_request(const TrainRequest& request) {
-    if (request.mfu && *request.mfu > 1) {
-        return fail("bad_mfu", "--mfu: nothing reaches more than its peak", "write a share of it: --mfu 0.4 or 40%");
-    }
-    return {};
-}
-
-// A stage has a layer at least, and a schedule is of stages.
-Status check_pipeline(const TrainRequest& request, const Plan& plan, const Model& model) {
-    if (plan.pipeline > model.layer_count) {
-        return fail("bad_plan",
-                    fmt::format("pipeline={}, and the model has {} layers", plan.pipeline, model.layer_count),
-                    "give each stage a layer at least");
-    }
-    if (plan.pipeline == 1 && !request.schedule.empty()) {
-        return fail("bad_request", "--schedule is of a pipeline, and the plan has none",
-                    "leave it out, or add stages to --mesh: pipeline=4");
-    }
-    return {};
-}
-
-void note_pipeline(TrainAnswer& answer, const TrainRequest& request) {
-    if (answer.plan.pipeline == 1) return;
-    answer.schedule = request.schedule.empty() ? "1f1b" : request.schedule;
-    if (request.microbatches.empty()) {
-        answer.notes.emplace_back("--microbatches is not given: the batch is not cut, and all stages but one wait");
-    }
-}
-
-Result<std::optional<TrainingBatch>> batch_of(const TrainRequest& request, std::int64_t sequence) {
-    auto tokens = size_option(request.batch_tokens, "--batch-tokens");
-    if (!tokens) return fail(tokens.error());
-    auto parts = size_option(request.microbatches, "--microbatches");
-    if (!parts) return fail(parts.error());
-    if (*tokens) return TrainingBatch{**tokens, sequence, parts->value_or(1)};
-    if (!request.mfu) {
-        return fail("no_batch", "the batch of a step is not given",
-                    "say how many tokens it has: --batch-tokens 4Mi; or assume a utilisation: --mfu 0.4");
-    }
-    return std::nullopt;
-}
-
-// The step, or with an assumed utilisation what keeps it from being predicted as well.
-Status predict(TrainAnswer& answer, const TrainRequest& request, const TrainingOptions& options) {
-    const BatchShards shards{answer.plan.data * answer.plan.fsdp * answer.plan.expert,
-                             answer.plan.sequence * answer.plan.context};
-    auto calibrations = resolve_calibrations(request.calibration, request.machines);
-    if (!calibrations) return fail(calibrations.error());
-    const auto law = built_in_step_law();
-    if (!law) return fail(law.error());
-    const StepPricing pricing{std::make_shared<Calibrations>(std::move(*calibrations)), request.software,
-                              request.textbook, *law};
-    Result<TrainStep> step = check_batch(*answer.batch, shards).and_then([&]() -> Result<TrainStep> {
-        return train_step(answer.model, {answer.plan, *answer.batch, options, answer.schedule}, answer.slice, pricing,
-                          answer.notes);
-    });
-    if (step) {
-        const std::vector<std::string> notes = notes_of(step->program);
-        answer.notes.insert(answer.notes.end(), notes.begin(), notes.end());
-        const std::int64_t tokens = answer.batch->tokens / answer.batch->microbatches;
-        const double each = static_cast<double>(tokens) / static_cast<double>(answer.slice.chips()) *
-                            static_cast<double>(answer.plan.pipeline);
-        answer.thresholds = training_thresholds(step->program.program, step->program.analysis.total,
-                                                step->program.system, answer.plan, each);
-        answer.step = std::move(*step);
-        if (!answer.step->stage.empty()) {
-            answer.notes.push_back(fmt::format("shown is {}, which takes longest: it has {} of {} layers",
-                                               answer.step->stage, answer.step->passes, answer.model.layer_count));
-        }
-        return {};
-    }
-    if (!answer.assumed_mfu || !request.mesh.empty()) return fail(step.error());
-    answer.notes.push_back(
-        fmt::format("step and memory are not predicted: {}; {}", step.error().message, step.error().hint));
-    return {};
-}
-
-void add_rates(TrainAnswer& answer) {
-    const TrainingDemand& demand = answer.demand;
-    const auto tokens = answer.batch ? static_cast<double>(answer.batch->tokens) : 1;
-    double seconds = 0;
-    if (answer.assumed_mfu) {
-        seconds = demand.seconds(tokens, *answer.assumed_mfu);
-        answer.mfu = *answer.assumed_mfu;
-    } else {
-        const StepTimes& times = answer.step->times;
-        seconds = times.expected.value_or(times.lower);
-        answer.mfu = demand.utilisation(tokens, seconds);
-        if (!times.expected) {
-            answer.notes.push_back(fmt::format(
-                "MFU, tokens a second and cost are those of the lower bound, which no run can beat: nothing "
-                "that covers this step is calibrated for {}",
-                answer.slice.machine.name));
-        }
-    }
-    if (answer.batch) answer.step_s = seconds;
-    answer.tokens_per_s = tokens / seconds;
-}
-
-Result<TrainAnswer> answer_of(const TrainRequest& request) {
-    TrainAnswer answer;
-    if (auto status = check_request(request); !status) return fail(status.error());
-    auto options = training_options(request);
-    if (!options) return fail(options.error());
-    auto slice = slice_of(request);
-    if (!slice) return fail(slice.error());
-    answer.slice = std::move(*slice);
-    answer.notes = answer.slice.notes;
-    auto model = model_of(request, answer.notes);
-    if (!model) return fail(model.error());
-    answer.model = std::move(*model);
-    auto counts = count_model(answer.model);
-    if (!counts) return fail(counts.error());
-    answer.counts = std::move(*counts);
-    auto demand = training_demand(answer.counts, answer.slice.machine, answer.slice.chips());
-    if (!demand) return fail(demand.error());
-    answer.demand = *demand;
-    auto plan = plan_of(request, answer.slice.chips(), answer.notes);
-    if (!plan) return fail(plan.error());
-    answer.plan = std::move(*plan);
-    if (auto status = check_pipeline(request, answer.plan, answer.model); !status) return fail(status.error());
-    note_pipeline(answer, request);
-    auto batch = batch_of(request, answer.model.sequence);
-    if (!batch) return fail(batch.error());
-    answer.batch = *batch;
-    answer.remat = remat_text(*options);
-    answer.optimizer = optimizer_text(*options);
-    answer.assumed_mfu = request.mfu;
-    if (answer.batch) {
-        if (auto status = predict(answer, request, *options); !status) return fail(status.error());
-    }
-    add_rates(answer);
-    auto tokens = size_option(request.tokens, "--tokens");
-    if (!tokens) return fail(tokens.error());
-    if (*tokens) answer.cost = training_cost(answer.demand, **tokens, answer.tokens_per_s, answer.slice.machine.price);
-    return answer;
-}
 
 Result<std::string> text_of(const TrainRequest& request, const TrainAnswer& answer, Format format) {
     if ((request.program || request.explain) && !answer.step) {
@@ -240,13 +33,56 @@ Result<std::string> text_of(const TrainRequest& request, const TrainAnswer& answ
     return text + "\n" + explain_text(answer.step->program);
 }
 
-}  // namespace
-
-Result<Response> handle_train(const TrainRequest& request, Format format) {
+// What is shown of a step, and of how many.
+Status check_views(const TrainRequest& request, Format format) {
+    if (request.machines.empty()) {
+        return fail("no_machine", "no slice is named",
+                    "say which: --on tpu-v5p:8x8x16; `roofline machine` lists machines");
+    }
     if (request.explain && format != Format::text) {
         return fail("bad_request", "--explain derives the step in words", "leave the format out");
     }
-    auto answer = answer_of(request);
+    if (request.machines.size() > 1 && (request.explain || request.program || request.plot)) {
+        const char* view = request.explain ? "--explain derives" : request.program ? "--program is" : "the picture is";
+        return fail("bad_request", fmt::format("{} one step, and several slices are named", view),
+                    "name one slice, or leave it out");
+    }
+    return {};
+}
+
+bool fits(const TrainAnswer& answer) { return !answer.step || answer.step->memory.fits(); }
+
+// The same on several slices: negative where it fits none of them.
+Result<Response> compared(const TrainRequest& request, Format format) {
+    std::vector<TrainAnswer> answers;
+    bool any = false;
+    for (const MachineRef& machine : request.machines) {
+        TrainRequest one = request;
+        one.machines = {machine};
+        auto answer = train_answer_of(one);
+        if (!answer) {
+            Error error = answer.error();
+            error.message = fmt::format("{}: {}", machine.name, error.message);
+            return fail(std::move(error));
+        }
+        any = any || fits(*answer);
+        answers.push_back(std::move(*answer));
+    }
+    Response response;
+    response.exit_code = any ? 0 : 1;
+    response.out = format == Format::json       ? train_compare_json(answers)
+                   : format == Format::csv      ? table_csv(train_compare_table(answers))
+                   : format == Format::markdown ? table_markdown(train_compare_table(answers))
+                                                : train_compare_text(answers);
+    return response;
+}
+
+}  // namespace
+
+Result<Response> handle_train(const TrainRequest& request, Format format) {
+    if (auto status = check_views(request, format); !status) return fail(status.error());
+    if (request.machines.size() > 1) return compared(request, format);
+    auto answer = train_answer_of(request);
     if (!answer) return fail(answer.error());
     Response response;
     auto text = text_of(request, *answer, format);
@@ -261,7 +97,7 @@ Result<Response> handle_train(const TrainRequest& request, Format format) {
         if (!svg) return fail(svg.error());
         response.svg = std::move(*svg);
     }
-    if (answer->step && !answer->step->memory.fits()) response.exit_code = 1;
+    if (!fits(*answer)) response.exit_code = 1;
     return response;
 }
 

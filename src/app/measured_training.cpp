@@ -91,11 +91,14 @@ Result<TrainingBatch> batch_of(const MeasuredTraining& row, const Plan& plan) {
 }
 
 /// What is surely computed again. Where layers are, what nothing reads is left out of them, as compilers and early stopping do.
-TrainingOptions options_of(const MeasuredTraining& row) {
+TrainingOptions options_of(const MeasuredTraining& row, const TrainerHabits& habits) {
     TrainingOptions options;
     options.input_gradients = false;
     if (row.recompute == "full") options.remat = Remat::named;
-    if (row.recompute == "selective") options.remat = Remat::selective;
+    if (row.recompute == "selective") {
+        options.remat = habits.selective == "alternate" ? Remat::alternate : Remat::selective;
+    }
+    options.unfused = habits.unfused;
     return options;
 }
 
@@ -115,10 +118,10 @@ bool has_experts(const Model& model) {
 }
 
 std::string key_of(const TrainSetup& setup) {
-    return fmt::format("{} zero{} {} {} {} {} {} {} {} {}", plan_text(setup.plan), setup.plan.zero,
+    return fmt::format("{} zero{} {} {} {} {} {} {} {} {} {}", plan_text(setup.plan), setup.plan.zero,
                        setup.plan.tensor_tokens, setup.batch.tokens, setup.batch.microbatches,
                        static_cast<int>(setup.options.remat), setup.products ? name(*setup.products) : "",
-                       setup.options.f32_gradients, setup.options.f32_logits, setup.schedule);
+                       setup.options.f32_gradients, setup.options.f32_logits, setup.options.unfused, setup.schedule);
 }
 
 std::string strategy_of(const Plan& plan) {
@@ -133,7 +136,7 @@ std::string strategy_of(const Plan& plan) {
 
 }  // namespace
 
-Result<TrainSetup> setup_of(const MeasuredTraining& row) {
+Result<TrainSetup> setup_of(const MeasuredTraining& row, const TrainerHabits& habits) {
     TrainSetup setup;
     auto plan = plan_of(row);
     if (!plan) return fail(plan.error());
@@ -141,7 +144,7 @@ Result<TrainSetup> setup_of(const MeasuredTraining& row) {
     if (!batch) return fail(batch.error());
     setup.plan = std::move(*plan);
     setup.batch = *batch;
-    setup.options = options_of(row);
+    setup.options = options_of(row, habits);
     auto products = products_of(row);
     if (!products) return fail(products.error());
     setup.products = *products;
@@ -218,7 +221,8 @@ Result<Comparison> MeasuredTrainings::compare(const MeasuredTraining& row) {
     if (row.expert == 0 && has_experts(*model)) {
         return fail("no_plan", "the model has experts, and the table does not say how they are spread: ep is empty");
     }
-    auto setup = setup_of(row);
+    const TrainerHabits habits = models_.habits(row.source);
+    auto setup = setup_of(row, habits);
     if (!setup) return fail(setup.error());
     const Result<MeasuredSystem>& system = systems_.slice_of(row.system, row.chips);
     if (!system) return fail(system.error());
@@ -248,7 +252,9 @@ Result<Comparison> MeasuredTrainings::compare(const MeasuredTraining& row) {
     setup->options.f32_logits = true;
     priced = price(row, *model, *setup, *system);
     if (!priced) return fail(priced.error());
-    comparison.memory = MemoryComparison{row.memory_bytes, priced->memory.total(), row.memory_what};
+    const std::string& what = row.memory_what.empty() ? habits.memory : row.memory_what;
+    const double reserved = what == "reserved" ? pricing_.law.reserved : 1;
+    comparison.memory = MemoryComparison{row.memory_bytes, priced->memory.total() * reserved, what};
     return comparison;
 }
 

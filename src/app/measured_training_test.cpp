@@ -145,6 +145,32 @@ TEST_CASE("what is held is compared where the row says it, with a time or withou
     CHECK(wide->memory->predicted - compared->memory->predicted == doctest::Approx(2 * params).epsilon(1e-6));
 }
 
+TEST_CASE("what a row does not say is what its publisher means") {
+    MeasuredTraining row = two_layers(1);
+    row.memory_bytes = 1e10;
+    row.recompute = "selective";
+    const auto plain = trainings().compare(row);
+    REQUIRE(plain);
+    CHECK(plain->memory->what.empty());
+    row.memory_what = "reserved";
+    const auto reserved = trainings().compare(row);
+    REQUIRE(reserved);
+    const auto law = built_in_step_law();
+    REQUIRE(law);
+    CHECK(reserved->memory->predicted == doctest::Approx(plain->memory->predicted * law->reserved));
+    row.source = "pytorch/torchtitan";
+    CHECK(setup_of(row, {"alternate", "reserved"})->options.remat == Remat::alternate);
+    row.memory_what.clear();
+    const auto titan = trainings().compare(row);
+    REQUIRE(titan);
+    CHECK(titan->memory->what == "reserved");
+    // of a layer's products with parameters - queries, keys, values, output, up and down, all in bf16 - those of keys and of the output, each 8192
+    // tokens of 1024, are computed again, and that of down nobody reads; the plane of 16 heads is never stored
+    CHECK(reserved->memory->predicted - titan->memory->predicted >= 2 * 2.0 * 2 * 8192 * 1024);
+    row.memory_what = "allocated";
+    CHECK(trainings().compare(row)->memory->what == "allocated");
+}
+
 TEST_CASE("a row that cannot be priced says why") {
     MeasuredTraining row = two_layers(8);
     row.data = 4;

@@ -92,8 +92,8 @@ struct ModelRequest {
     bool list = false;             ///< the model types that are known, and nothing else
     bool program = false;          ///< the sized program, as text in the notation, and nothing else
     bool training = false;         ///< that of a training step, not of a forward pass
-    std::string remat{};           ///< of a training step: "none", "selective", "full" or names of tensors, "Q,Hm"
-    bool layers = false;           ///< of a table: a line for each kind of layers, not for each part
+    std::string remat{};  ///< of a training step: "none", "selective", "alternate", "full" or names of tensors, "Q,Hm"
+    bool layers = false;  ///< of a table: a line for each kind of layers, not for each part
     bool plot = false;
 };
 
@@ -108,12 +108,14 @@ struct TrainRequest {
     std::string zero;               ///< "2": the ZeRO stage, what the members of `data` share out; "": nothing
     std::string microbatches;       ///< "8": into how many parts a step's batch is cut; "": not at all
     std::string schedule;           ///< of a pipeline: "1f1b"; "": that one
-    std::string remat;              ///< "none", "selective", "full", "Hm,O"; "": none
+    std::string remat;              ///< "none", "selective", "alternate", "full", "Hm,O"; "": none
     std::string optimizer;          ///< "adam", "adam,moments=bf16,master", "sgd"; "": adam with f32 moments
-    std::string tokens;             ///< "15T": of the whole training; "": none is asked about
-    std::optional<double> mfu;      ///< the utilisation that is assumed, in the place of a predicted step
-    std::string price;              ///< "2.5": USD for a chip and hour; "": the machine's
-    std::string software;           ///< "nccl-2.29": whose constants expected times are taken from; "": the newest
+    std::string products;           ///< "fp8": in which products with parameters are computed; "": as they are stored
+    std::string dispatch;       ///< "fp8": in which tokens and gradients are sent to experts; "": as they are stored
+    std::string tokens;         ///< "15T": of the whole training; "": none is asked about
+    std::optional<double> mfu;  ///< the utilisation that is assumed, in the place of a predicted step
+    std::string price;          ///< "2.5": USD for a chip and hour; "": the machine's
+    std::string software;       ///< "nccl-2.29": whose constants expected times are taken from; "": the newest
     CalibrationRef calibration{};
     bool textbook = false;  ///< collectives as people approximate them by hand
     bool explain = false;   ///< the step in full, as `roofline op --explain` derives it

@@ -22,7 +22,7 @@ std::vector<std::string> split(std::string_view text) {
 Result<TrainingOptions> read_remat(const std::string& word) {
     auto options = remat_options(word);
     if (!options || options->kept.size() != 1) return options;
-    const std::vector<std::string> policies{"none", "selective", "full"};
+    const std::vector<std::string> policies{"none", "selective", "alternate", "full"};
     if (!nearest(word, policies)) return options;
     return fail("unknown_remat", fmt::format("--remat: no policy `{}`", word.substr(0, 40)),
                 did_you_mean(word, policies));
@@ -32,6 +32,8 @@ Status read_part(const std::string& word, TrainingOptions& options) {
     const bool adam = options.optimizer == Optimizer::adam;
     if (word == "master" && adam) {
         options.master = true;
+    } else if (word == "unfused" && adam) {
+        options.unfused = true;
     } else if (word == "gradients=f32") {
         options.f32_gradients = true;
     } else if (word.starts_with("moments=") && adam) {
@@ -40,8 +42,8 @@ Status read_part(const std::string& word, TrainingOptions& options) {
         options.moments = dtype->value_or(Dtype::f32);
     } else {
         return fail("unknown_optimizer", fmt::format("--optimizer: `{}` is nothing that it has", word.substr(0, 40)),
-                    did_you_mean(word, {"moments=bf16", "master", "gradients=f32"},
-                                 "adam takes moments=DTYPE and master, both take gradients=f32"));
+                    did_you_mean(word, {"moments=bf16", "master", "unfused", "gradients=f32"},
+                                 "adam takes moments=DTYPE, master and unfused, both take gradients=f32"));
     }
     return {};
 }
@@ -72,12 +74,23 @@ Result<TrainingOptions> training_options(const TrainRequest& request) {
     return options;
 }
 
+Result<std::optional<Dtype>> narrow_dtype(const std::string& word, std::string_view option) {
+    auto dtype = dtype_option(word, option);
+    if (!dtype || !*dtype) return dtype;
+    constexpr int stored_bits = 16;
+    if (info(**dtype).kind == DtypeKind::floating && info(**dtype).bits < stored_bits) return dtype;
+    return fail("bad_dtype", fmt::format("{}: {} is no float of fewer than 16 bits", option, name(**dtype)),
+                "fp8, mxfp8, nvfp4 are meant; without it bf16 stays as it is");
+}
+
 std::string remat_text(const TrainingOptions& options) {
     switch (options.remat) {
         case Remat::none:
             return "none";
         case Remat::selective:
             return "selective";
+        case Remat::alternate:
+            return "alternate";
         case Remat::full:
             return "full";
         case Remat::named:
@@ -89,7 +102,7 @@ std::string remat_text(const TrainingOptions& options) {
 std::string optimizer_text(const TrainingOptions& options) {
     const std::string gradients = options.f32_gradients ? ", f32 gradients" : "";
     if (options.optimizer != Optimizer::adam) return "sgd" + gradients;
-    return fmt::format("adam with {} moments{}{}", name(options.moments),
+    return fmt::format("{}adam with {} moments{}{}", options.unfused ? "unfused " : "", name(options.moments),
                        options.master ? " and an f32 master copy" : "", gradients);
 }
 

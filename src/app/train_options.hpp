@@ -1,17 +1,23 @@
 // What the words of `roofline train` mean: what is kept, and what the optimizer holds.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "app/request.hpp"
 #include "program/adjoint.hpp"
 
 namespace roofline {
 
-/// Reads --remat (none, selective, full, Hm,O) and --optimizer (adam or sgd, and behind commas moments=DTYPE,
-/// master, gradients=f32). Without them nothing is computed again, and Adam has f32 moments beside bf16 parameters. Errors: words that mean nothing,
+/// Reads --remat (none, selective, alternate, full, Hm,O) and --optimizer (adam or sgd, and behind commas moments=DTYPE,
+/// master, unfused, gradients=f32). Without them nothing is computed again, and Adam has f32 moments beside bf16 parameters. Errors: words that mean nothing,
 /// the nearest that do.
 [[nodiscard]] Result<TrainingOptions> training_options(const TrainRequest& request);
+
+/// Reads --products or --dispatch: floats of fewer than 16 bits, which training converts tensors to on their way. None: it is not given.
+/// Errors: others.
+[[nodiscard]] Result<std::optional<Dtype>> narrow_dtype(const std::string& word, std::string_view option);
 
 /// "selective", "keep H, O".
 [[nodiscard]] std::string remat_text(const TrainingOptions& options);

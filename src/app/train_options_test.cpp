@@ -32,13 +32,14 @@ TEST_CASE("without words Adam has f32 moments and no master copy, and nothing is
 }
 
 TEST_CASE("an optimizer's states have words") {
-    const auto adam = read("full", "adam,moments=bf16,master,gradients=f32");
+    const auto adam = read("full", "adam,moments=bf16,master,unfused,gradients=f32");
     REQUIRE(adam);
     CHECK(adam->remat == Remat::full);
     CHECK(adam->moments == Dtype::bf16);
     CHECK(adam->master);
     CHECK(adam->f32_gradients);
-    CHECK(optimizer_text(*adam) == "adam with bf16 moments and an f32 master copy, f32 gradients");
+    CHECK(adam->unfused);
+    CHECK(optimizer_text(*adam) == "unfused adam with bf16 moments and an f32 master copy, f32 gradients");
     CHECK(read("", "sgd")->optimizer == Optimizer::sgd);
     CHECK(hint_of("", "sgd,master") != "");  // it has none
 }
@@ -49,6 +50,12 @@ TEST_CASE("tensors to keep are named") {
     CHECK(options->remat == Remat::named);
     CHECK(options->kept == std::vector<std::string>{"Hm", "O"});
     CHECK(remat_text(*options) == "keep Hm, O");
+}
+
+TEST_CASE("policies have words") {
+    CHECK(read("alternate", "")->remat == Remat::alternate);
+    CHECK(remat_text(*read("alternate", "")) == "alternate");
+    CHECK(hint_of("alternat", "") == "did you mean `alternate`?");
 }
 
 TEST_CASE("mistyped policies and optimizers get the nearest") {

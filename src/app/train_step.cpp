@@ -62,6 +62,7 @@ Result<StageStep> stage_step(const Program& forward, const Model& model, const T
     auto step = stage_program(forward, setup, stage);
     if (!step) return fail(step.error());
     if (setup.products) compute_weights_in(*step, *setup.products);
+    if (setup.dispatch) dispatch_in(*step, *setup.dispatch);
     auto planned = apply_plan(*step, model.roles, setup.plan);
     if (!planned) return fail(planned.error());
     step->program = std::move(planned->program);
@@ -70,7 +71,7 @@ Result<StageStep> stage_step(const Program& forward, const Model& model, const T
     auto answer = priced_program(step->program, slice, model.name, pricing.software, pricing.calibrations, collectives,
                                  planned->stay);
     if (!answer) return fail(answer.error());
-    auto memory = training_memory(*step, answer->local, answer->types, answer->system, held);
+    auto memory = training_memory(*step, answer->local, answer->types, answer->system, held, setup.options.unfused);
     if (!memory) return fail(memory.error());
     StageStep priced{stage, std::move(*answer), *memory, std::move(planned->notes)};
     priced.parts = step_parts(priced.answer);

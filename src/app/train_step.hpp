@@ -23,6 +23,7 @@ struct TrainSetup {
     TrainingOptions options;
     std::string schedule;             ///< of the pipeline, "" for 1f1b or none
     std::optional<Dtype> products{};  ///< in which products with parameters are computed; none: as they are stored
+    std::optional<Dtype> dispatch{};  ///< in which tokens and gradients are sent to experts; none: as they are stored
 };
 
 /// By which constants and approximations steps are priced; many may share them.

@@ -71,6 +71,9 @@ Result<StepLaw> parse_step_law(std::string_view toml, std::string_view origin) {
     law.error = factor(file, "error", 1e-4, 10);
     law.rows = file.whole("rows", 1, many, 1);
     law.publishers = file.whole("publishers", 1, many, 1);
+    law.reserved = factor(file, "reserved", 1, 2);
+    law.reserved_error = factor(file, "reserved_error", 1e-4, 1);
+    law.reserved_rows = file.whole("reserved_rows", 1, many, 1);
     static_cast<void>(file.text("note"));
     file.finish();
     if (auto status = text.status(); !status) return fail(status.error());

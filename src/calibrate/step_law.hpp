@@ -39,6 +39,9 @@ struct StepLaw {
     double error = 0;    ///< mean, on rows of publishers that were left out of the fit
     std::int64_t rows = 0;
     std::int64_t publishers = 0;
+    double reserved = 1;  ///< memory that a caching allocator takes from the device over what its tensors take at most
+    double reserved_error = 0;  ///< mean, on set-ups that were left out of the fit
+    std::int64_t reserved_rows = 0;
 
     bool operator==(const StepLaw&) const = default;
 };

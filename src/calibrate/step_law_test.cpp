@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view factors =
     "compute = 1.5\nnarrow = 0.8\nlaunch_us = 20\nexposed = 0.25\nwires = 0.5\nerror = 0.1\nrows = 100\npublishers = "
-    "5\n";
+    "5\nreserved = 1.05\nreserved_error = 0.02\nreserved_rows = 17\n";
 
 }  // namespace
 
@@ -29,6 +29,8 @@ TEST_CASE("a step is kernels as they run there, or their launches, and what does
     CHECK(seconds_of(*law, twice) == doctest::Approx(3 * seconds_of(*law, parts)));
     CHECK(law->rows == 100);
     CHECK(law->publishers == 5);
+    CHECK(law->reserved == 1.05);
+    CHECK(law->reserved_rows == 17);
 }
 
 TEST_CASE("a file of factors is read strictly") {
@@ -38,6 +40,9 @@ TEST_CASE("a file of factors is read strictly") {
     const auto law = parse_step_law(text, "steps.toml");
     REQUIRE(!law);
     CHECK(law.error().message.find("exposed") != std::string::npos);
+    text = factors;
+    text.replace(text.find("reserved = 1.05"), 15, "reserved = 0.95");  // an allocator takes all that tensors take
+    CHECK(!parse_step_law(text, "steps.toml"));
     CHECK(!parse_step_law("compute = 1\n", "steps.toml"));
 }
 

@@ -74,6 +74,18 @@ std::vector<std::pair<std::string, std::string>> pairs(Reader& table, std::strin
     return all;
 }
 
+std::pair<std::vector<std::string>, TrainerHabits> read_trainer(Reader& table) {
+    std::pair<std::vector<std::string>, TrainerHabits> trainer;
+    trainer.first = table.texts("names");
+    trainer.second.selective = table.choice("selective", {"selective", "alternate"});
+    if (table.has("memory")) trainer.second.memory = table.choice("memory", {"allocated", "reserved"});
+    trainer.second.unfused = table.flag("unfused");
+    static_cast<void>(table.text("note"));
+    if (trainer.first.empty()) table.fault("names", "missing", "[[trainer]] needs `names`");
+    table.finish();
+    return trainer;
+}
+
 }  // namespace
 
 Result<TrainedModels> TrainedModels::parse(std::string_view toml, std::string_view origin) {
@@ -106,6 +118,7 @@ Result<TrainedModels> TrainedModels::parse(std::string_view toml, std::string_vi
         table.finish();
         models.entries_.push_back(std::move(entry));
     }
+    for (Reader& table : file.each("trainer")) models.trainers_.push_back(read_trainer(table));
     file.finish();
     if (auto status = text.status(); !status) return fail(status.error());
     return models;
@@ -129,6 +142,14 @@ const TrainedModels::Entry* TrainedModels::entry(std::string_view name, bool& an
     }
     any_size = false;
     return nullptr;
+}
+
+TrainerHabits TrainedModels::habits(std::string_view source) const {
+    const std::string wanted = lowered(source);
+    for (const auto& [names, habits] : trainers_) {
+        if (std::find(names.begin(), names.end(), wanted) != names.end()) return habits;
+    }
+    return {};
 }
 
 Result<Config> TrainedModels::config(const MeasuredTraining& row) const {

@@ -16,6 +16,13 @@ namespace roofline {
 /// A size that a row has a column for, and the key of a configuration that it is.
 using KeyColumn = std::pair<std::string, std::string>;
 
+/// What those who publish runs of a framework mean where their rows do not say it.
+struct TrainerHabits {
+    std::string selective;  ///< what --remat calls their selective recomputation: "alternate"
+    std::string memory;     ///< what their memory counts, "allocated" or "reserved"
+    bool unfused = false;   ///< their optimizer is of plain tensor operations
+};
+
 class TrainedModels {
 public:
     /// data/trained_models.toml, or a text like it, beside data/model_names.toml. Errors carry line and column.
@@ -26,6 +33,9 @@ public:
     /// in it. Errors, whose message is the reason for which the row cannot be compared: a name that is not known; of a name that stands for models of any size, one that the row
     /// does not say.
     [[nodiscard]] Result<Config> config(const MeasuredTraining& row) const;
+
+    /// Those of a row's publisher; empty ones where nothing is known of it.
+    [[nodiscard]] TrainerHabits habits(std::string_view source) const;
 
 private:
     struct Entry {
@@ -39,7 +49,8 @@ private:
     [[nodiscard]] const Entry* entry(std::string_view name, bool& any_size) const;
 
     std::vector<Entry> entries_;
-    ModelNames names_;  ///< of presets
+    std::vector<std::pair<std::vector<std::string>, TrainerHabits>> trainers_;  ///< by names of sources
+    ModelNames names_;                                                          ///< of presets
 };
 
 }  // namespace roofline

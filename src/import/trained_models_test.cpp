@@ -80,6 +80,17 @@ TEST_CASE("sequences may be longer than the configuration's context; unknown nam
     CHECK(unknown.error().message == "the model `llama9` is not known");
 }
 
+TEST_CASE("what a publisher's words mean is known by the publisher") {
+    const TrainedModels models = built_in();
+    CHECK(models.habits("PyTorch/torchtitan").selective == "alternate");
+    CHECK(models.habits("pytorch/torchtitan").memory == "reserved");
+    CHECK(models.habits("somebody").selective.empty());
+    const auto own = TrainedModels::parse("[[trainer]]\nnames = [\"ours\"]\n", "t.toml");
+    REQUIRE(own);
+    CHECK(own->habits("ours").selective == "selective");
+    CHECK(own->habits("ours").memory.empty());
+}
+
 TEST_CASE("a file of names that means nothing is refused") {
     const auto refused = [](std::string_view toml) { return !TrainedModels::parse(toml, "t.toml"); };
     CHECK(!refused("[[model]]\nnames = [\"a\"]\npreset = \"gpt2\"\n"));
@@ -88,4 +99,7 @@ TEST_CASE("a file of names that means nothing is refused") {
     CHECK(refused("[[model]]\nnames = [\"a\"]\npreset = \"gpt2\"\ncolumns = [\"deep=n_layer\"]\n"));
     CHECK(refused("[[model]]\nnames = [\"a\"]\npreset = \"gpt2\"\nset = [\"n_layer=4\"]\n"));
     CHECK(refused("[[model]]\nnames = [\"a\"]\npreset = \"gpt2\"\ntypo = 1\n"));
+    CHECK(refused("[[trainer]]\nselective = \"alternate\"\n"));
+    CHECK(refused("[[trainer]]\nnames = [\"a\"]\nselective = \"full\"\n"));
+    CHECK(refused("[[trainer]]\nnames = [\"a\"]\nmemory = \"all\"\n"));
 }

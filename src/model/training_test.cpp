@@ -90,13 +90,35 @@ TEST_CASE(
     CHECK(bytes == Rational(16) * Rational(70'553'706'496));
 }
 
+TEST_CASE("every second product with parameters is computed again") {
+    constexpr std::int64_t tokens = 1024;
+    const Model model = model_named("llama-3.1-8b", tokens);
+    const TrainingProgram all = step_of(model, Remat::selective);
+    const TrainingProgram half = step_of(model, Remat::alternate);
+    // of queries, keys, values, output, gate, up and down those of keys, 4096 x 1024, output, 4096 x 4096, and up, 4096 x 14336
+    constexpr std::int64_t again = 4096LL * 1024 + 4096LL * 4096 + 4096LL * 14336;
+    CHECK(products(half, StepPhase::again) - products(all, StepPhase::again) ==
+          Rational(2 * tokens) * Rational(32) * Rational(again));
+    // kept of each layer and token: what goes in, queries, values, what attention gives, the gate
+    Rational kept;
+    for (const StepTensor& tensor : half.tensors) {
+        if (tensor.role != StepRole::activation || tensor.repeats.empty()) continue;
+        kept += (bytes_of(half.program.values[tensor.value]) * elements(tensor.repeats))
+                    .evaluate(half.program.sizes)
+                    .value();
+    }
+    CHECK(kept == Rational(2 * 32 * tokens) * Rational(4096 + 4096 + 1024 + 4096 + 14336));
+    // outside of layers everything is kept
+    CHECK(products(half, StepPhase::forward) == products(all, StepPhase::forward));
+}
+
 TEST_CASE("every model has a step, which reads back, and a backward pass with twice the products of the forward pass") {
     std::size_t next = 0;
     for (const std::string& name : preset_names()) {
         CAPTURE(name);
         const Model model = model_named(name, 256);
-        constexpr Remat policies[] = {Remat::none, Remat::selective, Remat::full};
-        const TrainingProgram step = step_of(model, policies[next++ % 3]);
+        constexpr Remat policies[] = {Remat::none, Remat::selective, Remat::full, Remat::alternate};
+        const TrainingProgram step = step_of(model, policies[next++ % 4]);
         const std::string text = print(step.program);
         auto again = parse_program(text);
         REQUIRE_MESSAGE(again.has_value(), (again ? std::string() : again.error().message));

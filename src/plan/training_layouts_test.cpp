@@ -2,12 +2,14 @@
 // written anywhere: they follow from where tensors lie.
 #include <doctest/doctest.h>
 
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "plan/apply_plan.hpp"
 #include "plan/decoder_test.hpp"
 #include "program/adjoint.hpp"
+#include "program/weight_arithmetic.hpp"
 
 using namespace roofline;
 using namespace roofline::plan_test;
@@ -54,7 +56,7 @@ private:
 };
 
 StepExchanges step_of(const Plan& plan, const Options& options = {}, const std::string& shape = "8",
-                      std::int64_t microbatches = 1) {
+                      std::int64_t microbatches = 1, std::optional<Dtype> dispatch = std::nullopt) {
     const auto with = with_loss(sized_decoder(options));
     REQUIRE(with);
     TrainingOptions training;
@@ -62,6 +64,7 @@ StepExchanges step_of(const Plan& plan, const Options& options = {}, const std::
     training.microbatches = microbatches;
     auto step = training_step(*with, training);
     REQUIRE_MESSAGE(step, step.error().message);
+    if (dispatch) dispatch_in(*step, *dispatch);
     const auto planned = apply_plan(*step, decoder_roles(), plan);
     REQUIRE_MESSAGE(planned, planned.error().message);
     step->program = planned->program;
@@ -152,6 +155,22 @@ TEST_CASE("context parallelism brings keys and values round in either pass, and 
     CHECK(step.backward.at("reduce_scatter context") == Exchanged{2, kv});
 }
 
+TEST_CASE("gradients over context and sequence wait for all microbatches") {
+    for (const std::int64_t microbatches : {1, 4}) {
+        CAPTURE(microbatches);
+        const StepExchanges ring = step_of({.context = 8}, {}, "8", microbatches);
+        CHECK(ring.backward == Exchanges{{"all_gather context", {2, kv}}, {"reduce_scatter context", {2, kv}}});
+        CHECK(ring.optimizer == Exchanges{{"all_reduce context", {9, weights}}});
+        const StepExchanges ulysses = step_of({.sequence = 8}, {}, "8", microbatches);
+        CHECK(ulysses.backward == Exchanges{{"all_to_all sequence", {4, qo + kv}}});
+        CHECK(ulysses.optimizer == Exchanges{{"all_reduce sequence", {9, weights}}});
+        // ZeRO-1 shares out over them as over data
+        const StepExchanges shared = step_of({.context = 8, .zero = 1}, {}, "8", microbatches);
+        CHECK(shared.optimizer ==
+              Exchanges{{"all_gather context", {9, weights}}, {"reduce_scatter context", {9, weights}}});
+    }
+}
+
 TEST_CASE("expert parallelism has two all-to-alls in either pass of a layer") {
     // Lepikhin et al. 2021. What all tokens use, the router too, is as in data parallelism: its gradients wait for all microbatches.
     for (const std::int64_t microbatches : {1, 4}) {
@@ -162,6 +181,14 @@ TEST_CASE("expert parallelism has two all-to-alls in either pass of a layer") {
         CHECK(step.backward == Exchanges{{"all_to_all expert", {2, tokens}}});
         CHECK(step.optimizer == Exchanges{{"all_reduce expert", {7, attention_weights + norms + router}}});
     }
+}
+
+TEST_CASE("tokens are dispatched to experts in 8 bits, and come back in 16") {
+    // DeepSeek-V3, 3.3.2: what is dispatched forward, and gradients on their way back into experts; both combines stay in bf16
+    const StepExchanges step = step_of({.expert = 8}, {{"moe", true}}, "8", 1, Dtype::fp8);
+    const double tokens = 1.0 * A * activations;
+    CHECK(step.forward == Exchanges{{"all_to_all expert", {2, tokens / 2 + tokens}}});
+    CHECK(step.backward == Exchanges{{"all_to_all expert", {2, tokens / 2 + tokens}}});
 }
 
 TEST_CASE("strategies over two tiers exchange what each does, on its share") {

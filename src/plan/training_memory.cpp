@@ -1,6 +1,7 @@
 #include "plan/training_memory.hpp"
 
 #include <algorithm>
+#include <map>
 
 namespace roofline {
 
@@ -32,11 +33,40 @@ double& share_of(TrainingMemory& memory, StepRole role) {
     return memory.activations;
 }
 
+Polynomial elements_of(const Program& program, const StepTensor& tensor) {
+    Polynomial product = elements(tensor.repeats);
+    for (const Axis& axis : program.values[tensor.value].type.axes) product *= Polynomial::symbol(symbol_of(axis.dim));
+    return product;
+}
+
+// What an optimizer of plain tensor operations has besides: of each element that a chip updates an f32 copy of its gradient, unless
+// that is f32 itself, the root of its second moment and what the step is divided by.
+Result<double> unfused_bytes(const TrainingProgram& step, const std::vector<TensorType>& types, const System& system) {
+    constexpr double f32 = 4;
+    std::map<ValueId, double> copied;  // by parameter
+    for (const StepTensor& tensor : step.tensors) {
+        if (tensor.role != StepRole::gradient || !tensor.param) continue;
+        copied[*tensor.param] = step.program.values[tensor.value].type.dtype == Dtype::f32 ? 0 : f32;
+    }
+    double bytes = 0;
+    for (const StepTensor& tensor : step.tensors) {
+        if (tensor.role != StepRole::optimizer_state || !tensor.param) continue;
+        const auto gradient = copied.find(*tensor.param);
+        if (gradient == copied.end()) continue;  // counted with another of its states
+        const auto number = elements_of(step.program, tensor).evaluate(step.program.sizes);
+        if (!number) return fail("no_size", "what an optimizer takes cannot be counted");
+        const double ways = tensor.value < types.size() ? static_cast<double>(holders(types[tensor.value], system)) : 1;
+        bytes += number->to_double() / ways * (gradient->second + 2 * f32);
+        copied.erase(gradient);
+    }
+    return bytes;
+}
+
 }  // namespace
 
 Result<TrainingMemory> training_memory(const TrainingProgram& step, const Program& local,
                                        const std::vector<TensorType>& types, const System& system,
-                                       const InFlight& in_flight) {
+                                       const InFlight& in_flight, bool unfused) {
     TrainingMemory memory;
     for (const StepTensor& tensor : step.tensors) {
         if (tensor.role == StepRole::activation) continue;
@@ -53,7 +83,13 @@ Result<TrainingMemory> training_memory(const TrainingProgram& step, const Progra
     const auto live = live_memory(step, local, in_flight);
     if (!live) return fail(live.error());
     memory.activations = live->kept;
-    memory.working = std::max(live->peak - live->kept, 0.0);
+    double peak = live->peak;
+    if (unfused) {  // activations are gone when the optimizer works
+        const auto optimizer = unfused_bytes(step, types, system);
+        if (!optimizer) return fail(optimizer.error());
+        peak = std::max(peak, *optimizer);
+    }
+    memory.working = std::max(peak - live->kept, 0.0);
     const MemoryLevel* hbm = system.machine().level("hbm");
     if (hbm != nullptr) {
         if (const auto capacity = hbm->total_capacity()) memory.capacity = capacity->value;

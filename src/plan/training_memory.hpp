@@ -26,9 +26,10 @@ struct TrainingMemory {
 
 /// What a chip holds of a step's tensors. `local` is the step on one chip and `types` how its values lie, as lay_out() gives them.
 /// Parameters, gradients and states are flattened before they are shared out, so that they divide exactly; activations are
-/// shares of tensors, padded. What is held besides is that of live_memory(). Errors: counts beyond 127 bits; a size that is not known.
+/// shares of tensors, padded. What is held besides is that of live_memory(), or of
+/// an `unfused` optimizer what its operations make, where that is more. Errors: counts beyond 127 bits; a size that is not known.
 [[nodiscard]] Result<TrainingMemory> training_memory(const TrainingProgram& step, const Program& local,
                                                      const std::vector<TensorType>& types, const System& system,
-                                                     const InFlight& in_flight);
+                                                     const InFlight& in_flight, bool unfused = false);
 
 }  // namespace roofline

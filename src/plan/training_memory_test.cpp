@@ -63,4 +63,28 @@ TEST_CASE("parameters divide exactly and activations are padded") {
     CHECK(whole->activations == doctest::Approx(3 * 2 * 8 * 10));
 }
 
+TEST_CASE("an optimizer of plain operations has 12 bytes for each parameter, or 8 of gradients in f32") {
+    const auto forward = parse_program(
+        "B=4, D=10, F=20, L=3\nX : bf16[B, D]\nrepeat L {\nparam W : bf16[D, F]\n"
+        "H : bf16[B, F] = X * W\nX = H *_F W\n}\n");
+    REQUIRE(forward);
+    auto machine = find_machine("h100-sxm");
+    REQUIRE(machine);
+    System system;
+    system.slice = make_slice(*machine, "1").value();
+    const auto total = [&](bool f32_gradients, bool unfused) {
+        TrainingOptions options;
+        options.f32_gradients = f32_gradients;
+        const auto step = training_step(*forward, options);
+        REQUIRE_MESSAGE(step, step.error().message);
+        const auto memory = training_memory(*step, step->program, {}, system, {}, unfused);
+        REQUIRE(memory);
+        return memory->activations + memory->working;
+    };
+    // 600 parameters: more than anything that 4 rows of 10 and 20 have
+    CHECK(total(false, true) == doctest::Approx(12 * 600));
+    CHECK(total(true, true) == doctest::Approx(8 * 600));
+    CHECK(total(false, false) < 8 * 600);
+}
+
 }  // namespace roofline

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
+#include <utility>
 
 #include "program/functions.hpp"
 #include "program/step_draft.hpp"
@@ -133,7 +135,9 @@ Result<TrainingProgram> training_step(const Program& forward, const TrainingOpti
     if (auto status = writer.write(whole); !status) return fail(status.error());
     std::vector<StepTensor> tensors;
     const auto add = [&](ValueId id, StepRole role, ValueId like) {
-        tensors.push_back({writer.written(id), role, counts_around(*draft, like)});
+        const bool apart = role == StepRole::gradient || role == StepRole::optimizer_state;
+        tensors.push_back({writer.written(id), role, counts_around(*draft, like),
+                           apart ? std::optional(writer.written(like)) : std::nullopt});
     };
     for (ValueId id = 0; id < draft->made_by.size(); ++id) {
         if (draft->program.values[id].param) add(id, StepRole::param, id);
@@ -151,8 +155,11 @@ Result<TrainingProgram> training_step(const Program& forward, const TrainingOpti
 Result<TrainingOptions> remat_options(std::string_view words) {
     TrainingOptions options;
     if (words.empty() || words == "none") return options;
-    if (words == "selective" || words == "full") {
-        options.remat = words == "full" ? Remat::full : Remat::selective;
+    constexpr std::pair<std::string_view, Remat> policies[] = {
+        {"selective", Remat::selective}, {"alternate", Remat::alternate}, {"full", Remat::full}};
+    for (const auto& [word, policy] : policies) {
+        if (words != word) continue;
+        options.remat = policy;
         return options;
     }
     options.remat = Remat::named;
@@ -161,7 +168,7 @@ Result<TrainingOptions> remat_options(std::string_view words) {
         options.kept.emplace_back(words.substr(begin, end - begin));
         if (options.kept.back().empty()) {
             return fail("usage", fmt::format("`{}` has an empty name", words.substr(0, 40)),
-                        "name tensors that are kept: --remat Q,Hm; or none, selective, full");
+                        "name tensors that are kept: --remat Q,Hm; or none, selective, alternate, full");
         }
         begin = end + 1;
     }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,11 +18,12 @@ namespace roofline {
 enum class Remat {
     none,       ///< everything that the backward pass reads
     selective,  ///< the results of products; softmax planes, norms and what is elementwise are computed again
-    full,       ///< what goes from pass to pass of a `repeat`; each pass runs again, all of it, in its backward pass
-    named,      ///< what goes from pass to pass, and the tensors that are named; only what is read is computed again
+    alternate,  ///< in a pass of a `repeat` of products with parameters the first, third ..., and of all others; outside everything
+    full,   ///< what goes from pass to pass of a `repeat`; each pass runs again, all of it, in its backward pass
+    named,  ///< what goes from pass to pass, and the tensors that are named; only what is read is computed again
 };
 
-/// "none", "selective", "full", or what is kept by name, "Q,Hm"; "" is none. Errors: an empty name.
+/// "none", "selective", "alternate", "full", or what is kept by name, "Q,Hm"; "" is none. Errors: an empty name.
 struct TrainingOptions;
 [[nodiscard]] Result<TrainingOptions> remat_options(std::string_view words);
 
@@ -35,8 +37,9 @@ struct TrainingOptions {
     Remat remat = Remat::none;
     std::vector<std::string> kept{};  ///< of Remat::named: tensors of the forward program
     Optimizer optimizer = Optimizer::adam;
-    Dtype moments = Dtype::f32;     ///< of Adam
-    bool master = true;             ///< an f32 copy of each parameter that has fewer bits, which the optimizer updates
+    Dtype moments = Dtype::f32;  ///< of Adam
+    bool master = true;          ///< an f32 copy of each parameter that has fewer bits, which the optimizer updates
+    bool unfused = false;  ///< of Adam: plain tensor operations on all parameters at once, whose results lie in memory
     bool f32_gradients = false;     ///< gradients of parameters in f32; otherwise in the parameter's dtype
     bool f32_logits = false;        ///< of with_loss(): logits and log-probabilities are stored in f32
     std::int64_t microbatches = 1;  ///< forward and backward so many times a step; gradients add up
@@ -56,6 +59,7 @@ struct StepTensor {
     StepRole role = StepRole::activation;
     std::vector<std::string>
         repeats{};  ///< counts of the repeats it belongs to: there is one for each pass. Not the microbatches.
+    std::optional<ValueId> param{};  ///< of a gradient or a state: whose it is
 };
 
 enum class StepPhase {

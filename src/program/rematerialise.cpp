@@ -20,6 +20,7 @@ public:
         for (const ForwardBlock& block : forward.blocks) {
             for (const Carry& carry : block.carries) copies_.insert(carry.inside);
         }
+        if (options.remat == Remat::alternate) leave_out_every_second();
     }
 
     std::vector<ValueId> run() {
@@ -164,6 +165,8 @@ private:
                 return true;
             case Remat::selective:
                 return is_product(id);
+            case Remat::alternate:
+                return forward_.home[id] == 0 || (is_product(id) && !left_out_.contains(id));
             case Remat::full:
                 return forward_.home[id] == 0;
             case Remat::named:
@@ -174,11 +177,30 @@ private:
         return named || forward_.home[id] == 0;
     }
 
+    // Of the products with parameters that a pass makes, in their order, every second one.
+    void leave_out_every_second() {
+        for (std::size_t at = 1; at < forward_.blocks.size(); ++at) {
+            bool second = false;
+            for (const ForwardNode& node : forward_.blocks[at].nodes) {
+                if (node.kind != ForwardNode::Kind::unit) continue;
+                for (const ValueId id : atoms_of_unit(node.id)) {
+                    if (!is_trained(id)) continue;
+                    if (second) left_out_.insert(id);
+                    second = !second;
+                }
+            }
+        }
+    }
+
     // The result of a product, itself or behind what is elementwise: a bias, a residual. The plane of attention's scores, which
     // no parameter takes part in, is not one.
     [[nodiscard]] bool is_product(ValueId id) const {
         const Op& op = *forward_.made_by[id];
-        if (op.kind == OpKind::contract && !forward_.program.values[id].intermediate) return true;
+        return (op.kind == OpKind::contract && !forward_.program.values[id].intermediate) || is_trained(id);
+    }
+
+    // That of a product with a parameter.
+    [[nodiscard]] bool is_trained(ValueId id) const {
         std::function<bool(const Formula&)> trained = [&](const Formula& term) {
             if (term.is_number() || term.is_tensor()) return false;
             for (const Formula& argument : term->arguments) {
@@ -224,6 +246,7 @@ private:
     Names& names_;
     std::size_t forward_count_;
     Ids copies_;
+    Ids left_out_;  ///< of Remat::alternate: products that are computed again
     Ids kept_;
 };
 

@@ -4,6 +4,9 @@
 #include <set>
 #include <string>
 #include <variant>
+#include <vector>
+
+#include "program/functions.hpp"
 
 namespace roofline {
 
@@ -45,7 +48,22 @@ private:
     std::set<std::string> gradients_;
 };
 
+void dispatch_in(TrainingProgram& step, std::vector<Node>& nodes, Dtype dtype) {
+    for (Node& node : nodes) {
+        if (auto* block = std::get_if<Block>(&node)) {
+            dispatch_in(step, block->nodes, dtype);
+            continue;
+        }
+        for (const Op& op : std::get<Statement>(node).ops) {
+            if (op.kind != OpKind::apply || find_function(op.function)->kind != FunctionKind::dispatch) continue;
+            step.program.values[op.output.value].type.dtype = dtype;
+        }
+    }
+}
+
 }  // namespace
+
+void dispatch_in(TrainingProgram& step, Dtype dtype) { dispatch_in(step, step.program.body.nodes, dtype); }
 
 void compute_weights_in(TrainingProgram& step, Dtype dtype) {
     WeightArithmetic(step, dtype).change(step.program.body.nodes);

@@ -1,4 +1,4 @@
-// Training in fewer bits: products with parameters are computed in another dtype than the one that tensors are stored in.
+// Training in fewer bits: products with parameters are computed, and rows of experts sent, in another dtype than the one that tensors are stored in.
 #pragma once
 
 #include "program/adjoint.hpp"
@@ -10,5 +10,9 @@ namespace roofline {
 /// mixed-precision recipes for fp8 and fp4 convert. Products of activations, those of attention, stay as they are, and so do all tensors.
 /// `dtype` is one that products can be computed in.
 void compute_weights_in(TrainingProgram& step, Dtype dtype);
+
+/// Sends the rows of experts, and keeps them, in `dtype`: what is dispatched of tokens forward, and of gradients backward. What comes back from
+/// experts is added up and stays as it is (DeepSeek-V3, arXiv 2412.19437, section 3.3.2). Nothing changes in a step without experts.
+void dispatch_in(TrainingProgram& step, Dtype dtype);
 
 }  // namespace roofline

@@ -104,7 +104,8 @@ void add_model(CLI::App& app, Line& line) {
     app.add_option(
            "--remat", model.remat,
            "with --training: what the forward pass keeps: none is computed again (if it is not given), selective "
-           "(results of products are kept), full (what goes from layer to layer), or names of tensors")
+           "(results of products are kept), alternate (every second of them), full (what goes from layer to layer), or "
+           "names of tensors")
         ->option_text("POLICY");
     app.add_flag("--list", model.list, "print the names and model types that are known, and nothing else");
     add_plots(app, line.plots, "where parameters and FLOPs go");

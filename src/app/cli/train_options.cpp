@@ -33,15 +33,24 @@ void add_training_plan(CLI::App& app, TrainRequest& train) {
     app.add_option("--schedule", train.schedule,
                    "of a pipeline: 1f1b, gpipe, interleaved (or interleaved:4, chunks a stage) or zero-bubble")
         ->type_name("SCHEDULE");
-    app.add_option("--remat", train.remat,
-                   "what the backward pass computes again: none, selective (all but the results of products), full\n"
-                   "(each layer), or all but tensors by name")
-        ->type_name("none|selective|full|Hm,O");
+    app.add_option(
+           "--remat", train.remat,
+           "what the backward pass computes again: none, selective (all but the results of products), alternate\n"
+           "(every second of these, too), full (each layer), or all but tensors by name")
+        ->type_name("none|selective|alternate|full|Hm,O");
     app.add_option(
            "--optimizer", train.optimizer,
-           "adam with moments in f32 or another dtype and, where it says so, an f32 copy of the parameters; or\nsgd; "
-           "gradients=f32 for either")
-        ->type_name("adam[,moments=DTYPE][,master]|sgd");
+           "adam with moments in f32 or another dtype and, where it says so, an f32 copy of the parameters, unfused "
+           "with\nwhat plain tensor operations make in between; or sgd; gradients=f32 for either")
+        ->type_name("adam[,moments=DTYPE][,master][,unfused]|sgd");
+    app.add_option("--products", train.products,
+                   "the dtype of fewer than 16 bits that products with parameters are computed in, forward and "
+                   "backward; tensors\nare stored in bf16")
+        ->type_name("fp8|mxfp8|nvfp4");
+    app.add_option("--dispatch", train.dispatch,
+                   "the dtype of fewer than 16 bits that tokens are sent to experts in, and their gradients in the "
+                   "backward pass")
+        ->type_name("fp8|mxfp8|nvfp4");
 }
 
 }  // namespace
@@ -52,7 +61,8 @@ void add_train(CLI::App& app, Line& line) {
                    "a configuration (config.json of a checkpoint), - for standard input, or a name")
         ->type_name("CONFIG.json|NAME")
         ->required();
-    repeated(app, "--on", line.words.on, "the slice: tpu-v5p:8x8x16, h100-sxm:8x16, my.toml:4x4", "SLICE");
+    repeated(app, "--on", line.words.on,
+             "the slice: tpu-v5p:8x8x16, h100-sxm:8x16, my.toml:4x4; several stand beside each other", "SLICE");
     add_training_plan(app, train);
     app.add_option("--tokens", train.tokens, "tokens of the whole training: how long it takes and what it costs")
         ->type_name("15T");

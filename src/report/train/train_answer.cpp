@@ -14,6 +14,20 @@ std::string slice_id(const Slice& slice) {
     return slice.chips() == 1 ? slice.machine.id : fmt::format("{}:{}", slice.machine.id, slice.shape_text());
 }
 
+std::string recipe_text(const TrainAnswer& answer) {
+    std::string text = answer.schedule.empty() ? "" : answer.schedule + ", ";
+    text += fmt::format("remat {}, {}", answer.remat, answer.optimizer);
+    if (answer.products) text += fmt::format(", products in {}", name(*answer.products));
+    if (answer.dispatch) text += fmt::format(", dispatch in {}", name(*answer.dispatch));
+    return text;
+}
+
+std::string days_text(double seconds) {
+    if (seconds < 3600) return to_text(Seconds{seconds});
+    if (seconds < 2 * 86400) return number_text(seconds / 3600) + " hours";
+    return number_text(seconds / 86400) + " days";
+}
+
 std::vector<StepCollective> step_collectives(const TrainStep& whole) {
     const OpAnswer& step = whole.program;
     std::map<std::pair<std::string, std::vector<std::string>>, StepCollective> by_kind;
@@ -92,6 +106,8 @@ Table train_table(const TrainAnswer& answer) {
     add("microbatches", answer.batch ? std::to_string(answer.batch->microbatches) : "");
     for (const auto& [name, degree] : plan_axes(answer.plan)) add(std::string(name), std::to_string(degree));
     add("remat", answer.remat, false);
+    add("products", answer.products ? std::string(name(*answer.products)) : "", false);
+    add("dispatch", answer.dispatch ? std::string(name(*answer.dispatch)) : "", false);
     const TrainStep* step = answer.step ? &*answer.step : nullptr;
     const auto memory = [&](double TrainingMemory::* part) {
         return step == nullptr ? std::string() : raw(step->memory.*part);

@@ -51,6 +51,8 @@ struct TrainAnswer {
     std::string schedule;                ///< "" without a pipeline
     std::string remat;
     std::string optimizer;
+    std::optional<Dtype> products;  ///< in which products with parameters are computed; none: as they are stored
+    std::optional<Dtype> dispatch;  ///< in which tokens and gradients are sent to experts; none: as they are stored
     TrainingDemand demand;
     std::optional<TrainStep> step;      ///< none: the utilisation is assumed, and the batch cannot be laid out as it is
     std::optional<double> assumed_mfu;  ///< of the request
@@ -64,6 +66,12 @@ struct TrainAnswer {
 
 /// "tpu-v5p:8x8x16".
 [[nodiscard]] std::string slice_id(const Slice& slice);
+
+/// "1f1b, remat full, adam with f32 moments, products in fp8"
+[[nodiscard]] std::string recipe_text(const TrainAnswer& answer);
+
+/// "44.7 days", "3.2 hours", "12 s"
+[[nodiscard]] std::string days_text(double seconds);
 
 /// The collectives of a step by kind and axes, the longest first: how many, the bytes of all, and their time in all. Of
 /// the stage that takes longest.

@@ -24,6 +24,8 @@ Json plan_json(const TrainAnswer& answer) {
     json["schedule"] = name_or_null(answer.schedule);
     json["remat"] = answer.remat;
     json["optimizer"] = answer.optimizer;
+    json["products"] = answer.products ? Json(name(*answer.products)) : Json(nullptr);
+    json["dispatch"] = answer.dispatch ? Json(name(*answer.dispatch)) : Json(nullptr);
     return json;
 }
 

@@ -21,13 +21,6 @@ std::string bar_of(double share) {
     return std::string(static_cast<std::size_t>(std::lround(std::clamp(share * 30, 1.0, 30.0))), '#');
 }
 
-// "44.7 days", "3.2 hours"
-std::string days_text(double seconds) {
-    if (seconds < 3600) return to_text(Seconds{seconds});
-    if (seconds < 2 * 86400) return number_text(seconds / 3600) + " hours";
-    return number_text(seconds / 86400) + " days";
-}
-
 // "1.2 M": of any size, a count of millions of years included.
 std::string many(double count) {
     const std::string text = to_text(Flops{count});  // "1.2 MFLOP" without the unit
@@ -76,9 +69,7 @@ private:
         }
         if (!answer_.step) return;
         line("plan", "", plan_text(answer_.plan));
-        line("", "",
-             fmt::format("{}remat {}, {}", answer_.schedule.empty() ? "" : answer_.schedule + ", ", answer_.remat,
-                         answer_.optimizer));
+        line("", "", recipe_text(answer_));
         out_ += "\n";
     }
 

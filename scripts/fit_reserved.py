@@ -1,0 +1,37 @@
+#!/usr/bin/env python3
+"""Fits what a caching allocator reserves over what its tensors take, for data/training_steps.toml.
+
+    scripts/fit_reserved.py RUNS.csv [more.csv ...]
+
+Rows whose notes say "max allocated GiB, reserved 70.88 GiB" say both: memory_GB_per_accel is the former. Rows that say the same are one set-up. The factor
+is the mean ratio; the error is that of set-ups that were left out of the fit, one after the other. Needs nothing but Python.
+"""
+import csv
+import re
+import sys
+
+
+def ratios_of(paths):
+    setups = set()
+    for path in paths:
+        with open(path, newline="", encoding="utf-8") as file:
+            for row in csv.DictReader(file):
+                reserved = re.search(r"max allocated GiB, reserved ([0-9.]+) GiB", row["notes"])
+                if reserved:
+                    setups.add((float(row["memory_GB_per_accel"]), float(reserved[1])))
+    return [reserved / allocated for allocated, reserved in sorted(setups)]
+
+
+def main():
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    ratios = ratios_of(sys.argv[1:])
+    if len(ratios) < 2:
+        sys.exit("fewer than two set-ups say both")
+    total, count = sum(ratios), len(ratios)
+    errors = [abs((total - ratio) / (count - 1) / ratio - 1) for ratio in ratios]
+    print(f"reserved = {total / count:.4g}\nreserved_error = {sum(errors) / count:.2g}\nreserved_rows = {count}")
+
+
+if __name__ == "__main__":
+    main()

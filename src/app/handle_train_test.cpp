@@ -1,0 +1,149 @@
+#include "app/handle_train.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <initializer_list>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "notation/notation.hpp"
+
+using namespace roofline;
+
+namespace {
+
+TrainRequest llama(std::initializer_list<const char*> slices) {
+    TrainRequest request;
+    request.config = {"llama-3.1-8b", ""};
+    for (const char* slice : slices) request.machines.push_back({slice, {}});
+    request.sequence = "2Ki";
+    request.batch_tokens = "32Ki";
+    return request;
+}
+
+Response answered(const TrainRequest& request, Format format) {
+    auto response = handle_train(request, format);
+    REQUIRE_MESSAGE(response, response.error().message);
+    return std::move(*response);
+}
+
+nlohmann::json json_of(const TrainRequest& request) {
+    return nlohmann::json::parse(answered(request, Format::json).out);
+}
+
+std::ptrdiff_t lines(const std::string& text) { return std::count(text.begin(), text.end(), '\n'); }
+
+}  // namespace
+
+TEST_CASE("training on slices side by side says what each says alone") {
+    const auto both = json_of(llama({"h100-sxm:8", "tpu-v5p:2x2x4"}));
+    REQUIRE(both["machines"].size() == 2);
+    CHECK(both["machines"][0] == json_of(llama({"h100-sxm:8"})));
+    CHECK(both["machines"][1] == json_of(llama({"tpu-v5p:2x2x4"})));
+}
+
+TEST_CASE("training on slices side by side is a column each in text, a line each in tables") {
+    TrainRequest request = llama({"h100-sxm:8", "tpu-v5p:2x2x4"});
+    const std::string text = answered(request, Format::text).out;
+    const std::size_t head = text.find("h100-sxm5:8");
+    REQUIRE(head != std::string::npos);
+    CHECK(text.find("tpu-v5p:2x2x4", head) < text.find('\n', head));
+    CHECK(text.find("fsdp=8 ", head) < text.find("fsdp=16", head));
+    CHECK(text.find("bubble") == std::string::npos);    // no plan has a pipeline
+    CHECK(text.find("training") == std::string::npos);  // no tokens are asked about
+    request.tokens = "1T";
+    CHECK(answered(request, Format::text).out.find("chip-hours") != std::string::npos);
+    CHECK(lines(answered(request, Format::csv).out) == 3);
+    CHECK(lines(answered(request, Format::markdown).out) == 4);
+}
+
+TEST_CASE("the exit status of training on several slices is 1 when it fits none of them") {
+    // 8.03 G parameters with their gradients and moments take 96 GB, and a chip of 80 GB has a half or an eighth of them
+    TrainRequest request = llama({"h100-sxm:1", "h100-sxm:8"});
+    request.remat = "full";
+    CHECK(answered(request, Format::text).exit_code == 0);
+    request.machines.pop_back();
+    request.machines.push_back({"h100-nvl:1", {}});
+    CHECK(answered(request, Format::text).exit_code == 1);
+}
+
+TEST_CASE("a mistake in one of several slices is said of that slice, and one step is shown of one slice") {
+    const auto wrong = handle_train(llama({"h100-sxm:8", "h100-sxm:0"}), Format::text);
+    REQUIRE_FALSE(wrong);
+    CHECK(wrong.error().message.starts_with("h100-sxm:0: "));
+    TrainRequest shown = llama({"h100-sxm:8", "h200-sxm:8"});
+    shown.program = true;
+    CHECK_FALSE(handle_train(shown, Format::text));
+    shown.program = false;
+    shown.explain = true;
+    CHECK_FALSE(handle_train(shown, Format::text));
+    shown.explain = false;
+    shown.plot = true;
+    CHECK_FALSE(handle_train(shown, Format::text));
+    CHECK_FALSE(handle_train(llama({}), Format::text));
+}
+
+TEST_CASE("products with parameters take the time of their dtype, forward and backward, and attention does not") {
+    TrainRequest request = llama({"h100-sxm:1"});
+    const auto wide = json_of(request);
+    request.products = "fp8";
+    const auto narrow = json_of(request);
+    // 8,030,261,248 parameters; the embedding, 128256 x 4096, and 65 norms of 4096 do not multiply
+    constexpr double multiplying = 8'030'261'248.0 - 128'256.0 * 4096 - 65 * 4096;
+    constexpr double tokens = 32768;
+    // two products over half of each plane, backward five: 7/2 of 2 T^2 D for each of 16 sequences and 32 layers
+    constexpr double attention = 3.5 * 16 * 32 * 2 * 2048.0 * 2048 * 4096;
+    constexpr double bf16 = 989.4e12;
+    constexpr double fp8 = 1978.9e12;
+    CHECK(wide["time_s"]["math"].get<double>() ==
+          doctest::Approx((6 * multiplying * tokens + attention) / bf16).epsilon(1e-4));
+    CHECK(narrow["time_s"]["math"].get<double>() ==
+          doctest::Approx(6 * multiplying * tokens / fp8 + attention / bf16).epsilon(1e-4));
+    // tensors are stored as they were
+    CHECK(narrow["memory_bytes"] == wide["memory_bytes"]);
+    CHECK(narrow["plan"]["products"] == "fp8");
+    CHECK(wide["plan"]["products"].is_null());
+    CHECK(answered(request, Format::text).out.find("products in fp8") != std::string::npos);
+    request.products = "f32";
+    CHECK_FALSE(handle_train(request, Format::text));
+    request.products = "int8";
+    CHECK_FALSE(handle_train(request, Format::text));
+}
+
+TEST_CASE("the program of a step in fewer bits says so, and reads back") {
+    TrainRequest request = llama({"h100-sxm:8"});
+    request.products = "mxfp8";
+    request.program = true;
+    const std::string text = answered(request, Format::text).out;
+    CHECK(text.find("using mxfp8") != std::string::npos);
+    const auto again = parse_program(text);
+    REQUIRE_MESSAGE(again, (again ? "" : again.error().message));
+    CHECK(print(*again) == text);
+}
+
+TEST_CASE("tokens sent to experts in fewer bits take fewer bytes of the network, and of memory") {
+    TrainRequest request = llama({"h100-sxm:8"});
+    request.config = {"mixtral-8x7b", ""};
+    request.mesh = {"expert=8"};
+    const auto wide = json_of(request);
+    request.dispatch = "fp8";
+    const auto narrow = json_of(request);
+    const auto sent = [](const nlohmann::json& answer) {
+        double bytes = 0;
+        for (const auto& each : answer["collectives"]) {
+            if (each["kind"] == "all_to_all") bytes += each["bytes"].get<double>();
+        }
+        return bytes;
+    };
+    // two of four exchanges of a layer, of 4096 elements for each of a token's two experts, shrink from 2 bytes to 1
+    CHECK(sent(wide) - sent(narrow) == doctest::Approx(2 * 32 * 2 * 32768.0 * 4096).epsilon(1e-9));
+    // the rows of experts, two for each of the 4096 tokens of a chip, are kept in every layer
+    const auto kept = [](const nlohmann::json& answer) { return answer["memory_bytes"]["activations"].get<double>(); };
+    CHECK(kept(wide) - kept(narrow) == doctest::Approx(32 * 2 * 4096.0 * 4096).epsilon(1e-9));
+    CHECK(narrow["plan"]["dispatch"] == "fp8");
+    CHECK(answered(request, Format::text).out.find("dispatch in fp8") != std::string::npos);
+    request.config = {"llama-3.1-8b", ""};
+    request.mesh.clear();
+    CHECK_FALSE(handle_train(request, Format::text));
+}
