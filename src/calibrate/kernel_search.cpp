@@ -103,15 +103,15 @@ double loss_of(const KernelLaw& law, const TimedKernels& kernels) {
 }
 
 /// A law, what it is off by, and the law that least squares of this one, made linear, lead to.
-struct Step {
+struct LawStep {
     double loss = 0;
     KernelLaw next;
 };
 
 /// Weights make squares of the deviations into absolute values.
-Step step_from(const KernelLaw& law, const TimedKernels& kernels) {
+LawStep step_from(const KernelLaw& law, const TimedKernels& kernels) {
     constexpr double floor = 0.02;  // below it deviations are noise and count alike
-    Step step;
+    LawStep step;
     KernelLeastSquares sums;
     for (const TimedKernel* kernel : kernels) {
         Linear linear = linear_at(law, *kernel);
@@ -144,7 +144,7 @@ LawSearch settled(KernelLaw law, const TimedKernels& kernels, int most_steps = 1
     LawSearch best;
     double previous = infinity;
     for (int i = 0; i <= most_steps; ++i) {
-        const Step step = step_from(law, kernels);
+        const LawStep step = step_from(law, kernels);
         if (step.loss < best.loss) best = {law, step.loss};
         if (i > 4 && step.loss > previous * 0.9999) break;
         previous = std::min(previous, step.loss);
