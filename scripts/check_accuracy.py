@@ -17,7 +17,9 @@ KINDS = [
     "grouped contraction",
     "attention",
     "causal attention",
+    "latent attention",
     "elementwise",
+    "quantisation",
     "reduction",
 ]
 LAUNCHED_BY_HOST = ("eager", "wall clock")  # their times are a host's as much as a chip's

@@ -171,6 +171,7 @@ Result<KernelSample> MeasuredKernels::sample_of(const MeasuredKernel& row) {
             sample.timed.more.push_back(runs.point);
         } else {
             sample.others.push_back({program.keys[i], runs.point, runs.count});
+            sample.others.back().key.variant = row.variant;
         }
     }
     sample.timed.time_s = row.time_s;

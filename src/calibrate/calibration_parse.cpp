@@ -153,6 +153,7 @@ double above_zero(Reader& table, std::string_view key) {
 
 void read_tiles(Reader& table, KernelLaw& law) {
     law.tiled = table.flag("tiles");
+    law.by_rows = table.flag("by_rows");
     law.split_s = number(table, "split_us") / 1e6;
     law.wave_s = number(table, "wave_us") / 1e6;
     if (table.has("busy")) law.busy = fraction(table, "busy");
@@ -163,12 +164,17 @@ KernelLaw read_kernel_law(Reader& table) {
     KernelLaw law;
     law.fixed_s = number(table, "fixed_us") / 1e6;
     law.ramp_s = number(table, "ramp_ns") / 1e9;
+    law.row_s = number(table, "row_us") / 1e6;
     law.math = fraction(table, "math");
     law.vector = fraction(table, "vector");
     law.memory = fraction(table, "memory");
     if (table.has("write")) law.write = fraction(table, "write");
     law.warm = number(table, "warm");
     if (table.has("cache")) law.cache = above_zero(table, "cache");
+    if (table.has("share")) {
+        law.share = above_zero(table, "share");
+        if (table.has("reread")) law.reread = above_zero(table, "reread");
+    }
     if (table.has("tiles")) read_tiles(table, law);
     if (!table.has("p")) return law;
     law.p = number(table, "p");
@@ -182,8 +188,8 @@ KernelLaw read_kernel_law(Reader& table) {
 CalibratedKernel read_kernel(Reader& table) {
     CalibratedKernel kernel;
     table.required_text("kind");
-    kernel.key.kind = table.choice(
-        "kind", {"contraction", "grouped contraction", "attention", "causal attention", "elementwise", "reduction"});
+    kernel.key.kind = table.choice("kind", {"contraction", "grouped contraction", "attention", "causal attention",
+                                            "latent attention", "elementwise", "quantisation", "reduction"});
     kernel.key.dtype = table.text("dtype");
     kernel.key.software = table.text("software");
     kernel.key.variant = table.text("variant");

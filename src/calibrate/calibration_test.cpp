@@ -167,6 +167,10 @@ TEST_CASE("laws of kernels are read, strictly, and written as they were") {
     fit.law.wave_s = 0.5e-6;
     fit.law.partial = 3;
     fit.law.busy = 0.5;
+    fit.law.by_rows = true;
+    fit.law.row_s = 0.25e-6;
+    fit.law.share = 32;
+    fit.law.reread = 3.5;
     const auto tiled_again = parse_calibration(calibration_text(tiled), "again.toml");
     REQUIRE_MESSAGE(tiled_again, tiled_again.error().message);
     CHECK(tiled_again->kernels.front() == tiled.kernels.front());
@@ -182,6 +186,9 @@ TEST_CASE("laws of kernels are read, strictly, and written as they were") {
     CHECK(error(with(kernels, "p = 3.5", "p = 0.5")) == "18 out_of_range");
     CHECK(error(with(kernels, "p = 3.5", "write = 1.5")) == "18 out_of_range");
     CHECK(error(with(kernels, "p = 3.5", "split_us = 1")) == "18 unknown_key");  // of laws with tiles
+    CHECK(error(with(kernels, "p = 3.5", "by_rows = true")) == "18 unknown_key");
+    CHECK(error(with(kernels, "p = 3.5", "reread = 2")) == "18 unknown_key");  // of laws whose heads share so many
+    CHECK(error(with(kernels, "p = 3.5", "share = 0")) == "18 out_of_range");
     CHECK(error(with(kernels, "[2.5, 8000]", "[8000, 2.5]")) == "10 wrong_type");
     CHECK(error(with(kernels, "error_held_out = 0.06\n", "")) == "3 missing_key");
     CHECK(error(with(kernels, "kind = \"elementwise\"",

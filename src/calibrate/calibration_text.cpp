@@ -124,14 +124,18 @@ std::string kernel_text(const CalibratedKernel& kernel, std::string_view prefix)
     if (fit.error_carried) text += error_text("error_carried", *fit.error_carried);
     add_constant("fixed_us", fit.law.fixed_s * 1e6, 0);
     add_constant("ramp_ns", fit.law.ramp_s * 1e9, 0);
+    add_constant("row_us", fit.law.row_s * 1e6, 0);
     add_constant("math", fit.law.math, 1);
     add_constant("vector", fit.law.vector, 1);
     add_constant("memory", fit.law.memory, 1);
     add_constant("write", fit.law.write, 0);
     add_constant("warm", fit.law.warm, 0);
     if (fit.law.warm > 0) add_constant("cache", fit.law.cache, 1);
+    add_constant("share", fit.law.share, 0);
+    if (fit.law.share > 0) add_constant("reread", fit.law.reread, 1);
     if (fit.law.tiled) {
         text += "tiles = true\n";
+        if (fit.law.by_rows) text += "by_rows = true\n";
         add_constant("split_us", fit.law.split_s * 1e6, 0);
         add_constant("wave_us", fit.law.wave_s * 1e6, 0);
         add_constant("partial", fit.law.partial, 1);

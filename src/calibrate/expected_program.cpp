@@ -4,39 +4,11 @@
 #include <tuple>
 
 #include "bound/network_pricing.hpp"
-#include "program/functions.hpp"
 #include "units/dtype.hpp"
 
 namespace roofline {
 
 namespace {
-
-std::string operand_dtypes(const Program& local, const Op& product) {
-    std::vector<Dtype> dtypes{product.arithmetic};
-    for (const Operand& input : product.inputs) {
-        const Dtype dtype = local.values[input.value].type.dtype;
-        if (std::find(dtypes.begin(), dtypes.end(), dtype) == dtypes.end()) dtypes.push_back(dtype);
-    }
-    std::string text;
-    for (const Dtype dtype : dtypes) text += (text.empty() ? "" : " x ") + std::string(name(dtype));
-    return text;
-}
-
-/// Whether a mask leaves anything out: the one token of a decode step looks back on all there is.
-bool masks(const Program& local, const KernelWork& kernel) {
-    return std::any_of(kernel.statements.begin(), kernel.statements.end(), [&](const Statement* statement) {
-        return std::any_of(statement->ops.begin(), statement->ops.end(),
-                           [&](const Op& op) { return !local.values[op.output.value].masks.empty(); });
-    });
-}
-
-/// Products of the same rows over the same dimensions: to a library they are one, as wide as all together.
-bool side_by_side(const std::vector<const MatmulShape*>& products) {
-    const MatmulShape& first = *products.front();
-    return std::all_of(products.begin(), products.end(), [&](const MatmulShape* each) {
-        return each->m == first.m && each->k == first.k && each->batch == first.batch;
-    });
-}
 
 /// The dimensions of a program that no sweep passes.
 Sizes without(Sizes sizes, const std::vector<std::string>& swept) {
@@ -48,73 +20,11 @@ const Analysis& analysis_of(const ProgramAnalysis& analysis, std::size_t kernel)
     return analysis.kernels.empty() ? analysis.total : analysis.kernels[kernel];
 }
 
-bool groups_by(const Op& op, const std::string& dim) {
-    const FunctionInfo* function = op.kind == OpKind::apply ? find_function(op.function) : nullptr;
-    return function != nullptr && function->kind == FunctionKind::dispatch && !op.along.empty() &&
-           op.along.front() == dim;
-}
-
-/// True when rows are put into groups of which `dim` is the number, one for each expert.
-bool counts_groups(const Block& block, const std::string& dim) {
-    return std::any_of(block.nodes.begin(), block.nodes.end(), [&](const Node& node) {
-        if (const auto* inner = std::get_if<Block>(&node)) return counts_groups(*inner, dim);
-        const std::vector<Op>& ops = std::get<Statement>(node).ops;
-        return std::any_of(ops.begin(), ops.end(), [&](const Op& op) { return groups_by(op, dim); });
-    });
-}
-
-bool is_grouped(const Program& program, const KernelWork& kernel) {
-    return std::any_of(kernel.matmuls.begin(), kernel.matmuls.end(), [&](const MatmulShape& shape) {
-        return shape.unit == Unit::matmul &&
-               std::any_of(shape.batch.begin(), shape.batch.end(),
-                           [&](const std::string& dim) { return counts_groups(program.body, dim); });
-    });
-}
-
-std::string kernel_kind(const KernelWork& kernel) {
-    const auto products = std::count_if(kernel.matmuls.begin(), kernel.matmuls.end(),
-                                        [](const MatmulShape& shape) { return shape.unit == Unit::matmul; });
-    bool softmax = false;
-    bool causal = false;
-    bool reduces = false;
-    for (const Statement* statement : kernel.statements) {
-        for (const Op& op : statement->ops) {
-            const FunctionInfo* function = op.kind == OpKind::apply ? find_function(op.function) : nullptr;
-            if (function == nullptr) continue;
-            softmax = softmax || function->name == "softmax";
-            causal = causal || function->name == "causal";
-            reduces = reduces || function->kind == FunctionKind::reduce;
-        }
-    }
-    if (products >= 2 && softmax) return causal ? "causal attention" : "attention";
-    if (products > 0) return "contraction";
-    return reduces ? "reduction" : "elementwise";
-}
-
-}  // namespace
-
-KernelKey kernel_key(const Program& local, const KernelWork& kernel) {
-    KernelKey key;
-    key.kind = kernel_kind(kernel);
-    if (key.kind == "contraction" && is_grouped(local, kernel)) key.kind = "grouped contraction";
-    if (key.kind == "causal attention" && !masks(local, kernel)) key.kind = "attention";
-    if (key.kind == "elementwise" || key.kind == "reduction") return key;
-    for (const Statement* statement : kernel.statements) {
-        for (const Op& op : statement->ops) {
-            if (op.kind != OpKind::contract || !key.dtype.empty()) continue;
-            key.dtype = operand_dtypes(local, op);
-        }
-    }
-    return key;
-}
-
-namespace {
-
 /// What speaks for a kind that has no law of its own.
 std::string broader_kind(const std::string& kind) {
-    if (kind == "causal attention") return "attention";
+    if (kind == "causal attention" || kind == "latent attention") return "attention";
     if (kind == "grouped contraction") return "contraction";
-    if (kind == "reduction") return "elementwise";
+    if (kind == "reduction" || kind == "quantisation") return "elementwise";
     return kind;
 }
 
@@ -172,6 +82,24 @@ ChipTraits chip_traits(const Machine& machine) {
     return chip;
 }
 
+namespace {
+
+/// The places of a kernel's counts; the depths of its products come behind them.
+enum Count : std::size_t {
+    runs_of,
+    write_s,
+    program_bytes,
+    side_m,
+    side_n,
+    products_of,
+    rows,
+    heads,
+    shared_bytes_of,
+    depths
+};
+
+}  // namespace
+
 CompiledKernel::CompiledKernel(const ProgramAnalysis& analysis, std::size_t index, const ChipTraits& chip,
                                const std::vector<std::string>& swept, const Sizes& fixed)
     : times_(analysis_of(analysis, index).pricing, swept, fixed), chip_(chip) {
@@ -181,9 +109,19 @@ CompiledKernel::CompiledKernel(const ProgramAnalysis& analysis, std::size_t inde
     const auto all_traffic = analysis.work.total.memory.find("hbm");
     const Resource* memory = pricing.find("hbm");
     if (memory != nullptr) memory_rate_ = memory->terms.front().rate.value;
-    std::vector<WeightedSum> sums{{{kernel.count, 1.0}}, {}, {}, {}, {}, {}};
-    if (memory_rate_ > 0 && traffic != kernel.work.memory.end()) sums[1] = {{traffic->second.write, 1 / memory_rate_}};
-    if (all_traffic != analysis.work.total.memory.end()) sums[2] = {{all_traffic->second.total(), 1.0}};
+    std::vector<WeightedSum> sums(depths);
+    sums[runs_of] = {{kernel.count, 1.0}};
+    if (memory_rate_ > 0 && traffic != kernel.work.memory.end())
+        sums[write_s] = {{traffic->second.write, 1 / memory_rate_}};
+    if (all_traffic != analysis.work.total.memory.end()) sums[program_bytes] = {{all_traffic->second.total(), 1.0}};
+    add_products(kernel, sums);
+    counts_ = CompiledSums(sums, swept, fixed);
+    for (const Resource& resource : pricing.resources) parts_.push_back(part_of(resource, kernel));
+}
+
+void CompiledKernel::add_products(const KernelWork& kernel, std::vector<WeightedSum>& sums) {
+    constexpr std::size_t most_forward =
+        3;  // products: scores of one or two parts, and values; a backward pass has more
     const bool attention = kernel_kind(kernel).ends_with("attention");
     std::vector<const MatmulShape*> products;
     for (const MatmulShape& shape : kernel.matmuls) {
@@ -191,15 +129,19 @@ CompiledKernel::CompiledKernel(const ProgramAnalysis& analysis, std::size_t inde
         const bool first = products.empty() || attention;
         products.push_back(&shape);
         sums.push_back({{elements(shape.k), 1.0}});
-        if (first) sums[4].clear();
-        sums[4].emplace_back(elements(shape.n), 1.0);
+        if (first) sums[side_n].clear();
+        sums[side_n].emplace_back(elements(shape.n), 1.0);
         if (!first) continue;
-        sums[3] = {{elements(shape.m), 1.0}};
-        sums[5] = {{elements(shape.batch), 1.0}};
+        sums[side_m] = {{elements(shape.m), 1.0}};
+        sums[products_of] = {{elements(shape.batch), 1.0}};
     }
     tiled_product_ = attention || (!products.empty() && side_by_side(products));
-    counts_ = CompiledSums(sums, swept, fixed);
-    for (const Resource& resource : pricing.resources) parts_.push_back(part_of(resource, kernel));
+    if (products.empty()) {
+        sums[rows] = {{rows_of(kernel), 1.0}};
+    } else if (attention && products.size() <= most_forward && !has_latents(kernel)) {
+        sums[heads] = {{elements(head_dims(kernel, *products.front())), 1.0}};
+        sums[shared_bytes_of] = shared_bytes(kernel, *products.front());
+    }
 }
 
 double KernelPoint::* CompiledKernel::part_of(const Resource& resource, const KernelWork& kernel) {
@@ -215,20 +157,23 @@ CompiledKernel::Runs CompiledKernel::evaluate(std::span<const double> sizes, std
     counts_.evaluate(sizes, counts);
     times_.evaluate(sizes, seconds);
     Runs runs;
-    runs.count = counts.front();
+    runs.count = counts[runs_of];
     if (!(runs.count > 0)) return runs;
     KernelPoint& point = runs.point;
-    point.write_s = counts[1];
-    if (chip_.cache_bytes > 0) point.fill = counts[2] / chip_.cache_bytes;
+    point.write_s = counts[write_s];
+    if (chip_.cache_bytes > 0) point.fill = counts[program_bytes] / chip_.cache_bytes;
     point.cores = chip_.cores;
+    point.rows = counts[rows];
     if (tiled_product_) {
-        point.m = counts[3];
-        point.n = counts[4];
-        point.batch = counts[5];
+        point.m = counts[side_m];
+        point.n = counts[side_n];
+        point.batch = counts[products_of];
+        point.heads = counts[heads];
+        if (memory_rate_ > 0) point.shared_s = counts[shared_bytes_of] / memory_rate_;
         constexpr double written_and_read = 2 * 4;  // bytes of f32
         if (memory_rate_ > 0) point.sums_s = written_and_read * point.m * point.n * point.batch / memory_rate_;
     }
-    for (const double depth : counts.subspan(6)) runs.point.depth = std::max(runs.point.depth, depth);
+    for (const double depth : counts.subspan(depths)) runs.point.depth = std::max(runs.point.depth, depth);
     for (std::size_t i = 0; i < parts_.size(); ++i) {
         if (parts_[i] != nullptr) runs.point.*parts_[i] += seconds[i] / runs.count;
     }

@@ -10,16 +10,11 @@
 #include "bound/times.hpp"
 #include "calibrate/calibration.hpp"
 #include "calibrate/expected_collective.hpp"
+#include "calibrate/kernel_kind.hpp"
 
 namespace roofline {
 
-/// What a kernel is to its law: "attention" (two products or more and a softmax between; "causal attention" with a causal mask),
-/// "contraction" (any other with a product), "reduction" (a sum, a maximum ..., whose result is smaller than what it reads) or
-/// "elementwise" (all others); and the dtypes that its first product multiplies, "bf16" or "bf16 x int8", none where
-/// nothing is multiplied. The software is not set.
-[[nodiscard]] KernelKey kernel_key(const Program& local, const KernelWork& kernel);
-
-/// The law of a calibration for such a kernel: its kind (else attention for causal attention, elementwise for reductions), its dtype (else the narrow one that operands are quantised to, else a law for any), then the software that is asked for
+/// The law of a calibration for such a kernel: its kind (else attention for causal and latent attention, elementwise for reductions and quantisations), its dtype (else the narrow one that operands are quantised to, else a law for any), then the software that is asked for
 /// where it has one, then what software does by itself, then the newest version, then the least error. Null where there is none.
 [[nodiscard]] const CalibratedKernel* choose_kernel(const Calibration& calibration, const KernelKey& key,
                                                     const std::string& software);
@@ -48,10 +43,11 @@ public:
 
 private:
     [[nodiscard]] static double KernelPoint::* part_of(const Resource& resource, const KernelWork& kernel);
+    /// Fills the counts of the product that is cut, and adds the depths of all.
+    void add_products(const KernelWork& kernel, std::vector<WeightedSum>& sums);
 
     CompiledTimes times_;
-    CompiledSums
-        counts_;  ///< the runs, seconds of writing, bytes of the program, sides of the product that is cut, depths of all
+    CompiledSums counts_;  ///< what evaluate() names, and the depths of all products
     ChipTraits chip_;
     double memory_rate_ = 0;
     bool tiled_product_ = false;

@@ -81,6 +81,50 @@ TEST_CASE("kernels are told apart by what they do") {
           "contraction");
 }
 
+TEST_CASE("attention over latents and quantisations are kinds of their own") {
+    const auto key = [](const char* text) {
+        const AnalysedProgram one = analysed(text);
+        return kernel_key(one.program, one.analysis.work.kernels.front());
+    };
+    CHECK(key("Q: bf16[N=8, L=8]\nE: bf16[N, R=4]\nA: bf16[S=16, L]\nF: bf16[S, R]\nfuse {\n"
+              " P : bf16[N, S] = softmax[S]((Q *_L A) + (E *_R F))\n O : bf16[N, L] = P * A\n}") ==
+          KernelKey{"latent attention", "bf16", "", ""});
+    CHECK(key("X : bf16[B=8, D=8]\nW : fp8[D, F=8]\nQ : fp8[B, D] = X\nC : bf16[B, F] = Q * W") ==
+          KernelKey{"quantisation", "fp8", "", ""});
+    CHECK(key("X : bf16[B=8, D=8]\nQ : fp8[B, D] = X").kind == "elementwise");  // no product reads it
+    CHECK(key("X : fp8[B=8, D=8]\nQ : bf16[B, D] = X").kind == "elementwise");
+    CHECK(key("X : f32[B=8, D=8]\nQ : bf16[B, D] = X").kind == "elementwise");
+    CHECK(key("X : bf16[B=8, D=8]\nQ : fp8[B, D] = gelu(X)").kind == "elementwise");
+    Calibration calibration;
+    calibration.kernels = {law_of("attention", "bf16", "", {}), law_of("elementwise", "", "", {})};
+    CHECK(choose_kernel(calibration, {"latent attention", "bf16", "", ""}, "") == calibration.kernels.data());
+    CHECK(choose_kernel(calibration, {"quantisation", "fp8", "", ""}, "")->key.kind == "elementwise");
+}
+
+TEST_CASE("of attention it is known how many heads read the same keys, of other kernels their rows") {
+    // 3 groups of 4 heads of 8 wide, 5 queries over 16 keys, in two bytes on 1 TB/s
+    const auto point = [](const std::string& queries, const std::string& scores) {
+        const AnalysedProgram one =
+            analysed("Q: bf16[" + queries + "]\nA: bf16[K=3, S=16, H=8]\nV: bf16[K, S, H]\nfuse {\n" +
+                     " P : bf16[K, G=4, T=5, S] = softmax[S](" + scores + ")\n O : bf16[K, G, T, H] = P * V\n}");
+        return kernel_runs(one.program, one.analysis, {}).front().point;
+    };
+    for (const KernelPoint& each :
+         {point("K=3, G=4, T=5, H=8", "Q * A"), point("K=3, T=5, G=4, H=8", "causal[T, S](Q * A)")}) {
+        CHECK(each.m == 20);
+        CHECK(each.heads == 4);
+        CHECK(each.shared_s == doctest::Approx(2 * 3 * 16 * 8 * 2 / 1e12));
+        CHECK(each.rows == 0);
+    }
+    // a product without the tokens of the mask has no heads
+    const AnalysedProgram other = analysed(
+        "P: bf16[K=3, T=5, S=16]\nA: bf16[K, T, H=8]\nV: bf16[K, S, H]\nfuse {\n D : bf16[K, S, H] = P *_T A\n"
+        " O : bf16[K, T, S] = softmax[S](causal[T, S](A *_H V))\n}");
+    CHECK(kernel_runs(other.program, other.analysis, {}).front().point.heads == 1);
+    const AnalysedProgram norm = analysed("softmax[D](bf16[B=6, C=7, D=8]) -> bf16[B, C, D]");
+    CHECK(kernel_runs(norm.program, norm.analysis, {}).front().point.rows == 42);
+}
+
 TEST_CASE("products of groups of rows are a kind of their own") {
     const AnalysedProgram layer = analysed(
         "X : bf16[T=4, D=8]\nIds : int32[T, A=2]\nW : bf16[E=4, D, F=8]\nV : bf16[E, F, D]\n"

@@ -42,32 +42,73 @@ Calibration& calibration_of(std::vector<Calibration>& all, const std::string& ma
     return *all.insert(place, {machine, {}, {}, {}, {}});
 }
 
-/// Fits laws to the samples that are in turn: those timed alone, then those with others in their time.
-void fit_in_turn(const Samples& samples, bool alone, KernelLawsFit& all) {
+/// When a sample's law is fitted: first those timed alone, then products behind a quantisation alone, whose laws may be told by
+/// nothing else, then those with others in their time.
+enum class Turn : std::uint8_t { alone, quantised, together };
+
+Turn turn_of(const KernelSample& sample) {
+    if (sample.others.empty()) return Turn::alone;
+    const bool quantised = sample.others.size() == 1 && sample.others.front().key.kind == "quantisation" &&
+                           sample.others.front().count == 1 && sample.timed.more.empty();
+    return quantised ? Turn::quantised : Turn::together;
+}
+
+/// True where the kernel before the sample's has a law of the same library and kind, from rows of its own.
+bool knows_first(const KernelSample& sample, const Calibration* known) {
+    if (known == nullptr) return false;
+    const KernelKey& first = sample.others.front().key;
+    const CalibratedKernel* law = choose_kernel(*known, first, sample.key.software);
+    return law != nullptr && law->key.kind == first.kind && same_library(law->key.software, sample.key.software);
+}
+
+/// The law of kernels that ran first, as told by the times of both together.
+CalibratedKernel first_of(const KernelSample& sample, KernelFit& fit, const std::set<std::string>& sources) {
+    CalibratedKernel first{sample.others.front().key, fit, {sources.begin(), sources.end()}};
+    first.key.software = sample.key.software;
+    first.key.variant = sample.key.variant;
+    first.fit.law = *fit.first;
+    first.fit.first.reset();
+    fit.first.reset();
+    return first;
+}
+
+/// Fits laws to the samples that are in turn.
+void fit_in_turn(const Samples& samples, Turn turn, KernelLawsFit& all) {
     std::vector<std::pair<std::string, CalibratedKernel>> found;
     for (std::size_t begin = 0; begin < samples.size();) {
         const std::size_t end = end_of_key(samples, begin);
         const KernelSample& first = samples[begin];
         const auto known = std::find_if(all.calibrations.begin(), all.calibrations.end(),
                                         [&](const Calibration& each) { return each.machine == first.machine; });
+        const Calibration* const laws = known == all.calibrations.end() ? nullptr : &*known;
+        const KernelSample* behind = nullptr;  // a kernel whose law is searched for as well
         std::vector<TimedKernel> kernels;
+        std::vector<TimedKernel> firsts;  // the same with what ran first by a law of its own
         std::set<std::string> sources;
         for (; begin < end; ++begin) {
             const KernelSample& sample = samples[begin];
-            if (sample.others.empty() != alone) continue;
+            if (turn_of(sample) != turn) continue;
             kernels.push_back(sample.timed);
-            kernels.back().before_s = seconds_before(sample, known == all.calibrations.end() ? nullptr : &*known);
+            kernels.back().before_s = seconds_before(sample, laws);
+            if (turn == Turn::quantised && !knows_first(sample, laws)) {
+                behind = &sample;
+                firsts.push_back({sample.timed});
+                firsts.back().first = sample.others.front().point;
+            }
             if (!sample.source.empty()) sources.insert(sample.source);
         }
         const auto rows = static_cast<std::int64_t>(kernels.size());
         if (rows == 0) continue;
         auto fit = fit_kernels(std::move(kernels));
+        auto with_first = fit_kernels(std::move(firsts));
+        if (with_first && (!fit || with_first->error_held_out < fit->error_held_out)) fit = std::move(with_first);
         if (!fit) {
             all.too_few += rows;
             continue;
         }
         all.rows += fit->rows;
         all.left_out += fit->left_out;
+        if (fit->first) found.push_back({first.machine, first_of(*behind, *fit, sources)});
         found.push_back({first.machine, {first.key, *fit, {sources.begin(), sources.end()}}});
     }
     for (auto& [machine, kernel] : found) {
@@ -96,8 +137,7 @@ KernelLawsFit fit_kernel_laws(std::vector<KernelSample> samples) {
     const auto kept = std::unique(samples.begin(), samples.end(), same);
     all.duplicates = samples.end() - kept;
     samples.erase(kept, samples.end());
-    fit_in_turn(samples, true, all);
-    fit_in_turn(samples, false, all);
+    for (const Turn turn : {Turn::alone, Turn::quantised, Turn::together}) fit_in_turn(samples, turn, all);
     for (Calibration& calibration : all.calibrations) {
         std::sort(calibration.kernels.begin(), calibration.kernels.end(),
                   [](const auto& a, const auto& b) { return a.key < b.key; });

@@ -39,7 +39,8 @@ struct KernelLawsFit {
 [[nodiscard]] double seconds_before(const KernelSample& sample, const Calibration* known);
 
 /// A law for each machine and key, as fit_kernels() fits it. Other kernels in the same time take what the laws of kernels that were
-/// timed alone say; what has none counts with its lower bound. The order of the samples does not matter.
+/// timed alone say; what has none counts with its lower bound. A quantisation before a product, and nothing else, whose library has no
+/// law of it gets one from the same rows. The order of the samples does not matter.
 [[nodiscard]] KernelLawsFit fit_kernel_laws(std::vector<KernelSample> samples);
 
 }  // namespace roofline

@@ -39,6 +39,54 @@ TEST_CASE("kernels that were timed together are told apart by the law of those t
     CHECK(fit.rows == 22);
 }
 
+TEST_CASE("a quantisation that was never timed alone is told apart from its product by the rows of both") {
+    // of M x K: 1 us, half a microsecond for each of a core's rows, and 3 bytes at 0.75 of 1 TB/s; products of N = 64 and 2048
+    const KernelKey quantisation{"quantisation", "fp8", "", ""};
+    KernelLaw first{1e-6, 0, 1, 1, 0.75};
+    first.row_s = 0.5e-6;
+    KernelLaw law{2e-6, 0, 0.8, 1, 0.75, 2};
+    std::vector<KernelSample> samples;
+    for (double m = 1; m <= 16384; m *= 2) {
+        for (double k = 128; k <= 8192; k *= 2) {
+            for (const double n : {64.0, 2048.0}) {
+                KernelPoint conversion{0, 0, 3 * m * k / 1e12, 0, 0};
+                conversion.rows = m;
+                conversion.cores = 100;
+                const KernelPoint point{2 * m * n * k / 100e12, 0, (m * k + n * k + 2 * m * n) / 1e12, 0, k};
+                KernelSample sample{
+                    "one", product, {point, seconds_of(law, point) + seconds_of(first, conversion)}, "a"};
+                sample.key.software = "some 1.0";
+                sample.others.push_back({quantisation, conversion});
+                samples.push_back(sample);
+            }
+        }
+    }
+    const KernelLawsFit fit = fit_kernel_laws(samples);
+    REQUIRE(fit.calibrations.size() == 1);
+    REQUIRE(fit.calibrations.front().kernels.size() == 2);
+    const CalibratedKernel& of_product = fit.calibrations.front().kernels.front();
+    const CalibratedKernel& of_first = fit.calibrations.front().kernels.back();
+    CHECK(of_product.key == KernelKey{"contraction", "fp8", "some 1.0", ""});
+    CHECK(of_first.key == KernelKey{"quantisation", "fp8", "some 1.0", ""});
+    CHECK(of_first.fit.law.row_s == doctest::Approx(0.5e-6).epsilon(0.05));
+    CHECK(of_product.fit.law.math == doctest::Approx(0.8).epsilon(0.05));
+    CHECK(of_product.fit.law.fixed_s + of_first.fit.law.fixed_s == doctest::Approx(3e-6).epsilon(0.05));
+    CHECK(of_product.fit.error_held_out < 0.02);
+    // where the library's quantisation was timed alone, that is its law
+    for (double m = 1; m <= 4096; m *= 2) {
+        KernelPoint conversion{0, 0, 3 * m * 1000 / 1e12, 0, 0};
+        conversion.rows = m;
+        conversion.cores = 100;
+        KernelSample alone{"one", quantisation, {conversion, seconds_of(first, conversion)}, "b"};
+        alone.key.software = "some 1.0";
+        samples.push_back(alone);
+    }
+    const KernelLawsFit known = fit_kernel_laws(samples);
+    REQUIRE(known.calibrations.front().kernels.size() == 2);
+    CHECK(known.calibrations.front().kernels.back().sources == std::vector<std::string>{"b"});
+    CHECK(known.calibrations.front().kernels.back().fit.law.fixed_s == doctest::Approx(1e-6).epsilon(0.05));
+}
+
 TEST_CASE("without a law the others count with their bound") {
     std::vector<KernelSample> samples = quantised_products();
     std::erase_if(samples, [](const KernelSample& each) { return each.others.empty(); });

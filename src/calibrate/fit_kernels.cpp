@@ -14,6 +14,7 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr std::size_t plenty = 2'000;  // more rows move no constant
+constexpr std::size_t enough = 500;    // to tell which terms a law has
 constexpr std::size_t folds = 5;
 
 double bound_of(const KernelPoint& point) { return norm_of(parts_of(KernelLaw{}, point, {}), infinity); }
@@ -21,6 +22,7 @@ double bound_of(const KernelPoint& point) { return norm_of(parts_of(KernelLaw{},
 double bound_of(const TimedKernel& kernel) {
     double seconds = bound_of(kernel.point);
     for (const KernelPoint& point : kernel.more) seconds += bound_of(point);
+    if (kernel.first) seconds += bound_of(*kernel.first);
     return seconds;
 }
 
@@ -31,17 +33,20 @@ using Kernels = TimedKernels;
 auto order(const TimedKernel& kernel) {
     const KernelPoint& point = kernel.point;
     return std::tuple(bound_of(point), point.math_s, point.vector_s, point.memory_s, point.other_s, point.depth,
-                      point.write_s, point.fill, point.m, point.n, point.batch, kernel.time_s, kernel.before_s);
+                      point.write_s, point.fill, point.m, point.n, point.batch, point.rows, point.heads, kernel.time_s,
+                      kernel.before_s);
 }
 
 bool in_range(const KernelPoint& point) {
-    const auto sizes = {point.math_s, point.vector_s, point.memory_s, point.other_s, point.depth,  point.write_s,
-                        point.fill,   point.m,        point.n,        point.batch,   point.sums_s, point.cores};
+    const auto sizes = {point.math_s,  point.vector_s, point.memory_s, point.other_s, point.depth,
+                        point.write_s, point.fill,     point.m,        point.n,       point.batch,
+                        point.sums_s,  point.cores,    point.rows,     point.heads,   point.shared_s};
     return std::all_of(sizes.begin(), sizes.end(), [](double each) { return each >= 0 && each < 1e15; });
 }
 
 bool in_range(const TimedKernel& kernel) {
     if (!in_range(kernel.point) || !(kernel.before_s >= 0)) return false;
+    if (kernel.first && !in_range(*kernel.first)) return false;
     for (const KernelPoint& point : kernel.more) {
         if (!in_range(point)) return false;
     }
@@ -50,12 +55,12 @@ bool in_range(const TimedKernel& kernel) {
 }
 
 /// A wrong unit, a slipped digit.
-bool far_off(const KernelLaw& law, const TimedKernel& kernel) {
-    return std::abs(std::log(seconds_of(law, kernel) / kernel.time_s)) > std::log(30.0);
+bool far_off(const KernelLaws& laws, const TimedKernel& kernel) {
+    return std::abs(std::log(seconds_of(laws, kernel) / kernel.time_s)) > std::log(30.0);
 }
 
-Kernels thinned(const Kernels& kernels) {
-    const std::size_t count = std::min(kernels.size(), plenty);
+Kernels thinned(const Kernels& kernels, std::size_t most) {
+    const std::size_t count = std::min(kernels.size(), most);
     Kernels kept;
     for (std::size_t i = 0; i < count; ++i) kept.push_back(kernels[i * kernels.size() / count]);
     return kept;
@@ -90,7 +95,7 @@ std::vector<std::size_t> folds_of(const Kernels& kernels) {
     return all;
 }
 
-double held_out_error(const KernelLaw& fitted, const Kernels& kernels) {
+double held_out_error(const KernelLaws& fitted, const Kernels& kernels) {
     const std::vector<std::size_t> fold = folds_of(kernels);
     double sum = 0;
     double rows = 0;
@@ -100,15 +105,17 @@ double held_out_error(const KernelLaw& fitted, const Kernels& kernels) {
             if (fold[i] != held) kept.push_back(kernels[i]);
         }
         if (kept.size() == kernels.size() || kept.empty()) continue;
-        const KernelLaw law = search_near(fitted, thinned(kept));
+        const KernelLaws laws = search_near(fitted, thinned(kept, plenty));
         for (std::size_t i = 0; i < kernels.size(); ++i) {
             if (fold[i] != held) continue;
-            sum += error_of(law, *kernels[i]);
+            sum += error_of(laws, *kernels[i]);
             rows += 1;
         }
     }
     return rows > 0 ? sum / rows : 0;
 }
+
+KernelLaws rounded(const KernelLaws& laws) { return {roofline::rounded(laws.law), roofline::rounded(laws.first)}; }
 
 }  // namespace
 
@@ -118,8 +125,9 @@ KernelLaw rounded(KernelLaw law) {
     law.ramp_s = law.ramp_s < 1e-15 ? 0 : four_digits(law.ramp_s * 1e9) / 1e9;
     law.split_s = law.split_s < 1e-10 ? 0 : four_digits(law.split_s * 1e6) / 1e6;
     law.wave_s = law.wave_s < 1e-10 ? 0 : four_digits(law.wave_s * 1e6) / 1e6;
-    for (double* const constant :
-         {&law.math, &law.vector, &law.memory, &law.p, &law.write, &law.warm, &law.cache, &law.partial, &law.busy})
+    law.row_s = law.row_s < 1e-10 ? 0 : four_digits(law.row_s * 1e6) / 1e6;
+    for (double* const constant : {&law.math, &law.vector, &law.memory, &law.p, &law.write, &law.warm, &law.cache,
+                                   &law.partial, &law.busy, &law.reread})
         *constant = four_digits(*constant);
     return law;
 }
@@ -129,23 +137,26 @@ std::optional<KernelFit> fit_kernels(std::vector<TimedKernel> kernels) {
     fit.left_out = static_cast<std::int64_t>(std::erase_if(kernels, [](const auto& each) { return !in_range(each); }));
     if (kernels.size() < fewest_kernels) return std::nullopt;
     std::sort(kernels.begin(), kernels.end(), [](const auto& a, const auto& b) { return order(a) < order(b); });
-    const KernelLaw first = rounded(search_law(thinned(all_of(kernels))));
-    const std::size_t far = std::erase_if(kernels, [&](const auto& each) { return far_off(first, each); });
+    const KernelLaws terms = search_laws(thinned(all_of(kernels), enough));
+    const std::size_t far = std::erase_if(kernels, [&](const auto& each) { return far_off(terms, each); });
     fit.left_out += static_cast<std::int64_t>(far);
     if (kernels.size() < fewest_kernels) return std::nullopt;
     const Kernels taken = all_of(kernels);
-    fit.law = far == 0 ? first : rounded(search_near(first, thinned(taken)));
+    const bool done = far == 0 && taken.size() <= enough;
+    const KernelLaws laws = rounded(done ? terms : search_near(terms, thinned(taken, plenty)));
+    fit.law = laws.law;
+    if (taken.front()->first) fit.first = laws.first;
     fit.rows = static_cast<std::int64_t>(taken.size());
     fit.least_s = infinity;
     for (const TimedKernel* kernel : taken) {
         fit.least_s = std::min(fit.least_s, kernel->time_s);
         fit.most_s = std::max(fit.most_s, kernel->time_s);
-        fit.error_fitted += error_of(fit.law, *kernel);
+        fit.error_fitted += error_of(laws, *kernel);
         fit.error_of_bound += std::abs(bound_of(*kernel) - kernel->time_s) / kernel->time_s;
     }
     fit.error_fitted /= static_cast<double>(taken.size());
     fit.error_of_bound /= static_cast<double>(taken.size());
-    fit.error_held_out = held_out_error(fit.law, taken);
+    fit.error_held_out = held_out_error(laws, taken);
     return fit;
 }
 

@@ -10,7 +10,8 @@
 namespace roofline {
 
 struct KernelFit {
-    KernelLaw law;  ///< as calibration_text() writes it: to four digits
+    KernelLaw law;                     ///< as calibration_text() writes it: to four digits
+    std::optional<KernelLaw> first{};  ///< of kernels that ran first in the same times
     std::int64_t rows = 0;
     std::int64_t left_out =
         0;               ///< that cannot be right: faster than half their bound, 30 times off the law of the others
@@ -30,7 +31,7 @@ inline constexpr std::size_t fewest_kernels = 8;
 
 /// Fits one law to the kernels. Relative deviations count once, not squared, so a few wild rows do not bend it. Where the points
 /// say nothing of a constant (all bound by memory: the fraction of math), it stays that of the bound. The order of the
-/// points does not matter. Of more than 2,000 so many give the constants, spread evenly; errors are those of all. Empty when fewer than
+/// points does not matter. Of more than 2,000 so many give the constants, spread evenly, and 500 the terms; errors are those of all. Empty when fewer than
 /// fewest_kernels are right.
 [[nodiscard]] std::optional<KernelFit> fit_kernels(std::vector<TimedKernel> kernels);
 

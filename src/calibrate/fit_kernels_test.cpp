@@ -93,6 +93,81 @@ TEST_CASE("a fit finds tiles, waves, splits and a warm cache") {
     CHECK(fit->error_held_out < 0.01);
 }
 
+TEST_CASE("a fit finds how many heads share keys, and how fast the others read them again") {
+    KernelLaw law{9e-6, 2e-9, 0.8, 1, 0.75, 2};
+    law.tiled = true;
+    law.split_s = 3e-6;
+    law.wave_s = 1e-6;
+    law.partial = 2;
+    law.share = 8;
+    law.reread = 3;
+    std::vector<TimedKernel> kernels;
+    for (double b = 1; b <= 512; b *= 2) {
+        for (double s = 64; s <= 16384; s *= 4) {
+            for (double heads = 1; heads <= 64; heads *= 2) {
+                // one query of heads 128 wide over s keys in two bytes: 10 PFLOP/s, 1 TB/s, 100 cores
+                KernelPoint point{4 * b * heads * s * 128 / 10e15, 0, 0, 0, s};
+                point.shared_s = 2 * b * s * 128 * 2 / 1e12;
+                point.memory_s = point.shared_s + 2 * b * heads * 128 * 2 / 1e12;
+                point.m = heads;
+                point.n = 128;
+                point.batch = b;
+                point.heads = heads;
+                point.cores = 100;
+                point.sums_s = 8 * b * heads * 128 / 1e12;
+                kernels.push_back({point, seconds_of(law, point)});
+            }
+        }
+    }
+    const auto fit = fit_kernels(kernels);
+    REQUIRE(fit);
+    CHECK(fit->law.share == 8);
+    CHECK(fit->law.reread == doctest::Approx(3).epsilon(0.05));
+    CHECK(fit->law.memory == doctest::Approx(0.75).epsilon(0.02));
+    CHECK(fit->error_held_out < 0.01);
+}
+
+TEST_CASE("a fit finds what rows cost, and keeps to tiles by rows") {
+    KernelLaw law{3e-6, 0, 1, 1, 0.75, 1};
+    law.row_s = 0.5e-6;
+    std::vector<TimedKernel> rows;
+    for (double r = 1; r <= 16384; r *= 2) {
+        for (double c = 64; c <= 16384; c *= 4) {
+            KernelPoint point{0, 0, 4 * r * c / 1e12, 0, 0};
+            point.rows = r;
+            point.cores = 100;
+            rows.push_back({point, seconds_of(law, point)});
+        }
+    }
+    const auto fit = fit_kernels(rows);
+    REQUIRE(fit);
+    CHECK(fit->law.row_s == doctest::Approx(0.5e-6).epsilon(0.01));
+    CHECK(fit->law.memory == doctest::Approx(0.75).epsilon(0.01));
+    CHECK(fit->error_held_out < 0.01);
+    law = {3e-6, 0, 0.8, 1, 0.75, 2};
+    law.tiled = true;
+    law.by_rows = true;
+    std::vector<TimedKernel> products;
+    for (double m = 1; m <= 8192; m *= 2) {
+        for (double n = 32; n <= 8192; n *= 4) {
+            for (double k = 128; k <= 32768; k *= 4) {
+                KernelPoint point{2 * m * n * k / 100e12, 0, 2 * (m * k + k * n + m * n) / 1e12, 0, k};
+                point.m = m;
+                point.n = n;
+                point.batch = 1;
+                point.cores = 100;
+                point.sums_s = 8 * m * n / 1e12;
+                products.push_back({point, seconds_of(law, point)});
+            }
+        }
+    }
+    const auto by_rows = fit_kernels(products);
+    REQUIRE(by_rows);
+    CHECK(by_rows->law.by_rows);
+    CHECK(by_rows->law.math == doctest::Approx(0.8).epsilon(0.01));
+    CHECK(by_rows->error_held_out < 0.01);
+}
+
 TEST_CASE("the time of kernels before is not the law's") {
     const KernelLaw law{3e-6, 2e-9, 0.9, 1, 0.7, 2};
     std::vector<TimedKernel> kernels = made_by(law);

@@ -20,19 +20,21 @@ bool can_tile(const KernelLaw& law, const KernelPoint& point) {
     return law.tiled && point.m > 0 && point.n > 0 && point.batch > 0 && point.cores > 0;
 }
 
-Tiling cut(const KernelPoint& point, const TileSize& size, double splits) {
-    // the longer side of a tile lies along the longer side of the result
-    const double across = std::min(point.m, point.n);
-    const double along = std::max(point.m, point.n);
+Tiling cut(const KernelPoint& point, const TileSize& size, double across, double along, double splits) {
     const double tiles = std::ceil(across / size.rows) * std::ceil(along / size.columns) * point.batch * splits;
     return {size.rows, size.columns, splits, std::ceil(tiles / point.cores), tiles};
 }
 
-double overhead_of(const KernelLaw& law, const KernelPoint& point, const Tiling& tiling) {
-    double seconds = law.fixed_s + law.ramp_s * point.depth / tiling.splits;
-    if (tiling.splits > 1) seconds += law.split_s;
-    if (tiling.waves > 1) seconds += law.wave_s * (tiling.waves - 1);
-    return seconds;
+/// The longer side of a tile lies along the longer side of the result.
+Tiling cut(const KernelPoint& point, const TileSize& size, double splits) {
+    return cut(point, size, std::min(point.m, point.n), std::max(point.m, point.n), splits);
+}
+
+/// What CUTLASS's dispatch by rows comes to: up to 64 rows a half of the tile's rows and columns, up to 128 a half of its rows.
+Tiling cut_by_rows(const KernelPoint& point) {
+    constexpr double half = 64;
+    const TileSize size{point.m <= 2 * half ? half : 2 * half, point.m <= half ? half : 2 * half};
+    return cut(point, size, point.m, point.n, 1);
 }
 
 double longest(const std::array<double, kernel_parts>& parts) {
@@ -40,6 +42,18 @@ double longest(const std::array<double, kernel_parts>& parts) {
 }
 
 }  // namespace
+
+double rows_of_core(const KernelPoint& point) { return point.cores > 0 ? point.rows / point.cores : point.rows; }
+
+KernelPoint apart(const KernelLaw& law, const KernelPoint& point) {
+    if (!(law.share > 0 && point.heads > law.share)) return point;
+    KernelPoint each = point;
+    each.m /= point.heads;
+    each.batch *= point.heads;
+    each.again_s = point.shared_s * (point.heads - 1);
+    each.heads = 1;
+    return each;
+}
 
 double math_of(const KernelPoint& point, const Tiling& tiling) {
     if (!(tiling.waves > 0)) return point.math_s;
@@ -59,6 +73,14 @@ double stretch_of(const KernelLaw& law, const KernelPoint& point, const Tiling& 
     return std::max(1.0, law.busy * point.cores / tiling.tiles);
 }
 
+double overhead_of(const KernelLaw& law, const KernelPoint& point, const Tiling& tiling) {
+    double seconds = law.fixed_s + law.ramp_s * point.depth / tiling.splits;
+    seconds += law.row_s * rows_of_core(point);
+    if (tiling.splits > 1) seconds += law.split_s;
+    if (tiling.waves > 1) seconds += law.wave_s * (tiling.waves - 1);
+    return seconds;
+}
+
 std::array<double, kernel_parts> parts_of(const KernelLaw& law, const KernelPoint& point, const Tiling& tiling) {
     const double write = law.write > 0 ? law.write : law.memory;
     const double cached = cached_share(law, point);
@@ -66,6 +88,7 @@ std::array<double, kernel_parts> parts_of(const KernelLaw& law, const KernelPoin
                     cached * point.memory_s / law.cache;
     memory *= stretch_of(law, point, tiling);
     if (tiling.splits > 1) memory += tiling.splits * point.sums_s / law.partial;
+    memory += point.again_s / law.reread;
     return {math_of(point, tiling) / law.math, point.vector_s / law.vector, memory, point.other_s};
 }
 
@@ -86,6 +109,7 @@ double seconds_of(const KernelLaw& law, const KernelPoint& point, const Tiling& 
 
 Tiling tiling_of(const KernelLaw& law, const KernelPoint& point) {
     if (!can_tile(law, point)) return {};
+    if (law.by_rows) return cut_by_rows(point);
     Tiling best;
     double least = std::numeric_limits<double>::infinity();
     const auto whole = parts_of(law, point, {});
@@ -109,7 +133,9 @@ Tiling tiling_of(const KernelLaw& law, const KernelPoint& point) {
 }
 
 double seconds_of(const KernelLaw& law, const KernelPoint& point) {
-    return seconds_of(law, point, tiling_of(law, point));
+    if (!(law.share > 0)) return seconds_of(law, point, tiling_of(law, point));
+    const KernelPoint each = apart(law, point);
+    return seconds_of(law, each, tiling_of(law, each));
 }
 
 }  // namespace roofline

@@ -23,6 +23,11 @@ struct KernelPoint {
     double batch = 0;   ///< products of that size
     double sums_s = 0;  ///< main memory's time for one set of partial results in 4 bytes, written and read back
     double cores = 0;   ///< that tiles of the result are spread over; 0: not known
+    double rows = 0;    ///< of a kernel without products: all but the last dimension of what it works on
+    // of attention
+    double heads = 0;     ///< of queries that read the same keys and values: a part of m
+    double shared_s = 0;  ///< the part of memory_s that those keys and values are
+    double again_s = 0;   ///< what reading them again for every further head would take the main memory: apart()
 
     bool operator==(const KernelPoint&) const = default;
 };
@@ -33,7 +38,7 @@ struct KernelPoint {
 ///
 /// With `tiled`, a product's result is cut into tiles, and its depth into splits, that cores work off in whole waves: the math is that
 /// of full waves, the ramp is that of one split, and there are the costs of further waves and of adding up the splits. Of the
-/// tilings a library has, the law takes the cheapest.
+/// tilings a library has, the law takes the cheapest; with `by_rows`, the one that the rows alone decide.
 struct KernelLaw {
     double fixed_s = 0;  ///< what a kernel takes that has next to nothing to do: its launch, its first and last access
     double ramp_s =
@@ -50,6 +55,11 @@ struct KernelLaw {
     double wave_s = 0;   ///< for every wave after the first: the start and the end of its tiles
     double partial = 1;  ///< rate of partial results over the main memory's; above 1, since caches keep them
     double busy = 0;  ///< share of the cores that must have a tile for the memory's full rate; 0: any number draws it
+    bool by_rows = false;  ///< the rows of the result alone decide its tiles, and the depth is never split
+    double row_s = 0;      ///< for every row that a core works off, in kernels without products
+    double share =
+        0;  ///< the most heads that one read of keys and values serves; 0: any number. Of more, each reads them
+    double reread = 1;  ///< rate of reading them again over the main memory's; above 1, since caches keep them
 
     bool operator==(const KernelLaw&) const = default;
 };
@@ -65,12 +75,19 @@ struct Tiling {
     bool operator==(const Tiling&) const = default;
 };
 
+/// The point as the law's library works it off: where more heads read the same keys than it lets share them, each is a product
+/// of its own and reads them again. What takes a tiling below takes such a point.
+[[nodiscard]] KernelPoint apart(const KernelLaw& law, const KernelPoint& point);
+
 /// Seconds, of the cheapest tiling.
 [[nodiscard]] double seconds_of(const KernelLaw& law, const KernelPoint& point);
 [[nodiscard]] double seconds_of(const KernelLaw& law, const KernelPoint& point, const Tiling& tiling);
 
 /// The cheapest tiling; uncut where the law is not tiled or the kernel has no such product.
 [[nodiscard]] Tiling tiling_of(const KernelLaw& law, const KernelPoint& point);
+
+/// Rows that every core works off; all of them where the number of cores is not known.
+[[nodiscard]] double rows_of_core(const KernelPoint& point);
 
 /// Seconds of the matrix units with whole tiles and whole waves.
 [[nodiscard]] double math_of(const KernelPoint& point, const Tiling& tiling);
@@ -80,6 +97,9 @@ struct Tiling {
 
 /// By how much fewer tiles than cores stretch the memory's time; 1 or more.
 [[nodiscard]] double stretch_of(const KernelLaw& law, const KernelPoint& point, const Tiling& tiling);
+
+/// What is added to the norm: fixed costs, the ramp, splits, waves and rows.
+[[nodiscard]] double overhead_of(const KernelLaw& law, const KernelPoint& point, const Tiling& tiling);
 
 /// The parts of the norm: math, vector, memory, other; each at the rate that is achieved.
 inline constexpr std::size_t kernel_parts = 4;

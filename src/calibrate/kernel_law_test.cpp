@@ -119,3 +119,69 @@ TEST_CASE("few tiles do not draw the memory's full rate") {
     point.batch = 7;
     CHECK(seconds_of(law, point) == doctest::Approx(10e-6));
 }
+
+TEST_CASE("heads beyond those that share keys read them again, each in tiles of its own") {
+    // 96 heads of one query, 64 wide, over 2 sequences: of 10 us of memory 8 are keys and values
+    KernelPoint point{0, 0, 10e-6, 0, 64};
+    point.m = 96;
+    point.n = 64;
+    point.batch = 2;
+    point.cores = 8;
+    point.heads = 96;
+    point.shared_s = 8e-6;
+    KernelLaw law;
+    law.reread = 4;
+    CHECK(seconds_of(law, point) == doctest::Approx(10e-6));
+    law.share = 96;
+    CHECK(apart(law, point) == point);
+    law.share = 32;  // 95 heads read 8 us at four times the rate
+    CHECK(seconds_of(law, point) == doctest::Approx(10e-6 + 95 * 8e-6 / 4));
+    const KernelPoint each = apart(law, point);
+    CHECK(each.m == 1);
+    CHECK(each.batch == 192);
+    CHECK(apart(law, each) == each);
+    // 192 tiles on 8 cores are 24 waves, and were 2 x 2 tiles in one
+    law.tiled = true;
+    law.wave_s = 1e-6;
+    CHECK(seconds_of(law, point) == doctest::Approx(223e-6));
+    law.share = 0;
+    CHECK(seconds_of(law, point) == doctest::Approx(10e-6));
+    // prefill: 4 heads of 64 queries
+    point.m = 4 * 64;
+    point.heads = 4;
+    law.share = 1;
+    CHECK(apart(law, point).m == 64);
+    CHECK(apart(law, point).batch == 8);
+}
+
+TEST_CASE("rows cost what a core takes for each of its own") {
+    KernelPoint point{0, 0, 3e-6, 0, 0};
+    point.rows = 1000;
+    KernelLaw law;
+    law.row_s = 0.5e-6;
+    CHECK(seconds_of(law, point) == doctest::Approx(503e-6));
+    point.cores = 100;
+    CHECK(seconds_of(law, point) == doctest::Approx(8e-6));
+}
+
+TEST_CASE("tiles by the rows alone take as long as one core does for its whole depth") {
+    KernelPoint point{1e-6, 0, 0, 0, 4096};
+    point.n = 32;
+    point.batch = 1;
+    point.cores = 100;
+    KernelLaw law;
+    law.tiled = true;
+    law.by_rows = true;
+    const auto tiling = [&](double m) {
+        point.m = m;
+        return tiling_of(law, point);
+    };
+    CHECK(tiling(1) == Tiling{64, 64, 1, 1, 1});
+    CHECK(tiling(64) == Tiling{64, 64, 1, 1, 1});
+    CHECK(tiling(65) == Tiling{64, 128, 1, 1, 2});
+    CHECK(tiling(128) == Tiling{64, 128, 1, 1, 2});
+    CHECK(tiling(129) == Tiling{128, 128, 1, 1, 2});
+    // one core of 100 does 128 x 128 for 256 x 32: twice the work at a hundredth of the rate
+    point.m = 256;
+    CHECK(seconds_of(law, point) == doctest::Approx(200e-6));
+}

@@ -50,7 +50,7 @@ inline constexpr std::size_t constant_count = 5;
 using Constants = ConstantsOf<constant_count>;
 using LeastSquares = LeastSquaresOf<constant_count>;
 /// Of a kernel's law.
-inline constexpr std::size_t kernel_constant_count = 10;
+inline constexpr std::size_t kernel_constant_count = 12;
 using KernelConstants = ConstantsOf<kernel_constant_count>;
 using KernelLeastSquares = LeastSquaresOf<kernel_constant_count>;
 

@@ -68,6 +68,7 @@ std::string memory_text(const KernelLaw& law, const KernelPoint& point, const Ti
     if (tiling.splits > 1) {
         terms.push_back(part_text(tiling.splits * point.sums_s, memory + " for partial sums", law.partial));
     }
+    terms.push_back(part_text(point.again_s, "keys and values read again by further heads", law.reread));
     if (stretch > 1 && !terms.front().empty()) {
         terms.front() += fmt::format(" (longer by {}: few cores draw on it)", number_text(stretch));
     }
@@ -99,6 +100,9 @@ std::string kernel_text(const KernelLaw& law, const KernelPoint& point, const Ti
     if (tiling.splits > 1 && law.split_s > 0) terms.push_back(fmt::format("{} for splits", us(law.split_s)));
     if (tiling.waves > 1 && law.wave_s > 0) {
         terms.push_back(fmt::format("{} x {}", number_text(tiling.waves - 1), us(law.wave_s)));
+    }
+    if (law.row_s > 0 && point.rows > 0) {
+        terms.push_back(fmt::format("{} rows of a core x {}", number_text(rows_of_core(point)), us(law.row_s)));
     }
     if (std::string norm = norm_text(law, point, tiling, memory); !norm.empty()) terms.push_back(std::move(norm));
     return fmt::format("{}", fmt::join(terms, " + "));
@@ -153,7 +157,7 @@ std::vector<std::string> kernel_derivation(const OpAnswer& answer, std::size_t k
     if (kernel >= answer.runs.size() || answer.laws.kernels[kernel] == nullptr) return {};
     const CalibratedKernel& law = *answer.laws.kernels[kernel];
     const KernelFit& fit = law.fit;
-    const KernelPoint& point = answer.runs[kernel].point;
+    const KernelPoint point = apart(fit.law, answer.runs[kernel].point);
     const Tiling tiling = tiling_of(fit.law, point);
     const double seconds = seconds_of(fit.law, point, tiling);
     std::string of = law.key.kind;

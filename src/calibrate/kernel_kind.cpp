@@ -1,0 +1,205 @@
+#include "calibrate/kernel_kind.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include "program/functions.hpp"
+#include "units/dtype.hpp"
+
+namespace roofline {
+
+namespace {
+
+std::string operand_dtypes(const Program& local, const Op& product) {
+    std::vector<Dtype> dtypes{product.arithmetic};
+    for (const Operand& input : product.inputs) {
+        const Dtype dtype = local.values[input.value].type.dtype;
+        if (std::find(dtypes.begin(), dtypes.end(), dtype) == dtypes.end()) dtypes.push_back(dtype);
+    }
+    std::string text;
+    for (const Dtype dtype : dtypes) text += (text.empty() ? "" : " x ") + std::string(name(dtype));
+    return text;
+}
+
+/// Whether a mask leaves anything out: the one token of a decode step looks back on all there is.
+bool masks(const Program& local, const KernelWork& kernel) {
+    return std::any_of(kernel.statements.begin(), kernel.statements.end(), [&](const Statement* statement) {
+        return std::any_of(statement->ops.begin(), statement->ops.end(),
+                           [&](const Op& op) { return !local.values[op.output.value].masks.empty(); });
+    });
+}
+
+bool groups_by(const Op& op, const std::string& dim) {
+    const FunctionInfo* function = op.kind == OpKind::apply ? find_function(op.function) : nullptr;
+    return function != nullptr && function->kind == FunctionKind::dispatch && !op.along.empty() &&
+           op.along.front() == dim;
+}
+
+/// True when rows are put into groups of which `dim` is the number, one for each expert.
+bool counts_groups(const Block& block, const std::string& dim) {
+    return std::any_of(block.nodes.begin(), block.nodes.end(), [&](const Node& node) {
+        if (const auto* inner = std::get_if<Block>(&node)) return counts_groups(*inner, dim);
+        const std::vector<Op>& ops = std::get<Statement>(node).ops;
+        return std::any_of(ops.begin(), ops.end(), [&](const Op& op) { return groups_by(op, dim); });
+    });
+}
+
+bool is_grouped(const Program& program, const KernelWork& kernel) {
+    return std::any_of(kernel.matmuls.begin(), kernel.matmuls.end(), [&](const MatmulShape& shape) {
+        return shape.unit == Unit::matmul &&
+               std::any_of(shape.batch.begin(), shape.batch.end(),
+                           [&](const std::string& dim) { return counts_groups(program.body, dim); });
+    });
+}
+
+/// The narrower dtype of at most 8 bits that a kernel converts to and does nothing else.
+std::optional<Dtype> quantised_dtype(const Program& local, const KernelWork& kernel) {
+    std::optional<Dtype> narrow;
+    for (const Statement* statement : kernel.statements) {
+        for (const Op& op : statement->ops) {
+            if (op.kind != OpKind::move || op.inputs.size() != 1) return std::nullopt;
+            const Dtype from = local.values[op.inputs.front().value].type.dtype;
+            const Dtype to = local.values[op.output.value].type.dtype;
+            if (info(to).bits <= 8 && info(to).bits < info(from).bits) narrow = to;
+        }
+    }
+    return narrow;
+}
+
+bool multiplies(const Block& block, ValueId value) {
+    return std::any_of(block.nodes.begin(), block.nodes.end(), [&](const Node& node) {
+        if (const auto* inner = std::get_if<Block>(&node)) return multiplies(*inner, value);
+        const std::vector<Op>& ops = std::get<Statement>(node).ops;
+        return std::any_of(ops.begin(), ops.end(), [&](const Op& op) {
+            return op.kind == OpKind::contract && std::any_of(op.inputs.begin(), op.inputs.end(),
+                                                              [&](const Operand& each) { return each.value == value; });
+        });
+    });
+}
+
+/// A library that quantises for a product finds the scales, too; a conversion by itself has them.
+bool for_product(const Program& local, const KernelWork& kernel) {
+    return std::any_of(kernel.statements.begin(), kernel.statements.end(), [&](const Statement* statement) {
+        return std::any_of(statement->ops.begin(), statement->ops.end(),
+                           [&](const Op& op) { return multiplies(local.body, op.output.value); });
+    });
+}
+
+/// The dimensions of a tensor as the kernel's operations see it.
+std::vector<std::string> dims_in(const KernelWork& kernel, ValueId value) {
+    for (const Statement* statement : kernel.statements) {
+        for (const Op& op : statement->ops) {
+            for (const Operand& input : op.inputs) {
+                if (input.value == value) return input.dims;
+            }
+            if (op.output.value == value) return op.output.dims;
+        }
+    }
+    return {};
+}
+
+}  // namespace
+
+bool side_by_side(const std::vector<const MatmulShape*>& products) {
+    const MatmulShape& first = *products.front();
+    return std::all_of(products.begin(), products.end(), [&](const MatmulShape* each) {
+        return each->m == first.m && each->k == first.k && each->batch == first.batch;
+    });
+}
+
+bool has_latents(const KernelWork& kernel) {
+    std::vector<ValueId> before;
+    bool softmax = false;
+    for (const Statement* statement : kernel.statements) {
+        for (const Op& op : statement->ops) {
+            softmax = softmax || (op.kind == OpKind::apply && op.function == "softmax");
+            if (op.kind != OpKind::contract) continue;
+            for (const Operand& input : op.inputs) {
+                const bool again = std::find(before.begin(), before.end(), input.value) != before.end();
+                if (softmax && again) return true;
+                if (!softmax) before.push_back(input.value);
+            }
+            if (softmax) return false;
+        }
+    }
+    return false;
+}
+
+std::vector<std::string> head_dims(const KernelWork& kernel, const MatmulShape& scores) {
+    std::vector<std::string> heads = scores.m;
+    if (heads.empty()) return heads;
+    std::string tokens = heads.back();
+    for (const Statement* statement : kernel.statements) {
+        for (const Op& op : statement->ops) {
+            if (op.kind == OpKind::apply && op.function == "causal" && !op.along.empty()) tokens = op.along.front();
+        }
+    }
+    if (!has(heads, tokens)) return {};
+    std::erase(heads, tokens);
+    return heads;
+}
+
+WeightedSum shared_bytes(const KernelWork& kernel, const MatmulShape& scores) {
+    WeightedSum sum;
+    for (const Transfer& transfer : kernel.transfers) {
+        if (transfer.write || transfer.level != "hbm") continue;
+        const std::vector<std::string> dims = dims_in(kernel, transfer.value);
+        const bool by_row =
+            std::any_of(scores.m.begin(), scores.m.end(), [&](const auto& row) { return has(dims, row); });
+        if (!by_row) sum.emplace_back(transfer.bytes, 1.0);
+    }
+    return sum;
+}
+
+Polynomial rows_of(const KernelWork& kernel) {
+    std::vector<std::string> most;
+    for (const Transfer& transfer : kernel.transfers) {
+        std::vector<std::string> dims = dims_in(kernel, transfer.value);
+        if (dims.size() > most.size()) most = std::move(dims);
+    }
+    if (!most.empty()) most.pop_back();
+    return elements(most);
+}
+
+std::string kernel_kind(const KernelWork& kernel) {
+    const auto products = std::count_if(kernel.matmuls.begin(), kernel.matmuls.end(),
+                                        [](const MatmulShape& shape) { return shape.unit == Unit::matmul; });
+    bool softmax = false;
+    bool causal = false;
+    bool reduces = false;
+    for (const Statement* statement : kernel.statements) {
+        for (const Op& op : statement->ops) {
+            const FunctionInfo* function = op.kind == OpKind::apply ? find_function(op.function) : nullptr;
+            if (function == nullptr) continue;
+            softmax = softmax || function->name == "softmax";
+            causal = causal || function->name == "causal";
+            reduces = reduces || function->kind == FunctionKind::reduce;
+        }
+    }
+    if (products >= 2 && softmax) return causal ? "causal attention" : "attention";
+    if (products > 0) return "contraction";
+    return reduces ? "reduction" : "elementwise";
+}
+
+KernelKey kernel_key(const Program& local, const KernelWork& kernel) {
+    KernelKey key;
+    key.kind = kernel_kind(kernel);
+    if (key.kind == "contraction" && is_grouped(local, kernel)) key.kind = "grouped contraction";
+    if (key.kind == "causal attention" && !masks(local, kernel)) key.kind = "attention";
+    if (key.kind.ends_with("attention") && has_latents(kernel)) key.kind = "latent attention";
+    if (key.kind == "elementwise") {
+        const auto narrow = quantised_dtype(local, kernel);
+        if (narrow && for_product(local, kernel)) key = {"quantisation", std::string(name(*narrow)), "", ""};
+        return key;
+    }
+    if (key.kind == "reduction") return key;
+    for (const Statement* statement : kernel.statements) {
+        for (const Op& op : statement->ops) {
+            if (op.kind != OpKind::contract || !key.dtype.empty()) continue;
+            key.dtype = operand_dtypes(local, op);
+        }
+    }
+    return key;
+}
+
+}  // namespace roofline

@@ -1,0 +1,40 @@
+// What a kernel is to its law, as its operations say.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "bound/times.hpp"
+#include "calibrate/calibration.hpp"
+#include "work/work.hpp"
+
+namespace roofline {
+
+/// What a kernel is to its law: "attention" (two products or more and a softmax between; "causal attention" with a causal mask,
+/// "latent attention" where keys are values, too), "contraction" (any other with a product), "reduction" (a sum, a maximum ...,
+/// whose result is smaller than what it reads), "quantisation" (a conversion to a narrower dtype of at most 8 bits that a product reads) or "elementwise"
+/// (all others); and the dtypes that its first product multiplies, "bf16" or "bf16 x int8", or the dtype that it quantises to,
+/// none where nothing is multiplied or quantised. The software is not set.
+[[nodiscard]] KernelKey kernel_key(const Program& local, const KernelWork& kernel);
+
+/// The kind alone, where neither masks nor dtypes nor groups matter: "attention" or "causal attention", "contraction", "reduction" or
+/// "elementwise".
+[[nodiscard]] std::string kernel_kind(const KernelWork& kernel);
+
+/// Products of the same rows over the same dimensions: to a library they are one, as wide as all together.
+[[nodiscard]] bool side_by_side(const std::vector<const MatmulShape*>& products);
+
+/// True where the product behind the softmax multiplies what one before it did: latents, which are keys and values at once.
+[[nodiscard]] bool has_latents(const KernelWork& kernel);
+
+/// Dimensions of a product's rows that are heads of queries to the same keys: all but the tokens, which a causal mask runs along;
+/// where there is none, they come last. None in a product without tokens.
+[[nodiscard]] std::vector<std::string> head_dims(const KernelWork& kernel, const MatmulShape& scores);
+
+/// Bytes of what all rows of a product read alike: of attention the keys and values.
+[[nodiscard]] WeightedSum shared_bytes(const KernelWork& kernel, const MatmulShape& scores);
+
+/// Rows of a kernel without products: all but the last dimension of the tensor with most dimensions that it reads or writes.
+[[nodiscard]] Polynomial rows_of(const KernelWork& kernel);
+
+}  // namespace roofline
