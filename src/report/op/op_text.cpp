@@ -47,8 +47,16 @@ private:
     }
     [[nodiscard]] std::string bold(std::string_view text) const { return paint("1", text); }
 
+    // A label that is longer than its column takes room from the value's.
+    [[nodiscard]] static std::string entry(std::string_view label, std::string_view value) {
+        constexpr std::size_t column = 9;
+        constexpr std::size_t value_column = 13;
+        const std::size_t over = std::min(std::max(label.size(), column) - column, value_column);
+        return fmt::format("  {:<{}}  {:>{}}", label, column, value, value_column - over);
+    }
+
     void line(std::string_view label, std::string_view value, std::string_view what, std::string_view formula) {
-        std::string text = fmt::format("  {:<9}  {:>13}  ", label, value);
+        std::string text = entry(label, value) + "  ";
         text += fmt::format("{:<36}{}{}", what, display_width(what) < 36 ? " " : "  ", formula);
         while (!text.empty() && text.back() == ' ') text.pop_back();
         out_ += text + "\n";
@@ -307,10 +315,9 @@ private:
             const auto length = std::lround(std::min(share, 1.0) * static_cast<double>(bar_width));
             const std::string bar(std::max<std::size_t>(static_cast<std::size_t>(length), seconds > 0 ? 1 : 0), '#');
             const bool is_bound = &resource == bound;
-            std::string text =
-                fmt::format("  {:<9}  {:>13}  {}{:{}} {:>5} %{}", resource.label, to_text(Seconds{seconds}),
-                            is_bound ? paint("1;33", bar) : paint("36", bar), "", bar_width - bar.size(),
-                            percent_text(share), is_bound ? "   <- the bound" : "");
+            std::string text = fmt::format("{}  {}{:{}} {:>5} %{}", entry(resource.label, to_text(Seconds{seconds})),
+                                           is_bound ? paint("1;33", bar) : paint("36", bar), "", bar_width - bar.size(),
+                                           percent_text(share), is_bound ? "   <- the bound" : "");
             out_ += text + "\n";
         }
         if (!sized) {
