@@ -49,14 +49,13 @@ TEST_CASE("a quantisation that was never timed alone is told apart from its prod
     for (double m = 1; m <= 16384; m *= 2) {
         for (double k = 128; k <= 8192; k *= 2) {
             for (const double n : {64.0, 2048.0}) {
-                KernelPoint conversion{0, 0, 3 * m * k / 1e12, 0, 0};
-                conversion.rows = m;
-                conversion.cores = 100;
+                KernelPoint rows{0, 0, 3 * m * k / 1e12, 0, 0};
+                rows.rows = m;
+                rows.cores = 100;
                 const KernelPoint point{2 * m * n * k / 100e12, 0, (m * k + n * k + 2 * m * n) / 1e12, 0, k};
-                KernelSample sample{
-                    "one", product, {point, seconds_of(law, point) + seconds_of(first, conversion)}, "a"};
+                KernelSample sample{"one", product, {point, seconds_of(law, point) + seconds_of(first, rows)}, "a"};
                 sample.key.software = "some 1.0";
-                sample.others.push_back({quantisation, conversion});
+                sample.others.push_back({quantisation, rows});
                 samples.push_back(sample);
             }
         }
@@ -74,10 +73,10 @@ TEST_CASE("a quantisation that was never timed alone is told apart from its prod
     CHECK(of_product.fit.error_held_out < 0.02);
     // where the library's quantisation was timed alone, that is its law
     for (double m = 1; m <= 4096; m *= 2) {
-        KernelPoint conversion{0, 0, 3 * m * 1000 / 1e12, 0, 0};
-        conversion.rows = m;
-        conversion.cores = 100;
-        KernelSample alone{"one", quantisation, {conversion, seconds_of(first, conversion)}, "b"};
+        KernelPoint rows{0, 0, 3 * m * 1000 / 1e12, 0, 0};
+        rows.rows = m;
+        rows.cores = 100;
+        KernelSample alone{"one", quantisation, {rows, seconds_of(first, rows)}, "b"};
         alone.key.software = "some 1.0";
         samples.push_back(alone);
     }
