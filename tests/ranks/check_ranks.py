@@ -107,12 +107,13 @@ def check_refusals(launch, checks):
         (2, ["--mesh", "X=2", "--dims", "B=8,D=9,F=8"], "does not divide"),
         (2, ["--mesh", "X=2", "--dims", "B=2M,D=8,F=2M"], "of memory"),
         (2, ["--mesh", "X=2", "--sweep", "B=1..4*2", "--dims", "D=8"], "F"),
-        (2, ["--mesh", "X=2", *sizes, "--plot", "sweep", "--svg", "x.svg"], "plots"),
+        (2, ["--mesh", "X=2", *sizes, "--plot", "sweep", "--svg", str(launch.this.with_name("run.svg"))], "plots"),
     ]:
         done = launch(ranks, "run", program, *words)
         lines = [line for line in done.stderr.splitlines() if line.startswith("error")]
         checks.check(f"refused: {ranks} ranks, {words}", done.returncode != 0 and said in done.stderr, done.stderr)
         checks.check(f"said once: {ranks} ranks, {words}", len(lines) == 1 and not done.stdout, done.stdout + done.stderr)
+    checks.check("no empty picture", not launch.this.with_name("run.svg").exists())
     alone = launch(None, "measure", "network")
     checks.check("measure network by itself", alone.returncode == 2 and "mpirun -n 2" in alone.stderr, alone.stderr)
 

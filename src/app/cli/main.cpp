@@ -34,6 +34,7 @@ int report(const Error& error, bool json, int exit_code) {
 }
 
 Status write_plots(const std::string& svg, const cli::PlotFiles& files) {
+    if (svg.empty()) return {};  // of ranks only the first one answers
     if (!files.svg.empty()) {
         if (auto status = cli::write_file(files.svg, svg); !status) return status;
     }
