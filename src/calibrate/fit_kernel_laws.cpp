@@ -101,14 +101,14 @@ void fit_in_turn(const Samples& samples, Turn turn, KernelLawsFit& all) {
         if (rows == 0) continue;
         auto fit = fit_kernels(std::move(kernels));
         auto with_first = fit_kernels(std::move(firsts));
-        if (with_first && (!fit || with_first->error_held_out < fit->error_held_out)) fit = std::move(with_first);
+        if (with_first && (!fit || with_first->error_held_out < fit->error_held_out)) fit = with_first;
         if (!fit) {
             all.too_few += rows;
             continue;
         }
         all.rows += fit->rows;
         all.left_out += fit->left_out;
-        if (fit->first) found.push_back({first.machine, first_of(*behind, *fit, sources)});
+        if (fit->first) found.emplace_back(first.machine, first_of(*behind, *fit, sources));
         found.push_back({first.machine, {first.key, *fit, {sources.begin(), sources.end()}}});
     }
     for (auto& [machine, kernel] : found) {
