@@ -220,6 +220,15 @@ Result<Calibrations> resolve_calibrations(const CalibrationRef& reference, const
     return calibrations;
 }
 
+Status without_servers(const CalibrationRef& reference) {
+    for (const NamedText& file : reference.files) {
+        if (!holds_server_laws(file.text)) continue;
+        return fail("bad_request", fmt::format("{} has constants of servers, and no model is served here", file.name),
+                    "leave it out; `roofline serve` and `roofline validate` use it");
+    }
+    return {};
+}
+
 std::string kernels_of_server(Calibrations& calibrations, const Machine& machine, const std::string& server) {
     const Calibration* own = calibrations.find(machine.id);
     const bool timed = own != nullptr && std::any_of(own->kernels.begin(), own->kernels.end(), [&](const auto& kernel) {

@@ -14,6 +14,9 @@ namespace roofline {
 [[nodiscard]] Result<Calibrations> resolve_calibrations(const CalibrationRef& reference,
                                                         const std::vector<MachineRef>& machines);
 
+/// Errors: a file of servers' constants, where no model is served.
+[[nodiscard]] Status without_servers(const CalibrationRef& reference);
+
 /// The laws that speak for the kernels of a program, of the software that is named where it has some. They live as long as the
 /// calibrations. `local` is what `analysis` is of.
 [[nodiscard]] ProgramLaws kernel_laws(Calibrations& calibrations, const Machine& machine, const Program& local,

@@ -7,6 +7,7 @@
 
 #include "app/handle_serve.hpp"
 #include "app/measured_serving.hpp"
+#include "app/op_answers.hpp"
 
 using namespace roofline;
 
@@ -74,6 +75,13 @@ TEST_CASE("a file of servers takes the place of the constants that come with the
     };
     serve.calibration.files = {{"servers.toml", fitted->files.front().text}};
     CHECK(token_s() == doctest::Approx(0.0085 + 40e-6 * 32).epsilon(0.1));  // what the table says of 32 sequences
+    OpRequest op;
+    op.program = "B=8, D=8\nA : bf16[B, D]\nC : bf16[B, D] = exp(A)";
+    op.machines = serve.machines;
+    op.calibration = serve.calibration;
+    const auto refused = op_answers(op, {});
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error().message == "servers.toml has constants of servers, and no model is served here");
 }
 
 TEST_CASE("what a fit of servers cannot use it says") {

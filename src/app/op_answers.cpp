@@ -141,6 +141,7 @@ Result<std::vector<OpAnswer>> op_answers(const OpRequest& request, const std::ve
         OpAnswer& answer = answers[i];
         if (auto status = analyse_answer(answer); !status) return fail(status.error());
         // two files may give the same machine other constants
+        if (auto status = without_servers(request.calibration); !status) return fail(status.error());
         auto calibrations = resolve_calibrations(request.calibration, {request.machines[i]});
         if (!calibrations) return fail(calibrations.error());
         auto shared = std::make_shared<Calibrations>(std::move(*calibrations));

@@ -119,6 +119,7 @@ Result<std::optional<TrainingBatch>> batch_of(const TrainRequest& request, std::
 Status predict(TrainAnswer& answer, const TrainRequest& request, const TrainingOptions& options) {
     const BatchShards shards{answer.plan.data * answer.plan.fsdp * answer.plan.expert,
                              answer.plan.sequence * answer.plan.context};
+    if (auto status = without_servers(request.calibration); !status) return fail(status.error());
     auto calibrations = resolve_calibrations(request.calibration, request.machines);
     if (!calibrations) return fail(calibrations.error());
     const auto law = built_in_step_law();
