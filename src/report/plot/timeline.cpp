@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <set>
 
@@ -92,6 +93,7 @@ private:
     }
 
     void repeats() {
+        std::array<double, kMostBrackets> taken{};  // by labels, to the left of here
         for (const TimelineRepeat& repeat : timeline_.repeats) {
             if (repeat.begin >= starts_.size() || repeat.depth >= kMostBrackets || repeat.end <= repeat.begin) continue;
             const bool whole = repeat.end <= starts_.size();
@@ -105,6 +107,8 @@ private:
             const double half = text_width(text, kSmall) / 2;
             const double middle =
                 std::clamp((from + to) / 2, kLaneLeft + half, std::max(kLaneLeft + half, axis_.to_px - half));
+            if (middle - half < taken[repeat.depth]) continue;  // the axis says that repeats are drawn once
+            taken[repeat.depth] = middle + half + kSmall;
             labels_.text("detail", {middle, y - 8}, Anchor::middle, text);
         }
     }

@@ -66,6 +66,20 @@ TEST_CASE("a repeat is drawn once with how often it happens; totals are then tol
     CHECK(elements_of(svg, "bracket").size() == 1);
 }
 
+TEST_CASE("labels of repeats side by side do not lie on each other") {
+    Timeline line = two_steps();
+    line.steps[1].seconds = line.steps[0].seconds / 1000;  // too narrow for a label beside the first one's
+    line.repeats = {{0, 1, 0, "L = 8 of a kind with quite a long name"},
+                    {1, 2, 0, "M = 9 of a kind with quite a long name"}};
+    const std::string svg = to_svg(line);
+    CHECK(elements_of(svg, "bracket").size() == 2);
+    std::size_t labels = 0;
+    for (const std::string& text : texts(elements_of(svg, "detail"))) {
+        if (text.starts_with("\u00d7")) ++labels;
+    }
+    CHECK(labels == 1);
+}
+
 TEST_CASE("many steps, none, hostile names and times that are not finite") {
     Timeline many = two_steps();
     for (int i = 0; i < 100'000; ++i) many.steps.push_back(many.steps[0]);
