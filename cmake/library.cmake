@@ -23,17 +23,15 @@ set_target_properties(roofline_core PROPERTIES
   OUTPUT_NAME roofline EXPORT_NAME roofline POSITION_INDEPENDENT_CODE ON)
 roofline_own_code(roofline_core)
 roofline_precompile(roofline_core)
+roofline_compile_by_folder(roofline_core)
 target_compile_features(roofline_core PUBLIC cxx_std_20)
 target_compile_options(roofline_core PRIVATE -fno-exceptions)
+target_compile_definitions(roofline_core PRIVATE ROOFLINE_VERSION="${PROJECT_VERSION}")
 target_include_directories(roofline_core PUBLIC
   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/roofline>)
 target_include_directories(roofline_core SYSTEM PRIVATE ${ROOFLINE_TOMLPLUSPLUS_INCLUDE})
 target_link_libraries(roofline_core PUBLIC fmt::fmt tl::expected
   PRIVATE $<BUILD_INTERFACE:nlohmann_json::nlohmann_json> ${CMAKE_DL_LIBS})
-
-file(GLOB_RECURSE roofline_app_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/app/*.cpp)
-set_source_files_properties(${roofline_app_sources} PROPERTIES
-  COMPILE_DEFINITIONS ROOFLINE_VERSION="${PROJECT_VERSION}")
 
 if(ROOFLINE_RSVG_FOUND)
   list(TRANSFORM ROOFLINE_RSVG_INCLUDE_DIRS PREPEND "-isystem;" OUTPUT_VARIABLE rsvg_includes)

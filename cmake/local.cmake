@@ -15,6 +15,7 @@ add_library(roofline_local STATIC ${roofline_local_sources})
 set_target_properties(roofline_local PROPERTIES POSITION_INDEPENDENT_CODE ON)
 roofline_own_code(roofline_local)
 roofline_precompile(roofline_local)
+roofline_compile_by_folder(roofline_local)
 target_compile_options(roofline_local PRIVATE -fno-exceptions)
 target_compile_definitions(roofline_local PUBLIC ROOFLINE_VERSION="${PROJECT_VERSION}")
 target_link_libraries(roofline_local PUBLIC roofline_core Threads::Threads

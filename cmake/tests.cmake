@@ -1,13 +1,15 @@
 # Labels: `unit` (what runs inside our own binaries), `program` (what runs the built program), `source` (what reads the
 # sources or compiles against them; independent of how the program was built).
 
-# It holds doctest itself, which a precompiled doctest.h would hide.
-set_source_files_properties(${PROJECT_SOURCE_DIR}/tests/main.cpp PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
+# It holds doctest itself, which a doctest.h before it would hide.
+set_source_files_properties(${PROJECT_SOURCE_DIR}/tests/main.cpp PROPERTIES
+  SKIP_PRECOMPILE_HEADERS ON SKIP_UNITY_BUILD_INCLUSION ON)
 
 # Tests are compiled often and run for a moment: their own code is not optimised, what they test is.
 function(roofline_test_binary target)
   roofline_own_code(${target})
   roofline_precompile(${target} <doctest/doctest.h>)
+  roofline_compile_by_folder(${target})
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O0>)
   target_link_libraries(${target} PRIVATE roofline_local nlohmann_json::nlohmann_json doctest::doctest)
   if(TARGET roofline_cli)

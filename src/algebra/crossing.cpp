@@ -77,8 +77,6 @@ struct SignChange {
     bool up;  ///< from negative to positive
 };
 
-int sign(double value) { return value > 0 ? 1 : value < 0 ? -1 : 0; }
-
 /// The sign near zero; c has a coefficient that is not zero.
 int first_sign(const Univariate& c) {
     return sign(*std::find_if(c.begin(), c.end(), [](double value) { return value != 0; }));

@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include "algebra/dims_test.hpp"
 #include "algebra/roots.hpp"
 
 namespace roofline {
@@ -8,9 +9,6 @@ namespace {
 
 using State = Crossing::State;
 
-const Polynomial B = Polynomial::dim("B");
-const Polynomial D = Polynomial::dim("D");
-const Polynomial F = Polynomial::dim("F");
 const Polynomial flops = 2 * B * D * F;
 const Polynomial bf16_bytes = 2 * B * D + 2 * D * F + 2 * B * F;
 const Polynomial int8_weight_bytes = 2 * B * D + D * F + 2 * B * F;

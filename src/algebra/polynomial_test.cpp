@@ -1,4 +1,5 @@
 #include "algebra/polynomial.hpp"
+#include "algebra/dims_test.hpp"
 
 #include <doctest/doctest.h>
 
@@ -7,14 +8,7 @@
 
 namespace roofline {
 
-namespace {
-
-const Polynomial B = Polynomial::dim("B");
-const Polynomial D = Polynomial::dim("D");
-const Polynomial F = Polynomial::dim("F");
-const std::vector<std::string> order{"B", "D", "F"};
-
-}  // namespace
+namespace {}  // namespace
 
 TEST_CASE("the traffic of a matmul prints as it is written by hand") {
     const Polynomial bytes = 2 * B * D + D * F + 2 * B * F;

@@ -1,15 +1,11 @@
 #include <doctest/doctest.h>
 
+#include "algebra/dims_test.hpp"
 #include "algebra/polynomial.hpp"
 
 namespace roofline {
 
 namespace {
-
-const Polynomial B = Polynomial::dim("B");
-const Polynomial D = Polynomial::dim("D");
-const Polynomial F = Polynomial::dim("F");
-const std::vector<std::string> order{"B", "D", "F"};
 
 std::string limit_text(const Ratio& ratio, const std::string& kept) {
     const std::optional<Ratio> limit = limit_of(ratio, kept);

@@ -18,9 +18,7 @@ double scaled_value(const Univariate& c, double x) {
     return std::accumulate(c.begin(), c.end(), 0.0, [x](double value, double next) { return value / x + next; });
 }
 
-int sign(double value) { return value > 0 ? 1 : value < 0 ? -1 : 0; }
-
-int sign_changes(const Univariate& c) {
+int changes_of_sign(const Univariate& c) {
     int changes = 0;
     int last = 0;
     for (const double value : c) {
@@ -91,7 +89,7 @@ std::vector<double> quadratic_roots(double c, double b, double a) {
 /// Roots in (low, high) of a scaled polynomial, between which its derivative's roots stand.
 std::vector<double> roots_between(const Univariate& given, double low, double high) {
     const Univariate c = stripped(given);
-    const int changes = sign_changes(c);
+    const int changes = changes_of_sign(c);
     if (changes == 0) {  // Descartes' rule: no positive root; with one change there is exactly one
         return {};
     }

@@ -14,6 +14,7 @@ namespace roofline {
 using Univariate = std::vector<double>;
 
 /// -1, 0 or 1, the sign of the value at x > 0; large powers do not overflow.
+[[nodiscard]] inline int sign(double value) { return value > 0 ? 1 : value < 0 ? -1 : 0; }
 [[nodiscard]] int sign_at(const Univariate& coefficients, double x);
 
 /// All real roots x > 0, rising, each once. Exact for degree 1 and 2 up to rounding, else isolated and bisected to rounding.

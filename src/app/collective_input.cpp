@@ -13,7 +13,7 @@ Result<NcclHints> nccl_hints(const std::string& operation, const std::vector<Mac
         hints.operation = collective_in(operation);
         if (!hints.operation) {
             return fail(
-                "bad_request", fmt::format("{} is no collective", quoted(operation)),
+                "bad_request", fmt::format("{} is no collective", in_ticks(operation)),
                 did_you_mean(operation, {"all-gather", "reduce-scatter", "all-reduce", "all-to-all", "sendrecv"},
                              "there are all-gather, reduce-scatter, all-reduce, all-to-all and sendrecv"));
         }

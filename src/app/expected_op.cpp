@@ -71,7 +71,7 @@ Status check_software(const OpAnswer& answer, const std::string& software) {
     for (const std::string& name : known) libraries.push_back(name.substr(0, name.find(' ')));
     std::sort(libraries.begin(), libraries.end());
     libraries.erase(std::unique(libraries.begin(), libraries.end()), libraries.end());
-    return fail("unknown_software", fmt::format("no table has measured {}", quoted(software)),
+    return fail("unknown_software", fmt::format("no table has measured {}", in_ticks(software)),
                 did_you_mean(software, libraries, fmt::format("known are {}", fmt::join(libraries, ", "))));
 }
 

@@ -20,7 +20,7 @@ namespace roofline {
 
 namespace {
 
-Result<ModelAnswer> answer_of(const ModelRequest& request) {
+Result<ModelAnswer> model_answer_of(const ModelRequest& request) {
     auto kv_dtype = dtype_option(request.kv_dtype, "--kv-dtype");
     if (!kv_dtype) return fail(kv_dtype.error());
     auto all = dtype_option(request.weights, "--weights");
@@ -80,7 +80,7 @@ Result<Response> handle_model(const ModelRequest& request, Format format) {
         return response;
     }
     if (!request.checkpoint.empty()) return handle_checkpoint(request, format);
-    auto answer = answer_of(request);
+    auto answer = model_answer_of(request);
     if (!answer) return fail(answer.error());
     if (request.plot) response.svg = to_svg(model_picture(*answer));
     if (request.program) {

@@ -10,7 +10,7 @@ using nlohmann::json;
 namespace {
 
 // 1 TFLOP/s of bf16 matmul, 10 GB/s of HBM, 512 KiB of VMEM.
-const MachineRef toy{"toy.toml", R"(
+const MachineRef op_toy{"toy.toml", R"(
 id = "toy"
 name = "Toy"
 [[matmul]]
@@ -25,10 +25,10 @@ level = "vmem"
 capacity = { value = "512 KiB", source = "s" }
 )"};
 
-OpRequest matmul(const std::vector<std::string>& dims) {
+OpRequest toy_matmul(const std::vector<std::string>& dims) {
     OpRequest op;
     op.program = "bf16[B, D] * bf16[D, F] -> bf16[B, F]";
-    op.machines = {toy};
+    op.machines = {op_toy};
     op.dims = dims;
     return op;
 }
@@ -52,7 +52,7 @@ std::string code_of(const OpRequest& op, int exit_code = 2) {
 }  // namespace
 
 TEST_CASE("sizes come from the request, what-ifs change the machine, and both are noted") {
-    OpRequest op = matmul({"B=75", "D=600,F=600"});
+    OpRequest op = toy_matmul({"B=75", "D=600,F=600"});
     CHECK(answer(op)["lower_s"].get<double>() == doctest::Approx(90e-6));  // 900,000 B at 10 GB/s
     op.sets = {"hbm.bandwidth=*2"};
     CHECK(answer(op)["lower_s"].get<double>() == doctest::Approx(54e-6));  // now the math, 54 MFLOP at 1 TFLOP/s
@@ -65,7 +65,7 @@ TEST_CASE("sizes come from the request, what-ifs change the machine, and both ar
 }
 
 TEST_CASE("several machines, sweeps and formats") {
-    OpRequest op = matmul({"D=600,F=600"});
+    OpRequest op = toy_matmul({"D=600,F=600"});
     op.sweeps = {"B=1,75"};
     CHECK(answer(op)["sweep"].size() == 2);
     CHECK(answer(op)["notes"].dump().find("low confidence") != std::string::npos);
@@ -79,7 +79,7 @@ TEST_CASE("several machines, sweeps and formats") {
 }
 
 TEST_CASE("a plot is drawn when it is asked for") {
-    OpRequest op = matmul({"B=75,D=600,F=600"});
+    OpRequest op = toy_matmul({"B=75,D=600,F=600"});
     CHECK(handle({op, Format::text, false}).svg.empty());
     op.plot = PlotKind::roofline;
     CHECK(handle({op, Format::text, false}).svg.starts_with("<svg"));
@@ -87,7 +87,7 @@ TEST_CASE("a plot is drawn when it is asked for") {
 
 TEST_CASE("what is asked wrongly has a code, and an exit status of 2") {
     const auto with = [](auto change) {
-        OpRequest op = matmul({"B=8,D=8,F=8"});
+        OpRequest op = toy_matmul({"B=8,D=8,F=8"});
         change(op);
         return op;
     };
@@ -103,7 +103,7 @@ TEST_CASE("what is asked wrongly has a code, and an exit status of 2") {
 }
 
 TEST_CASE("a tile that does not fit is a negative answer, not a mistake") {
-    OpRequest op = matmul({"B=1024,D=1024,F=1024"});
+    OpRequest op = toy_matmul({"B=1024,D=1024,F=1024"});
     op.tiles = {"B=1024,F=1024,D=128"};  // 4 MiB of sums alone
     CHECK(code_of(op, 1) == "no_fit");
 }
@@ -112,7 +112,7 @@ TEST_CASE("machines: listed, shown, compared") {
     MachineRequest request;
     const json list = json::parse(handle({request, Format::json, false}).out, nullptr, false);
     CHECK(list["machines"].size() >= 59);
-    request.machines = {toy};
+    request.machines = {op_toy};
     CHECK(handle({request, Format::text, false}).out.find("Toy") != std::string::npos);
     request.machines.push_back({"no-such-chip", {}});
     CHECK(handle({request, Format::text, false}).error->code == "unknown_machine");

@@ -13,7 +13,7 @@ using namespace roofline;
 
 namespace {
 
-TrainRequest llama(std::initializer_list<const char*> slices) {
+TrainRequest trained_llama(std::initializer_list<const char*> slices) {
     TrainRequest request;
     request.config = {"llama-3.1-8b", ""};
     for (const char* slice : slices) request.machines.push_back({slice, {}});
@@ -22,30 +22,30 @@ TrainRequest llama(std::initializer_list<const char*> slices) {
     return request;
 }
 
-Response answered(const TrainRequest& request, Format format) {
+Response trained(const TrainRequest& request, Format format) {
     auto response = handle_train(request, format);
     REQUIRE_MESSAGE(response, response.error().message);
     return std::move(*response);
 }
 
 nlohmann::json json_of(const TrainRequest& request) {
-    return nlohmann::json::parse(answered(request, Format::json).out);
+    return nlohmann::json::parse(trained(request, Format::json).out);
 }
 
-std::ptrdiff_t lines(const std::string& text) { return std::count(text.begin(), text.end(), '\n'); }
+std::ptrdiff_t lines_of_training(const std::string& text) { return std::count(text.begin(), text.end(), '\n'); }
 
 }  // namespace
 
 TEST_CASE("training on slices side by side says what each says alone") {
-    const auto both = json_of(llama({"h100-sxm:8", "tpu-v5p:2x2x4"}));
+    const auto both = json_of(trained_llama({"h100-sxm:8", "tpu-v5p:2x2x4"}));
     REQUIRE(both["machines"].size() == 2);
-    CHECK(both["machines"][0] == json_of(llama({"h100-sxm:8"})));
-    CHECK(both["machines"][1] == json_of(llama({"tpu-v5p:2x2x4"})));
+    CHECK(both["machines"][0] == json_of(trained_llama({"h100-sxm:8"})));
+    CHECK(both["machines"][1] == json_of(trained_llama({"tpu-v5p:2x2x4"})));
 }
 
 TEST_CASE("training on slices side by side is a column each in text, a line each in tables") {
-    TrainRequest request = llama({"h100-sxm:8", "tpu-v5p:2x2x4"});
-    const std::string text = answered(request, Format::text).out;
+    TrainRequest request = trained_llama({"h100-sxm:8", "tpu-v5p:2x2x4"});
+    const std::string text = trained(request, Format::text).out;
     const std::size_t head = text.find("h100-sxm5:8");
     REQUIRE(head != std::string::npos);
     CHECK(text.find("tpu-v5p:2x2x4", head) < text.find('\n', head));
@@ -53,26 +53,26 @@ TEST_CASE("training on slices side by side is a column each in text, a line each
     CHECK(text.find("bubble") == std::string::npos);    // no plan has a pipeline
     CHECK(text.find("training") == std::string::npos);  // no tokens are asked about
     request.tokens = "1T";
-    CHECK(answered(request, Format::text).out.find("chip-hours") != std::string::npos);
-    CHECK(lines(answered(request, Format::csv).out) == 3);
-    CHECK(lines(answered(request, Format::markdown).out) == 4);
+    CHECK(trained(request, Format::text).out.find("chip-hours") != std::string::npos);
+    CHECK(lines_of_training(trained(request, Format::csv).out) == 3);
+    CHECK(lines_of_training(trained(request, Format::markdown).out) == 4);
 }
 
 TEST_CASE("the exit status of training on several slices is 1 when it fits none of them") {
     // 8.03 G parameters with their gradients and moments take 96 GB, and a chip of 80 GB has a half or an eighth of them
-    TrainRequest request = llama({"h100-sxm:1", "h100-sxm:8"});
+    TrainRequest request = trained_llama({"h100-sxm:1", "h100-sxm:8"});
     request.remat = "full";
-    CHECK(answered(request, Format::text).exit_code == 0);
+    CHECK(trained(request, Format::text).exit_code == 0);
     request.machines.pop_back();
     request.machines.push_back({"h100-nvl:1", {}});
-    CHECK(answered(request, Format::text).exit_code == 1);
+    CHECK(trained(request, Format::text).exit_code == 1);
 }
 
 TEST_CASE("a mistake in one of several slices is said of that slice, and one step is shown of one slice") {
-    const auto wrong = handle_train(llama({"h100-sxm:8", "h100-sxm:0"}), Format::text);
+    const auto wrong = handle_train(trained_llama({"h100-sxm:8", "h100-sxm:0"}), Format::text);
     REQUIRE_FALSE(wrong);
     CHECK(wrong.error().message.starts_with("h100-sxm:0: "));
-    TrainRequest shown = llama({"h100-sxm:8", "h200-sxm:8"});
+    TrainRequest shown = trained_llama({"h100-sxm:8", "h200-sxm:8"});
     shown.program = true;
     CHECK_FALSE(handle_train(shown, Format::text));
     shown.program = false;
@@ -81,11 +81,11 @@ TEST_CASE("a mistake in one of several slices is said of that slice, and one ste
     shown.explain = false;
     shown.plot = true;
     CHECK_FALSE(handle_train(shown, Format::text));
-    CHECK_FALSE(handle_train(llama({}), Format::text));
+    CHECK_FALSE(handle_train(trained_llama({}), Format::text));
 }
 
 TEST_CASE("products with parameters take the time of their dtype, forward and backward, and attention does not") {
-    TrainRequest request = llama({"h100-sxm:1"});
+    TrainRequest request = trained_llama({"h100-sxm:1"});
     const auto wide = json_of(request);
     request.products = "fp8";
     const auto narrow = json_of(request);
@@ -104,7 +104,7 @@ TEST_CASE("products with parameters take the time of their dtype, forward and ba
     CHECK(narrow["memory_bytes"] == wide["memory_bytes"]);
     CHECK(narrow["plan"]["products"] == "fp8");
     CHECK(wide["plan"]["products"].is_null());
-    CHECK(answered(request, Format::text).out.find("products in fp8") != std::string::npos);
+    CHECK(trained(request, Format::text).out.find("products in fp8") != std::string::npos);
     request.products = "f32";
     CHECK_FALSE(handle_train(request, Format::text));
     request.products = "int8";
@@ -112,10 +112,10 @@ TEST_CASE("products with parameters take the time of their dtype, forward and ba
 }
 
 TEST_CASE("the program of a step in fewer bits says so, and reads back") {
-    TrainRequest request = llama({"h100-sxm:8"});
+    TrainRequest request = trained_llama({"h100-sxm:8"});
     request.products = "mxfp8";
     request.program = true;
-    const std::string text = answered(request, Format::text).out;
+    const std::string text = trained(request, Format::text).out;
     CHECK(text.find("using mxfp8") != std::string::npos);
     const auto again = parse_program(text);
     REQUIRE_MESSAGE(again, (again ? "" : again.error().message));
@@ -123,7 +123,7 @@ TEST_CASE("the program of a step in fewer bits says so, and reads back") {
 }
 
 TEST_CASE("tokens sent to experts in fewer bits take fewer bytes of the network, and of memory") {
-    TrainRequest request = llama({"h100-sxm:8"});
+    TrainRequest request = trained_llama({"h100-sxm:8"});
     request.config = {"mixtral-8x7b", ""};
     request.mesh = {"expert=8"};
     const auto wide = json_of(request);
@@ -142,7 +142,7 @@ TEST_CASE("tokens sent to experts in fewer bits take fewer bytes of the network,
     const auto kept = [](const nlohmann::json& answer) { return answer["memory_bytes"]["activations"].get<double>(); };
     CHECK(kept(wide) - kept(narrow) == doctest::Approx(32 * 2 * 4096.0 * 4096).epsilon(1e-9));
     CHECK(narrow["plan"]["dispatch"] == "fp8");
-    CHECK(answered(request, Format::text).out.find("dispatch in fp8") != std::string::npos);
+    CHECK(trained(request, Format::text).out.find("dispatch in fp8") != std::string::npos);
     request.config = {"llama-3.1-8b", ""};
     request.mesh.clear();
     CHECK_FALSE(handle_train(request, Format::text));

@@ -29,13 +29,14 @@ nlohmann::json answer(std::string table, int exit_code = 0) {
 }
 
 // An H100 SXM has 450 GB/s to its switch: an all-gather of 450 kB over 8 takes 0.875 us at the least.
-constexpr const char* head = "op,system,n_devices,bytes,time_us,note\n";
+constexpr const char* collective_head = "op,system,n_devices,bytes,time_us,note\n";
 
 }  // namespace
 
 TEST_CASE("every row that can be is compared, and the others are counted by reason") {
-    const auto json = answer(std::string(head) + "all_gather,h100_sxm,8,450000,1,\nall_gather,h100_sxm,8,450000,2,\n" +
-                             "all_gather,x,8,450000,1,\nall_gather,x,8,450000,1,\nall_gather,h100_sxm,9,450000,1,\n");
+    const auto json =
+        answer(std::string(collective_head) + "all_gather,h100_sxm,8,450000,1,\nall_gather,h100_sxm,8,450000,2,\n" +
+               "all_gather,x,8,450000,1,\nall_gather,x,8,450000,1,\nall_gather,h100_sxm,9,450000,1,\n");
     CHECK(json["rows"] == 2);
     CHECK(json["skipped"] == 3);
     CHECK(json["skipped_by"].size() == 2);
@@ -47,20 +48,20 @@ TEST_CASE("every row that can be is compared, and the others are counted by reas
 }
 
 TEST_CASE("a row faster than its bound fails, unless its time was rounded that far") {
-    CHECK(answer(std::string(head) + "all_gather,h100_sxm,8,450000,0.8,\n", 1)["below_lower"] == 1);
-    CHECK(answer(std::string(head) + "all_gather,h100_sxm,8,450000,0.8,timer 1us\n")["below_lower"] == 0);
-    CHECK(answer(std::string(head) + "all_gather,h100_sxm,8,450000,0.3,timer 1us\n", 1)["below_lower"] == 1);
+    CHECK(answer(std::string(collective_head) + "all_gather,h100_sxm,8,450000,0.8,\n", 1)["below_lower"] == 1);
+    CHECK(answer(std::string(collective_head) + "all_gather,h100_sxm,8,450000,0.8,timer 1us\n")["below_lower"] == 0);
+    CHECK(answer(std::string(collective_head) + "all_gather,h100_sxm,8,450000,0.3,timer 1us\n", 1)["below_lower"] == 1);
 }
 
 TEST_CASE("the mean error may be limited") {
-    const std::string table = std::string(head) + "all_gather,h100_sxm,8,450000,1,\n";  // 12.5 %
+    const std::string table = std::string(collective_head) + "all_gather,h100_sxm,8,450000,1,\n";  // 12.5 %
     CHECK(validate(table, Format::json, 0.13).exit_code == 0);
     CHECK(validate(table, Format::json, 0.12).exit_code == 1);
 }
 
 TEST_CASE("a table without a row to compare is a negative answer in every format") {
     for (const Format format : {Format::text, Format::json, Format::csv, Format::markdown}) {
-        const Response response = validate(head, format);
+        const Response response = validate(collective_head, format);
         CHECK(response.exit_code == 1);
         CHECK(!response.error);
         CHECK(!response.out.empty());
@@ -69,7 +70,7 @@ TEST_CASE("a table without a row to compare is a negative answer in every format
 }
 
 TEST_CASE("a table with more systems than anybody has is answered at once") {
-    std::string table = head;
+    std::string table = collective_head;
     for (int i = 0; i < 12'000; ++i) table += "all_gather,s" + std::to_string(i) + ",8,450,1,\n";
     const auto json = answer(std::move(table), 1);
     CHECK(json["skipped"] == 12'000);
@@ -79,7 +80,7 @@ TEST_CASE("a table with more systems than anybody has is answered at once") {
 namespace {
 
 /// 100 TFLOP/s of bf16, 1 TB/s, and a megabyte of L2 at 10 TB/s.
-constexpr const char* toy = R"(id = "toy"
+constexpr const char* slow_toy = R"(id = "toy"
 name = "Toy"
 [[matmul]]
 dtype = "bf16"
@@ -109,7 +110,7 @@ basis = "spec"
 source = "made up"
 )";
 
-nlohmann::json kernels_on_toy(std::string table, std::string machine = toy) {
+nlohmann::json kernels_on_toy(std::string table, std::string machine = slow_toy) {
     ValidateRequest request;
     request.table = std::move(table);
     request.table_name = "t.csv";
@@ -158,7 +159,7 @@ TEST_CASE("a kernel faster than main memory may have had its data in a cache tha
 }
 
 TEST_CASE("constants in the machine's file predict the table's rows") {
-    const std::string calibrated = std::string(toy) +
+    const std::string calibrated = std::string(slow_toy) +
                                    "[calibration]\n[[calibration.kernel]]\nkind = \"contraction\"\ndtype = \"bf16\"\n"
                                    "rows = 10\nsources = []\ntime_us = [1, 10]\nerror_held_out = 0.1\nfixed_us = 100\n"
                                    "math = 0.5\nmemory = 0.5\n";

@@ -29,13 +29,13 @@ Dtype narrowest(const Machine& machine) {
 Result<Dtype> weights_of(const MeasuredServing& row, const Machine& machine) {
     if (row.dtype.empty() || row.dtype == "?") return narrowest(machine);
     if (const auto dtype = find_dtype(row.dtype)) return *dtype;
-    return fail("unknown_dtype", fmt::format("the dtype {} is not known", quoted(row.dtype)));
+    return fail("unknown_dtype", fmt::format("the dtype {} is not known", in_ticks(row.dtype)));
 }
 
 Result<Dtype> cache_of(const MeasuredServing& row) {
     if (row.kv_dtype.empty()) return narrowest_cache;
     if (const auto dtype = find_dtype(row.kv_dtype)) return *dtype;
-    return fail("unknown_dtype", fmt::format("the dtype {} is not known", quoted(row.kv_dtype)));
+    return fail("unknown_dtype", fmt::format("the dtype {} is not known", in_ticks(row.kv_dtype)));
 }
 
 /// What of a pass's dimensions depends on its batch and context.
@@ -91,7 +91,7 @@ Result<std::unique_ptr<MeasuredServings::Served>> MeasuredServings::serve(const 
     const Result<System>& chip = systems_.chip(row.system);
     if (!chip) return fail(chip.error());
     auto config = resolve_config({names_.preset_of(row.model), ""});
-    if (!config) return fail("unknown_model", fmt::format("the model {} is not known", quoted(row.model)));
+    if (!config) return fail("unknown_model", fmt::format("the model {} is not known", in_ticks(row.model)));
     auto weights = weights_of(row, chip->machine());
     if (!weights) return fail(weights.error());
     auto cache = cache_of(row);

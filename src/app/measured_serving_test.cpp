@@ -6,7 +6,7 @@ using namespace roofline;
 
 namespace {
 
-MeasuredServing llama() {
+MeasuredServing measured_llama() {
     MeasuredServing row;
     row.model = "LLaMA 7B";
     row.system = "a100_sxm";
@@ -19,7 +19,7 @@ MeasuredServing llama() {
 }
 
 MeasuredServing vllm() {
-    MeasuredServing row = llama();
+    MeasuredServing row = measured_llama();
     row.system = "h100_sxm";
     row.model = "Llama-3.1-8B";
     row.dtype = "bf16";
@@ -50,7 +50,7 @@ constexpr double hbm = 2039e9;  // A100 80 GB
 }  // namespace
 
 TEST_CASE("a decode step reads weights and caches, over the chips that share them") {
-    MeasuredServing row = llama();
+    MeasuredServing row = measured_llama();
     // contexts of 1025 and 1026 tokens
     const auto one = compared(row);
     REQUIRE(one.size() == 1);
@@ -61,7 +61,7 @@ TEST_CASE("a decode step reads weights and caches, over the chips that share the
 }
 
 TEST_CASE("the batch is what decodes at a time on each worker") {
-    MeasuredServing row = llama();
+    MeasuredServing row = measured_llama();
     row.concurrency = 16;
     row.ttft_s = 2;  // as long as the two tokens behind the first: half the requests decode
     const auto both = compared(row);
@@ -76,7 +76,7 @@ TEST_CASE("the batch is what decodes at a time on each worker") {
 }
 
 TEST_CASE("a prompt takes two FLOPs for each weight and token, and attention its own") {
-    MeasuredServing row = llama();
+    MeasuredServing row = measured_llama();
     row.tpot_s.reset();
     row.ttft_s = 1;
     row.prompt = 2048;
@@ -92,7 +92,7 @@ TEST_CASE("a prompt takes two FLOPs for each weight and token, and attention its
 }
 
 TEST_CASE("tokens a second are bound by what a request asks of all chips together") {
-    MeasuredServing row = llama();
+    MeasuredServing row = measured_llama();
     row.tpot_s.reset();
     row.prompt = 128;
     row.output = 129;
@@ -107,7 +107,7 @@ TEST_CASE("tokens a second are bound by what a request asks of all chips togethe
 }
 
 TEST_CASE("experts are the fewest that tokens can choose, whatever the batch") {
-    MeasuredServing row = llama();
+    MeasuredServing row = measured_llama();
     row.model = "DeepSeek-R1";
     row.system = "h200_sxm";
     row.dtype = "fp8";
@@ -123,7 +123,7 @@ TEST_CASE("experts are the fewest that tokens can choose, whatever the batch") {
 }
 
 TEST_CASE("an unsaid dtype is the narrowest that the machine multiplies") {
-    MeasuredServing row = llama();
+    MeasuredServing row = measured_llama();
     row.dtype = "?";
     row.system = "h100_sxm";
     const double unsaid = compared(row)[0].prediction.lower_s;
@@ -134,23 +134,23 @@ TEST_CASE("an unsaid dtype is the narrowest that the machine multiplies") {
 }
 
 TEST_CASE("what cannot be compared says why") {
-    MeasuredServing row = llama();
+    MeasuredServing row = measured_llama();
     row.model = "nobody-1b";
     CHECK(error_of(row) == "the model `nobody-1b` is not known");
-    row = llama();
+    row = measured_llama();
     row.dtype = "fp7";
     CHECK(error_of(row) == "the dtype `fp7` is not known");
-    row = llama();
+    row = measured_llama();
     row.kv_dtype = "fp7";
     CHECK(error_of(row) == "the dtype `fp7` is not known");
-    row = llama();
+    row = measured_llama();
     row.system = "nothing";
     CHECK(error_of(row) != "");
 }
 
 TEST_CASE("more sequences than chips hold caches of say nothing of the batch") {
     // 80 GiB hold 13.5 GB of weights and caches of 1024 x 262144 bytes for some 270 sequences
-    MeasuredServing row = llama();
+    MeasuredServing row = measured_llama();
     row.ttft_s = 1e-9;
     row.concurrency = 200;
     CHECK(compared(row)[0].prediction.lower_s ==

@@ -142,7 +142,8 @@ const Result<MeasuredSystem>& MeasuredSystems::slice_of(const std::string& name,
 
 Result<MeasuredSystem> MeasuredSystems::even_slice(const std::string& name, std::int64_t chips) {
     const auto one = chip(name);
-    if (!one) return fail("unknown_system", fmt::format("the system {} is not known", quoted(name)), one.error().hint);
+    if (!one)
+        return fail("unknown_system", fmt::format("the system {} is not known", in_ticks(name)), one.error().hint);
     const Machine& machine = one->machine();
     const bool torus = !machine.network.empty() && has_axes(machine.network.front());
     if (torus && (!on_ || on_->shape.empty())) {

@@ -22,14 +22,14 @@ constexpr std::int64_t most_tokens = 1'000'000'000;
 Result<std::optional<Dtype>> weights_of(const MeasuredServing& row) {
     if (row.dtype.empty() || row.dtype == "?") return std::optional<Dtype>{};
     auto dtype = find_dtype(row.dtype);
-    if (!dtype) return fail("unknown_dtype", fmt::format("the dtype {} is not known", quoted(row.dtype)));
+    if (!dtype) return fail("unknown_dtype", fmt::format("the dtype {} is not known", in_ticks(row.dtype)));
     return std::optional<Dtype>{*dtype == Dtype::fp4 ? Dtype::nvfp4 : *dtype};
 }
 
 Result<Dtype> caches_of(const MeasuredServing& row, const std::optional<Dtype>& weights) {
     if (row.kv_dtype.empty()) return weights && info(*weights).bits <= 8 ? Dtype::fp8 : Dtype::bf16;
     if (const auto dtype = find_dtype(row.kv_dtype)) return *dtype;
-    return fail("unknown_dtype", fmt::format("the dtype {} is not known", quoted(row.kv_dtype)));
+    return fail("unknown_dtype", fmt::format("the dtype {} is not known", in_ticks(row.kv_dtype)));
 }
 
 Result<Plan> plan_of(const MeasuredServing& row) {
@@ -70,7 +70,7 @@ Result<std::unique_ptr<ServedUnderLoad::Served>> ServedUnderLoad::make(const Mea
     const Result<MeasuredSystem>& system = systems.slice_of(row.system, row.decode_chips);
     if (!system) return fail(system.error());
     auto config = resolve_config({names.preset_of(row.model), ""});
-    if (!config) return fail("unknown_model", fmt::format("the model {} is not known", quoted(row.model)));
+    if (!config) return fail("unknown_model", fmt::format("the model {} is not known", in_ticks(row.model)));
     const Slice& slice = system->system.slice;
     auto weights = weights_of(row);
     if (!weights) return fail(weights.error());
@@ -112,7 +112,7 @@ Result<ServingTimes> ServedUnderLoad::times(const MeasuredServing& row, Measured
                                             const ModelNames& names) {
     if (row.decode_workers < 1) return fail("missing", "the row does not say how many workers there are");
     const CalibratedServer* const server = server_of(row.software);
-    if (server == nullptr) return fail("not_calibrated", fmt::format("{} has no constants", quoted(row.software)));
+    if (server == nullptr) return fail("not_calibrated", fmt::format("{} has no constants", in_ticks(row.software)));
     auto found = served(row, systems, names);
     if (!found) return fail(found.error());
     const Served& served = **found;

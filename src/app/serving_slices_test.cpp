@@ -26,7 +26,7 @@ OpAnswer first_step(const char* model, std::int64_t batch) {
     return std::move(*pass);
 }
 
-constexpr double hbm = 3.35e12;
+constexpr double hbm_rate = 3.35e12;
 
 }  // namespace
 
@@ -34,13 +34,13 @@ TEST_CASE("without experts a pass has the bound of its program") {
     const OpAnswer pass = first_step("llama-3.1-8b", 64);
     CHECK(pass_lower(pass) == pass.analysis.total.bounds.lower);
     // 8.03 G parameters less the embedding's 128256 x 4096, in bf16; caches of 64 tokens and activations are 1 % more
-    CHECK(pass_lower(pass) == doctest::Approx((8030261248.0 - 128256.0 * 4096) * 2 / hbm).epsilon(0.02));
+    CHECK(pass_lower(pass) == doctest::Approx((8030261248.0 - 128256.0 * 4096) * 2 / hbm_rate).epsilon(0.02));
 }
 
 TEST_CASE("nothing is faster than tokens that all choose the same experts") {
     // Mixtral 8x7B: 46.70 G parameters, of which 12.88 G work on a token; the embedding's 32000 x 4096 are looked up
-    const double active = (12.88e9 - 32000.0 * 4096) * 2 / hbm;
-    const double all = (46.70e9 - 32000.0 * 4096) * 2 / hbm;
+    const double active = (12.88e9 - 32000.0 * 4096) * 2 / hbm_rate;
+    const double all = (46.70e9 - 32000.0 * 4096) * 2 / hbm_rate;
     const OpAnswer one = first_step("mixtral-8x7b", 1);
     CHECK(pass_lower(one) == doctest::Approx(active).epsilon(0.02));
     CHECK(one.analysis.total.bounds.lower == doctest::Approx(active).epsilon(0.02));

@@ -9,7 +9,7 @@ using namespace roofline;
 namespace {
 
 // HBM, 1 MiB of L2, 393,216 B of SMEM: room for a 256 x 256 tile with sums of 128.
-Machine toy() {
+Machine tiled_toy() {
     Machine machine;
     machine.name = "Toy";
     for (const auto& [id, capacity] : {std::pair{"hbm", 16e9}, {"l2", 1048576.0}, {"smem", 393216.0}}) {
@@ -32,7 +32,7 @@ const std::string square = "bf16[B=1024, D=1024] * bf16[D, F=1024] -> bf16[B, F]
 
 Result<std::vector<Tile>> tiles(const std::vector<std::string>& options, const std::string& program = square) {
     std::vector<std::string> notes;
-    auto made = resolve_tiles(parsed(program), toy(), false, options, notes);
+    auto made = resolve_tiles(parsed(program), tiled_toy(), false, options, notes);
     if (made) CHECK(notes.size() == options.size());
     return made;
 }
@@ -78,7 +78,7 @@ TEST_CASE("mistakes are told apart") {
     CHECK(code_of("B=0") == "size");
     CHECK(code_of("smem:B=512,F=512,D=128") == "no_fit");  // 1 MiB of sums
     std::vector<std::string> notes;
-    Machine bare = toy();
+    Machine bare = tiled_toy();
     bare.memory.resize(1);
     CHECK(resolve_tiles(parsed(square), bare, false, {"B=8"}, notes).error().code == "unknown_level");
     CHECK(notes.empty());

@@ -23,7 +23,7 @@ std::string_view trimmed(std::string_view text) {
     return text.substr(first, text.find_last_not_of(blanks) - first + 1);
 }
 
-std::string quoted(std::string_view text) {
+std::string in_ticks(std::string_view text) {
     constexpr std::size_t longest = 40;
     if (text.size() <= longest) {
         return "`" + std::string(text) + "`";

@@ -18,6 +18,6 @@ namespace roofline {
 [[nodiscard]] std::string_view trimmed(std::string_view text);
 
 /// `text` in backticks, cut when it is too long for a message.
-[[nodiscard]] std::string quoted(std::string_view text);
+[[nodiscard]] std::string in_ticks(std::string_view text);
 
 }  // namespace roofline

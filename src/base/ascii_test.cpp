@@ -11,10 +11,10 @@ TEST_CASE("trimmed takes blanks and line ends from both sides only") {
 }
 
 TEST_CASE("quoted cuts what is too long, between characters") {
-    CHECK(quoted("D") == "`D`");
-    CHECK(quoted(std::string(40, 'x')) == "`" + std::string(40, 'x') + "`");
-    CHECK(quoted(std::string(41, 'x')) == "`" + std::string(40, 'x') + "...`");
-    CHECK(quoted(std::string(39, 'x') + "\xC2\xB5" + "yy") == "`" + std::string(39, 'x') + "...`");
+    CHECK(in_ticks("D") == "`D`");
+    CHECK(in_ticks(std::string(40, 'x')) == "`" + std::string(40, 'x') + "`");
+    CHECK(in_ticks(std::string(41, 'x')) == "`" + std::string(40, 'x') + "...`");
+    CHECK(in_ticks(std::string(39, 'x') + "\xC2\xB5" + "yy") == "`" + std::string(39, 'x') + "...`");
 }
 
 }  // namespace roofline

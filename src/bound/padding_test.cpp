@@ -9,7 +9,7 @@ using namespace roofline;
 namespace {
 
 // Matrix units of side 128 and 1 kFLOP/s; everything else runs at 1 kFLOP/s too.
-Machine toy(std::int64_t side = 128) {
+Machine padded_toy(std::int64_t side = 128) {
     Machine machine;
     machine.name = "Toy";
     machine.peaks.resize(2);
@@ -24,7 +24,7 @@ Machine toy(std::int64_t side = 128) {
     return machine;
 }
 
-std::optional<Padding> padding(std::string_view text, const Machine& machine = toy()) {
+std::optional<Padding> padding(std::string_view text, const Machine& machine = padded_toy()) {
     const auto program = parse_program(text);
     REQUIRE_MESSAGE(program.has_value(), to_text(program.error()));
     const auto analysis = analyse(*program, machine, {});
@@ -65,7 +65,7 @@ TEST_CASE("repeats count, whatever fits counts too") {
 
 TEST_CASE("nothing is lost: whole sides, no matrix unit, vector work") {
     CHECK_FALSE(padding("bf16[B=1, D=256] * bf16[D, F=128] -> bf16[B, F]").has_value());
-    CHECK_FALSE(padding("bf16[B=1, D=100] * bf16[D, F=100] -> bf16[B, F]", toy(0)).has_value());
+    CHECK_FALSE(padding("bf16[B=1, D=100] * bf16[D, F=100] -> bf16[B, F]", padded_toy(0)).has_value());
     CHECK_FALSE(padding("f32[B=100, D=100] * f32[D, F=100] -> f32[B, F]").has_value());  // no f32 matrix unit
     CHECK_FALSE(padding("relu(bf16[B=100]) -> bf16[B]").has_value());
 }

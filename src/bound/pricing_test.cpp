@@ -26,7 +26,7 @@ MemoryLevel level(const std::string& id, std::optional<double> bandwidth) {
 }
 
 // 1000 FLOP/s of bf16 matmul, 100 of f32 vector; 10 B/s of HBM, 50 of VMEM, 2 of PCIe; L2 without a figure.
-Machine toy() {
+Machine priced_toy() {
     Machine machine;
     machine.id = "toy";
     machine.name = "Toy";
@@ -46,7 +46,7 @@ Result<Pricing> pricing_of(std::string_view text, const Machine& machine) {
     return price(work->total, machine);
 }
 
-Pricing priced(std::string_view text, const Machine& machine = toy()) {
+Pricing priced(std::string_view text, const Machine& machine = priced_toy()) {
     auto pricing = pricing_of(text, machine);
     REQUIRE_MESSAGE(pricing.has_value(), to_text(pricing.error()));
     return *pricing;
@@ -98,7 +98,7 @@ TEST_CASE("dtypes that run at one rate are one term, others are added up") {
     REQUIRE(merged.find("math")->terms.size() == 1);
     CHECK(merged.find("math")->work().to_text() == "4*B*D*F");
     CHECK(says(merged.notes, "int8"));
-    Machine with_int8 = toy();
+    Machine with_int8 = priced_toy();
     with_int8.peaks.push_back({Unit::matmul, Dtype::int8, Dtype::int32, figure<FlopRate>(2000), false});
     const Pricing apart = priced(both, with_int8);
     CHECK(apart.find("math")->terms.size() == 2);
@@ -115,7 +115,7 @@ TEST_CASE("what has no figure is left out of the bounds and said") {
     CHECK(l2.find("l2") == nullptr);
     CHECK(l2.unpriced == std::vector<std::string>{"l2"});
     CHECK(says(l2.notes, "--set l2.bandwidth"));
-    Machine no_vector = toy();
+    Machine no_vector = priced_toy();
     no_vector.peaks.pop_back();
     const Pricing matmul = priced("relu(bf16[B, D] * bf16[D, F]) -> bf16[B, F]", no_vector);
     CHECK(matmul.find("vector") == nullptr);
@@ -126,7 +126,7 @@ TEST_CASE("what has no figure is left out of the bounds and said") {
 }
 
 TEST_CASE("what a machine cannot do is an error") {
-    Machine bare = toy();
+    Machine bare = priced_toy();
     bare.host.reset();
     CHECK(code_of("bf16[B] in host -> bf16[B]", bare) == "no_host_link");
     CHECK(code_of("bf16[B] in smem + bf16[B] -> bf16[B]", bare) == "unknown_level");
@@ -136,7 +136,7 @@ TEST_CASE("what a machine cannot do is an error") {
 }
 
 TEST_CASE("a rate carries its origin, and low confidence is put into words") {
-    Machine doubtful = toy();
+    Machine doubtful = priced_toy();
     doubtful.memory[0].bandwidth.confidence = 'C';
     doubtful.memory[0].bandwidth.note = "a rumour";
     const std::optional<Rate> rate = bandwidth_of(doubtful, "hbm");

@@ -17,13 +17,13 @@ Numbers sizes(std::string_view text) {
     return axis->sizes;
 }
 
-Program matmul() {
+Program swept_matmul() {
     const auto program = parse_program("D=4\nbf16[B, D] * bf16[D, F] -> bf16[B, F]");
     REQUIRE(program.has_value());
     return *program;
 }
 
-Machine toy() {
+Machine swept_toy() {
     Machine machine;
     machine.peaks.resize(1);
     machine.peaks[0].rate.value = FlopRate{2};
@@ -59,11 +59,11 @@ TEST_CASE("what is no range is refused") {
 }
 
 TEST_CASE("axes are checked against the program and give it their largest sizes") {
-    Program program = matmul();
+    Program program = swept_matmul();
     CHECK(apply_sweep(program, {{{"B"}, {1, 9, 3}}, {{"F"}, {2}}}).has_value());
     CHECK(program.sizes == Sizes{{"B", 9}, {"D", 4}, {"F", 2}});
     const auto code_of = [](const std::vector<SweepAxis>& axes) {
-        Program fresh = matmul();
+        Program fresh = swept_matmul();
         const Status status = apply_sweep(fresh, axes);
         return status ? "" : status.error().code;
     };
@@ -77,9 +77,9 @@ TEST_CASE("axes are checked against the program and give it their largest sizes"
 
 TEST_CASE("every point of the grid is visited, the last axis fastest, with its own numbers") {
     const std::vector<SweepAxis> axes{{{"B"}, {1, 2}}, {{"F", "D"}, {3, 5}}};
-    Program program = matmul();
+    Program program = swept_matmul();
     REQUIRE(apply_sweep(program, axes).has_value());
-    const auto analysis = analyse(program, toy(), {});
+    const auto analysis = analyse(program, swept_toy(), {});
     REQUIRE(analysis.has_value());
     std::vector<Numbers> visited;
     std::vector<double> math;

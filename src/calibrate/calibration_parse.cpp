@@ -75,7 +75,7 @@ CollectiveKind read_kind(Reader& table) {
     for (const CollectiveKind kind : kinds) {
         if (collective_name(kind) == text) return kind;
     }
-    table.fault("operation", "unknown", fmt::format("{} is not a collective", quoted(text)),
+    table.fault("operation", "unknown", fmt::format("{} is not a collective", in_ticks(text)),
                 "all_gather, reduce_scatter, all_reduce, all_to_all or permute");
     return kinds.front();
 }
@@ -104,7 +104,7 @@ CalibratedLaw read_law(Reader& table) {
     if (const auto parsed = parse_quantity<Bandwidth>(rate); parsed && parsed->value > 0) {
         law.link.bytes_per_s = parsed->value;
     } else {
-        table.fault("link_rate", "bad_value", fmt::format("{} is no rate", quoted(rate)), "link_rate = \"450 GB/s\"");
+        table.fault("link_rate", "bad_value", fmt::format("{} is no rate", in_ticks(rate)), "link_rate = \"450 GB/s\"");
     }
     law.members = ascending(table, "members");
     if (!law.members.empty() && law.members.front() < 2) {

@@ -5,14 +5,13 @@
 #include <cstdlib>
 
 #include "calibrate/calibration.hpp"
+#include "calibrate/constants.hpp"
 #include "machine/machine_text.hpp"
 #include "units/text.hpp"
 
 namespace roofline {
 
 namespace {
-
-double four_digits(double value) { return std::strtod(fmt::format("{:.4g}", value).c_str(), nullptr); }
 
 void round(LawCurve& curve) {
     for (std::vector<LawSegment>* segments : {&curve.segments, &curve.beyond}) {

@@ -6,13 +6,12 @@
 #include <limits>
 #include <utility>
 
+#include "calibrate/constants.hpp"
 #include "calibrate/least_squares.hpp"
 
 namespace roofline {
 
 namespace {
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 /// What multiplies a segment's constants: base, step, 1/link, 1/buffer, 1/one_shot; each over the measured time, so that a
 /// perfect fit adds up to 1.

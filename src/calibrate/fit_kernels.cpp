@@ -1,4 +1,5 @@
 #include "calibrate/fit_kernels.hpp"
+#include "calibrate/constants.hpp"
 
 #include <fmt/format.h>
 
@@ -12,7 +13,6 @@ namespace roofline {
 
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr std::size_t plenty = 2'000;  // more rows move no constant
 constexpr std::size_t enough = 500;    // to tell which terms a law has
 constexpr std::size_t folds = 5;
@@ -25,8 +25,6 @@ double bound_of(const TimedKernel& kernel) {
     if (kernel.first) seconds += bound_of(*kernel.first);
     return seconds;
 }
-
-double four_digits(double value) { return std::strtod(fmt::format("{:.4g}", value).c_str(), nullptr); }
 
 using Kernels = TimedKernels;
 

@@ -13,7 +13,7 @@ namespace roofline {
 
 namespace {
 
-constexpr std::size_t fewest_rows = 8;
+constexpr std::size_t fewest_points = 8;
 constexpr double untried = 0.4;  // the error of what was never tried on another model
 
 std::string library_of(const std::string& software) { return software.substr(0, software.find(' ')); }
@@ -119,7 +119,7 @@ ServerLaws fit_servers(std::vector<ServerSample> samples) {
     for (const ServerSample& sample : samples) ++counts[library_of(sample.software)];
     std::erase_if(samples, [&](const ServerSample& sample) {
         const std::string library = library_of(sample.software);
-        return library.empty() || counts[library] < fewest_rows || !(sample.measured_s > 0) || !(sample.output >= 1);
+        return library.empty() || counts[library] < fewest_points || !(sample.measured_s > 0) || !(sample.output >= 1);
     });
     const auto key = [](const ServerSample& s) {
         return std::tie(s.software, s.model, s.machine, s.measured_s, s.kernels_s);

@@ -3,13 +3,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "calibrate/constants.hpp"
 #include "calibrate/least_squares.hpp"
 
 namespace roofline {
 
 namespace {
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 /// Of the constants, as least squares has them: seconds, and slowdowns, which are one over the law's fractions.
 enum KernelConstant : std::size_t { fixed, ramp, split, wave, row, math, vector, read, write, cache, partial, reread };

@@ -17,7 +17,7 @@ public:
         const bool decode = phase == "decode" || phase == "mla_decode";
         const bool latent = phase.starts_with("mla_");
         if (!decode && phase != "prefill" && phase != "mla_prefill") {
-            skip = fmt::format("the phase {} is not known", quoted(phase));
+            skip = fmt::format("the phase {} is not known", in_ticks(phase));
             return {};
         }
         row.operation = (latent ? "mla_" : "attention_") + std::string(decode ? "decode" : "prefill");

@@ -157,7 +157,7 @@ Result<MeasuredCollective> RowReader::read(std::string& skip) {
                                                           : reader_.header()[*roles_.system]);
         return row;
     }
-    if (!kind) skip = fmt::format("the operation {} is not known", quoted(op));
+    if (!kind) skip = fmt::format("the operation {} is not known", in_ticks(op));
     if (skip.empty() && *members == 1) skip = "one device sends nothing";
     if (!skip.empty()) return row;
     row.kind = *kind;

@@ -51,7 +51,7 @@ Status CsvReader::check_header() const {
             header_.begin() + static_cast<std::ptrdiff_t>(i)) {
             continue;  // the first of them
         }
-        return fail_at(fields_[i].offset, "bad_table", fmt::format("there are two columns {}", quoted(*twice)));
+        return fail_at(fields_[i].offset, "bad_table", fmt::format("there are two columns {}", in_ticks(*twice)));
     }
     return {};
 }

@@ -8,7 +8,7 @@ namespace {
 
 using Rows = std::vector<std::vector<std::string>>;
 
-Result<Rows> read(std::string_view text) {
+Result<Rows> rows_of(std::string_view text) {
     auto reader = CsvReader::open(text, "t.csv");
     if (!reader) return fail(reader.error());
     Rows rows{reader->header()};
@@ -31,15 +31,15 @@ struct Wrong {
 }  // namespace
 
 TEST_CASE("records are read as RFC 4180 has them") {
-    CHECK(*read("a,b\n1,2\n") == Rows{{"a", "b"}, {"1", "2"}});
-    CHECK(*read("a,b\r\n1,2\r\n\r\n,\r\n") == Rows{{"a", "b"}, {"1", "2"}, {"", ""}});
-    CHECK(*read("\xEF\xBB\xBF"
-                "a,b\n1,2") == Rows{{"a", "b"}, {"1", "2"}});
-    CHECK(*read("a,b\n\"x, \"\"y\"\"\",\"\"\n") == Rows{{"a", "b"}, {"x, \"y\"", ""}});
-    CHECK(*read("a,b\n\"1\r\n2\",\"\"\"\"\n") == Rows{{"a", "b"}, {"1\r\n2", "\""}});
-    CHECK(*read("a\n\n\n1") == Rows{{"a"}, {"1"}});
-    CHECK(*read(" a ,\"b\"\n1, 2\n") == Rows{{"a", "b"}, {"1", " 2"}});
-    CHECK(*read("a\nµs\n") == Rows{{"a"}, {"µs"}});
+    CHECK(*rows_of("a,b\n1,2\n") == Rows{{"a", "b"}, {"1", "2"}});
+    CHECK(*rows_of("a,b\r\n1,2\r\n\r\n,\r\n") == Rows{{"a", "b"}, {"1", "2"}, {"", ""}});
+    CHECK(*rows_of("\xEF\xBB\xBF"
+                   "a,b\n1,2") == Rows{{"a", "b"}, {"1", "2"}});
+    CHECK(*rows_of("a,b\n\"x, \"\"y\"\"\",\"\"\n") == Rows{{"a", "b"}, {"x, \"y\"", ""}});
+    CHECK(*rows_of("a,b\n\"1\r\n2\",\"\"\"\"\n") == Rows{{"a", "b"}, {"1\r\n2", "\""}});
+    CHECK(*rows_of("a\n\n\n1") == Rows{{"a"}, {"1"}});
+    CHECK(*rows_of(" a ,\"b\"\n1, 2\n") == Rows{{"a", "b"}, {"1", " 2"}});
+    CHECK(*rows_of("a\nµs\n") == Rows{{"a"}, {"µs"}});
 }
 
 TEST_CASE("many doubled quotes in one record keep their texts") {
@@ -49,7 +49,7 @@ TEST_CASE("many doubled quotes in one record keep their texts") {
         header += ",c" + std::to_string(i);
         row += ",\"\"\"" + std::to_string(i) + "\"\"\"";
     }
-    const auto rows = read(header + "\n" + row + "\n");
+    const auto rows = rows_of(header + "\n" + row + "\n");
     REQUIRE(rows);
     for (std::size_t i = 0; i < 400; ++i) CHECK((*rows)[1][i] == "\"" + std::to_string(i) + "\"");
 }
@@ -69,7 +69,7 @@ TEST_CASE("what is wrong in a table is pointed at") {
     };
     for (const Wrong& each : cases) {
         CAPTURE(each.text);
-        const auto rows = read(each.text);
+        const auto rows = rows_of(each.text);
         REQUIRE(!rows);
         REQUIRE(rows.error().place);
         CHECK(rows.error().place->source == "t.csv");
@@ -77,11 +77,11 @@ TEST_CASE("what is wrong in a table is pointed at") {
         CHECK(rows.error().place->column == each.column);
         CHECK(rows.error().message.find(each.says) != std::string::npos);
     }
-    CHECK(read("").error().code == "empty_table");
-    CHECK(read("\n\r\n").error().code == "empty_table");
-    CHECK(read(std::string("a,b\n1,\0\n", 9)).error().code == "not_text");
-    CHECK(read("a\n" + std::string(1'000'001, 'x')).error().message.find("1000000 bytes") != std::string::npos);
-    CHECK(read(std::string(1000, ',')).error().message.find("more than 1000 fields") != std::string::npos);
+    CHECK(rows_of("").error().code == "empty_table");
+    CHECK(rows_of("\n\r\n").error().code == "empty_table");
+    CHECK(rows_of(std::string("a,b\n1,\0\n", 9)).error().code == "not_text");
+    CHECK(rows_of("a\n" + std::string(1'000'001, 'x')).error().message.find("1000000 bytes") != std::string::npos);
+    CHECK(rows_of(std::string(1000, ',')).error().message.find("more than 1000 fields") != std::string::npos);
 }
 
 TEST_CASE("lines are counted through quoted line ends") {

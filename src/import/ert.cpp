@@ -52,7 +52,7 @@ private:
                                                                 : std::nullopt;
         if (!number || *number <= 0) {
             return place_.fail_at(place_.span(value.offset), "bad_number",
-                                  fmt::format("{} has no number above zero", roofline::quoted(row.items[0].text)));
+                                  fmt::format("{} has no number above zero", roofline::in_ticks(row.items[0].text)));
         }
         ToolFigure figure;
         figure.name = row.items[0].text.substr(0, 100);

@@ -82,7 +82,7 @@ private:
                 return at->second;
             }
         }
-        skip = fmt::format("the routing {} is not known: balanced and power_law_1.2 are", quoted(rule));
+        skip = fmt::format("the routing {} is not known: balanced and power_law_1.2 are", in_ticks(rule));
         return std::nullopt;
     }
 

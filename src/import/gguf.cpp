@@ -145,7 +145,7 @@ private:
         tensor.name = text();
         const std::uint64_t dims = number(4);
         constexpr std::uint64_t most_dims = 8;
-        if (dims > most_dims) return bad(fmt::format("tensor {} has {} dimensions", quoted(tensor.name), dims));
+        if (dims > most_dims) return bad(fmt::format("tensor {} has {} dimensions", in_ticks(tensor.name), dims));
         for (std::uint64_t i = 0; i < dims; ++i) {
             tensor.shape.insert(tensor.shape.begin(),
                                 static_cast<std::int64_t>(number(8)));  // innermost first in the file
@@ -157,15 +157,16 @@ private:
             std::find_if(gguf_types.begin(), gguf_types.end(), [&](const GgufType& t) { return t.id == id; });
         if (type == gguf_types.end()) {
             return fail("unknown_dtype",
-                        fmt::format("tensor {} is of type {}, which is not known", quoted(tensor.name), id));
+                        fmt::format("tensor {} is of type {}, which is not known", in_ticks(tensor.name), id));
         }
-        if (!names_.insert(tensor.name).second) return bad(fmt::format("tensor {} stands twice", quoted(tensor.name)));
+        if (!names_.insert(tensor.name).second)
+            return bad(fmt::format("tensor {} stands twice", in_ticks(tensor.name)));
         tensor.dtype = type->word;
         if (auto status = measure_tensor(tensor, {type->elements, 8 * type->bytes}); !status) return status;
         std::uint64_t end = 0;
         if (offset % alignment_ != 0 ||
             __builtin_add_overflow(offset, static_cast<std::uint64_t>(tensor.bytes), &end)) {
-            return bad(fmt::format("tensor {} begins at {}, which is no place for it", quoted(tensor.name), offset));
+            return bad(fmt::format("tensor {} begins at {}, which is no place for it", in_ticks(tensor.name), offset));
         }
         checkpoint_.tensors.push_back(std::move(tensor));
         spans_.push_back({offset, end, checkpoint_.tensors.size() - 1});

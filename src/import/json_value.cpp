@@ -17,7 +17,7 @@ namespace {
 
 using Json = nlohmann::json;
 constexpr std::size_t most_bytes = std::size_t{64} << 20U;
-constexpr std::size_t deepest = 64;
+constexpr std::size_t deepest_nesting = 64;
 constexpr std::size_t most_values = 1'000'000;
 
 /// Hands bytes to the parser and tells how many it has taken.
@@ -133,7 +133,7 @@ public:
     bool key(string_t& name) override {
         if (!open_.back().keys.insert(name).second) {
             return refuse(quote_start(), "defined_twice",
-                          fmt::format("the key {} stands twice in one table", roofline::quoted(name)),
+                          fmt::format("the key {} stands twice in one table", roofline::in_ticks(name)),
                           "keep one of them");
         }
         name_ = std::move(name);
@@ -152,7 +152,7 @@ public:
         const std::string tail = last.size() > shown ? last.substr(last.size() - shown) : last;
         return refuse(at, "bad_json",
                       fmt::format("this is not JSON: {}{}", what_was_wrong(problem.what()),
-                                  last.empty() ? "" : fmt::format(", at {}", roofline::quoted(tail))));
+                                  last.empty() ? "" : fmt::format(", at {}", roofline::in_ticks(tail))));
     }
 
     ConfigValue root;
@@ -236,8 +236,8 @@ private:
     }
     bool open(ConfigValue::Kind kind) {
         const std::size_t offset = taken() == 0 ? 0 : taken() - 1;
-        if (open_.size() == deepest) {
-            return refuse(offset, "too_deep", fmt::format("there are more than {} levels of nesting", deepest));
+        if (open_.size() == deepest_nesting) {
+            return refuse(offset, "too_deep", fmt::format("there are more than {} levels of nesting", deepest_nesting));
         }
         ConfigValue* made = add(kind, offset);
         if (made != nullptr) open_.push_back({made, {}});

@@ -72,7 +72,7 @@ private:
         const auto value = number_in(trimmed(field.text));
         if (value && *value >= 0) return *value;
         return reader_.fail_at(field.offset, "bad_number",
-                               fmt::format("{} is no number from zero up", quoted(trimmed(field.text))));
+                               fmt::format("{} is no number from zero up", in_ticks(trimmed(field.text))));
     }
 
     Result<ProfiledKernel> row() const {

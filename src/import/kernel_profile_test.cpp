@@ -13,13 +13,13 @@ namespace {
 const std::string front = R"("ID","Process ID","Process Name","Kernel Name",)";
 const std::string front_units = R"("","","","",)";
 
-KernelProfile read(const std::string& text) {
+KernelProfile profile_of(const std::string& text) {
     auto profile = read_kernel_profile(text, "kernels.csv");
     REQUIRE_MESSAGE(profile, (profile ? "" : profile.error().message));
     return *profile;
 }
 
-Error refused(const std::string& text) {
+Error refused_profile(const std::string& text) {
     const auto profile = read_kernel_profile(text, "kernels.csv");
     REQUIRE_FALSE(profile);
     return profile.error();
@@ -60,7 +60,7 @@ TEST_CASE("what counts FLOPs") {
 }
 
 TEST_CASE("a launch: FLOPs by kind, bytes of both levels, in whatever units") {
-    const auto profile = read(
+    const auto profile = profile_of(
         "==PROF== Connected to process 12\n" + front +
         R"("gpu__time_duration.sum","dram__bytes_read.sum","dram__bytes_write.sum","lts__t_bytes.sum",)"
         R"("smsp__sass_thread_inst_executed_op_ffma_pred_on.sum","smsp__sass_thread_inst_executed_op_fadd_pred_on.sum",)"
@@ -90,28 +90,28 @@ TEST_CASE("a launch: FLOPs by kind, bytes of both levels, in whatever units") {
 TEST_CASE("rates become counts") {
     // 2 us at 1.5 GHz are 3000 cycles
     const auto profile =
-        read(front +
-             R"("gpu__time_duration.sum","dram__bytes.sum.per_second","smsp__cycles_elapsed.avg.per_second",)"
-             R"("smsp__sass_thread_inst_executed_op_dadd_pred_on.sum.per_cycle_elapsed")"
-             "\n" +
-             front_units +
-             R"("ns","Gbyte/s","cycle/nsecond","inst/cycle")"
-             "\n"
-             R"("0","1","p","k","2000","500","1.5","64")"
-             "\n");
+        profile_of(front +
+                   R"("gpu__time_duration.sum","dram__bytes.sum.per_second","smsp__cycles_elapsed.avg.per_second",)"
+                   R"("smsp__sass_thread_inst_executed_op_dadd_pred_on.sum.per_cycle_elapsed")"
+                   "\n" +
+                   front_units +
+                   R"("ns","Gbyte/s","cycle/nsecond","inst/cycle")"
+                   "\n"
+                   R"("0","1","p","k","2000","500","1.5","64")"
+                   "\n");
     CHECK(profile.kernels[0].bytes.at("hbm") == doctest::Approx(1e6));
     CHECK(profile.kernels[0].flops.at(0).flops == doctest::Approx(3000 * 64));
 }
 
 TEST_CASE("tensor cores whose operations nobody counted are said") {
-    const auto profile = read(front +
-                              R"("gpu__time_duration.sum","dram__bytes.sum","sm__inst_executed_pipe_tensor.sum")"
-                              "\n" +
-                              front_units +
-                              R"("ns","byte","inst")"
-                              "\n"
-                              R"("0","1","p","k","2000","500","64")"
-                              "\n");
+    const auto profile = profile_of(front +
+                                    R"("gpu__time_duration.sum","dram__bytes.sum","sm__inst_executed_pipe_tensor.sum")"
+                                    "\n" +
+                                    front_units +
+                                    R"("ns","byte","inst")"
+                                    "\n"
+                                    R"("0","1","p","k","2000","500","64")"
+                                    "\n");
     CHECK(profile.kernels[0].flops.empty());
     CHECK_FALSE(profile.kernels[0].doubt.empty());
     CHECK(profile.notes.size() == 1);
@@ -119,7 +119,7 @@ TEST_CASE("tensor cores whose operations nobody counted are said") {
 
 TEST_CASE("a table of one's own") {
     const auto profile =
-        read("name,dtype,flops,bytes,measured_s\nmlp,bf16,2e9,1e6,0.001\nadd,,1e6,1e6,\nnorm,,1e6,2e6,0.002\n");
+        profile_of("name,dtype,flops,bytes,measured_s\nmlp,bf16,2e9,1e6,0.001\nadd,,1e6,1e6,\nnorm,,1e6,2e6,0.002\n");
     REQUIRE(profile.kernels.size() == 2);  // one was not measured
     CHECK(profile.kernels[0].flops[0].unit == Unit::matmul);
     CHECK(profile.kernels[0].flops[0].dtype == Dtype::bf16);
@@ -128,33 +128,33 @@ TEST_CASE("a table of one's own") {
 }
 
 TEST_CASE("what is no profile is refused, with what would be one") {
-    CHECK(refused("a,b\n1,2\n").code == "unknown_table");
-    const Error details = refused(R"("ID","Kernel Name","Metric Name","Metric Value")"
-                                  "\n");
+    CHECK(refused_profile("a,b\n1,2\n").code == "unknown_table");
+    const Error details = refused_profile(R"("ID","Kernel Name","Metric Name","Metric Value")"
+                                          "\n");
     CHECK(details.hint.find("--page raw") != std::string::npos);
-    CHECK(refused(front + R"("dram__bytes.sum")"
-                          "\n")
+    CHECK(refused_profile(front + R"("dram__bytes.sum")"
+                                  "\n")
               .code == "no_time");
-    CHECK(refused(front + R"("gpu__time_duration.sum")"
-                          "\n")
+    CHECK(refused_profile(front + R"("gpu__time_duration.sum")"
+                                  "\n")
               .code == "no_bytes");
     const std::string columns = front + R"("gpu__time_duration.sum","dram__bytes.sum")"
                                         "\n";
-    CHECK(refused(columns + front_units +
-                  R"("ns","byte")"
-                  "\n")
+    CHECK(refused_profile(columns + front_units +
+                          R"("ns","byte")"
+                          "\n")
               .code == "no_kernels");
-    const Error unit = refused("==PROF== a\n==PROF== b\n" + columns + front_units +
-                               R"("ns","parsec")"
-                               "\n");
+    const Error unit = refused_profile("==PROF== a\n==PROF== b\n" + columns + front_units +
+                                       R"("ns","parsec")"
+                                       "\n");
     CHECK(unit.code == "bad_unit");
     REQUIRE(unit.place);
     CHECK(unit.place->line == 4);
-    CHECK(refused(columns + front_units +
-                  R"("ns","byte")"
-                  "\n"
-                  R"("0","1","p","k","soon","5")"
-                  "\n")
+    CHECK(refused_profile(columns + front_units +
+                          R"("ns","byte")"
+                          "\n"
+                          R"("0","1","p","k","soon","5")"
+                          "\n")
               .code == "bad_number");
-    CHECK(refused("name,flops,bytes,measured_s\nk,-1,2,3\n").code == "bad_number");
+    CHECK(refused_profile("name,flops,bytes,measured_s\nk,-1,2,3\n").code == "bad_number");
 }

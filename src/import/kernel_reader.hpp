@@ -37,7 +37,7 @@ protected:
     /// The notation's name of a dtype, "" and a reason for one that there is not.
     [[nodiscard]] static std::string dtype(std::string_view text, std::string& skip) {
         if (const auto found = find_dtype(text)) return std::string(name(*found));
-        if (skip.empty()) skip = fmt::format("the dtype {} is not known", quoted(text));
+        if (skip.empty()) skip = fmt::format("the dtype {} is not known", in_ticks(text));
         return "";
     }
 

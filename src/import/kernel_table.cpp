@@ -97,7 +97,7 @@ public:
         const auto known = std::find_if(std::begin(elementwise), std::end(elementwise),
                                         [&](const Elementwise& each) { return each.name == op; });
         if (known == std::end(elementwise)) {
-            skip = fmt::format("the operation {} is not known", quoted(op));
+            skip = fmt::format("the operation {} is not known", in_ticks(op));
             return {};
         }
         row.operation = known->operation;

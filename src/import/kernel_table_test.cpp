@@ -10,7 +10,7 @@ namespace {
 
 using DimSizes = std::vector<std::pair<std::string, std::int64_t>>;
 
-KernelTable read(std::string_view text) {
+KernelTable kernels_of(std::string_view text) {
     auto reader = CsvReader::open(text, "t.csv");
     REQUIRE(reader);
     REQUIRE(is_kernel_table(reader->header()));
@@ -33,10 +33,10 @@ const std::string experts =
 }  // namespace
 
 TEST_CASE("products become products") {
-    const KernelTable table = read(products +
-                                   "aic:vllm/0.14.0,h100_sxm,bf16,bf16,1,32,64,2.5,\n"
-                                   "x,h100_sxm,int8_wo,bf16,1,32,64,2.5,wallclock\n"
-                                   "x,h100_sxm,fp8,bf16,1,32,64,2.5,cuda graph; timer 1us\n");
+    const KernelTable table = kernels_of(products +
+                                         "aic:vllm/0.14.0,h100_sxm,bf16,bf16,1,32,64,2.5,\n"
+                                         "x,h100_sxm,int8_wo,bf16,1,32,64,2.5,wallclock\n"
+                                         "x,h100_sxm,fp8,bf16,1,32,64,2.5,cuda graph; timer 1us\n");
     REQUIRE(table.rows.size() == 3);
     const MeasuredKernel& first = table.rows.front();
     CHECK(first.line == 2);
@@ -56,10 +56,10 @@ TEST_CASE("products become products") {
 }
 
 TEST_CASE("elementwise operations have rows and columns") {
-    const KernelTable table = read(elementwise +
-                                   "h100_sxm,softmax,4096x64,fp16,1e-5,\nh100_sxm,gelu,262144,bf16,1e-5,\n"
-                                   "h100_sxm,fp8_quant_static,2x3x64,bf16->fp8,1e-5,launch-inclusive\n"
-                                   "h100_sxm,add,8x8,f32,1e-5,\nh100_sxm,mlp_act,8x8,bf16,1e-5,\n");
+    const KernelTable table = kernels_of(elementwise +
+                                         "h100_sxm,softmax,4096x64,fp16,1e-5,\nh100_sxm,gelu,262144,bf16,1e-5,\n"
+                                         "h100_sxm,fp8_quant_static,2x3x64,bf16->fp8,1e-5,launch-inclusive\n"
+                                         "h100_sxm,add,8x8,f32,1e-5,\nh100_sxm,mlp_act,8x8,bf16,1e-5,\n");
     REQUIRE(table.rows.size() == 5);
     CHECK(table.rows[4].program == "X : bf16[R, C]\nY : bf16[R, C]\nZ : bf16[R, C] = silu(X) * Y\n");
     CHECK(table.rows[0].program == "X : f16[R, C]\nZ : f16[R, C] = softmax[C](X)\n");
@@ -72,10 +72,10 @@ TEST_CASE("elementwise operations have rows and columns") {
 }
 
 TEST_CASE("attention has groups of heads, a window where it decodes, and latents") {
-    const KernelTable table = read(attention +
-                                   "h100_sxm,prefill,bf16,bf16,2,128,128,32,8,64,0,1e-3\n"
-                                   "h100_sxm,decode,bf16,fp8,2,1,4096,32,8,64,1024,1e-3\n"
-                                   "h100_sxm,mla_decode,bf16,bf16,2,1,4096,128,1,576,0,1e-3\n");
+    const KernelTable table = kernels_of(attention +
+                                         "h100_sxm,prefill,bf16,bf16,2,128,128,32,8,64,0,1e-3\n"
+                                         "h100_sxm,decode,bf16,fp8,2,1,4096,32,8,64,1024,1e-3\n"
+                                         "h100_sxm,mla_decode,bf16,bf16,2,1,4096,128,1,576,0,1e-3\n");
     REQUIRE(table.rows.size() == 3);
     CHECK(table.rows[0].operation == "attention_prefill");
     CHECK(table.rows[0].program.find("softmax[S](causal[T, S](Q * A))") != std::string::npos);
@@ -89,11 +89,11 @@ TEST_CASE("attention has groups of heads, a window where it decodes, and latents
 }
 
 TEST_CASE("a layer of experts has the loads of its routing") {
-    const KernelTable table = read(experts +
-                                   "x,h100_sxm,bf16,4,64,32,2,8,1,2,balanced,1e-3,trtllm 1.3\n"
-                                   "x,h100_sxm,bf16,4,64,32,2,8,4,1,power_law_1.2,1e-3,vllm 0.24\n"
-                                   "x,h100_sxm,fp8_block,4,64,32,2,8,1,1,,1e-3,trtllm 1.3\n"
-                                   "x,h100_sxm,w4a8_mxfp4_mxfp8,4,2688,1856,2,8,1,1,balanced,1e-3,trtllm 1.3\n");
+    const KernelTable table = kernels_of(experts +
+                                         "x,h100_sxm,bf16,4,64,32,2,8,1,2,balanced,1e-3,trtllm 1.3\n"
+                                         "x,h100_sxm,bf16,4,64,32,2,8,4,1,power_law_1.2,1e-3,vllm 0.24\n"
+                                         "x,h100_sxm,fp8_block,4,64,32,2,8,1,1,,1e-3,trtllm 1.3\n"
+                                         "x,h100_sxm,w4a8_mxfp4_mxfp8,4,2688,1856,2,8,1,1,balanced,1e-3,trtllm 1.3\n");
     REQUIRE(table.rows.size() == 4);
     // of 8 experts 4 are here, which 4 tokens chose once each
     const MeasuredKernel& fused = table.rows.front();
@@ -115,7 +115,7 @@ TEST_CASE("a layer of experts has the loads of its routing") {
 
 TEST_CASE("rows that say too little, or what the notation cannot, are skipped with the reason") {
     const auto reason = [](const std::string& text) {
-        const KernelTable table = read(text);
+        const KernelTable table = kernels_of(text);
         CHECK(table.rows.empty());
         REQUIRE(table.skipped.size() == 1);
         return table.skipped.front().reason;

@@ -31,7 +31,7 @@ Result<LikwidNumber> number_behind(const TextReader& reader, std::size_t colon) 
     const auto value = number_in(digits);
     if (value && *value >= 0) return LikwidNumber{*value, reader.offset_of(digits)};
     return reader.fail_at(reader.offset(), "bad_number",
-                          fmt::format("{} has no number", quoted(trimmed(reader.line()))));
+                          fmt::format("{} has no number", in_ticks(trimmed(reader.line()))));
 }
 
 /// Takes what a line says of the run.

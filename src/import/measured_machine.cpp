@@ -305,7 +305,7 @@ Result<LevelChoice> parse_level_choice(std::string_view text) {
     if (rank_of(choice.level) >= 0) return choice;
     std::vector<std::string> known;
     for (const auto& [level, rank] : ranks) known.emplace_back(level);
-    return fail("unknown_level", fmt::format("{} is no memory level", quoted(choice.level)),
+    return fail("unknown_level", fmt::format("{} is no memory level", in_ticks(choice.level)),
                 did_you_mean(choice.level, known, "the levels are hbm (main memory), l3, l2, l1, smem and the like"));
 }
 

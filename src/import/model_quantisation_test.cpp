@@ -7,14 +7,14 @@ using namespace roofline;
 
 namespace {
 
-Result<std::optional<Quantisation>> read(std::string_view json) {
+Result<std::optional<Quantisation>> quantisation_of(std::string_view json) {
     Config config;
     config.whole = parse_json(json, "c.json").value();
     return quantisation_of(config, nullptr);
 }
 
 std::string formats(std::string_view json) {
-    const auto quantisation = read(json);
+    const auto quantisation = quantisation_of(json);
     if (!quantisation) return quantisation.error().code;
     if (!*quantisation) return "none";
     std::string text;

@@ -62,7 +62,7 @@ Result<MeasuredCollective> NcclRun::row(const NcclTime& time, const NcclHints& h
         return fail("no_ranks", "the output lists no devices, and nothing says how many there were",
                     "name the slice: --on h100-sxm:8");
     }
-    if (!kind) skip = fmt::format("the operation {} is not known", quoted(operation));
+    if (!kind) skip = fmt::format("the operation {} is not known", in_ticks(operation));
     if (time.size <= 0) skip = "no bytes are sent";
     if (row.members == 1) skip = "one device sends nothing";
     if (time.time_us <= 0) skip = "it has no time";

@@ -145,7 +145,7 @@ Status NcclTextReader::half(const NcclColumns& columns, bool in_place) {
     const auto number = number_in(printed.text);
     if (printed.text == "N/A") return {};
     if (!number || *number < 0) {
-        return reader_.fail_at(printed.offset, "bad_number", fmt::format("{} is no time", quoted(printed.text)));
+        return reader_.fail_at(printed.offset, "bad_number", fmt::format("{} is no time", in_ticks(printed.text)));
     }
     time.time_us = *number;
     const std::size_t point = printed.text.find('.');

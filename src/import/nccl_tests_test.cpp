@@ -31,13 +31,13 @@ const std::string heading =
     "#wrong\n"
     "#        (B)    (elements)                               (us)  (GB/s)  (GB/s)            (us)  (GB/s)  (GB/s)\n";
 
-CollectiveTable read(const std::string& text, const NcclHints& hints = {}) {
+CollectiveTable exchanges_of(const std::string& text, const NcclHints& hints = {}) {
     auto table = read_nccl_tests(text, "nccl.txt", hints);
     REQUIRE_MESSAGE(table, (table ? "" : table.error().message));
     return *table;
 }
 
-Error refused(const std::string& text, const NcclHints& hints = {}) {
+Error refused_exchanges(const std::string& text, const NcclHints& hints = {}) {
     const auto table = read_nccl_tests(text, "nccl.txt", hints);
     REQUIRE_FALSE(table);
     return table.error();
@@ -48,8 +48,8 @@ Error refused(const std::string& text, const NcclHints& hints = {}) {
 TEST_CASE("a size gives a row out of place and one in place") {
     // 2 * 7/8 = 1.75 times: 34.95 GB/s over the wires of 61.17
     const auto table =
-        read(start("all_reduce_perf", devices(8)) + heading +
-             "  1048576   262144  float  sum  -1   30.00   34.95   61.17   0   29.5   35.54   62.20   N/A\n");
+        exchanges_of(start("all_reduce_perf", devices(8)) + heading +
+                     "  1048576   262144  float  sum  -1   30.00   34.95   61.17   0   29.5   35.54   62.20   N/A\n");
     REQUIRE(table.rows.size() == 2);
     const MeasuredCollective& out = table.rows[0];
     CHECK(out.kind == CollectiveKind::all_reduce);
@@ -69,12 +69,12 @@ TEST_CASE("a size gives a row out of place and one in place") {
 }
 
 TEST_CASE("several runs stand in one file, each with its operation and its ranks") {
-    const auto table =
-        read("$ ./build/all_gather_perf -g 2\n# nThread 1 nGpus 2 minBytes 8 maxBytes 8 graph: 0\n# Using devices\n" +
-             devices(2) + heading + "  8  1  float  none  -1  5.0  0.00  0.00  0  5.0  0.00  0.00  0\n" +
-             "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 0\n" +
-             start("alltoall_perf", devices(2, "a") + devices(2, "b", 2)) + heading +
-             "  64  4  float  none  -1  6.0  0.00  0.00  0  6.0  0.00  0.00  N/A\n");
+    const auto table = exchanges_of(
+        "$ ./build/all_gather_perf -g 2\n# nThread 1 nGpus 2 minBytes 8 maxBytes 8 graph: 0\n# Using devices\n" +
+        devices(2) + heading + "  8  1  float  none  -1  5.0  0.00  0.00  0  5.0  0.00  0.00  0\n" +
+        "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 0\n" +
+        start("alltoall_perf", devices(2, "a") + devices(2, "b", 2)) + heading +
+        "  64  4  float  none  -1  6.0  0.00  0.00  0  6.0  0.00  0.00  N/A\n");
     REQUIRE(table.rows.size() == 4);
     CHECK(table.rows[0].kind == CollectiveKind::all_gather);
     CHECK(table.rows[0].members == 2);
@@ -89,56 +89,57 @@ TEST_CASE("columns may be blank in front, and a time of day may stand behind") {
         "# nThread 1 nGpus 2 graph: 0\n" + devices(2) +
         "#       size         count      type   redop     time   algbw   busbw  error     time   algbw   busbw  error\n"
         "  8  1  float   5.0  0.00  0.00  0e+00  4.0  0.00  0.00  0e+00\n";
-    const auto table = read(old, {CollectiveKind::reduce_scatter, 0});
+    const auto table = exchanges_of(old, {CollectiveKind::reduce_scatter, 0});
     REQUIRE(table.rows.size() == 2);
     CHECK(table.rows[0].time_s == doctest::Approx(5e-6));
     CHECK(table.rows[1].time_s == doctest::Approx(4e-6));
-    const auto stamped =
-        read(start("all_reduce_perf", devices(2)) +
-             "#   size  count  type  redop  root  time  algbw  busbw #wrong  time  algbw  busbw #wrong  timestamp\n"
-             "  8  1  float  sum  -1  5.0  0.00  0.00  0  4.0  0.00  0.00  0  2030-01-02 03:04:05\n");
+    const auto stamped = exchanges_of(
+        start("all_reduce_perf", devices(2)) +
+        "#   size  count  type  redop  root  time  algbw  busbw #wrong  time  algbw  busbw #wrong  timestamp\n"
+        "  8  1  float  sum  -1  5.0  0.00  0.00  0  4.0  0.00  0.00  0  2030-01-02 03:04:05\n");
     CHECK(stamped.rows[0].time_s == doctest::Approx(5e-6));
     CHECK(stamped.rows[1].time_s == doctest::Approx(4e-6));
 }
 
 TEST_CASE("what was cut off, is of no bytes or of another operation is skipped") {
-    const auto table = read(start("all_reduce_perf", devices(2)) + heading +
-                            "  0  0  float  sum  -1  5.0  0.00  0.00  0  5.0  0.00  0.00  0\n"
-                            "  8  2  float  sum  -1  5.0  0.00  0.00  0  5.0  0.00  0.00  0\n"
-                            "  16  4  float  sum  -1  5.0  0.00  0.00  0  5.");
+    const auto table = exchanges_of(start("all_reduce_perf", devices(2)) + heading +
+                                    "  0  0  float  sum  -1  5.0  0.00  0.00  0  5.0  0.00  0.00  0\n"
+                                    "  8  2  float  sum  -1  5.0  0.00  0.00  0  5.0  0.00  0.00  0\n"
+                                    "  16  4  float  sum  -1  5.0  0.00  0.00  0  5.");
     CHECK(table.rows.size() == 2);
     REQUIRE(table.skipped.size() == 3);
     CHECK(table.skipped[0].reason == "no bytes are sent");
     CHECK(table.skipped[2].reason == "its line is cut off");
-    const auto other = read(start("broadcast_perf", devices(2)) + heading +
-                            "  8  2  float  none  0  5.0  0.00  0.00  0  5.0  0.00  0.00  0\n");
+    const auto other = exchanges_of(start("broadcast_perf", devices(2)) + heading +
+                                    "  8  2  float  none  0  5.0  0.00  0.00  0  5.0  0.00  0.00  0\n");
     CHECK(other.rows.empty());
     CHECK(other.skipped.front().reason == "the operation `broadcast` is not known");
 }
 
 TEST_CASE("what means nothing or contradicts itself is refused where it stands") {
     const std::string row = "  8  2  float  sum  -1  5.0  0.00  0.00  3  5.0  0.00  0.00  0\n";
-    const Error wrong = refused(start("all_reduce_perf", devices(2)) + heading + row);
+    const Error wrong = refused_exchanges(start("all_reduce_perf", devices(2)) + heading + row);
     CHECK(wrong.code == "wrong_results");
     REQUIRE(wrong.place);
     CHECK(wrong.place->line == 12);
     const std::string good = "  8  2  float  sum  -1  5.0  0.00  0.00  0  5.0  0.00  0.00  0\n";
-    CHECK(refused("# nThread 1\n" + devices(2) + heading + good).code == "no_operation");
-    CHECK(refused("# Collective test starting: all_reduce_perf\n# nThread 1\n" + heading + good).code == "no_ranks");
+    CHECK(refused_exchanges("# nThread 1\n" + devices(2) + heading + good).code == "no_operation");
+    CHECK(refused_exchanges("# Collective test starting: all_reduce_perf\n# nThread 1\n" + heading + good).code ==
+          "no_ranks");
     // 10 and 17.5 GB/s are an all-reduce over 8; an all-gather has 7/8 of it
     const std::string fast = "  8  2  float  sum  -1  5.0  10.0  17.5  0  5.0  10.0  17.5  0\n";
-    CHECK(refused(start("all_gather_perf", devices(8)) + heading + fast).code == "contradiction");
-    CHECK(read(start("all_reduce_perf", devices(8)) + heading + fast).rows.size() == 2);
-    CHECK(refused(start("all_reduce_perf", devices(2)) + heading).code == "no_rows");
+    CHECK(refused_exchanges(start("all_gather_perf", devices(8)) + heading + fast).code == "contradiction");
+    CHECK(exchanges_of(start("all_reduce_perf", devices(8)) + heading + fast).rows.size() == 2);
+    CHECK(refused_exchanges(start("all_reduce_perf", devices(2)) + heading).code == "no_rows");
     std::string cpu = heading;
     cpu.replace(cpu.find(" time "), 6, " cputime ");
-    CHECK(refused(start("all_reduce_perf", devices(2)) + cpu + good).code == "cpu_time");
+    CHECK(refused_exchanges(start("all_reduce_perf", devices(2)) + cpu + good).code == "cpu_time");
 }
 
 TEST_CASE("hints say what the output does not") {
     const std::string text = "# nThread 1 nGpus 4 graph: 1\n" + heading +
                              "  8  2  float  none  -1  5.0  0.00  0.00  0  5.0  0.00  0.00  0\n";
-    const auto table = read(text, {CollectiveKind::all_gather, 4});
+    const auto table = exchanges_of(text, {CollectiveKind::all_gather, 4});
     CHECK(table.rows[0].kind == CollectiveKind::all_gather);
     CHECK(table.rows[0].members == 4);
     CHECK(table.rows[0].launch == "graph");
@@ -161,7 +162,7 @@ TEST_CASE("the same as JSON") {
    "in_place": {"time": 11.5, "alg_bw": 0.09, "bus_bw": 0.08, "nwrong": null}},
   {"size": 2048, "out_of_place": null, "in_place": {"time": "nan", "alg_bw": 0, "bus_bw": 0, "nwrong": 0}}]})";
     CHECK(is_nccl_tests(json));
-    const auto table = read(json);
+    const auto table = exchanges_of(json);
     REQUIRE(table.rows.size() == 2);
     CHECK(table.rows[0].kind == CollectiveKind::reduce_scatter);
     CHECK(table.rows[0].members == 8);  // two processes of four
@@ -171,9 +172,9 @@ TEST_CASE("the same as JSON") {
     CHECK(table.rows[0].line == 7);
     CHECK(table.rows[1].in_place);
     CHECK(table.skipped.size() == 1);
-    const Error wrong = refused(R"({"args": ["all_reduce_perf"], "config": {"devices": [{}, {}]},
+    const Error wrong = refused_exchanges(R"({"args": ["all_reduce_perf"], "config": {"devices": [{}, {}]},
  "results": [{"size": 8, "out_of_place": {"time": 5, "nwrong": 2}}]})");
     CHECK(wrong.code == "wrong_results");
     CHECK(wrong.place->line == 2);
-    CHECK(refused(json.substr(0, json.size() - 20)).code == "cut_off");
+    CHECK(refused_exchanges(json.substr(0, json.size() - 20)).code == "cut_off");
 }

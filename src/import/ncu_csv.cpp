@@ -109,7 +109,8 @@ Status NcuReader::apply_unit(std::optional<NcuColumn>& column) {
     const CsvField& field = reader_.record()[column->index];
     const auto unit = ncu_unit(field.text);
     if (!unit) {
-        return reader_.fail_at(field.offset, "bad_unit", fmt::format("{} is no unit that is known", quoted(field.text)),
+        return reader_.fail_at(field.offset, "bad_unit",
+                               fmt::format("{} is no unit that is known", in_ticks(field.text)),
                                "ncu --print-units base writes plain ones");
     }
     column->unit = *unit;
@@ -160,7 +161,8 @@ Status NcuReader::read_launch() {
     const CsvField& duration = reader_.record()[duration_->index];
     const auto time = value(*duration_, 0);
     if (!time || *time <= 0 || *time > 1e6) {
-        return reader_.fail_at(duration.offset, "bad_number", fmt::format("{} is no duration", quoted(duration.text)));
+        return reader_.fail_at(duration.offset, "bad_number",
+                               fmt::format("{} is no duration", in_ticks(duration.text)));
     }
     kernel.time_s = *time;
     read_bytes(kernel);

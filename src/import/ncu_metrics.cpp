@@ -50,15 +50,15 @@ struct SassOperation {
     Dtype dtype;
     double flops;
 };
-constexpr std::array<SassOperation, 9> operations{{{"dadd", Dtype::f64, 1},
-                                                   {"dmul", Dtype::f64, 1},
-                                                   {"dfma", Dtype::f64, 2},
-                                                   {"fadd", Dtype::f32, 1},
-                                                   {"fmul", Dtype::f32, 1},
-                                                   {"ffma", Dtype::f32, 2},
-                                                   {"hadd", Dtype::f16, 2},
-                                                   {"hmul", Dtype::f16, 2},
-                                                   {"hfma", Dtype::f16, 4}}};
+constexpr std::array<SassOperation, 9> sass_operations{{{"dadd", Dtype::f64, 1},
+                                                        {"dmul", Dtype::f64, 1},
+                                                        {"dfma", Dtype::f64, 2},
+                                                        {"fadd", Dtype::f32, 1},
+                                                        {"fmul", Dtype::f32, 1},
+                                                        {"ffma", Dtype::f32, 2},
+                                                        {"hadd", Dtype::f16, 2},
+                                                        {"hmul", Dtype::f16, 2},
+                                                        {"hfma", Dtype::f16, 4}}};
 
 bool take(std::string_view& text, std::string_view front) {
     if (!text.starts_with(front)) return false;
@@ -99,9 +99,9 @@ std::optional<NcuFlops> ncu_flops(std::string_view metric) {
     }
     if (!take(rest, "sass_thread_inst_executed_op_") || !rest.ends_with("_pred_on")) return std::nullopt;
     rest.remove_suffix(std::string_view("_pred_on").size());
-    const auto operation =
-        std::find_if(operations.begin(), operations.end(), [&](const auto& each) { return each.name == rest; });
-    if (operation == operations.end()) return std::nullopt;
+    const auto operation = std::find_if(sass_operations.begin(), sass_operations.end(),
+                                        [&](const auto& each) { return each.name == rest; });
+    if (operation == sass_operations.end()) return std::nullopt;
     found.dtype = operation->dtype;
     found.flops = operation->flops;
     return found;

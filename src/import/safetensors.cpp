@@ -14,7 +14,6 @@ namespace roofline {
 namespace {
 
 constexpr std::size_t length_bytes = 8;
-constexpr std::uint64_t longest_header = 100'000'000;  // the format's own limit
 
 struct SafetensorsType {
     std::string_view word;
@@ -32,7 +31,7 @@ constexpr std::array stored_types{
 };
 
 tl::unexpected<Error> bad(std::string_view tensor, std::string_view what) {
-    return fail("bad_tensor", fmt::format("tensor {} {}", quoted(tensor), what), "the file is damaged");
+    return fail("bad_tensor", fmt::format("tensor {} {}", in_ticks(tensor), what), "the file is damaged");
 }
 
 /// Sizes and offsets are whole numbers from 0.
@@ -52,8 +51,8 @@ Result<TensorSpan> read_tensor(const std::string& name, const ConfigValue& entry
     const auto type = std::find_if(stored_types.begin(), stored_types.end(),
                                    [&](const SafetensorsType& stored) { return stored.word == dtype->text; });
     if (type == stored_types.end()) {
-        return fail("unknown_dtype",
-                    fmt::format("tensor {} has the dtype {}, which is not known", quoted(name), quoted(dtype->text)));
+        return fail("unknown_dtype", fmt::format("tensor {} has the dtype {}, which is not known", in_ticks(name),
+                                                 in_ticks(dtype->text)));
     }
     auto shape = sizes_in(entry.find("shape"));
     if (!shape) return bad(name, "has no shape of whole numbers");

@@ -139,7 +139,7 @@ private:
         const auto value = number_behind(written, "mean");
         if (value && *value > 0) return static_cast<double>(*value);
         return reader_.fail_at(reader_.record()[at].offset, "bad_number",
-                               fmt::format("{} is no length", quoted(written)), "`512` is one, or `mean512`");
+                               fmt::format("{} is no length", in_ticks(written)), "`512` is one, or `mean512`");
     }
 
     Status read_load(MeasuredServing& row, std::string& skip) const {

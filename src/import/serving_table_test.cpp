@@ -6,7 +6,7 @@ using namespace roofline;
 
 namespace {
 
-ServingTable read(const std::string& rows) {
+ServingTable servings_of(const std::string& rows) {
     static std::string text;
     text =
         "source,model,accelerator,n_accel,tp,pp,ep,dp,dtype,kv_dtype,mode,input_len,output_len,batch_or_concurrency,"
@@ -21,7 +21,7 @@ ServingTable read(const std::string& rows) {
 }
 
 MeasuredServing one(const std::string& row) {
-    ServingTable table = read(row + "\n");
+    ServingTable table = servings_of(row + "\n");
     REQUIRE(table.rows.size() == 1);
     return table.rows.front();
 }
@@ -97,7 +97,7 @@ TEST_CASE("requests may be without limit, or limited in words; lengths may be me
 }
 
 TEST_CASE("rows that lack something are skipped with the reason") {
-    const ServingTable table = read(
+    const ServingTable table = servings_of(
         "us,,h100,1,1,1,1,1,fp8,,agg,10,10,4,1,0.02,,\nus,m,,1,1,1,1,1,fp8,,agg,10,10,4,1,0.02,,\n"
         "us,m,h100,1,1,1,1,1,fp8,,agg,,10,4,1,0.02,,\nus,m,h100,1,1,1,1,1,fp8,,agg,10,10,4,,,,\n");
     CHECK(table.rows.empty());

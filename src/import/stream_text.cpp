@@ -134,7 +134,7 @@ Result<ToolFigures> read_stream_text(TextReader& reader) {
         if (!is_kernel(name)) continue;
         const auto rate = number_in(words[1].text);
         if (!rate || *rate <= 0) {
-            return reader.fail_at(words[1].offset, "bad_number", fmt::format("{} is no rate", quoted(words[1].text)));
+            return reader.fail_at(words[1].offset, "bad_number", fmt::format("{} is no rate", in_ticks(words[1].text)));
         }
         figures.figures.push_back(stream_figure(name, *rate * unit, words[1].offset, run));
     }
@@ -167,14 +167,14 @@ Result<ToolFigures> read_babelstream_table(CsvReader& reader) {
         const auto rate = number(rate_at);
         if (!rate || *rate <= 0) {
             return reader.fail_at(field.offset, "bad_number",
-                                  fmt::format("{} is no rate", quoted(trimmed(field.text))));
+                                  fmt::format("{} is no rate", in_ticks(trimmed(field.text))));
         }
         StreamRun run;
         run.element = number(at("sizeof")).value_or(0);
         run.array = number(at("n_elements")).value_or(0);
         const std::string name = lowered(trimmed(reader.record()[at("function")].text));
         if (!is_kernel(name)) {
-            figures.left_out.push_back(fmt::format("{} (no kernel of BabelStream's)", quoted(name)));
+            figures.left_out.push_back(fmt::format("{} (no kernel of BabelStream's)", in_ticks(name)));
             continue;
         }
         figures.figures.push_back(stream_figure(name, *rate * (binary ? 1048576 : 1e6), field.offset, run));

@@ -115,7 +115,7 @@ Result<NamedSystem> SystemNames::find(std::string_view name, std::string_view li
     if (found == nullptr) {
         std::vector<std::string> known;
         for (const Entry& each : entries_) known.insert(known.end(), each.names.begin(), each.names.end());
-        return fail("unknown_system", fmt::format("the system {} is not known", quoted(name)),
+        return fail("unknown_system", fmt::format("the system {} is not known", in_ticks(name)),
                     did_you_mean(name, known, "--on says which slice the table was measured on"));
     }
     NamedSystem system = found->system;

@@ -38,7 +38,7 @@ Result<double> TableFields::number(std::size_t at) const {
     double value = 0;
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
     if (error != std::errc{} || end != digits.data() + digits.size() || !std::isfinite(value) || value <= 0) {
-        return reader_.fail_at(field.offset, "bad_number", fmt::format("{} is no number above zero", quoted(digits)),
+        return reader_.fail_at(field.offset, "bad_number", fmt::format("{} is no number above zero", in_ticks(digits)),
                                fmt::format("`{}` holds one, or nothing where it is not known", reader_.header()[at]));
     }
     return value;
@@ -51,7 +51,7 @@ Result<std::int64_t> TableFields::whole(std::size_t at) const {
     if (*value > most || *value != std::floor(*value)) {
         const CsvField& field = reader_.record()[at];
         return reader_.fail_at(field.offset, "bad_number",
-                               fmt::format("{} is no whole number below 9e18", quoted(trimmed(field.text))));
+                               fmt::format("{} is no whole number below 9e18", in_ticks(trimmed(field.text))));
     }
     return static_cast<std::int64_t>(*value);
 }

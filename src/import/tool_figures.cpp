@@ -14,19 +14,19 @@ namespace roofline {
 
 namespace {
 
-constexpr const char* known =
+constexpr const char* known_tools =
     "rocprof-compute's roofline.csv, ERT's roofline.json, and the output of likwid-bench, STREAM and BabelStream are "
     "read";
 
 tl::unexpected<Error> unknown(std::string_view text, const std::string& source) {
     const Source place(text, source);
     return place.fail_at({1, 1}, "unknown_file", "this is the output of no tool whose figures can be taken over",
-                         known);
+                         known_tools);
 }
 
 Result<ToolFigures> read_any(std::string_view text, const std::string& source) {
     const std::string_view content = trimmed(text.starts_with("\xEF\xBB\xBF") ? text.substr(3) : text);
-    if (content.empty()) return fail("empty_file", fmt::format("{} is empty", source), known);
+    if (content.empty()) return fail("empty_file", fmt::format("{} is empty", source), known_tools);
     if (content.front() == '{' || content.front() == '[') {
         auto root = parse_json(text, source);
         if (!root) return fail(root.error());

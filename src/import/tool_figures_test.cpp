@@ -8,7 +8,7 @@ using namespace roofline;
 
 namespace {
 
-ToolFigures read(const std::string& text) {
+ToolFigures figures_of(const std::string& text) {
     auto figures = read_tool_figures(text, "file");
     REQUIRE_MESSAGE(figures, (figures ? "" : figures.error().message));
     return *figures;
@@ -67,7 +67,7 @@ Solution Validates: avg error less than 1.000000e-13 on all three arrays
 
 TEST_CASE("rocprof-compute's table: GB/s and GFLOP/s, with the ends of the interval") {
     const auto figures =
-        read("device,HBMBw,HBMBwLow,hbmBwHigh,L2Bw,FP32Flops,MFMABF16Flops\n0,4000,3990,4010,0,120000,N/A\n");
+        figures_of("device,HBMBw,HBMBwLow,hbmBwHigh,L2Bw,FP32Flops,MFMABF16Flops\n0,4000,3990,4010,0,120000,N/A\n");
     CHECK(figures.tool == "rocprof-compute");
     REQUIRE(figures.figures.size() == 2);
     CHECK(level_of(figures.figures[0]) == "hbm");
@@ -81,7 +81,7 @@ TEST_CASE("rocprof-compute's table: GB/s and GFLOP/s, with the ends of the inter
 }
 
 TEST_CASE("of several devices the median, and how far they spread") {
-    const auto figures = read("device,HBMBw\n0,4000\n1,4200\n2,4100\n");
+    const auto figures = figures_of("device,HBMBw\n0,4000\n1,4200\n2,4100\n");
     REQUIRE(figures.figures.size() == 1);
     CHECK(figures.figures[0].value == 4.1e12);
     CHECK(figures.figures[0].low == 4e12);
@@ -89,7 +89,7 @@ TEST_CASE("of several devices the median, and how far they spread") {
 }
 
 TEST_CASE("one column for fp6 and fp4 stands for both") {
-    const auto figures = read("devID,MFMA_FLOPs_F6F4,HBMBw\n0,5663000,5300\n");
+    const auto figures = figures_of("devID,MFMA_FLOPs_F6F4,HBMBw\n0,5663000,5300\n");
     REQUIRE(figures.figures.size() == 3);
     CHECK(rate_of(figures.figures[0]).dtype == Dtype::fp6);
     CHECK(rate_of(figures.figures[1]).dtype == Dtype::fp4);
@@ -97,7 +97,7 @@ TEST_CASE("one column for fp6 and fp4 stands for both") {
 }
 
 TEST_CASE("ERT's JSON: levels by name, rates by precision") {
-    const auto figures = read(R"({"empirical": {"gbytes": {"data": [["L1", 2000.0], ["L4", 5], ["DRAM", 700.5]]},
+    const auto figures = figures_of(R"({"empirical": {"gbytes": {"data": [["L1", 2000.0], ["L4", 5], ["DRAM", 700.5]]},
                                "gflops": {"data": [["FP32 GFLOPs", 10000], ["GFLOPs", "300"]]}}})");
     REQUIRE(figures.figures.size() == 4);
     CHECK(level_of(figures.figures[0]) == "l1");
@@ -110,7 +110,7 @@ TEST_CASE("ERT's JSON: levels by name, rates by precision") {
 }
 
 TEST_CASE("likwid-bench: a working set and its threads; peakflops tests are rates") {
-    const auto figures = read(likwid_copy + likwid_peak);
+    const auto figures = figures_of(likwid_copy + likwid_peak);
     CHECK(figures.tool == "likwid-bench");
     REQUIRE(figures.figures.size() == 2);
     const auto& bandwidth = std::get<ToolBandwidth>(figures.figures[0].what);
@@ -124,14 +124,14 @@ TEST_CASE("likwid-bench: a working set and its threads; peakflops tests are rate
 }
 
 TEST_CASE("a likwid-bench run that is cut off is left out, and said") {
-    const auto figures = read(likwid_copy + "LIKWID MICRO BENCHMARK\nTest: triad\nUsing 2 threads\n");
+    const auto figures = figures_of(likwid_copy + "LIKWID MICRO BENCHMARK\nTest: triad\nUsing 2 threads\n");
     CHECK(figures.figures.size() == 1);
     CHECK(figures.left_out == std::vector<std::string>{"triad (its output is cut off)"});
     CHECK(refused("LIKWID MICRO BENCHMARK\nTest: triad\n").code == "no_figures");
 }
 
 TEST_CASE("STREAM: MB/s over three arrays") {
-    const auto figures = read(stream);
+    const auto figures = figures_of(stream);
     CHECK(figures.tool == "STREAM");
     REQUIRE(figures.figures.size() == 2);
     CHECK(figures.figures[1].name == "triad");
@@ -142,7 +142,7 @@ TEST_CASE("STREAM: MB/s over three arrays") {
 }
 
 TEST_CASE("BabelStream: text with its device, and CSV") {
-    const auto text = read(
+    const auto text = figures_of(
         "BabelStream\nVersion: 5.0\nArray size: 268.4 MB (=0.3 GB)\nTotal size: 805.3 MB (=0.8 GB)\n"
         "Using CUDA device NVIDIA H100 80GB HBM3\nFunction    MBytes/sec  Min (sec)   Max         Average\n"
         "Copy        3072000.000   0.00017     0.00018     0.00017\n");
@@ -151,7 +151,7 @@ TEST_CASE("BabelStream: text with its device, and CSV") {
     REQUIRE(text.figures.size() == 1);
     CHECK(text.figures[0].value == 3.072e12);
     CHECK(std::get<ToolBandwidth>(text.figures[0].what).working_set == doctest::Approx(805.3e6));
-    const auto csv = read(
+    const auto csv = figures_of(
         "function,num_times,n_elements,sizeof,max_mbytes_per_sec,min_runtime,max_runtime,avg_runtime\n"
         "Copy,100,1000,8,3000,0.1,0.1,0.1\nInit,1,1000,8,10,1,1,1\n");
     REQUIRE(csv.figures.size() == 1);
@@ -162,7 +162,7 @@ TEST_CASE("BabelStream: text with its device, and CSV") {
 
 TEST_CASE("mebibytes are told from megabytes") {
     const auto figures =
-        read("BabelStream\nFunction    MiBytes/sec  Min (sec)   Max         Average\nDot   1000.0  1 1 1\n");
+        figures_of("BabelStream\nFunction    MiBytes/sec  Min (sec)   Max         Average\nDot   1000.0  1 1 1\n");
     CHECK(figures.figures.front().value == 1000.0 * 1048576);
 }
 

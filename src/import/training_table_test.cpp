@@ -11,7 +11,7 @@ constexpr const char* head =
     "cp,"
     "zero_stage_or_fsdp,recompute,tokens_per_s_per_accel,step_time_s,memory_GB_per_accel,notes\n";
 
-Result<TrainingTable> read(const std::string& rows) {
+Result<TrainingTable> trainings_of(const std::string& rows) {
     const std::string text = head + rows;
     auto reader = CsvReader::open(text, "t.csv");
     REQUIRE(reader);
@@ -22,7 +22,7 @@ Result<TrainingTable> read(const std::string& rows) {
 }  // namespace
 
 TEST_CASE("a row of a training table is read with what its notes say") {
-    const auto table = read(
+    const auto table = trainings_of(
         "me,llama3-8b,8.03,32,4096,8192,64,2,H100,32,BF16,8,1,4,1,1,FSDP2(zero3),Selective,,2.5,80,"
         "\"vpp=4; micro_batches=8; memory=max allocated GiB, reserved 82 GiB; cp A2A; no SP\"\n");
     REQUIRE(table);
@@ -50,7 +50,7 @@ TEST_CASE("a row of a training table is read with what its notes say") {
 }
 
 TEST_CASE("a rate of tokens is a step's time, and memory is in units of 1000 unless notes say otherwise") {
-    const auto table = read("me,m,,,,1024,64,,H100,8,,8,1,1,,,,,400,,10,gbs=dp*lbs; reserved\n");
+    const auto table = trainings_of("me,m,,,,1024,64,,H100,8,,8,1,1,,,,,400,,10,gbs=dp*lbs; reserved\n");
     REQUIRE(table);
     REQUIRE(table->rows.size() == 1);
     // 65536 tokens at 3200 a second
@@ -62,7 +62,7 @@ TEST_CASE("a rate of tokens is a step's time, and memory is in units of 1000 unl
 }
 
 TEST_CASE("rows that say too little are skipped with the reason, and what is no number is an error") {
-    const auto table = read(
+    const auto table = trainings_of(
         "me,m,,,,,64,,H100,8,,8,1,1,,,,,400,,,\n"                 // no sequence
         "me,m,,,,1024,,,H100,8,,8,1,1,,,,,400,,,\n"               // no batch
         "me,m,,,,1024,64,,H100,8,,8,1,1,,,,,,,,\n"                // nothing measured
@@ -78,10 +78,10 @@ TEST_CASE("rows that say too little are skipped with the reason, and what is no 
     REQUIRE(table->rows.size() == 1);
     CHECK(table->rows[0].microbatches == 4);
     CHECK(table->rows[0].step_s == 0);
-    const auto wrong = read("me,m,,,,1024,64,,H100,8,,8,1,1,,,,,-400,,,\n");
+    const auto wrong = trainings_of("me,m,,,,1024,64,,H100,8,,8,1,1,,,,,-400,,,\n");
     REQUIRE(!wrong);
     CHECK(wrong.error().code == "bad_number");
-    CHECK(!read("me,m,,,,1024,6.5,,H100,8,,8,1,1,,,,,400,,,\n"));
+    CHECK(!trainings_of("me,m,,,,1024,6.5,,H100,8,,8,1,1,,,,,400,,,\n"));
 }
 
 TEST_CASE("tables of kernels are no training tables") {

@@ -14,7 +14,6 @@ namespace roofline {
 
 namespace {
 
-constexpr std::uint64_t longest_header = 100'000'000;
 constexpr std::int64_t most = std::int64_t{1} << 60;
 
 bool is_gguf(std::string_view head) { return head.starts_with("GGUF"); }
@@ -37,7 +36,7 @@ Result<std::vector<std::pair<std::string, std::string>>> weight_map(const Config
         const bool plain = file.kind == ConfigValue::Kind::text && is_weight_file(file.text) &&
                            file.text.find_first_of("/\\") == std::string::npos && file.text.front() != '.';
         if (!plain) {
-            return fail("bad_index", fmt::format("the index puts {} into no file beside it", quoted(tensor)),
+            return fail("bad_index", fmt::format("the index puts {} into no file beside it", in_ticks(tensor)),
                         "files are named without a folder and end in .safetensors");
         }
         entries.emplace_back(tensor, file.text);
@@ -68,7 +67,7 @@ std::uint64_t wanted_head(std::string_view head, std::uint64_t size) {
 
 Status measure_tensor(StoredTensor& tensor, const BlockSize& block) {
     const auto wrong = [&](std::string_view what) {
-        return fail("bad_tensor", fmt::format("tensor {} {}", quoted(tensor.name), what), "the file is damaged");
+        return fail("bad_tensor", fmt::format("tensor {} {}", in_ticks(tensor.name), what), "the file is damaged");
     };
     constexpr std::size_t longest_name = 1000;
     for (std::string_view rest = tensor.name; !rest.empty();) {
@@ -98,7 +97,7 @@ Status check_spans(Checkpoint& checkpoint, std::vector<TensorSpan> spans, std::u
     std::sort(spans.begin(), spans.end(), [](const TensorSpan& a, const TensorSpan& b) {
         return std::pair(a.begin, a.end) < std::pair(b.begin, b.end);
     });
-    const auto name = [&](const TensorSpan& span) { return quoted(checkpoint.tensors[span.tensor].name); };
+    const auto name = [&](const TensorSpan& span) { return in_ticks(checkpoint.tensors[span.tensor].name); };
     std::uint64_t at = 0;
     for (const TensorSpan& span : spans) {
         if (span.begin < at) {
@@ -171,7 +170,7 @@ Result<Checkpoint> read_shards(std::string_view index, std::string_view name, co
             if (place == places.end() || place->second != file) {
                 return fail(
                     "bad_index",
-                    fmt::format("{} holds {}, which the index does not put there", shard.name, quoted(tensor.name)),
+                    fmt::format("{} holds {}, which the index does not put there", shard.name, in_ticks(tensor.name)),
                     "the index and the files belong to different versions");
             }
             places.erase(place);
@@ -186,7 +185,7 @@ Result<Checkpoint> read_shards(std::string_view index, std::string_view name, co
     }
     if (!places.empty()) {
         return fail("bad_index",
-                    fmt::format("the index puts {} into {}, which does not hold it", quoted(places.begin()->first),
+                    fmt::format("the index puts {} into {}, which does not hold it", in_ticks(places.begin()->first),
                                 places.begin()->second),
                     "the index and the files belong to different versions");
     }

@@ -11,6 +11,9 @@
 
 namespace roofline {
 
+/// Of a safetensors file, by the format.
+inline constexpr std::uint64_t longest_header = 100'000'000;
+
 /// The beginning of a file of weights, with its header.
 struct WeightFile {
     std::string name;

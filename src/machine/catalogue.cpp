@@ -37,7 +37,7 @@ tl::unexpected<Error> unknown(std::string_view name) {
     for (const EmbeddedMachine& machine : embedded_machines()) {
         for (const std::string_view known : names_of(machine)) names.push_back(folded(known));
     }
-    return fail("unknown_machine", fmt::format("no machine {}", quoted(name)),
+    return fail("unknown_machine", fmt::format("no machine {}", in_ticks(name)),
                 did_you_mean(folded(name), names, "`roofline machine` lists them all"));
 }
 
@@ -59,7 +59,7 @@ Result<const EmbeddedMachine*> lookup(std::string_view name) {
     std::string candidates;
     for (const EmbeddedMachine* machine : beginnings)
         candidates += (candidates.empty() ? "" : ", ") + std::string(machine->id);
-    return fail("ambiguous_machine", fmt::format("{} could be any of {} machines", quoted(name), beginnings.size()),
+    return fail("ambiguous_machine", fmt::format("{} could be any of {} machines", in_ticks(name), beginnings.size()),
                 "say which: " + candidates);
 }
 

@@ -29,7 +29,7 @@ bool is_name(std::string_view text, std::string_view punctuation) {
 void read_identity(Reader& file, Machine& machine) {
     machine.id = file.required_text("id");
     if (!machine.id.empty() && !is_name(machine.id, "-_.")) {
-        file.fault("id", "bad_name", fmt::format("{} cannot be an id", quoted(machine.id)),
+        file.fault("id", "bad_name", fmt::format("{} cannot be an id", in_ticks(machine.id)),
                    "up to 64 letters, digits, '-', '_' and '.', such as \"tpu-v5e\"");
     }
     machine.name = file.required_text("name");
@@ -158,7 +158,7 @@ void read_network(Reader& file, Machine& machine) {
             return std::find(names.begin(), names.end(), tier.id) != names.end();
         };
         if (!tier.id.empty() && (!is_name(tier.id, "-") || in(level_ids) || in(reserved))) {
-            entry.fault("tier", "bad_name", fmt::format("{} cannot name a tier", quoted(tier.id)),
+            entry.fault("tier", "bad_name", fmt::format("{} cannot name a tier", in_ticks(tier.id)),
                         "letters, digits and '-', such as ici, nvlink, xgmi, dcn, ib or ethernet");
         } else if (machine.tier(tier.id) != nullptr) {
             entry.fault("tier", "duplicate", fmt::format("there are two tiers `{}`", tier.id));
@@ -208,7 +208,7 @@ void read_measured(Reader& file, Machine& machine) {
         const std::string text = entry.has_text("value") ? entry.text("value") : "";
         const std::string unit = unit_of_measurement(text);
         if (entry.has("value") && text.find_first_not_of("0123456789.eE+- ") == std::string::npos) {
-            entry.fault("value", "wrong_type", fmt::format("{} of [measured] needs a unit", quoted(what)),
+            entry.fault("value", "wrong_type", fmt::format("{} of [measured] needs a unit", in_ticks(what)),
                         "write it like \"794 TFLOP/s\", \"445 GB/s\" or \"90 ns\"");
             continue;
         }

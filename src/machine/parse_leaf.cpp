@@ -8,7 +8,7 @@ namespace roofline {
 
 namespace {
 
-constexpr std::int64_t many = 1'000'000'000;
+constexpr std::int64_t most_chips = 1'000'000'000;
 
 std::optional<std::int64_t> whole(std::string_view text) {
     std::int64_t number = 0;
@@ -44,30 +44,31 @@ void read_ratio(Reader& entry, NetworkTier& tier) {
 }
 
 /// The chips of a node: what the tiers inside join.
-struct Node {
+struct NodeChips {
     std::int64_t chips = 1;
     bool cut = false;                     ///< out of a torus, so of any size
-    const NetworkTier* unsaid = nullptr;  ///< a tier that does not say how many it joins
+    const NetworkTier* unsaid = nullptr;  ///< a tier that does not say how most_chips it joins
 };
 
-Node node_of(const std::vector<NetworkTier>& inner) {
-    Node node;
+NodeChips node_of(const std::vector<NetworkTier>& inner) {
+    NodeChips node;
     for (const NetworkTier& tier : inner) {
         if (tier.topology == "none" || tier.domain == 1) continue;
         for (const std::string_view axes : {"torus2d", "torus3d", "ring", "mesh2d"})
             node.cut = node.cut || tier.topology == axes;
         if (tier.domain == 0 && node.unsaid == nullptr) node.unsaid = &tier;
-        if (__builtin_mul_overflow(node.chips, std::max<std::int64_t>(tier.domain, 1), &node.chips)) node.chips = many;
+        if (__builtin_mul_overflow(node.chips, std::max<std::int64_t>(tier.domain, 1), &node.chips))
+            node.chips = most_chips;
     }
     return node;
 }
 
-void check_rails(Reader& entry, const Node& node, const NetworkTier& tier) {
+void check_rails(Reader& entry, const NodeChips& node, const NetworkTier& tier) {
     if (node.cut || node.unsaid != nullptr) {
         entry.fault("rails", "contradiction",
                     fmt::format("{} spreads the chips of a node, and {}", entry.of("rails"),
                                 node.cut ? "slices of a torus have no size of their own"
-                                         : fmt::format("`{}` does not say how many it joins", node.unsaid->id)),
+                                         : fmt::format("`{}` does not say how most_chips it joins", node.unsaid->id)),
                     node.cut ? "leave `rails` out" : fmt::format("give `domain` of `{}`", node.unsaid->id));
     } else if (node.chips % tier.rails != 0) {
         entry.fault(
@@ -77,7 +78,7 @@ void check_rails(Reader& entry, const Node& node, const NetworkTier& tier) {
     }
 }
 
-void check_leaf(Reader& entry, const Node& node, const NetworkTier& tier) {
+void check_leaf(Reader& entry, const NodeChips& node, const NetworkTier& tier) {
     if (tier.domain > 0 && tier.leaf > tier.domain) {
         entry.fault("leaf", "contradiction",
                     fmt::format("{} = {} is larger than the tier, which joins {} chips", entry.of("leaf"), tier.leaf,
@@ -97,8 +98,8 @@ void check_leaf(Reader& entry, const Node& node, const NetworkTier& tier) {
 }  // namespace
 
 void read_leaf(Reader& entry, const std::vector<NetworkTier>& inner, NetworkTier& tier) {
-    tier.leaf = entry.whole("leaf", 1, many, 0);
-    tier.rails = entry.whole("rails", 1, many, 1);
+    tier.leaf = entry.whole("leaf", 1, most_chips, 0);
+    tier.rails = entry.whole("rails", 1, most_chips, 1);
     read_ratio(entry, tier);
     for (const std::string_view key : {"leaf", "rails", "oversubscription"}) {
         if (!entry.has(key)) continue;
@@ -117,7 +118,7 @@ void read_leaf(Reader& entry, const std::vector<NetworkTier>& inner, NetworkTier
         }
     }
     if (tier.leaf == 0) return;
-    const Node node = node_of(inner);
+    const NodeChips node = node_of(inner);
     if (tier.rails > 1) check_rails(entry, node, tier);
     check_leaf(entry, node, tier);
 }

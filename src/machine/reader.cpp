@@ -76,7 +76,7 @@ const toml::node* Reader::find(std::string_view key) {
 }
 
 std::string Reader::of(std::string_view key) const {
-    return what_.empty() ? quoted(key) : fmt::format("{} of {}", quoted(key), what_);
+    return what_.empty() ? in_ticks(key) : fmt::format("{} of {}", in_ticks(key), what_);
 }
 
 void Reader::fault(std::string_view key, std::string code, std::string message, std::string hint) {
@@ -126,7 +126,7 @@ std::string Reader::choice(std::string_view key, const std::vector<std::string>&
     if (given.empty() && !has(key)) return choices.front();
     if (std::find(choices.begin(), choices.end(), given) != choices.end()) return given;
     if (table_.get(key)->is_string()) {
-        fault(key, "unknown_value", fmt::format("{} cannot be {}", of(key), quoted(given)),
+        fault(key, "unknown_value", fmt::format("{} cannot be {}", of(key), in_ticks(given)),
               did_you_mean(given, choices, fmt::format("one of: {}", fmt::join(choices, ", "))));
     }
     return choices.front();
@@ -237,7 +237,7 @@ std::optional<Dtype> Reader::dtype(std::string_view key) {
     if (given.empty()) return std::nullopt;
     const auto found = find_dtype(given);
     if (!found) {
-        fault(key, "unknown_dtype", fmt::format("no dtype {}", quoted(given)),
+        fault(key, "unknown_dtype", fmt::format("no dtype {}", in_ticks(given)),
               did_you_mean(given, dtype_names(), fmt::format("one of: {}", fmt::join(dtype_names(), ", "))));
     }
     return found;
@@ -257,7 +257,7 @@ std::optional<Reader> Reader::inner(std::string_view key) {
     if (!what_.empty() && what_.find('`') == std::string::npos) {
         path = what_.substr(what_.find_first_not_of('['), what_.find(']') - what_.find_first_not_of('[')) + "." + path;
     }
-    const std::string cut = quoted(path);
+    const std::string cut = in_ticks(path);
     return Reader(*table, fmt::format("[{}]", cut.substr(1, cut.size() - 2)), problems_, citations_);
 }
 
@@ -303,8 +303,8 @@ void Reader::finish() {
         if (std::find(known_.begin(), known_.end(), key.str()) != known_.end()) continue;
         if (!problems_.earlier(key.source().begin)) continue;
         problems_.add(key.source().begin, "unknown_key",
-                      what_.empty() ? fmt::format("a machine file has no key {}", quoted(key.str()))
-                                    : fmt::format("{} has no key {}", what_, quoted(key.str())),
+                      what_.empty() ? fmt::format("a machine file has no key {}", in_ticks(key.str()))
+                                    : fmt::format("{} has no key {}", what_, in_ticks(key.str())),
                       did_you_mean(key.str(), known_, fmt::format("known here: {}", fmt::join(known_, ", "))));
     }
 }

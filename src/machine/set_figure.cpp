@@ -20,7 +20,7 @@ Result<double> factor_of(std::string_view text) {
     char* end = nullptr;
     const double factor = std::strtod(number.c_str(), &end);
     if (number.empty() || end != number.c_str() + number.size() || !std::isfinite(factor) || factor <= 0) {
-        return fail("bad_value", fmt::format("{} is not a factor", quoted(text)), "write it like *2 or *0.5");
+        return fail("bad_value", fmt::format("{} is not a factor", in_ticks(text)), "write it like *2 or *0.5");
     }
     return factor;
 }
@@ -71,7 +71,7 @@ private:
             after = *parsed;
         }
         if (!(after.value >= plausible<Q>.least && after.value <= plausible<Q>.most)) {
-            return fail("out_of_range", fmt::format("{} is not what one chip can have for {}", quoted(value_), path_),
+            return fail("out_of_range", fmt::format("{} is not what one chip can have for {}", in_ticks(value_), path_),
                         fmt::format("write it like {}={}", path_, plausible<Q>.example));
         }
         return after;
@@ -182,7 +182,7 @@ private:
             paths.push_back("matmul." + dtype);
             paths.push_back("vector." + dtype);
         }
-        return fail("unknown_path", fmt::format("{} has no figure {}", machine_.name, quoted(path_)),
+        return fail("unknown_path", fmt::format("{} has no figure {}", machine_.name, in_ticks(path_)),
                     did_you_mean(path_, paths, "among others: " + own));
     }
 
@@ -197,7 +197,7 @@ Status set_figure(Machine& machine, std::string_view assignment) {
     const std::size_t equals = assignment.find('=');
     const std::string path(trimmed(assignment.substr(0, equals)));
     if (equals == std::string_view::npos || path.empty() || trimmed(assignment.substr(equals + 1)).empty()) {
-        return fail("bad_assignment", fmt::format("{} is not PATH=VALUE", quoted(assignment)),
+        return fail("bad_assignment", fmt::format("{} is not PATH=VALUE", in_ticks(assignment)),
                     "write it like hbm.bandwidth=3TB/s, matmul.bf16=*2 or price=2");
     }
     return WhatIf(machine, path, trimmed(assignment.substr(equals + 1))).run();

@@ -6,7 +6,7 @@ using namespace roofline;
 
 namespace {
 
-Machine toy() {
+Machine adjusted_toy() {
     auto machine = parse_machine(R"(
 id = "toy"
 name = "Toy"
@@ -50,8 +50,8 @@ chip_bandwidth = { value = "450 GB/s", source = "s" }
     return *machine;
 }
 
-Error error_of(std::string_view assignment) {
-    Machine machine = toy();
+Error assignment_error(std::string_view assignment) {
+    Machine machine = adjusted_toy();
     const Status status = set_figure(machine, assignment);
     REQUIRE_FALSE(status.has_value());
     CHECK(machine.changes.empty());
@@ -61,7 +61,7 @@ Error error_of(std::string_view assignment) {
 }  // namespace
 
 TEST_CASE("an absolute figure replaces the file's and is marked as a what-if") {
-    Machine machine = toy();
+    Machine machine = adjusted_toy();
     REQUIRE(set_figure(machine, "hbm.bandwidth=3TB/s").has_value());
     const Figure<Bandwidth>& figure = machine.level("hbm")->bandwidth;
     CHECK(figure.value->value == 3e12);
@@ -74,7 +74,7 @@ TEST_CASE("an absolute figure replaces the file's and is marked as a what-if") {
 }
 
 TEST_CASE("a relative figure multiplies; a bare number is in base units; spaces do not matter") {
-    Machine machine = toy();
+    Machine machine = adjusted_toy();
     REQUIRE(set_figure(machine, "matmul.bf16=*2").has_value());
     CHECK(machine.peak(Unit::matmul, Dtype::bf16)->rate.value->value == 200e12);
     CHECK(machine.peak(Unit::matmul, Dtype::bf16)->rate.alternatives.empty());  // they spoke of another number
@@ -87,7 +87,7 @@ TEST_CASE("a relative figure multiplies; a bare number is in base units; spaces 
 }
 
 TEST_CASE("a figure that the machine lacks can be set, but not multiplied") {
-    Machine machine = toy();
+    Machine machine = adjusted_toy();
     REQUIRE(set_figure(machine, "vmem.bandwidth=10TB/s").has_value());
     CHECK(machine.changes[0].before == "none");
     REQUIRE(set_figure(machine, "matmul.int8=2e14").has_value());
@@ -97,13 +97,13 @@ TEST_CASE("a figure that the machine lacks can be set, but not multiplied") {
     CHECK(machine.power.value->value == 300);
     REQUIRE(set_figure(machine, "pcie.bandwidth=64 GB/s").has_value());
     CHECK(machine.host->bandwidth.value->value == 64e9);
-    CHECK(error_of("power=*2").code == "no_figure");
-    CHECK(error_of("matmul.int8=*2").code == "no_figure");
-    CHECK(error_of("pcie.bandwidth=*2").code == "no_figure");
+    CHECK(assignment_error("power=*2").code == "no_figure");
+    CHECK(assignment_error("matmul.int8=*2").code == "no_figure");
+    CHECK(assignment_error("pcie.bandwidth=*2").code == "no_figure");
 }
 
 TEST_CASE("a rate set for one kind of fp8 is that of fp8 arithmetic") {
-    Machine machine = toy();
+    Machine machine = adjusted_toy();
     REQUIRE(set_figure(machine, "matmul.e4m3=4e14").has_value());
     const auto assigned = assign(machine, Unit::matmul, Dtype::fp8);
     REQUIRE(assigned.has_value());
@@ -111,7 +111,7 @@ TEST_CASE("a rate set for one kind of fp8 is that of fp8 arithmetic") {
 }
 
 TEST_CASE("prices are per hour") {
-    Machine machine = toy();
+    Machine machine = adjusted_toy();
     REQUIRE(set_figure(machine, "price=2").has_value());
     CHECK(machine.price->value * 3600 == doctest::Approx(2));
     REQUIRE(set_figure(machine, "price=*1.5").has_value());
@@ -119,7 +119,7 @@ TEST_CASE("prices are per hour") {
 }
 
 TEST_CASE("a tier's bandwidth is one link of a torus and the whole chip elsewhere; the rest follows") {
-    Machine machine = toy();
+    Machine machine = adjusted_toy();
     REQUIRE(set_figure(machine, "ici.bandwidth=100 GB/s").has_value());
     CHECK(machine.tier("ici")->link_bandwidth.value->value == 100e9);
     CHECK(machine.tier("ici")->chip_bandwidth.value->value == 400e9);
@@ -132,7 +132,7 @@ TEST_CASE("a tier's bandwidth is one link of a torus and the whole chip elsewher
 }
 
 TEST_CASE("the clock takes the compute rates with it, not the memory") {
-    Machine machine = toy();
+    Machine machine = adjusted_toy();
     REQUIRE(set_figure(machine, "clock=1 GHz").has_value());
     CHECK(machine.peak(Unit::matmul, Dtype::bf16)->rate.value->value == 50e12);
     CHECK(machine.peak(Unit::vector, Dtype::f32)->rate.value->value == 2e12);
@@ -143,21 +143,21 @@ TEST_CASE("the clock takes the compute rates with it, not the memory") {
 }
 
 TEST_CASE("errors name the nearest path or the right unit, and change nothing") {
-    CHECK(error_of("hbm.bandwith=3TB/s").hint == "did you mean `hbm.bandwidth`?");
-    CHECK(error_of("mamtul.bf16=3").hint == "did you mean `matmul.bf16`?");
-    CHECK(error_of("l2.bandwidth=3TB/s").code == "unknown_path");  // this machine has no L2
-    CHECK(error_of("dcn.bandwidth=3TB/s").code == "unknown_path");
-    CHECK(error_of("hbm=3TB/s").code == "unknown_path");
-    CHECK(error_of("pcie.latency=1 us").code == "unknown_path");
+    CHECK(assignment_error("hbm.bandwith=3TB/s").hint == "did you mean `hbm.bandwidth`?");
+    CHECK(assignment_error("mamtul.bf16=3").hint == "did you mean `matmul.bf16`?");
+    CHECK(assignment_error("l2.bandwidth=3TB/s").code == "unknown_path");  // this machine has no L2
+    CHECK(assignment_error("dcn.bandwidth=3TB/s").code == "unknown_path");
+    CHECK(assignment_error("hbm=3TB/s").code == "unknown_path");
+    CHECK(assignment_error("pcie.latency=1 us").code == "unknown_path");
     for (const std::string_view bad : {"", "=", "hbm.bandwidth", "hbm.bandwidth=", "=3", "  = 3"}) {
         CAPTURE(bad);
-        CHECK(error_of(bad).code == "bad_assignment");
+        CHECK(assignment_error(bad).code == "bad_assignment");
     }
     for (const std::string_view bad :
          {"hbm.bandwidth=*", "hbm.bandwidth=*0", "hbm.bandwidth=*-1", "hbm.bandwidth=*nan", "hbm.bandwidth=*2x",
           "hbm.bandwidth=*1e300", "hbm.bandwidth=*1e-300", "hbm.bandwidth=-3", "hbm.bandwidth=3 FLOP/s",
           "hbm.bandwidth=fast", "hbm.bandwidth=1e300", "hbm.bandwidth=0"}) {
         CAPTURE(bad);
-        CHECK_FALSE(error_of(bad).hint.empty());
+        CHECK_FALSE(assignment_error(bad).hint.empty());
     }
 }

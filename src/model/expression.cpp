@@ -14,13 +14,11 @@ namespace roofline {
 
 namespace {
 
-using Value = ConfigResult;
-
 constexpr int max_depth = 60;
 
-bool missing(const Value& value) { return std::holds_alternative<NoValue>(value); }
+bool missing(const ConfigResult& value) { return std::holds_alternative<NoValue>(value); }
 
-std::optional<double> real(const Value& value) {
+std::optional<double> real(const ConfigResult& value) {
     if (const auto* whole = std::get_if<std::int64_t>(&value)) return static_cast<double>(*whole);
     if (const auto* number = std::get_if<double>(&value)) return *number;
     return std::nullopt;
@@ -29,7 +27,7 @@ std::optional<double> real(const Value& value) {
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 
 /// Whether two values are equal; values of different kinds are not, but for whole and fractional numbers.
-bool equal(const Value& a, const Value& b) {
+bool equal(const ConfigResult& a, const ConfigResult& b) {
     const auto x = real(a);
     const auto y = real(b);
     if (x && y) return *x == *y;
@@ -41,7 +39,7 @@ class Evaluation {
 public:
     Evaluation(std::string_view text, const ConfigNames& names) : text_(text), names_(names) {}
 
-    Result<Value> run() {
+    Result<ConfigResult> run() {
         auto value = alternatives();
         skip();
         if (value && at_ < text_.size()) return wrong("the end was expected");
@@ -70,7 +68,7 @@ private:
         return true;
     }
 
-    Result<Value> alternatives() {
+    Result<ConfigResult> alternatives() {
         if (++depth_ > max_depth) return wrong("it is nested too deep");
         auto value = disjunction();
         while (value && accept("|")) {
@@ -82,7 +80,7 @@ private:
         return value;
     }
 
-    Result<Value> disjunction() {
+    Result<ConfigResult> disjunction() {
         auto left = conjunction();
         while (left && accept("or")) {
             auto right = unless(decided(*left, false), [this] { return conjunction(); });
@@ -92,7 +90,7 @@ private:
         return left;
     }
 
-    Result<Value> conjunction() {
+    Result<ConfigResult> conjunction() {
         auto left = negation();
         while (left && accept("and")) {
             auto right = unless(decided(*left, true), [this] { return negation(); });
@@ -104,7 +102,7 @@ private:
 
     // Reads on, but without looking at keys when the value does not matter: what is absent makes no trouble.
     template <class Read>
-    Result<Value> unless(bool settled, Read read) {
+    Result<ConfigResult> unless(bool settled, Read read) {
         if (settled) ++skipping_;
         auto value = read();
         if (settled) --skipping_;
@@ -112,12 +110,12 @@ private:
     }
 
     // Whether the left side of `and`, or of `or`, says it all.
-    static bool decided(const Value& left, bool both) {
+    static bool decided(const ConfigResult& left, bool both) {
         const auto* condition = std::get_if<bool>(&left);
         return condition != nullptr && *condition != both;
     }
 
-    Result<Value> logic(const Value& a, const Value& b, bool both) const {
+    Result<ConfigResult> logic(const ConfigResult& a, const ConfigResult& b, bool both) const {
         if (missing(a)) return a;
         const auto* x = std::get_if<bool>(&a);
         if (x == nullptr) return wrong("a condition is needed, not " + text_of(a));
@@ -127,16 +125,16 @@ private:
         return b;
     }
 
-    Result<Value> negation() {
+    Result<ConfigResult> negation() {
         if (!accept("not")) return comparison();
         auto value = negation();
         if (!value || missing(*value)) return value;
         const auto* condition = std::get_if<bool>(&*value);
         if (condition == nullptr) return wrong("a condition is needed, not " + text_of(*value));
-        return Value(!*condition);
+        return ConfigResult(!*condition);
     }
 
-    Result<Value> comparison() {
+    Result<ConfigResult> comparison() {
         auto left = sum();
         if (!left) return left;
         for (const std::string_view op : {"==", "!=", "<=", ">=", "<", ">", "in"}) {
@@ -150,22 +148,22 @@ private:
         return left;
     }
 
-    Result<Value> compare(std::string_view op, const Value& a, const Value& b) const {
-        if (op == "==") return Value(equal(a, b));
-        if (op == "!=") return Value(!equal(a, b));
+    Result<ConfigResult> compare(std::string_view op, const ConfigResult& a, const ConfigResult& b) const {
+        if (op == "==") return ConfigResult(equal(a, b));
+        if (op == "!=") return ConfigResult(!equal(a, b));
         if (op == "in") {
             auto list = list_of(b);
             if (!list) return fail(list.error());
-            return Value(std::any_of((*list)->items.begin(), (*list)->items.end(),
-                                     [&](const ConfigValue& item) { return equal(result_of(item), a); }));
+            return ConfigResult(std::any_of((*list)->items.begin(), (*list)->items.end(),
+                                            [&](const ConfigValue& item) { return equal(result_of(item), a); }));
         }
         const auto x = real(a);
         const auto y = real(b);
         if (!x || !y) return wrong(fmt::format("{} and {} cannot be ordered", text_of(a), text_of(b)));
-        return Value(op == "<" ? *x < *y : op == "<=" ? *x <= *y : op == ">" ? *x > *y : *x >= *y);
+        return ConfigResult(op == "<" ? *x < *y : op == "<=" ? *x <= *y : op == ">" ? *x > *y : *x >= *y);
     }
 
-    Result<Value> sum() {
+    Result<ConfigResult> sum() {
         auto left = term();
         while (left) {
             const char op = accept("+") ? '+' : accept("-") ? '-' : ' ';
@@ -177,7 +175,7 @@ private:
         return left;
     }
 
-    Result<Value> term() {
+    Result<ConfigResult> term() {
         auto left = item();
         while (left) {
             const char op = accept("*") ? '*' : accept("//") ? 'f' : accept("/") ? '/' : accept("%") ? '%' : ' ';
@@ -189,7 +187,7 @@ private:
         return left;
     }
 
-    Result<Value> arithmetic(char op, const Value& a, const Value& b) const {
+    Result<ConfigResult> arithmetic(char op, const ConfigResult& a, const ConfigResult& b) const {
         if (missing(a)) return a;
         if (missing(b)) return b;
         const auto* x = std::get_if<std::int64_t>(&a);
@@ -200,31 +198,31 @@ private:
         if (!u || !v) return mismatch(std::string(1, op), u ? b : a);
         const double result = op == '+' ? *u + *v : op == '-' ? *u - *v : op == '*' ? *u * *v : *u / *v;
         if (op == 'f' || op == '%' || !std::isfinite(result)) return mismatch(std::string(1, op), u ? b : a);
-        return Value(result);
+        return ConfigResult(result);
     }
 
-    Result<Value> whole(char op, std::int64_t a, std::int64_t b) const {
+    Result<ConfigResult> whole(char op, std::int64_t a, std::int64_t b) const {
         std::int64_t result = 0;
         if (op == '+' || op == '-' || op == '*') {
             const bool overflow = op == '+'   ? __builtin_add_overflow(a, b, &result)
                                   : op == '-' ? __builtin_sub_overflow(a, b, &result)
                                               : __builtin_mul_overflow(a, b, &result);
             if (overflow) return fail("overflow", fmt::format("`{}` is beyond 63 bits", text_));
-            return Value(result);
+            return ConfigResult(result);
         }
         if (b <= 0 || a < 0) return fail("bad_value", fmt::format("`{}` divides {} by {}", text_, a, b));
         if (op == '/' && a % b != 0) {
             return fail("bad_value", fmt::format("`{}` does not come out even: {} is no multiple of {}", text_, a, b),
                         "check the two keys: such a model cannot be built");
         }
-        return Value(op == '%' ? a % b : a / b);
+        return ConfigResult(op == '%' ? a % b : a / b);
     }
 
-    Result<Value> mismatch(std::string_view op, const Value& value) const {
+    Result<ConfigResult> mismatch(std::string_view op, const ConfigResult& value) const {
         return fail("bad_value", fmt::format("{} in `{}` is no number that `{}` can take", text_of(value), text_, op));
     }
 
-    Result<Value> item() {
+    Result<ConfigResult> item() {
         auto value = atom();
         while (value) {
             if (accept("[")) {
@@ -238,7 +236,8 @@ private:
                 const auto* table = std::get_if<const ConfigValue*>(&*value);
                 if (table == nullptr || (*table)->kind != ConfigValue::Kind::table) return wrong("no table");
                 const ConfigValue* member = (*table)->find(key);
-                value = member == nullptr || member->is_null() ? Value(NoValue{std::string(key)}) : result_of(*member);
+                value = member == nullptr || member->is_null() ? ConfigResult(NoValue{std::string(key)})
+                                                               : result_of(*member);
             } else {
                 break;
             }
@@ -246,13 +245,13 @@ private:
         return value;
     }
 
-    Result<Value> at(const Value& list, const Value& index) const {
+    Result<ConfigResult> at(const ConfigResult& list, const ConfigResult& index) const {
         if (missing(list)) return list;
         if (missing(index)) return index;
         const auto* place = std::get_if<std::int64_t>(&index);
         if (const auto* text = std::get_if<std::string>(&list); text != nullptr && place != nullptr) {
             if (*place < 0 || static_cast<std::size_t>(*place) >= text->size()) return outside(*place, text->size());
-            return Value(std::string(1, (*text)[static_cast<std::size_t>(*place)]));
+            return ConfigResult(std::string(1, (*text)[static_cast<std::size_t>(*place)]));
         }
         auto items = list_of(list);
         if (!items) return fail(items.error());
@@ -268,7 +267,7 @@ private:
                     "a list with an item for each layer is too short");
     }
 
-    Result<const ConfigValue*> list_of(const Value& value) const {
+    Result<const ConfigValue*> list_of(const ConfigResult& value) const {
         const auto* found = std::get_if<const ConfigValue*>(&value);
         if (found != nullptr && (*found)->kind == ConfigValue::Kind::list) return *found;
         return fail("bad_value", fmt::format("`{}` needs a list, not {}", text_, text_of(value)));
@@ -281,7 +280,7 @@ private:
         return text_.substr(begin, at_ - begin);
     }
 
-    Result<Value> atom() {
+    Result<ConfigResult> atom() {
         skip();
         if (accept("(")) {
             auto inner = alternatives();
@@ -293,7 +292,7 @@ private:
             if (end == std::string_view::npos) return wrong("the text has no end");
             const std::string_view inside = text_.substr(at_, end - at_);
             at_ = end + 1;
-            return Value(std::string(inside));
+            return ConfigResult(std::string(inside));
         }
         if (at_ < text_.size() && is_digit(text_[at_])) {
             std::int64_t number = 0;
@@ -301,18 +300,18 @@ private:
             const auto [end, error] = std::from_chars(begin, text_.data() + text_.size(), number);
             if (error != std::errc{}) return wrong("no number");
             at_ += static_cast<std::size_t>(end - begin);
-            return Value(number);
+            return ConfigResult(number);
         }
         const std::string_view name = word();
         if (name.empty()) return wrong("a key, a number or `(` was expected");
-        if (name == "yes" || name == "true") return Value(true);
-        if (name == "no" || name == "false") return Value(false);
+        if (name == "yes" || name == "true") return ConfigResult(true);
+        if (name == "no" || name == "false") return ConfigResult(false);
         if (accept("(")) return call(name);
-        return skipping_ > 0 ? Value(NoValue{std::string(name)}) : names_(name);
+        return skipping_ > 0 ? ConfigResult(NoValue{std::string(name)}) : names_(name);
     }
 
-    Result<Value> call(std::string_view name) {
-        std::vector<Value> arguments;
+    Result<ConfigResult> call(std::string_view name) {
+        std::vector<ConfigResult> arguments;
         do {
             // `if` reads the one of its two values that it does not take without looking at keys
             const bool chosen = name == "if" && !arguments.empty();
@@ -322,48 +321,48 @@ private:
             arguments.push_back(std::move(*argument));
         } while (accept(","));
         if (!accept(")")) return wrong("`)` was expected");
-        if (name == "present" && arguments.size() == 1) return Value(!missing(arguments.front()));
+        if (name == "present" && arguments.size() == 1) return ConfigResult(!missing(arguments.front()));
         if (name == "if" && arguments.size() == 3) {
             if (missing(arguments[0])) return arguments[0];
             const auto* condition = std::get_if<bool>(arguments.data());
             if (condition == nullptr) return wrong("a condition is needed, not " + text_of(arguments[0]));
             return arguments[*condition ? 1 : 2];
         }
-        for (const Value& argument : arguments) {
+        for (const ConfigResult& argument : arguments) {
             if (missing(argument)) return argument;
         }
         return function(name, arguments);
     }
 
-    Result<Value> function(std::string_view name, const std::vector<Value>& arguments) const {
+    Result<ConfigResult> function(std::string_view name, const std::vector<ConfigResult>& arguments) const {
         if (name == "len" && arguments.size() == 1) {
             if (const auto* text = std::get_if<std::string>(arguments.data())) {
-                return Value(static_cast<std::int64_t>(text->size()));
+                return ConfigResult(static_cast<std::int64_t>(text->size()));
             }
             auto list = list_of(arguments[0]);
             if (!list) return fail(list.error());
-            return Value(static_cast<std::int64_t>((*list)->items.size()));
+            return ConfigResult(static_cast<std::int64_t>((*list)->items.size()));
         }
         if (name == "count" && arguments.size() == 2) {
             auto list = list_of(arguments[0]);
             if (!list) return fail(list.error());
-            return Value(static_cast<std::int64_t>(
+            return ConfigResult(static_cast<std::int64_t>(
                 std::count_if((*list)->items.begin(), (*list)->items.end(),
                               [&](const ConfigValue& item) { return equal(result_of(item), arguments[1]); })));
         }
         if (name == "floor" && arguments.size() == 1) {
             const auto number = real(arguments[0]);
             if (!number || std::fabs(*number) > 9e15) return mismatch(name, arguments[0]);
-            return Value(static_cast<std::int64_t>(std::floor(*number)));
+            return ConfigResult(static_cast<std::int64_t>(std::floor(*number)));
         }
         const auto* a = arguments.empty() ? nullptr : std::get_if<std::int64_t>(arguments.data());
         const auto* b = arguments.size() != 2 ? nullptr : std::get_if<std::int64_t>(&arguments[1]);
         if (a == nullptr || b == nullptr) return wrong(fmt::format("`{}` cannot take that", name));
-        if (name == "min") return Value(std::min(*a, *b));
-        if (name == "max") return Value(std::max(*a, *b));
+        if (name == "min") return ConfigResult(std::min(*a, *b));
+        if (name == "max") return ConfigResult(std::max(*a, *b));
         if (name == "round_up") {
             if (*a < 0 || *b < 1 || *a > INT64_MAX - *b) return mismatch(name, arguments[0]);
-            return Value((*a + *b - 1) / *b * *b);
+            return ConfigResult((*a + *b - 1) / *b * *b);
         }
         return wrong(fmt::format("no function `{}`", name));
     }

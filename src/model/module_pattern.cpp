@@ -63,7 +63,7 @@ struct PatternStep {
 
 Result<std::vector<PatternStep>> steps_of(std::string_view pattern) {
     const auto unknown = [&](std::string_view what) {
-        return fail("unsupported", fmt::format("the pattern {} uses {}", quoted(pattern), what),
+        return fail("unsupported", fmt::format("the pattern {} uses {}", in_ticks(pattern), what),
                     "letters, `.`, `*`, `+`, `\\.`, (a|b), ^ and $ are understood");
     };
     std::vector<PatternStep> steps;

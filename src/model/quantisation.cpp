@@ -68,7 +68,7 @@ Result<WeightFormat> algorithm(const std::string& name, const ConfigValue& table
         if (!group) return fail(group.error());
         return grouped(4, *group, 16);
     }
-    return fail("unsupported", fmt::format("the quantisation {} is not known", quoted(name)),
+    return fail("unsupported", fmt::format("the quantisation {} is not known", in_ticks(name)),
                 "nvfp4, mxfp4, fp8 and integers in groups are");
 }
 
@@ -182,7 +182,7 @@ Result<Quantisation> read(const ConfigValue& table) {
     } else if (result.method == "gptq" || result.method == "awq") {
         status = add_packed(table, result);
     } else {
-        return fail("unsupported", fmt::format("the quantisation {} is not known", quoted(result.method)),
+        return fail("unsupported", fmt::format("the quantisation {} is not known", in_ticks(result.method)),
                     "--weights DTYPE counts every parameter in one dtype");
     }
     if (!status) return fail(status.error());

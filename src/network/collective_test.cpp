@@ -5,6 +5,7 @@
 #include <map>
 
 #include "machine/catalogue.hpp"
+#include "network/kinds_test.hpp"
 #include "network/slices_test.hpp"
 
 using namespace roofline;
@@ -12,11 +13,6 @@ using namespace roofline;
 namespace {
 
 using Mesh = std::vector<MeshAxis>;
-constexpr auto all_gather = CollectiveKind::all_gather;
-constexpr auto reduce_scatter = CollectiveKind::reduce_scatter;
-constexpr auto all_reduce = CollectiveKind::all_reduce;
-constexpr auto all_to_all = CollectiveKind::all_to_all;
-constexpr auto permute = CollectiveKind::permute;
 
 // Over the mesh axes whose names are in `over`.
 CollectiveLoad load(const Slice& on, CollectiveKind kind, const Mesh& mesh, std::string_view over,

@@ -9,15 +9,12 @@
 
 #include "network/collective.hpp"
 
+#include "network/kinds_test.hpp"
 #include "network/slices_test.hpp"
 
 using namespace roofline;
 
 namespace {
-
-constexpr auto all_gather = CollectiveKind::all_gather;
-constexpr auto all_reduce = CollectiveKind::all_reduce;
-constexpr auto all_to_all = CollectiveKind::all_to_all;
 
 TierLoad on_torus(const std::vector<std::int64_t>& shape, const std::vector<bool>& wrapped, CollectiveKind kind) {
     const Slice on = test_torus(shape, wrapped);

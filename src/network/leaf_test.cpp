@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "network/collective.hpp"
+#include "network/kinds_test.hpp"
 
 using namespace roofline;
 
@@ -40,12 +41,7 @@ Rational nic(const Slice& on, CollectiveKind kind, const Mesh& mesh, std::string
     return load->tiers.back().link_bytes;
 }
 
-constexpr auto all_gather = CollectiveKind::all_gather;
-constexpr auto reduce_scatter = CollectiveKind::reduce_scatter;
-constexpr auto all_reduce = CollectiveKind::all_reduce;
-constexpr auto all_to_all = CollectiveKind::all_to_all;
-constexpr auto permute = CollectiveKind::permute;
-const Mesh all = {{"A", 32}};
+const Mesh all_chips = {{"A", 32}};
 
 }  // namespace
 
@@ -67,18 +63,18 @@ TEST_CASE("network: what stays under a leaf") {
 TEST_CASE("network: oversubscription divides what goes between leaves") {
     // Four leaves of two nodes. Into a leaf must come 3/4 of the V/4 that the nodes gather for each chip; for its two members at
     // a quarter of the rate of their two ports: V/4 x 3/4 x 4/2. At half the rate the ports are the tighter: V/4 x 7/8.
-    CHECK(nic(cluster("4x8", 8, Rational(4)), all_gather, all, "A") == Rational(3, 8));
-    CHECK(nic(cluster("4x8", 8, Rational(4)), reduce_scatter, all, "A") == Rational(3, 8));
-    CHECK(nic(cluster("4x8", 8, Rational(4)), all_reduce, all, "A") == Rational(3, 4));
-    CHECK(nic(cluster("4x8", 8, Rational(2)), all_gather, all, "A") == Rational(7, 32));
-    CHECK(nic(cluster("4x8", 8, Rational(1)), all_gather, all, "A") == Rational(7, 32));
+    CHECK(nic(cluster("4x8", 8, Rational(4)), all_gather, all_chips, "A") == Rational(3, 8));
+    CHECK(nic(cluster("4x8", 8, Rational(4)), reduce_scatter, all_chips, "A") == Rational(3, 8));
+    CHECK(nic(cluster("4x8", 8, Rational(4)), all_reduce, all_chips, "A") == Rational(3, 4));
+    CHECK(nic(cluster("4x8", 8, Rational(2)), all_gather, all_chips, "A") == Rational(7, 32));
+    CHECK(nic(cluster("4x8", 8, Rational(1)), all_gather, all_chips, "A") == Rational(7, 32));
     // Of the V/32 on a chip, 6 of 8 nodes' parts leave the leaf, at half the rate.
-    CHECK(nic(cluster("4x8", 8, Rational(2)), all_to_all, all, "A") == Rational(2 * 6, 8 * 32));
+    CHECK(nic(cluster("4x8", 8, Rational(2)), all_to_all, all_chips, "A") == Rational(2 * 6, 8 * 32));
     // A leaf a node: all that leaves the node leaves the leaf.
-    CHECK(nic(cluster("4x8", 4, Rational(3)), all_gather, all, "A") == Rational(3 * 7, 32));
-    CHECK(nic(cluster("4x8", 2, Rational(3)), all_gather, all, "A") == Rational(3 * 7, 32));
+    CHECK(nic(cluster("4x8", 4, Rational(3)), all_gather, all_chips, "A") == Rational(3 * 7, 32));
+    CHECK(nic(cluster("4x8", 2, Rational(3)), all_gather, all_chips, "A") == Rational(3 * 7, 32));
     // A permute need not leave a leaf.
-    CHECK(nic(cluster("4x8", 8, Rational(4)), permute, all, "A") == Rational(1, 32));
+    CHECK(nic(cluster("4x8", 8, Rational(4)), permute, all_chips, "A") == Rational(1, 32));
 }
 
 TEST_CASE("network: groups inside a leaf and across leaves") {
@@ -92,17 +88,17 @@ TEST_CASE("network: groups inside a leaf and across leaves") {
 
 TEST_CASE("network: rails keep chips of one index under one leaf") {
     // Leaves of eight ports hold all eight nodes' chips of one index.
-    CHECK(nic(cluster("4x8", 8, Rational(4), 4), all_gather, all, "A") == Rational(7, 32));
-    CHECK(nic(cluster("4x8", 8, Rational(4), 4), all_to_all, all, "A") == Rational(7, 8 * 32));
+    CHECK(nic(cluster("4x8", 8, Rational(4), 4), all_gather, all_chips, "A") == Rational(7, 32));
+    CHECK(nic(cluster("4x8", 8, Rational(4), 4), all_to_all, all_chips, "A") == Rational(7, 8 * 32));
     // Of sixteen nodes, half: two leaves of eight members, V/4 x 1/2 x 16/8.
     CHECK(nic(cluster("4x16", 8, Rational(16), 4), all_gather, {{"A", 64}}, "A") == Rational(1, 4));
     CHECK(nic(cluster("4x16", 8, Rational(4), 4), all_gather, {{"A", 64}}, "A") == Rational(15, 64));
 }
 
 TEST_CASE("network: NICs whose switches add up send V and receive V") {
-    CHECK(nic(cluster("4x8", 0, Rational(1), 1, true), all_reduce, all, "A") == Rational(1, 4));
+    CHECK(nic(cluster("4x8", 0, Rational(1), 1, true), all_reduce, all_chips, "A") == Rational(1, 4));
     CHECK(nic(cluster("4x2", 0, Rational(1), 1, true), all_reduce, {{"A", 8}}, "A") == Rational(1, 4));
-    CHECK(nic(cluster("4x8", 0, Rational(1), 1, false), all_reduce, all, "A") == Rational(7, 16));
+    CHECK(nic(cluster("4x8", 0, Rational(1), 1, false), all_reduce, all_chips, "A") == Rational(7, 16));
     // A leaf sends on one sum for its two members.
-    CHECK(nic(cluster("4x8", 8, Rational(4), 1, true), all_reduce, all, "A") == Rational(4, 2 * 4));
+    CHECK(nic(cluster("4x8", 8, Rational(4), 1, true), all_reduce, all_chips, "A") == Rational(4, 2 * 4));
 }

@@ -11,15 +11,15 @@ namespace roofline {
 
 namespace {
 
-constexpr std::int64_t most_chips = 1'000'000;
+constexpr std::int64_t most_permuted = 1'000'000;
 constexpr std::int64_t most_places = 512;
 
 Status few_enough(const Slice& slice) {
-    if (slice.chips() <= most_chips) return {};
+    if (slice.chips() <= most_permuted) return {};
     return fail("too_many_chips",
                 fmt::format("who sends to whom is looked at chip by chip, and {} has {} of them", slice.shape_text(),
                             slice.chips()),
-                fmt::format("at most {}", most_chips));
+                fmt::format("at most {}", most_permuted));
 }
 
 void set_place(Chip& chip, const Wires& wires, std::int64_t number) {

@@ -80,12 +80,12 @@ tl::unexpected<Error> refused(const std::string& message, std::string hint = "")
 Result<std::vector<std::int64_t>> parse_dims(Cursor& cursor) {
     if (!cursor.take('[')) return cursor.expected("`[`");
     std::vector<std::int64_t> dims;
-    std::int64_t product = 1;
+    std::int64_t product_of_sizes = 1;
     do {
         const auto size = cursor.number();
         if (!size || *size < 1) return cursor.expected("a size from 1 to a billion");
-        if (*size > most_devices / product) return refused("more than a billion devices");
-        product *= *size;
+        if (*size > most_devices / product_of_sizes) return refused("more than a billion devices");
+        product_of_sizes *= *size;
         dims.push_back(*size);
         if (dims.size() > most_dims) return refused(fmt::format("more than {} dimensions", most_dims));
     } while (cursor.take(','));
@@ -93,7 +93,7 @@ Result<std::vector<std::int64_t>> parse_dims(Cursor& cursor) {
     return dims;
 }
 
-std::int64_t product(const std::vector<std::int64_t>& sizes) {
+std::int64_t product_of_sizes(const std::vector<std::int64_t>& sizes) {
     std::int64_t result = 1;
     for (const std::int64_t size : sizes) result *= size;
     return result;
@@ -109,9 +109,9 @@ Result<ReplicaGroups> parse_iota(Cursor& cursor) {
     auto dims = parse_dims(cursor);
     if (!dims) return fail(dims.error());
     ReplicaGroups groups{(*shape)[0], (*shape)[1], std::move(*dims), {}, {}};
-    if (product(groups.dims) != groups.devices()) {
+    if (product_of_sizes(groups.dims) != groups.devices()) {
         return refused(fmt::format("[{},{}] has {} devices, [{}] has {}", groups.groups, groups.size, groups.devices(),
-                                   fmt::join(groups.dims, ","), product(groups.dims)),
+                                   fmt::join(groups.dims, ","), product_of_sizes(groups.dims)),
                        "both sides of <= name the same devices");
     }
     if (!cursor.take('T')) {
@@ -239,7 +239,7 @@ Result<ReplicaGroups> parse_mesh_groups(Cursor& cursor) {
         groups.order.insert(groups.order.end(), dims.begin(), dims.end());
         for (const std::size_t dim : dims) groups.size *= groups.dims[dim];
     }
-    groups.groups = product(groups.dims) / groups.size;
+    groups.groups = product_of_sizes(groups.dims) / groups.size;
     return groups;
 }
 

@@ -16,7 +16,7 @@ std::vector<std::string> texts(std::string_view text) {
     return found;
 }
 
-Error error_of(std::string_view text) {
+Error lexer_error_of(std::string_view text) {
     const Source source(text, "f.roof");
     const auto tokens = tokenize(source);
     REQUIRE_FALSE(tokens.has_value());
@@ -64,18 +64,18 @@ TEST_CASE("lines and columns count from 1, in bytes") {
 }
 
 TEST_CASE("what the notation does not have is refused where it stands") {
-    const Error mark = error_of("a\nb ? c");
+    const Error mark = lexer_error_of("a\nb ? c");
     CHECK(mark.code == "syntax");
     CHECK(mark.place->line == 2);
     CHECK(mark.place->column == 3);
     CHECK(mark.message.find("`?`") != std::string::npos);
     // A control character, the first byte of a cut character, a byte order mark
     for (const std::string_view bytes : {"a \x01", "a \xC3", "a \xEF\xBB\xBF"}) {
-        const Error error = error_of(bytes);
+        const Error error = lexer_error_of(bytes);
         CHECK(error.code == "not_text");
         CHECK(error.place->column == 3);
     }
-    CHECK(error_of("a \xEF\xBB\xBF").message.find("0xEF") != std::string::npos);
+    CHECK(lexer_error_of("a \xEF\xBB\xBF").message.find("0xEF") != std::string::npos);
 }
 
 TEST_CASE("tokens are named in messages") {

@@ -11,7 +11,7 @@ namespace roofline {
 namespace {
 
 using Kind = ast::Expr::Kind;
-using Names = std::set<std::string>;
+using DimNames = std::set<std::string>;
 
 bool is_leaf(const ast::Expr& expr) { return expr.kind == Kind::name || expr.kind == Kind::tensor; }
 
@@ -25,7 +25,7 @@ Result<std::set<std::string>> ExprLowering::all_dims(const ast::Expr& expr) {
 }
 
 Result<std::set<std::string>> ExprLowering::offered(const ast::Expr& expr, const Needed& needed) {
-    Names dims;
+    DimNames dims;
     if (expr.kind == Kind::tensor) {
         for (const ast::Dim& dim : expr.type.dims) {
             if (!dim.name.empty()) dims.insert(dim.name);
@@ -48,7 +48,7 @@ Result<std::set<std::string>> ExprLowering::offered(const ast::Expr& expr, const
     if (inner && product) {
         if (auto status = add_leaves(pointers(expr.args), *inner); !status) return fail(status.error());
     }
-    Names shared;
+    DimNames shared;
     for (const ast::Expr& argument : expr.args) {
         auto part = inner ? offered(argument, inner) : all_dims(argument);
         if (!part) return part;
@@ -103,7 +103,7 @@ Result<std::set<std::string>> ExprLowering::offered(const ast::Expr& expr, const
 
 Result<std::vector<std::string>> ExprLowering::works_along(const ast::Expr& expr) {
     if (expr.kind == Kind::named_product) {
-        Names all;
+        DimNames all;
         for (const ast::Expr& argument : expr.args) {
             auto dims = all_dims(argument);
             if (!dims) return fail(dims.error());
@@ -159,11 +159,11 @@ Status ExprLowering::add_leaves(const std::vector<const ast::Expr*>& factors, st
 Result<std::vector<Operand>> ExprLowering::factors(const std::vector<const ast::Expr*>& exprs, const Needed& needed) {
     std::vector<Needed> inner(exprs.size(), needed);
     if (needed) {
-        Names base = *needed;
+        DimNames base = *needed;
         if (auto status = add_leaves(exprs, base); !status) return fail(status.error());
         std::map<std::string, std::size_t> having;  // how many of the factors have a dimension at all
         std::map<std::string, std::size_t> offering;
-        std::vector<Names> offers;
+        std::vector<DimNames> offers;
         for (const ast::Expr* expr : exprs) {
             auto all = all_dims(*expr);
             if (!all) return fail(all.error());

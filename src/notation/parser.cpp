@@ -11,7 +11,7 @@ namespace roofline {
 
 namespace {
 
-constexpr int max_nesting = 100;
+constexpr int max_block_nesting = 100;
 
 /// Statements and blocks.
 class Parser {
@@ -82,9 +82,9 @@ private:
         ast::Block block;
         block.kind = kind;
         block.span = tokens_.take().span;
-        if (++nesting_ > max_nesting) {
+        if (++nesting_ > max_block_nesting) {
             return tokens_.source().fail_at(block.span, "too_deep",
-                                            fmt::format("blocks are nested more than {} deep", max_nesting));
+                                            fmt::format("blocks are nested more than {} deep", max_block_nesting));
         }
         if (kind == ast_kind::repeat) {
             if (tokens_.peek().kind == TokenKind::number) {
@@ -105,9 +105,9 @@ private:
     }
 
     Status deeper(Span span) {
-        if (++nesting_ <= max_nesting) return {};
+        if (++nesting_ <= max_block_nesting) return {};
         return tokens_.source().fail_at(span, "too_deep",
-                                        fmt::format("blocks are nested more than {} deep", max_nesting));
+                                        fmt::format("blocks are nested more than {} deep", max_block_nesting));
     }
 
     Status braces(ast::Block& block) {

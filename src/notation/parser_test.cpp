@@ -8,7 +8,7 @@ using Kind = ast::Expr::Kind;
 
 namespace {
 
-ast::Block parsed(std::string_view text) {
+ast::Block block_of(std::string_view text) {
     const Source source(text, "");
     auto block = parse_syntax(source);
     REQUIRE_MESSAGE(block.has_value(), text, "\n", to_text(block.error()));
@@ -16,7 +16,7 @@ ast::Block parsed(std::string_view text) {
 }
 
 ast::Assignment assignment(std::string_view text) {
-    const ast::Block block = parsed(text);
+    const ast::Block block = block_of(text);
     REQUIRE(block.items.size() == 1);
     REQUIRE(std::holds_alternative<ast::Assignment>(block.items[0]));
     return std::get<ast::Assignment>(block.items[0]);
@@ -38,7 +38,7 @@ std::string tree(const ast::Expr& expr) {
 
 std::string tree_of(const std::string& expression) { return tree(*assignment("R = " + expression).value); }
 
-Error error_of(std::string_view text) {
+Error syntax_error_of(std::string_view text) {
     const Source source(text, "");
     const auto block = parse_syntax(source);
     REQUIRE_FALSE_MESSAGE(block.has_value(), text);
@@ -84,7 +84,7 @@ TEST_CASE("declarations, computations, one-liners and sizes are told apart") {
     CHECK((line.one_liner && line.name == "R"));
     CHECK(tree(*line.value) == "*(A:tensor C)");
 
-    const ast::Block block = parsed("mesh X=4, Y=2\nB = 256, D=8k; H = 2 * x\nfuse\n{ K = x }\nrepeat 3 { K = x }");
+    const ast::Block block = block_of("mesh X=4, Y=2\nB = 256, D=8k; H = 2 * x\nfuse\n{ K = x }\nrepeat 3 { K = x }");
     REQUIRE(block.items.size() == 5);
     CHECK(std::get<ast::Mesh>(block.items[0]).axes[1].axis.size == 2);
     CHECK(std::get<ast::Sizes>(block.items[1]).sizes[1].size == 8000);
@@ -106,7 +106,7 @@ TEST_CASE("subscripts: single capitals after a bare underscore, any names in bra
 
 TEST_CASE("a mistake is reported where it is") {
     const auto check = [](std::string_view text, std::string_view code, int line, int column) {
-        const Error error = error_of(text);
+        const Error error = syntax_error_of(text);
         CAPTURE(text);
         CAPTURE(error.message);
         CHECK(error.code == code);
@@ -128,13 +128,13 @@ TEST_CASE("a mistake is reported where it is") {
 }
 
 TEST_CASE("nesting and length have limits, and what is just inside them is read") {
-    CHECK(error_of("R = " + nested(101, "(", "a", ")")).code == "too_deep");
+    CHECK(syntax_error_of("R = " + nested(101, "(", "a", ")")).code == "too_deep");
     CHECK(tree_of(nested(99, "(", "a", ")")) == "a");
-    CHECK(error_of(nested(101, "fuse {", "", "}")).code == "too_deep");
-    CHECK(parsed(nested(100, "fuse {", "", "}")).items.size() == 1);
-    CHECK(error_of("R = a" + nested(500, "+a", "", "")).code == "too_deep");  // 501 operands: depth 501
+    CHECK(syntax_error_of(nested(101, "fuse {", "", "}")).code == "too_deep");
+    CHECK(block_of(nested(100, "fuse {", "", "}")).items.size() == 1);
+    CHECK(syntax_error_of("R = a" + nested(500, "+a", "", "")).code == "too_deep");  // 501 operands: depth 501
     CHECK(assignment("R = a" + nested(499, "+a", "", "")).value->depth == 500);
-    CHECK(error_of("R = a" + nested(500, "*a", "", "")).code == "syntax");
+    CHECK(syntax_error_of("R = a" + nested(500, "*a", "", "")).code == "syntax");
     CHECK(assignment("R = a" + nested(499, "*a", "", "")).value->args.size() == 500);
-    CHECK(error_of("A : bf16[a" + nested(64, ",a", "", "") + "]").code == "too_many_dimensions");
+    CHECK(syntax_error_of("A : bf16[a" + nested(64, ",a", "", "") + "]").code == "too_many_dimensions");
 }

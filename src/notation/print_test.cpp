@@ -6,14 +6,14 @@ using namespace roofline;
 
 namespace {
 
-Program parsed(std::string_view text) {
+Program program_of(std::string_view text) {
     auto program = parse_program(text);
     REQUIRE_MESSAGE(program.has_value(), text, "\n", to_text(program.error()));
     return *program;
 }
 
 void check_round_trip(std::string_view text) {
-    const Program program = parsed(text);
+    const Program program = program_of(text);
     const std::string printed = print(program);
     CAPTURE(text);
     CAPTURE(printed);
@@ -26,18 +26,18 @@ void check_round_trip(std::string_view text) {
 }  // namespace
 
 TEST_CASE("a program is printed a statement a line, with sizes first and the types that were written") {
-    CHECK(print(parsed("X : bf16[B=8,D];param W:int8[D,F] in vmem\nH = silu( X*_D W )  # hidden")) ==
+    CHECK(print(program_of("X : bf16[B=8,D];param W:int8[D,F] in vmem\nH = silu( X*_D W )  # hidden")) ==
           "B=8\n"
           "X : bf16[B, D]\n"
           "param W : int8[D, F] in vmem\n"
           "H = silu(X *_D W)\n");
-    CHECK(print(parsed("bf16[B,D=16]@int8[D,F] -> C:f32[B,F] using f32")) ==
+    CHECK(print(program_of("bf16[B,D=16]@int8[D,F] -> C:f32[B,F] using f32")) ==
           "bf16[B, D] * int8[D, F] -> C: f32[B, F] using f32\nD=16\n");
-    CHECK(print(parsed("A : bf16[B_XY, 8_{data}]{U_Z}; mesh X=4,Y=2, data=2, Z=2")) ==
+    CHECK(print(program_of("A : bf16[B_XY, 8_{data}]{U_Z}; mesh X=4,Y=2, data=2, Z=2")) ==
           "mesh X=4, Y=2, data=2, Z=2\nA : bf16[B_XY, 8_{data}]{U_Z}\n");
-    CHECK(print(parsed("mesh X=4,Y=2; A:bf16[B] in host at Y=1 , X=3; C : bf16[B] at X=0=A")) ==
+    CHECK(print(program_of("mesh X=4,Y=2; A:bf16[B] in host at Y=1 , X=3; C : bf16[B] at X=0=A")) ==
           "mesh X=4, Y=2\nA : bf16[B] in host at Y=1,X=3\nC : bf16[B] at X=0 = A\n");
-    CHECK(print(parsed("X : bf16[B]\nrepeat 4 { fuse { Y = relu(X); X = Y + X } }")) ==
+    CHECK(print(program_of("X : bf16[B]\nrepeat 4 { fuse { Y = relu(X); X = Y + X } }")) ==
           "X : bf16[B]\n"
           "repeat 4 {\n"
           "    fuse {\n"
@@ -48,7 +48,7 @@ TEST_CASE("a program is printed a statement a line, with sizes first and the typ
 }
 
 TEST_CASE("a mesh is printed with the wires it was given") {
-    CHECK(print(parsed("mesh X = 4 on ici . 1,Y=16 on ici.0+ ici.2, Z=2\nA : bf16[B_X]")) ==
+    CHECK(print(program_of("mesh X = 4 on ici . 1,Y=16 on ici.0+ ici.2, Z=2\nA : bf16[B_X]")) ==
           "mesh X=4 on ici.1, Y=16 on ici.0+ici.2, Z=2\nA : bf16[B_X]\n");
     check_round_trip("mesh X=4 on ici.1, Y=16 on ici.0+ici.2, Z=2\nA : bf16[B_X]");
     CHECK(parse_program("mesh X=4 on\nA : bf16[B_X]").error().message.find("a tier of the network") !=
@@ -57,12 +57,12 @@ TEST_CASE("a mesh is printed with the wires it was given") {
 }
 
 TEST_CASE("a statement is titled by itself") {
-    const Program program = parsed("X : bf16[B,D]\nW : bf16[D,F]\nH : bf16[B,F] = gelu(X * W)");
+    const Program program = program_of("X : bf16[B,D]\nW : bf16[D,F]\nH : bf16[B,F] = gelu(X * W)");
     const Statement& statement = std::get<Statement>(program.body.nodes[0]);
     CHECK(statement_text(program, statement, Types::none) == "H = gelu(X * W)");
     CHECK(statement_text(program, statement, Types::plain) == "H : bf16[B, F] = gelu(X * W)");
     // A one-liner without types names its tensors by the letters that reports use.
-    const Program line = parsed("bf16[B,D] * bf16[D,F] -> bf16[B,F]");
+    const Program line = program_of("bf16[B,D] * bf16[D,F] -> bf16[B,F]");
     CHECK(statement_text(line, std::get<Statement>(line.body.nodes[0]), Types::none) == "A * B -> C");
 }
 
@@ -78,8 +78,8 @@ TEST_CASE("parentheses stand where the meaning needs them") {
 TEST_CASE("an elementwise product in one dtype is flat, however long; one in two dtypes is not") {
     const std::string declared = "A : int8[B]; C : int8[B]\n";
     // Together in int8; in parentheses the first makes an int32 for the second.
-    CHECK(print(parsed(declared + "R : int32[B] = A * C * A")).ends_with("= A * C * A\n"));
-    CHECK(print(parsed(declared + "R : int32[B] = (A * C) * A")).ends_with("= (A * C) * A\n"));
+    CHECK(print(program_of(declared + "R : int32[B] = A * C * A")).ends_with("= A * C * A\n"));
+    CHECK(print(program_of(declared + "R : int32[B] = (A * C) * A")).ends_with("= (A * C) * A\n"));
     check_round_trip(declared + "R : int32[B] = A * C * A");
     check_round_trip(declared + "R : int32[B] = (A * C) * A");
     std::string many = "A";
@@ -115,9 +115,9 @@ TEST_CASE("printing and reading again gives the same program") {
 
 TEST_CASE("a type that follows is written out, which moves the result's dimensions to the front and no further") {
     for (const std::string_view text : {"C = bf16[B,D,E] *_DE bf16[D,E,F]", "A : bf16[8, 4]\nC = relu(A)"}) {
-        const std::string printed = print(parsed(text));
+        const std::string printed = print(program_of(text));
         CAPTURE(printed);
         check_round_trip(printed);
-        CHECK(print(parsed(printed)) == printed);
+        CHECK(print(program_of(printed)) == printed);
     }
 }

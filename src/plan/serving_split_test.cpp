@@ -14,7 +14,7 @@ using namespace roofline;
 
 namespace {
 
-std::string type_of(const Program& program, std::string_view name) {
+std::string served_type(const Program& program, std::string_view name) {
     const auto found = std::find_if(program.values.begin(), program.values.end(),
                                     [&](const Value& value) { return value.name == name; });
     REQUIRE(found != program.values.end());
@@ -36,13 +36,14 @@ TEST_CASE("beyond their heads caches lie by batch, by context, or whole on each"
     const ServingSplit batch = split_of(model, plan, CacheSplit::batch);
     CHECK(batch.caches_differ);
     CHECK(batch.members == 2);
-    CHECK(type_of(batch.program, "Kc") == "bf16[B_{queries}, S, K_{tensor}, H]");
-    CHECK(type_of(split_of(model, plan, CacheSplit::context).program, "Kc") == "bf16[B, S_{queries}, K_{tensor}, H]");
-    CHECK(type_of(split_of(model, plan, CacheSplit::heads).program, "Kc") == "bf16[B, S, K_{tensor}, H]");
-    CHECK(type_of(batch.program, "Wq") == "bf16[D, K_{tensor}, G_{queries}, H]");
-    CHECK(type_of(batch.program, "Wd") == "bf16[F_{tensor,queries}, D]");
-    CHECK(type_of(batch.program, "Embed") == "bf16[V_{tensor,queries}, D]");
-    CHECK(type_of(batch.program, "X") == "bf16[B, T, D]");
+    CHECK(served_type(batch.program, "Kc") == "bf16[B_{queries}, S, K_{tensor}, H]");
+    CHECK(served_type(split_of(model, plan, CacheSplit::context).program, "Kc") ==
+          "bf16[B, S_{queries}, K_{tensor}, H]");
+    CHECK(served_type(split_of(model, plan, CacheSplit::heads).program, "Kc") == "bf16[B, S, K_{tensor}, H]");
+    CHECK(served_type(batch.program, "Wq") == "bf16[D, K_{tensor}, G_{queries}, H]");
+    CHECK(served_type(batch.program, "Wd") == "bf16[F_{tensor,queries}, D]");
+    CHECK(served_type(batch.program, "Embed") == "bf16[V_{tensor,queries}, D]");
+    CHECK(served_type(batch.program, "X") == "bf16[B, T, D]");
 }
 
 TEST_CASE("as many members as heads leave caches no choice") {
@@ -52,7 +53,7 @@ TEST_CASE("as many members as heads leave caches no choice") {
     plan.data = 2;
     const ServingSplit split = split_of(model, plan, CacheSplit::batch);
     CHECK_FALSE(split.caches_differ);
-    CHECK(type_of(split.program, "Kc") == "bf16[B_{data}, S, K_{tensor}, H]");
+    CHECK(served_type(split.program, "Kc") == "bf16[B_{data}, S, K_{tensor}, H]");
 }
 
 TEST_CASE("a latent that serves all heads lies by batch") {
@@ -61,7 +62,7 @@ TEST_CASE("a latent that serves all heads lies by batch") {
     plan.tensor = 8;
     const ServingSplit split = split_of(model, plan, CacheSplit::batch);
     CHECK(split.members == 8);
-    CHECK(type_of(split.program, "Cc") == "bf16[B_{tensor}, S, R]");
+    CHECK(served_type(split.program, "Cc") == "bf16[B_{tensor}, S, R]");
 }
 
 TEST_CASE("stages of a pipeline split no tensor, and hold their layers with the embedding or the head") {
@@ -71,7 +72,7 @@ TEST_CASE("stages of a pipeline split no tensor, and hold their layers with the 
     Plan plan;
     plan.pipeline = 2;
     const ServingSplit split = split_of(model, plan, CacheSplit::heads);
-    CHECK(type_of(split.program, "Kc") == "bf16[B, S, K, H]");
+    CHECK(served_type(split.program, "Kc") == "bf16[B, S, K, H]");
     auto pass = serving_program(split.program, model, {3, 1, 1000}, {weights->by_value, Dtype::int8});
     REQUIRE(pass);
     auto stages = pipeline_stages(*pass, 2);

@@ -8,6 +8,9 @@
 
 namespace roofline {
 
+/// Characters on a line of what is printed for people.
+inline constexpr std::size_t page_width = 100;
+
 struct Table {
     std::vector<std::string> head;
     std::vector<std::vector<std::string>> rows;  ///< as long as `head`; shorter rows end in empty cells

@@ -167,11 +167,11 @@ std::string unit_hint(std::string_view unit, const KindInfo& wanted) {
 tl::unexpected<Error> wrong_unit(std::string_view text, std::string_view unit, const KindInfo& wanted) {
     for (const KindInfo& other : kinds) {
         if (other.kind != wanted.kind && find_scale(unit, other.kind)) {
-            return fail("unit", fmt::format("{} is {}, not {}", quoted(text), other.what, wanted.what),
+            return fail("unit", fmt::format("{} is {}, not {}", in_ticks(text), other.what, wanted.what),
                         unit_hint(unit, wanted));
         }
     }
-    return fail("unit", fmt::format("unknown unit {}", quoted(unit)), unit_hint(unit, wanted));
+    return fail("unit", fmt::format("unknown unit {}", in_ticks(unit)), unit_hint(unit, wanted));
 }
 
 /// number * 10^tens, rounded once: 2.039 T is the double nearest to 2.039e12, which 2.039 * 1e12 need not be.
@@ -206,12 +206,12 @@ Result<double> parse_value(std::string_view given, Kind wanted_kind) {
         return fail("number", fmt::format("expected {}", wanted.what), remedy());
     }
     if (text[0] == '-' && text.size() > 1 && (is_digit(text[1]) || text[1] == '.')) {
-        return fail("negative", fmt::format("{} is negative", quoted(text)), remedy());
+        return fail("negative", fmt::format("{} is negative", in_ticks(text)), remedy());
     }
     double bare = 0;
     const auto parsed = std::from_chars(text.data(), text.data() + text.size(), bare);
     if (!(is_digit(text[0]) || text[0] == '.') || parsed.ec == std::errc::invalid_argument) {
-        return fail("number", fmt::format("{} is not a number", quoted(text)), remedy());
+        return fail("number", fmt::format("{} is not a number", in_ticks(text)), remedy());
     }
     const std::size_t length = static_cast<std::size_t>(parsed.ptr - text.data());
     const std::string_view unit = trimmed(text.substr(length));
@@ -225,7 +225,7 @@ Result<double> parse_value(std::string_view given, Kind wanted_kind) {
     const std::optional<double> number = shifted(text.substr(0, length), scale->tens);
     const double value = number ? std::ldexp(*number, scale->twos) * scale->factor / scale->divisor : 0;
     if (!number || !std::isfinite(value)) {
-        return fail("range", fmt::format("{} is beyond what a number can hold", quoted(text)), remedy());
+        return fail("range", fmt::format("{} is beyond what a number can hold", in_ticks(text)), remedy());
     }
     return value;
 }

@@ -132,23 +132,23 @@ Result<std::int64_t> parse_size(std::string_view text) {
     const std::string hint = "write a positive whole number, such as 4096, 4k (4000) or 4Ki (4096)";
     text = trimmed(text);
     if (text.size() > 1 && text[0] == '-' && is_digit(text[1])) {
-        return fail("size", fmt::format("the size {} is negative", quoted(text)), hint);
+        return fail("size", fmt::format("the size {} is negative", in_ticks(text)), hint);
     }
     const std::optional<Number> number = read_number(text);
     if (!number) {
-        return fail("size", fmt::format("{} is not a size", quoted(text)), hint);
+        return fail("size", fmt::format("{} is not a size", in_ticks(text)), hint);
     }
     const std::uint64_t factor = multiplier(number->rest);
     if (factor == 0) {
-        return fail("size", fmt::format("unknown multiplier {} in the size {}", quoted(number->rest), quoted(text)),
+        return fail("size", fmt::format("unknown multiplier {} in the size {}", in_ticks(number->rest), in_ticks(text)),
                     "k, M, G and T are powers of 1000; Ki, Mi, Gi and Ti of 1024");
     }
     const auto [value, trouble] = whole(*number, factor);
     if (trouble == Trouble::fraction) {
-        return fail("size", fmt::format("the size {} is not whole", quoted(text)), hint);
+        return fail("size", fmt::format("the size {} is not whole", in_ticks(text)), hint);
     }
     if (trouble == Trouble::too_large) {
-        return fail("size", fmt::format("the size {} is beyond 2^63 - 1", quoted(text)), hint);
+        return fail("size", fmt::format("the size {} is beyond 2^63 - 1", in_ticks(text)), hint);
     }
     if (value == 0) {
         return fail("size", "a size cannot be zero", hint);

@@ -12,7 +12,7 @@ namespace roofline {
 namespace {
 
 constexpr int lowest_group = -4;
-constexpr std::array<std::string_view, 11> prefixes{"p", "n", "u", "m", "", "k", "M", "G", "T", "P", "E"};
+constexpr std::array<std::string_view, 11> prefix_letters{"p", "n", "u", "m", "", "k", "M", "G", "T", "P", "E"};
 
 /// 10^(3 * group).
 double group_factor(int group) { return std::pow(10.0, 3 * group); }
@@ -65,14 +65,14 @@ std::string prefixed(double value, std::string_view unit, int first, int last) {
     }
     if (group < first || group > last) {
         const int nearest_group = group < first ? first : last;
-        const std::string_view prefix = prefixes[static_cast<std::size_t>(nearest_group - lowest_group)];
+        const std::string_view prefix = prefix_letters[static_cast<std::size_t>(nearest_group - lowest_group)];
         return fmt::format("{} {}{}", number_text(value / group_factor(nearest_group)), prefix, unit);
     }
     std::string digits = rounded.digits;
     const int point = rounded.exponent - 3 * group + 1;
     digits.insert(static_cast<std::size_t>(point), ".");
     return fmt::format("{}{} {}{}", value < 0 ? "-" : "", without_trailing_zeros(std::move(digits)),
-                       prefixes[static_cast<std::size_t>(group - lowest_group)], unit);
+                       prefix_letters[static_cast<std::size_t>(group - lowest_group)], unit);
 }
 
 }  // namespace

@@ -8,7 +8,7 @@ using namespace roofline;
 
 namespace {
 
-Program parsed(std::string_view text) {
+Program program_of(std::string_view text) {
     auto program = parse_program(text);
     if (!program) FAIL(program.error().message);
     return std::move(*program);
@@ -33,12 +33,12 @@ constexpr std::string_view experts =
 }  // namespace
 
 TEST_CASE("rows go to their experts, are worked on there and come back") {
-    const Program there = parsed(experts);
+    const Program there = program_of(experts);
     CHECK(flops(there) == 2 * 3 * 4 * 4 * 5);  // every expert has C = 4 rows of D = 4, and makes F = 5 of each
-    const Program back = parsed(std::string(experts) + "Z : bf16[T, F] = combine[E,C,A](Y, Share)\n");
+    const Program back = program_of(std::string(experts) + "Z : bf16[T, F] = combine[E,C,A](Y, Share)\n");
     CHECK(flops(back) - flops(there) == 2 * 6 * 2 * 5);  // each of 6 tokens adds 2 weighted rows of 5
     CHECK(print(back).find("combine[E,C,A](Y, Share)") != std::string::npos);
-    CHECK(parsed(print(back)) == back);
+    CHECK(program_of(print(back)) == back);
     CHECK(error_of(std::string(experts) + "Z : bf16[T, F] = combine[E,C](Y, Share)") ==
           "`combine` takes three dimensions, as in combine[E,C,A](y, weights)");
     CHECK(error_of("X : bf16[T, D]\nI : int32[T, A]\nY : bf16[T, C, D] = dispatch[T,C](X, I)") ==
@@ -47,24 +47,25 @@ TEST_CASE("rows go to their experts, are worked on there and come back") {
 }
 
 TEST_CASE("a convolution keeps the shape and does two FLOPs for each tap") {
-    const Program program = parsed("T=8, I=3, K=4\nX : bf16[T, I]\nW : bf16[I, K]\nY : bf16[T, I] = conv[T](X, W)\n");
+    const Program program =
+        program_of("T=8, I=3, K=4\nX : bf16[T, I]\nW : bf16[I, K]\nY : bf16[T, I] = conv[T](X, W)\n");
     CHECK(flops(program) == 2 * 8 * 3 * 4);
-    CHECK(parsed(print(program)) == program);
+    CHECK(program_of(print(program)) == program);
     CHECK(error_of("X : bf16[T, I]\nW : bf16[I, K]\nY : bf16[T, I] = conv[K](X, W)") ==
           "`conv` has no dimension `K` to work along");
 }
 
 TEST_CASE("a window leaves a band of the plane: T W - W^2 / 2, half of it all when the window is the sequence") {
     const auto scores = [](std::string_view mask, std::string_view sizes) {
-        return flops(parsed(std::string(sizes) +
-                            "\nQ : bf16[T, H]\nK : bf16[S, H]\nP : bf16[T, S] = " + std::string(mask) + "(Q *_H K)\n"));
+        return flops(program_of(std::string(sizes) + "\nQ : bf16[T, H]\nK : bf16[S, H]\nP : bf16[T, S] = " +
+                                std::string(mask) + "(Q *_H K)\n"));
     };
     CHECK(scores("causal[T,S]", "T=64, S=64, H=4") == 2 * 4 * 64 * 64 / 2);
     CHECK(scores("causal[T,S,W]", "T=64, S=64, H=4, W=64") == 2 * 4 * 64 * 64 / 2);
     CHECK(scores("causal[T,S,W]", "T=64, S=64, H=4, W=16") == 2 * 4 * (64 * 16 - 16 * 16 / 2));
     // and what is computed from it, sums over the columns included
-    CHECK(flops(parsed("T=64, S=64, H=4, W=16\nP : bf16[T, S]\nV : bf16[S, H]\n"
-                       "O : bf16[T, H] = causal[T,S,W](P) *_S V\n")) == 2 * 4 * (64 * 16 - 16 * 16 / 2));
+    CHECK(flops(program_of("T=64, S=64, H=4, W=16\nP : bf16[T, S]\nV : bf16[S, H]\n"
+                           "O : bf16[T, H] = causal[T,S,W](P) *_S V\n")) == 2 * 4 * (64 * 16 - 16 * 16 / 2));
     CHECK(error_of("P : bf16[T, S]\nO : bf16[T, S] = causal[T,S,T](P)") ==
           "`T` is a dimension of the argument already");
     CHECK(error_of("P : bf16[T, S]\nO : bf16[T, S] = causal[T](P)") ==

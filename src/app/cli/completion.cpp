@@ -215,7 +215,7 @@ Result<std::string> completion_script(const CLI::App& app, const std::string& sh
     if (shell == "bash") return bash(commands, machines);
     if (shell == "zsh") return zsh(commands, machines);
     if (shell == "fish") return fish(commands, machines);
-    return fail("usage", fmt::format("no completion for {}", roofline::quoted(shell)),
+    return fail("usage", fmt::format("no completion for {}", roofline::in_ticks(shell)),
                 did_you_mean(shell, {"bash", "zsh", "fish"}, "there are bash, zsh and fish"));
 }
 

@@ -72,7 +72,7 @@ Result<double> parse_fraction(std::string_view text, std::string_view what, std:
     double value = 0;
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
     if (error != std::errc{} || end != digits.data() + digits.size() || !std::isfinite(value) || value <= 0) {
-        return fail("usage", fmt::format("{} is no {}", quoted(text), what), std::string(remedy));
+        return fail("usage", fmt::format("{} is no {}", in_ticks(text), what), std::string(remedy));
     }
     return percent ? value / 100 : value;
 }

@@ -12,7 +12,7 @@ namespace {
 constexpr double near_seconds = 60e-9;
 constexpr int round_trips = 200;
 constexpr int tries = 5;
-constexpr int spins_before_yield = 100000;
+constexpr int turns_before_yield = 100000;
 
 struct alignas(128) BallLine {
     std::atomic<int> ball{0};
@@ -20,7 +20,7 @@ struct alignas(128) BallLine {
 
 void wait_for(const std::atomic<int>& ball, int value) {
     for (int spin = 0; ball.load(std::memory_order_acquire) != value; ++spin) {
-        if (spin >= spins_before_yield) ::sched_yield();
+        if (spin >= turns_before_yield) ::sched_yield();
     }
 }
 

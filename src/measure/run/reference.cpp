@@ -17,7 +17,7 @@ namespace roofline {
 
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr double infinite = std::numeric_limits<double>::infinity();
 
 /// A number, and how far from it one that was computed in the arithmetic's own precision may be.
 struct Bounded {
@@ -366,8 +366,8 @@ private:
         const auto n = static_cast<double>(row.size());
         double sum = 0;
         double magnitude = 0;
-        double most = -infinity;
-        double least = infinity;
+        double most = -infinite;
+        double least = infinite;
         double widest = 0;
         double bounds = 0;
         for (const Bounded& x : row) {
@@ -450,12 +450,12 @@ Bounded stored(Bounded number, Dtype dtype) {
         case Dtype::boolean:
             return {v != 0 ? 1.0 : 0.0, std::abs(v) <= number.bound && number.bound > 0 ? 1.0 : 0.0};
         case Dtype::f16:
-            if (std::abs(v) + number.bound > 65504) return {v, infinity};
+            if (std::abs(v) + number.bound > 65504) return {v, infinite};
             return {v, number.bound + 0x1p-11 * std::abs(v) + 0x1p-25};
         case Dtype::f64:
             return {v, number.bound + 0x1p-53 * std::abs(v) + 1e-320};
         default:
-            if (std::abs(v) + number.bound > 3.38e38) return {v, infinity};
+            if (std::abs(v) + number.bound > 3.38e38) return {v, infinite};
             return {v, number.bound + rounding(dtype) * std::abs(v) + 1e-38 * 0x1p-7};
     }
 }
@@ -505,11 +505,11 @@ Result<CheckResult> check_statement(const Program& program, const Statement& sta
             continue;
         }
         const double error = std::abs(got - right.value);
-        const double of_bound = std::isfinite(error) ? error / right.bound : infinity;
+        const double of_bound = std::isfinite(error) ? error / right.bound : infinite;
         if (std::isfinite(right.value)) largest = std::max(largest, std::abs(right.value));
         furthest = std::max(furthest, error);
         if (!(of_bound <= result.of_bound) || std::isnan(error)) {
-            result.of_bound = std::isnan(of_bound) ? infinity : of_bound;
+            result.of_bound = std::isnan(of_bound) ? infinite : of_bound;
             std::vector<std::int64_t> at;
             for (const std::size_t slot : last.output) at.push_back(place[slot]);
             result.worst =

@@ -11,8 +11,6 @@ namespace roofline {
 
 namespace {
 
-constexpr std::size_t width = 100;
-
 std::string json(const ImportView& view) {
     nlohmann::ordered_json figures = nlohmann::ordered_json::array();
     for (const TakenFigure& taken : view.taken) {
@@ -72,7 +70,7 @@ std::string ending(const ImportView& view) {
 
 std::string text(const ImportView& view) {
     std::string out = heading(view) + "\n\n" + table_text(table_of(view, false), 2) + "\n  " + ending(view) + "\n";
-    for (const std::string& note : view.notes) out += "  note: " + wrapped(note, 8, 4, width) + "\n";
+    for (const std::string& note : view.notes) out += "  note: " + wrapped(note, 8, 4, page_width) + "\n";
     return out;
 }
 

@@ -14,8 +14,6 @@ namespace roofline {
 
 namespace {
 
-constexpr std::size_t width = 100;
-
 /// A line of the comparison, and where it stands: by section, then by dtype or level.
 struct Line {
     std::string path;
@@ -147,7 +145,7 @@ std::string in_blocks(const std::vector<Column>& columns) {
     };
     for (const Column& column : columns) {
         const std::size_t needed = column_width(column) + 2;
-        if (taken + needed > width) flush();
+        if (taken + needed > page_width) flush();
         taken += needed;
         block.push_back(column);
     }

@@ -13,8 +13,6 @@ namespace roofline {
 
 namespace {
 
-constexpr std::size_t width = 100;
-
 std::string or_dash(const std::string& text) { return text.empty() ? "-" : text; }
 
 std::string printed(const Table& table, Format format) {
@@ -94,10 +92,10 @@ void narrow_names(Table& table) {
         widest = std::max(widest, display_width(std::string_view(text).substr(at, end - at)));
         at = end + 1;
     }
-    if (widest <= width) return;
+    if (widest <= page_width) return;
     std::size_t names = 0;
     for (const auto& row : table.rows) names = std::max(names, display_width(row[1]));
-    const std::size_t room = std::max<std::size_t>(names - std::min(names, widest - width), 10);
+    const std::size_t room = std::max<std::size_t>(names - std::min(names, widest - page_width), 10);
     for (auto& row : table.rows) row[1] = fitted(row[1], room);
     for (auto& row : table.rows) row[0] = fitted(row[0], 24);
 }
@@ -201,13 +199,13 @@ std::string figure_text(const FigureRow& row, std::size_t labels, std::size_t va
     const std::string padding(labels - display_width(row.label) + values - display_width(or_dash(row.value.text)), ' ');
     std::string line = fmt::format("  {}{}  {}  ", row.label, padding, or_dash(row.value.text));
     const auto more = [&](const std::string& text) {
-        line += std::string(indent, ' ') + wrapped(text, indent, indent + 2, width) + "\n";
+        line += std::string(indent, ' ') + wrapped(text, indent, indent + 2, page_width) + "\n";
     };
     if (row.value.text.empty()) {
-        return line + wrapped(row.note.empty() ? "not known" : row.note, indent, indent, width) + "\n";
+        return line + wrapped(row.note.empty() ? "not known" : row.note, indent, indent, page_width) + "\n";
     }
     const std::string head = row.what_if ? "what-if    " : fmt::format("{:8} {}  ", name(row.basis), row.confidence);
-    line += head + wrapped(row.source, indent + head.size(), indent + head.size(), width) + "\n";
+    line += head + wrapped(row.source, indent + head.size(), indent + head.size(), page_width) + "\n";
     if (!row.note.empty()) more(row.note);
     for (const auto& other : row.alternatives) more(other_text(other));
     return line;
@@ -236,9 +234,9 @@ std::string figures_text(const std::vector<FigureRow>& rows) {
 
 std::string show_text(const Machine& machine) {
     const auto paragraph = [](const std::string& text, std::size_t indent = 2) {
-        return std::string(indent, ' ') + wrapped(text, indent, indent + 2, width) + "\n";
+        return std::string(indent, ' ') + wrapped(text, indent, indent + 2, page_width) + "\n";
     };
-    std::string text = fmt::format("{}\n", fitted(machine.name, width)) + paragraph(identity(machine));
+    std::string text = fmt::format("{}\n", fitted(machine.name, page_width)) + paragraph(identity(machine));
     if (const std::string build = build_text(machine); !build.empty()) text += paragraph(build);
     for (const Change& change : machine.changes) {
         text += paragraph(fmt::format("what if: {} = {} (was {})", change.path, change.after, change.before));

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "report/model/model_answer.hpp"
+#include "report/table.hpp"
 #include "units/quantity.hpp"
 #include "units/text.hpp"
 
@@ -13,7 +14,6 @@ namespace roofline {
 namespace {
 
 using Json = nlohmann::ordered_json;
-constexpr std::size_t width = 100;
 constexpr std::size_t most_named = 6;
 
 std::string bytes_text(std::int64_t bytes) { return to_text(Bytes{static_cast<double>(bytes)}); }
@@ -78,7 +78,7 @@ std::string configured_text(const ConfiguredCheckpoint& configured, const Checkp
                        configured.scheme, grouped(sums.total.bytes));
     if (configured.check) {
         for (const TensorDifference& difference : configured.check->differences) {
-            out += "    differs: " + wrapped(difference_text(difference), 13, 13, width) + "\n";
+            out += "    differs: " + wrapped(difference_text(difference), 13, 13, page_width) + "\n";
         }
     }
     return out + "\n";
@@ -136,7 +136,7 @@ std::string checkpoint_text(const CheckpointAnswer& answer) {
     out += shares_text("dtype", sums.by_dtype, sums.total);
     out += shares_text("part", sums.by_part, sums.total);
     if (answer.configured) out += configured_text(*answer.configured, sums);
-    for (const std::string& note : answer.notes) out += "  note: " + wrapped(note, 8, 8, width) + "\n";
+    for (const std::string& note : answer.notes) out += "  note: " + wrapped(note, 8, 8, page_width) + "\n";
     return out;
 }
 

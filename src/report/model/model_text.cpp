@@ -5,14 +5,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "report/table.hpp"
 #include "units/quantity.hpp"
 #include "units/text.hpp"
 
 namespace roofline {
 
 namespace {
-
-constexpr std::size_t width = 100;
 
 /// "70,553,706,496".
 std::string exact_count(const Rational& value) {
@@ -133,7 +132,8 @@ private:
     }
 
     void notes() {
-        for (const std::string& note : model_notes(answer_)) out_ += "  note: " + wrapped(note, 8, 8, width) + "\n";
+        for (const std::string& note : model_notes(answer_))
+            out_ += "  note: " + wrapped(note, 8, 8, page_width) + "\n";
     }
 
     const ModelAnswer& answer_;

@@ -16,7 +16,6 @@ namespace roofline {
 
 namespace {
 
-constexpr std::size_t width = 100;
 constexpr std::size_t most_statements = 20;
 
 class Explanation {
@@ -48,7 +47,7 @@ public:
 private:
     void heading(std::string_view text) { out_ += fmt::format("{}{}\n", out_.empty() ? "" : "\n", text); }
     void say(std::string_view text, std::size_t indent = 2) {
-        out_ += std::string(indent, ' ') + wrapped(text, indent, indent + 4, width) + "\n";
+        out_ += std::string(indent, ' ') + wrapped(text, indent, indent + 4, page_width) + "\n";
     }
 
     [[nodiscard]] std::string hand(const Polynomial& polynomial) const {

@@ -16,7 +16,6 @@ namespace roofline {
 
 namespace {
 
-constexpr std::size_t width = 100;
 constexpr std::size_t bar_width = 32;
 constexpr std::size_t most_kernels = 40;
 constexpr std::size_t most_tensors = 8;
@@ -82,9 +81,10 @@ private:
         }
         const std::size_t used = display_width(what) + display_width(where);
         const std::string gap =
-            used + 8 <= width
-                ? std::string(std::max<std::size_t>(8, std::min<std::size_t>(width - used, 72 > used ? 72 - used : 8)),
-                              ' ')
+            used + 8 <= page_width
+                ? std::string(
+                      std::max<std::size_t>(8, std::min<std::size_t>(page_width - used, 72 > used ? 72 - used : 8)),
+                      ' ')
                 : "\n  ";
         out_ += bold(what) + gap + where + "\n\n";
     }
@@ -178,7 +178,7 @@ private:
                     text += fmt::format(": lower {}{}", to_text(Seconds{plan.lower_s}),
                                         statement.repeated ? " a pass" : "");
                 }
-                out_ += "\n  " + wrapped(text, 2, 8, width);
+                out_ += "\n  " + wrapped(text, 2, 8, page_width);
             }
         }
         if (out_.back() != '\n') out_ += '\n';
@@ -398,7 +398,7 @@ private:
         }
         const std::string critical = critical_text();
         if (!critical.empty()) text += (text.empty() ? "" : " ") + critical;
-        if (!text.empty()) out_ += "\n  " + wrapped(text, 2, 2, width) + "\n";
+        if (!text.empty()) out_ += "\n  " + wrapped(text, 2, 2, page_width) + "\n";
     }
 
     // "Compute-bound from B = 128 (120 for large D and F)." for the first dimension, against all levels together.
@@ -452,7 +452,7 @@ private:
 
     void notes() {
         for (const std::string& note : notes_of(answer_)) {
-            out_ += "\n  " + paint("2", wrapped("note: " + note, 2, 8, width));
+            out_ += "\n  " + paint("2", wrapped("note: " + note, 2, 8, page_width));
         }
         if (out_.back() != '\n') out_ += '\n';
     }

@@ -13,19 +13,19 @@
 namespace roofline {
 namespace {
 
-constexpr double kLeft = 24;
+constexpr double kMeshLeft = 24;
 constexpr double kGridLeft = 62;  // of the mesh, right of the label of its rows
 constexpr double kMatrixWidth = 200;
 constexpr double kChipsLeft = 262;  // of an array's chips, right of its blocks
-constexpr double kRowHeight = 16;
+constexpr double kMeshRowHeight = 16;
 constexpr double kBlockHeight = 23;
 constexpr double kTallBlock = 33;  // of three lines
 constexpr double kGapWidth = 12;   // where blocks are left out
-constexpr double kSmall = 11;
+constexpr double kMeshSmall = 11;
 constexpr double kTiny = 9.5;
-constexpr std::array<int, 6> kHues{0, 3, 1, 5, 2, 4};
+constexpr std::array<int, 6> kBlockHues{0, 3, 1, 5, 2, 4};
 
-constexpr std::string_view kStyle = R"(
+constexpr std::string_view kMeshStyle = R"(
 .rl-plot .detail{font-size:11px}
 .rl-plot .tiny{font-size:9.5px}
 .rl-plot .strong{font-weight:bold}
@@ -89,7 +89,7 @@ private:
             if (!picture_.wires.empty()) {
                 const double after = left + text_width(text, kFontSize) * 1.12 + 10;
                 labels_.text("detail weak", {after, kFrameTop + 10}, Anchor::start,
-                             fitted(picture_.wires, kSmall, kFrameRight - after));
+                             fitted(picture_.wires, kMeshSmall, kFrameRight - after));
             }
         }
         if (rows.length > 1 && !rows.label.empty()) {
@@ -99,7 +99,7 @@ private:
         for (const Grid::Box& box : grid_.boxes) {
             if (box.title.empty()) continue;
             labels_.text("detail weak", {box.top_left.x + 4, box.top_left.y - 8}, Anchor::start,
-                         fitted(box.title, kSmall, std::max(box.width, 150.0)));
+                         fitted(box.title, kMeshSmall, std::max(box.width, 150.0)));
         }
     }
 
@@ -148,9 +148,9 @@ private:
 
     // On one line or on several, broken behind commas; nothing where there is no room.
     void cell_text(XY centre, const std::string& text, double width, double height) {
-        for (const double size : {kSmall, kTiny}) {
+        for (const double size : {kMeshSmall, kTiny}) {
             if (text_width(text, size) > width - 1) continue;
-            labels_.text(size == kSmall ? "detail" : "tiny", centre, Anchor::middle, text);
+            labels_.text(size == kMeshSmall ? "detail" : "tiny", centre, Anchor::middle, text);
             return;
         }
         const std::vector<std::string> lines = broken(text, width);
@@ -186,8 +186,8 @@ private:
     }
 
     void say(std::string_view css, const std::string& text) {
-        labels_.text(css, {kLeft, y_}, Anchor::start, fitted(text, kSmall, kFrameRight - kLeft));
-        y_ += kRowHeight;
+        labels_.text(css, {kMeshLeft, y_}, Anchor::start, fitted(text, kMeshSmall, kFrameRight - kMeshLeft));
+        y_ += kMeshRowHeight;
     }
 
     // How an array is drawn, beside its chips as on them.
@@ -204,15 +204,16 @@ private:
         const bool line = look.rows == 1 || look.columns == 1;
         const std::int64_t first = look.rows == 1 ? column : row;
         const std::int64_t tint = line ? first / 6 + 1 : column;
-        return fmt::format("block f{} tint{}", kHues[static_cast<std::size_t>(first % 6)], tint % 4);
+        return fmt::format("block f{} tint{}", kBlockHues[static_cast<std::size_t>(first % 6)], tint % 4);
     }
 
     void array(const MeshArray& array) {
         y_ += 4;
-        svg_.line("rule", {kLeft, y_ - 6}, {kFrameRight, y_ - 6});
+        svg_.line("rule", {kMeshLeft, y_ - 6}, {kFrameRight, y_ - 6});
         y_ += 8;
-        labels_.text("strong", {kLeft, y_}, Anchor::start, fitted(array.label, kFontSize * 1.12, kFrameRight - kLeft));
-        y_ += kRowHeight + 1;
+        labels_.text("strong", {kMeshLeft, y_}, Anchor::start,
+                     fitted(array.label, kFontSize * 1.12, kFrameRight - kMeshLeft));
+        y_ += kMeshRowHeight + 1;
         for (const std::string& note : array.notes) {
             if (!note.empty()) say("detail weak", note);
         }
@@ -262,10 +263,10 @@ private:
         double y = y_;
         for (std::size_t r = 0; r < down.size(); ++r) {
             if (gap_before(down, r)) {
-                labels_.text("weak", {kLeft + kMatrixWidth / 2, y + kGapWidth / 2}, Anchor::middle, "\u2026", 90);
+                labels_.text("weak", {kMeshLeft + kMatrixWidth / 2, y + kGapWidth / 2}, Anchor::middle, "\u2026", 90);
                 y += kGapWidth;
             }
-            double x = kLeft;
+            double x = kMeshLeft;
             for (std::size_t c = 0; c < right.size(); ++c) {
                 if (gap_before(right, c)) {
                     labels_.text("weak", {x + kGapWidth / 2, y + height / 2}, Anchor::middle, "\u2026");
@@ -284,7 +285,7 @@ private:
     void rest(std::size_t drawn) {
         if (picture_.arrays.size() > drawn || !picture_.notes.empty()) {
             y_ += 4;
-            svg_.line("rule", {kLeft, y_ - 6}, {kFrameRight, y_ - 6});
+            svg_.line("rule", {kMeshLeft, y_ - 6}, {kFrameRight, y_ - 6});
             y_ += 8;
         }
         constexpr std::size_t most_told = 12;
@@ -313,7 +314,7 @@ std::string to_svg(const MeshPicture& picture) {
     MeshDrawing drawing(picture);
     const std::string body = drawing.draw();
     return plot_document(picture.title.empty() ? "Mesh" : picture.title, picture.subtitle,
-                         describe(picture, drawing.grid()), body, {drawing.height(), kStyle});
+                         describe(picture, drawing.grid()), body, {drawing.height(), kMeshStyle});
 }
 
 }  // namespace roofline

@@ -1,6 +1,7 @@
 // What the roofline plot and the sweep plot share: the canvas, its style sheet, its axes, labels beside marks.
 #pragma once
 
+#include <array>
 #include <limits>
 #include <string>
 #include <string_view>
@@ -28,6 +29,10 @@ inline constexpr double kDetailedHalfHeight = 13;
 inline constexpr std::size_t kMostVertices = 400;
 /// Data rows that <desc> tells of one series, at most.
 inline constexpr std::size_t kMostRows = 100;
+
+/// Of series in their order: places in the palette, and marks.
+inline constexpr std::array<int, 6> kHues{0, 5, 1, 2, 3, 4};
+inline constexpr std::array<Mark, 4> kMarks{Mark::circle, Mark::square, Mark::triangle, Mark::diamond};
 
 /// Finite, positive, and within what a plot can sensibly show (1e-60 to 1e60).
 [[nodiscard]] bool drawable(double value);

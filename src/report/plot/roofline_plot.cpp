@@ -26,7 +26,7 @@ constexpr std::size_t kMostLeaders = 12;
 constexpr std::size_t kMostTooltips = 200;
 constexpr double kPointRadius = 5.5;
 constexpr double kTouching = 7;  // marks closer than this share a name
-constexpr std::array<Mark, 4> kMarks{Mark::circle, Mark::diamond, Mark::square, Mark::triangle};
+constexpr std::array<Mark, 4> kPointMarks{Mark::circle, Mark::diamond, Mark::square, Mark::triangle};
 constexpr std::array<int, 3> kPathHues{5, 2, 3};  // of the palette; roofs take the others
 constexpr std::array<int, 5> kRoofHues{0, 1, 4, 2, 3};
 
@@ -185,7 +185,7 @@ void RooflineDrawing::path_marks() {
         for (const std::size_t i : labelled_points(path, all, scene_.paths.size() == 1)) {
             const PlotPoint& p = path.points[i];
             svg_.open_group("datum", tooltip(p));
-            mark(fmt::format("mark f{}", cycled(kPathHues, k)), cycled(kMarks, k), all[i], 4.2);
+            mark(fmt::format("mark f{}", cycled(kPathHues, k)), cycled(kPointMarks, k), all[i], 4.2);
             svg_.close_group();
         }
     }
@@ -247,7 +247,7 @@ void RooflineDrawing::points() {
     for (std::size_t i = 0; i < scene_.points.size(); ++i) {
         const PlotPoint& p = scene_.points[i];
         const XY where = at(p.intensity, p.flop_per_s);
-        const Mark shape = scene_.points.size() <= kMarks.size() ? kMarks[i] : Mark::circle;
+        const Mark shape = scene_.points.size() <= kPointMarks.size() ? kPointMarks[i] : Mark::circle;
         if (!taken.emplace(std::lround(where.x / 3), std::lround(where.y / 3)).second && i >= kMostTooltips) continue;
         if (i < kMostTooltips) {
             svg_.open_group("datum", tooltip(p));

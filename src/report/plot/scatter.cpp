@@ -14,8 +14,6 @@ namespace roofline {
 
 namespace {
 
-constexpr std::array<int, 6> kHues{0, 5, 1, 2, 3, 4};
-constexpr std::array<Mark, 4> kMarks{Mark::circle, Mark::square, Mark::triangle, Mark::diamond};
 constexpr double kCell = 2;  // pixels within which points of one kind are one mark
 constexpr double kRadius = 2;
 constexpr double kLegendRow = 16;

@@ -18,8 +18,6 @@ namespace {
 constexpr std::size_t kMostMarks = 40;  // a curve of no more points shows each of them
 constexpr std::size_t kMostNamed = 24;  // curves beyond these are drawn without a label; <desc> has them all
 constexpr double kAmbiguous = 100;      // a place beside two curves is worse than any beside one
-constexpr std::array<int, 6> kHues{0, 5, 1, 2, 3, 4};
-constexpr std::array<Mark, 4> kMarks{Mark::circle, Mark::square, Mark::triangle, Mark::diamond};
 
 class SweepDrawing {
 public:

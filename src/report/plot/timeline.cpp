@@ -25,7 +25,7 @@ constexpr double kSmall = 11;  // font size of .detail text
 constexpr double kLaneLeft = 78;
 constexpr double kLeastLabel = 56;  // of a shortened one
 
-constexpr std::string_view kStyle = R"(
+constexpr std::string_view kTimelineStyle = R"(
 .rl-plot .detail{font-size:11px}
 .rl-plot .bar{stroke-width:1;fill-opacity:.3}
 .rl-plot .decides{fill-opacity:.6;stroke-width:2}
@@ -307,7 +307,7 @@ std::string to_svg(const Timeline& timeline) {
     TimelineDrawing drawing(timeline);
     const std::string body = drawing.draw();
     return plot_document(timeline.title.empty() ? "Time line" : timeline.title, timeline.subtitle,
-                         describe(timeline, drawing), body, {drawing.height(), kStyle});
+                         describe(timeline, drawing), body, {drawing.height(), kTimelineStyle});
 }
 
 }  // namespace roofline

@@ -12,8 +12,6 @@ namespace roofline {
 
 namespace {
 
-constexpr std::size_t width = 100;
-
 std::vector<std::string> notes_of(const RunAnswer& answer) {
     std::vector<std::string> notes = answer.notes;
     if (!answer.points.empty() && answer.points.front().answer) {
@@ -53,7 +51,7 @@ public:
         line("check", point_.checked == 0 ? "-" : point_.right() ? "right" : "wrong", check_text(point_));
         kernels();
         for (const std::string& note : notes_of(answer_)) {
-            out_ += "\n  " + paint("2", wrapped("note: " + note, 2, 8, width));
+            out_ += "\n  " + paint("2", wrapped("note: " + note, 2, 8, page_width));
         }
         if (out_.back() != '\n') out_ += '\n';
         return std::move(out_);
@@ -229,7 +227,7 @@ std::string sweep_text(const RunAnswer& answer, Format format) {
     }
     if (std::any_of(answer.points.begin(), answer.points.end(), [](const RunPoint& p) { return p.cold.disturbed; }))
         text += "\n  ? other work disturbed most samples of this point\n";
-    for (const std::string& note : notes_of(answer)) text += "\n  " + wrapped("note: " + note, 2, 8, width);
+    for (const std::string& note : notes_of(answer)) text += "\n  " + wrapped("note: " + note, 2, 8, page_width);
     if (!text.ends_with('\n')) text += '\n';
     return text;
 }

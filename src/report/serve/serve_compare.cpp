@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "report/serve/serve_json.hpp"
+#include "report/serve/serve_text.hpp"
+#include "report/table.hpp"
 #include "units/quantity.hpp"
 #include "units/text.hpp"
 
@@ -12,11 +14,7 @@ namespace roofline {
 
 namespace {
 
-constexpr std::size_t width = 100;
-
-std::string rate(double value) { return value < 100 ? fmt::format("{:.3g}", value) : fmt::format("{:.0f}", value); }
-std::string seconds(double value) { return to_text(Seconds{value}); }
-std::string usd(const std::optional<double>& value) { return value ? fmt::format("{:.3g}", *value) : "-"; }
+std::string usd_or_dash(const std::optional<double>& value) { return value ? fmt::format("{:.3g}", *value) : "-"; }
 
 std::string fits(const ServeAnswer& answer) { return !answer.capacity ? "-" : answer.fits ? "yes" : "no"; }
 
@@ -33,27 +31,30 @@ constexpr ComparedLine lines[] = {
     {"fits", fits},
     {"memory a chip", [](const ServeAnswer& answer) { return to_text(Bytes{answer.chip_memory.total()}); }},
     {"room for", [](const ServeAnswer& answer) { return answer.capacity ? fmt::format("{}", answer.max_batch) : "-"; }},
-    {"first token", [](const ServeAnswer& answer) { return seconds(pass_seconds(answer.prefill)); }},
-    {"time a token", [](const ServeAnswer& answer) { return seconds(pass_seconds(answer.decode)); }},
-    {"at least", [](const ServeAnswer& answer) { return seconds(answer.decode_lower_s); }},
+    {"first token", [](const ServeAnswer& answer) { return to_text(Seconds{pass_seconds(answer.prefill)}); }},
+    {"time a token", [](const ServeAnswer& answer) { return to_text(Seconds{pass_seconds(answer.decode)}); }},
+    {"at least", [](const ServeAnswer& answer) { return to_text(Seconds{answer.decode_lower_s}); }},
     {"bound by", [](const ServeAnswer& answer) { return bound_label(answer.decode); }},
-    {"tokens/s", [](const ServeAnswer& answer) { return rate(decode_tokens_per_s(answer)); }},
+    {"tokens/s", [](const ServeAnswer& answer) { return rate_text(decode_tokens_per_s(answer)); }},
     {"a chip",
      [](const ServeAnswer& answer) {
-         return rate(decode_tokens_per_s(answer) / static_cast<double>(answer.slice.chips()));
+         return rate_text(decode_tokens_per_s(answer) / static_cast<double>(answer.slice.chips()));
      }},
     {"$/M tokens",
      [](const ServeAnswer& answer) {
-         return usd(usd_per_million(answer, static_cast<double>(answer.slice.chips()), decode_tokens_per_s(answer)));
+         return usd_or_dash(
+             usd_per_million(answer, static_cast<double>(answer.slice.chips()), decode_tokens_per_s(answer)));
      }},
     {"with prefill",
      [](const ServeAnswer& answer) {
-         return usd(usd_per_million(answer, serving_chips(answer), served_tokens_per_s(answer)));
+         return usd_or_dash(usd_per_million(answer, serving_chips(answer), served_tokens_per_s(answer)));
      }},
     {"as served",
-     [](const ServeAnswer& answer) { return answer.under_load ? seconds(answer.under_load->tpot_s) : "-"; }, true},
+     [](const ServeAnswer& answer) { return answer.under_load ? to_text(Seconds{answer.under_load->tpot_s}) : "-"; },
+     true},
     {"first served",
-     [](const ServeAnswer& answer) { return answer.under_load ? seconds(answer.under_load->ttft_s) : "-"; }, true},
+     [](const ServeAnswer& answer) { return answer.under_load ? to_text(Seconds{answer.under_load->ttft_s}) : "-"; },
+     true},
 };
 
 }  // namespace
@@ -84,7 +85,7 @@ std::string serve_compare_text(const std::vector<ServeAnswer>& answers) {
             if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(std::move(note));
         }
     }
-    for (const std::string& note : notes) text += "  note: " + wrapped(note, 8, 8, width) + "\n";
+    for (const std::string& note : notes) text += "  note: " + wrapped(note, 8, 8, page_width) + "\n";
     return text;
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "report/table.hpp"
 #include "units/quantity.hpp"
 #include "units/text.hpp"
 
@@ -12,12 +13,8 @@ namespace roofline {
 
 namespace {
 
-constexpr std::size_t width = 100;
-
-std::string seconds(double value) { return to_text(Seconds{value}); }
 std::string bytes(double value) { return to_text(Bytes{value}); }
 std::string usd(double value) { return fmt::format("${:.{}f}", value, value < 0.1 ? 3 : 2); }
-std::string rate(double value) { return value < 100 ? fmt::format("{:.3g}", value) : fmt::format("{:.0f}", value); }
 
 /// "bf16", or of a quantised checkpoint the formats in short.
 std::string weights_dtype(const ServeAnswer& answer) {
@@ -45,20 +42,21 @@ public:
         passes();
         frontier();
         bounds();
-        for (const std::string& note : serve_notes(answer_)) out_ += "  note: " + wrapped(note, 8, 8, width) + "\n";
+        for (const std::string& note : serve_notes(answer_))
+            out_ += "  note: " + wrapped(note, 8, 8, page_width) + "\n";
         return std::move(out_);
     }
 
 private:
     void line(std::string_view label, std::string_view value, const std::string& remark) {
-        out_ += fmt::format("  {:<15} {:>11}   {}\n", label, value, wrapped(remark, 31, 31, width));
+        out_ += fmt::format("  {:<15} {:>11}   {}\n", label, value, wrapped(remark, 31, 31, page_width));
     }
 
     void head() {
         out_ = fmt::format("{} on {}, {}: {} sequence{}, {} tokens in, {} out\n", answer_.model.name,
                            answer_.slice.machine.name, chips_text(answer_), answer_.batch,
                            answer_.batch == 1 ? "" : "s", answer_.prompt, answer_.output);
-        out_ += "  " + wrapped(split_text(answer_), 2, 2, width) + "\n\n";
+        out_ += "  " + wrapped(split_text(answer_), 2, 2, page_width) + "\n\n";
     }
 
     void verdict() {
@@ -79,13 +77,13 @@ private:
         } else {
             line("fits", "-", "the machine's file does not say how much memory a chip has");
         }
-        line("time a token", seconds(pass_seconds(answer_.decode)),
-             fmt::format("each sequence's; {} for its first, {} for its last", seconds(answer_.first_step_s),
-                         seconds(answer_.last_step_s)));
-        line("first token", seconds(pass_seconds(answer_.prefill)), "one prompt with the slice to itself");
+        line("time a token", to_text(Seconds{pass_seconds(answer_.decode)}),
+             fmt::format("each sequence's; {} for its first, {} for its last", to_text(Seconds{answer_.first_step_s}),
+                         to_text(Seconds{answer_.last_step_s})));
+        line("first token", to_text(Seconds{pass_seconds(answer_.prefill)}), "one prompt with the slice to itself");
         const double tokens = decode_tokens_per_s(answer_);
-        line("tokens/s", rate(tokens),
-             fmt::format("while decoding, {} a chip{}", rate(tokens / chips), price(chips, tokens)));
+        line("tokens/s", rate_text(tokens),
+             fmt::format("while decoding, {} a chip{}", rate_text(tokens / chips), price(chips, tokens)));
         served(chips);
         if (answer_.under_load) under_load(*answer_.under_load, chips);
         out_ += "\n";
@@ -95,10 +93,10 @@ private:
         const std::string others = answer_.batch == 1
                                        ? "one request after another"
                                        : fmt::format("{} requests at a time, each followed by the next", answer_.batch);
-        line("as served", seconds(load.tpot_s),
+        line("as served", to_text(Seconds{load.tpot_s}),
              fmt::format("a token by {}, with {}; first token after {}; {} tokens/s{}; off by {} on models that {} was "
                          "not fitted to",
-                         load.software, others, seconds(load.ttft_s), rate(load.tokens_per_s),
+                         load.software, others, to_text(Seconds{load.ttft_s}), rate_text(load.tokens_per_s),
                          price(chips, load.tokens_per_s), percent_text(load.error) + " %", load.software));
     }
 
@@ -115,9 +113,9 @@ private:
         if (answer_.disaggregated) {
             line("prefill:decode", fmt::format("{:.2f} : 1", ratio),
                  fmt::format("slices that prefill for each that decodes, so that neither waits: {} a chip{}",
-                             rate(tokens / serving_chips(answer_)), price(serving_chips(answer_), tokens)));
+                             rate_text(tokens / serving_chips(answer_)), price(serving_chips(answer_), tokens)));
         } else {
-            line("with prefill", rate(tokens),
+            line("with prefill", rate_text(tokens),
                  fmt::format("tokens/s where the same chips take the prompts in, {:.0f} % of their time{}",
                              100 * ratio / (1 + ratio), price(chips, tokens)));
         }
@@ -153,7 +151,7 @@ private:
             if (!all || !((*all)[index] > 0)) continue;
             const double share = (*all)[index] / answer_.decode.analysis.total.bounds.lower;
             out_ += fmt::format(
-                "  {:<15} {:>11}   {:<30} {:>3.0f} %\n", "step: " + resource.label, seconds((*all)[index]),
+                "  {:<15} {:>11}   {:<30} {:>3.0f} %\n", "step: " + resource.label, to_text(Seconds{(*all)[index]}),
                 std::string(static_cast<std::size_t>(std::lround(30 * std::min(1.0, share))), '#'), 100 * share);
         }
         for (const MessageWork& each : answer_.decode.analysis.total.work.messages) {
@@ -169,9 +167,10 @@ private:
 
     void pass(std::string_view label, const OpAnswer& pass, double lower) {
         const Analysis& total = pass.analysis.total;
-        out_ += fmt::format("  {:<15} {:>11} {:>11} {:>11} {:>11}   {}\n", label, seconds(lower),
-                            seconds(total.sequential), pass.expected_s ? seconds(*pass.expected_s) : "-",
-                            seconds(total.bounds.upper), bound_label(pass));
+        out_ +=
+            fmt::format("  {:<15} {:>11} {:>11} {:>11} {:>11}   {}\n", label, to_text(Seconds{lower}),
+                        to_text(Seconds{total.sequential}), pass.expected_s ? to_text(Seconds{*pass.expected_s}) : "-",
+                        to_text(Seconds{total.bounds.upper}), bound_label(pass));
     }
 
     void frontier() {
@@ -187,9 +186,10 @@ private:
             if (point.batch == answer_.max_batch) marks.emplace_back("the largest that fits");
             if (answer_.capacity && point.batch > answer_.max_batch) marks.emplace_back("does not fit");
             if (i == answer_.knee) marks.emplace_back("knee");
-            table.rows.push_back({fmt::format("{}", point.batch), seconds(point.tpot_s), rate(point.tokens_per_s),
-                                  rate(point.tokens_per_s / chips), dollars ? fmt::format("{:.3g}", *dollars) : "-",
-                                  point.bound_by, marks.empty() ? "" : fmt::format("<- {}", fmt::join(marks, ", "))});
+            table.rows.push_back({fmt::format("{}", point.batch), to_text(Seconds{point.tpot_s}),
+                                  rate_text(point.tokens_per_s), rate_text(point.tokens_per_s / chips),
+                                  dollars ? fmt::format("{:.3g}", *dollars) : "-", point.bound_by,
+                                  marks.empty() ? "" : fmt::format("<- {}", fmt::join(marks, ", "))});
         }
         out_ += table_text(table, 2) + "\n";
     }
@@ -208,7 +208,7 @@ private:
             text +=
                 fmt::format("by the book, its experts' products are compute-bound from batch {:.0f}", *from.textbook);
         }
-        out_ += "  " + wrapped(text + ".", 2, 2, width) + "\n\n";
+        out_ += "  " + wrapped(text + ".", 2, 2, page_width) + "\n\n";
     }
 
     const ServeAnswer& answer_;
@@ -216,6 +216,10 @@ private:
 };
 
 }  // namespace
+
+std::string rate_text(double value) {
+    return value < 100 ? fmt::format("{:.3g}", value) : fmt::format("{:.0f}", value);
+}
 
 std::string serve_text(const ServeAnswer& answer) { return ServeText(answer).run(); }
 

@@ -7,6 +7,9 @@
 
 namespace roofline {
 
+/// Of tokens or requests a second, without a unit.
+[[nodiscard]] std::string rate_text(double value);
+
 [[nodiscard]] std::string serve_text(const ServeAnswer& answer);
 
 }  // namespace roofline

@@ -17,7 +17,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 constexpr std::size_t most_lines = 40;
 constexpr std::size_t longest_name = 44;
-constexpr std::size_t width = 100;
 
 template <class T>
 Json or_null(const std::optional<T>& value) {
@@ -159,7 +158,7 @@ std::optional<double> TracedKernel::roof_fraction() const {
 
 std::string trace_text(const TraceView& view) {
     std::string out = heading(view) + "\n\n" + table_text(table_of(view, most_lines), 2) + "\n";
-    for (const std::string& remark : remarks(view)) out += "  note: " + wrapped(remark, 8, 4, width) + "\n";
+    for (const std::string& remark : remarks(view)) out += "  note: " + wrapped(remark, 8, 4, page_width) + "\n";
     return out;
 }
 

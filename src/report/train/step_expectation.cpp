@@ -14,8 +14,6 @@ namespace roofline {
 
 namespace {
 
-constexpr std::size_t width = 100;
-
 std::string part(double factor, double seconds, std::string_view what) {
     if (!(seconds > 0)) return "";
     const std::string time = fmt::format("{} of {}", to_text(Seconds{seconds}), what);
@@ -39,7 +37,7 @@ std::string step_derivation(const StepTimes& times) {
     const StepParts& parts = *times.parts;
     const StepLaw& law = times.law;
     std::string text = "What is expected of a step\n";
-    const auto say = [&](const std::string& sentence) { text += "  " + wrapped(sentence, 2, 6, width) + "\n"; };
+    const auto say = [&](const std::string& sentence) { text += "  " + wrapped(sentence, 2, 6, page_width) + "\n"; };
     const std::vector<std::string> device{
         part(law.compute, parts.kernels_s, "kernels by themselves"),
         part(law.narrow, parts.narrow_s, "kernels that multiply in fewer than 16 bits"),

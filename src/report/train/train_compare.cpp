@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "report/model/model_answer.hpp"
+#include "report/table.hpp"
 #include "report/train/train_json.hpp"
 #include "units/quantity.hpp"
 #include "units/text.hpp"
@@ -15,7 +16,6 @@ namespace roofline {
 
 namespace {
 
-constexpr std::size_t width = 100;
 constexpr const char* nothing = "-";
 
 std::string seconds(const std::optional<double>& value) { return value ? to_text(Seconds{*value}) : nothing; }
@@ -124,7 +124,7 @@ std::string train_compare_text(const std::vector<TrainAnswer>& answers) {
             if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(note);
         }
     }
-    for (const std::string& note : notes) text += "  note: " + wrapped(note, 8, 8, width) + "\n";
+    for (const std::string& note : notes) text += "  note: " + wrapped(note, 8, 8, page_width) + "\n";
     return text;
 }
 

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "report/model/model_answer.hpp"
+#include "report/table.hpp"
 #include "report/train/step_expectation.hpp"
 #include "units/text.hpp"
 
@@ -13,7 +14,6 @@ namespace roofline {
 
 namespace {
 
-constexpr std::size_t width = 100;
 constexpr std::size_t most_collectives = 6;
 
 std::string bar_of(double share) {
@@ -41,7 +41,7 @@ public:
         rates();
         cost();
         verdict();
-        for (const std::string& note : answer_.notes) out_ += "\n  " + wrapped("note: " + note, 2, 8, width);
+        for (const std::string& note : answer_.notes) out_ += "\n  " + wrapped("note: " + note, 2, 8, page_width);
         out_ += "\n";
         return std::move(out_);
     }
@@ -177,12 +177,12 @@ private:
         if (binding_limit(answer_).empty() && host.empty() && answer_.thresholds.empty()) return;
         out_ += "\n";
         for (const std::string& text : {binding_limit(answer_), host}) {
-            if (!text.empty()) out_ += "  " + wrapped(text, 2, 2, width) + "\n";
+            if (!text.empty()) out_ += "  " + wrapped(text, 2, 2, page_width) + "\n";
         }
         for (const PlanThreshold& each : answer_.thresholds) {
             out_ += "  " +
                     wrapped(fmt::format("{}: {}; here {}.", each.what, number_text(each.value), number_text(each.now)),
-                            2, 4, width) +
+                            2, 4, page_width) +
                     "\n";
         }
     }

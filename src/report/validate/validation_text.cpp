@@ -12,7 +12,6 @@ namespace roofline {
 
 namespace {
 
-constexpr std::size_t width = 100;
 constexpr std::size_t shown_worst = 3;
 constexpr std::size_t shown_below = 10;
 constexpr std::size_t shown_reasons = 6;
@@ -198,9 +197,9 @@ std::string validation_text(const Validation& validation) {
     }
     const std::vector<std::string> skipped = skipped_lines(validation);
     if (!skipped.empty()) text += "\n  skipped\n";
-    for (const std::string& line : skipped) text += "  - " + wrapped(line, 4, 4, width) + "\n";
+    for (const std::string& line : skipped) text += "  - " + wrapped(line, 4, 4, page_width) + "\n";
     if (!validation.notes.empty()) text += "\n";
-    for (const std::string& note : validation.notes) text += "  note: " + wrapped(note, 8, 8, width) + "\n";
+    for (const std::string& note : validation.notes) text += "  note: " + wrapped(note, 8, 8, page_width) + "\n";
     return text;
 }
 
