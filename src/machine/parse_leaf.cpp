@@ -47,7 +47,7 @@ void read_ratio(Reader& entry, NetworkTier& tier) {
 struct NodeChips {
     std::int64_t chips = 1;
     bool cut = false;                     ///< out of a torus, so of any size
-    const NetworkTier* unsaid = nullptr;  ///< a tier that does not say how most_chips it joins
+    const NetworkTier* unsaid = nullptr;  ///< a tier that does not say how many it joins
 };
 
 NodeChips node_of(const std::vector<NetworkTier>& inner) {
@@ -68,7 +68,7 @@ void check_rails(Reader& entry, const NodeChips& node, const NetworkTier& tier) 
         entry.fault("rails", "contradiction",
                     fmt::format("{} spreads the chips of a node, and {}", entry.of("rails"),
                                 node.cut ? "slices of a torus have no size of their own"
-                                         : fmt::format("`{}` does not say how most_chips it joins", node.unsaid->id)),
+                                         : fmt::format("`{}` does not say how many it joins", node.unsaid->id)),
                     node.cut ? "leave `rails` out" : fmt::format("give `domain` of `{}`", node.unsaid->id));
     } else if (node.chips % tier.rails != 0) {
         entry.fault(

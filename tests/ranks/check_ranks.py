@@ -97,6 +97,16 @@ def check_sweep(launch, checks):
     checks.check("what takes longer is said", "measured: " in text and "by lower bounds: " in text, text)
 
 
+def check_pictures(launch, checks):
+    words = ["run", "f32[B, D_X] * f32[D_X, F] -> f32[B, F]", "--mesh", "X=2", "--quick"]
+    for kind, sizes in [("sweep", ["--dims", "B=8,F=16", "--sweep", "D=16..64*2"]), ("roofline", ["--dims", "B=8,D=16,F=16"])]:
+        picture = launch.this.with_name(f"{kind}.svg")
+        done = launch(2, *words, *sizes, "--plot", kind, "--svg", str(picture))
+        drawn = picture.read_text() if picture.exists() else ""
+        checks.check(f"a picture of ranks: {kind}", done.returncode == 0 and drawn.endswith("</svg>\n"), done.stderr + drawn[-200:])
+        checks.check(f"measured times stand on it: {kind}", "measured" in drawn, drawn[-2000:])
+
+
 def check_refusals(launch, checks):
     program = "f32[B, D_X] * f32[D_X, F] -> f32[B, F]"
     sizes = ["--dims", "B=8,D=8,F=8"]
@@ -107,7 +117,7 @@ def check_refusals(launch, checks):
         (2, ["--mesh", "X=2", "--dims", "B=8,D=9,F=8"], "does not divide"),
         (2, ["--mesh", "X=2", "--dims", "B=2M,D=8,F=2M"], "of memory"),
         (2, ["--mesh", "X=2", "--sweep", "B=1..4*2", "--dims", "D=8"], "F"),
-        (2, ["--mesh", "X=2", *sizes, "--plot", "sweep", "--svg", str(launch.this.with_name("run.svg"))], "plots"),
+        (2, ["--mesh", "X=2", *sizes, "--plot", "sweep", "--svg", str(launch.this.with_name("run.svg"))], "sweep"),
     ]:
         done = launch(ranks, "run", program, *words)
         lines = [line for line in done.stderr.splitlines() if line.startswith("error")]
@@ -157,6 +167,7 @@ def main():
         launch = Launcher(options.mpirun, str(pathlib.Path(options.program).resolve()), pathlib.Path(folder))
         check_runs(launch, checks)
         check_sweep(launch, checks)
+        check_pictures(launch, checks)
         check_refusals(launch, checks)
         check_measure(launch, checks)
     print(f"{checks.passed} passed, {checks.failed} failed, 0 skipped")

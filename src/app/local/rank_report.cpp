@@ -121,8 +121,10 @@ Table sweep_table(const RankAnswer& answer, bool exact) {
     };
     column("work", "work_s");
     column("lower", "work_lower_s");
+    column("expected", "work_expected_s");
     column("exchange", "exchange_s");
     column("lower", "exchange_lower_s");
+    column("expected", "exchange_expected_s");
     column("in turn", "measured_s");
     column("lower", "exposed_s");
     column("expected", "expected_s");
@@ -140,6 +142,7 @@ Table sweep_table(const RankAnswer& answer, bool exact) {
             const RankRun::Part part = run.part(exchange);
             row.push_back(cell<Seconds>(exact, part.measured_s));
             row.push_back(cell<Seconds>(exact, part.lower_s));
+            row.push_back(cell<Seconds>(exact, part.expected_s));
         }
         row.push_back(cell<Seconds>(exact, run.sequential.median));
         row.push_back(cell<Seconds>(exact, total.exposed ? total.exposed : total.sequential));
@@ -173,7 +176,12 @@ std::string crossing_text(const RankAnswer& answer) {
     if (answer.axes.size() != 1 || !all) return "";
     const auto measured = [](const RankRun& run) { return run.part(false).measured_s > run.part(true).measured_s; };
     const auto predicted = [](const RankRun& run) { return *run.part(false).lower_s > *run.part(true).lower_s; };
-    return fmt::format("\n  measured: {}\n  by lower bounds: {}\n", longer_text(answer, measured),
+    const auto expected = [](const RankRun& run) { return *run.part(false).expected_s > *run.part(true).expected_s; };
+    const bool laws = std::all_of(answer.runs.begin(), answer.runs.end(), [](const RankRun& run) {
+        return run.part(true).expected_s && run.part(false).expected_s;
+    });
+    return fmt::format("\n  measured: {}\n{}  by lower bounds: {}\n", longer_text(answer, measured),
+                       laws ? fmt::format("  by expected times: {}\n", longer_text(answer, expected)) : "",
                        longer_text(answer, predicted));
 }
 

@@ -14,6 +14,7 @@
 #include "measure/run/cpu_device.hpp"
 #include "measure/run/team.hpp"
 #include "notation/notation.hpp"
+#include "report/op/op_plot.hpp"
 
 namespace roofline {
 
@@ -111,6 +112,7 @@ std::vector<RankStage> beside(const std::vector<StageTime>& times, const OpAnswe
             const bool one = statements == 1;
             if (alone && (one || analysis.kernels.size() == statements)) {
                 stage.lower_s = work_s(one ? analysis.total : analysis.kernels[times[i].statement], answer.machine);
+                stage.expected_s = expected_of_work(answer, times[i].statement);
             }
         }
         stages.push_back(std::move(stage));
@@ -151,9 +153,6 @@ namespace {
 Status check_request(const RunRequest& request, const RankGroup& ranks) {
     const std::vector<MeshAxis> mesh = mesh_of(request);
     const std::int64_t chips = chips_of(mesh);
-    if (request.plot != PlotKind::none) {
-        return fail("unsupported", "a run over ranks is told in numbers", "leave plots out");
-    }
     if (request.on_gpu) {
         return fail("unsupported", "ranks run on the processor", "leave --on gpu out, or start it without mpirun");
     }
@@ -173,6 +172,17 @@ Status check_request(const RunRequest& request, const RankGroup& ranks) {
                     "roofline measure cpu, then mpirun -n 2 roofline measure network");
     }
     return {};
+}
+
+// What was measured, one stage after the other, on the picture of what was predicted. Before anything is measured: the prediction alone.
+Result<std::string> rank_plot(const RunRequest& request, const RankAnswer& answer, int ranks) {
+    auto predicted = op_answers(on_slice(request.op, ranks), answer.axes);
+    if (!predicted) return fail(predicted.error());
+    std::vector<double> seconds;
+    for (const RankRun& run : answer.runs) {
+        if (run.sequential.median > 0) seconds.push_back(run.sequential.median);
+    }
+    return op_plot(*predicted, answer.axes, request.plot, seconds);
 }
 
 Status run_one(RankRun& run, const RunRequest& request, RankGroup& ranks, Device& device) {
@@ -201,11 +211,14 @@ Status run_one(RankRun& run, const RunRequest& request, RankGroup& ranks, Device
 
 RankRun::Part RankRun::part(bool exchange) const {
     Part part;
+    const auto add = [](std::optional<double>& sum, const std::optional<double>& term) {
+        sum = sum && term ? std::optional(*sum + *term) : std::nullopt;
+    };
     for (const RankStage& stage : stages) {
         if (stage.measured.exchange != exchange) continue;
         part.measured_s += stage.measured.seconds;
-        if (!stage.lower_s) part.lower_s.reset();
-        if (part.lower_s) *part.lower_s += *stage.lower_s;
+        add(part.lower_s, stage.lower_s);
+        add(part.expected_s, stage.expected_s);
     }
     return part;
 }
@@ -231,6 +244,9 @@ Result<RankAnswer> run_on_ranks(const RunRequest& request, RankGroup& ranks) {
         run.at = at;
         run.predicted = std::move(answers->front());
     }
+    if (request.plot != PlotKind::none) {
+        if (auto drawn = rank_plot(request, answer, ranks.size()); !drawn) return fail(drawn.error());
+    }
     take_processors(ranks);
     auto device = make_cpu_device({request.threads, true});
     if (auto status = agreed(ranks.world(), device ? Status{} : fail(device.error())); !status) {
@@ -254,6 +270,11 @@ Result<Response> run_on_ranks(const RunRequest& request, Format format) {
         Response response;
         response.exit_code = answer->right() ? 0 : 1;
         response.out = rank_report(*answer, format);
+        if (request.plot != PlotKind::none && ranks.root()) {
+            auto svg = rank_plot(request, *answer, ranks.size());
+            if (!svg) return fail(svg.error());
+            response.svg = std::move(*svg);
+        }
         return response;
     });
 }

@@ -34,10 +34,11 @@ struct RankRun {
     int pieces = 1;  ///< of what is overlapped
     std::vector<RankStage> stages;
 
-    /// Of all stages that exchange something, or of all others: seconds, and the sum of their lower bounds where each has one.
+    /// Of all stages that exchange something, or of all others: seconds, and the sums of their predictions where each has one.
     struct Part {
         double measured_s = 0;
         std::optional<double> lower_s = 0;
+        std::optional<double> expected_s = 0;
     };
     [[nodiscard]] Part part(bool exchange) const;
 };

@@ -43,18 +43,17 @@ bool pin(int cpu) {
     return ::sched_setaffinity(0, sizeof set, &set) == 0;
 }
 
-/// What one worker saw of a task.
-struct alignas(128) WorkerStretch {
-    double start = 0;
-    double end = 0;
-    double cpu = 0;
-    double hertz = 0;
-    std::int64_t preempted = 0;
-};
-
 }  // namespace
 
 struct WorkerTeam::Shared {
+    /// What one worker saw of a task.
+    struct alignas(128) Stretch {
+        double start = 0;
+        double end = 0;
+        double cpu = 0;
+        double hertz = 0;
+        std::int64_t preempted = 0;
+    };
     struct Member {
         Shared* team = nullptr;
         int index = 0;
@@ -63,7 +62,7 @@ struct WorkerTeam::Shared {
     };
     std::vector<int> cpus;
     std::vector<std::unique_ptr<Member>> members;
-    std::vector<WorkerStretch> stretches;
+    std::vector<Stretch> stretches;
     std::atomic<int> generation{0};
     std::atomic<int> arrived{0};
     std::atomic<int> done{0};
@@ -78,7 +77,7 @@ struct WorkerTeam::Shared {
 };
 
 void WorkerTeam::Shared::work(int index) {
-    WorkerStretch& stretch = stretches[static_cast<std::size_t>(index)];
+    Stretch& stretch = stretches[static_cast<std::size_t>(index)];
     stretch.hertz = 0;
     const std::int64_t preempted = own_preemptions();
     arrived.fetch_add(1);

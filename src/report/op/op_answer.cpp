@@ -30,13 +30,20 @@ std::string communication_text(const OpAnswer& answer) {
     return fmt::format("{}", fmt::join(plans, "; "));
 }
 
-std::optional<double> expected_of_kernel(const OpAnswer& answer, std::size_t kernel) {
+std::optional<double> expected_of_work(const OpAnswer& answer, std::size_t kernel) {
     if (kernel >= answer.runs.size()) return std::nullopt;
     const Work& work = answer.analysis.work.kernels[kernel].work;
     const CompiledKernel::Runs& runs = answer.runs[kernel];
     const CalibratedKernel* law = answer.laws.kernels[kernel];
     if (law == nullptr && !(work.compute.empty() && work.memory.empty())) return std::nullopt;
-    double once = law == nullptr ? 0 : seconds_of(law->fit.law, runs.point);
+    return law == nullptr ? 0 : seconds_of(law->fit.law, runs.point) * runs.count;
+}
+
+std::optional<double> expected_of_kernel(const OpAnswer& answer, std::size_t kernel) {
+    const std::optional<double> alone = expected_of_work(answer, kernel);
+    if (!alone) return std::nullopt;
+    const Work& work = answer.analysis.work.kernels[kernel].work;
+    double exchanges = 0;
     const std::vector<MessageWork>& all = answer.analysis.total.work.messages;
     for (const MessageWork& each : work.messages) {
         const auto found =
@@ -44,9 +51,9 @@ std::optional<double> expected_of_kernel(const OpAnswer& answer, std::size_t ker
         const auto i = static_cast<std::size_t>(found - all.begin());
         const auto times = count(answer.program, each.count);
         if (found == all.end() || !answer.laws.messages[i] || !times) return std::nullopt;
-        once += answer.laws.messages[i]->seconds * times->to_double();
+        exchanges += answer.laws.messages[i]->seconds * times->to_double();
     }
-    return once * runs.count;
+    return *alone + exchanges * answer.runs[kernel].count;
 }
 
 namespace {

@@ -48,6 +48,9 @@ struct OpAnswer {
 /// What is expected of one kernel, all its runs and collectives together. Empty where something in it has no law.
 [[nodiscard]] std::optional<double> expected_of_kernel(const OpAnswer& answer, std::size_t kernel);
 
+/// The same without its collectives.
+[[nodiscard]] std::optional<double> expected_of_work(const OpAnswer& answer, std::size_t kernel);
+
 /// Visits the points of a sweep, each with the answer whose layout is best there, and the expected time where laws lack nothing.
 /// The Point is filled anew each time.
 void for_each_point(const OpAnswer& answer, const std::vector<SweepAxis>& axes,
