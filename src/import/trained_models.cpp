@@ -149,8 +149,9 @@ const TrainedModels::Entry* TrainedModels::entry(std::string_view name, bool& an
 TrainerHabits TrainedModels::habits(std::string_view source, std::string_view table) const {
     const std::string wanted = lowered(source);
     for (const Trainer& each : trainers_) {
-        const bool read = std::any_of(each.tables.begin(), each.tables.end(),
-                                      [&](const std::string& part) { return table.find(part) != table.npos; });
+        const bool read = std::any_of(each.tables.begin(), each.tables.end(), [&](const std::string& part) {
+            return table.find(part) != std::string_view::npos;
+        });
         if (!each.tables.empty() && !read) continue;
         if (std::find(each.names.begin(), each.names.end(), wanted) != each.names.end()) return each.habits;
     }
