@@ -118,10 +118,11 @@ bool has_experts(const Model& model) {
 }
 
 std::string key_of(const TrainSetup& setup) {
-    return fmt::format("{} zero{} {} {} {} {} {} {} {} {} {}", plan_text(setup.plan), setup.plan.zero,
+    return fmt::format("{} zero{} {} {} {} {} {} {} {} {} {} {}", plan_text(setup.plan), setup.plan.zero,
                        setup.plan.tensor_tokens, setup.batch.tokens, setup.batch.microbatches,
                        static_cast<int>(setup.options.remat), setup.products ? name(*setup.products) : "",
-                       setup.options.f32_gradients, setup.options.f32_logits, setup.options.unfused, setup.schedule);
+                       setup.options.f32_gradients, setup.options.f32_logits, setup.options.stored_casts,
+                       setup.options.unfused, setup.schedule);
 }
 
 std::string strategy_of(const Plan& plan) {
@@ -221,7 +222,7 @@ Result<Comparison> MeasuredTrainings::compare(const MeasuredTraining& row) {
     if (row.expert == 0 && has_experts(*model)) {
         return fail("no_plan", "the model has experts, and the table does not say how they are spread: ep is empty");
     }
-    const TrainerHabits habits = models_.habits(row.source);
+    const TrainerHabits habits = models_.habits(row.source, row.table);
     auto setup = setup_of(row, habits);
     if (!setup) return fail(setup.error());
     const Result<MeasuredSystem>& system = systems_.slice_of(row.system, row.chips);
@@ -249,7 +250,8 @@ Result<Comparison> MeasuredTrainings::compare(const MeasuredTraining& row) {
     // what is held in f32 takes memory; the bound of the time is that of gradients that are summed up in fewer bits
     const bool gathered = setup->plan.pipeline > 1 && holds(row.sharding, "fsdp");
     setup->options.f32_gradients = row.f32_gradients || gathered;
-    setup->options.f32_logits = true;
+    setup->options.f32_logits = habits.loss != "compiled";
+    setup->options.stored_casts = habits.loss == "eager";
     priced = price(row, *model, *setup, *system);
     if (!priced) return fail(priced.error());
     const std::string& what = row.memory_what.empty() ? habits.memory : row.memory_what;

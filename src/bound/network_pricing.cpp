@@ -155,19 +155,31 @@ Result<CollectiveLoad> tightest(const TransferLoad& transfer, const Message& mes
 // On larger slices a permute counts as one between neighbours: who sends to whom is gone through chip by chip.
 constexpr std::int64_t most_reordered = 16'384;
 
-// An array whose axes change places: each chip sends its part, of V / parts bytes, to the one that is to hold it.
-Result<CollectiveLoad> reordering(const Message& message, const std::vector<const PlacedAxis*>& before,
-                                  const System& system, std::int64_t parts) {
+// Whom each chip sends to, of a permute of which it is known: as axes change places, or to the next one.
+Result<std::vector<std::int64_t>> targets(const Message& message, const std::vector<const PlacedAxis*>& before,
+                                          const System& system) {
+    if (message.hops > 0) return next_along(system.slice, before);
     std::vector<const PlacedAxis*> after;
     for (const std::string& name : message.axes_after) {
         const PlacedAxis* axis = system.axis(name);
         if (axis == nullptr) return fail("unknown_axis", fmt::format("the mesh has no axis `{}`", name));
         after.push_back(axis);
     }
-    const auto to = reorder(system.slice, before, after);
+    return reorder(system.slice, before, after);
+}
+
+// Each chip sends its part, of V / parts bytes, to the one that is to hold it. What goes further than to the next is handed on, so
+// that each link carries all of it, one hop after the other.
+Result<CollectiveLoad> permuted(const Message& message, const std::vector<const PlacedAxis*>& before,
+                                const System& system, std::int64_t parts) {
+    const auto to = targets(message, before, system);
     if (!to) return fail(to.error());
     auto transfer = permutation_load(system.slice, *to);
     if (!transfer) return fail(transfer.error());
+    if (message.hops > 0) {
+        transfer->latency_s *= static_cast<double>(message.hops);
+        transfer->hops *= message.hops;
+    }
     for (TransferCut& cut : transfer->cuts) cut.bytes = cut.bytes / Rational(parts);
     auto load = tightest(*transfer, message, system, parts);
     if (!load) return load;
@@ -225,8 +237,9 @@ Result<CollectiveLoad> load_of(const Message& message, const System& system) {
         axes.push_back(axis);
         parts *= axis->size;
     }
-    if (!message.axes_after.empty() && system.slice.chips() <= most_reordered && !system.collectives.textbook) {
-        return reordering(message, axes, system, parts);
+    const bool known = !message.axes_after.empty() || message.hops > 0;
+    if (known && system.slice.chips() <= most_reordered && !system.collectives.textbook) {
+        return permuted(message, axes, system, parts);
     }
     if (!has_root(message.kind)) return collective_load(system.slice, message.kind, axes, system.collectives);
     const auto transfer = transfer_of(message, system, parts);

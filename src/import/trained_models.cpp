@@ -74,19 +74,21 @@ std::vector<std::pair<std::string, std::string>> pairs(Reader& table, std::strin
     return all;
 }
 
-std::pair<std::vector<std::string>, TrainerHabits> read_trainer(Reader& table) {
-    std::pair<std::vector<std::string>, TrainerHabits> trainer;
-    trainer.first = table.texts("names");
-    trainer.second.selective = table.choice("selective", {"selective", "alternate"});
-    if (table.has("memory")) trainer.second.memory = table.choice("memory", {"allocated", "reserved"});
-    trainer.second.unfused = table.flag("unfused");
+}  // namespace
+
+TrainedModels::Trainer TrainedModels::read_trainer(Reader& table) {
+    Trainer trainer;
+    trainer.names = table.texts("names");
+    trainer.tables = table.texts("tables");
+    trainer.habits.selective = table.choice("selective", {"selective", "alternate"});
+    if (table.has("memory")) trainer.habits.memory = table.choice("memory", {"allocated", "reserved"});
+    trainer.habits.unfused = table.flag("unfused");
+    trainer.habits.loss = table.choice("loss", {"stored", "eager", "compiled"});
     static_cast<void>(table.text("note"));
-    if (trainer.first.empty()) table.fault("names", "missing", "[[trainer]] needs `names`");
+    if (trainer.names.empty()) table.fault("names", "missing", "[[trainer]] needs `names`");
     table.finish();
     return trainer;
 }
-
-}  // namespace
 
 Result<TrainedModels> TrainedModels::parse(std::string_view toml, std::string_view origin) {
     TomlFile text(toml, origin);
@@ -144,10 +146,14 @@ const TrainedModels::Entry* TrainedModels::entry(std::string_view name, bool& an
     return nullptr;
 }
 
-TrainerHabits TrainedModels::habits(std::string_view source) const {
+TrainerHabits TrainedModels::habits(std::string_view source, std::string_view table) const {
     const std::string wanted = lowered(source);
-    for (const auto& [names, habits] : trainers_) {
-        if (std::find(names.begin(), names.end(), wanted) != names.end()) return habits;
+    for (const Trainer& each : trainers_) {
+        const bool read = std::any_of(each.tables.begin(), each.tables.end(), [&](const std::string& part) {
+            return table.find(part) != std::string_view::npos;
+        });
+        if (!each.tables.empty() && !read) continue;
+        if (std::find(each.names.begin(), each.names.end(), wanted) != each.names.end()) return each.habits;
     }
     return {};
 }

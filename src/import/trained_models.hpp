@@ -13,6 +13,8 @@
 
 namespace roofline {
 
+class Reader;
+
 /// A size that a row has a column for, and the key of a configuration that it is.
 using KeyColumn = std::pair<std::string, std::string>;
 
@@ -21,6 +23,8 @@ struct TrainerHabits {
     std::string selective;  ///< what --remat calls their selective recomputation: "alternate"
     std::string memory;     ///< what their memory counts, "allocated" or "reserved"
     bool unfused = false;   ///< their optimizer is of plain tensor operations
+    /// What of it lies in memory: "stored" (logits and log-probabilities in f32), "eager", "compiled".
+    std::string loss{};
 };
 
 class TrainedModels {
@@ -34,8 +38,9 @@ public:
     /// does not say.
     [[nodiscard]] Result<Config> config(const MeasuredTraining& row) const;
 
-    /// Those of a row's publisher; empty ones where nothing is known of it.
-    [[nodiscard]] TrainerHabits habits(std::string_view source) const;
+    /// Those of a row's publisher; empty ones where nothing is known of it. `table` is what the row was read from there: entries
+    /// that name some of these speak for those alone.
+    [[nodiscard]] TrainerHabits habits(std::string_view source, std::string_view table = {}) const;
 
 private:
     struct Entry {
@@ -49,8 +54,15 @@ private:
     [[nodiscard]] const Entry* entry(std::string_view name, bool& any_size) const;
 
     std::vector<Entry> entries_;
-    std::vector<std::pair<std::vector<std::string>, TrainerHabits>> trainers_;  ///< by names of sources
-    ModelNames names_;                                                          ///< of presets
+    struct Trainer {
+        std::vector<std::string> names;   ///< of sources
+        std::vector<std::string> tables;  ///< texts of which one is in the name of a row's table; none: all
+        TrainerHabits habits;
+    };
+    static Trainer read_trainer(Reader& table);
+
+    std::vector<Trainer> trainers_;  ///< the first that speaks for a row counts
+    ModelNames names_;               ///< of presets
 };
 
 }  // namespace roofline

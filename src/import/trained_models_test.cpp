@@ -85,10 +85,15 @@ TEST_CASE("what a publisher's words mean is known by the publisher") {
     CHECK(models.habits("PyTorch/torchtitan").selective == "alternate");
     CHECK(models.habits("pytorch/torchtitan").memory == "reserved");
     CHECK(models.habits("somebody").selective.empty());
+    CHECK(models.habits("pytorch/torchtitan", "a_202412_b.md").loss == "eager");
+    CHECK(models.habits("pytorch/torchtitan", "a_202506_b.md").loss == "compiled");
+    CHECK(models.habits("pytorch/torchtitan", "a_202506_b.md").selective == "alternate");
+    CHECK(models.habits("somebody", "a_202506_b.md").loss.empty());
     const auto own = TrainedModels::parse("[[trainer]]\nnames = [\"ours\"]\n", "t.toml");
     REQUIRE(own);
     CHECK(own->habits("ours").selective == "selective");
     CHECK(own->habits("ours").memory.empty());
+    CHECK(own->habits("ours").loss == "stored");
 }
 
 TEST_CASE("a file of names that means nothing is refused") {
@@ -102,4 +107,5 @@ TEST_CASE("a file of names that means nothing is refused") {
     CHECK(refused("[[trainer]]\nselective = \"alternate\"\n"));
     CHECK(refused("[[trainer]]\nnames = [\"a\"]\nselective = \"full\"\n"));
     CHECK(refused("[[trainer]]\nnames = [\"a\"]\nmemory = \"all\"\n"));
+    CHECK(refused("[[trainer]]\nnames = [\"a\"]\nloss = \"none\"\n"));
 }

@@ -70,6 +70,7 @@ public:
     Status read(MeasuredTraining& row, std::string& skip) {
         row.line = reader_.line();
         row.source = text({"repo_or_paper", "source"});
+        row.table = text({"source"});
         row.model = text({"model"});
         row.system = text({"accelerator", "system"});
         row.dtype = lowered(text({"dtype"}));

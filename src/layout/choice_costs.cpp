@@ -35,14 +35,14 @@ LayoutPrice& LayoutPrice::operator+=(const LayoutPrice& other) {
 }
 
 Message message_of(const Route& route, AxisList axes, const System& system) {
-    const AxisList in_order = route.before.empty() ? axes : route.before;
-    return {route.kind,
-            axis_names(system, in_order),
-            {},
-            {},
-            mesh_place(system, route.from),
-            mesh_place(system, route.to),
-            axis_names(system, route.after)};
+    Message message;
+    message.kind = route.kind;
+    message.axes = axis_names(system, route.before.empty() ? axes : route.before);
+    message.from = mesh_place(system, route.from);
+    message.to = mesh_place(system, route.to);
+    message.axes_after = axis_names(system, route.after);
+    message.hops = route.hops;
+    return message;
 }
 
 ChoiceCosts::ChoiceCosts(const System& system, std::vector<std::int64_t> roots)

@@ -37,9 +37,10 @@ struct Route {
     std::int64_t to = Sharding::everywhere;
     AxisList before{};  ///< of a permute: the axes in their order, and in that which follows
     AxisList after{};
+    std::int64_t hops = 0;  ///< as Message has it, along `before`
 
     /// Whether more than the kind and the set of axes decides.
-    [[nodiscard]] bool special() const { return has_root(kind) || !after.empty(); }
+    [[nodiscard]] bool special() const { return has_root(kind) || !before.empty(); }
     bool operator==(const Route&) const = default;
     auto operator<=>(const Route&) const = default;
 };

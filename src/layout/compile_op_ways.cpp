@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <ranges>
 
 #include "bound/pricing.hpp"
@@ -13,11 +14,19 @@ namespace roofline {
 
 namespace {
 
+/// Under which names an operation has its dimensions: those of one tensor, and what it works along.
+using Rename = std::function<void(std::vector<std::string>& dims, std::optional<std::size_t> tensor)>;
+
 // A program of this operation alone.
-Program alone(const Program& program, const Op& op, const Stored& stored, bool masks) {
+Program alone(const Program& program, const Op& op, const Stored& stored, bool masks, const Rename& rename) {
     Program one;
     one.sizes = program.sizes;
     Op copy = op;
+    if (rename) {
+        for (std::size_t i = 0; i < copy.inputs.size(); ++i) rename(copy.inputs[i].dims, i);
+        rename(copy.output.dims, copy.inputs.size());
+        rename(copy.along, std::nullopt);
+    }
     const auto take = [&](Operand& operand, bool crosses) {
         Value value = program.values[operand.value];
         value.type.unreduced.clear();
@@ -106,6 +115,7 @@ Result<OpWays> OpWays::compile(const Program& program, const Op& op, const Store
     for (const std::string& window : windows) {
         if (!has(ways.symbols_, window)) ways.symbols_.push_back(window);
     }
+    ways.look_back(program);
     ways.add_statistics();
     if (auto status = ways.compile_times(program, stored, costs); !status) return fail(status.error());
     return ways;
@@ -138,12 +148,13 @@ bool OpWays::splittable(const std::string& dim) const {
             return !has(op_->along, dim);
         case FunctionKind::match:  // summed over the last
             return !has(op_->along, dim) || dim == op_->along.back();
-        case FunctionKind::correlate:  // T, taps, and what is summed over
-            return !has(op_->along, dim) || (dim != op_->along[0] && dim != op_->along[1]);
+        case FunctionKind::correlate:  // all but the taps
+            return !has(op_->along, dim) || dim != op_->along[1];
         case FunctionKind::slide:
-            return !has(op_->along, dim) && has(op_->output.dims, dim);
+            return has(op_->output.dims, dim);
         default:
-            return !has(op_->along, dim) || function.kind == FunctionKind::reduce || function.statistics.rounds > 0;
+            return !has(op_->along, dim) || function.kind == FunctionKind::reduce || function.statistics.rounds > 0 ||
+                   function.looks_back();
     }
 }
 
@@ -195,8 +206,8 @@ void OpWays::tie_rows() {
 }
 
 Status OpWays::compile_times(const Program& program, const Stored& stored, ChoiceCosts& costs) {
-    const auto compile = [&](bool masks, Compiled& compiled) -> Status {
-        const Program one = alone(program, *op_, stored, masks);
+    const auto compile = [&](bool masks, const Rename& rename, Compiled& compiled) -> Status {
+        const Program one = alone(program, *op_, stored, masks, rename);
         auto work = derive_work(one);
         if (!work) return fail(work.error());
         auto pricing = price(work->total, costs.system().machine());
@@ -206,9 +217,17 @@ Status OpWays::compile_times(const Program& program, const Stored& stored, Choic
         seconds_.resize(std::max(seconds_.size(), compiled.times.places()));
         return {};
     };
-    if (auto status = compile(true, whole_); !status) return status;
+    if (auto status = compile(true, {}, whole_); !status) return status;
+    for (Looks& looks : looks_) {
+        const auto rename = [&](std::vector<std::string>& dims, std::optional<std::size_t> tensor) {
+            for (std::string& dim : dims) {
+                if (has_edge(looks, place_of(dim), tensor)) dim = edged_dim(dim, looks.places);
+            }
+        };
+        if (auto status = compile(true, rename, looks.compiled); !status) return status;
+    }
     const bool banded = std::find(banded_.begin(), banded_.end(), true) != banded_.end();
-    return banded ? compile(false, unmasked_) : Status{};
+    return banded ? compile(false, {}, unmasked_) : Status{};
 }
 
 }  // namespace roofline

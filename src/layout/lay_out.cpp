@@ -14,8 +14,6 @@ namespace roofline {
 
 namespace {
 
-using Splits = std::map<std::string, AxisList>;  ///< of an operation: the mesh axes over which each dimension is split
-
 constexpr std::size_t most_plans = 8;
 
 class LayingOut {
@@ -95,16 +93,13 @@ private:
             const Way& way = layout_.choices[index].way;
             const Value& output = program_.values[op.output.value];
             if (output.type_follows && !output.intermediate) note_free(op.output);
-            Splits splits;
-            for (std::size_t d = 0; d < ways.dims().size(); ++d) splits[ways.dims()[d]] = way.split[d];
-            for (Operand& input : op.inputs) share(input, splits);
-            share(op.output, splits);
-            for (std::string& dim : op.along) dim = shared(dim, splits);
+            share(op, ways, way);
             std::vector<Message> messages = messages_of(index, way);
             // Of several operations the first that communicates is the one whose alternatives matter.
             if (laid.plans.empty() || (statement.messages.empty() && !messages.empty())) {
                 if (auto status = note_plans(index, laid); !status) return status;
             }
+            if (!way.edge.none()) note_edge(ways);
             statement.messages.insert(statement.messages.end(), messages.begin(), messages.end());
         }
         laid.communicates = !statement.messages.empty();
@@ -128,8 +123,13 @@ private:
         Message message = message_of(move.route(), move.axes, system_);
         message.tensor = ways.tensor_name(tensor);
         message.sure = ways.sure_share(tensor);
-        message.bytes = Polynomial(ways.moved_bytes(tensor) * Rational(move.times)) *
-                        elements(local_dims(system_, ways.moved_dims(tensor), move.held));
+        std::vector<std::string> dims = local_dims(system_, ways.moved_dims(tensor), move.held);
+        Polynomial moved = Polynomial(ways.moved_bytes(tensor) * Rational(move.times));
+        if (move.hops > 0) {
+            dims.erase(dims.begin() + static_cast<std::ptrdiff_t>(move.edge_dim));
+            moved *= edge_of(ways.edge_text());
+        }
+        message.bytes = moved * elements(dims);
         return message;
     }
 
@@ -147,6 +147,16 @@ private:
             text = fmt::format("at {} alone, {}", place_text(mesh_place(system_, way.at)), text);
         }
         return text;
+    }
+
+    void note_edge(const OpWays& ways) {
+        const std::string& edge = ways.edge_text();
+        const auto places = edge_of(edge).evaluate(program_.sizes);
+        note(
+            fmt::format("parts are contiguous where a window or a convolution looks back: of those before its own a "
+                        "chip gets {} places "
+                        "(halo exchange), and the busiest computes all of a window for each row",
+                        places ? places->to_text() : edge));
     }
 
     void note_free(const Operand& operand) {
@@ -177,13 +187,18 @@ private:
         return {};
     }
 
-    [[nodiscard]] std::string shared(const std::string& dim, const Splits& splits) const {
-        const auto axes = splits.find(dim);
-        return axes == splits.end() ? dim : local_dim(dim, chips_across(system_, axes->second));
-    }
-
-    void share(Operand& operand, const Splits& splits) const {
-        for (std::string& dim : operand.dims) dim = shared(dim, splits);
+    // The operation with the dimensions that one chip has.
+    static void share(Op& op, const OpWays& ways, const Way& way) {
+        const auto share = [&](std::vector<std::string>& dims, std::optional<std::size_t> tensor) {
+            for (std::string& dim : dims) {
+                const auto place = std::find(ways.dims().begin(), ways.dims().end(), dim) - ways.dims().begin();
+                if (static_cast<std::size_t>(place) == ways.dims().size()) continue;
+                dim = ways.local_name(way, static_cast<std::size_t>(place), tensor);
+            }
+        };
+        for (std::size_t i = 0; i < op.inputs.size(); ++i) share(op.inputs[i].dims, i);
+        share(op.output.dims, op.inputs.size());
+        share(op.along, std::nullopt);
     }
 
     // What is stored of a value on one chip.
@@ -225,11 +240,9 @@ private:
     // Shares have sizes of their own, for what looks them up by name.
     void add_sizes() {
         const auto add = [&](const std::string& dim) {
-            const Symbol symbol = symbol_of(dim);
-            const auto size = program_.sizes.find(symbol.dim);
-            if (symbol.divisor > 1 && size != program_.sizes.end()) {
-                result_.local.sizes[dim] = (size->second + symbol.divisor - 1) / symbol.divisor;
-            }
+            if (program_.sizes.contains(dim)) return;
+            const auto size = elements({dim}).evaluate(program_.sizes);
+            if (const auto whole = size ? size->to_int64() : std::nullopt) result_.local.sizes[dim] = *whole;
         };
         for (const Value& value : result_.local.values) {
             for (const Axis& axis : value.type.axes) add(axis.dim);

@@ -61,17 +61,18 @@ LayoutSearch::LayoutSearch(const Program& program, const System& system)
 
 namespace {
 
-// What no rule says yet how to split: bands of a causal mask.
+// What no rule says how to split: the columns of a band, which the last rows alone have or all in turn.
 Status check_splittable(const Program& program) {
     for (const Value& value : program.values) {
         for (const MaskedPlane& plane : value.masks) {
             const bool split = std::any_of(value.type.axes.begin(), value.type.axes.end(), [&](const Axis& axis) {
-                return !axis.mesh.empty() && (axis.dim == plane.rows || axis.dim == plane.columns);
+                return !axis.mesh.empty() && axis.dim == plane.columns;
             });
             if (plane.window.empty() || !split) continue;
-            return fail("unsupported",
-                        fmt::format("a causal mask with a window, {}, over a split dimension", plane.window),
-                        "split other dimensions (heads, the batch), or leave the window out for an upper estimate");
+            return fail(
+                "unsupported",
+                fmt::format("a causal mask with a window, {}, over split columns, {}", plane.window, plane.columns),
+                fmt::format("split its rows, {}, or other dimensions (heads, the batch)", plane.rows));
         }
     }
     return {};
@@ -208,6 +209,7 @@ Status LayoutSearch::compile_ops(const StayingAxes& stay) {
                 compiled.open = add_behind && op.output.value != statement.result;
                 if (!stay.empty()) compiled.ways.stay(staying(op, stay));
                 for (const std::string& dim : compiled.ways.dims()) compiled.elsewhere.push_back(splits_[dim]);
+                compiled.ways.lie(compiled.elsewhere);
                 const std::size_t index = ops_.size();
                 for (std::size_t input = 0; input < op.inputs.size(); ++input) {
                     std::vector<Use>& known = uses[op.inputs[input].value];

@@ -52,6 +52,9 @@ void OpWays::set_sizes(const Sizes& sizes) {
     sizes_.clear();
     for (const std::string& dim : symbols_) sizes_.push_back(static_cast<double>(sizes.at(dim)));
     shares_ = sizes_;
+    for (Looks& looks : looks_) {
+        looks.count = roofline::edge_of(looks.places).evaluate(sizes).value_or(Rational(0)).to_double();
+    }
     bands_.clear();
     if (unmasked_.slots.empty()) return;
     whole_.times.evaluate(sizes_, seconds_);
@@ -80,8 +83,9 @@ Result<std::vector<Way>> OpWays::ways(const Question& question) {
     std::vector<std::pair<LayoutPrice, std::size_t>> order;
     const auto split = [&](std::size_t i) { return std::span(query.splits).subspan(i * dims_.size(), dims_.size()); };
     const auto share = [&](std::size_t i) { return std::span(shares).subspan(i * width, width); };
+    const auto planned = [&](std::size_t i) { return Plan{split(i), query.places[i], 0, edge_of(split(i))}; };
     for (std::size_t i = 0; i < count; ++i) {
-        share_cost(split(i), share(i));
+        share_cost(planned(i), share(i));
         order.emplace_back(costs_->price(share(i)), i);
     }
     std::sort(order.begin(), order.end());
@@ -90,7 +94,8 @@ Result<std::vector<Way>> OpWays::ways(const Question& question) {
     for (const auto& [price, i] : order) {
         AxisMask used = 0;
         for (const AxisList axes : split(i)) used = static_cast<AxisMask>(used | axes.mask());
-        const Plan plan{split(i), query.places[i], static_cast<AxisMask>(open & ~used)};
+        Plan plan = planned(i);
+        plan.open = static_cast<AxisMask>(open & ~used);
         for (const Sharding& output : outputs(query, plan)) {
             if (auto status = add_way(query, plan, output, share(i)); !status) query.problem = status.error();
         }
@@ -183,6 +188,7 @@ void OpWays::combine_choices(Query& query, std::size_t dim, AxisMask used) const
     if (query.splits.size() >= most_splits * dims_.size() && !dims_.empty()) return;
     if (dim == dims_.size()) {
         settle(query.split);
+        if (!in_reach(query.split)) return;
         query.splits.insert(query.splits.end(), query.split.begin(), query.split.end());
         return;
     }
@@ -254,16 +260,18 @@ std::vector<Sharding> OpWays::outputs(const Query& query, const Plan& plan) cons
     return outputs;
 }
 
-// The chip's share of the work. Of a masked plane all chips compute as much.
-void OpWays::share_cost(std::span<const AxisList> split, std::span<double> cost) {
+// The chip's share of the work. Of a masked plane all chips compute as much, but behind others' columns all of a band.
+void OpWays::share_cost(const Plan& plan, std::span<double> cost) {
     bool split_band = false;
+    Looks* edge = plan.edge.none() ? nullptr : &looks_[plan.edge.which];
     for (std::size_t d = 0; d < dims_.size(); ++d) {
-        const bool whole = split[d].empty();
+        const AxisList axes = edge != nullptr && d == edge->dim ? plan.edge.axes : plan.split[d];
+        const bool whole = axes.empty();
         shares_[d] =
-            whole ? sizes_[d] : std::ceil(sizes_[d] / static_cast<double>(chips_across(costs_->system(), split[d])));
-        split_band = split_band || (banded_[d] && !whole);
+            whole ? sizes_[d] : std::ceil(sizes_[d] / static_cast<double>(chips_across(costs_->system(), axes)));
+        split_band = split_band || (banded_[d] && !whole && edge == nullptr);
     }
-    const Compiled& compiled = split_band ? unmasked_ : whole_;
+    const Compiled& compiled = edge != nullptr ? edge->compiled : split_band ? unmasked_ : whole_;
     compiled.times.evaluate(shares_, seconds_);
     for (std::size_t i = 0; i < compiled.slots.size(); ++i) {
         costs_->add_time(cost, compiled.slots[i], seconds_[i] * (split_band ? bands_[i] : 1));
@@ -287,16 +295,18 @@ bool OpWays::stays(std::size_t tensor, const Sharding& from, const Sharding& to)
 Status OpWays::add_way(Query& query, const Plan& plan, const Sharding& output, std::span<const double> share) {
     Way way;
     way.at = plan.at;
+    way.edge = plan.edge;
     way.output = output;
     way.cost.assign(share.begin(), share.end());
     bool beaten = this->beaten(query, way);
     const auto add = [&](std::size_t tensor, const Sharding& from, const Sharding& to) -> Status {
-        if (beaten || from == to) return {};
+        const std::optional<Edge> edge = edge_of_tensor(tensor, plan);
+        if (beaten || (from == to && !edge)) return {};
         if (tensor < tensors_.size() && !stays(tensor, from, to)) {
             beaten = true;
             return {};
         }
-        auto place = move(tensor, from, to);
+        auto place = move(tensor, from, to, edge);
         if (!place) return fail(place.error());
         const Resharding& resharding = (*reshardings_)[*place];
         if (resharding.moves.empty()) return {};
@@ -335,9 +345,10 @@ Status OpWays::add_way(Query& query, const Plan& plan, const Sharding& output, s
     return {};
 }
 
-Result<std::size_t> OpWays::move(std::size_t tensor, const Sharding& from, const Sharding& to) {
+Result<std::size_t> OpWays::move(std::size_t tensor, const Sharding& from, const Sharding& to,
+                                 const std::optional<Edge>& edge) {
     const MovedTensor& moved = this->moved(tensor);
-    auto place = reshardings_->find(moved.shape, moved.name, from, to);
+    auto place = reshardings_->find(moved.shape, moved.name, from, to, edge);
     if (!place) return place;
     if (moved.in_host && tensor + 1 < tensors_.size() && !(*reshardings_)[*place].moves.empty()) {
         return fail("host_collective",

@@ -23,9 +23,18 @@ struct TensorMove {
     std::size_t resharding = 0;  ///< place in Reshardings
 };
 
+/// What a way looks back on lies over these axes on the chips before, or behind; none: it needs none of them.
+struct WayEdge {
+    AxisList axes;
+    std::size_t which = 0;  ///< of what the operation looks back on
+
+    [[nodiscard]] bool none() const { return axes.empty(); }
+};
+
 /// One way: how the operation's dimensions are split, or which chip does it alone, and so what has to move before and after.
 struct Way {
     std::vector<AxisList> split;  ///< by the operation's dimensions
+    WayEdge edge;
     std::int64_t at = Sharding::everywhere;
     std::vector<TensorMove> moves;  ///< of operands, of its rows' statistics, then of the result
     Sharding output;                ///< where the result ends up
@@ -70,8 +79,17 @@ public:
     /// Mesh axes over which each tensor, operands then the result, is used or made as it lies.
     void stay(std::vector<AxisMask> axes) { stays_ = std::move(axes); }
 
+    /// How dimensions, by dims(), are split elsewhere in the program.
+    void lie(const std::vector<std::vector<AxisList>>& elsewhere);
+
     /// Sizes for all that follows; every dimension must be among them.
     void set_sizes(const Sizes& sizes);
+
+    /// A dimension of a chip's share under the name that an operand has it by (operands, then the result), or, without one, the
+    /// function that works along it.
+    [[nodiscard]] std::string local_name(const Way& way, std::size_t dim, std::optional<std::size_t> tensor) const;
+    /// The places of an edge (edge_of()): there are some where a way has one.
+    [[nodiscard]] const std::string& edge_text() const { return looks_.front().places; }
 
     struct Question {
         std::span<const Sharding> held;                    ///< how the operands lie
@@ -115,6 +133,24 @@ private:
         std::span<const AxisList> split;
         std::int64_t at = Sharding::everywhere;
         AxisMask open = 0;  ///< partial sums of the operands that stay so
+        WayEdge edge{};
+    };
+
+    struct Compiled {
+        CompiledTimes times;
+        std::vector<std::size_t> slots;  ///< by resource
+    };
+    /// What a chip needs of others beside its share. Of a causal mask's window: the rows that a chip has see the columns at their
+    /// places and W - 1 before these, and columns are seen by so many rows behind. Of functions that look back: what they read of
+    /// the dimension that they work along.
+    struct Looks {
+        std::size_t dim = 0;                ///< place in dims_: columns, rows, or what it works along
+        std::optional<std::size_t> across;  ///< of a window: the other dimension of its plane
+        std::string places;                 ///< "W-1", or a number
+        std::vector<bool> edged;            ///< by tensor: it has the dimension, and not the other
+        std::vector<AxisList> lie;  ///< how it is split elsewhere: in order as the other is, or bands are shared evenly
+        double count = 0;           ///< of places
+        Compiled compiled;
     };
 
     [[nodiscard]] Status compile_times(const Program& program, const Stored& stored, ChoiceCosts& costs);
@@ -122,6 +158,13 @@ private:
         return tensor < tensors_.size() ? tensors_[tensor] : *statistics_;
     }
     void add_statistics();
+    void look_back(const Program& program);
+    void look_over(const MaskedPlane& plane);
+    static bool has_edge(const Looks& looks, std::size_t dim, std::optional<std::size_t> tensor);
+    [[nodiscard]] AxisList edge_axes(const Looks& looks, std::span<const AxisList> split) const;
+    [[nodiscard]] WayEdge edge_of(std::span<const AxisList> split) const;
+    [[nodiscard]] bool in_reach(std::span<const AxisList> split) const;
+    [[nodiscard]] std::optional<Edge> edge_of_tensor(std::size_t tensor, const Plan& plan) const;
     [[nodiscard]] std::size_t place_of(const std::string& dim);
     [[nodiscard]] bool splittable(const std::string& dim) const;
     void tie_rows();
@@ -135,9 +178,10 @@ private:
     [[nodiscard]] Sharding made(const Plan& plan) const;
     [[nodiscard]] std::vector<Sharding> outputs(const Query& query, const Plan& plan) const;
     [[nodiscard]] Sharding part_statistics(const Plan& plan) const;
-    [[nodiscard]] Result<std::size_t> move(std::size_t tensor, const Sharding& from, const Sharding& to);
+    [[nodiscard]] Result<std::size_t> move(std::size_t tensor, const Sharding& from, const Sharding& to,
+                                           const std::optional<Edge>& edge);
     [[nodiscard]] bool stays(std::size_t tensor, const Sharding& from, const Sharding& to) const;
-    void share_cost(std::span<const AxisList> split, std::span<double> cost);
+    void share_cost(const Plan& plan, std::span<double> cost);
     [[nodiscard]] bool beaten(const Query& query, const Way& way) const;
     [[nodiscard]] Status add_way(Query& query, const Plan& plan, const Sharding& output, std::span<const double> share);
 
@@ -163,10 +207,7 @@ private:
     std::size_t open_ = 0;           ///< of how many operands partial sums may stay so until the result is completed
     bool sums_ = true;               ///< what the result lacks has been summed over
     std::vector<bool> banded_;       ///< a causal mask with a window lies over it
-    struct Compiled {
-        CompiledTimes times;
-        std::vector<std::size_t> slots;  ///< by resource
-    };
+    std::vector<Looks> looks_;       ///< of which a way has one at most
     Compiled whole_;
     Compiled unmasked_;          ///< of bands of windows: chips share what is left of a plane, and not each has a band
     std::vector<double> bands_;  ///< by resource: what windows leave

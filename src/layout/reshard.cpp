@@ -303,6 +303,36 @@ Result<Resharding> ReshardSearch::run(const Moved& moved, const Sharding& from, 
     }
 }
 
+Result<Resharding> ReshardSearch::run(const Moved& moved, const Sharding& from, const Sharding& to, const Edge& edge) {
+    Sharding near = edge.result ? from : to;
+    near.dims[edge.dim] = edge.axes;
+    near.unreduced = static_cast<AxisMask>(near.unreduced & ~edge.axes.mask());
+    const std::int64_t chips = chips_across(costs_.system(), edge.axes);
+    const double share = std::ceil(moved.sizes[edge.dim] / static_cast<double>(chips));
+    Move move{CollectiveKind::permute, edge.axes, 0, near, chips};
+    move.edge_dim = edge.dim;
+    move.hops = static_cast<std::int64_t>(std::ceil(edge.places / share));
+    if (auto status = costs_.loaded(move.route()); !status) return fail(status.error());
+    move.bytes = moved.element_bytes * static_cast<double>(chips) * edge.places;
+    for (std::size_t d = 0; d < moved.sizes.size(); ++d) {
+        if (d == edge.dim) continue;
+        move.bytes *= std::ceil(moved.sizes[d] / static_cast<double>(chips_across(costs_.system(), near.dims[d])));
+    }
+    auto way = edge.result ? run(moved, near, to) : run(moved, from, near);
+    if (way) {
+        const std::size_t place = edge.result ? 0 : way->moves.size();
+        for (ShardingStep& step : way->steps) {
+            if (edge.result && step.move) ++*step.move;
+        }
+        way->moves.insert(edge.result ? way->moves.begin() : way->moves.end(), move);
+        way->steps.insert(edge.result ? way->steps.begin() : way->steps.end(), {near, place});
+        way->price += costs_.price(move.route(), move.bytes);
+    }
+    if (!edge.result && to.dims[edge.dim] == edge.axes) return way;
+    auto whole = run(moved, from, to);
+    return !way || (whole && whole->price < way->price) ? whole : way;
+}
+
 std::size_t Reshardings::shape(const std::vector<std::string>& dims, double element_bytes) {
     const auto known = std::find_if(shapes_.begin(), shapes_.end(), [&](const Shape& shape) {
         return shape.dims == dims && shape.element_bytes == element_bytes;
@@ -322,10 +352,11 @@ void Reshardings::set_sizes(const Sizes& sizes) {
 }
 
 Result<std::size_t> Reshardings::find(std::size_t shape, std::string_view tensor, const Sharding& from,
-                                      const Sharding& to) {
-    const auto [known, added] = places_.try_emplace({shape, from, to}, ways_.size());
+                                      const Sharding& to, const std::optional<Edge>& edge) {
+    const auto [known, added] = places_.try_emplace({shape, from, to, edge}, ways_.size());
     if (!added) return known->second;
-    auto way = search_.run({tensor, shapes_[shape].element_bytes, shapes_[shape].sizes}, from, to);
+    const Moved moved{tensor, shapes_[shape].element_bytes, shapes_[shape].sizes};
+    auto way = edge ? search_.run(moved, from, to, *edge) : search_.run(moved, from, to);
     if (!way) {
         places_.erase(known);
         return fail(way.error());

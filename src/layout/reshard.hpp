@@ -26,10 +26,25 @@ struct Move {
     std::int64_t from = Sharding::everywhere;  ///< as Route has them
     std::int64_t to = Sharding::everywhere;
     AxisList after{};  ///< of a permute: the axes in the order that follows
+    /// Of a permute to the next chips (Message::hops): so many places of a dimension.
+    std::int64_t hops = 0;
+    std::size_t edge_dim = 0;
 
     [[nodiscard]] Route route() const {
-        return {kind, axes.mask(), from, to, after.empty() ? AxisList{} : axes, after};
+        return {kind, axes.mask(), from, to, after.empty() && hops == 0 ? AxisList{} : axes, after, hops};
     }
+};
+
+/// Of a dimension a chip needs its share and so many places before it, or behind it: keys and values behind a window, what a short
+/// convolution looks back on. Of an operand the chips hand these on to the next (a halo exchange); of a result, whose sums have
+/// such edges, back, where they are added.
+struct Edge {
+    std::size_t dim = 0;  ///< of the tensor
+    AxisList axes;        ///< over which it is split
+    double places = 0;
+    bool result = false;
+
+    bool operator==(const Edge&) const = default;
 };
 
 /// A step on the way: a collective, or a slice that every chip takes of what it holds.
@@ -61,6 +76,10 @@ public:
     /// Errors: a sum that was complete cannot become partial; a topology that is not costed; too many steps since `refill()`:
     /// a mesh of many axes has more ways than can be looked at.
     [[nodiscard]] Result<Resharding> run(const Moved& moved, const Sharding& from, const Sharding& to);
+    /// The same where an edge is all that is needed beside each chip's share: of an operand `to`, of a result `from` may have the
+    /// dimension whole, and what is cheaper is taken.
+    [[nodiscard]] Result<Resharding> run(const Moved& moved, const Sharding& from, const Sharding& to,
+                                         const Edge& edge);
 
     void refill() { steps_left_ = most_steps; }
 
@@ -103,7 +122,7 @@ public:
 
     /// The place of a resharding. Errors: as ReshardSearch; `tensor` is what they call it.
     [[nodiscard]] Result<std::size_t> find(std::size_t shape, std::string_view tensor, const Sharding& from,
-                                           const Sharding& to);
+                                           const Sharding& to, const std::optional<Edge>& edge = std::nullopt);
     [[nodiscard]] const Resharding& operator[](std::size_t place) const { return ways_[place]; }
 
     void refill() { search_.refill(); }
@@ -118,11 +137,14 @@ private:
         std::size_t shape = 0;
         Sharding from;
         Sharding to;
+        std::optional<Edge> edge;
 
         bool operator==(const Key&) const = default;
     };
     struct Hash {
-        std::size_t operator()(const Key& key) const { return (key.from.hash() * 31 + key.to.hash()) * 31 + key.shape; }
+        std::size_t operator()(const Key& key) const {
+            return ((key.from.hash() * 31 + key.to.hash()) * 31 + key.shape) * 2 + (key.edge ? 1 : 0);
+        }
     };
 
     ReshardSearch search_;

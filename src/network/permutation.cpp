@@ -221,14 +221,19 @@ private:
 
 }  // namespace
 
-Result<std::vector<std::int64_t>> next_along(const Slice& slice, const PlacedAxis& axis) {
+Result<std::vector<std::int64_t>> next_along(const Slice& slice, const std::vector<const PlacedAxis*>& axes) {
     if (auto status = few_enough(slice); !status) return fail(status.error());
     const MeshDigits digits(slice);
     std::vector<std::int64_t> to;
     for (std::int64_t chip = 0; chip < digits.chips(); ++chip) {
-        const std::int64_t place = digits.place_of(axis, chip);
-        const bool last = place + 1 == axis.size;
-        to.push_back(last ? -1 : chip + digits.number_of(axis, place + 1) - digits.number_of(axis, place));
+        std::int64_t target = chip;
+        bool last = true;  // of an axis the last goes on to the first of the next place of those outside
+        for (std::size_t i = axes.size(); last && i-- > 0;) {
+            const std::int64_t place = digits.place_of(*axes[i], chip);
+            last = place + 1 == axes[i]->size;
+            target += digits.number_of(*axes[i], last ? 0 : place + 1) - digits.number_of(*axes[i], place);
+        }
+        to.push_back(last ? -1 : target);
     }
     return to;
 }

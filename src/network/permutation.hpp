@@ -23,7 +23,9 @@ namespace roofline {
                                                         const std::vector<const PlacedAxis*>& before,
                                                         const std::vector<const PlacedAxis*>& after);
 
-/// Each chip sends to the next one along a mesh axis; the last ones send nothing. Errors: more than a million chips.
-[[nodiscard]] Result<std::vector<std::int64_t>> next_along(const Slice& slice, const PlacedAxis& axis);
+/// Each chip sends to the next one along mesh axes, the first of them outermost; the last ones send nothing. Errors: more than a
+/// million chips.
+[[nodiscard]] Result<std::vector<std::int64_t>> next_along(const Slice& slice,
+                                                           const std::vector<const PlacedAxis*>& axes);
 
 }  // namespace roofline

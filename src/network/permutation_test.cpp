@@ -149,7 +149,7 @@ TEST_CASE("network: the next chip along a mesh axis") {
     const Slice nodes = catalogue_slice("h100-sxm", "8x2");
     const auto mesh = place_mesh(nodes, {{"M", 8}, {"P", 2}});
     REQUIRE(mesh.has_value());
-    const auto to = next_along(nodes, (*mesh)[1]);
+    const auto to = next_along(nodes, {&(*mesh)[1]});
     REQUIRE(to.has_value());
     for (std::size_t chip = 0; chip < 16; ++chip) {
         CHECK((*to)[chip] == (chip < 8 ? static_cast<std::int64_t>(chip) + 8 : -1));

@@ -7,6 +7,7 @@
 #include "layout/lay_out.hpp"
 #include "machine/catalogue.hpp"
 #include "notation/notation.hpp"
+#include "program/adjoint.hpp"
 
 using namespace roofline;
 
@@ -93,6 +94,27 @@ TEST_CASE("a gathered parameter is held besides its share, in a repeat that of t
           200 + 80);
     CHECK(peak_of_two(head + "repeat L {\nparam W : bf16[D_{fsdp}, F]\nH : bf16[B_{fsdp}, F] = X *_D W\n"
                              "Y : bf16[B_{fsdp}, F] = relu(H)\n}") == 2 * 200 + 80);
+}
+
+// Of T V logits: in bf16 these and their gradient; in f32 the logits, the gradient of the log-probabilities, and that of the logits in
+// bf16 or, as PyTorch's eager cross entropy and the cast before it do, in f32.
+TEST_CASE("a loss holds what its framework stores of it") {
+    auto forward =
+        parse_program("T=64, D=2, V=10000\nX : bf16[T, D]\nparam W : bf16[D, V]\nLogits : bf16[T, V] = X * W", "");
+    REQUIRE(forward);
+    const auto bytes = [&](bool f32_logits, bool stored_casts) {
+        const auto with = with_loss(*forward, f32_logits);
+        REQUIRE(with);
+        TrainingOptions options;
+        options.f32_logits = f32_logits;
+        options.stored_casts = stored_casts;
+        const auto step = training_step(*with, options);
+        REQUIRE(step);
+        return peak_of(*step) / (64 * 10000);
+    };
+    CHECK(bytes(false, false) == doctest::Approx(2 + 2).epsilon(0.01));
+    CHECK(bytes(true, false) == doctest::Approx(4 + 4 + 2).epsilon(0.01));
+    CHECK(bytes(true, true) == doctest::Approx(4 + 4 + 4).epsilon(0.01));
 }
 
 TEST_CASE("sizes that are not known") {

@@ -239,7 +239,7 @@ Result<std::vector<double>> stage_shares(const Program& forward, std::int64_t st
 Result<double> stage_transfer_s(const System& system, double bytes) {
     const PlacedAxis* axis = system.axis("pipeline");
     if (axis == nullptr) return fail("unknown_axis", "the mesh has no axis `pipeline`");
-    auto to = next_along(system.slice, *axis);
+    auto to = next_along(system.slice, {axis});
     if (!to) return fail(to.error());
     auto load = permutation_load(system.slice, *to);
     if (!load) return fail(load.error());

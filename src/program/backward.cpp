@@ -316,7 +316,8 @@ private:
         Formula sum = masked_sum(id);
         const bool named = id == statement.result;
         if (sum.is_tensor() || (!named && op.kind != OpKind::contract && readers < 2)) return sum;
-        if (named && op.kind != OpKind::contract && readers < 2 && !has_product(sum)) return sum;
+        const bool stored = options_.stored_casts && op.kind == OpKind::move;
+        if (named && !stored && op.kind != OpKind::contract && readers < 2 && !has_product(sum)) return sum;
         const ValueId gradient = gradient_value(named || op.kind == OpKind::contract ? id : statement.result);
         forward_.program.values[gradient].type.axes = value(id).type.axes;
         made.first.push_back({gradient, sum, StepPhase::backward, statement.part});

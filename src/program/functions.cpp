@@ -67,7 +67,7 @@ constexpr FunctionInfo table[] = {
      "derivative of layernorm at x, times y: 5 adds, 3 subtracts, 3 multiplies; rsqrt, means and scales per row",
      four_numbers},
     {"dscan", keep, 2, 2, 0, 0, 0, "scan backwards: h[t] = a[t+1] h[t+1] + b[t]"},
-    {"prior", keep, 1, 0, 0, 0, 0, "x one step before: no work of its own"},
+    {"prior", keep, 1, 0, 0, 0, 0, "x one step before: no work of its own", {}, 1},
     {"causal", mask, 1, 0, 0, 0, 0,
      "no work of its own; halves the work over the plane it masks, or leaves a band of it"},
     {"gather", gather, 2, 0, 0, 0, 0, "rows of a table, read once for each index"},

@@ -44,6 +44,12 @@ struct FunctionInfo {
     int row_transcendentals = 0;  ///< likewise
     std::string_view formula;     ///< what is counted, for the manual and --explain
     RowStatistics statistics{};
+    int steps_back = 0;  ///< along the dimension that it works along, to which one place of the result looks back
+
+    /// Whether places of the result depend on so many before them, or behind them, as it has taps or steps_back says.
+    [[nodiscard]] bool looks_back() const {
+        return kind == FunctionKind::slide || kind == FunctionKind::correlate || steps_back > 0;
+    }
 };
 
 [[nodiscard]] const FunctionInfo* find_function(std::string_view name);

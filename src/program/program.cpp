@@ -74,6 +74,7 @@ std::string route_text(const Message& message, std::string_view between) {
     if (!message.axes.empty()) text += fmt::format(" over {}", fmt::join(message.axes, between));
     if (!message.from.empty()) text += " from " + place_text(message.from);
     if (!message.to.empty()) text += " to " + place_text(message.to);
+    if (message.hops > 0) text += fmt::format(", {} hop{}", message.hops, message.hops == 1 ? "" : "s");
     return text;
 }
 
@@ -138,15 +139,47 @@ std::string local_dim(const std::string& dim, std::int64_t ways) {
 
 Symbol symbol_of(const std::string& dim) {
     const std::size_t slash = dim.rfind('/');
-    if (slash == std::string::npos) return {dim, 1};
+    if (slash == std::string::npos) return {without_edge(dim), 1};
     std::int64_t ways = 1;
     std::from_chars(dim.data() + slash + 1, dim.data() + dim.size(), ways);
     return {dim.substr(0, slash), ways};
 }
 
+// Nor a plus.
+std::string edged_dim(const std::string& local, const std::string& edge) { return local + "+" + edge; }
+
+std::string without_edge(const std::string& dim) { return dim.substr(0, dim.find('+')); }
+
+namespace {
+
+bool has_edge(const std::string& dim) { return dim.find('+') != std::string::npos; }
+
+Polynomial extent_of(const std::string& dim) {
+    const Polynomial share = Polynomial::symbol(symbol_of(dim));
+    return has_edge(dim) ? share + edge_of(dim.substr(dim.find('+') + 1)) : share;
+}
+
+}  // namespace
+
+Polynomial edge_of(const std::string& edge) {
+    const std::size_t minus = edge.find('-');
+    std::int64_t places = 0;
+    if (minus == std::string::npos) {
+        std::from_chars(edge.data(), edge.data() + edge.size(), places);
+        return Polynomial(places);
+    }
+    return Polynomial::dim(edge.substr(0, minus)) - Polynomial(1);
+}
+
 Polynomial elements(const std::vector<std::string>& dims) {
     Polynomial product(1);
-    for (const std::string& dim : dims) product *= Polynomial::symbol(symbol_of(dim));
+    for (const std::string& dim : dims) product *= extent_of(dim);
+    return product;
+}
+
+Polynomial points(const std::vector<std::string>& dims) {
+    Polynomial product(1);
+    for (const std::string& dim : dims) product *= Polynomial::symbol(has_edge(dim) ? Symbol{dim, 1} : symbol_of(dim));
     return product;
 }
 
@@ -159,19 +192,34 @@ Polynomial bytes_of(const Value& value) {
 
 namespace {
 
-// The count with the band of a window in the place of the plane's two dimensions, in every term that has both. Where these are
-// shares each chip has its share of the band: rows take the place of T, W^2/2 is divided by the chips of both.
-Polynomial banded(const Symbol& rows, const Symbol& columns, const std::string& window, const Polynomial& count) {
+/// Rows and columns of a plane among an operation's dimensions, and what they stand for.
+struct Plane {
+    Symbol rows;
+    Symbol columns;
+    bool row_edge = false;     ///< a chip has its columns, and the rows that see them
+    bool column_edge = false;  ///< it has its rows, and the columns that they see
+};
+
+// The band of a window. Where rows and columns are shares each chip has its share of it: rows take the place of T, W^2/2 is divided
+// by the chips of both. With what others have beside it each row, or column, of a chip has all of it.
+Polynomial band_of(const Plane& plane, const std::string& window) {
     const Polynomial width = Polynomial::symbol(symbol_of(window));
-    const Polynomial band =
-        Polynomial::symbol(rows) * width * Polynomial(Rational(1, columns.divisor)) -
-        width * width * Polynomial(Rational(1, 2) / Rational(rows.divisor) / Rational(columns.divisor));
+    const Polynomial rows = Polynomial::symbol(plane.rows);
+    if (plane.column_edge) return rows * width;
+    if (plane.row_edge) return Polynomial::symbol(plane.columns) * width;
+    return rows * width * Polynomial(Rational(1, plane.columns.divisor)) -
+           width * width * Polynomial(Rational(1, 2) / Rational(plane.rows.divisor) / Rational(plane.columns.divisor));
+}
+
+// The count with the band in the place of the plane's two dimensions, in every term that has both.
+Polynomial banded(const Plane& plane, const std::string& window, const Polynomial& count) {
+    const Polynomial band = band_of(plane, window);
     Polynomial result;
     for (const auto& [monomial, coefficient] : count.terms()) {
         Monomial rest;
         int found = 0;
         for (const Factor& factor : monomial) {
-            if (factor.symbol == rows || factor.symbol == columns) {
+            if (factor.symbol == plane.rows || factor.symbol == plane.columns) {
                 ++found;
                 if (factor.power > 1) rest.push_back({factor.symbol, factor.power - 1});
             } else {
@@ -180,6 +228,21 @@ Polynomial banded(const Symbol& rows, const Symbol& columns, const std::string& 
         }
         result += found == 2 ? Polynomial::term(std::move(rest), coefficient) * band
                              : Polynomial::term(monomial, coefficient);
+    }
+    return result;
+}
+
+// With the places of shares with edges for their symbols.
+Polynomial spread(const Polynomial& count) {
+    Polynomial result;
+    for (const auto& [monomial, coefficient] : count.terms()) {
+        Polynomial term{coefficient};
+        for (const Factor& factor : monomial) {
+            const bool edged = has_edge(factor.symbol.dim);
+            const Polynomial one = edged ? extent_of(factor.symbol.dim) : Polynomial::symbol(factor.symbol);
+            for (std::int32_t i = 0; i < factor.power; ++i) term *= one;
+        }
+        result += term;
     }
     return result;
 }
@@ -194,21 +257,20 @@ Polynomial masked(const Program& program, const Op& op, const std::vector<std::s
         }
     }
     // Dimensions of one chip may be shares of the plane's.
-    const auto share = [&](const std::string& whole) -> std::optional<Symbol> {
-        for (const std::string& dim : dims) {
-            const Symbol symbol = symbol_of(dim);
-            if (symbol.dim == whole) return symbol;
-        }
-        return std::nullopt;
+    const auto share = [&](const std::string& whole) {
+        return std::find_if(dims.begin(), dims.end(),
+                            [&](const std::string& dim) { return symbol_of(dim).dim == whole; });
     };
     Polynomial left = count;
     for (const MaskedPlane& plane : planes) {
         const auto rows = share(plane.rows);
         const auto columns = share(plane.columns);
-        if (!rows || !columns) continue;
-        left = plane.window.empty() ? left * Polynomial(Rational(1, 2)) : banded(*rows, *columns, plane.window, left);
+        if (rows == dims.end() || columns == dims.end()) continue;
+        const auto symbol = [](const std::string& dim) { return has_edge(dim) ? Symbol{dim, 1} : symbol_of(dim); };
+        const Plane shares{symbol(*rows), symbol(*columns), has_edge(*rows), has_edge(*columns)};
+        left = plane.window.empty() ? left * Polynomial(Rational(1, 2)) : banded(shares, plane.window, left);
     }
-    return left;
+    return std::any_of(dims.begin(), dims.end(), has_edge) ? spread(left) : left;
 }
 
 std::string mesh_text(const std::vector<MeshAxis>& mesh) {

@@ -149,6 +149,9 @@ struct Message {
     MeshPlace to{};      ///< of a send, gather: the chip that gets it
     std::vector<std::string>
         axes_after{};  ///< of a permute: the same axes in the order in which they split it afterwards
+    /// Of a permute to the next chip along the axes, as they split the array: how many such steps follow each other until each
+    /// has what it needs of those before it.
+    std::int64_t hops = 0;
     /// The share of V that crosses whoever chooses whom: of a token that goes to several experts one copy, for a chip that has
     /// several of them needs no more, and hands back one sum (DeepSeek-V3, arXiv 2412.19437, section 3.2.2).
     Rational sure{1};
@@ -238,7 +241,16 @@ void label_values(Program& program);
 /// The name of a chip's share of a dimension that is split `ways` ways: a dimension of its own, of ceil(size / ways).
 [[nodiscard]] std::string local_dim(const std::string& dim, std::int64_t ways);
 
-/// What a dimension, whole or a share, stands for in a polynomial.
+/// Such a share with what a chip needs of its neighbours: "S/4+W-1", the last W - 1 places before it, or "T/4+1".
+[[nodiscard]] std::string edged_dim(const std::string& local, const std::string& edge);
+
+/// The places of an edge: those of "W-1", or a number.
+[[nodiscard]] Polynomial edge_of(const std::string& edge);
+
+/// The share that a dimension of one chip has without its edge.
+[[nodiscard]] std::string without_edge(const std::string& dim);
+
+/// What a dimension, whole or a share, stands for in a polynomial; an edge is left out.
 [[nodiscard]] Symbol symbol_of(const std::string& dim);
 
 /// True when `dim` is among `dims`.
@@ -250,8 +262,12 @@ void label_values(Program& program);
 /// Bytes of a value, block scales included.
 [[nodiscard]] Polynomial bytes_of(const Value& value);
 
-/// What causal masks leave of a count of an operation's points over the dimensions `dims`: half for each whole plane T x S among
-/// them; with a window W, T W - W^2/2 in the place of T S, which is half of it at W = T = S.
+/// The same for masked(): shares with edges are symbols.
+[[nodiscard]] Polynomial points(const std::vector<std::string>& dims);
+
+/// What causal masks leave of a count of an operation's points() over the dimensions `dims`: half for each whole plane T x S among
+/// them; with a window W, T W - W^2/2 in the place of T S, which is half of it at W = T = S. Of a chip whose columns have an
+/// edge each row sees all W, and of one whose rows have it each column is seen by as many.
 [[nodiscard]] Polynomial masked(const Program& program, const Op& op, const std::vector<std::string>& dims,
                                 const Polynomial& count);
 

@@ -352,6 +352,20 @@ private:
 
 }  // namespace
 
+namespace {
+
+// Places before a chip's own are read, and nothing is computed for them.
+void drop_edges(Dims& dims) {
+    Dims own;
+    for (const std::string& dim : dims) {
+        std::string share = without_edge(dim);
+        if (!has(own, share)) own.push_back(std::move(share));
+    }
+    dims = std::move(own);
+}
+
+}  // namespace
+
 FunctionWork function_work(const Program& program, const Op& op) {
     const FunctionInfo& function = *find_function(op.function);
     Dims dims;
@@ -363,15 +377,16 @@ FunctionWork function_work(const Program& program, const Op& op) {
     } else {
         dims = together(op.inputs);
         if (function.kind == FunctionKind::correlate) dims.push_back(op.along[1]);
+        if (function.looks_back()) drop_edges(dims);
     }
     Dims rows;
     for (const std::string& dim : dims) {
         if (!has(op.along, dim)) rows.push_back(dim);
     }
-    const Polynomial points = masked(program, op, dims, elements(dims));
+    const Polynomial computed = masked(program, op, dims, points(dims));
     const Polynomial row_count = elements(rows);
-    return {points * Polynomial(function.flops) + row_count * Polynomial(function.row_flops),
-            points * Polynomial(function.transcendentals) + row_count * Polynomial(function.row_transcendentals)};
+    return {computed * Polynomial(function.flops) + row_count * Polynomial(function.row_flops),
+            computed * Polynomial(function.transcendentals) + row_count * Polynomial(function.row_transcendentals)};
 }
 
 Result<ProgramWork> derive_work(const Program& program, const WorkOptions& options) {

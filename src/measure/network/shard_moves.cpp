@@ -87,6 +87,10 @@ Status ShardMove::prepare() {
     before_ = box_of(what_.from, what_.sizes, ranks_->system(), ranks_->chip());
     after_ = box_of(what_.to, what_.sizes, ranks_->system(), ranks_->chip());
     if (!what_.move) return {};
+    if (what_.move->hops > 0) {
+        return fail("unsupported", "what chips hand on to the next is not exchanged here",
+                    "split another dimension: batch or heads");
+    }
     exchange_.kind = what_.move->kind;
     exchange_.dtype = what_.dtype;
     exchange_.part = bytes_before();

@@ -1,0 +1,106 @@
+// What an operation needs of others' parts beside a chip's own: behind the window of a mask, and where a function looks back.
+#include <algorithm>
+#include <cmath>
+
+#include "layout/op_ways.hpp"
+#include "program/functions.hpp"
+
+namespace roofline {
+
+// Rows and the columns that they see, and columns and the rows that see them.
+void OpWays::look_over(const MaskedPlane& plane) {
+    for (const bool columns : {true, false}) {
+        Looks looks;
+        looks.dim = place_of(columns ? plane.columns : plane.rows);
+        looks.across = place_of(columns ? plane.rows : plane.columns);
+        looks.places = plane.window + "-1";
+        for (const MovedTensor& tensor : tensors_) {
+            const auto has_dim = [&](std::size_t dim) {
+                return std::find(tensor.dims.begin(), tensor.dims.end(), dim) != tensor.dims.end();
+            };
+            looks.edged.push_back(has_dim(looks.dim) && !has_dim(*looks.across));
+        }
+        looks_.push_back(std::move(looks));
+    }
+}
+
+// The window of a mask over the operation, or how far its function looks back.
+void OpWays::look_back(const Program& program) {
+    const auto look = [&](const Operand& operand) {
+        for (const MaskedPlane& plane : program.values[operand.value].masks) {
+            if (!plane.window.empty() && looks_.empty()) look_over(plane);
+        }
+    };
+    for (const Operand& input : op_->inputs) look(input);
+    look(op_->output);
+    if (!looks_.empty() || op_->kind != OpKind::apply) return;
+    const FunctionInfo& function = *find_function(op_->function);
+    if (!function.looks_back()) return;
+    Looks looks;
+    looks.dim = place_of(op_->along.front());
+    looks.places = std::to_string(function.steps_back);
+    if (function.kind == FunctionKind::correlate) looks.places = op_->along[1] + "-1";
+    if (function.kind == FunctionKind::slide) {
+        for (const std::string& dim : op_->inputs.back().dims) {
+            if (!has(op_->output.dims, dim)) looks.places = dim + "-1";
+        }
+    }
+    looks.edged.assign(tensors_.size(), false);
+    looks.edged.front() = true;  // x
+    looks_.push_back(std::move(looks));
+}
+
+// A plane's dimension has its edge under one name everywhere, what a function looks back on in its operand alone.
+bool OpWays::has_edge(const Looks& looks, std::size_t dim, std::optional<std::size_t> tensor) {
+    return looks.dim == dim && (looks.across || (tensor && looks.edged[*tensor]));
+}
+
+std::string OpWays::local_name(const Way& way, std::size_t dim, std::optional<std::size_t> tensor) const {
+    const bool edged = !way.edge.none() && has_edge(looks_[way.edge.which], dim, tensor);
+    const AxisList axes = edged ? way.edge.axes : way.split[dim];
+    const std::string local = local_dim(dims_[dim], chips_across(costs_->system(), axes));
+    return edged ? edged_dim(local, looks_[way.edge.which].places) : local;
+}
+
+void OpWays::lie(const std::vector<std::vector<AxisList>>& elsewhere) {
+    for (Looks& looks : looks_) looks.lie = elsewhere[looks.dim];
+}
+
+// Over which axes a chip needs what others have beside its share. Behind a window that is so where a plane's rows and columns lie
+// alike, as many of both and in order, and as long as it is not all.
+AxisList OpWays::edge_axes(const Looks& looks, std::span<const AxisList> split) const {
+    if (!looks.across) return split[looks.dim];
+    const AxisList axes = split[*looks.across];
+    const bool in_order = std::find(looks.lie.begin(), looks.lie.end(), axes) != looks.lie.end();
+    if (!in_order || !split[looks.dim].empty() || sizes_[looks.dim] != sizes_[*looks.across]) return {};
+    const double share = std::ceil(sizes_[looks.dim] / static_cast<double>(chips_across(costs_->system(), axes)));
+    return share + looks.count < sizes_[looks.dim] ? axes : AxisList{};
+}
+
+WayEdge OpWays::edge_of(std::span<const AxisList> split) const {
+    for (std::size_t which = 0; which < looks_.size(); ++which) {
+        if (const AxisList axes = edge_axes(looks_[which], split); !axes.empty()) return {axes, which};
+    }
+    return {};
+}
+
+// What a function looks back on is not more than there is.
+bool OpWays::in_reach(std::span<const AxisList> split) const {
+    return std::all_of(looks_.begin(), looks_.end(), [&](const Looks& looks) {
+        const AxisList axes = split[looks.dim];
+        if (looks.across || axes.empty()) return true;
+        const double size = sizes_[looks.dim];
+        return std::ceil(size / static_cast<double>(chips_across(costs_->system(), axes))) + looks.count <= size;
+    });
+}
+
+std::optional<Edge> OpWays::edge_of_tensor(std::size_t tensor, const Plan& plan) const {
+    if (plan.edge.none() || tensor >= tensors_.size()) return std::nullopt;
+    const Looks& looks = looks_[plan.edge.which];
+    if (!looks.edged[tensor]) return std::nullopt;
+    const std::vector<std::size_t>& dims = tensors_[tensor].dims;
+    const auto dim = static_cast<std::size_t>(std::find(dims.begin(), dims.end(), looks.dim) - dims.begin());
+    return Edge{dim, plan.edge.axes, looks.count, tensor + 1 == tensors_.size()};
+}
+
+}  // namespace roofline
