@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""Compares the table of kernels in docs/accuracy.md with the errors in data/calibration/*.toml, or writes it anew.
+"""Compares the tables of kernels and of exchanges with experts in docs/accuracy.md with the errors in data/calibration/*.toml, or
+writes them anew.
 
 Of every kind, dtype and machine: the mean error in per cent of rows fitted to and of rows held out, and in brackets of all rows with the
 nearest relative's constants; over all software and variants, weighted by their rows. A dash where there is none.
+Of every exchange: the errors of rows fitted to, of numbers of tokens and of shapes held out, and in brackets by the nearest relative.
 
 usage: check_accuracy.py [--root DIR] [--update]     DIR holds data/ and docs/
 Prints one line a difference, then 'N passed, N failed' counting lines of the table; exit 1 when one differs."""
@@ -24,6 +26,7 @@ KINDS = [
 ]
 LAUNCHED_BY_HOST = ("eager", "wall clock")  # their times are a host's as much as a chip's
 HEAD = "| kind, dtype | "
+EXCHANGE_HEAD = "| kernels, step | chips | "
 
 
 def laws_of(folder):
@@ -64,9 +67,29 @@ def table_lines(folder):
     return lines
 
 
-def find_table(lines):
+def exchange_lines(folder):
+    """The table of exchanges with experts; nothing where no file has any."""
+    table = {}
+    for path in sorted(folder.glob("*.toml")):
+        calibration = tomllib.loads(path.read_text(encoding="utf-8"))
+        for law in calibration.get("exchange", []):
+            key = law.get("variant", ""), law["step"], law["members"]
+            table.setdefault(key, {}).setdefault(calibration["machine"], []).append(law)
+    machines = sorted({machine for row in table.values() for machine in row})
+    lines = [EXCHANGE_HEAD + " | ".join(machines) + " |", "|---" * (len(machines) + 2) + "|"] if table else []
+    for key in sorted(table):
+        cells = []
+        for machine in machines:
+            laws = table[key].get(machine)
+            errors = [mean(laws, f"error_{name}") for name in ("fitted", "sizes", "shapes", "relative")] if laws else []
+            cells.append("{} / {} / {} ({})".format(*errors) if laws else "")
+        lines.append(f"| {key[0]}, {key[1]} | {key[2]} | " + " | ".join(cells) + " |")
+    return lines
+
+
+def find_table(lines, head):
     """Where the table begins and ends among the lines of the document."""
-    begin = next((i for i, line in enumerate(lines) if line.startswith(HEAD)), None)
+    begin = next((i for i, line in enumerate(lines) if line.startswith(head)), None)
     if begin is None:
         return None
     end = begin
@@ -82,25 +105,29 @@ def main(arguments):
     options = parser.parse_args(arguments)
     document = options.root / "docs" / "accuracy.md"
     lines = document.read_text(encoding="utf-8").split("\n")
-    place = find_table(lines)
-    if place is None:
-        print(f"{document}: no table that begins with `{HEAD.strip()}`")
-        return 1
-    begin, end = place
-    wanted = table_lines(options.root / "data" / "calibration")
-    if options.update:
-        lines[begin:end] = wanted
-        document.write_text("\n".join(lines), encoding="utf-8")
-        begin, end = find_table(lines)
-    there = lines[begin:end]
-    missing = [line for line in wanted if line not in there]
-    extra = [line for line in there if line not in wanted]
-    for line in missing:
-        print(f"{document}: lacks {line}")
-    for line in extra:
-        print(f"{document}: {line} is in no calibration file")
-    failed = max(len(missing), len(extra))
-    print(f"{len(wanted) - len(missing)} passed, {failed} failed")
+    folder = options.root / "data" / "calibration"
+    passed = failed = 0
+    for head, wanted in ((HEAD, table_lines(folder)), (EXCHANGE_HEAD, exchange_lines(folder))):
+        place = find_table(lines, head)
+        if place is None and not wanted:
+            continue
+        if place is None:
+            print(f"{document}: no table that begins with `{head.strip()}`")
+            return 1
+        if options.update:
+            lines[place[0] : place[1]] = wanted
+            document.write_text("\n".join(lines), encoding="utf-8")
+            place = place[0], place[0] + len(wanted)
+        there = lines[place[0] : place[1]]
+        missing = [line for line in wanted if line not in there]
+        extra = [line for line in there if line not in wanted]
+        for line in missing:
+            print(f"{document}: lacks {line}")
+        for line in extra:
+            print(f"{document}: {line} is in no calibration file")
+        passed += len(wanted) - len(missing)
+        failed += max(len(missing), len(extra))
+    print(f"{passed} passed, {failed} failed")
     return 1 if failed else 0
 
 

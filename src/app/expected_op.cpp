@@ -22,6 +22,39 @@ std::optional<Dtype> dtype_of(const Program& program, const std::string& tensor)
     return std::nullopt;
 }
 
+/// Of rows that go to experts and back, where software is named with which such exchanges were measured. Frameworks that train use
+/// all-to-alls unless they are told otherwise, whose laws fit their steps better.
+std::optional<ExpectedTime> expected_exchange(const OpAnswer& answer, const System& system, const Message& message,
+                                              const CollectiveRequest& collective, double bytes,
+                                              const std::string& software) {
+    const auto rows = expert_rows(answer.local, message);
+    if (!rows || software.empty()) return {};
+    const auto load = load_of(message, system);
+    const auto experts = rows->experts.evaluate(answer.program.sizes);
+    const auto row_bytes = rows->row_bytes.evaluate(answer.program.sizes);
+    if (!load || !experts || !row_bytes) return {};
+    const auto wires = exchange_wires(*load, axes_of(message, system), system.slice);
+    if (!wires) return {};
+    ExchangeRequest request;
+    request.key.step = rows->back ? ExchangeStep::combine : ExchangeStep::dispatch;
+    request.key.tiers = collective.tiers;
+    request.key.software = software;
+    request.link = collective.link;
+    request.point = exchange_point(
+        routed_tokens(bytes, rows->choices, experts->to_double(), row_bytes->to_double(), *wires), *wires);
+    auto found = answer.calibrations->expected_exchange(answer.machine, request);
+    if (!found || !same_library(found->law->key.software, software)) return {};
+    ExpectedTime expected;
+    expected.seconds = found->seconds;
+    expected.error = found->error;
+    expected.carried = found->carried;
+    expected.counted = found->counted;
+    expected.machines = {found->machine};
+    found->rows = *rows;
+    expected.exchange = std::move(found);
+    return expected;
+}
+
 std::optional<ExpectedTime> expected_of(const OpAnswer& answer, const Message& message, const std::string& software) {
     // constants are fractions of what really crosses the wires, whatever approximation the bounds are asked with
     System system = answer.system;
@@ -33,8 +66,10 @@ std::optional<ExpectedTime> expected_of(const OpAnswer& answer, const Message& m
     if (!request) return std::nullopt;
     if (!software.empty()) request->software = software;
     request->dtype = dtype_of(answer.program, message.tensor);
-    auto expected = answer.calibrations->expected(*request);
-    const auto lower = time_of(*load, system, bytes->to_double());
+    auto expected = expected_exchange(answer, system, message, *request, bytes->to_double(), software);
+    if (!expected) expected = answer.calibrations->expected(*request);
+    const double sure = message.sure.to_double();
+    const auto lower = time_of(*load, system, bytes->to_double() * (expected && expected->exchange ? sure : 1));
     if (expected && lower) expected->seconds = std::max(expected->seconds, lower->lower_s);
     return expected;
 }
@@ -145,13 +180,14 @@ void add_notes(OpAnswer& answer, const std::string& software) {
     for (std::size_t i = 0; i < answer.laws.messages.size(); ++i) {
         const auto& expected = answer.laws.messages[i];
         if (!expected) continue;
-        const CalibratedLaw& law = *expected->laws.front();
+        const std::string& measured =
+            expected->exchange ? expected->exchange->law->key.software : expected->laws.front()->key.software;
         if (expected->instead) {
             notes.push_back(stand_in_text(*expected, answer.analysis.total.work.messages[i].message.kind));
         }
-        if (!software.empty() && !is_version(law.key.software, software)) {
-            notes.push_back(fmt::format("{} has not been measured there: expected times are those of {}", software,
-                                        law.key.software));
+        if (!software.empty() && !is_version(measured, software)) {
+            notes.push_back(
+                fmt::format("{} has not been measured there: expected times are those of {}", software, measured));
         }
         if (expected->carried) {
             notes.push_back(fmt::format("{} is not calibrated for that: expected times are carried over from {}",
@@ -159,9 +195,13 @@ void add_notes(OpAnswer& answer, const std::string& software) {
         }
         if (expected->buffer_rate) {
             notes.push_back(fmt::format("groups of one chip a node were not measured: expected times are those of {}",
-                                        law.key.tiers));
+                                        expected->laws.front()->key.tiers));
         }
-        if (!expected->counted)
+        if (!expected->counted && expected->exchange) {
+            notes.push_back(fmt::format(
+                "exchanges with experts among that many chips were not measured: expected times are those of {}",
+                expected->exchange->law->key.members));
+        } else if (!expected->counted)
             notes.emplace_back(
                 "groups of that many chips were not measured: expected times are those of a law for all counts");
     }

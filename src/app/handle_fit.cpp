@@ -10,8 +10,10 @@
 #include "app/measured_kernels.hpp"
 #include "app/measured_systems.hpp"
 #include "app/predict_collective.hpp"
+#include "app/predict_exchange.hpp"
 #include "calibrate/kernel_relatives.hpp"
 #include "import/collective_table.hpp"
+#include "import/exchange_table.hpp"
 #include "report/fit/fit_report.hpp"
 
 namespace roofline {
@@ -23,6 +25,7 @@ using Reasons = std::map<std::string, std::int64_t>;
 /// What tables hold that laws can be fitted to.
 struct TableSamples {
     std::vector<CollectiveSample> collectives;
+    std::vector<ExchangeSample> exchanges;
     std::vector<KernelSample> kernels;
 };
 
@@ -37,6 +40,21 @@ Status collect_collectives(Result<CollectiveTable> table, MeasuredSystems& syste
             continue;
         }
         if (auto sample = sample_of(row, *group)) samples.collectives.push_back(std::move(*sample));
+    }
+    return {};
+}
+
+Status collect_exchanges(CsvReader& reader, MeasuredSystems& systems, TableSamples& samples, Reasons& skipped) {
+    auto table = read_exchange_table(reader);
+    if (!table) return fail(table.error());
+    for (const SkippedRow& row : table->skipped) ++skipped[row.reason];
+    for (const MeasuredExchange& row : table->rows) {
+        const Result<MeasuredGroup> group = group_of(row, systems);
+        if (!group) {
+            ++skipped[group.error().message];
+            continue;
+        }
+        if (auto sample = sample_of(row, *group)) samples.exchanges.push_back(std::move(*sample));
     }
     return {};
 }
@@ -66,6 +84,7 @@ Status collect(const NamedText& file, const NcclHints& hints, MeasuredSystems& s
     if (is_collective_table(reader->header())) {
         return collect_collectives(read_collective_table(*reader), systems, samples, skipped);
     }
+    if (is_exchange_table(reader->header())) return collect_exchanges(*reader, systems, samples, skipped);
     if (is_kernel_table(reader->header())) return collect_kernels(*reader, kernels, samples, skipped);
     return reader->fail_at(0, "unknown_table", "the columns are those of no table that constants can be fitted to",
                            "collectives have op, system or accelerator, n_devices, bytes and time_s, time_us or "
@@ -73,13 +92,14 @@ Status collect(const NamedText& file, const NcclHints& hints, MeasuredSystems& s
                            "docs/validate.md has all");
 }
 
-/// The laws of kernels go into the file of the machine's laws of collectives.
-void merge(std::vector<Calibration> kernels, std::vector<Calibration>& all) {
-    for (Calibration& each : kernels) {
+/// Laws of one sort go into the file of the machine's laws of others.
+void merge(std::vector<Calibration> more, std::vector<Calibration>& all) {
+    for (Calibration& each : more) {
         const auto place = std::find_if(all.begin(), all.end(),
                                         [&](const Calibration& other) { return other.machine >= each.machine; });
         if (place != all.end() && place->machine == each.machine) {
-            place->kernels = std::move(each.kernels);
+            if (!each.exchanges.empty()) place->exchanges = std::move(each.exchanges);
+            if (!each.kernels.empty()) place->kernels = std::move(each.kernels);
         } else {
             all.insert(place, std::move(each));
         }
@@ -118,14 +138,21 @@ Result<Response> handle_fit(const FitRequest& request, Format format) {
         if (auto status = collect(file, *hints, *systems, *kernels, samples, skipped); !status)
             return fail(status.error());
     }
-    if (format == Format::csv && !samples.collectives.empty() && !samples.kernels.empty()) {
-        return fail("bad_request", "laws of collectives and of kernels do not fit one table of comma-separated values",
+    const int sorts = static_cast<int>(!samples.collectives.empty()) + static_cast<int>(!samples.exchanges.empty()) +
+                      static_cast<int>(!samples.kernels.empty());
+    if (format == Format::csv && sorts > 1) {
+        return fail("bad_request",
+                    "laws of collectives, of exchanges with experts and of kernels do not fit one table of "
+                    "comma-separated values",
                     "fit the tables one after the other, or answer with --json");
     }
     FitReport report;
     report.fit = fit_collectives(std::move(samples.collectives));
+    report.exchanges = fit_exchanges(samples.exchanges);
+    measure_carried_exchanges(report.exchanges.calibrations, samples.exchanges);
     report.kernels = fit_kernel_laws(samples.kernels);
     measure_carrying(report.kernels.calibrations, samples.kernels);
+    merge(std::move(report.exchanges.calibrations), report.fit.calibrations);
     merge(std::move(report.kernels.calibrations), report.fit.calibrations);
     for (Calibration& calibration : report.fit.calibrations) {
         calibration.fitted = request.date;

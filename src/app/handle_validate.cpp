@@ -15,7 +15,9 @@
 #include "app/measured_training.hpp"
 
 #include "app/predict_collective.hpp"
+#include "app/predict_exchange.hpp"
 #include "import/collective_table.hpp"
+#include "import/exchange_table.hpp"
 #include "report/validate/validation.hpp"
 
 namespace roofline {
@@ -89,6 +91,30 @@ Status compare_rows(Result<CollectiveTable> table, const ValidateRequest& reques
 
 Status compare_collectives(CsvReader& reader, const ValidateRequest& request, Validation& validation) {
     return compare_rows(read_collective_table(reader), request, validation);
+}
+
+Status compare_exchanges(CsvReader& reader, const ValidateRequest& request, Validation& validation) {
+    auto systems = MeasuredSystems::make(request.machines, request.sets);
+    if (!systems) return fail(systems.error());
+    auto calibrations = resolve_calibrations(request.calibration, request.machines);
+    if (!calibrations) return fail(calibrations.error());
+    auto table = read_exchange_table(reader);
+    if (!table) return fail(table.error());
+    validation.kind = "expert exchange";
+    Skipped skipped;
+    for (const SkippedRow& row : table->skipped) skipped.add(row.line, row.reason);
+    validation.rows.reserve(table->rows.size());
+    for (const MeasuredExchange& row : table->rows) {
+        const Result<MeasuredGroup> group = group_of(row, *systems);
+        if (group) {
+            validation.rows.push_back(compare(row, *group, *calibrations));
+        } else {
+            skipped.add(row.line, group.error().message);
+        }
+    }
+    validation.skipped = skipped.most_first();
+    validation.rates = systems->rates();
+    return {};
 }
 
 Status compare_nccl_tests(const ValidateRequest& request, Validation& validation) {
@@ -168,6 +194,7 @@ struct TableKind {
     Status (*compare)(CsvReader& reader, const ValidateRequest& request, Validation& validation);
 };
 constexpr TableKind kinds[] = {{is_collective_table, compare_collectives},
+                               {is_exchange_table, compare_exchanges},
                                {is_kernel_table, compare_kernels},
                                {is_training_table, compare_trainings},
                                {is_serving_table, compare_servings}};

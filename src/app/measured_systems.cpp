@@ -273,6 +273,16 @@ Result<std::string> MeasuredSystems::shape_on(const Machine& machine, const Plac
     return shape;
 }
 
+std::int64_t MeasuredSystems::chips_of_node(const std::string& name) const {
+    const auto named = names_.named(on_ ? on_->machine.id : name);
+    if (named) return named->chips_of_node;
+    const auto machine = on_ ? Result<Machine>(on_->machine) : resolve_machine({name, {}, {}}, {});
+    if (!machine) return 0;
+    std::int64_t chips = 1;
+    for (const std::int64_t members : node_of(*machine)) chips *= members;
+    return chips;
+}
+
 std::vector<std::pair<std::string, Rate>> MeasuredSystems::rates() const {
     std::vector<std::pair<std::string, Rate>> rates;
     for (const auto& [key, group] : groups_) {

@@ -51,6 +51,9 @@ public:
     /// row cannot be compared. Lives as long as this object.
     [[nodiscard]] const Result<MeasuredGroup>& group(const MeasuredCollective& row);
 
+    /// Chips of what a table counts as a node of what it names, or of the machine that --on names; 0 where nobody knows.
+    [[nodiscard]] std::int64_t chips_of_node(const std::string& name) const;
+
     /// The rates of the links used so far, with the machine that each belongs to.
     [[nodiscard]] std::vector<std::pair<std::string, Rate>> rates() const;
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "calibrate/collective_law.hpp"
+#include "calibrate/exchange_law.hpp"
 #include "calibrate/fit_kernels.hpp"
 
 namespace roofline {
@@ -78,11 +79,49 @@ struct CalibratedKernel {
     bool operator==(const CalibratedKernel&) const = default;
 };
 
+/// What a law of exchanges with experts holds for.
+struct ExchangeKey {
+    std::string system;  ///< as LawKey has it
+    std::string tiers;
+    ExchangeStep step = ExchangeStep::dispatch;
+    std::string software;      ///< "sglang 0.5.12"
+    std::string variant;       ///< whose kernels, and which: "deepep normal", "deepep low latency"
+    std::int64_t members = 0;  ///< chips that exchange
+
+    auto operator<=>(const ExchangeKey&) const = default;
+};
+
+/// Mean of |predicted - measured| / measured.
+struct ExchangeErrors {
+    double fitted = 0;              ///< of the rows it was fitted to
+    double sizes = 0;               ///< of rows whose number of tokens was held out, every fifth in turn
+    std::optional<double> shapes;   ///< of rows whose row width, choices and experts were held out, every fifth in turn
+    std::optional<double> members;  ///< of all rows, by the law of the nearest other number of members
+    std::optional<double> relative;  ///< of all rows, by the law of the nearest relative
+
+    bool operator==(const ExchangeErrors&) const = default;
+};
+
+struct CalibratedExchange {
+    ExchangeKey key;
+    LawLink link;
+    ExchangeLaw law;
+    double least_tokens = 0;  ///< of one member, in the rows
+    double most_tokens = 0;
+    std::int64_t rows = 0;
+    std::int64_t left_out = 0;
+    std::vector<std::string> sources;
+    ExchangeErrors errors;
+
+    bool operator==(const CalibratedExchange&) const = default;
+};
+
 struct Calibration {
     std::string machine;  ///< of the catalogue, or the id of the file that it stands in
     std::string fitted;   ///< the day of the fit, "2026-01-31"; "" when not said
     std::string tool;     ///< what fitted it: "roofline 0.1.0"
     std::vector<CalibratedLaw> laws;
+    std::vector<CalibratedExchange> exchanges{};
     std::vector<CalibratedKernel> kernels{};
 
     bool operator==(const Calibration&) const = default;
@@ -104,5 +143,6 @@ struct Calibration {
 
 /// Constants to the digits that calibration_text() writes.
 [[nodiscard]] CollectiveLaw rounded(CollectiveLaw law);
+[[nodiscard]] ExchangeLaw rounded(ExchangeLaw law);
 
 }  // namespace roofline

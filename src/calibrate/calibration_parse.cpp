@@ -90,6 +90,64 @@ LawErrors read_errors(Reader& table) {
     return errors;
 }
 
+LawLink read_link(Reader& table) {
+    LawLink link;
+    link.topology = table.required_text("topology");
+    link.domain = table.whole("domain", 1, 1'000'000'000, 0);
+    const std::string rate = table.required_text("link_rate");
+    if (const auto parsed = parse_quantity<Bandwidth>(rate); parsed && parsed->value > 0) {
+        link.bytes_per_s = parsed->value;
+    } else {
+        table.fault("link_rate", "bad_value", fmt::format("{} is no rate", in_ticks(rate)), "link_rate = \"450 GB/s\"");
+    }
+    return link;
+}
+
+std::int64_t read_rows(Reader& table) {
+    if (!table.has("rows")) table.fault("rows", "missing_key", fmt::format("{} is missing", table.of("rows")));
+    return table.whole("rows", 1, 1'000'000'000, 1);
+}
+
+CalibratedExchange read_exchange(Reader& table) {
+    CalibratedExchange exchange;
+    table.required_text("step");
+    const bool out = table.choice("step", {"dispatch", "combine"}) == "dispatch";
+    exchange.key.step = out ? ExchangeStep::dispatch : ExchangeStep::combine;
+    exchange.key.software = table.text("software");
+    exchange.key.variant = table.text("variant");
+    exchange.key.system = table.text("system");
+    exchange.key.tiers = table.required_text("tiers");
+    exchange.key.members = table.whole("members", 2, 1'000'000'000, 2);
+    exchange.link = read_link(table);
+    if (const auto tokens = ascending(table, "tokens"); tokens.size() == 2) {
+        exchange.least_tokens = static_cast<double>(tokens.front());
+        exchange.most_tokens = static_cast<double>(tokens.back());
+    } else {
+        table.fault("tokens", "wrong_type", "`tokens` is the least and the greatest");
+    }
+    exchange.rows = read_rows(table);
+    exchange.left_out = table.whole("left_out", 0, 1'000'000'000, 0);
+    exchange.sources = table.texts("sources");
+    exchange.errors.fitted = number(table, "error_fitted");
+    exchange.errors.sizes = number(table, "error_sizes");
+    exchange.errors.shapes = optional_number(table, "error_shapes");
+    exchange.errors.members = optional_number(table, "error_members");
+    exchange.errors.relative = optional_number(table, "error_relative");
+    ExchangeLaw& law = exchange.law;
+    law.base_s = number(table, "base_us") / 1e6;
+    law.expert_s = number(table, "expert_ns") / 1e9;
+    law.row = number(table, "row");
+    law.link = number(table, "link");
+    law.core = number(table, "core");
+    law.copy_s = number(table, "copy_us") / 1e6;
+    law.read = number(table, "read");
+    if (law == ExchangeLaw{}) table.fault("base_us", "missing_key", "a law needs one of base_us, expert_ns, link ...");
+    law.once = table.flag("once");
+    law.cores = static_cast<double>(table.whole("cores", 1, 1'000'000, 0));
+    table.finish();
+    return exchange;
+}
+
 CalibratedLaw read_law(Reader& table) {
     CalibratedLaw law;
     law.key.kind = read_kind(table);
@@ -98,14 +156,7 @@ CalibratedLaw read_law(Reader& table) {
     if (table.has("dtypes")) law.key.dtypes = table.choice("dtypes", {"float", "integer"});
     law.key.system = table.text("system");
     law.key.tiers = table.required_text("tiers");
-    law.link.topology = table.required_text("topology");
-    law.link.domain = table.whole("domain", 1, 1'000'000'000, 0);
-    const std::string rate = table.required_text("link_rate");
-    if (const auto parsed = parse_quantity<Bandwidth>(rate); parsed && parsed->value > 0) {
-        law.link.bytes_per_s = parsed->value;
-    } else {
-        table.fault("link_rate", "bad_value", fmt::format("{} is no rate", in_ticks(rate)), "link_rate = \"450 GB/s\"");
-    }
+    law.link = read_link(table);
     law.members = ascending(table, "members");
     if (!law.members.empty() && law.members.front() < 2) {
         table.fault("members", "out_of_range", "a group has at least two members");
@@ -116,8 +167,7 @@ CalibratedLaw read_law(Reader& table) {
     } else {
         table.fault("buffer_bytes", "wrong_type", "`buffer_bytes` is the least and the greatest");
     }
-    if (!table.has("rows")) table.fault("rows", "missing_key", "`rows` of [[law]] is missing");
-    law.rows = table.whole("rows", 1, 1'000'000'000, 1);
+    law.rows = read_rows(table);
     law.left_out = table.whole("left_out", 0, 1'000'000'000, 0);
     law.sources = table.texts("sources");
     law.errors = read_errors(table);
@@ -194,8 +244,7 @@ CalibratedKernel read_kernel(Reader& table) {
     kernel.key.software = table.text("software");
     kernel.key.variant = table.text("variant");
     KernelFit& fit = kernel.fit;
-    if (!table.has("rows")) table.fault("rows", "missing_key", fmt::format("{} is missing", table.of("rows")));
-    fit.rows = table.whole("rows", 1, 1'000'000'000, 1);
+    fit.rows = read_rows(table);
     fit.left_out = table.whole("left_out", 0, 1'000'000'000, 0);
     kernel.sources = table.texts("sources");
     if (const auto times = table.numbers("time_us"); times.size() == 2 && times.front() <= times.back()) {
@@ -221,6 +270,13 @@ void read_laws(Reader& table, Calibration& calibration) {
     calibration.fitted = table.text("fitted");
     calibration.tool = table.text("tool");
     for (Reader& law : table.each("law")) calibration.laws.push_back(read_law(law));
+    for (Reader& entry : table.each("exchange")) {
+        CalibratedExchange exchange = read_exchange(entry);
+        const bool twice = std::any_of(calibration.exchanges.begin(), calibration.exchanges.end(),
+                                       [&](const CalibratedExchange& other) { return other.key == exchange.key; });
+        if (twice) entry.fault("step", "duplicate", "there are two laws for the same exchanges");
+        calibration.exchanges.push_back(std::move(exchange));
+    }
     for (Reader& entry : table.each("kernel")) {
         CalibratedKernel kernel = read_kernel(entry);
         const bool twice = std::any_of(calibration.kernels.begin(), calibration.kernels.end(),

@@ -65,6 +65,12 @@ std::string error_text(std::string_view key, double value) {
     return fmt::format("{} = {:.3g}\n", key, std::max(value, 1e-6));
 }
 
+std::string link_text(const LawLink& link) {
+    std::string text = fmt::format("topology = {}\n", toml_string(link.topology));
+    if (link.domain > 0) text += fmt::format("domain = {}\n", link.domain);
+    return text + fmt::format("link_rate = \"{:.6g} GB/s\"\n", link.bytes_per_s / 1e9);
+}
+
 std::string law_text(const CalibratedLaw& law, std::string_view prefix) {
     std::string text = fmt::format("\n[[{}law]]\n", prefix);
     const auto add = [&](std::string_view key, const std::string& value) {
@@ -79,9 +85,7 @@ std::string law_text(const CalibratedLaw& law, std::string_view prefix) {
     add("dtypes", law.key.dtypes);
     add("system", law.key.system);
     add("tiers", law.key.tiers);
-    add("topology", law.link.topology);
-    if (law.link.domain > 0) text += fmt::format("domain = {}\n", law.link.domain);
-    text += fmt::format("link_rate = \"{:.6g} GB/s\"\n", law.link.bytes_per_s / 1e9);
+    text += link_text(law.link);
     text += fmt::format("members = [{}]\n", fmt::join(law.members, ", "));
     text += fmt::format("buffer_bytes = [{:.0f}, {:.0f}]\n", law.least_bytes, law.most_bytes);
     text += fmt::format("rows = {}\n", law.rows);
@@ -96,6 +100,44 @@ std::string law_text(const CalibratedLaw& law, std::string_view prefix) {
     for (const CountedCurve& counted : law.law.counted) {
         text += fmt::format("[[{}law.count]]\nmembers = {}\n", prefix, counted.members) + curve_text(counted.curve);
     }
+    return text;
+}
+
+std::string exchange_text(const CalibratedExchange& exchange, std::string_view prefix) {
+    const ExchangeKey& key = exchange.key;
+    std::string text = fmt::format("\n[[{}exchange]]\nstep = \"{}\"\n", prefix, exchange_name(key.step));
+    const auto add = [&](std::string_view name, const std::string& value) {
+        if (!value.empty()) text += fmt::format("{} = {}\n", name, toml_string(value));
+    };
+    const auto add_error = [&](std::string_view name, const std::optional<double>& value) {
+        if (value) text += error_text(name, *value);
+    };
+    const auto add_constant = [&](std::string_view name, double value) {
+        if (value > 0) text += fmt::format("{} = {:.4g}\n", name, value);
+    };
+    add("software", key.software);
+    add("variant", key.variant);
+    add("system", key.system);
+    add("tiers", key.tiers);
+    text += link_text(exchange.link);
+    text += fmt::format("members = {}\ntokens = [{:.0f}, {:.0f}]\nrows = {}\n", key.members, exchange.least_tokens,
+                        exchange.most_tokens, exchange.rows);
+    if (exchange.left_out > 0) text += fmt::format("left_out = {}\n", exchange.left_out);
+    text += sources_text(exchange.sources);
+    text += error_text("error_fitted", exchange.errors.fitted);
+    text += error_text("error_sizes", exchange.errors.sizes);
+    add_error("error_shapes", exchange.errors.shapes);
+    add_error("error_members", exchange.errors.members);
+    add_error("error_relative", exchange.errors.relative);
+    add_constant("base_us", exchange.law.base_s * 1e6);
+    add_constant("expert_ns", exchange.law.expert_s * 1e9);
+    add_constant("row", exchange.law.row);
+    add_constant("link", exchange.law.link);
+    add_constant("core", exchange.law.core);
+    add_constant("copy_us", exchange.law.copy_s * 1e6);
+    add_constant("read", exchange.law.read);
+    if (exchange.law.once) text += "once = true\n";
+    if (exchange.law.cores > 0) text += fmt::format("cores = {:.0f}\n", exchange.law.cores);
     return text;
 }
 
@@ -149,6 +191,7 @@ std::string laws_text(const Calibration& calibration, std::string_view prefix) {
     if (!calibration.fitted.empty()) text += fmt::format("fitted = {}\n", toml_string(calibration.fitted));
     if (!calibration.tool.empty()) text += fmt::format("tool = {}\n", toml_string(calibration.tool));
     for (const CalibratedLaw& law : calibration.laws) text += law_text(law, prefix);
+    for (const CalibratedExchange& exchange : calibration.exchanges) text += exchange_text(exchange, prefix);
     for (const CalibratedKernel& kernel : calibration.kernels) text += kernel_text(kernel, prefix);
     return text;
 }
@@ -161,11 +204,18 @@ CollectiveLaw rounded(CollectiveLaw law) {
     return law;
 }
 
+ExchangeLaw rounded(ExchangeLaw law) {
+    law.base_s = four_digits(law.base_s * 1e6) / 1e6;
+    law.expert_s = four_digits(law.expert_s * 1e9) / 1e9;
+    law.copy_s = four_digits(law.copy_s * 1e6) / 1e6;
+    for (double* fraction : {&law.row, &law.link, &law.core, &law.read}) *fraction = four_digits(*fraction);
+    return law;
+}
+
 std::string calibration_text(const Calibration& calibration) {
     const bool kernels = !calibration.kernels.empty();
-    const std::string_view of = !kernels                   ? "collectives"
-                                : calibration.laws.empty() ? "kernels"
-                                                           : "collectives and kernels";
+    const bool exchanges = !calibration.laws.empty() || !calibration.exchanges.empty();
+    const std::string_view of = !kernels ? "collectives" : exchanges ? "collectives and kernels" : "kernels";
     return fmt::format(
                "# Expected times of {}, fitted to measurements. Written by `roofline fit`; docs/accuracy.md has the "
                "law,\n"

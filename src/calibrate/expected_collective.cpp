@@ -255,6 +255,7 @@ void Calibrations::replace(Calibration calibration) {
     std::string machine = calibration.machine;
     if (const Calibration* known = find(machine)) {
         if (calibration.laws.empty()) calibration.laws = known->laws;
+        if (calibration.exchanges.empty()) calibration.exchanges = known->exchanges;
         if (calibration.kernels.empty()) calibration.kernels = known->kernels;
     }
     by_machine_.insert_or_assign(std::move(machine), std::move(calibration));
@@ -400,12 +401,16 @@ std::vector<Relative> Calibrations::relatives(const CollectiveRequest& request, 
 }
 
 std::vector<std::string> Calibrations::software(std::string_view machine) {
-    const bool own = by_machine_.contains(machine);
+    const Calibration* calibration = find(machine);
+    const bool own = calibration != nullptr && !calibration->laws.empty();
     std::vector<std::string> names;
     for (const std::string& each : machines()) {
         if (own && each != machine) continue;
         for (const CalibratedLaw& law : find(each)->laws) {
             if (!law.key.software.empty()) names.push_back(law.key.software);
+        }
+        for (const CalibratedExchange& exchange : find(each)->exchanges) {
+            if (!exchange.key.software.empty()) names.push_back(exchange.key.software);
         }
     }
     std::sort(names.begin(), names.end());

@@ -34,6 +34,24 @@ struct CollectiveRequest {
 /// "integer" or "float" for a collective that adds up, else "". Without a dtype: "float".
 [[nodiscard]] std::string dtypes_of(CollectiveKind kind, const std::optional<Dtype>& dtype);
 
+/// An exchange with experts on a slice. The key's software and variant may be empty: for any, the newest and fastest.
+struct ExchangeRequest {
+    ExchangeKey key;
+    LawLink link;  ///< of the innermost tier
+    ExchangePoint point;
+};
+
+struct ExpectedExchange {
+    const CalibratedExchange* law = nullptr;
+    std::string machine;   ///< that it belongs to
+    bool carried = false;  ///< a relative's
+    bool counted = true;   ///< this number of members was measured
+    ExchangePoint point;   ///< that it was asked for
+    ExpertRows rows;       ///< of a program's message, for its other sizes
+    double seconds = 0;
+    double error = 0;  ///< what the law showed on rows it was not fitted to
+};
+
 struct ExpectedTime {
     double seconds = 0;
     double error = 0;                        ///< what the laws showed on rows they were not fitted to
@@ -49,6 +67,8 @@ struct ExpectedTime {
     double part = 1;
     /// Where the laws' groups span tiers inside the one asked for: the rate that the request's times of buffers are meant at.
     std::optional<double> buffer_rate;
+    /// Of rows that go to experts and back, where such exchanges were measured; `laws` is empty then.
+    std::optional<ExpectedExchange> exchange;
 };
 
 /// The point at which one of the laws is asked for its part.
@@ -90,6 +110,15 @@ public:
     /// move the same bytes the same way (kindred.hpp), or of groups that span tiers inside the one asked for; the machine's
     /// own first. Empty where there is none of all these.
     [[nodiscard]] std::optional<ExpectedTime> expected(const CollectiveRequest& request);
+
+    /// The machine's own law of the step over the same tiers, else its nearest relative's that has one. Of several those of the
+    /// software asked for go first, then those of the nearest number of members, those measured with as many tokens, the newest, and
+    /// of one library's kernels the faster. Empty where there is none.
+    [[nodiscard]] std::optional<ExpectedExchange> expected_exchange(const Machine& machine,
+                                                                    const ExchangeRequest& request);
+    /// By relatives alone.
+    [[nodiscard]] std::optional<ExpectedExchange> carried_exchange(const Machine& machine,
+                                                                   const ExchangeRequest& request);
 
     /// The nearest of the machines whose links are as fast, or of those whose are not, each with the law that fits the request
     /// best. May be empty.

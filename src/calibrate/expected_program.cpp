@@ -224,11 +224,35 @@ CompiledExpected::CompiledExpected(const Program& program, const ProgramAnalysis
         const auto transfer = time_of(*load, wires, many);
         if (!point || !latency || !transfer) continue;
         message_laws_.push_back({*laws.messages[i], *point, transfer->lower_s / many, latency->lower_s});
-        sums.push_back({{each.message.bytes, 1.0}});
-        sums.push_back({{each.count, 1.0}});
+        const std::size_t first = sums.size();
+        sums.resize(first + counts_of_message);
+        sums[first + bytes_of] = {{each.message.bytes, 1.0}};
+        sums[first + times_of] = {{each.count, 1.0}};
+        if (!laws.messages[i]->exchange) continue;
+        const ExpertRows& routed = laws.messages[i]->exchange->rows;
+        MessageLaw& law = message_laws_.back();
+        law.wires = exchange_wires(*load, axes_of(each.message, wires), wires.slice);
+        law.choices = routed.choices;
+        sums[first + row_bytes_of] = {{routed.row_bytes, 1.0}};
+        sums[first + experts_of] = {{routed.experts, 1.0}};
+        // of a token that goes to several experts one copy crosses for sure
+        law.lower_of_byte_s *= each.message.sure.to_double();
     }
     messages_ = CompiledSums(sums, swept, fixed);
     places_ = std::max(places_, messages_.size());
+}
+
+double CompiledExpected::seconds(const MessageLaw& law, std::span<const double> counts) {
+    const double bytes = counts[bytes_of];
+    const double lower = std::max(bytes * law.lower_of_byte_s, law.latency_s);
+    if (law.expected.exchange && law.wires) {
+        const RoutedTokens tokens =
+            routed_tokens(bytes, law.choices, counts[experts_of], counts[row_bytes_of], *law.wires);
+        return std::max(seconds_of(law.expected.exchange->law->law, exchange_point(tokens, *law.wires)), lower);
+    }
+    CollectivePoint point = law.of_byte;
+    for (double* const part : {&point.buffer_bytes, &point.wire_s, &point.buffer_s}) *part *= bytes;
+    return std::max(seconds_of(law.expected, point), lower);
 }
 
 ExpectedProgramTime CompiledExpected::evaluate(std::span<const double> sizes, std::span<double> scratch) const {
@@ -243,13 +267,9 @@ ExpectedProgramTime CompiledExpected::evaluate(std::span<const double> sizes, st
     }
     messages_.evaluate(sizes, scratch.first(messages_.size()));
     for (std::size_t i = 0; i < message_laws_.size(); ++i) {
-        const MessageLaw& each = message_laws_[i];
-        const double bytes = scratch[2 * i];
-        if (!(bytes > 0)) continue;
-        CollectivePoint point = each.of_byte;
-        for (double* const part : {&point.buffer_bytes, &point.wire_s, &point.buffer_s}) *part *= bytes;
-        const double lower = std::max(bytes * each.lower_of_byte_s, each.latency_s);
-        add(scratch[2 * i + 1] * std::max(seconds_of(each.expected, point), lower), each.expected.error);
+        const std::span<const double> counts = scratch.subspan(i * counts_of_message, counts_of_message);
+        if (counts[bytes_of] > 0)
+            add(counts[times_of] * seconds(message_laws_[i], counts), message_laws_[i].expected.error);
     }
     if (total.seconds > 0) total.error /= total.seconds;
     return total;

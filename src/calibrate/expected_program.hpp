@@ -97,11 +97,17 @@ private:
         ExpectedTime expected;
         CollectivePoint of_byte;  ///< the point of a single byte: points grow in proportion
         double lower_of_byte_s = 0;
-        double latency_s = 0;  ///< the bound of no bytes
+        double latency_s = 0;                  ///< the bound of no bytes
+        std::optional<ExchangeWires> wires{};  ///< of an exchange with experts
+        double choices = 1;                    ///< of its tokens
     };
+    /// Places of `messages_`: four for each.
+    enum MessageCount : std::size_t { bytes_of, times_of, row_bytes_of, experts_of, counts_of_message };
+    [[nodiscard]] static double seconds(const MessageLaw& law, std::span<const double> counts);
     std::vector<Kernel> kernels_;
     std::vector<MessageLaw> message_laws_;
-    CompiledSums messages_;  ///< bytes and count of each
+    CompiledSums
+        messages_;  ///< of each its bytes, how often it goes and, of an exchange, the bytes of a row and the experts
     std::size_t places_ = 0;
 };
 

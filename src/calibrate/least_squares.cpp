@@ -125,6 +125,7 @@ ConstantsOf<N> LeastSquaresOf<N>::solve() const {
 }
 
 template class LeastSquaresOf<constant_count>;
+template class LeastSquaresOf<exchange_constant_count>;
 template class LeastSquaresOf<kernel_constant_count>;
 
 }  // namespace roofline

@@ -49,12 +49,15 @@ private:
 inline constexpr std::size_t constant_count = 5;
 using Constants = ConstantsOf<constant_count>;
 using LeastSquares = LeastSquaresOf<constant_count>;
+/// Of the law of an exchange with experts.
+inline constexpr std::size_t exchange_constant_count = 7;
 /// Of a kernel's law.
 inline constexpr std::size_t kernel_constant_count = 12;
 using KernelConstants = ConstantsOf<kernel_constant_count>;
 using KernelLeastSquares = LeastSquaresOf<kernel_constant_count>;
 
 extern template class LeastSquaresOf<constant_count>;
+extern template class LeastSquaresOf<exchange_constant_count>;
 extern template class LeastSquaresOf<kernel_constant_count>;
 
 }  // namespace roofline

@@ -57,7 +57,8 @@ Result<SystemNames> SystemNames::parse(std::string_view toml, std::string_view o
         entry.node = table.shape("node");
         entry.system.shape = table.text("shape");
         entry.system.sets = table.texts("set");
-        entry.trays = table.flag("trays");
+        entry.trays = table.has("tray");
+        entry.system.chips_of_node = table.whole("tray", 1, 1'000'000, entry.node.empty() ? 0 : product(entry.node));
         entry.system.note = table.text("note");
         entry.system.left_out = table.texts("leave_out");
         entry.system.left_out_reason = table.text("leave_out_reason");

@@ -20,6 +20,7 @@ struct NamedSystem {
     std::vector<std::string> left_out;  ///< operations whose rows are not comparable: "permute"
     std::string left_out_reason;
     std::string note;
+    std::int64_t chips_of_node = 0;  ///< of what tables count as a node: a server, a tray; 0 where `shape` is given
 
     [[nodiscard]] std::string slice() const { return machine + ":" + shape; }  ///< "h100-sxm5:8x2"
 };

@@ -28,7 +28,7 @@ id = "rack"
 names = ["rack"]
 machine = "toy"
 node = [72]
-trays = true
+tray = 4
 
 [[system]]
 id = "torus"

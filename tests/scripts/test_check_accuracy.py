@@ -19,6 +19,19 @@ error_held_out = 0.14
 """
 
 
+EXCHANGE = """machine = "other"
+[[exchange]]
+step = "combine"
+variant = "deepep normal"
+members = 8
+rows = 30
+error_fitted = 0.05
+error_sizes = 0.06
+error_shapes = 0.07
+error_relative = 0.2
+"""
+
+
 class Accuracy(InScratchTree):
     def lay(self, table):
         self.write("data/calibration/toy.toml", LAW.format(machine="toy"))
@@ -50,4 +63,19 @@ class Accuracy(InScratchTree):
 
     def test_a_document_without_the_table_fails(self):
         self.lay("no table")
+        self.assertEqual(self.check()[0], 1)
+
+    exchanges = "| kernels, step | chips | other |\n|---|---|---|\n| deepep normal, combine | 8 | 5.0 / 6.0 / 7.0 (20) |"
+
+    def test_exchanges_have_a_table_of_their_own(self):
+        self.lay(self.right + "\n\nand\n\n" + self.exchanges)
+        self.write("data/calibration/other.toml", EXCHANGE)
+        status, output = self.check()
+        self.assertEqual(status, 0, output)
+        self.assertIn("6 passed, 0 failed", output)
+        self.lay(self.right + "\n\nand\n\n" + self.exchanges.replace("7.0", "7.1"))
+        self.assertEqual(self.check()[0], 1)
+        self.assertEqual(self.check("--update")[0], 0)
+        self.assertIn(self.exchanges, self.read("docs/accuracy.md"))
+        self.lay(self.right)
         self.assertEqual(self.check()[0], 1)

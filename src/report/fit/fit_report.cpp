@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <tuple>
 
+#include "report/fit/exchange_table.hpp"
 #include "report/table.hpp"
 #include "units/text.hpp"
 
@@ -192,10 +193,10 @@ Json optional_json(const std::optional<double>& value) { return value ? Json(*va
 std::string fit_json(const FitReport& report) {
     Json json;
     json["schema"] = 1;
-    json["rows"] = report.fit.rows + report.kernels.rows;
-    json["duplicates"] = report.fit.duplicates + report.kernels.duplicates;
-    json["left_out"] = report.fit.left_out + report.kernels.left_out;
-    json["too_few"] = report.fit.too_few + report.kernels.too_few;
+    json["rows"] = report.fit.rows + report.exchanges.rows + report.kernels.rows;
+    json["duplicates"] = report.fit.duplicates + report.exchanges.duplicates + report.kernels.duplicates;
+    json["left_out"] = report.fit.left_out + report.exchanges.left_out + report.kernels.left_out;
+    json["too_few"] = report.fit.too_few + report.exchanges.too_few + report.kernels.too_few;
     Json skipped = Json::array();
     for (const auto& [reason, rows] : report.skipped) skipped.push_back({{"reason", reason}, {"rows", rows}});
     json["skipped"] = std::move(skipped);
@@ -222,6 +223,7 @@ std::string fit_json(const FitReport& report) {
         }
     }
     json["laws"] = std::move(laws);
+    json["exchanges"] = exchanges_json(report.fit.calibrations);
     json["kernels"] = kernels_json(report.fit);
     json["files"] = report.files;
     // what tables say may be any bytes
@@ -234,21 +236,25 @@ std::string plural(std::int64_t count, std::string_view what) {
 
 std::string fit_text(const FitReport& report) {
     std::int64_t laws = 0;
+    std::int64_t exchanges = 0;
     std::int64_t kernels = 0;
     for (const Calibration& calibration : report.fit.calibrations) {
         laws += static_cast<std::int64_t>(calibration.laws.size());
+        exchanges += static_cast<std::int64_t>(calibration.exchanges.size());
         kernels += static_cast<std::int64_t>(calibration.kernels.size());
     }
-    std::string text = fmt::format("{} for {}, fitted to {}\n", plural(laws + kernels, "law"),
+    std::string text = fmt::format("{} for {}, fitted to {}\n", plural(laws + exchanges + kernels, "law"),
                                    plural(static_cast<std::int64_t>(report.fit.calibrations.size()), "machine"),
-                                   plural(report.fit.rows + report.kernels.rows, "row"));
+                                   plural(report.fit.rows + report.exchanges.rows + report.kernels.rows, "row"));
     const auto aside = [&](std::int64_t count, std::string_view why) {
         if (count > 0) text += fmt::format("  {} not used: {}\n", plural(count, "row"), why);
     };
-    aside(report.fit.duplicates + report.kernels.duplicates, "the same measurement, published twice");
-    aside(report.fit.left_out, "30 times off their neighbours, twice as fast as the wires, or out of range");
+    aside(report.fit.duplicates + report.exchanges.duplicates + report.kernels.duplicates,
+          "the same measurement, published twice");
+    aside(report.fit.left_out + report.exchanges.left_out,
+          "30 times off their neighbours, twice as fast as the wires, or out of range");
     aside(report.kernels.left_out, "twice as fast as their bound, 30 times off the others, or out of range");
-    aside(report.fit.too_few + report.kernels.too_few, "series of fewer than eight");
+    aside(report.fit.too_few + report.exchanges.too_few + report.kernels.too_few, "series of fewer than eight");
     for (const auto& [reason, rows] : report.skipped) aside(rows, reason);
     if (laws > 0) {
         text +=
@@ -256,6 +262,13 @@ std::string fit_text(const FitReport& report) {
             "machines with the same link rate alone, and from machines with other rates alone\n\n";
         text += table_text(by_operation(report.fit), 2);
         text += "\nSizes held out, by machine\n\n" + table_text(by_machine(report.fit), 2);
+    }
+    if (exchanges > 0) {
+        text +=
+            "\nExchanges with experts: mean error in per cent of the rows fitted to, of numbers of tokens held out, "
+            "of\n"
+            "shapes held out, of the law of another number of members, and of the nearest relative's law\n\n";
+        text += table_text(exchange_laws(report.fit.calibrations, false), 2);
     }
     if (kernels > 0) {
         text +=
@@ -266,7 +279,7 @@ std::string fit_text(const FitReport& report) {
     }
     text += "\n";
     for (const std::string& file : report.files) text += fmt::format("{}\n", file);
-    if (report.files.empty() && laws + kernels > 0)
+    if (report.files.empty() && laws + exchanges + kernels > 0)
         text += "Nothing is written; -o DIR writes a file for each machine.\n";
     return text;
 }
@@ -275,15 +288,22 @@ std::string fit_text(const FitReport& report) {
 
 std::string fit_report(const FitReport& report, Format format) {
     const bool kernels = report.kernels.rows > 0;
-    const bool collectives = report.fit.rows > 0 || !kernels;
+    const bool exchanges = report.exchanges.rows > 0;
+    const bool collectives = report.fit.rows > 0 || (!kernels && !exchanges);
     switch (format) {
         case Format::json:
             return fit_json(report);
         case Format::csv:
-            return table_csv(collectives ? all_laws(report.fit) : kernel_laws(report.fit, true));
-        case Format::markdown:
-            return (collectives ? table_markdown(all_laws(report.fit)) : "") + (collectives && kernels ? "\n" : "") +
-                   (kernels ? table_markdown(kernel_laws(report.fit, false)) : "");
+            return table_csv(collectives ? all_laws(report.fit)
+                             : exchanges ? exchange_laws(report.fit.calibrations, true)
+                                         : kernel_laws(report.fit, true));
+        case Format::markdown: {
+            std::string text = collectives ? table_markdown(all_laws(report.fit)) : "";
+            if (exchanges)
+                text += (text.empty() ? "" : "\n") + table_markdown(exchange_laws(report.fit.calibrations, false));
+            if (kernels) text += (text.empty() ? "" : "\n") + table_markdown(kernel_laws(report.fit, false));
+            return text;
+        }
         case Format::text:
             break;
     }

@@ -7,13 +7,15 @@
 #include <vector>
 
 #include "calibrate/fit_collectives.hpp"
+#include "calibrate/fit_exchanges.hpp"
 #include "calibrate/fit_kernel_laws.hpp"
 #include "report/format.hpp"
 
 namespace roofline {
 
 struct FitReport {
-    CollectiveFit fit;                                          ///< its calibrations have the laws of kernels, too
+    CollectiveFit fit;                                          ///< its calibrations have all laws
+    ExchangeFit exchanges;                                      ///< the counts; its calibrations are in `fit`
     KernelLawsFit kernels;                                      ///< the counts; its calibrations are in `fit`
     std::vector<std::pair<std::string, std::int64_t>> skipped;  ///< rows that lack something, by reason
     std::vector<std::string> files;                             ///< that are written

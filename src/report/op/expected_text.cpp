@@ -145,9 +145,12 @@ std::string stand_in_text(const ExpectedTime& expected, CollectiveKind kind) {
 }
 
 std::string calibration_name(const ExpectedTime& expected) {
-    const LawKey& key = expected.laws.front()->key;
-    std::string name = key.software.empty() ? "measured" : key.software;
-    if (!key.variant.empty()) name += " " + key.variant;
+    const std::string& software =
+        expected.exchange ? expected.exchange->law->key.software : expected.laws.front()->key.software;
+    const std::string& variant =
+        expected.exchange ? expected.exchange->law->key.variant : expected.laws.front()->key.variant;
+    std::string name = software.empty() ? "measured" : software;
+    if (!variant.empty()) name += " " + variant;
     if (expected.instead) name += fmt::format(", by its {}", collective_name(*expected.instead, true));
     if (expected.carried) name += fmt::format(", carried over from {}", fmt::join(expected.machines, ", "));
     return name;
@@ -176,6 +179,42 @@ std::vector<std::string> kernel_derivation(const OpAnswer& answer, std::size_t k
                         percent_text(fit.error_of_bound))};
 }
 
+namespace {
+
+/// "17 us + 256 experts x 22 ns + 40 us of wire / 0.8 + 3 us of wire on one of 20 cores / 0.05 + 51 rows of a core x 1.3 us"
+std::string exchange_text(const ExchangeLaw& law, const ExchangePoint& point) {
+    const ExchangeConstants features = exchange_features(law, point);
+    std::vector<std::string> terms;
+    if (law.base_s > 0) terms.push_back(us(law.base_s));
+    if (law.expert_s > 0) terms.push_back(fmt::format("{} experts x {}", number_text(features[1]), us(law.expert_s)));
+    terms.push_back(law.row > 0 ? part_text(features[2], "one row", law.row) : "");
+    terms.push_back(law.link > 0 ? part_text(features[3], "wire", law.link) : "");
+    const std::string core = fmt::format(" on each of {} cores", number_text(cores_of(law, point)));
+    terms.push_back(law.core > 0 ? part_text(features[4], "wire" + core, law.core) : "");
+    if (law.copy_s > 0)
+        terms.push_back(fmt::format("{} rows of a core x {}", number_text(features[5]), us(law.copy_s)));
+    terms.push_back(law.read > 0 ? part_text(features[6], "tokens" + core, law.read) : "");
+    return sum_text(std::move(terms));
+}
+
+std::vector<std::string> exchange_derivation(const ExpectedExchange& expected, const ExchangePoint& point) {
+    const CalibratedExchange& exchange = *expected.law;
+    const ExchangeKey& key = exchange.key;
+    std::string errors = fmt::format("off by {} % where fitted, {} % at sizes held out",
+                                     percent_text(exchange.errors.fitted), percent_text(exchange.errors.sizes));
+    if (exchange.errors.shapes)
+        errors += fmt::format(", {} % at shapes held out", percent_text(*exchange.errors.shapes));
+    return {
+        fmt::format("{} with {} {} on {}, {} rows of {} ({} members, {} to {} tokens of each); a token goes {}",
+                    exchange_name(key.step), key.software, key.variant, expected.machine, grouped(exchange.rows),
+                    fmt::join(exchange.sources, ", "), key.members, number_text(exchange.least_tokens),
+                    number_text(exchange.most_tokens),
+                    exchange.law.once ? "once to each chip" : "once for each of its experts"),
+        fmt::format("{} = {}; {}", exchange_text(exchange.law, point), us(seconds_of(exchange.law, point)), errors)};
+}
+
+}  // namespace
+
 std::vector<std::string> expected_derivation(const OpAnswer& answer, std::size_t message) {
     std::vector<std::string> lines;
     const auto& expected = answer.laws.messages[message];
@@ -189,6 +228,11 @@ std::vector<std::string> expected_derivation(const OpAnswer& answer, std::size_t
     if (!point) return lines;
     lines.push_back(
         fmt::format("expected {} with an error of {} %", us(expected->seconds), percent_text(expected->error)));
+    if (expected->exchange) {
+        const std::vector<std::string> more = exchange_derivation(*expected->exchange, expected->exchange->point);
+        lines.insert(lines.end(), more.begin(), more.end());
+        return lines;
+    }
     for (std::size_t i = 0; i < expected->laws.size(); ++i) {
         const CalibratedLaw& law = *expected->laws[i];
         const LawCurve& curve = curve_for(law.law, point->members);

@@ -1,0 +1,74 @@
+#include "import/exchange_table.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+using namespace roofline;
+
+namespace {
+
+Result<ExchangeTable> read(const std::string& text) {
+    auto reader = CsvReader::open(text, "table.csv");
+    REQUIRE(reader);
+    return read_exchange_table(*reader);
+}
+
+const std::string head = "source,accelerator,impl,op,n_nodes,hidden,tokens_per_rank,topk,experts,sms,time_s\n";
+
+}  // namespace
+
+TEST_CASE("rows of exchanges with experts are read") {
+    const auto table = read(head + "aic:sglang-0.5.12,h100_sxm,deepep_normal,dispatch,2,7168,64,8,256,20,2e-5\n" +
+                            "aic:sglang-0.5.12,h100_sxm,deepep_ll,combine,1,2048,1,4,128,,1e-5\n");
+    REQUIRE(table);
+    REQUIRE(table->rows.size() == 2);
+    const MeasuredExchange& row = table->rows.front();
+    CHECK(row.system == "h100_sxm");
+    CHECK(row.software == "sglang 0.5.12");
+    CHECK(row.variant == "deepep normal");
+    CHECK_FALSE(row.back);
+    CHECK(row.nodes == 2);
+    CHECK(row.members == 0);
+    CHECK(row.hidden == 7168);
+    CHECK(row.tokens == 64);
+    CHECK(row.choices == 8);
+    CHECK(row.experts == 256);
+    CHECK(row.cores == 20);
+    CHECK(row.dtype == Dtype::fp8);
+    CHECK(row.time_s == 2e-5);
+    CHECK(table->rows.back().back);
+    CHECK(table->rows.back().cores == 0);
+    CHECK(table->rows.back().dtype == Dtype::bf16);
+    CHECK(table->rows.back().variant == "deepep low latency");
+}
+
+TEST_CASE("another spelling says members, dtype and routing") {
+    const auto table = read(
+        "source,system,ep_size,n_nodes,phase,kernel,dtype,tokens,hidden,topk,experts,distribution,time_us\n"
+        "a,H100,16,2,dispatch,nccl,bf16,8,4096,8,64,uniform,12.5\n"
+        "a,H100,16,2,dispatch,nccl,bf16,8,4096,8,64,zipf,12.5\n"
+        "a,H100,16,2,dispatch,nccl,bf16,8,4096,8,,,12.5\n"
+        "a,H100,16,2,dispatch,nccl,bf16,8,4096,8,64,,\n"
+        "a,H100,16,2,send,nccl,bf16,8,4096,8,64,,12.5\n"
+        "a,H100,16,2,combine,nccl,bf16,8,4096,8,4,,12.5\n");
+    REQUIRE(table);
+    REQUIRE(table->rows.size() == 1);
+    CHECK(table->rows.front().members == 16);
+    CHECK(table->rows.front().dtype == Dtype::bf16);
+    CHECK(table->rows.front().time_s == doctest::Approx(12.5e-6));
+    REQUIRE(table->skipped.size() == 5);
+    CHECK(table->skipped[0].reason == "the routing `zipf` is not known: uniform and balanced are");
+    CHECK(table->skipped[1].reason == "experts is empty");
+    CHECK(table->skipped[2].reason == "it has no time");
+    CHECK(table->skipped[3].reason == "`send` is neither dispatch nor combine");
+    CHECK(table->skipped[4].reason == "topk is more than the experts");
+}
+
+TEST_CASE("tables of layers of experts are no tables of exchanges, and numbers must be numbers") {
+    CHECK(is_exchange_table({"op", "accelerator", "tokens", "hidden", "topk", "experts", "time_s"}));
+    CHECK_FALSE(is_exchange_table({"op", "accelerator", "tokens", "hidden", "inter", "topk", "experts", "time_s"}));
+    const auto table = read(head + "a,h100_sxm,deepep_ll,combine,1,2048,x,4,128,,1e-5\n");
+    REQUIRE_FALSE(table);
+    CHECK(table.error().code == "bad_number");
+}
