@@ -13,14 +13,14 @@ using namespace roofline;
 
 namespace {
 
-struct Made {
+struct EdgeCase {
     Program program;
     System system;
     LaidOut laid;
 };
 
-Made laid(const std::string& text, const std::string& machine = "h100-sxm", const std::string& shape = "8") {
-    Made made;
+EdgeCase laid_edges(const std::string& text, const std::string& machine = "h100-sxm", const std::string& shape = "8") {
+    EdgeCase made;
     auto program = parse_program(text);
     REQUIRE_MESSAGE(program.has_value(), to_text(program.error()));
     made.program = std::move(*program);
@@ -32,19 +32,19 @@ Made laid(const std::string& text, const std::string& machine = "h100-sxm", cons
     return made;
 }
 
-void collect(const Block& block, std::vector<const Statement*>& statements) {
+void edge_statements(const Block& block, std::vector<const Statement*>& statements) {
     for (const Node& node : block.nodes) {
         if (const auto* inner = std::get_if<Block>(&node)) {
-            collect(*inner, statements);
+            edge_statements(*inner, statements);
         } else {
             statements.push_back(&std::get<Statement>(node));
         }
     }
 }
 
-std::vector<Message> messages_of(const Made& made) {
+std::vector<Message> edge_messages(const EdgeCase& made) {
     std::vector<const Statement*> statements;
-    collect(made.laid.local.body, statements);
+    edge_statements(made.laid.local.body, statements);
     std::vector<Message> messages;
     for (const Statement* statement : statements) {
         messages.insert(messages.end(), statement->messages.begin(), statement->messages.end());
@@ -52,23 +52,23 @@ std::vector<Message> messages_of(const Made& made) {
     return messages;
 }
 
-double bytes(const Made& made, const Message& message) {
+double message_bytes(const EdgeCase& made, const Message& message) {
     return message.bytes.evaluate(made.program.sizes).value().to_double();
 }
 
 /// Of T positions over n chips, each of which sees itself and W - 1 before it: of the busiest chip.
-struct Seen {
+struct SeenPlaces {
     std::int64_t pairs = 0;    ///< of a position and one that it sees
     std::int64_t columns = 0;  ///< different positions that it sees
     std::int64_t others = 0;   ///< of them on other chips
     std::int64_t hops = 0;     ///< to the farthest of these
 };
 
-Seen seen(std::int64_t places, std::int64_t chips, std::int64_t window) {
-    Seen most;
+SeenPlaces seen_places(std::int64_t places, std::int64_t chips, std::int64_t window) {
+    SeenPlaces most;
     const std::int64_t share = places / chips;
     for (std::int64_t chip = 0; chip < chips; ++chip) {
-        Seen one;
+        SeenPlaces one;
         std::set<std::int64_t> columns;
         for (std::int64_t row = chip * share; row < (chip + 1) * share; ++row) {
             for (std::int64_t column = std::max<std::int64_t>(0, row - window + 1); column <= row; ++column) {
@@ -88,7 +88,7 @@ Seen seen(std::int64_t places, std::int64_t chips, std::int64_t window) {
     return most;
 }
 
-std::string attention(std::int64_t window) {
+std::string windowed_attention(std::int64_t window) {
     return "mesh X=8\nT=512, S=512, H=128, W=" + std::to_string(window) +
            "\nQ : bf16[T_X, H]\nK : bf16[S_X, H]\nVa : bf16[S_X, H]\n"
            "fuse {\nP : bf16[T_X, S] = softmax[S](causal[T,S,W](Q *_H K))\nO : bf16[T_X, H] = P *_S Va\n}\n";
@@ -99,15 +99,15 @@ std::string attention(std::int64_t window) {
 TEST_CASE("behind a window keys and values come from the chips that have them, and no others") {
     for (const std::int64_t window : {2, 17, 64, 65, 66, 150, 300}) {
         CAPTURE(window);
-        const Seen most = seen(512, 8, window);
-        const Made made = laid(attention(window));
-        const std::vector<Message> sent = messages_of(made);
+        const SeenPlaces most = seen_places(512, 8, window);
+        const EdgeCase made = laid_edges(windowed_attention(window));
+        const std::vector<Message> sent = edge_messages(made);
         REQUIRE(sent.size() == 2);
         for (const Message& message : sent) {
             CHECK(message.kind == CollectiveKind::permute);
             CHECK(message.axes == std::vector<std::string>{"X"});
             CHECK(message.hops == most.hops);
-            CHECK(bytes(made, message) / 8 == static_cast<double>(most.others) * 128 * 2);
+            CHECK(message_bytes(made, message) / 8 == static_cast<double>(most.others) * 128 * 2);
         }
         const auto analysis = analyse(made.program, made.laid.local, made.system, {});
         REQUIRE(analysis.has_value());
@@ -123,24 +123,24 @@ TEST_CASE("behind a window keys and values come from the chips that have them, a
 }
 
 TEST_CASE("a window that is nearly all gathers all") {
-    const std::vector<Message> sent = messages_of(laid(attention(500)));
+    const std::vector<Message> sent = edge_messages(laid_edges(windowed_attention(500)));
     REQUIRE(sent.size() == 2);
     for (const Message& message : sent) CHECK(message.kind == CollectiveKind::all_gather);
 }
 
 TEST_CASE("gradients of keys and values behind a window go back and are added") {
-    const Seen most = seen(512, 8, 100);
-    const Made made = laid(
+    const SeenPlaces most = seen_places(512, 8, 100);
+    const EdgeCase made = laid_edges(
         "mesh X=8\nT=512, S=512, H=128, W=100\nQ : bf16[T_X, H]\nVa : bf16[S_X, H]\ndO : bf16[T_X, H]\n"
         "fuse {\ndP : bf16[T_X, S] = causal[T,S,W](dO *_H Va)\ndK : bf16[S_X, H] = dP *_T Q\n}\n");
-    const std::vector<Message> sent = messages_of(made);
+    const std::vector<Message> sent = edge_messages(made);
     REQUIRE(sent.size() == 2);
     CHECK(sent[0].tensor == "Va");
     CHECK(sent[1].tensor == "dK");
     for (const Message& message : sent) {
         CHECK(message.kind == CollectiveKind::permute);
         CHECK(message.hops == 2);
-        CHECK(bytes(made, message) / 8 == static_cast<double>(most.others) * 128 * 2);
+        CHECK(message_bytes(made, message) / 8 == static_cast<double>(most.others) * 128 * 2);
     }
 }
 
@@ -149,11 +149,11 @@ TEST_CASE("a window takes the wires from each chip to the next") {
     const std::string text =
         "mesh X=4, Y=4\nT=256, S=256, H=128, W=64\nQ : bf16[T_X, H]\nK : bf16[S_X, H]\nP : bf16[T_X, S] = "
         "causal[T,S,W](Q *_H K)";
-    const Made made = laid(text, "tpu-v5e", "4x4");
-    const std::vector<Message> sent = messages_of(made);
+    const EdgeCase made = laid_edges(text, "tpu-v5e", "4x4");
+    const std::vector<Message> sent = edge_messages(made);
     REQUIRE(sent.size() == 1);
     CHECK(sent[0].hops == 1);
-    CHECK(bytes(made, sent[0]) == 4.0 * 63 * 128 * 2);
+    CHECK(message_bytes(made, sent[0]) == 4.0 * 63 * 128 * 2);
 }
 
 TEST_CASE("what looks back a few steps needs so many of the chip before it") {
@@ -161,19 +161,19 @@ TEST_CASE("what looks back a few steps needs so many of the chip before it") {
         "mesh X=8\nB=4, T=512, D=256, Q=4\nX : bf16[B, T_X, D]\nG : bf16[B, T_X, D]\nC : bf16[Q, D]\n";
     const auto one = [&](const std::string& statement, std::int64_t places) {
         CAPTURE(statement);
-        const Made made = laid(given + statement);
-        const std::vector<Message> sent = messages_of(made);
+        const EdgeCase made = laid_edges(given + statement);
+        const std::vector<Message> sent = edge_messages(made);
         REQUIRE(!sent.empty());
         CHECK(sent[0].kind == CollectiveKind::permute);
         CHECK(sent[0].hops == 1);
-        CHECK(bytes(made, sent[0]) / 8 == static_cast<double>(places) * 4 * 256 * 2);
+        CHECK(message_bytes(made, sent[0]) / 8 == static_cast<double>(places) * 4 * 256 * 2);
         const auto analysis = analyse(made.program, made.laid.local, made.system, {});
         REQUIRE(analysis.has_value());
         const double flops = analysis->total.work.flops().evaluate(made.program.sizes).value().to_double();
         return std::pair(sent.size(), flops);
     };
-    // seen(): a window of Q places is Q taps
-    REQUIRE(seen(512, 8, 4).others == 3);
+    // seen_places(): a window of Q places is Q taps
+    REQUIRE(seen_places(512, 8, 4).others == 3);
     const double taps = 2.0 * 4 * 64 * 256 * 4;  // of each of 64 places of a chip
     CHECK(one("Y : bf16[B, T_X, D] = conv[T](X, C)", 3) == std::pair(std::size_t{1}, taps));
     CHECK(one("Y : bf16[B, T_X, D] = dconv[T](G, C)", 3) == std::pair(std::size_t{1}, taps));
