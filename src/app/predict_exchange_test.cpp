@@ -13,20 +13,20 @@ using nlohmann::json;
 
 namespace {
 
-const std::string head = "source,accelerator,impl,op,n_nodes,hidden,tokens_per_rank,topk,experts,sms,time_s\n";
+const std::string exchange_head = "source,accelerator,impl,op,n_nodes,hidden,tokens_per_rank,topk,experts,sms,time_s\n";
 
-json parsed(const Response& response) {
+json parsed_json(const Response& response) {
     REQUIRE_MESSAGE(!response.error, response.error->message);
     return json::parse(response.out, nullptr, false);
 }
 
 json validated(const std::string& rows, const std::string& calibration = "") {
     ValidateRequest request;
-    request.table = head + rows;
+    request.table = exchange_head + rows;
     request.table_name = "t.csv";
     request.calibration.none = calibration.empty();
     if (!calibration.empty()) request.calibration.files = {{"c.toml", calibration}};
-    return parsed(handle(Request{std::move(request), Format::json, false}));
+    return parsed_json(handle(Request{std::move(request), Format::json, false}));
 }
 
 // 12 us, and rows of all choices at half of an H100's 450 GB/s, forth and back.
@@ -98,7 +98,7 @@ TEST_CASE("rows have the expected time of the law") {
 
 TEST_CASE("what a program sends to experts has the law of an exchange") {
     OpRequest op = layer_of_experts();
-    const json answer = parsed(handle({op, Format::json, false}));
+    const json answer = parsed_json(handle({op, Format::json, false}));
     // 1024 tokens of each chip, 8 choices, 7/8 to others, 4096 B a row
     const double expected = 12e-6 + 1024.0 * 7 * 4096 / 225e9;
     REQUIRE(answer["collectives"].size() == 2);
@@ -110,9 +110,9 @@ TEST_CASE("what a program sends to experts has the law of an exchange") {
     }
     // a library of collectives is taken at its word, and is what is taken where none is named
     op.software = "nccl";
-    CHECK(parsed(handle({op, Format::json, false}))["collectives"][0]["calibration"] == "nccl 2.29.2");
+    CHECK(parsed_json(handle({op, Format::json, false}))["collectives"][0]["calibration"] == "nccl 2.29.2");
     op.software = "";
-    CHECK(parsed(handle({op, Format::json, false}))["collectives"][0]["calibration"] == "nccl 2.29.2");
+    CHECK(parsed_json(handle({op, Format::json, false}))["collectives"][0]["calibration"] == "nccl 2.29.2");
 }
 
 TEST_CASE("with 16 experts on each chip a token goes once to 5.34 of 8, and a sweep says the same") {
@@ -120,11 +120,11 @@ TEST_CASE("with 16 experts on each chip a token goes once to 5.34 of 8, and a sw
     op.calibration.files = {{"c.toml", calibration("base_us = 12\nlink = 0.5\nonce = true\n")}};
     // 8 (1 - C(112, 8) / C(128, 8)) = 5.339357
     const double expected = 12e-6 + 1024.0 * 5.339357 * 7 / 8 * 4096 / 225e9;
-    const json one = parsed(handle({op, Format::json, false}));
+    const json one = parsed_json(handle({op, Format::json, false}));
     CHECK(one["collectives"][0]["expected_s"].get<double>() / expected == doctest::Approx(1));
     op.dims = {"C=512"};
     op.sweeps = {"D=1024,2048"};
-    const json swept = parsed(handle({op, Format::json, false}));
+    const json swept = parsed_json(handle({op, Format::json, false}));
     CHECK(swept["sweep"][1]["expected_s"].get<double>() / one["expected_s"].get<double>() ==
           doctest::Approx(1).epsilon(1e-9));
     op.sweeps = {};

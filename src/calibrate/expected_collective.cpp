@@ -9,6 +9,7 @@
 
 #include "base/ascii.hpp"
 #include "bound/network_pricing.hpp"
+#include "calibrate/constants.hpp"
 #include "calibrate/kindred.hpp"
 #include "machine/embedded.hpp"
 
@@ -111,9 +112,6 @@ const CalibratedLaw* choose(const Calibration& calibration, const CollectiveRequ
 bool of_library_asked(const CalibratedLaw& law, const CollectiveRequest& request) {
     return !request.software || same_library(law.key.software, *request.software);
 }
-
-// Where too few counts were measured to hold one out: what the series over nodes with several counts showed.
-constexpr double unproven = 0.4;
 
 double error_of(const CalibratedLaw& law, std::int64_t members) {
     const bool measured = std::binary_search(law.members.begin(), law.members.end(), members);

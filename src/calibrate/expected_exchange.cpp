@@ -3,14 +3,12 @@
 #include <cmath>
 #include <tuple>
 
+#include "calibrate/constants.hpp"
 #include "calibrate/expected_collective.hpp"
 
 namespace roofline {
 
 namespace {
-
-/// Of laws of another number of members, where no other was there to show how far off they are: as for collectives.
-constexpr double unproven = 0.4;
 
 /// Smaller is nearer to what was asked for; versions and times decide between those that are as near.
 auto distance(const CalibratedExchange& law, const ExchangeRequest& request) {

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/ascii.hpp"
+#include "calibrate/constants.hpp"
 #include "calibrate/expected_collective.hpp"
 
 namespace roofline {
@@ -17,7 +18,6 @@ namespace {
 
 constexpr int segments_of_shared = 4;
 constexpr int segments_of_counted = 3;
-constexpr std::size_t fewest_rows = 8;      // of a law
 constexpr std::size_t fewest_of_count = 6;  // of a curve for one number of members
 
 struct Series {
@@ -127,7 +127,7 @@ MeanError hold_out(const std::vector<TimedPoint>& points, const LawKey& key, std
 }
 
 template <class T>
-std::vector<T> distinct(std::vector<T> values) {
+std::vector<T> sorted_once(std::vector<T> values) {
     std::sort(values.begin(), values.end());
     values.erase(std::unique(values.begin(), values.end()), values.end());
     return values;
@@ -171,9 +171,9 @@ CalibratedLaw calibrate(const LawKey& key, const Series& series) {
         sizes.push_back(row->timed.point.buffer_bytes);
         law.sources.push_back(row->source);
     }
-    law.members = distinct(std::move(law.members));
-    law.sources = distinct(std::move(law.sources));
-    sizes = distinct(std::move(sizes));
+    law.members = sorted_once(std::move(law.members));
+    law.sources = sorted_once(std::move(law.sources));
+    sizes = sorted_once(std::move(sizes));
     law.least_bytes = sizes.front();
     law.most_bytes = sizes.back();
     law.rows = static_cast<std::int64_t>(series.rows.size());

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "calibrate/constants.hpp"
 #include "calibrate/expected_collective.hpp"
 #include "machine/catalogue.hpp"
 
@@ -14,9 +15,7 @@ namespace roofline {
 
 namespace {
 
-constexpr std::size_t fewest_rows = 8;  // of a law
-
-using Rows = std::vector<const ExchangeSample*>;
+using ExchangeRows = std::vector<const ExchangeSample*>;
 
 double deviation(const ExchangeLaw& law, const ExchangeSample& sample) {
     return std::abs(seconds_of(law, sample.point) - sample.time_s) / sample.time_s;
@@ -27,7 +26,7 @@ struct MeanDeviation {
     double sum = 0;
     double rows = 0;
 
-    void add(const ExchangeLaw& law, const Rows& samples) {
+    void add(const ExchangeLaw& law, const ExchangeRows& samples) {
         for (const ExchangeSample* sample : samples) add(deviation(law, *sample));
     }
     void add(double error) {
@@ -43,7 +42,7 @@ struct Fitted {
     double loss = std::numeric_limits<double>::infinity();  ///< sum of deviations
 };
 
-Fitted fit_with(ExchangeLaw law, const Rows& samples) {
+Fitted fit_with(ExchangeLaw law, const ExchangeRows& samples) {
     constexpr double floor = 0.02;  // below it deviations are noise and count alike
     constexpr int rounds = 12;
     std::vector<ExchangeConstants> features;
@@ -70,7 +69,7 @@ Fitted fit_with(ExchangeLaw law, const Rows& samples) {
     return best;
 }
 
-Fitted fitted_law(const Rows& samples, bool once) {
+Fitted fitted_law(const ExchangeRows& samples, bool once) {
     // what DeepEP's Buffer.num_sms is unless somebody sets it (deep_ep/buffer.py), where rows say the cores
     constexpr double usual_cores = 20;
     ExchangeLaw law;
@@ -100,25 +99,15 @@ bool in_range(const ExchangeSample& sample) {
            sample.time_s >= sample.lower_s / 2;
 }
 
-/// The distinct values that `value` has among the samples, ascending.
-template <class Value>
-auto distinct(const Rows& samples, Value value) {
-    std::vector<decltype(value(*samples.front()))> values;
-    for (const ExchangeSample* sample : samples) values.push_back(value(*sample));
-    std::sort(values.begin(), values.end());
-    values.erase(std::unique(values.begin(), values.end()), values.end());
-    return values;
-}
-
 /// Every fifth of the distinct values is predicted by what the others tell, in turn.
 template <class Value>
-MeanDeviation hold_out(const Rows& samples, bool once, Value value) {
+MeanDeviation hold_out(const ExchangeRows& samples, bool once, Value value) {
     constexpr std::size_t folds = 5;
     const auto values = distinct(samples, value);
     MeanDeviation error;
     for (std::size_t fold = 0; fold < folds; ++fold) {
-        Rows kept;
-        Rows taken;
+        ExchangeRows kept;
+        ExchangeRows taken;
         for (const ExchangeSample* sample : samples) {
             const auto at = std::lower_bound(values.begin(), values.end(), value(*sample)) - values.begin();
             (static_cast<std::size_t>(at) % folds == fold ? taken : kept).push_back(sample);
@@ -129,7 +118,7 @@ MeanDeviation hold_out(const Rows& samples, bool once, Value value) {
     return error;
 }
 
-CalibratedExchange calibrate(const ExchangeKey& key, const Rows& rows, bool once) {
+CalibratedExchange calibrate(const ExchangeKey& key, const ExchangeRows& rows, bool once) {
     constexpr std::size_t fewest_shapes = 5;
     CalibratedExchange exchange;
     exchange.key = key;
@@ -150,8 +139,8 @@ CalibratedExchange calibrate(const ExchangeKey& key, const Rows& rows, bool once
     return exchange;
 }
 
-/// Rows more than 30 times off the law through all of their series.
-std::int64_t leave_out_far(Rows& rows) {
+/// ExchangeRows more than 30 times off the law through all of their series.
+std::int64_t leave_out_far(ExchangeRows& rows) {
     constexpr double far = 30;
     if (rows.size() < fewest_rows) return 0;
     const ExchangeLaw law = fit_exchange_law(rows, false);
@@ -175,10 +164,10 @@ const CalibratedExchange* nearest_count(const Calibration& calibration, const Ex
     return best;
 }
 
-using Series = std::map<std::pair<std::string, ExchangeKey>, Rows>;
+using ExchangeSeries = std::map<std::pair<std::string, ExchangeKey>, ExchangeRows>;
 
 /// Whether the tokens of a machine's kernels go once to each chip, as the rows of both steps say.
-bool goes_once(const Series& series, const std::string& machine, ExchangeKey key) {
+bool goes_once(const ExchangeSeries& series, const std::string& machine, ExchangeKey key) {
     double gain = 0;
     for (const ExchangeStep step : {ExchangeStep::dispatch, ExchangeStep::combine}) {
         key.step = step;
@@ -189,7 +178,7 @@ bool goes_once(const Series& series, const std::string& machine, ExchangeKey key
     return gain > 0;
 }
 
-void add_errors_of_counts(std::vector<Calibration>& calibrations, const Series& series) {
+void add_errors_of_counts(std::vector<Calibration>& calibrations, const ExchangeSeries& series) {
     for (Calibration& calibration : calibrations) {
         for (CalibratedExchange& exchange : calibration.exchanges) {
             const CalibratedExchange* other = nearest_count(calibration, exchange.key);
@@ -212,7 +201,7 @@ ExchangeFit fit_exchanges(std::vector<ExchangeSample> samples) {
     fit.left_out = static_cast<std::int64_t>(std::erase_if(samples, [](const auto& each) { return !in_range(each); }));
     std::sort(samples.begin(), samples.end(),
               [](const ExchangeSample& a, const ExchangeSample& b) { return order(a) < order(b); });
-    Series series;
+    ExchangeSeries series;
     const ExchangeSample* previous = nullptr;
     for (const ExchangeSample& sample : samples) {
         if (previous != nullptr && same_measurement(*previous, sample)) {

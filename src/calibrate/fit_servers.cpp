@@ -1,4 +1,5 @@
 #include "calibrate/fit_servers.hpp"
+#include "calibrate/constants.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -13,12 +14,9 @@ namespace roofline {
 
 namespace {
 
-constexpr std::size_t fewest_points = 8;
 constexpr double untried = 0.4;  // the error of what was never tried on another model
 
 std::string library_of(const std::string& software) { return software.substr(0, software.find(' ')); }
-
-double four_digits(double value) { return std::strtod(fmt::format("{:.4g}", value).c_str(), nullptr); }
 
 using Rows = std::vector<const ServerSample*>;
 
@@ -100,13 +98,6 @@ std::map<std::string, Rows> libraries(const std::vector<ServerSample>& samples, 
     return all;
 }
 
-template <class Text>
-std::vector<std::string> distinct(const Rows& rows, Text text) {
-    std::set<std::string> all;
-    for (const ServerSample* row : rows) all.insert(row->*text);
-    return {all.begin(), all.end()};
-}
-
 }  // namespace
 
 double token_seconds(const ServerLaw& law, const ServerSample& sample) {
@@ -119,7 +110,7 @@ ServerLaws fit_servers(std::vector<ServerSample> samples) {
     for (const ServerSample& sample : samples) ++counts[library_of(sample.software)];
     std::erase_if(samples, [&](const ServerSample& sample) {
         const std::string library = library_of(sample.software);
-        return library.empty() || counts[library] < fewest_points || !(sample.measured_s > 0) || !(sample.output >= 1);
+        return library.empty() || counts[library] < fewest_rows || !(sample.measured_s > 0) || !(sample.output >= 1);
     });
     const auto key = [](const ServerSample& s) {
         return std::tie(s.software, s.model, s.machine, s.measured_s, s.kernels_s);

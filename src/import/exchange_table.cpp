@@ -22,7 +22,7 @@ struct ExchangeColumns {
     std::vector<ScaledColumn> times;
 };
 
-ExchangeColumns roles_of(const Columns& columns) {
+ExchangeColumns exchange_columns(const Columns& columns) {
     ExchangeColumns roles;
     roles.system = find_column(columns, {"system", "accelerator"});
     roles.step = find_column(columns, {"op", "phase"});
@@ -126,7 +126,7 @@ bool is_exchange_table(const Columns& columns) {
 }
 
 Result<ExchangeTable> read_exchange_table(CsvReader& reader) {
-    const ExchangeColumns roles = roles_of(reader.header());
+    const ExchangeColumns roles = exchange_columns(reader.header());
     if (!is_exchange_table(reader.header()) || !roles.system) {
         return reader.fail_at(0, "bad_table", "this is no table of exchanges with experts",
                               "its columns are op or phase, system or accelerator, tokens_per_rank or tokens, hidden, "

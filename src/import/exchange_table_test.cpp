@@ -8,19 +8,20 @@ using namespace roofline;
 
 namespace {
 
-Result<ExchangeTable> read(const std::string& text) {
+Result<ExchangeTable> experts_of(const std::string& text) {
     auto reader = CsvReader::open(text, "table.csv");
     REQUIRE(reader);
     return read_exchange_table(*reader);
 }
 
-const std::string head = "source,accelerator,impl,op,n_nodes,hidden,tokens_per_rank,topk,experts,sms,time_s\n";
+const std::string exchange_head = "source,accelerator,impl,op,n_nodes,hidden,tokens_per_rank,topk,experts,sms,time_s\n";
 
 }  // namespace
 
 TEST_CASE("rows of exchanges with experts are read") {
-    const auto table = read(head + "aic:sglang-0.5.12,h100_sxm,deepep_normal,dispatch,2,7168,64,8,256,20,2e-5\n" +
-                            "aic:sglang-0.5.12,h100_sxm,deepep_ll,combine,1,2048,1,4,128,,1e-5\n");
+    const auto table =
+        experts_of(exchange_head + "aic:sglang-0.5.12,h100_sxm,deepep_normal,dispatch,2,7168,64,8,256,20,2e-5\n" +
+                   "aic:sglang-0.5.12,h100_sxm,deepep_ll,combine,1,2048,1,4,128,,1e-5\n");
     REQUIRE(table);
     REQUIRE(table->rows.size() == 2);
     const MeasuredExchange& row = table->rows.front();
@@ -44,7 +45,7 @@ TEST_CASE("rows of exchanges with experts are read") {
 }
 
 TEST_CASE("another spelling says members, dtype and routing") {
-    const auto table = read(
+    const auto table = experts_of(
         "source,system,ep_size,n_nodes,phase,kernel,dtype,tokens,hidden,topk,experts,distribution,time_us\n"
         "a,H100,16,2,dispatch,nccl,bf16,8,4096,8,64,uniform,12.5\n"
         "a,H100,16,2,dispatch,nccl,bf16,8,4096,8,64,zipf,12.5\n"
@@ -68,7 +69,7 @@ TEST_CASE("another spelling says members, dtype and routing") {
 TEST_CASE("tables of layers of experts are no tables of exchanges, and numbers must be numbers") {
     CHECK(is_exchange_table({"op", "accelerator", "tokens", "hidden", "topk", "experts", "time_s"}));
     CHECK_FALSE(is_exchange_table({"op", "accelerator", "tokens", "hidden", "inter", "topk", "experts", "time_s"}));
-    const auto table = read(head + "a,h100_sxm,deepep_ll,combine,1,2048,x,4,128,,1e-5\n");
+    const auto table = experts_of(exchange_head + "a,h100_sxm,deepep_ll,combine,1,2048,x,4,128,,1e-5\n");
     REQUIRE_FALSE(table);
     CHECK(table.error().code == "bad_number");
 }

@@ -6,13 +6,13 @@ using namespace roofline;
 
 namespace {
 
-constexpr const char* head =
+constexpr const char* training_head =
     "source,model,params_B,layers,hidden,seq_len,global_batch_seqs,micro_batch,accelerator,n_accel,dtype,dp,tp,pp,ep,"
     "cp,"
     "zero_stage_or_fsdp,recompute,tokens_per_s_per_accel,step_time_s,memory_GB_per_accel,notes\n";
 
 Result<TrainingTable> trainings_of(const std::string& rows) {
-    const std::string text = head + rows;
+    const std::string text = training_head + rows;
     auto reader = CsvReader::open(text, "t.csv");
     REQUIRE(reader);
     REQUIRE(is_training_table(reader->header()));
