@@ -4,6 +4,7 @@
 #include <string>
 
 #include "app/request.hpp"
+#include "base/approx_test.hpp"
 #include "import/measured_machine.hpp"
 #include "machine/catalogue.hpp"
 #include "report/machine/machine_export.hpp"
@@ -40,12 +41,12 @@ TEST_CASE("rocprof-compute's table holds what it has columns for") {
     const Machine machine = machine_of("mi300x");
     const MachineExport made = rocprof_csv(machine, "roofline.csv");
     const Machine back = read_back(made).machine;
-    CHECK(back.level("hbm")->bandwidth.value->value == doctest::Approx(machine.level("hbm")->bandwidth.value->value));
+    CHECK(back.level("hbm")->bandwidth.value->value == approx(machine.level("hbm")->bandwidth.value->value));
     for (const Dtype dtype : {Dtype::f64, Dtype::f32, Dtype::bf16, Dtype::f16, Dtype::fp8, Dtype::int8}) {
         CAPTURE(name(dtype));
         REQUIRE(back.peak(Unit::matmul, dtype) != nullptr);
         CHECK(back.peak(Unit::matmul, dtype)->rate.value->value ==
-              doctest::Approx(machine.peak(Unit::matmul, dtype)->rate.value->value));
+              approx(machine.peak(Unit::matmul, dtype)->rate.value->value));
     }
     CHECK(figure(made, "hbm.bandwidth").place == "HBMBw");
     CHECK(figure(made, "matmul.tf32").place.empty());

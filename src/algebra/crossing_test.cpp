@@ -2,6 +2,7 @@
 
 #include "algebra/dims_test.hpp"
 #include "algebra/roots.hpp"
+#include "base/approx_test.hpp"
 
 namespace roofline {
 
@@ -36,28 +37,28 @@ TEST_CASE("bf16 matmul on 1.97e14 FLOP/s and 8.2e11 B/s") {
     const WeightedSum memory = over(bf16_bytes, 8.2e11);
     // With ridge r = 240.24: 2BD^2 / r = 4BD + 2D^2, so B = D / (D/r - 2).
     const auto crossing = solve_crossing(math, memory, "B", square(8192));
-    CHECK(root(crossing) == doctest::Approx(255.213).epsilon(1e-5));
+    CHECK(root(crossing) == approx(255.213).epsilon(1e-5));
     CHECK(crossing->state == State::crossing);
     CHECK(crossing->above);
-    CHECK(solve_crossing_limit(math, memory, "B") == doctest::Approx(1.97e14 / 8.2e11));
-    CHECK(solve_crossing_limit(math, memory, "D") == doctest::Approx(1.97e14 / 8.2e11));
+    CHECK(solve_crossing_limit(math, memory, "B") == approx(1.97e14 / 8.2e11));
+    CHECK(solve_crossing_limit(math, memory, "D") == approx(1.97e14 / 8.2e11));
 }
 
 TEST_CASE("int8 weights with bf16 activations, 1.97e14 FLOP/s and 8.1e11 B/s") {
     const WeightedSum math = over(flops, 1.97e14);
     const WeightedSum memory = over(int8_weight_bytes, 8.1e11);
     // r = 243.2099: B = D / (2D/r - 4).
-    CHECK(root(solve_crossing(math, memory, "B", square(8000))) == doctest::Approx(129.4776).epsilon(1e-6));
-    CHECK(root(solve_crossing(math, memory, "B", square(16000))) == doctest::Approx(125.4179).epsilon(1e-6));
-    CHECK(solve_crossing_limit(math, memory, "B") == doctest::Approx(121.60494));
+    CHECK(root(solve_crossing(math, memory, "B", square(8000))) == approx(129.4776).epsilon(1e-6));
+    CHECK(root(solve_crossing(math, memory, "B", square(16000))) == approx(125.4179).epsilon(1e-6));
+    CHECK(solve_crossing_limit(math, memory, "B") == approx(121.60494));
     CHECK(solve_crossing(math, memory, "B", square(128)) == Crossing{State::never, true, std::nullopt});
 }
 
 TEST_CASE("the same with a ridge of 243") {
     const WeightedSum math = over(flops, 243);
     const WeightedSum memory = over(int8_weight_bytes, 1);
-    CHECK(root(solve_crossing(math, memory, "B", square(8000))) == doctest::Approx(129.3586).epsilon(1e-6));
-    CHECK(root(solve_crossing(math, memory, "B", square(16000))) == doctest::Approx(125.3063).epsilon(1e-6));
+    CHECK(root(solve_crossing(math, memory, "B", square(8000))) == approx(129.3586).epsilon(1e-6));
+    CHECK(root(solve_crossing(math, memory, "B", square(16000))) == approx(125.3063).epsilon(1e-6));
     CHECK(solve_crossing(math, memory, "B", square(128))->state == State::never);
 }
 
@@ -86,10 +87,10 @@ TEST_CASE("of several roots the first at which ours overtakes") {
     // (B - 2)(B - 5)(B - 7) = B^3 - 14B^2 + 59B - 70: up at 2, down at 5, up at 7.
     const WeightedSum up{{B * B * B, 1}, {59 * B, 1}};
     const WeightedSum down{{14 * B * B, 1}, {Polynomial(70), 1}};
-    CHECK(root(solve_crossing(up, down, "B", {})) == doctest::Approx(2));
+    CHECK(root(solve_crossing(up, down, "B", {})) == approx(2));
     // The other way round it falls behind at 2, overtakes at 5 and falls behind at 7.
     const Crossing other = solved(down, up);
-    CHECK(*other.root == doctest::Approx(5));
+    CHECK(*other.root == approx(5));
     CHECK(other.above);
 }
 
@@ -108,24 +109,24 @@ TEST_CASE("the dimension's own size and tiles") {
     // 4 whole tiles of 128 for D = 500; B's own tiles are taken as B/128, whatever size it has now.
     const Polynomial tiled = Polynomial::symbol({"B", 128}) * Polynomial::symbol({"D", 128});
     const auto crossing = solve_crossing({{tiled, 1}}, {{Polynomial(10), 1}}, "B", {{"B", 7}, {"D", 500}});
-    CHECK(root(crossing) == doctest::Approx(320));
+    CHECK(root(crossing) == approx(320));
 }
 
 TEST_CASE("limits that do not exist") {
     // D and F have terms of their own: which wins depends on how they grow.
     CHECK_FALSE(solve_crossing_limit({{B * D + F, 1}}, {{3 * D + 2 * F, 1}}, "B"));
     CHECK_FALSE(solve_crossing_limit({{B * D + 3 * F, 1}}, {{3 * D + B * F, 1}}, "B"));  // (B - 3)(D - F)
-    CHECK(solve_crossing_limit({{B * D + B * F, 1}}, {{3 * D + 3 * F, 1}}, "B") == doctest::Approx(3));
+    CHECK(solve_crossing_limit({{B * D + B * F, 1}}, {{3 * D + 3 * F, 1}}, "B") == approx(3));
     CHECK_FALSE(solve_crossing_limit({{3 * D, 1}}, {{B * D, 1}}, "B"));  // ours only falls behind
     CHECK_FALSE(solve_crossing_limit({}, {}, "B"));
 }
 
 TEST_CASE("leading terms that cancel leave the limit to the next") {
-    CHECK(solve_crossing_limit({{D * F + B * D, 1}}, {{D * F + 5 * D, 1}}, "B") == doctest::Approx(5));
+    CHECK(solve_crossing_limit({{D * F + B * D, 1}}, {{D * F + 5 * D, 1}}, "B") == approx(5));
 }
 
 TEST_CASE("without other dimensions the limit is the root") {
-    CHECK(solve_crossing_limit({{B, 1}}, {{Polynomial(8), 1}}, "B") == doctest::Approx(8));
+    CHECK(solve_crossing_limit({{B, 1}}, {{Polynomial(8), 1}}, "B") == approx(8));
 }
 
 TEST_CASE("the whole size of a crossing is one at which ours is the greater") {

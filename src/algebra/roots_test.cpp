@@ -1,4 +1,5 @@
 #include "algebra/roots.hpp"
+#include "base/approx_test.hpp"
 
 #include <doctest/doctest.h>
 
@@ -13,7 +14,7 @@ void check_roots(const Univariate& coefficients, const std::vector<double>& expe
     const std::vector<double> roots = positive_roots(coefficients);
     REQUIRE(roots.size() == expected.size());
     for (std::size_t i = 0; i < roots.size(); ++i) {
-        CHECK(roots[i] == doctest::Approx(expected[i]).epsilon(tolerance));
+        CHECK(roots[i] == approx(expected[i]).epsilon(tolerance));
     }
 }
 

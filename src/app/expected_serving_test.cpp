@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "app/model_option.hpp"
+#include "base/approx_test.hpp"
 #include "machine/catalogue.hpp"
 #include "network/slice.hpp"
 
@@ -46,11 +47,11 @@ TEST_CASE("compiled passes take what each pass takes that is priced alone") {
         const auto alone = priced_pass(two.setup(), plan, CacheSplit::heads, {batch, 1, context});
         REQUIRE(alone);
         REQUIRE(alone->expected_s);
-        CHECK(compiled->decode_s(batch, context) == doctest::Approx(*alone->expected_s).epsilon(0.001));
+        CHECK(compiled->decode_s(batch, context) == approx(*alone->expected_s).epsilon(0.001));
     }
     const auto prompts = priced_pass(two.setup(), plan, CacheSplit::heads, {3, 1000, 1000});
     REQUIRE(prompts);
-    CHECK(compiled->prompts_s(3, 1000) == doctest::Approx(*prompts->expected_s).epsilon(0.001));
+    CHECK(compiled->prompts_s(3, 1000) == approx(*prompts->expected_s).epsilon(0.001));
     // 32 layers of two norms, projections, two rotations, attention, output, two sums, MLP's two products; and two all-reduces
     CHECK(compiled->launches() > 32 * 12);
     CHECK(compiled->launches() < 32 * 16);
@@ -79,10 +80,10 @@ TEST_CASE("costs of steps are the server's, interpolated between powers of two")
     const ServerLaw law{0.5, 1e-3, 10e-6, 1};
     const RequestSize size{1000, 48};
     const ServingCosts costs = serving_costs(*passes, law, size, 32);
-    CHECK(costs.step_s(8) == doctest::Approx(0.5 * passes->decode_s(8, 1024) + 1e-3 + 80e-6));
-    CHECK(costs.step_s(12) == doctest::Approx((costs.step_s(8) + costs.step_s(16)) / 2));
+    CHECK(costs.step_s(8) == approx(0.5 * passes->decode_s(8, 1024) + 1e-3 + 80e-6));
+    CHECK(costs.step_s(12) == approx((costs.step_s(8) + costs.step_s(16)) / 2));
     CHECK(costs.step_s(33) > costs.step_s(32));
-    CHECK(costs.prompts_s(1) == doctest::Approx(passes->launches()));  // a second each
+    CHECK(costs.prompts_s(1) == approx(passes->launches()));  // a second each
 }
 
 TEST_CASE("a step takes 8192 tokens of prompts in") {

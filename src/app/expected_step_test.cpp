@@ -6,6 +6,7 @@
 
 #include "app/measured_training.hpp"
 #include "app/training_row_test.hpp"
+#include "base/approx_test.hpp"
 
 using namespace roofline;
 
@@ -37,7 +38,7 @@ TEST_CASE("the parts of a step, and its expected time by the law of steps") {
     CHECK(alone.parts->exchanged_s == 0);
     REQUIRE(alone.prediction.expected_s);
     CHECK(*alone.prediction.expected_s ==
-          doctest::Approx(std::max(law->compute * alone.parts->kernels_s, law->launch_s * alone.parts->launches)));
+          approx(std::max(law->compute * alone.parts->kernels_s, law->launch_s * alone.parts->launches)));
     CHECK(alone.prediction.expected_error == law->error);
     CHECK(*alone.prediction.expected_s > alone.prediction.lower_s);
 }

@@ -8,6 +8,7 @@
 #include "app/handle_serve.hpp"
 #include "app/measured_serving.hpp"
 #include "app/op_answers.hpp"
+#include "base/approx_test.hpp"
 
 using namespace roofline;
 
@@ -51,7 +52,7 @@ TEST_CASE("a table of served models gives a file of servers") {
     CHECK(laws->servers.front().software == "vllm");
     CHECK(laws->servers.front().rows == 8);
     CHECK(laws->servers.front().error_fitted < 0.1);
-    CHECK(laws->servers.front().error_held_out == doctest::Approx(0.4));  // of one model alone
+    CHECK(laws->servers.front().error_held_out == approx(0.4));  // of one model alone
     CHECK(response->out.find("vllm: 8 rows of llama-3.1-8b") != std::string::npos);
 }
 
@@ -74,7 +75,7 @@ TEST_CASE("a file of servers takes the place of the constants that come with the
         return json["under_load"]["tpot_s"].get<double>();
     };
     serve.calibration.files = {{"servers.toml", fitted->files.front().text}};
-    CHECK(token_s() == doctest::Approx(0.0085 + 40e-6 * 32).epsilon(0.1));  // what the table says of 32 sequences
+    CHECK(token_s() == approx(0.0085 + 40e-6 * 32).epsilon(0.1));  // what the table says of 32 sequences
     OpRequest op;
     op.program = "B=8, D=8\nA : bf16[B, D]\nC : bf16[B, D] = exp(A)";
     op.machines = serve.machines;

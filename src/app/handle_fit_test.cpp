@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "app/request.hpp"
+#include "base/approx_test.hpp"
 #include "calibrate/calibration.hpp"
 
 using namespace roofline;
@@ -66,13 +67,13 @@ TEST_CASE("fit writes a file that op and validate can use") {
     op.calibration = {false, response.files};
     const json priced = parsed(handle({op, Format::json, false}));
     const double expected = 10e-6 + 134217728.0 * 7 / 8 / 400e9;
-    CHECK(priced["expected_s"].get<double>() == doctest::Approx(expected).epsilon(0.002));
+    CHECK(priced["expected_s"].get<double>() == approx(expected).epsilon(0.002));
     CHECK(priced["expected_error"].get<double>() < 0.001);
     const json& collective = priced["collectives"][0];
     CHECK(collective["calibration"] == "nccl 9.1");
     // as nccl-tests print them: 134 MB over the time, and 7/8 of it
-    CHECK(collective["algbw_Bps"].get<double>() == doctest::Approx(134217728.0 / expected).epsilon(0.002));
-    CHECK(collective["busbw_Bps"].get<double>() == doctest::Approx(134217728.0 / expected * 7 / 8).epsilon(0.002));
+    CHECK(collective["algbw_Bps"].get<double>() == approx(134217728.0 / expected).epsilon(0.002));
+    CHECK(collective["busbw_Bps"].get<double>() == approx(134217728.0 / expected * 7 / 8).epsilon(0.002));
 
     ValidateRequest validate;
     validate.table = all_gathers();
@@ -193,10 +194,10 @@ TEST_CASE("a table of products gives a law of kernels that op and validate use")
     CHECK(law["kind"] == "contraction");
     CHECK(law["dtype"] == "bf16");
     CHECK(law["software"] == "vllm 9.0");
-    CHECK(law["fixed_s"].get<double>() == doctest::Approx(2e-6).epsilon(0.05));
-    CHECK(law["ramp_s"].get<double>() == doctest::Approx(1e-9).epsilon(0.05));
-    CHECK(law["math"].get<double>() == doctest::Approx(0.8).epsilon(0.01));
-    CHECK(law["memory"].get<double>() == doctest::Approx(0.9).epsilon(0.01));
+    CHECK(law["fixed_s"].get<double>() == approx(2e-6).epsilon(0.05));
+    CHECK(law["ramp_s"].get<double>() == approx(1e-9).epsilon(0.05));
+    CHECK(law["math"].get<double>() == approx(0.8).epsilon(0.01));
+    CHECK(law["memory"].get<double>() == approx(0.9).epsilon(0.01));
     CHECK(law["p"].is_null());
     CHECK(law["error"]["held_out"].get<double>() < 0.01);
     CHECK(law["error"]["bound"].get<double>() > 0.1);
@@ -209,14 +210,13 @@ TEST_CASE("a table of products gives a law of kernels that op and validate use")
     op.calibration.files = {{"h100-sxm5.toml", response.files.front().text}};
     const json one = parsed(handle({op, Format::json, false}));
     // 2 us + 4.096 us + 2 * 4096^3 FLOP / 989.4 TFLOP/s / 0.8 = 6.096 + 173.639 us
-    CHECK(one["expected_s"].get<double>() == doctest::Approx(179.735e-6).epsilon(0.01));
+    CHECK(one["expected_s"].get<double>() == approx(179.735e-6).epsilon(0.01));
     // the file has three digits of it
-    CHECK(one["expected_error"].get<double>() == doctest::Approx(law["error"]["held_out"].get<double>()).epsilon(0.01));
+    CHECK(one["expected_error"].get<double>() == approx(law["error"]["held_out"].get<double>()).epsilon(0.01));
     op.dims = {"N=4096,K=4096"};
     op.sweeps = {"M=1024,4096"};
     const json swept = parsed(handle({op, Format::json, false}));
-    CHECK(swept["sweep"][1]["expected_s"].get<double>() ==
-          doctest::Approx(one["expected_s"].get<double>()).epsilon(1e-9));
+    CHECK(swept["sweep"][1]["expected_s"].get<double>() == approx(one["expected_s"].get<double>()).epsilon(1e-9));
     CHECK(swept["sweep"][0]["expected_s"].get<double>() > swept["sweep"][0]["lower_s"].get<double>());
 }
 
@@ -241,7 +241,7 @@ TEST_CASE("one row makes no law, and a file of kernels leaves the collectives th
     const json both = parsed(handle({op, Format::json, false}));
     REQUIRE(both["expected_s"].is_number());
     CHECK(both["expected_s"].get<double>() ==
-          doctest::Approx(both["ops"][0]["expected_s"].get<double>() + both["ops"][1]["expected_s"].get<double>()));
+          approx(both["ops"][0]["expected_s"].get<double>() + both["ops"][1]["expected_s"].get<double>()));
     // the constants that come with the program have both as well, without any there is neither
     op.calibration = {};
     CHECK(parsed(handle({op, Format::json, false}))["expected_s"].is_number());

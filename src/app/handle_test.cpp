@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/request.hpp"
+#include "base/approx_test.hpp"
 
 using namespace roofline;
 using nlohmann::json;
@@ -53,9 +54,9 @@ std::string code_of(const OpRequest& op, int exit_code = 2) {
 
 TEST_CASE("sizes come from the request, what-ifs change the machine, and both are noted") {
     OpRequest op = toy_matmul({"B=75", "D=600,F=600"});
-    CHECK(answer(op)["lower_s"].get<double>() == doctest::Approx(90e-6));  // 900,000 B at 10 GB/s
+    CHECK(answer(op)["lower_s"].get<double>() == approx(90e-6));  // 900,000 B at 10 GB/s
     op.sets = {"hbm.bandwidth=*2"};
-    CHECK(answer(op)["lower_s"].get<double>() == doctest::Approx(54e-6));  // now the math, 54 MFLOP at 1 TFLOP/s
+    CHECK(answer(op)["lower_s"].get<double>() == approx(54e-6));  // now the math, 54 MFLOP at 1 TFLOP/s
     CHECK(answer(op)["notes"].dump().find("what if: hbm.bandwidth = 20 GB/s") != std::string::npos);
     op.program = "B=8\n" + op.program;
     CHECK(answer(op)["dims"]["B"] == 75);

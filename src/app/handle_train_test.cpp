@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/approx_test.hpp"
 #include "notation/notation.hpp"
 
 using namespace roofline;
@@ -96,10 +97,9 @@ TEST_CASE("products with parameters take the time of their dtype, forward and ba
     constexpr double attention = 3.5 * 16 * 32 * 2 * 2048.0 * 2048 * 4096;
     constexpr double bf16 = 989.4e12;
     constexpr double fp8 = 1978.9e12;
-    CHECK(wide["time_s"]["math"].get<double>() ==
-          doctest::Approx((6 * multiplying * tokens + attention) / bf16).epsilon(1e-4));
+    CHECK(wide["time_s"]["math"].get<double>() == approx((6 * multiplying * tokens + attention) / bf16).epsilon(1e-4));
     CHECK(narrow["time_s"]["math"].get<double>() ==
-          doctest::Approx(6 * multiplying * tokens / fp8 + attention / bf16).epsilon(1e-4));
+          approx(6 * multiplying * tokens / fp8 + attention / bf16).epsilon(1e-4));
     // tensors are stored as they were
     CHECK(narrow["memory_bytes"] == wide["memory_bytes"]);
     CHECK(narrow["plan"]["products"] == "fp8");
@@ -137,10 +137,10 @@ TEST_CASE("tokens sent to experts in fewer bits take fewer bytes of the network,
         return bytes;
     };
     // two of four exchanges of a layer, of 4096 elements for each of a token's two experts, shrink from 2 bytes to 1
-    CHECK(sent(wide) - sent(narrow) == doctest::Approx(2 * 32 * 2 * 32768.0 * 4096).epsilon(1e-9));
+    CHECK(sent(wide) - sent(narrow) == approx(2 * 32 * 2 * 32768.0 * 4096).epsilon(1e-9));
     // the rows of experts, two for each of the 4096 tokens of a chip, are kept in every layer
     const auto kept = [](const nlohmann::json& answer) { return answer["memory_bytes"]["activations"].get<double>(); };
-    CHECK(kept(wide) - kept(narrow) == doctest::Approx(32 * 2 * 4096.0 * 4096).epsilon(1e-9));
+    CHECK(kept(wide) - kept(narrow) == approx(32 * 2 * 4096.0 * 4096).epsilon(1e-9));
     CHECK(narrow["plan"]["dispatch"] == "fp8");
     CHECK(trained(request, Format::text).out.find("dispatch in fp8") != std::string::npos);
     request.config = {"llama-3.1-8b", ""};

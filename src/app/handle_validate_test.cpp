@@ -1,4 +1,5 @@
 #include "app/handle_validate.hpp"
+#include "base/approx_test.hpp"
 
 #include <doctest/doctest.h>
 
@@ -44,7 +45,7 @@ TEST_CASE("every row that can be is compared, and the others are counted by reas
     CHECK(json["skipped_by"][0]["first_line"] == 4);
     CHECK(json["error_of"] == "lower");
     // 0.125 and 0.5625
-    CHECK(json["error"]["mean"].get<double>() == doctest::Approx((0.125 + 0.5625) / 2));
+    CHECK(json["error"]["mean"].get<double>() == approx((0.125 + 0.5625) / 2));
 }
 
 TEST_CASE("a row faster than its bound fails, unless its time was rounded that far") {
@@ -131,11 +132,11 @@ TEST_CASE("kernels are compared as the programs that they are") {
     CHECK(json["table"] == "kernel");
     CHECK(json["rows"] == 1);
     CHECK(json["worst"][0]["shape"] == "M=4096, N=4096, K=4096");
-    CHECK(json["worst"][0]["lower_s"].get<double>() == doctest::Approx(1374.389535e-6));
+    CHECK(json["worst"][0]["lower_s"].get<double>() == approx(1374.389535e-6));
     CHECK(json["worst"][0]["bytes"] == 3 * 4096 * 4096 * 2);
     CHECK(json["below_lower"] == 0);
     const auto soft = kernels_on_toy("accelerator,op,shape,dtype,time_us\nx,softmax,4096x4096,bf16,100\n");
-    CHECK(soft["worst"][0]["lower_s"].get<double>() == doctest::Approx(67.108864e-6));
+    CHECK(soft["worst"][0]["lower_s"].get<double>() == approx(67.108864e-6));
     // eight sequences of 1024 tokens, 16 heads of 64: two products of 2*8*16*1024*1024*64 FLOPs, half of them masked
     const auto attention = kernels_on_toy(
         "accelerator,phase,dtype,batch,q_len,kv_len,heads,kv_heads,head_dim,time_us\nx,prefill,bf16,8,1024,1024,16,16,"
@@ -167,8 +168,8 @@ TEST_CASE("constants in the machine's file predict the table's rows") {
     const auto json = kernels_on_toy(table, calibrated);
     CHECK(json["error_of"] == "expected");
     // 100 us, and twice the bound of 1374.39 us
-    CHECK(json["worst"][0]["expected_s"].get<double>() == doctest::Approx(2848.77907e-6));
-    CHECK(json["error"]["mean"].get<double>() == doctest::Approx(1 - 2848.77907 / 3000));
+    CHECK(json["worst"][0]["expected_s"].get<double>() == approx(2848.77907e-6));
+    CHECK(json["error"]["mean"].get<double>() == approx(1 - 2848.77907 / 3000));
     const auto of_others = kernels_on_toy(products + "x,f16,f16,4096,4096,4096,3000\n", calibrated);
     CHECK(of_others["error_of"] == "lower");
 }

@@ -1,4 +1,5 @@
 #include "app/measured_serving.hpp"
+#include "base/approx_test.hpp"
 
 #include <doctest/doctest.h>
 
@@ -55,9 +56,9 @@ TEST_CASE("a decode step reads weights and caches, over the chips that share the
     const auto one = compared(row);
     REQUIRE(one.size() == 1);
     CHECK(one[0].operation == "decode");
-    CHECK(one[0].prediction.lower_s == doctest::Approx((read_weights + 1025.5 * token) / hbm).epsilon(0.002));
+    CHECK(one[0].prediction.lower_s == approx((read_weights + 1025.5 * token) / hbm).epsilon(0.002));
     row.decode_chips = row.chips = 4;
-    CHECK(compared(row)[0].prediction.lower_s == doctest::Approx(one[0].prediction.lower_s / 4));
+    CHECK(compared(row)[0].prediction.lower_s == approx(one[0].prediction.lower_s / 4));
 }
 
 TEST_CASE("the batch is what decodes at a time on each worker") {
@@ -66,13 +67,11 @@ TEST_CASE("the batch is what decodes at a time on each worker") {
     row.ttft_s = 2;  // as long as the two tokens behind the first: half the requests decode
     const auto both = compared(row);
     REQUIRE(both.size() == 2);
-    CHECK(both[0].prediction.lower_s == doctest::Approx((read_weights + 8 * 1025.5 * token) / hbm).epsilon(0.005));
+    CHECK(both[0].prediction.lower_s == approx((read_weights + 8 * 1025.5 * token) / hbm).epsilon(0.005));
     row.decode_workers = 2;
-    CHECK(compared(row)[0].prediction.lower_s ==
-          doctest::Approx((read_weights + 4 * 1025.5 * token) / hbm).epsilon(0.005));
+    CHECK(compared(row)[0].prediction.lower_s == approx((read_weights + 4 * 1025.5 * token) / hbm).epsilon(0.005));
     row.decode_workers = 0;
-    CHECK(compared(row)[0].prediction.lower_s ==
-          doctest::Approx((read_weights + 1 * 1025.5 * token) / hbm).epsilon(0.005));
+    CHECK(compared(row)[0].prediction.lower_s == approx((read_weights + 1 * 1025.5 * token) / hbm).epsilon(0.005));
 }
 
 TEST_CASE("a prompt takes two FLOPs for each weight and token, and attention its own") {
@@ -86,7 +85,7 @@ TEST_CASE("a prompt takes two FLOPs for each weight and token, and attention its
     // the logits of the last token alone; causal scores and values: 2 x 2 x 32 x 4096 x 2048^2 / 2; 312 TFLOP/s
     const double products = 2.0 * (6738415616.0 - 2 * 32000.0 * 4096) * 2048;
     const double attention = 2.0 * 2 * 32 * 4096 * 2048 * 2048 / 2;
-    CHECK(found[0].prediction.lower_s == doctest::Approx((products + attention) / 312e12).epsilon(0.002));
+    CHECK(found[0].prediction.lower_s == approx((products + attention) / 312e12).epsilon(0.002));
     row.prefill_chips = 0;
     CHECK(error_of(row) == "nothing says on how many chips its prompts went in");
 }
@@ -101,9 +100,12 @@ TEST_CASE("tokens a second are bound by what a request asks of all chips togethe
     const auto found = compared(row);
     REQUIRE(found.size() == 1);
     CHECK(found[0].operation == "throughput");
-    CHECK(found[0].measured_s == doctest::Approx(1e-3));
+    CHECK(found[0].measured_s == approx(1e-3));
     // 32 sequences share a step that reads the weights once; contexts of 129 to 256 tokens
-    CHECK(found[0].prediction.lower_s == doctest::Approx((read_weights / 32 + 192.5 * token) / hbm).epsilon(0.02));
+    const double read = read_weights / 32 + 192.5 * token;
+    // what kernels hand on for a token that is made and one of the prompt: in a layer less than 20 vectors of 4096 and 5 of 11008
+    CHECK(found[0].prediction.lower_s > read / hbm);
+    CHECK(found[0].prediction.lower_s < (read + 2 * 32 * (20 * 4096 + 5 * 11008) * 2) / hbm);
 }
 
 TEST_CASE("experts are the fewest that tokens can choose, whatever the batch") {
@@ -117,9 +119,14 @@ TEST_CASE("experts are the fewest that tokens can choose, whatever the batch") {
     const double one = compared(row)[0].prediction.lower_s;
     row.concurrency = 64;
     const double many = compared(row)[0].prediction.lower_s;
-    // 37.6 G active parameters less the embedding's 0.9 G; each further sequence adds 61 x 576 bytes for each of 1025.5 tokens
-    CHECK(one == doctest::Approx(36.6e9 / 4.8e12 / 8).epsilon(0.01));
-    CHECK(many - one == doctest::Approx(63 * 61 * 576 * 1025.5 / 4.8e12 / 8).epsilon(0.1));
+    // 37.6 G active parameters less the embedding's 0.9 G
+    CHECK(one == approx(36.6e9 / 4.8e12 / 8).epsilon(0.01));
+    // each further sequence adds 61 x 576 bytes for each of 1025.5 tokens and what kernels hand on: in a layer some 20 vectors of 7168,
+    // 10 of 128 heads with 192 or 512, and 5 of 2048 for each of 9 experts. Two further experts would be 5 GB
+    const double caches = 63 * 61 * 576 * 1025.5;
+    const double handed_on = 63 * 61 * 2.0 * (20 * 7168 + 10 * 128 * 512 + 9 * (2 * 7168 + 5 * 2048));
+    CHECK(many - one > caches / 4.8e12 / 8);
+    CHECK(many - one < (caches + handed_on) / 4.8e12 / 8);
 }
 
 TEST_CASE("an unsaid dtype is the narrowest that the machine multiplies") {
@@ -153,10 +160,10 @@ TEST_CASE("more sequences than chips hold caches of say nothing of the batch") {
     MeasuredServing row = measured_llama();
     row.ttft_s = 1e-9;
     row.concurrency = 200;
-    CHECK(compared(row)[0].prediction.lower_s ==
-          doctest::Approx((read_weights + 200 * 1025.5 * token) / hbm).epsilon(0.02));
+    // and what kernels hand on for 200 tokens, 2 %
+    CHECK(compared(row)[0].prediction.lower_s == approx((read_weights + 200 * 1025.5 * token) / hbm).epsilon(0.03));
     row.concurrency = 300;
-    CHECK(compared(row)[0].prediction.lower_s == doctest::Approx((read_weights + 1025.5 * token) / hbm).epsilon(0.002));
+    CHECK(compared(row)[0].prediction.lower_s == approx((read_weights + 1025.5 * token) / hbm).epsilon(0.002));
 }
 
 TEST_CASE("a server under load is expected to take longer than its bound, and says how far off that may be") {

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "base/approx_test.hpp"
 #include "bound/network_pricing.hpp"
 
 using namespace roofline;
@@ -92,7 +93,7 @@ TEST_CASE("--on says where all rows were measured") {
     MeasuredSystems cloud = on("AWS p4de.24xlarge A100-80GB x8, 4x100G EFA");
     const Result<MeasuredGroup>& group = cloud.group(row("nobody's", 2, 2));
     REQUIRE(group);
-    CHECK(time_of(group->load, group->on->system, 12.5e9)->lower_s == doctest::Approx(1));  // half of it at 6.25 GB/s
+    CHECK(time_of(group->load, group->on->system, 12.5e9)->lower_s == approx(1));  // half of it at 6.25 GB/s
     MeasuredSystems any_box = on_box();
     CHECK(slice_of(any_box, row("", 2, 1)) == "box:2");
     CHECK(slice_of(any_box, row("", 8, 1)) == "box:2x4");
@@ -119,12 +120,12 @@ TEST_CASE("what is priced is the whole array of the group") {
         return time_of(group->load, group->on->system, 40e9)->lower_s;
     };
     // two chips share four links of 10 GB/s: each lacks half of 40 GB
-    CHECK(lower(CollectiveKind::all_gather, 2, 1) == doctest::Approx(0.5));
+    CHECK(lower(CollectiveKind::all_gather, 2, 1) == approx(0.5));
     // across nodes a card of 5 GB/s carries it
-    CHECK(lower(CollectiveKind::all_gather, 2, 2) == doctest::Approx(4.0));
+    CHECK(lower(CollectiveKind::all_gather, 2, 2) == approx(4.0));
     // of two pairs each half crosses PCIe: a pair lacks 20 GB, its two chips fetch 10 GB each
-    CHECK(lower(CollectiveKind::all_gather, 4, 1) == doctest::Approx(0.5));
-    CHECK(lower(CollectiveKind::permute, 2, 1) == doctest::Approx(0.5));
+    CHECK(lower(CollectiveKind::all_gather, 4, 1) == approx(0.5));
+    CHECK(lower(CollectiveKind::permute, 2, 1) == approx(0.5));
     const auto rates = systems.rates();
     CHECK(rates.size() == 3);
 }

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "app/training_row_test.hpp"
+#include "base/approx_test.hpp"
 
 using namespace roofline;
 
@@ -31,8 +32,7 @@ TEST_CASE("a row is priced as the step that it is") {
     // token and layer forward, half of them behind the mask, and 5 such products backward
     const double multiplying = 2 * 12.0 * 1024 * 1024 + 50304.0 * 1024;
     const double attention = 2 * 8192.0 * (2.0 * 1024 * 1024 / 2) * 7;
-    CHECK(compared->prediction.lower_s ==
-          doctest::Approx((6 * 8192.0 * multiplying + attention) / 989.4e12).epsilon(1e-9));
+    CHECK(compared->prediction.lower_s == approx((6 * 8192.0 * multiplying + attention) / 989.4e12).epsilon(1e-9));
     CHECK(compared->kind == MeasuredKind::run);
     CHECK(compared->slice == "h100-sxm5:1");
     CHECK(compared->strategy.empty());
@@ -97,7 +97,7 @@ TEST_CASE("the more a row computes again, the later its bound; what nothing read
     CHECK(bound("unknown") == none);
     // of each layer 8 h^2 parameters multiply again, and attention's two products; the MLP's last product nobody reads
     const double again = 2 * 8192.0 * (2 * 8.0 * 1024 * 1024 + 2 * (2.0 * 1024 * 1024 / 2));
-    CHECK(bound("full") == doctest::Approx(none + again / 989.4e12).epsilon(1e-9));
+    CHECK(bound("full") == approx(none + again / 989.4e12).epsilon(1e-9));
 }
 
 TEST_CASE("products with parameters are computed in the dtype that the row says, attention is not") {
@@ -112,7 +112,7 @@ TEST_CASE("products with parameters are computed in the dtype that the row says,
     const double multiplying = 2 * 12.0 * 8192 * 8192 + 50304.0 * 8192;
     const double attention = 2 * 8192.0 * (2.0 * 8192 * 1024 / 2) * 7;
     CHECK(compared->prediction.lower_s ==
-          doctest::Approx(6 * 8192.0 * multiplying / 1978.9e12 + attention / 989.4e12).epsilon(1e-6));
+          approx(6 * 8192.0 * multiplying / 1978.9e12 + attention / 989.4e12).epsilon(1e-6));
     row.dtype = "bf17";
     CHECK(reason(row) == "the dtype `bf17` is not known");
 }
@@ -142,7 +142,7 @@ TEST_CASE("what is held is compared where the row says it, with a time or withou
     row.f32_gradients = true;
     const auto wide = trainings().compare(row);
     REQUIRE(wide);
-    CHECK(wide->memory->predicted - compared->memory->predicted == doctest::Approx(2 * params).epsilon(1e-6));
+    CHECK(wide->memory->predicted - compared->memory->predicted == approx(2 * params).epsilon(1e-6));
 }
 
 TEST_CASE("what a row does not say is what its publisher means") {
@@ -157,7 +157,7 @@ TEST_CASE("what a row does not say is what its publisher means") {
     REQUIRE(reserved);
     const auto law = built_in_step_law();
     REQUIRE(law);
-    CHECK(reserved->memory->predicted == doctest::Approx(plain->memory->predicted * law->reserved));
+    CHECK(reserved->memory->predicted == approx(plain->memory->predicted * law->reserved));
     row.source = "pytorch/torchtitan";
     CHECK(setup_of(row, {"alternate", "reserved"})->options.remat == Remat::alternate);
     row.memory_what.clear();

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "app/request.hpp"
+#include "base/approx_test.hpp"
 
 using namespace roofline;
 using nlohmann::json;
@@ -66,7 +67,7 @@ TEST_CASE("a row of a table is bound by one copy of each token") {
         "x,h100_sxm,deepep_ll,combine,1,7168,4096,8,,,228.4e-6\n");
     CHECK(rows["rows"] == 2);
     CHECK(rows["skipped"] == 1);
-    CHECK(rows["error"]["mean"].get<double>() == doctest::Approx(0.5).epsilon(0.001));
+    CHECK(rows["error"]["mean"].get<double>() == approx(0.5).epsilon(0.001));
 }
 
 TEST_CASE("chips of a node are known where a table counts nodes alone, trays too") {
@@ -104,8 +105,8 @@ TEST_CASE("what a program sends to experts has the law of an exchange") {
     REQUIRE(answer["collectives"].size() == 2);
     for (const json& each : answer["collectives"]) {
         CHECK(each["kind"] == "all_to_all");
-        CHECK(each["expected_s"].get<double>() / expected == doctest::Approx(1));
-        CHECK(each["expected_error"].get<double>() == doctest::Approx(0.05));
+        CHECK(each["expected_s"].get<double>() / expected == approx(1));
+        CHECK(each["expected_error"].get<double>() == approx(0.05));
         CHECK(each["calibration"] == "lib 1.0 fast");
     }
     // a library of collectives is taken at its word, and is what is taken where none is named
@@ -121,12 +122,11 @@ TEST_CASE("with 16 experts on each chip a token goes once to 5.34 of 8, and a sw
     // 8 (1 - C(112, 8) / C(128, 8)) = 5.339357
     const double expected = 12e-6 + 1024.0 * 5.339357 * 7 / 8 * 4096 / 225e9;
     const json one = parsed_json(handle({op, Format::json, false}));
-    CHECK(one["collectives"][0]["expected_s"].get<double>() / expected == doctest::Approx(1));
+    CHECK(one["collectives"][0]["expected_s"].get<double>() / expected == approx(1));
     op.dims = {"C=512"};
     op.sweeps = {"D=1024,2048"};
     const json swept = parsed_json(handle({op, Format::json, false}));
-    CHECK(swept["sweep"][1]["expected_s"].get<double>() / one["expected_s"].get<double>() ==
-          doctest::Approx(1).epsilon(1e-9));
+    CHECK(swept["sweep"][1]["expected_s"].get<double>() / one["expected_s"].get<double>() == approx(1).epsilon(1e-9));
     op.sweeps = {};
     op.explain = true;
     const std::string text = handle({op, Format::text, false}).out;

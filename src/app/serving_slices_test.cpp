@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "app/model_option.hpp"
+#include "base/approx_test.hpp"
 #include "machine/catalogue.hpp"
 
 using namespace roofline;
@@ -33,8 +34,12 @@ constexpr double hbm_rate = 3.35e12;
 TEST_CASE("without experts a pass has the bound of its program") {
     const OpAnswer pass = first_step("llama-3.1-8b", 64);
     CHECK(pass_lower(pass) == pass.analysis.total.bounds.lower);
-    // 8.03 G parameters less the embedding's 128256 x 4096, in bf16; caches of 64 tokens and activations are 1 % more
-    CHECK(pass_lower(pass) == doctest::Approx((8030261248.0 - 128256.0 * 4096) * 2 / hbm_rate).epsilon(0.02));
+    // 8.03 G parameters less the embedding's 128256 x 4096, in bf16
+    const double weights = (8030261248.0 - 128256.0 * 4096) * 2 / hbm_rate;
+    CHECK(pass_lower(first_step("llama-3.1-8b", 1)) == approx(weights).epsilon(0.001));
+    // what a token's kernels hand on: in a layer less than 20 vectors of 4096 and 5 of 14336
+    CHECK(pass_lower(pass) > weights);
+    CHECK(pass_lower(pass) < weights + 64 * 32 * (20 * 4096 + 5 * 14336) * 2 / hbm_rate);
 }
 
 TEST_CASE("nothing is faster than tokens that all choose the same experts") {
@@ -42,11 +47,11 @@ TEST_CASE("nothing is faster than tokens that all choose the same experts") {
     const double active = (12.88e9 - 32000.0 * 4096) * 2 / hbm_rate;
     const double all = (46.70e9 - 32000.0 * 4096) * 2 / hbm_rate;
     const OpAnswer one = first_step("mixtral-8x7b", 1);
-    CHECK(pass_lower(one) == doctest::Approx(active).epsilon(0.02));
-    CHECK(one.analysis.total.bounds.lower == doctest::Approx(active).epsilon(0.02));
+    CHECK(pass_lower(one) == approx(active).epsilon(0.02));
+    CHECK(one.analysis.total.bounds.lower == approx(active).epsilon(0.02));
     const OpAnswer many = first_step("mixtral-8x7b", 64);
-    CHECK(pass_lower(many) == doctest::Approx(active).epsilon(0.02));
-    CHECK(many.analysis.total.bounds.lower == doctest::Approx(all).epsilon(0.02));
+    CHECK(pass_lower(many) == approx(active).epsilon(0.04));  // and activations of 64 tokens, 3 %
+    CHECK(many.analysis.total.bounds.lower == approx(all).epsilon(0.02));
 }
 
 TEST_CASE(
@@ -54,5 +59,5 @@ TEST_CASE(
     // 4096 tokens a step: 2 FLOPs for each active parameter and token at 989.4 TFLOP/s
     const OpAnswer pass = first_step("mixtral-8x7b", 4096);
     CHECK(pass_lower(pass) <= pass.analysis.total.bounds.lower * (1 + 1e-12));
-    CHECK(pass_lower(pass) == doctest::Approx(2 * (12.88e9 - 32000.0 * 4096) * 4096 / 989.4e12).epsilon(0.02));
+    CHECK(pass_lower(pass) == approx(2 * (12.88e9 - 32000.0 * 4096) * 4096 / 989.4e12).epsilon(0.02));
 }

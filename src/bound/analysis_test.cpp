@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/approx_test.hpp"
 #include "notation/notation.hpp"
 
 using namespace roofline;
@@ -63,21 +64,21 @@ TEST_CASE("a matmul below its critical size") {
     const Analysed analysed("B=75, D=600, F=600\n" + std::string(matmul));
     const Analysis& total = analysed.result.total;
     REQUIRE(total.seconds.has_value());
-    CHECK((*total.seconds)[0] == doctest::Approx(54e-6));
-    CHECK((*total.seconds)[1] == doctest::Approx(90e-6));
-    CHECK(total.bounds.lower == doctest::Approx(90e-6));
-    CHECK(total.bounds.upper == doctest::Approx(144e-6));
+    CHECK((*total.seconds)[0] == approx(54e-6));
+    CHECK((*total.seconds)[1] == approx(90e-6));
+    CHECK(total.bounds.lower == approx(90e-6));
+    CHECK(total.bounds.upper == approx(144e-6));
     CHECK(total.sequential == total.bounds.lower);  // one kernel
     CHECK(total.bound_resource()->id == "hbm");
-    CHECK(*total.peak_fraction == doctest::Approx(0.6));
-    CHECK(*total.energy_j == doctest::Approx(0.018));  // 200 W for 90 us
-    CHECK(total.ridge.at("hbm") == doctest::Approx(100));
+    CHECK(*total.peak_fraction == approx(0.6));
+    CHECK(*total.energy_j == approx(0.018));  // 200 W for 90 us
+    CHECK(total.ridge.at("hbm") == approx(100));
     CHECK(total.footprint.at("hbm").bytes == 900000);
     CHECK(analysed.result.kernels.empty());  // the whole is the only one
     // 2BDF/1e12 = 2(BD + DF + BF)/1e10 at D = F = 600: 7.2e-7 B = 2.4e-7 B + 7.2e-5, B = 150
     CHECK(critical(total, "B").crossing->state == Crossing::State::crossing);
-    CHECK(*critical(total, "B").crossing->root == doctest::Approx(150));
-    CHECK(*critical(total, "B").limit == doctest::Approx(100));
+    CHECK(*critical(total, "B").crossing->root == approx(150));
+    CHECK(*critical(total, "B").limit == approx(100));
 }
 
 TEST_CASE("below some sizes no batch is large enough") {
@@ -85,7 +86,7 @@ TEST_CASE("below some sizes no batch is large enough") {
     const Analysed analysed("D=200, F=200, B=1\n" + std::string(matmul));
     CHECK(critical(analysed.result.total, "B").crossing->state == Crossing::State::never);
     CHECK_FALSE(critical(analysed.result.total, "B").crossing->root.has_value());
-    CHECK(*critical(analysed.result.total, "B").limit == doctest::Approx(100));
+    CHECK(*critical(analysed.result.total, "B").limit == approx(100));
 }
 
 TEST_CASE("without sizes the answer is a formula") {
@@ -96,7 +97,7 @@ TEST_CASE("without sizes the answer is a formula") {
     CHECK_FALSE(total.peak_fraction.has_value());
     CHECK(total.intensity.at("hbm").to_handwriting({"B", "D", "F"}) == "BDF / (BD + DF + BF)");
     CHECK_FALSE(critical(total, "B").crossing.has_value());
-    CHECK(*critical(total, "B").limit == doctest::Approx(100));
+    CHECK(*critical(total, "B").limit == approx(100));
     REQUIRE_FALSE(total.limits.empty());
     CHECK(total.limits[0].first == "B");
     CHECK(total.limits[0].second.to_handwriting() == "B");  // B << D, F
@@ -111,21 +112,21 @@ TEST_CASE("a program: lower overlaps everything, sequential only what is in one 
     const ProgramAnalysis& result = analysed.result;
     REQUIRE(result.kernels.size() == 2);
     CHECK(result.kernels[0].title == "H = A * W");
-    CHECK(result.kernels[1].bounds.lower == doctest::Approx(54e-6));
-    CHECK(result.kernels[1].bounds.upper == doctest::Approx(54.9e-6));
-    CHECK(result.total.bounds.lower == doctest::Approx(108e-6));
-    CHECK(result.total.sequential == doctest::Approx(108e-6));
-    CHECK(result.total.bounds.upper == doctest::Approx(162.9e-6));
+    CHECK(result.kernels[1].bounds.lower == approx(54e-6));
+    CHECK(result.kernels[1].bounds.upper == approx(54.9e-6));
+    CHECK(result.total.bounds.lower == approx(108e-6));
+    CHECK(result.total.sequential == approx(108e-6));
+    CHECK(result.total.bounds.upper == approx(162.9e-6));
     // With J = 3000 the product is bound by math, 540 us over 396 us: the two no longer hide behind one another.
     const Analysed apart("I=300, J=3000, K=300\n" + text);
-    CHECK(apart.result.total.bounds.lower == doctest::Approx(540e-6));
-    CHECK(apart.result.total.sequential == doctest::Approx(540e-6 + 54e-6));
+    CHECK(apart.result.total.bounds.lower == approx(540e-6));
+    CHECK(apart.result.total.sequential == approx(540e-6 + 54e-6));
 }
 
 TEST_CASE("repeats multiply times; a repeat's footprint is not guessed") {
     const Analysed once("X : bf16[B=1000]; Y = relu(X)");
     const Analysed often("X : bf16[B=1000]; repeat 7 { Y = relu(X) }");
-    CHECK(often.result.total.bounds.upper == doctest::Approx(7 * once.result.total.bounds.upper));
+    CHECK(often.result.total.bounds.upper == approx(7 * once.result.total.bounds.upper));
     CHECK(once.result.total.footprint.contains("hbm"));
     CHECK(often.result.total.footprint.empty());
 }
@@ -161,15 +162,15 @@ TEST_CASE("a compiled program gives at a point what an analysis of that point gi
     const Analysed there("B=20, F=30\n" + text);
     const Analysis& total = there.result.total;
     for (std::size_t i = 0; i < total.seconds->size(); ++i) {
-        CHECK(point.seconds[i] == doctest::Approx((*total.seconds)[i]));
+        CHECK(point.seconds[i] == approx((*total.seconds)[i]));
     }
-    CHECK(point.bounds.lower == doctest::Approx(total.bounds.lower));
-    CHECK(point.sequential == doctest::Approx(total.sequential));
+    CHECK(point.bounds.lower == approx(total.bounds.lower));
+    CHECK(point.sequential == approx(total.sequential));
     // FLOPs: 2*20*100*30 of matmul, (8 + 1)*600 of vector; read 2*(2000 + 3000) + 2*600, written twice 2*600; 600 tanh
     CHECK(point.term_flops == std::vector<double>{120000, 5400});
     CHECK(point.read == std::vector<double>{11200});
     CHECK(point.write == std::vector<double>{2400});
     CHECK(point.transcendentals == 600);
     std::vector<double> seconds(point.seconds.size());
-    CHECK(compiled.price(std::array{30.0, 20.0}, seconds).upper == doctest::Approx(total.bounds.upper));
+    CHECK(compiled.price(std::array{30.0, 20.0}, seconds).upper == approx(total.bounds.upper));
 }

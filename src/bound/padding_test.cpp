@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "base/approx_test.hpp"
 #include "notation/notation.hpp"
 
 using namespace roofline;
@@ -38,9 +39,9 @@ TEST_CASE("the sum and the stationary side are padded to whole arrays") {
     // D 1000 -> 1024; F 500 -> 512 loses less than B 100 -> 128. 1e8 FLOPs become 1e8 * 1.024 * 1.024.
     const auto lost = padding("bf16[B=100, D=1000] * bf16[D, F=500] -> bf16[B, F]");
     REQUIRE(lost.has_value());
-    CHECK(lost->useful_flops == doctest::Approx(1e8));
-    CHECK(lost->padded_flops == doctest::Approx(1.048576e8));
-    CHECK(lost->padded_seconds == doctest::Approx(1.048576e5));
+    CHECK(lost->useful_flops == approx(1e8));
+    CHECK(lost->padded_flops == approx(1.048576e8));
+    CHECK(lost->padded_seconds == approx(1.048576e5));
     CHECK(lost->sides == std::vector<std::string>{"D 1000 -> 1024", "F 500 -> 512"});
     // The other side where it loses less: B 500 -> 512, F 100 -> 128.
     CHECK(padding("bf16[B=500, D=1024] * bf16[D, F=100] -> bf16[B, F]")->sides ==
@@ -53,14 +54,14 @@ TEST_CASE("dimensions of one side are padded together, batches not at all") {
     REQUIRE(lost.has_value());
     CHECK(lost->sides == std::vector<std::string>{"N x H 192 -> 256"});
     CHECK(lost->useful_flops == 2 * 3 * 192 * 128);
-    CHECK(lost->padded_flops == doctest::Approx(2 * 3 * 256 * 128));
+    CHECK(lost->padded_flops == approx(2 * 3 * 256 * 128));
 }
 
 TEST_CASE("repeats count, whatever fits counts too") {
     const auto lost = padding("X : bf16[B=128, D=64]; W : bf16[D, F=128]\nrepeat 5 { Y : bf16[B,F] = X * W }");
     REQUIRE(lost.has_value());
     CHECK(lost->useful_flops == 5.0 * 2 * 128 * 64 * 128);
-    CHECK(lost->padded_flops == doctest::Approx(2 * lost->useful_flops));  // 64 -> 128
+    CHECK(lost->padded_flops == approx(2 * lost->useful_flops));  // 64 -> 128
 }
 
 TEST_CASE("nothing is lost: whole sides, no matrix unit, vector work") {

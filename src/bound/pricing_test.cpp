@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/approx_test.hpp"
 #include "notation/notation.hpp"
 
 using namespace roofline;
@@ -75,9 +76,9 @@ bool says(const std::vector<std::string>& notes, std::string_view words) {
 TEST_CASE("every resource takes its work over its rate") {
     const Pricing pricing = priced("relu(bf16[B, D] * bf16[D, F]) -> bf16[B, F]");
     const Sizes sizes{{"B", 10}, {"D", 20}, {"F", 30}};
-    CHECK(seconds(pricing, "math", sizes) == doctest::Approx(12.0));   // 2*6000 / 1000
-    CHECK(seconds(pricing, "vector", sizes) == doctest::Approx(3.0));  // 300 at f32's rate
-    CHECK(seconds(pricing, "hbm", sizes) == doctest::Approx(220.0));   // 2*(200 + 600 + 300) / 10
+    CHECK(seconds(pricing, "math", sizes) == approx(12.0));   // 2*6000 / 1000
+    CHECK(seconds(pricing, "vector", sizes) == approx(3.0));  // 300 at f32's rate
+    CHECK(seconds(pricing, "hbm", sizes) == approx(220.0));   // 2*(200 + 600 + 300) / 10
     CHECK(pricing.compute() == pricing.find("math"));
     CHECK(pricing.find("vmem") == nullptr);
 }
@@ -102,7 +103,7 @@ TEST_CASE("dtypes that run at one rate are one term, others are added up") {
     with_int8.peaks.push_back({Unit::matmul, Dtype::int8, Dtype::int32, figure<FlopRate>(2000), false});
     const Pricing apart = priced(both, with_int8);
     CHECK(apart.find("math")->terms.size() == 2);
-    CHECK(seconds(apart, "math", {{"B", 10}, {"D", 10}, {"F", 10}}) == doctest::Approx(1.0 + 2.0));
+    CHECK(seconds(apart, "math", {{"B", 10}, {"D", 10}, {"F", 10}}) == approx(1.0 + 2.0));
     CHECK(apart.flops_by().size() == 2);
     const Pricing wide = priced("f32[B,D] * f32[D,F] -> f32[B,F]");
     CHECK(wide.find("math") == nullptr);

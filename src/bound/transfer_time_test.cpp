@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include "base/approx_test.hpp"
 #include "bound/network_pricing.hpp"
 #include "bound/times.hpp"
 #include "machine/catalogue.hpp"
@@ -13,18 +14,18 @@ TEST_CASE("bound: the time of a transfer is that of its tightest cut, or of its 
     // 15/16 of 16 GiB over two links of 50 GB/s; six hops of a microsecond.
     const auto time = time_of(*gather, *on, 131072.0 * 131072.0);
     REQUIRE(time.has_value());
-    CHECK(time->lower_s == doctest::Approx(0.1610612736));
-    CHECK(time->upper_s == doctest::Approx(0.1610612736 + 6e-6));
+    CHECK(time->lower_s == approx(0.1610612736));
+    CHECK(time->upper_s == approx(0.1610612736 + 6e-6));
     CHECK(!time->latency_bound);
     const auto byte = time_of(*send_load(*on, Chip{{0, 0}}, Chip{{3, 3}}), *on, 1);
-    CHECK(byte->lower_s == doctest::Approx(6e-6));
+    CHECK(byte->lower_s == approx(6e-6));
     CHECK(byte->latency_bound);
     // Nodes of eight: 450 GB/s and a NIC of 50 a chip. Eight NICs leave the node together; from one chip to its neighbour it is
     // the switch's port and, for what goes by the NIC as well, that one.
     const auto nodes = make_slice(*find_machine("h100-sxm"), "8x16");
     REQUIRE(nodes.has_value());
-    CHECK(time_of(*send_load(*nodes, Chip{{0, 0}}, Chip{{5, 9}}), *nodes, 4e9)->lower_s == doctest::Approx(0.01));
-    CHECK(time_of(*send_load(*nodes, Chip{{0, 0}}, Chip{{5, 0}}), *nodes, 4e9)->lower_s == doctest::Approx(4.0 / 500));
+    CHECK(time_of(*send_load(*nodes, Chip{{0, 0}}, Chip{{5, 9}}), *nodes, 4e9)->lower_s == approx(0.01));
+    CHECK(time_of(*send_load(*nodes, Chip{{0, 0}}, Chip{{5, 0}}), *nodes, 4e9)->lower_s == approx(4.0 / 500));
     on->machine.network[0].link_bandwidth.value.reset();
     CHECK(!time_of(*gather, *on, 1).has_value());
 }
@@ -45,15 +46,15 @@ TEST_CASE("bound: a message with a root is priced by its tightest cut") {
           std::pair<std::string, double>("ib", 0.01));
     const auto beside = lower({CollectiveKind::send, {}, {}, {}, here, {{"X", 5}}});
     CHECK(beside.first == "nvlink+ib");
-    CHECK(beside.second == doctest::Approx(0.008));
+    CHECK(beside.second == approx(0.008));
     // A gather of 128 parts: 127 come into the chip at 500 GB/s, 120 into its node at 400.
     const auto gathered = lower({CollectiveKind::gather, {"X", "Y"}, {}, {}, {}, here});
     CHECK(gathered.first == "ib");
-    CHECK(gathered.second == doctest::Approx(4e9 * 120 / 128 / 400e9));
+    CHECK(gathered.second == approx(4e9 * 120 / 128 / 400e9));
     // Of 8 parts that each node has it is the 7 that the chip lacks.
     const auto inside = lower({CollectiveKind::gather, {"X"}, {}, {}, {}, here});
     CHECK(inside.first == "nvlink+ib");
-    CHECK(inside.second == doctest::Approx(4e9 * 7 / 8 / 500e9));
+    CHECK(inside.second == approx(4e9 * 7 / 8 / 500e9));
     CHECK(load_of({CollectiveKind::send, {}, {}, {}, here, {{"Z", 5}}}, nodes).error().code == "unknown_axis");
     // Without the NIC's rate the cuts that need it say nothing, and there is no other.
     nodes.slice.machine.network[1].chip_bandwidth.value.reset();
@@ -83,7 +84,7 @@ TEST_CASE("bound: transfers add up over the same wires in the same direction, an
         const Bounds bounds = compiled.evaluate({}, seconds);
         return std::pair(bounds.lower / (1e9 / 50e9), bounds.upper / (1e9 / 50e9));
     };
-    const auto near = [](double value) { return doctest::Approx(value).epsilon(1e-3); };  // hops take microseconds
+    const auto near = [](double value) { return approx(value).epsilon(1e-3); };  // hops take microseconds
     // Into the corner over two links: 15/16 of one and all of the other.
     CHECK(times({gather, send}).first == near((15.0 / 16 + 1) / 2));
     // Out of it meanwhile goes as much the other way.

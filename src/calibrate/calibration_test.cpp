@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "base/approx_test.hpp"
 #include "bound/network_pricing.hpp"
 #include "machine/catalogue.hpp"
 #include "machine/embedded.hpp"
@@ -84,10 +85,10 @@ TEST_CASE("a calibration file is read") {
     REQUIRE(read->laws.size() == 1);
     const CalibratedLaw& law = read->laws.front();
     CHECK(law.key.kind == CollectiveKind::all_gather);
-    CHECK(law.link.bytes_per_s == doctest::Approx(450e9));
+    CHECK(law.link.bytes_per_s == approx(450e9));
     CHECK(law.members == std::vector<std::int64_t>{2, 4, 8});
     CHECK(law.law.shared.steps == StepCount::logarithmic);
-    CHECK(law.law.shared.segments.front().base_s == doctest::Approx(5.5e-6));
+    CHECK(law.law.shared.segments.front().base_s == approx(5.5e-6));
     CHECK(law.law.shared.segments.front().link == 0.75);
     REQUIRE(law.law.shared.limit);
     CHECK(*law.law.shared.limit == LawLimit{4096, true});
@@ -142,13 +143,13 @@ TEST_CASE("laws of kernels are read, strictly, and written as they were") {
     const CalibratedKernel& matmul = read->kernels.front();
     CHECK(matmul.key == KernelKey{"contraction", "bf16", "vllm 0.14.0", ""});
     CHECK(matmul.fit.rows == 120);
-    CHECK(matmul.fit.law.fixed_s == doctest::Approx(2.25e-6));
-    CHECK(matmul.fit.law.ramp_s == doctest::Approx(0.75e-9));
+    CHECK(matmul.fit.law.fixed_s == approx(2.25e-6));
+    CHECK(matmul.fit.law.ramp_s == approx(0.75e-9));
     CHECK(matmul.fit.law.math == 0.8);
     CHECK(matmul.fit.law.vector == 1);
     CHECK(matmul.fit.law.memory == 0.9);
     CHECK(matmul.fit.law.p == 3.5);
-    CHECK(matmul.fit.most_s == doctest::Approx(8e-3));
+    CHECK(matmul.fit.most_s == approx(8e-3));
     // what is not said of a law is that of the bound
     CHECK(read->kernels.back().fit.law == KernelLaw{});
     const auto again = parse_calibration(calibration_text(*read), "again.toml");
@@ -238,7 +239,7 @@ TEST_CASE("the files that are built in are sound, and meant for the rates that t
             const auto rate = rate_of(*tier);
             REQUIRE(rate);
             // a system may have other network cards than the machine's file says; links inside a node are the machine's
-            if (tier->topology != "nic") CHECK(rate->value == doctest::Approx(law.link.bytes_per_s).epsilon(1e-3));
+            if (tier->topology != "nic") CHECK(rate->value == approx(law.link.bytes_per_s).epsilon(1e-3));
             CHECK(law.errors.fitted > 0);
             CHECK(law.errors.sizes > 0);
         }

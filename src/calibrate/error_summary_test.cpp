@@ -1,4 +1,5 @@
 #include "calibrate/error_summary.hpp"
+#include "base/approx_test.hpp"
 
 #include <doctest/doctest.h>
 
@@ -35,28 +36,28 @@ TEST_CASE("mean, median and the ninth decile") {
     for (int i = 11; i >= 1; --i) errors.push_back(i * 0.1);
     const ErrorStats stats = error_stats(errors);
     CHECK(stats.rows == 11);
-    CHECK(stats.mean == doctest::Approx(0.6));
-    CHECK(stats.median == doctest::Approx(0.6));
-    CHECK(stats.p90 == doctest::Approx(1.0));
+    CHECK(stats.mean == approx(0.6));
+    CHECK(stats.median == approx(0.6));
+    CHECK(stats.p90 == approx(1.0));
     // between two rows in proportion: halfway, and nine tenths of the way
-    CHECK(error_stats({0.0, 1.0}).median == doctest::Approx(0.5));
-    CHECK(error_stats({0.0, 1.0}).p90 == doctest::Approx(0.9));
-    CHECK(error_stats({0.25}).p90 == doctest::Approx(0.25));
+    CHECK(error_stats({0.0, 1.0}).median == approx(0.5));
+    CHECK(error_stats({0.0, 1.0}).p90 == approx(0.9));
+    CHECK(error_stats({0.25}).p90 == approx(0.25));
     CHECK(error_stats({}).rows == 0);
 }
 
 TEST_CASE("errors are relative to what was measured") {
     const Comparison slow = row("a", "x", 10, 4, 1);
-    CHECK(slow.error() == doctest::Approx(0.75));
+    CHECK(slow.error() == approx(0.75));
     CHECK(!slow.below_lower());
     Comparison fast = row("a", "x", 10, 4, 5);
-    CHECK(fast.error() == doctest::Approx(0.25));
+    CHECK(fast.error() == approx(0.25));
     CHECK(fast.below_lower());
     fast.rounding_s = 1;
     CHECK(!fast.below_lower());  // 4 may have been 5
     fast.prediction.expected_s = 6;
-    CHECK(fast.error() == doctest::Approx(0.5));
-    CHECK(fast.error_of_lower() == doctest::Approx(0.25));
+    CHECK(fast.error() == approx(0.5));
+    CHECK(fast.error_of_lower() == approx(0.25));
 }
 
 TEST_CASE("rows are grouped by what they have in common") {
@@ -66,15 +67,15 @@ TEST_CASE("rows are grouped by what they have in common") {
     rows[0].devices = 8;
     const ErrorSummary summary = summarise(rows);
     CHECK(!summary.of_expected);
-    CHECK(summary.error.mean == doctest::Approx((0.75 + 0.5 + 0.25 + 0.25) / 4));
+    CHECK(summary.error.mean == approx((0.75 + 0.5 + 0.25 + 0.25) / 4));
     CHECK(summary.below_lower == 1);
     CHECK(summary.below == std::vector<std::size_t>{3});
     CHECK(summary.worst == std::vector<std::size_t>{0, 1, 2, 3});
-    CHECK(group(summary, "system", "a").error.mean == doctest::Approx(1.0 / 3));
+    CHECK(group(summary, "system", "a").error.mean == approx(1.0 / 3));
     CHECK(group(summary, "system", "a").below_lower == 1);
     CHECK(group(summary, "system", "b").below_lower == 0);
     CHECK(group(summary, "operation", "y").error.rows == 2);
-    CHECK(group(summary, "system", "a", "x").error.mean == doctest::Approx(0.5));
+    CHECK(group(summary, "system", "a", "x").error.mean == approx(0.5));
     CHECK(group(summary, "size", "below 1 kB").error.rows == 1);
     CHECK(group(summary, "size", "1 kB to 10 kB").error.rows == 1);
     CHECK(group(summary, "size", "1 MB to 10 MB").error.rows == 2);
@@ -92,9 +93,9 @@ TEST_CASE("where anything is calibrated the error is that of expected times") {
     const ErrorSummary summary = summarise(rows);
     CHECK(summary.of_expected);
     CHECK(summary.error.rows == 1);
-    CHECK(summary.error.mean == doctest::Approx(0.25));
+    CHECK(summary.error.mean == approx(0.25));
     CHECK(summary.error_of_lower.rows == 2);
-    CHECK(summary.error_of_lower.mean == doctest::Approx(0.75));
+    CHECK(summary.error_of_lower.mean == approx(0.75));
     CHECK(group(summary, "system", "a").error.rows == 0);
     CHECK(summary.worst == std::vector<std::size_t>{1});
 }
@@ -106,7 +107,7 @@ TEST_CASE("repeats of one measurement are the noise floor") {
     const ErrorSummary summary = summarise(rows);
     REQUIRE(summary.repeats);
     CHECK(summary.repeats->rows == 3);
-    CHECK(summary.repeats->mean == doctest::Approx(0.1));
+    CHECK(summary.repeats->mean == approx(0.1));
 }
 
 TEST_CASE("a size at the edge of a decade is in the upper one") {
@@ -138,21 +139,21 @@ TEST_CASE("runs are grouped by who published them and by strategy, and what they
     const ErrorSummary summary = summarise(rows);
     // the last has no time: it is neither in the errors nor below its bound
     CHECK(summary.error.rows == 2);
-    CHECK(summary.error.mean == doctest::Approx(0.375));
+    CHECK(summary.error.mean == approx(0.375));
     CHECK(summary.error_of_lower.rows == 2);
     CHECK(summary.below_lower == 0);
     CHECK(summary.worst == std::vector<std::size_t>{0, 1});
     CHECK(group(summary, "source", "x").error.rows == 2);
-    CHECK(group(summary, "strategy", "fsdp").error.mean == doctest::Approx(0.5));
-    CHECK(group(summary, "strategy", "one chip").error.mean == doctest::Approx(0.25));
+    CHECK(group(summary, "strategy", "fsdp").error.mean == approx(0.5));
+    CHECK(group(summary, "strategy", "one chip").error.mean == approx(0.25));
     CHECK(std::none_of(summary.groups.begin(), summary.groups.end(),
                        [](const ErrorGroup& each) { return each.by == "size" || each.name == "y"; }));
     CHECK(summary.memory.rows == 2);
-    CHECK(summary.memory.mean == doctest::Approx((0.1 + 0.2) / 2));
+    CHECK(summary.memory.mean == approx((0.1 + 0.2) / 2));
     REQUIRE(summary.memory_groups.size() == 4);
     CHECK(summary.memory_groups[1].by == "source");
     CHECK(summary.memory_groups[1].name == "y");
-    CHECK(summary.memory_groups[1].error.mean == doctest::Approx(0.2));
+    CHECK(summary.memory_groups[1].error.mean == approx(0.2));
     CHECK(summary.memory_groups[3].by == "what");
     CHECK(summary.memory_groups[3].name == "reserved");
 }

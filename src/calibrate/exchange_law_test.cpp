@@ -1,4 +1,5 @@
 #include "calibrate/exchange_law.hpp"
+#include "base/approx_test.hpp"
 
 #include <doctest/doctest.h>
 
@@ -31,9 +32,9 @@ TEST_CASE("the terms of an exchange add up") {
     law.read = 0.02;
     law.cores = 20;
     // 10 + 256 * 0.02 + 0.01 / 0.01 + 7 / 0.5 + (7 / 0.1 + 700 * 1 + 100 * 0.01 / 0.02) / 20
-    CHECK(1e6 * seconds_of(law, point()) == doctest::Approx((10 + 5.12 + 1 + 14 + (70 + 700 + 50) / 20.0)));
+    CHECK(1e6 * seconds_of(law, point()) == approx((10 + 5.12 + 1 + 14 + (70 + 700 + 50) / 20.0)));
     law.once = true;
-    CHECK(1e6 * seconds_of(law, point()) == doctest::Approx((10 + 5.12 + 1 + 9.2 + (46 + 460 + 50) / 20.0)));
+    CHECK(1e6 * seconds_of(law, point()) == approx((10 + 5.12 + 1 + 9.2 + (46 + 460 + 50) / 20.0)));
 }
 
 TEST_CASE("cores are those that are said, else the law's, else one for each few experts") {

@@ -1,4 +1,5 @@
 #include "calibrate/expected_collective.hpp"
+#include "base/approx_test.hpp"
 
 #include <doctest/doctest.h>
 
@@ -69,24 +70,24 @@ TEST_CASE("the newest version of a communication library speaks where none is na
                         law("vllm 0.9", 6, "custom eager"), law("vllm 0.9", 7, "custom graph"),
                         law("nccl 2.29.2", 8, "", "integer")}}});
     CollectiveRequest asked = request("m");
-    CHECK(us(all, asked) == doctest::Approx(2));
+    CHECK(us(all, asked) == approx(2));
     asked.software = "nccl-2.9";
-    CHECK(us(all, asked) == doctest::Approx(1));
+    CHECK(us(all, asked) == approx(1));
     asked.software = "nccl 2.20";  // not measured: the newest before it
-    CHECK(us(all, asked) == doctest::Approx(1));
+    CHECK(us(all, asked) == approx(1));
     asked.software = "nccl 2.1";  // nor anything before it: the oldest
-    CHECK(us(all, asked) == doctest::Approx(1));
+    CHECK(us(all, asked) == approx(1));
     asked.software = "xla";
-    CHECK(us(all, asked) == doctest::Approx(3));
+    CHECK(us(all, asked) == approx(3));
     asked.software = "";  // a table that does not say
-    CHECK(us(all, asked) == doctest::Approx(5));
+    CHECK(us(all, asked) == approx(5));
     asked.software = "vllm";  // its kernels, as they run in production
-    CHECK(us(all, asked) == doctest::Approx(7));
+    CHECK(us(all, asked) == approx(7));
     asked.variant = "custom eager";
-    CHECK(us(all, asked) == doctest::Approx(6));
+    CHECK(us(all, asked) == approx(6));
     asked = request("m");
     asked.dtype = Dtype::int8;
-    CHECK(us(all, asked) == doctest::Approx(8));
+    CHECK(us(all, asked) == approx(8));
     asked.software = "gloo";
     CHECK_FALSE(all.expected(asked)->software_found);
 }
@@ -95,8 +96,8 @@ TEST_CASE("a library whose measurements reach the group goes before a newer one 
     CalibratedLaw wide = law("xla", 50);
     wide.members = {4, 72};
     Calibrations all({{"m", {}, {}, {law("nccl 2.29.2", 2), wide}}});
-    CHECK(us(all, request("m", 8)) == doctest::Approx(2));
-    CHECK(us(all, request("m", 64)) == doctest::Approx(50));
+    CHECK(us(all, request("m", 8)) == approx(2));
+    CHECK(us(all, request("m", 64)) == approx(50));
 }
 
 TEST_CASE("errors are those of sizes held out, of counts held out where the count was not measured") {
@@ -124,19 +125,19 @@ TEST_CASE("a machine without laws takes those of its nearest relatives") {
     const auto twin = all.expected(request("new"));
     REQUIRE(twin);
     CHECK(twin->carried);
-    CHECK(twin->seconds == doctest::Approx(2e-6));
+    CHECK(twin->seconds == approx(2e-6));
     CHECK(twin->machines == std::vector<std::string>{"twin"});
     CHECK(twin->error == 0.15);
     // the same rate
     CollectiveRequest other_domain = request("new");
     other_domain.link.domain = 16;
-    CHECK(us(all, other_domain) == doctest::Approx(std::sqrt(2.0 * 100)));
+    CHECK(us(all, other_domain) == approx(std::sqrt(2.0 * 100)));
     // other rates: one vote each. 200 GB/s: 8; 100 GB/s: sqrt(32 * 2) = 8; 400 GB/s: sqrt(2 * 100)
     CollectiveRequest other_rate = request("new");
     other_rate.link.bytes_per_s = 800e9;
     const auto far = all.expected(other_rate);
     REQUIRE(far);
-    CHECK(far->seconds * 1e6 == doctest::Approx(std::cbrt(8 * 8 * std::sqrt(200.0))));
+    CHECK(far->seconds * 1e6 == approx(std::cbrt(8 * 8 * std::sqrt(200.0))));
     CHECK(far->error == 0.3);
     CHECK_FALSE(far->same_rate);
     // another kind of fabric
@@ -154,8 +155,8 @@ TEST_CASE("relatives that were measured with as many members go before those wit
     CalibratedLaw few = law("nccl 2.29.2", 2);
     few.members = {2, 4};
     Calibrations all({{"few", {}, {}, {few}}, {"many", {}, {}, {at(law("nccl 2.29.2", 9), 400e9, 72)}}});
-    CHECK(us(all, request("new", 4)) == doctest::Approx(2));
-    CHECK(us(all, request("new", 8)) == doctest::Approx(9));
+    CHECK(us(all, request("new", 4)) == approx(2));
+    CHECK(us(all, request("new", 8)) == approx(9));
 }
 
 TEST_CASE("constants of links scale with the rate, those of steps do not") {
@@ -164,7 +165,7 @@ TEST_CASE("constants of links scale with the rate, those of steps do not") {
     Calibrations all({{"slow", {}, {}, {slow}}});
     CollectiveRequest fast = request("fast");
     fast.point.wire_s = 1e-3;  // at the fast link's rate
-    CHECK(us(all, fast) == doctest::Approx(10 + 2000));
+    CHECK(us(all, fast) == approx(10 + 2000));
 }
 
 TEST_CASE("laws of collectives that move the same bytes stand in for those that were not measured") {
@@ -179,11 +180,11 @@ TEST_CASE("laws of collectives that move the same bytes stand in for those that 
     const auto half = alone.expected(gather);
     REQUIRE(half);
     // an all-reduce has twice the bytes on the wire: 10 us and 2 ms at half the rate; half of that
-    CHECK(half->seconds * 1e6 == doctest::Approx((10 + 4000) / 2.0));
+    CHECK(half->seconds * 1e6 == approx((10 + 4000) / 2.0));
     CHECK(half->instead == CollectiveKind::all_reduce);
-    CHECK(half->error == doctest::Approx(0.05 + 0.4));  // nothing says how far off that is
+    CHECK(half->error == approx(0.05 + 0.4));  // nothing says how far off that is
     gather.point.wire_s = 2e-3;
-    CHECK(seconds_of(*half, gather.point) * 1e6 == doctest::Approx((10 + 8000) / 2.0));
+    CHECK(seconds_of(*half, gather.point) * 1e6 == approx((10 + 8000) / 2.0));
 
     // where both were measured half of 40 us stood for 30 us
     CalibratedLaw measured = law("nccl 2.29.2", 30);
@@ -196,7 +197,7 @@ TEST_CASE("laws of collectives that move the same bytes stand in for those that 
     Calibrations compared({{"m", {}, {}, {all_reduce}}, {"p", {}, {}, {measured, both}}});
     const auto known = compared.expected(gather);
     REQUIRE(known);
-    CHECK(known->error == doctest::Approx(0.05 + 1.0 / 3));
+    CHECK(known->error == approx(0.05 + 1.0 / 3));
 
     CollectiveRequest one_way = gather;
     one_way.kind = CollectiveKind::permute;
@@ -215,8 +216,8 @@ TEST_CASE("groups of one chip a node take the laws of groups of whole nodes") {
     across.point.buffer_s = 1e-3;  // at 50 GB/s: an eighth of it where the law's fractions are meant
     const auto expected = all.expected(across);
     REQUIRE(expected);
-    CHECK(expected->seconds * 1e6 == doctest::Approx(10 + 2000 + 500));
-    CHECK(expected->error == doctest::Approx(0.4));
+    CHECK(expected->seconds * 1e6 == approx(10 + 2000 + 500));
+    CHECK(expected->error == approx(0.4));
     across.tiers = "dcn";
     CHECK_FALSE(all.expected(across));
 }

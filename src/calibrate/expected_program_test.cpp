@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "base/approx_test.hpp"
 #include "notation/notation.hpp"
 
 using namespace roofline;
@@ -113,7 +114,7 @@ TEST_CASE("of attention it is known how many heads read the same keys, of other 
          {point("K=3, G=4, T=5, H=8", "Q * A"), point("K=3, T=5, G=4, H=8", "causal[T, S](Q * A)")}) {
         CHECK(each.m == 20);
         CHECK(each.heads == 4);
-        CHECK(each.shared_s == doctest::Approx(2 * 3 * 16 * 8 * 2 / 1e12));
+        CHECK(each.shared_s == approx(2 * 3 * 16 * 8 * 2 / 1e12));
         CHECK(each.rows == 0);
     }
     // a product without the tokens of the mask has no heads
@@ -253,20 +254,20 @@ TEST_CASE("what a kernel's law sees") {
     const auto runs = kernel_runs(one.program, one.analysis, {});
     REQUIRE(runs.size() == 1);
     CHECK(runs.front().count == 3);
-    CHECK(runs.front().point.math_s == doctest::Approx(4e7 / 1e14));
-    CHECK(runs.front().point.memory_s == doctest::Approx(6.4e5 / 1e12));
+    CHECK(runs.front().point.math_s == approx(4e7 / 1e14));
+    CHECK(runs.front().point.memory_s == approx(6.4e5 / 1e12));
     CHECK(runs.front().point.vector_s == 0);
     CHECK(runs.front().point.depth == 1000);
-    CHECK(runs.front().point.write_s == doctest::Approx(4e4 / 1e12));
+    CHECK(runs.front().point.write_s == approx(4e4 / 1e12));
     CHECK(runs.front().point.m == 100);
     CHECK(runs.front().point.n == 200);
     CHECK(runs.front().point.batch == 1);
-    CHECK(runs.front().point.sums_s == doctest::Approx(8 * 2e4 / 1e12));
+    CHECK(runs.front().point.sums_s == approx(8 * 2e4 / 1e12));
     CHECK(runs.front().point.cores == 0);
     CHECK(runs.front().point.fill == 0);
     // a cache is filled by all that the program reads and writes
     const auto cached = kernel_runs(one.program, one.analysis, {132, 1e6});
-    CHECK(cached.front().point.fill == doctest::Approx(3 * 6.4e5 / 1e6));
+    CHECK(cached.front().point.fill == approx(3 * 6.4e5 / 1e6));
     CHECK(cached.front().point.cores == 132);
 }
 
@@ -282,17 +283,17 @@ TEST_CASE("a program takes its kernels one after another, in a sweep as at one s
     // matmul: 2 us + 1000 ns + 0.4 us / 0.8 + 0.64 us / 0.64 = 4.5 us
     // gelu: 8 FLOPs for 20,000 elements at 10 TFLOP/s are 16 ns, 80,000 bytes at half of 1 TB/s are 160 ns: 1 us + 160.798 ns
     const ExpectedProgramTime expected = at_once.evaluate({}, scratch);
-    CHECK(expected.seconds == doctest::Approx(4.5e-6 + 1.160798e-6).epsilon(1e-6));
-    CHECK(expected.error == doctest::Approx(0.1));
+    CHECK(expected.seconds == approx(4.5e-6 + 1.160798e-6).epsilon(1e-6));
+    CHECK(expected.error == approx(0.1));
     const CompiledExpected swept(one.program, one.analysis, one.system, laws, {"B"});
     scratch.resize(swept.places());
     const double size = 100;
-    CHECK(swept.evaluate({&size, 1}, scratch).seconds == doctest::Approx(expected.seconds).epsilon(1e-12));
+    CHECK(swept.evaluate({&size, 1}, scratch).seconds == approx(expected.seconds).epsilon(1e-12));
     const double large = 10000;
     const AnalysedProgram other = analysed(
         "X: bf16[B=10000, D=1000]\nW: bf16[D, F=200]\nY : bf16[B, F] = X * W\n"
         "Z : bf16[B, F] = gelu(Y)");
     const CompiledExpected there(other.program, other.analysis, other.system, laws, {});
-    CHECK(swept.evaluate({&large, 1}, scratch).seconds == doctest::Approx(there.evaluate({}, scratch).seconds));
+    CHECK(swept.evaluate({&large, 1}, scratch).seconds == approx(there.evaluate({}, scratch).seconds));
     CHECK(there.evaluate({}, scratch).seconds >= other.analysis.total.bounds.lower);
 }

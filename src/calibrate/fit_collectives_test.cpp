@@ -1,4 +1,5 @@
 #include "calibrate/fit_collectives.hpp"
+#include "base/approx_test.hpp"
 
 #include <doctest/doctest.h>
 
@@ -135,8 +136,8 @@ TEST_CASE("machines left out show what carrying over costs") {
         if (each.machine == "b") each.timed.time_s *= 2;
     }
     const CollectiveFit off = fit_collectives(samples);
-    CHECK(*off.calibrations[0].laws.front().errors.relative == doctest::Approx(1).epsilon(0.01));
-    CHECK(*off.calibrations[1].laws.front().errors.relative == doctest::Approx(0.5).epsilon(0.01));
+    CHECK(*off.calibrations[0].laws.front().errors.relative == approx(1).epsilon(0.01));
+    CHECK(*off.calibrations[1].laws.front().errors.relative == approx(0.5).epsilon(0.01));
 }
 
 TEST_CASE("counts that share nothing get curves of their own") {

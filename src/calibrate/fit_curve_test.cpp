@@ -1,4 +1,5 @@
 #include "calibrate/fit_curve.hpp"
+#include "base/approx_test.hpp"
 
 #include <doctest/doctest.h>
 
@@ -50,9 +51,9 @@ TEST_CASE("a law is found again from its times, at other sizes and counts too") 
     CHECK(fit.loss < 1e-3);
     CHECK(worst(fit.curve) < 0.01);
     const LawSegment& large = cheapest(fit.curve, gather(2, 1e9));
-    CHECK(large.base_s == doctest::Approx(25e-6).epsilon(0.01));
-    CHECK(large.step_s == doctest::Approx(2e-6).epsilon(0.01));
-    CHECK(large.link == doctest::Approx(0.8).epsilon(0.01));
+    CHECK(large.base_s == approx(25e-6).epsilon(0.01));
+    CHECK(large.step_s == approx(2e-6).epsilon(0.01));
+    CHECK(large.link == approx(0.8).epsilon(0.01));
 }
 
 TEST_CASE("a tenth of rows that are thrice off do not bend it") {
@@ -82,8 +83,8 @@ TEST_CASE("few points get few segments") {
     terms.buffer = false;
     const CurveFit fit = fit_curve(points, 4, terms);
     REQUIRE(fit.curve.segments.size() == 1);
-    CHECK(fit.curve.segments.front().base_s == doctest::Approx(1e-6));
-    CHECK(fit.curve.segments.front().link == doctest::Approx(0.5));
+    CHECK(fit.curve.segments.front().base_s == approx(1e-6));
+    CHECK(fit.curve.segments.front().link == approx(0.5));
 }
 
 TEST_CASE("trees: steps grow with the logarithm where they are asked to") {
@@ -98,6 +99,6 @@ TEST_CASE("trees: steps grow with the logarithm where they are asked to") {
     CurveTerms terms;
     terms.steps = StepCount::logarithmic;
     const CurveFit fit = fit_curve(points, 1, terms);
-    CHECK(fit.curve.segments.front().step_s == doctest::Approx(3e-6));
+    CHECK(fit.curve.segments.front().step_s == approx(3e-6));
     CHECK(fit.loss < 1e-6);
 }

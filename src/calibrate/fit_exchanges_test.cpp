@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/approx_test.hpp"
 #include "calibrate/expected_collective.hpp"
 #include "machine/catalogue.hpp"
 
@@ -68,9 +69,9 @@ TEST_CASE("a fit finds the law that times were made with") {
     CHECK(found.errors.sizes < 0.002);
     REQUIRE(found.errors.shapes);
     CHECK(*found.errors.shapes < 0.01);
-    CHECK(1e6 * found.law.base_s == doctest::Approx(8).epsilon(0.02));
-    CHECK(1e9 * found.law.expert_s == doctest::Approx(15).epsilon(0.02));
-    CHECK(found.law.link == doctest::Approx(0.7).epsilon(0.02));
+    CHECK(1e6 * found.law.base_s == approx(8).epsilon(0.02));
+    CHECK(1e9 * found.law.expert_s == approx(15).epsilon(0.02));
+    CHECK(found.law.link == approx(0.7).epsilon(0.02));
 }
 
 TEST_CASE("a fit finds that tokens go once to each chip, and how many cores nobody says") {
@@ -129,7 +130,7 @@ TEST_CASE("an exchange takes the law of its step and number of members, of one l
     CHECK(own->law->key.variant == "deepep low latency");
     CHECK(own->law->key.members == 8);
     CHECK_FALSE(own->carried);
-    CHECK(own->seconds / samples.front().time_s == doctest::Approx(1).epsilon(0.002));
+    CHECK(own->seconds / samples.front().time_s == approx(1).epsilon(0.002));
     request.point.tokens = 16384;  // more than low-latency kernels have room for
     CHECK(all.expected_exchange(h100, request)->law->key.variant == "deepep normal");
     request.point.tokens = 1;

@@ -1,4 +1,5 @@
 #include "calibrate/fit_kernel_laws.hpp"
+#include "base/approx_test.hpp"
 
 #include <doctest/doctest.h>
 
@@ -33,9 +34,9 @@ TEST_CASE("kernels that were timed together are told apart by the law of those t
     REQUIRE(fit.calibrations.front().kernels.size() == 2);
     const CalibratedKernel& of_product = fit.calibrations.front().kernels.front();
     CHECK(of_product.key == product);
-    CHECK(of_product.fit.law.fixed_s == doctest::Approx(2e-6).epsilon(0.01));
+    CHECK(of_product.fit.law.fixed_s == approx(2e-6).epsilon(0.01));
     CHECK(of_product.fit.error_fitted < 0.005);
-    CHECK(fit.calibrations.front().kernels.back().fit.law.fixed_s == doctest::Approx(1e-6).epsilon(0.01));
+    CHECK(fit.calibrations.front().kernels.back().fit.law.fixed_s == approx(1e-6).epsilon(0.01));
     CHECK(fit.rows == 22);
 }
 
@@ -67,9 +68,9 @@ TEST_CASE("a quantisation that was never timed alone is told apart from its prod
     const CalibratedKernel& of_first = fit.calibrations.front().kernels.back();
     CHECK(of_product.key == KernelKey{"contraction", "fp8", "some 1.0", ""});
     CHECK(of_first.key == KernelKey{"quantisation", "fp8", "some 1.0", ""});
-    CHECK(of_first.fit.law.row_s == doctest::Approx(0.5e-6).epsilon(0.05));
-    CHECK(of_product.fit.law.math == doctest::Approx(0.8).epsilon(0.05));
-    CHECK(of_product.fit.law.fixed_s + of_first.fit.law.fixed_s == doctest::Approx(3e-6).epsilon(0.05));
+    CHECK(of_first.fit.law.row_s == approx(0.5e-6).epsilon(0.05));
+    CHECK(of_product.fit.law.math == approx(0.8).epsilon(0.05));
+    CHECK(of_product.fit.law.fixed_s + of_first.fit.law.fixed_s == approx(3e-6).epsilon(0.05));
     CHECK(of_product.fit.error_held_out < 0.02);
     // where the library's quantisation was timed alone, that is its law
     for (double m = 1; m <= 4096; m *= 2) {
@@ -83,7 +84,7 @@ TEST_CASE("a quantisation that was never timed alone is told apart from its prod
     const KernelLawsFit known = fit_kernel_laws(samples);
     REQUIRE(known.calibrations.front().kernels.size() == 2);
     CHECK(known.calibrations.front().kernels.back().sources == std::vector<std::string>{"b"});
-    CHECK(known.calibrations.front().kernels.back().fit.law.fixed_s == doctest::Approx(1e-6).epsilon(0.05));
+    CHECK(known.calibrations.front().kernels.back().fit.law.fixed_s == approx(1e-6).epsilon(0.05));
 }
 
 TEST_CASE("without a law the others count with their bound") {
@@ -91,5 +92,5 @@ TEST_CASE("without a law the others count with their bound") {
     std::erase_if(samples, [](const KernelSample& each) { return each.others.empty(); });
     const KernelLawsFit fit = fit_kernel_laws(samples);
     REQUIRE(fit.calibrations.size() == 1);
-    CHECK(fit.calibrations.front().kernels.front().fit.law.fixed_s == doctest::Approx(4e-6).epsilon(0.01));
+    CHECK(fit.calibrations.front().kernels.front().fit.law.fixed_s == approx(4e-6).epsilon(0.01));
 }

@@ -1,4 +1,5 @@
 #include "calibrate/fit_kernels.hpp"
+#include "base/approx_test.hpp"
 
 #include <doctest/doctest.h>
 
@@ -9,12 +10,13 @@ using namespace roofline;
 
 namespace {
 
-/// [B, 4096] x [4096, 4096] for B = 1 .. 4096 on 100 GFLOP/s and 40 GB/s in f32, timed by a law that is known.
+/// [B, D] x [D, D] for B = 1 .. 4096 on 10 TFLOP/s and 4 TB/s in f32, timed by a law that is known: so fast that microseconds of fixed
+/// cost are seen.
 std::vector<TimedKernel> made_by(const KernelLaw& law) {
     std::vector<TimedKernel> kernels;
     for (double b = 1; b <= 4096; b *= 2) {
         for (const double d : {512.0, 1024.0, 4096.0}) {
-            const KernelPoint point{2 * b * d * d / 100e9, 0, 4 * (2 * b * d + d * d) / 40e9, 0, d};
+            const KernelPoint point{2 * b * d * d / 10e12, 0, 4 * (2 * b * d + d * d) / 4e12, 0, d};
             kernels.push_back({point, seconds_of(law, point)});
         }
     }
@@ -32,11 +34,11 @@ TEST_CASE("a fit finds the constants that made the times") {
     REQUIRE(fit);
     CHECK(fit->rows == 39);
     CHECK(fit->left_out == 0);
-    CHECK(fit->law.fixed_s == doctest::Approx(3e-6).epsilon(0.05));
-    CHECK(fit->law.ramp_s == doctest::Approx(2e-9).epsilon(0.05));
-    CHECK(fit->law.math == doctest::Approx(0.9).epsilon(0.01));
-    CHECK(fit->law.memory == doctest::Approx(0.7).epsilon(0.01));
-    CHECK(fit->law.p == doctest::Approx(2).epsilon(0.05));
+    CHECK(fit->law.fixed_s == approx(3e-6).epsilon(0.05));
+    CHECK(fit->law.ramp_s == approx(2e-9).epsilon(0.05));
+    CHECK(fit->law.math == approx(0.9).epsilon(0.01));
+    CHECK(fit->law.memory == approx(0.7).epsilon(0.01));
+    CHECK(fit->law.p == approx(2).epsilon(0.05));
     CHECK(fit->law.vector == 1);  // nothing was said of it
     CHECK(fit->error_fitted < 0.005);
     CHECK(fit->error_held_out < 0.005);
@@ -49,7 +51,7 @@ TEST_CASE("the maximum and the sum are both found") {
         const auto fit = fit_kernels(made_by({0, 0, 0.8, 1, 0.8, p}));
         REQUIRE(fit);
         CHECK(fit->law.p == p);
-        CHECK(fit->law.math == doctest::Approx(0.8).epsilon(0.01));
+        CHECK(fit->law.math == approx(0.8).epsilon(0.01));
     }
 }
 
@@ -84,12 +86,13 @@ TEST_CASE("a fit finds tiles, waves, splits and a warm cache") {
     CHECK(fit->law.tiled);
     CHECK(fit->law.write == 0);
     CHECK(fit->law.warm == 0.2);
-    CHECK(fit->law.cache == doctest::Approx(2).epsilon(0.1));
-    CHECK(fit->law.math == doctest::Approx(0.8).epsilon(0.01));
-    CHECK(fit->law.memory == doctest::Approx(0.75).epsilon(0.01));
-    CHECK(fit->law.wave_s == doctest::Approx(1e-6).epsilon(0.05));
-    CHECK(fit->law.split_s == doctest::Approx(2e-6).epsilon(0.05));
-    CHECK(fit->law.partial == doctest::Approx(2).epsilon(0.1));
+    CHECK(fit->law.cache == approx(2).epsilon(0.1));
+    CHECK(fit->law.math == approx(0.8).epsilon(0.01));
+    CHECK(fit->law.memory == approx(0.75).epsilon(0.01));
+    CHECK(fit->law.wave_s == approx(1e-6).epsilon(0.05));
+    CHECK(fit->law.split_s == approx(2e-6).epsilon(0.05));
+    // the partial results are a few per cent of any time: what is left of the error hides their rate
+    CHECK(fit->law.partial == approx(2).epsilon(0.15));
     CHECK(fit->error_held_out < 0.01);
 }
 
@@ -122,8 +125,8 @@ TEST_CASE("a fit finds how many heads share keys, and how fast the others read t
     const auto fit = fit_kernels(kernels);
     REQUIRE(fit);
     CHECK(fit->law.share == 8);
-    CHECK(fit->law.reread == doctest::Approx(3).epsilon(0.05));
-    CHECK(fit->law.memory == doctest::Approx(0.75).epsilon(0.02));
+    CHECK(fit->law.reread == approx(3).epsilon(0.05));
+    CHECK(fit->law.memory == approx(0.75).epsilon(0.02));
     CHECK(fit->error_held_out < 0.01);
 }
 
@@ -141,8 +144,8 @@ TEST_CASE("a fit finds what rows cost, and keeps to tiles by rows") {
     }
     const auto fit = fit_kernels(rows);
     REQUIRE(fit);
-    CHECK(fit->law.row_s == doctest::Approx(0.5e-6).epsilon(0.01));
-    CHECK(fit->law.memory == doctest::Approx(0.75).epsilon(0.01));
+    CHECK(fit->law.row_s == approx(0.5e-6).epsilon(0.01));
+    CHECK(fit->law.memory == approx(0.75).epsilon(0.01));
     CHECK(fit->error_held_out < 0.01);
     law = {3e-6, 0, 0.8, 1, 0.75, 2};
     law.tiled = true;
@@ -164,7 +167,7 @@ TEST_CASE("a fit finds what rows cost, and keeps to tiles by rows") {
     const auto by_rows = fit_kernels(products);
     REQUIRE(by_rows);
     CHECK(by_rows->law.by_rows);
-    CHECK(by_rows->law.math == doctest::Approx(0.8).epsilon(0.01));
+    CHECK(by_rows->law.math == approx(0.8).epsilon(0.01));
     CHECK(by_rows->error_held_out < 0.01);
 }
 
@@ -177,7 +180,7 @@ TEST_CASE("the time of kernels before is not the law's") {
     }
     const auto fit = fit_kernels(kernels);
     REQUIRE(fit);
-    CHECK(fit->law.fixed_s == doctest::Approx(3e-6).epsilon(0.05));
+    CHECK(fit->law.fixed_s == approx(3e-6).epsilon(0.05));
     CHECK(fit->error_fitted < 0.005);
 }
 
@@ -206,8 +209,8 @@ TEST_CASE("a time may be that of several kernels of one law") {
     }
     const auto fit = fit_kernels(kernels);
     REQUIRE(fit);
-    CHECK(fit->law.fixed_s == doctest::Approx(3e-6).epsilon(0.05));
-    CHECK(fit->law.memory == doctest::Approx(0.7).epsilon(0.02));
+    CHECK(fit->law.fixed_s == approx(3e-6).epsilon(0.05));
+    CHECK(fit->law.memory == approx(0.7).epsilon(0.02));
     CHECK(fit->error_fitted < 0.005);
     // the same rows with what ran beside forgotten are another law
     for (TimedKernel& kernel : kernels) kernel.more.clear();
@@ -224,8 +227,8 @@ TEST_CASE("noise stays noise, in any order, and a fraction of math that nothing 
     }
     const auto fit = fit_kernels(kernels);
     REQUIRE(fit);
-    CHECK(fit->law.memory == doctest::Approx(0.8).epsilon(0.02));
-    CHECK(fit->law.fixed_s == doctest::Approx(2e-6).epsilon(0.1));
+    CHECK(fit->law.memory == approx(0.8).epsilon(0.02));
+    CHECK(fit->law.fixed_s == approx(2e-6).epsilon(0.1));
     CHECK(fit->law.math > 0.8);
     CHECK(fit->error_held_out < 0.03);
     CHECK(fit->error_held_out >= fit->error_fitted * 0.9);
@@ -246,8 +249,8 @@ TEST_CASE("rows that cannot be right are left out, and wild ones do not bend the
     REQUIRE(fit);
     CHECK(fit->left_out == 4);
     CHECK(fit->rows == 37);
-    CHECK(fit->law.math == doctest::Approx(0.9).epsilon(0.03));
-    CHECK(fit->law.memory == doctest::Approx(0.7).epsilon(0.03));
+    CHECK(fit->law.math == approx(0.9).epsilon(0.03));
+    CHECK(fit->law.memory == approx(0.7).epsilon(0.03));
 }
 
 TEST_CASE("the same kernel timed again is not what an error held out is measured by") {

@@ -1,4 +1,5 @@
 #include "calibrate/fit_servers.hpp"
+#include "base/approx_test.hpp"
 
 #include <doctest/doctest.h>
 
@@ -42,8 +43,8 @@ TEST_CASE("a token waits for its step and for the prompts that go in meanwhile")
     row.prompt_s = 8e-3;
     row.launches = 100;
     // 0.5 x 10 ms + 1 ms + 50 x 10 us, and half a prompt a step
-    CHECK(token_seconds({0.5, 1e-3, 10e-6, 0}, row) == doctest::Approx(5e-3 + 1e-3 + 0.5e-3 + 4e-3));
-    CHECK(token_seconds({0.5, 1e-3, 10e-6, 100e-6}, row) == doctest::Approx(5e-3 + 1e-3 + 0.5e-3 + 5e-3));
+    CHECK(token_seconds({0.5, 1e-3, 10e-6, 0}, row) == approx(5e-3 + 1e-3 + 0.5e-3 + 4e-3));
+    CHECK(token_seconds({0.5, 1e-3, 10e-6, 100e-6}, row) == approx(5e-3 + 1e-3 + 0.5e-3 + 5e-3));
 }
 
 TEST_CASE("constants that made the rows are found, odd rows or not") {
@@ -56,9 +57,9 @@ TEST_CASE("constants that made the rows are found, odd rows or not") {
     CHECK(server.software == "one");
     CHECK(server.rows == 16);
     CHECK(server.models == std::vector<std::string>{"large", "small"});
-    CHECK(server.law.kernels == doctest::Approx(0.8).epsilon(0.03));
-    CHECK(server.law.step_s == doctest::Approx(1e-3).epsilon(0.1));
-    CHECK(server.law.sequence_s == doctest::Approx(20e-6).epsilon(0.1));
+    CHECK(server.law.kernels == approx(0.8).epsilon(0.03));
+    CHECK(server.law.step_s == approx(1e-3).epsilon(0.1));
+    CHECK(server.law.sequence_s == approx(20e-6).epsilon(0.1));
     CHECK(server.error_fitted < 0.07);  // of which 0.8 / 16 is the odd row's
     CHECK(server.error_fitted > 0.049);
 }
@@ -71,7 +72,7 @@ TEST_CASE("the order of rows does not matter") {
     std::reverse(rows.begin(), rows.end());
     CHECK(fit_servers(rows) == fitted);
     // launching 400 kernels takes longer than the small model's 20 ms
-    CHECK(fitted.servers[0].law.launch_s == doctest::Approx(60e-6).epsilon(0.05));
+    CHECK(fitted.servers[0].law.launch_s == approx(60e-6).epsilon(0.05));
 }
 
 TEST_CASE("what was never tried on another model says so") {
@@ -79,7 +80,7 @@ TEST_CASE("what was never tried on another model says so") {
     std::erase_if(rows, [](const ServerSample& row) { return row.model == "small"; });
     const ServerLaws fitted = fit_servers(rows);
     REQUIRE(fitted.servers.size() == 1);
-    CHECK(fitted.servers.front().error_held_out == doctest::Approx(0.4));
+    CHECK(fitted.servers.front().error_held_out == approx(0.4));
     rows.resize(7);
     CHECK(fit_servers(rows).servers.empty());
     CHECK(fit_servers({}).servers.empty());

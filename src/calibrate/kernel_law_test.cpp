@@ -1,4 +1,5 @@
 #include "calibrate/kernel_law.hpp"
+#include "base/approx_test.hpp"
 
 #include <doctest/doctest.h>
 
@@ -10,11 +11,11 @@ using namespace roofline;
 TEST_CASE("the law of a kernel is the lower bound at p = infinity and the upper bound at p = 1") {
     const KernelPoint point{3e-6, 0, 4e-6, 0, 4096};
     KernelLaw law;
-    CHECK(seconds_of(law, point) == doctest::Approx(4e-6));
+    CHECK(seconds_of(law, point) == approx(4e-6));
     law.p = 1;
-    CHECK(seconds_of(law, point) == doctest::Approx(7e-6));
+    CHECK(seconds_of(law, point) == approx(7e-6));
     law.p = 2;  // a right triangle of 3, 4 and 5
-    CHECK(seconds_of(law, point) == doctest::Approx(5e-6));
+    CHECK(seconds_of(law, point) == approx(5e-6));
 }
 
 TEST_CASE("fractions, fixed cost and ramp of a kernel's law") {
@@ -25,16 +26,16 @@ TEST_CASE("fractions, fixed cost and ramp of a kernel's law") {
     law.memory = 0.8;
     // 6 us of math at 0.75 are 8, 4.8 us of memory at 0.8 are 6: the hypotenuse is 10; 1000 elements ramp for 1 us
     law.p = 2;
-    CHECK(seconds_of(law, {6e-6, 0, 4.8e-6, 0, 1000}) == doctest::Approx(13e-6));
+    CHECK(seconds_of(law, {6e-6, 0, 4.8e-6, 0, 1000}) == approx(13e-6));
     // vector work and other levels are parts of their own
     law.vector = 0.5;
-    CHECK(seconds_of(law, {0, 3e-6, 0, 8e-6, 0}) == doctest::Approx(12e-6));
-    CHECK(seconds_of(law, {}) == doctest::Approx(2e-6));
+    CHECK(seconds_of(law, {0, 3e-6, 0, 8e-6, 0}) == approx(12e-6));
+    CHECK(seconds_of(law, {}) == approx(2e-6));
 }
 
 TEST_CASE("a norm neither overflows nor loses what is small") {
-    CHECK(norm_of({1e300, 1e300, 0, 0}, 2) == doctest::Approx(1.4142135623730951e300));
-    CHECK(norm_of({1e-300, 0, 0, 1e-300}, 64) == doctest::Approx(1.0108892860517005e-300));  // 2^(1/64)
+    CHECK(norm_of({1e300, 1e300, 0, 0}, 2) == approx(1.4142135623730951e300));
+    CHECK(norm_of({1e-300, 0, 0, 1e-300}, 64) == approx(1.0108892860517005e-300));  // 2^(1/64)
     CHECK(norm_of({0, 0, 0, 0}, 3) == 0);
     CHECK(norm_of({1, 2, 3, 4}, std::numeric_limits<double>::infinity()) == 4);
 }
@@ -52,15 +53,15 @@ TEST_CASE("tiles come in whole waves, and the depth is split where that is cheap
     law.wave_s = 1e-6;
     // 128 x 256 keeps two of the cores idle, 16 us; 64 x 64 takes 4 waves, 8 us and 3 starts; 128 x 128 takes one wave of 8 us
     CHECK(tiling_of(law, point) == Tiling{128, 128, 1, 1, 4});
-    CHECK(seconds_of(law, point) == doctest::Approx(8e-6));
+    CHECK(seconds_of(law, point) == approx(8e-6));
     // 10.24 us of ramp: a quarter of it for tiles of 128 x 256 in 4 splits, which are 8 tiles in 2 waves: 8 + 2.56 + 1 + 1
     law.ramp_s = 10e-9;
     law.split_s = 1e-6;
     CHECK(tiling_of(law, point) == Tiling{128, 256, 4, 2, 8});
-    CHECK(seconds_of(law, point) == doctest::Approx(12.56e-6));
+    CHECK(seconds_of(law, point) == approx(12.56e-6));
     // the same product with its sides exchanged
     std::swap(point.m, point.n);
-    CHECK(seconds_of(law, point) == doctest::Approx(12.56e-6));
+    CHECK(seconds_of(law, point) == approx(12.56e-6));
     // partial results that take as long as all the ramp would are not made
     point.sums_s = 20e-6;
     CHECK(tiling_of(law, point).splits == 1);
@@ -78,11 +79,11 @@ TEST_CASE("one element more takes a wave more") {
     point.cores = 10;
     KernelLaw law;
     law.tiled = true;
-    CHECK(seconds_of(law, point) == doctest::Approx(1e-6));
+    CHECK(seconds_of(law, point) == approx(1e-6));
     // 641 columns: 11 tiles of 64 x 64 are 2 waves, 6 of 128 x 128 one of the time of 4
     point.n += 1;
     point.math_s *= 641.0 / 640;
-    CHECK(seconds_of(law, point) == doctest::Approx(2e-6));
+    CHECK(seconds_of(law, point) == approx(2e-6));
 }
 
 TEST_CASE("what fits the cache comes from there, and writes have a rate of their own") {
@@ -90,19 +91,19 @@ TEST_CASE("what fits the cache comes from there, and writes have a rate of their
     point.write_s = 4e-6;
     KernelLaw law;
     law.memory = 0.75;
-    CHECK(seconds_of(law, point) == doctest::Approx(10e-6 / 0.75));
+    CHECK(seconds_of(law, point) == approx(10e-6 / 0.75));
     law.write = 0.5;  // 6 / 0.75 + 4 / 0.5
-    CHECK(seconds_of(law, point) == doctest::Approx(16e-6));
+    CHECK(seconds_of(law, point) == approx(16e-6));
     law.warm = 0.2;
     law.cache = 2.5;
     point.fill = 0.2;  // half of it is found there: 8 + 10 / 2.5 / 2
-    CHECK(seconds_of(law, point) == doctest::Approx(10e-6));
+    CHECK(seconds_of(law, point) == approx(10e-6));
     point.fill = 0.01;
-    CHECK(seconds_of(law, point) == doctest::Approx(4e-6).epsilon(1e-6));
+    CHECK(seconds_of(law, point) == approx(4e-6).epsilon(1e-6));
     point.fill = 5;
-    CHECK(seconds_of(law, point) == doctest::Approx(16e-6).epsilon(1e-6));
+    CHECK(seconds_of(law, point) == approx(16e-6).epsilon(1e-6));
     point.fill = 0;  // no cache is known
-    CHECK(seconds_of(law, point) == doctest::Approx(16e-6));
+    CHECK(seconds_of(law, point) == approx(16e-6));
 }
 
 TEST_CASE("few tiles do not draw the memory's full rate") {
@@ -113,11 +114,11 @@ TEST_CASE("few tiles do not draw the memory's full rate") {
     point.cores = 12;
     KernelLaw law;
     law.tiled = true;
-    CHECK(seconds_of(law, point) == doctest::Approx(10e-6));
+    CHECK(seconds_of(law, point) == approx(10e-6));
     law.busy = 0.5;  // six cores draw all of it, three tiles half
-    CHECK(seconds_of(law, point) == doctest::Approx(20e-6));
+    CHECK(seconds_of(law, point) == approx(20e-6));
     point.batch = 7;
-    CHECK(seconds_of(law, point) == doctest::Approx(10e-6));
+    CHECK(seconds_of(law, point) == approx(10e-6));
 }
 
 TEST_CASE("heads beyond those that share keys read them again, each in tiles of its own") {
@@ -131,11 +132,11 @@ TEST_CASE("heads beyond those that share keys read them again, each in tiles of 
     point.shared_s = 8e-6;
     KernelLaw law;
     law.reread = 4;
-    CHECK(seconds_of(law, point) == doctest::Approx(10e-6));
+    CHECK(seconds_of(law, point) == approx(10e-6));
     law.share = 96;
     CHECK(apart(law, point) == point);
     law.share = 32;  // 95 heads read 8 us at four times the rate
-    CHECK(seconds_of(law, point) == doctest::Approx(10e-6 + 95 * 8e-6 / 4));
+    CHECK(seconds_of(law, point) == approx(10e-6 + 95 * 8e-6 / 4));
     const KernelPoint each = apart(law, point);
     CHECK(each.m == 1);
     CHECK(each.batch == 192);
@@ -143,9 +144,9 @@ TEST_CASE("heads beyond those that share keys read them again, each in tiles of 
     // 192 tiles on 8 cores are 24 waves, and were 2 x 2 tiles in one
     law.tiled = true;
     law.wave_s = 1e-6;
-    CHECK(seconds_of(law, point) == doctest::Approx(223e-6));
+    CHECK(seconds_of(law, point) == approx(223e-6));
     law.share = 0;
-    CHECK(seconds_of(law, point) == doctest::Approx(10e-6));
+    CHECK(seconds_of(law, point) == approx(10e-6));
     // prefill: 4 heads of 64 queries
     point.m = 4 * 64;
     point.heads = 4;
@@ -159,9 +160,9 @@ TEST_CASE("rows cost what a core takes for each of its own") {
     point.rows = 1000;
     KernelLaw law;
     law.row_s = 0.5e-6;
-    CHECK(seconds_of(law, point) == doctest::Approx(503e-6));
+    CHECK(seconds_of(law, point) == approx(503e-6));
     point.cores = 100;
-    CHECK(seconds_of(law, point) == doctest::Approx(8e-6));
+    CHECK(seconds_of(law, point) == approx(8e-6));
 }
 
 TEST_CASE("tiles by the rows alone take as long as one core does for its whole depth") {
@@ -183,5 +184,5 @@ TEST_CASE("tiles by the rows alone take as long as one core does for its whole d
     CHECK(tiling(129) == Tiling{128, 128, 1, 1, 2});
     // one core of 100 does 128 x 128 for 256 x 32: twice the work at a hundredth of the rate
     point.m = 256;
-    CHECK(seconds_of(law, point) == doctest::Approx(200e-6));
+    CHECK(seconds_of(law, point) == approx(200e-6));
 }

@@ -1,4 +1,5 @@
 #include "calibrate/least_squares.hpp"
+#include "base/approx_test.hpp"
 
 #include <doctest/doctest.h>
 
@@ -10,8 +11,8 @@ TEST_CASE("constants that fit exactly are found") {
     sums.add({2, 1, 0, 0, 0}, 1);
     sums.add({1, 3, 0, 0, 0}, 5);
     const Constants found = sums.solve();
-    CHECK(found[0] == doctest::Approx(0.4).epsilon(1e-6));
-    CHECK(found[1] == doctest::Approx(0.2).epsilon(1e-6));
+    CHECK(found[0] == approx(0.4).epsilon(1e-6));
+    CHECK(found[1] == approx(0.2).epsilon(1e-6));
     CHECK(found[2] == 0);
 }
 
@@ -22,7 +23,7 @@ TEST_CASE("no constant is negative: what would be is left out, the rest is fitte
     sums.add({2, 4, 0, 0, 0}, 1);
     // a alone: (1 + 2) / (1 + 4) = 0.6, misfit 0.4^2 + 0.2^2 = 0.2; b alone: (1 + 4) / (1 + 16) = 5/17, misfit 0.53
     const Constants found = sums.solve();
-    CHECK(found[0] == doctest::Approx(0.6).epsilon(1e-6));
+    CHECK(found[0] == approx(0.6).epsilon(1e-6));
     CHECK(found[1] == 0);
 }
 
@@ -31,7 +32,7 @@ TEST_CASE("weights count, and nothing gives nothing") {
     CHECK(sums.solve() == Constants{});
     sums.add({1, 0, 0, 0, 0}, 3);
     sums.add({2, 0, 0, 0, 0}, 1);
-    CHECK(sums.solve()[0] == doctest::Approx(5.0 / 7));  // (3*1 + 1*2) / (3*1 + 1*4)
+    CHECK(sums.solve()[0] == approx(5.0 / 7));  // (3*1 + 1*2) / (3*1 + 1*4)
 }
 
 TEST_CASE("of many constants, too, none is negative and the rest is the best without") {
@@ -40,12 +41,12 @@ TEST_CASE("of many constants, too, none is negative and the rest is the best wit
     sums.add({1, 1}, 1);
     sums.add({2, 4}, 1);
     KernelConstants found = sums.solve();
-    CHECK(found[0] == doctest::Approx(0.6).epsilon(1e-6));
+    CHECK(found[0] == approx(0.6).epsilon(1e-6));
     CHECK(found[1] == 0);
     // a third is needed for a row of its own: 2c = 1
     sums.add({0, 0, 2}, 1);
     found = sums.solve();
-    CHECK(found[0] == doctest::Approx(0.6).epsilon(1e-6));
-    CHECK(found[2] == doctest::Approx(0.5).epsilon(1e-6));
+    CHECK(found[0] == approx(0.6).epsilon(1e-6));
+    CHECK(found[2] == approx(0.5).epsilon(1e-6));
     CHECK(KernelLeastSquares().solve() == KernelConstants{});
 }

@@ -1,4 +1,5 @@
 #include "calibrate/server_law.hpp"
+#include "base/approx_test.hpp"
 
 #include <doctest/doctest.h>
 
@@ -35,11 +36,11 @@ error_held_out = 0.1
 
 TEST_CASE("a step is a share of its kernels and the host's part") {
     const ServerLaw law{0.8, 500e-6, 20e-6, 40e-6};
-    CHECK(step_seconds(law, 10e-3, 32) == doctest::Approx(8e-3 + 0.5e-3 + 0.64e-3));
-    CHECK(step_seconds({}, 10e-3, 32) == doctest::Approx(10e-3));
+    CHECK(step_seconds(law, 10e-3, 32) == approx(8e-3 + 0.5e-3 + 0.64e-3));
+    CHECK(step_seconds({}, 10e-3, 32) == approx(10e-3));
     // prompts take what the longer takes, kernels or launching them
-    CHECK(prompt_seconds(law, 10e-3, 100) == doctest::Approx(10e-3));
-    CHECK(prompt_seconds(law, 10e-3, 1000) == doctest::Approx(40e-3));
+    CHECK(prompt_seconds(law, 10e-3, 100) == approx(10e-3));
+    CHECK(prompt_seconds(law, 10e-3, 1000) == approx(40e-3));
 }
 
 TEST_CASE("a file of servers is read as it is written") {

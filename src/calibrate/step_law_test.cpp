@@ -1,4 +1,5 @@
 #include "calibrate/step_law.hpp"
+#include "base/approx_test.hpp"
 
 #include <doctest/doctest.h>
 
@@ -20,13 +21,13 @@ TEST_CASE("a step is kernels as they run there, or their launches, and what does
     // 1.5 of kernels, 0.8 of narrow ones, a quarter of 4 s and of 2 s at half the rate, and all of 0.3 s and of 0.1 s at half the
     // rate: longer than a thousand launches of 20 us
     const StepParts parts{1, 2, 1000, 4, 0.3, 2, 0.1};
-    CHECK(seconds_of(*law, parts) == doctest::Approx(1.5 + 1.6 + 0.25 * (4 + 4) + 0.3 + 0.2));
+    CHECK(seconds_of(*law, parts) == approx(1.5 + 1.6 + 0.25 * (4 + 4) + 0.3 + 0.2));
     // a million launches are longer than the 3.6 s of the device
-    CHECK(seconds_of(*law, {1, 2, 1e6, 4, 0.3, 2, 0.1}) == doctest::Approx(20 + 0.25 * (4 + 4)));
+    CHECK(seconds_of(*law, {1, 2, 1e6, 4, 0.3, 2, 0.1}) == approx(20 + 0.25 * (4 + 4)));
     StepParts twice = parts;
     twice *= 2;
     twice += parts;
-    CHECK(seconds_of(*law, twice) == doctest::Approx(3 * seconds_of(*law, parts)));
+    CHECK(seconds_of(*law, twice) == approx(3 * seconds_of(*law, parts)));
     CHECK(law->rows == 100);
     CHECK(law->publishers == 5);
     CHECK(law->reserved == 1.05);

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <map>
 
+#include "base/approx_test.hpp"
 #include "import/measurement_notes.hpp"
 
 using namespace roofline;
@@ -43,7 +44,7 @@ TEST_CASE("rows have the bytes of the whole array") {
     for (std::size_t i = 0; i < 6; ++i) {
         CHECK(table->rows[i].bytes == bytes[i]);
         CHECK(table->rows[i].size == 1000);
-        CHECK(table->rows[i].time_s == doctest::Approx(5e-6));
+        CHECK(table->rows[i].time_s == approx(5e-6));
         CHECK(table->rows[i].line == static_cast<int>(i) + 2);
     }
     CHECK(table->rows[1].nodes == 1);
@@ -61,7 +62,7 @@ TEST_CASE("a rate stands in for a time") {
         "all_gather,s,8,1000000000,4,2,2\n");
     REQUIRE(table);
     const double seconds[] = {1, 1, 0.5, 4};
-    for (std::size_t i = 0; i < 4; ++i) CHECK(table->rows[i].time_s == doctest::Approx(seconds[i]));
+    for (std::size_t i = 0; i < 4; ++i) CHECK(table->rows[i].time_s == approx(seconds[i]));
 }
 
 TEST_CASE("rows that say too little are skipped with their reason") {
@@ -131,9 +132,9 @@ TEST_CASE("software and launch are read out of free texts") {
 
 TEST_CASE("what a table rounded is known") {
     // a clock of 1 us is off by half of one at most
-    CHECK(noted("torch.distributed; timer 1us").rounding_s == doctest::Approx(0.5e-6));
+    CHECK(noted("torch.distributed; timer 1us").rounding_s == approx(0.5e-6));
     // 1e6 bytes in 1 ms are 1 GB/s; half a step of 0.01 GB/s is 0.5 % of that, and so of the time
-    CHECK(noted("throughput quantised to 0.01 GB/s").rounding_s == doctest::Approx(5e-6));
+    CHECK(noted("throughput quantised to 0.01 GB/s").rounding_s == approx(5e-6));
     CHECK(noted("median of 2 runs").rounding_s == 0);
 }
 

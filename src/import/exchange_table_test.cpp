@@ -1,4 +1,5 @@
 #include "import/exchange_table.hpp"
+#include "base/approx_test.hpp"
 
 #include <doctest/doctest.h>
 
@@ -57,7 +58,7 @@ TEST_CASE("another spelling says members, dtype and routing") {
     REQUIRE(table->rows.size() == 1);
     CHECK(table->rows.front().members == 16);
     CHECK(table->rows.front().dtype == Dtype::bf16);
-    CHECK(table->rows.front().time_s == doctest::Approx(12.5e-6));
+    CHECK(table->rows.front().time_s == approx(12.5e-6));
     REQUIRE(table->skipped.size() == 5);
     CHECK(table->skipped[0].reason == "the routing `zipf` is not known: uniform and balanced are");
     CHECK(table->skipped[1].reason == "experts is empty");

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "base/approx_test.hpp"
 #include "import/ncu_metrics.hpp"
 
 using namespace roofline;
@@ -34,8 +35,8 @@ TEST_CASE("units of ncu") {
     CHECK(ncu_unit("msecond") == 1e-3);
     CHECK(ncu_unit("ns") == 1e-9);
     CHECK(ncu_unit("s") == 1.0);
-    CHECK(*ncu_unit("Gbyte/second") == doctest::Approx(1e9));
-    CHECK(*ncu_unit("cycle/nsecond") == doctest::Approx(1e9));
+    CHECK(*ncu_unit("Gbyte/second") == approx(1e9));
+    CHECK(*ncu_unit("cycle/nsecond") == approx(1e9));
     CHECK(ncu_unit("inst/cycle") == 1.0);
     CHECK(ncu_unit("") == 1.0);
     CHECK_FALSE(ncu_unit("parsec"));
@@ -77,9 +78,9 @@ TEST_CASE("a launch: FLOPs by kind, bytes of both levels, in whatever units") {
     const ProfiledKernel& kernel = profile.kernels[0];
     CHECK(kernel.launches == 2);
     CHECK(kernel.line == 4);
-    CHECK(kernel.time_s == doctest::Approx(30e-6));
-    CHECK(kernel.bytes.at("hbm") == doctest::Approx(5e6));
-    CHECK(kernel.bytes.at("l2") == doctest::Approx(8e6));
+    CHECK(kernel.time_s == approx(30e-6));
+    CHECK(kernel.bytes.at("hbm") == approx(5e6));
+    CHECK(kernel.bytes.at("l2") == approx(8e6));
     REQUIRE(kernel.flops.size() == 3);
     CHECK(kernel.flops[0].flops == 2000);
     CHECK(kernel.flops[1].flops == 100);
@@ -99,8 +100,8 @@ TEST_CASE("rates become counts") {
                    "\n"
                    R"("0","1","p","k","2000","500","1.5","64")"
                    "\n");
-    CHECK(profile.kernels[0].bytes.at("hbm") == doctest::Approx(1e6));
-    CHECK(profile.kernels[0].flops.at(0).flops == doctest::Approx(3000 * 64));
+    CHECK(profile.kernels[0].bytes.at("hbm") == approx(1e6));
+    CHECK(profile.kernels[0].flops.at(0).flops == approx(3000 * 64));
 }
 
 TEST_CASE("tensor cores whose operations nobody counted are said") {

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "base/approx_test.hpp"
 #include "notation/notation.hpp"
 
 using namespace roofline;
@@ -44,7 +45,7 @@ TEST_CASE("products become products") {
     CHECK(first.program == "bf16[M, K] * bf16[K, N] -> bf16[M, N]");
     CHECK(first.sizes == DimSizes{{"M", 1}, {"N", 32}, {"K", 64}});
     CHECK(first.shape() == "M=1, N=32, K=64");
-    CHECK(first.time_s == doctest::Approx(2.5e-6));
+    CHECK(first.time_s == approx(2.5e-6));
     CHECK(first.software == "vllm 0.14.0");
     CHECK(first.variant.empty());
     CHECK(table.rows[1].program == "bf16[M, K] * int8[K, N] -> bf16[M, N]");
@@ -52,7 +53,7 @@ TEST_CASE("products become products") {
     // the activations come in bf16 and are quantised by a kernel of their own
     CHECK(table.rows[2].program.find("Q : fp8[M, K] = X") != std::string::npos);
     CHECK(table.rows[2].variant == "graph");
-    CHECK(table.rows[2].rounding_s == doctest::Approx(0.5e-6));
+    CHECK(table.rows[2].rounding_s == approx(0.5e-6));
 }
 
 TEST_CASE("elementwise operations have rows and columns") {

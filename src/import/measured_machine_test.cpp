@@ -5,6 +5,7 @@
 #include <deque>
 #include <string>
 
+#include "base/approx_test.hpp"
 #include "machine/machine_text.hpp"
 
 using namespace roofline;
@@ -76,7 +77,7 @@ TEST_CASE("a working set belongs to the innermost cache that holds it, each thre
     REQUIRE(measured);
     CHECK(paths(*measured) ==
           std::vector<std::string>{"l1.bandwidth", "l2.bandwidth", "l3.bandwidth", "hbm.bandwidth"});
-    CHECK(measured->machine.level("l1")->bandwidth.value->value == doctest::Approx(400e9));
+    CHECK(measured->machine.level("l1")->bandwidth.value->value == approx(400e9));
 }
 
 TEST_CASE("figures replace the base's, which stays beside them") {

@@ -1,4 +1,5 @@
 #include "import/nccl_tests.hpp"
+#include "base/approx_test.hpp"
 
 #include <doctest/doctest.h>
 
@@ -59,13 +60,13 @@ TEST_CASE("a size gives a row out of place and one in place") {
     CHECK(out.software == "nccl 2.27.3");
     CHECK(out.size == 1048576);
     CHECK(out.bytes == 1048576);
-    CHECK(out.time_s == doctest::Approx(30e-6));
-    CHECK(out.rounding_s == doctest::Approx(0.005e-6));
+    CHECK(out.time_s == approx(30e-6));
+    CHECK(out.rounding_s == approx(0.005e-6));
     CHECK_FALSE(out.in_place);
     CHECK(out.line == 18);  // behind three lines, #, "Using devices", eight devices, four lines of heading
     CHECK(table.rows[1].in_place);
-    CHECK(table.rows[1].time_s == doctest::Approx(29.5e-6));
-    CHECK(table.rows[1].rounding_s == doctest::Approx(0.05e-6));
+    CHECK(table.rows[1].time_s == approx(29.5e-6));
+    CHECK(table.rows[1].rounding_s == approx(0.05e-6));
 }
 
 TEST_CASE("several runs stand in one file, each with its operation and its ranks") {
@@ -91,14 +92,14 @@ TEST_CASE("columns may be blank in front, and a time of day may stand behind") {
         "  8  1  float   5.0  0.00  0.00  0e+00  4.0  0.00  0.00  0e+00\n";
     const auto table = exchanges_of(old, {CollectiveKind::reduce_scatter, 0});
     REQUIRE(table.rows.size() == 2);
-    CHECK(table.rows[0].time_s == doctest::Approx(5e-6));
-    CHECK(table.rows[1].time_s == doctest::Approx(4e-6));
+    CHECK(table.rows[0].time_s == approx(5e-6));
+    CHECK(table.rows[1].time_s == approx(4e-6));
     const auto stamped = exchanges_of(
         start("all_reduce_perf", devices(2)) +
         "#   size  count  type  redop  root  time  algbw  busbw #wrong  time  algbw  busbw #wrong  timestamp\n"
         "  8  1  float  sum  -1  5.0  0.00  0.00  0  4.0  0.00  0.00  0  2030-01-02 03:04:05\n");
-    CHECK(stamped.rows[0].time_s == doctest::Approx(5e-6));
-    CHECK(stamped.rows[1].time_s == doctest::Approx(4e-6));
+    CHECK(stamped.rows[0].time_s == approx(5e-6));
+    CHECK(stamped.rows[1].time_s == approx(4e-6));
 }
 
 TEST_CASE("what was cut off, is of no bytes or of another operation is skipped") {
@@ -168,7 +169,7 @@ TEST_CASE("the same as JSON") {
     CHECK(table.rows[0].members == 8);  // two processes of four
     CHECK(table.rows[0].nodes == 2);
     CHECK(table.rows[0].software == "nccl 2.8.4");
-    CHECK(table.rows[0].time_s == doctest::Approx(12.5e-6));
+    CHECK(table.rows[0].time_s == approx(12.5e-6));
     CHECK(table.rows[0].line == 7);
     CHECK(table.rows[1].in_place);
     CHECK(table.skipped.size() == 1);

@@ -1,4 +1,5 @@
 #include "import/serving_table.hpp"
+#include "base/approx_test.hpp"
 
 #include <doctest/doctest.h>
 
@@ -50,7 +51,7 @@ TEST_CASE("a row says model, chips, split, load and times") {
     CHECK(row.strategy() == "tp4 dp2 ep8");
     CHECK(row.software == "trtllm 1.2.0rc6");
     // a request is behind its first token for 100 x 0.02 = 2 of its 3.5 s
-    CHECK(row.decoding().value_or(0) == doctest::Approx(64 * 2 / 3.5));
+    CHECK(row.decoding().value_or(0) == approx(64 * 2 / 3.5));
 }
 
 TEST_CASE("zero and nothing are splits that nobody says; experts may lie on more chips than that") {
@@ -88,7 +89,7 @@ TEST_CASE("requests may be without limit, or limited in words; lengths may be me
     CHECK(row.prompt == 862);
     CHECK(row.output == 665);
     CHECK(row.concurrency.value_or(0) == 128);
-    CHECK(row.decoding().value_or(0) == doctest::Approx(100));  // 2000 tokens/s, each 0.05 s after the last
+    CHECK(row.decoding().value_or(0) == approx(100));  // 2000 tokens/s, each 0.05 s after the last
     // no more than are let in at a time
     CHECK(one("us,m,h100,1,1,1,1,1,fp8,,x,10,10,64,1,0.05,2000,").decoding().value_or(0) == 64);
     const MeasuredServing offline = one("us,m,h100,1,1,1,1,1,fp8,,offline,10,10,inf,,,2000,");

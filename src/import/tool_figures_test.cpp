@@ -1,4 +1,5 @@
 #include "import/tool_figures.hpp"
+#include "base/approx_test.hpp"
 
 #include <doctest/doctest.h>
 
@@ -93,7 +94,7 @@ TEST_CASE("one column for fp6 and fp4 stands for both") {
     REQUIRE(figures.figures.size() == 3);
     CHECK(rate_of(figures.figures[0]).dtype == Dtype::fp6);
     CHECK(rate_of(figures.figures[1]).dtype == Dtype::fp4);
-    CHECK(figures.figures[1].value == doctest::Approx(5.663e15));
+    CHECK(figures.figures[1].value == approx(5.663e15));
 }
 
 TEST_CASE("ERT's JSON: levels by name, rates by precision") {
@@ -115,7 +116,7 @@ TEST_CASE("likwid-bench: a working set and its threads; peakflops tests are rate
     REQUIRE(figures.figures.size() == 2);
     const auto& bandwidth = std::get<ToolBandwidth>(figures.figures[0].what);
     CHECK(figures.figures[0].name == "copy_avx");
-    CHECK(figures.figures[0].value == doctest::Approx(2.180005e11));
+    CHECK(figures.figures[0].value == approx(2.180005e11));
     CHECK(bandwidth.level.empty());
     CHECK(bandwidth.working_set == 64000);
     CHECK(bandwidth.threads == 2);
@@ -150,7 +151,7 @@ TEST_CASE("BabelStream: text with its device, and CSV") {
     CHECK(text.device == "NVIDIA H100 80GB HBM3");
     REQUIRE(text.figures.size() == 1);
     CHECK(text.figures[0].value == 3.072e12);
-    CHECK(std::get<ToolBandwidth>(text.figures[0].what).working_set == doctest::Approx(805.3e6));
+    CHECK(std::get<ToolBandwidth>(text.figures[0].what).working_set == approx(805.3e6));
     const auto csv = figures_of(
         "function,num_times,n_elements,sizeof,max_mbytes_per_sec,min_runtime,max_runtime,avg_runtime\n"
         "Copy,100,1000,8,3000,0.1,0.1,0.1\nInit,1,1000,8,10,1,1,1\n");

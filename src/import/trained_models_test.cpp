@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "base/approx_test.hpp"
 #include "model/account.hpp"
 #include "model/model.hpp"
 
@@ -33,7 +34,7 @@ TEST_CASE("a row's own sizes stand in the configuration that its model's name me
     const auto config = built_in().config(row);
     REQUIRE(config);
     // a layer of Llama 3 70B has 855,654,400 parameters, embedding and head 2 x 128256 x 8192, the last norm 8192
-    CHECK(params(*config, 4096) == doctest::Approx(12 * 855654400.0 + 2 * 128256.0 * 8192 + 8192).epsilon(1e-12));
+    CHECK(params(*config, 4096) == approx(12 * 855654400.0 + 2 * 128256.0 * 8192 + 8192).epsilon(1e-12));
 }
 
 TEST_CASE("a name of models of any size needs all sizes") {
@@ -52,9 +53,8 @@ TEST_CASE("a name of models of any size needs all sizes") {
     const auto config = models.config(row);
     REQUIRE(config);
     // 12 h^2 + 13 h in a layer, V h, learned positions, the last norm
-    CHECK(
-        params(*config, 2048) ==
-        doctest::Approx(2 * (12.0 * 1024 * 1024 + 13 * 1024) + 50257.0 * 1024 + 2048 * 1024 + 2 * 1024).epsilon(1e-12));
+    CHECK(params(*config, 2048) ==
+          approx(2 * (12.0 * 1024 * 1024 + 13 * 1024) + 50257.0 * 1024 + 2048 * 1024 + 2 * 1024).epsilon(1e-12));
 }
 
 TEST_CASE("a preset's name does not mean a model of any size") {

@@ -1,4 +1,5 @@
 #include "import/training_table.hpp"
+#include "base/approx_test.hpp"
 
 #include <doctest/doctest.h>
 
@@ -30,7 +31,7 @@ TEST_CASE("a row of a training table is read with what its notes say") {
     const MeasuredTraining& row = table->rows.front();
     CHECK(row.line == 2);
     CHECK(row.source == "me");
-    CHECK(row.params == doctest::Approx(8.03e9));
+    CHECK(row.params == approx(8.03e9));
     CHECK(row.layers == 32);
     CHECK(row.ffn == 0);
     CHECK(row.chips == 32);
@@ -38,8 +39,8 @@ TEST_CASE("a row of a training table is read with what its notes say") {
     CHECK(row.dtype == "bf16");
     CHECK(row.sharding == "fsdp2(zero3)");
     CHECK(row.recompute == "selective");
-    CHECK(row.step_s == doctest::Approx(2.5));
-    CHECK(row.memory_bytes == doctest::Approx(80.0 * 1024 * 1024 * 1024));
+    CHECK(row.step_s == approx(2.5));
+    CHECK(row.memory_bytes == approx(80.0 * 1024 * 1024 * 1024));
     CHECK(row.memory_what == "allocated");
     CHECK(row.chunks == 4);
     CHECK(row.microbatches == 8);
@@ -54,8 +55,8 @@ TEST_CASE("a rate of tokens is a step's time, and memory is in units of 1000 unl
     REQUIRE(table);
     REQUIRE(table->rows.size() == 1);
     // 65536 tokens at 3200 a second
-    CHECK(table->rows.front().step_s == doctest::Approx(20.48));
-    CHECK(table->rows.front().memory_bytes == doctest::Approx(1e10));
+    CHECK(table->rows.front().step_s == approx(20.48));
+    CHECK(table->rows.front().memory_bytes == approx(1e10));
     CHECK(table->rows.front().memory_what == "reserved");
     CHECK(table->rows.front().local_batch);
     CHECK(table->rows.front().chunks == 1);

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "base/approx_test.hpp"
 #include "bound/analysis.hpp"
 #include "machine/catalogue.hpp"
 #include "notation/notation.hpp"
@@ -91,11 +92,11 @@ TEST_CASE("a block across chips: work of one chip, and the sum on its way") {
     CHECK(out.work.messages.at(0).message.bytes.evaluate(made.program.sizes) == Rational(2LL * 1024 * 8192));
     // An open axis of four: twice 3/4 of it over one link of 50 GB/s.
     REQUIRE(out.pricing.find("ici") != nullptr);
-    CHECK(out.seconds->back() == doctest::Approx(2 * 0.75 * 2 * 1024 * 8192 / 50e9));
+    CHECK(out.seconds->back() == approx(2 * 0.75 * 2 * 1024 * 8192 / 50e9));
     const double math = 2.0 * 1024 * 8192 * 7168 / 197e12;
-    CHECK(analysis->total.bounds.lower == doctest::Approx(2 * math));
-    CHECK(analysis->total.sequential == doctest::Approx(2 * math));  // the exchange hides under its product
-    CHECK(analysis->total.exposed.value() == doctest::Approx(2 * math + 2 * 0.75 * 2 * 1024 * 8192 / 50e9));
+    CHECK(analysis->total.bounds.lower == approx(2 * math));
+    CHECK(analysis->total.sequential == approx(2 * math));  // the exchange hides under its product
+    CHECK(analysis->total.exposed.value() == approx(2 * math + 2 * 0.75 * 2 * 1024 * 8192 / 50e9));
     CHECK_FALSE(analysis->kernels.at(0).exposed.has_value());
 }
 
@@ -111,7 +112,7 @@ TEST_CASE("one row and one column of two chips: compute-bound from D = 4 W / P, 
     }
     REQUIRE(found != nullptr);
     REQUIRE(found->limit.has_value());
-    CHECK(*found->limit == doctest::Approx(2 * 1.97e14 / 4.5e10));  // 8755.6
+    CHECK(*found->limit == approx(2 * 1.97e14 / 4.5e10));  // 8755.6
 }
 
 namespace {
@@ -206,9 +207,9 @@ TEST_CASE("of what all hosts have each chip loads a share, or the one that wants
     REQUIRE(plans.size() == 2);
     // 2^34 B: 15/16 over two links of 50 GB/s, after 1/16 over PCIe; or all of it over one PCIe link of 15 GB/s.
     CHECK(plans[0].text == "gather G over XY to X=0,Y=0");
-    CHECK(plans[0].lower_s == doctest::Approx(15.0 / 16 * 17179869184 / 100e9));
+    CHECK(plans[0].lower_s == approx(15.0 / 16 * 17179869184 / 100e9));
     CHECK(plans[1].text == "at X=0,Y=0 alone, no communication");
-    CHECK(plans[1].lower_s == doctest::Approx(17179869184 / 15e9));
+    CHECK(plans[1].lower_s == approx(17179869184 / 15e9));
     // Over slow links the other way wins.
     Case slow = read(text, "tpu-v5e", "4x4");
     REQUIRE(set_figure(slow.system.slice.machine, "ici.bandwidth=5e9").has_value());
@@ -254,8 +255,8 @@ TEST_CASE("a plan with transfers is priced as its answer is") {
             REQUIRE(analysis.has_value());
             const LayoutPlan& plan = made.laid.statements.at(0).plans.at(0);
             CHECK(plan.lower_s > 0);
-            CHECK(plan.lower_s == doctest::Approx(analysis->total.bounds.lower));
-            CHECK(plan.upper_s == doctest::Approx(analysis->total.bounds.upper));
+            CHECK(plan.lower_s == approx(analysis->total.bounds.lower));
+            CHECK(plan.upper_s == approx(analysis->total.bounds.upper));
         }
     }
 }

@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "base/approx_test.hpp"
 #include "machine/embedded.hpp"
 
 using namespace roofline;
@@ -217,8 +218,7 @@ TEST_CASE("figures that every data sheet prints") {
 
     const Machine h100 = machine_of("h100-sxm5");
     const Peak* bf16 = h100.peak(Unit::matmul, Dtype::bf16);
-    CHECK(bf16->rate.value->value ==
-          doctest::Approx(1979e12 / 2).epsilon(0.001));  // the sheet prints 1,979 with sparsity
+    CHECK(bf16->rate.value->value == approx(1979e12 / 2).epsilon(0.001));  // the sheet prints 1,979 with sparsity
     CHECK(bf16->quoted_sparse);
     CHECK(h100.level("hbm")->bandwidth.value->value == 3.35e12);
     CHECK(h100.level("smem")->instances == 132);
@@ -251,7 +251,7 @@ TEST_CASE("a torus joins as many chips as its shape has, and links times rate is
             if (!tier.pod_shape.empty()) CHECK(tier.domain == chips);
             if (tier.links > 0 && tier.link_bandwidth.value && tier.chip_bandwidth.value) {
                 const double together = tier.link_bandwidth.value->value * static_cast<double>(tier.links);
-                CHECK(tier.chip_bandwidth.value->value == doctest::Approx(together).epsilon(0.001));
+                CHECK(tier.chip_bandwidth.value->value == approx(together).epsilon(0.001));
             }
         }
     }

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "base/approx_test.hpp"
 #include "machine/machine.hpp"
 
 using namespace roofline;
@@ -206,10 +207,10 @@ TEST_CASE("host, network, prices and measurements") {
     CHECK(ici.max_job == std::vector<std::int64_t>{2, 4});
     CHECK(ici.wrap_rule == "never");
     CHECK(ici.link_bandwidth.value->value == 50e9);
-    CHECK(ici.hop_latency.value->value == doctest::Approx(1e-6));
+    CHECK(ici.hop_latency.value->value == approx(1e-6));
     REQUIRE(machine->prices.size() == 3);
     CHECK(machine->prices[1].usd_per_chip_hour == std::vector<double>{1, 3});
-    CHECK(machine->price->value * 3600 == doctest::Approx(4));  // of the midpoints 2, 4 and 9
+    CHECK(machine->price->value * 3600 == approx(4));  // of the midpoints 2, 4 and 9
     REQUIRE(machine->measured.size() == 2);
     CHECK(machine->measured[0].what == "allreduce_busbw_8");
     CHECK(machine->measured[0].unit == "B/s");

@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include "base/approx_test.hpp"
 #include "machine/machine.hpp"
 
 using namespace roofline;
@@ -113,9 +114,9 @@ TEST_CASE("a rate set for one kind of fp8 is that of fp8 arithmetic") {
 TEST_CASE("prices are per hour") {
     Machine machine = adjusted_toy();
     REQUIRE(set_figure(machine, "price=2").has_value());
-    CHECK(machine.price->value * 3600 == doctest::Approx(2));
+    CHECK(machine.price->value * 3600 == approx(2));
     REQUIRE(set_figure(machine, "price=*1.5").has_value());
-    CHECK(machine.price->value * 3600 == doctest::Approx(3));
+    CHECK(machine.price->value * 3600 == approx(3));
 }
 
 TEST_CASE("a tier's bandwidth is one link of a torus and the whole chip elsewhere; the rest follows") {
@@ -128,7 +129,7 @@ TEST_CASE("a tier's bandwidth is one link of a torus and the whole chip elsewher
     CHECK(machine.tier("nvlink")->chip_bandwidth.value->value == 900e9);
     CHECK(machine.tier("nvlink")->link_bandwidth.value->value == 50e9);
     REQUIRE(set_figure(machine, "ici.latency=2 us").has_value());
-    CHECK(machine.tier("ici")->hop_latency.value->value == doctest::Approx(2e-6));
+    CHECK(machine.tier("ici")->hop_latency.value->value == approx(2e-6));
 }
 
 TEST_CASE("the clock takes the compute rates with it, not the memory") {

@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include "base/approx_test.hpp"
 #include "measure/sampling.hpp"
 
 using namespace roofline;
@@ -16,9 +17,9 @@ constexpr const char* stat =
 }  // namespace
 
 TEST_CASE("stolen time is read from the eighth column of /proc/stat, for the processors that are asked for") {
-    CHECK(stolen_seconds(stat, {}, 100) == doctest::Approx(0.3));
-    CHECK(stolen_seconds(stat, {0}, 100) == doctest::Approx(0.1));
-    CHECK(stolen_seconds(stat, {0, 1}, 100) == doctest::Approx(0.3));
+    CHECK(stolen_seconds(stat, {}, 100) == approx(0.3));
+    CHECK(stolen_seconds(stat, {0}, 100) == approx(0.1));
+    CHECK(stolen_seconds(stat, {0, 1}, 100) == approx(0.3));
     CHECK(stolen_seconds(stat, {7}, 100) == 0);
 }
 

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "base/approx_test.hpp"
 #include "measure/stop.hpp"
 
 using namespace roofline;
@@ -10,8 +11,8 @@ TEST_CASE("a quantile lies between order statistics") {
     const std::vector<double> sorted{1, 2, 4, 8};
     CHECK(quantile(sorted, 0) == 1);
     CHECK(quantile(sorted, 1) == 8);
-    CHECK(quantile(sorted, 0.5) == 3);                       // halfway from 2 to 4
-    CHECK(quantile(sorted, 0.25) == doctest::Approx(1.75));  // three quarters of the way from 1 to 2
+    CHECK(quantile(sorted, 0.5) == 3);              // halfway from 2 to 4
+    CHECK(quantile(sorted, 0.25) == approx(1.75));  // three quarters of the way from 1 to 2
     CHECK(quantile({5}, 0.3) == 5);
 }
 
@@ -29,7 +30,7 @@ TEST_CASE("disturbed samples are left out, counted, and used only when most are"
     spread = spread_of(samples, 0.985);
     CHECK(spread.kept == 4);
     CHECK(spread.disturbed);
-    CHECK(spread.median == doctest::Approx(5.5));  // of all ten
+    CHECK(spread.median == approx(5.5));  // of all ten
 }
 
 TEST_CASE("calls that time themselves are taken in turn, and their errors end it") {

@@ -5,6 +5,7 @@
 
 #include <set>
 
+#include "base/approx_test.hpp"
 #include "model/account.hpp"
 #include "model/presets.hpp"
 #include "model/weights.hpp"
@@ -287,7 +288,7 @@ TEST_CASE("every key table reads, and every preset is a model") {
         // Two FLOPs for every parameter that multiplies, by two ways of counting. An image's keys and values are made of its own
         // tokens, 6404 for the 1000 of the text: 2 * 4096 * 2048 more for each of the other 5404 in 8 layers.
         const double image = name == "llama-3.2-11b-vision" ? 8.0 * 2 * 4096 * 2048 * 5404 / 1000 : 0;
-        CHECK(counts->total.products.to_double() == doctest::Approx(2 * counts->total.multiplying.to_double() + image));
+        CHECK(counts->total.products.to_double() == approx(2 * counts->total.multiplying.to_double() + image));
         // What is printed is the program.
         const auto again = parse_program(print(model->program));
         REQUIRE_MESSAGE(again.has_value(), to_text(again.error()));

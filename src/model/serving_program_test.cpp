@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/approx_test.hpp"
 #include "model/models_test.hpp"
 #include "work/work.hpp"
 
@@ -57,7 +58,7 @@ TEST_CASE("a decode step multiplies every weight once and looks back on the whol
     const Model model = model_named("llama-2-7b", 1);
     const Program step = pass_of(model, {4, 1, 1000});
     // 2 FLOPs a weight, and scores and values: 2 * 2 * S * K * H a layer
-    CHECK(matmul_flops(step) == doctest::Approx(4 * (2 * multiplying + 32 * 4.0 * 1000 * 4096)));
+    CHECK(matmul_flops(step) == approx(4 * (2 * multiplying + 32 * 4.0 * 1000 * 4096)));
     // weights and caches at least once; the activations beside them are small
     const double least = 2 * multiplying + 4 * 32 * 2.0 * 1000 * 4096 * 2;
     CHECK(bytes_read(step) > least);
@@ -70,7 +71,7 @@ TEST_CASE("a prefill makes the logits of the last token alone") {
     const double layers = multiplying - 4096.0 * 32000;
     // the causal plane counts half
     const double attention = 32 * 4.0 * 1000 * 1000 * 4096 / 2;
-    CHECK(matmul_flops(prefill) == doctest::Approx(2 * 1000 * layers + 2 * 4096.0 * 32000 + attention));
+    CHECK(matmul_flops(prefill) == approx(2 * 1000 * layers + 2 * 4096.0 * 32000 + attention));
 }
 
 TEST_CASE("weights and caches are kept in their dtypes, and integers only store") {
@@ -100,8 +101,8 @@ TEST_CASE("products with weights in fp8 are done in fp8, attention in the dtype 
         if (each.unit != Unit::matmul) continue;
         (each.dtype == Dtype::fp8 ? fp8 : bf16) += each.flops.evaluate(step.sizes)->to_double();
     }
-    CHECK(fp8 == doctest::Approx(2 * multiplying));
-    CHECK(bf16 == doctest::Approx(32 * 4.0 * 1000 * 4096));
+    CHECK(fp8 == approx(2 * multiplying));
+    CHECK(bf16 == approx(32 * 4.0 * 1000 * 4096));
 }
 
 TEST_CASE("behind a window a step looks back on the window alone") {
@@ -109,11 +110,11 @@ TEST_CASE("behind a window a step looks back on the window alone") {
     const Model model = model_named("gpt-oss-20b", 1);
     const Program far = pass_of(model, {1, 1, 10000});
     const Program near = pass_of(model, {1, 1, 4000});
-    CHECK(matmul_flops(far) - matmul_flops(near) == doctest::Approx(12 * 4.0 * 6000 * 64 * 64));
-    CHECK(bytes_read(far) - bytes_read(near) == doctest::Approx(12 * 2.0 * 6000 * 8 * 64 * 2));
+    CHECK(matmul_flops(far) - matmul_flops(near) == approx(12 * 4.0 * 6000 * 64 * 64));
+    CHECK(bytes_read(far) - bytes_read(near) == approx(12 * 2.0 * 6000 * 8 * 64 * 2));
     const Program short_one = pass_of(model, {1, 1, 128});
     const Program shorter = pass_of(model, {1, 1, 127});
-    CHECK(bytes_read(short_one) - bytes_read(shorter) == doctest::Approx(24 * 2.0 * 8 * 64 * 2));
+    CHECK(bytes_read(short_one) - bytes_read(shorter) == approx(24 * 2.0 * 8 * 64 * 2));
 }
 
 TEST_CASE("so many experts are read as tokens are likely to choose, or all of them") {
@@ -124,9 +125,9 @@ TEST_CASE("so many experts are read as tokens are likely to choose, or all of th
     const double two = bytes_read(pass_of(model, {2, 1, 1}));
     const double five = bytes_read(pass_of(model, {5, 1, 1}));
     const double all = bytes_read(pass_of(model, {5, 1, 1, ExpertsRead::all}));
-    CHECK(two - one == doctest::Approx(56 * 2 * expert).epsilon(0.001));   // 8 (1 - (3/4)^2) = 3.5: 4 of them
-    CHECK(five - two == doctest::Approx(56 * 2 * expert).epsilon(0.001));  // 8 (1 - (3/4)^5) = 6.1
-    CHECK(all - five == doctest::Approx(56 * 2 * expert).epsilon(0.001));
+    CHECK(two - one == approx(56 * 2 * expert).epsilon(0.001));   // 8 (1 - (3/4)^2) = 3.5: 4 of them
+    CHECK(five - two == approx(56 * 2 * expert).epsilon(0.001));  // 8 (1 - (3/4)^5) = 6.1
+    CHECK(all - five == approx(56 * 2 * expert).epsilon(0.001));
 }
 
 TEST_CASE("a pass is whole prompts, or one token of each sequence") {

@@ -4,6 +4,7 @@
 
 #include <map>
 
+#include "base/approx_test.hpp"
 #include "machine/catalogue.hpp"
 #include "network/kinds_test.hpp"
 #include "network/slices_test.hpp"
@@ -58,14 +59,14 @@ TEST_CASE("network: one ring and one open axis") {
     CHECK(load(on, all_gather, mesh, "Y").tiers[0].link_bytes == Rational(15, 32));
     CHECK(load(on, reduce_scatter, mesh, "Y").tiers[0].link_bytes == Rational(15, 32));
     CHECK(load(on, all_reduce, mesh, "Y").tiers[0].link_bytes == Rational(15, 16));
-    CHECK(load(on, all_gather, mesh, "Y").tiers[0].latency_s == doctest::Approx(8e-6));
-    CHECK(load(on, all_reduce, mesh, "Y").tiers[0].latency_s == doctest::Approx(16e-6));
+    CHECK(load(on, all_gather, mesh, "Y").tiers[0].latency_s == approx(8e-6));
+    CHECK(load(on, all_reduce, mesh, "Y").tiers[0].latency_s == approx(16e-6));
     CHECK(load(on, all_gather, mesh, "Y").members == 16);
     // All-to-all on a ring: a quarter of V goes from one half to the other, over two links.
     CHECK(load(on, all_to_all, mesh, "Y").tiers[0].link_bytes == Rational(1, 8));
     // An open axis of 8: the end takes in 7/8 of V over the one link it has; 7 hops. Across its middle there is one link.
     CHECK(load(on, all_gather, mesh, "X").tiers[0].link_bytes == Rational(7, 8));
-    CHECK(load(on, all_gather, mesh, "X").tiers[0].latency_s == doctest::Approx(7e-6));
+    CHECK(load(on, all_gather, mesh, "X").tiers[0].latency_s == approx(7e-6));
     CHECK(load(on, all_to_all, mesh, "X").tiers[0].link_bytes == Rational(1, 4));
     CHECK(load(on, permute, mesh, "X").tiers[0].link_bytes == Rational(1, 8));
     // What one chip sends does not depend on the wires.
@@ -82,10 +83,10 @@ TEST_CASE("network: figures of the textbook's exercises") {
     const Mesh xy = {{"X", 8}, {"Y", 4}};
     const double bytes = 2048.0 * 8192 * 2;
     CHECK(load(v5e, all_gather, xy, "Y").tiers[0].link_bytes.to_double() * bytes / 45e9 ==
-          doctest::Approx(559.24e-6).epsilon(1e-4));
+          approx(559.24e-6).epsilon(1e-4));
     CHECK(load(v5e, all_gather, xy, "Y", true).tiers[0].link_bytes.to_double() * bytes / 45e9 ==
-          doctest::Approx(372.83e-6).epsilon(1e-4));
-    CHECK(load(v5e, all_gather, xy, "Y").tiers[0].latency_s == doctest::Approx(3e-6));
+          approx(372.83e-6).epsilon(1e-4));
+    CHECK(load(v5e, all_gather, xy, "Y").tiers[0].latency_s == approx(3e-6));
     // 1 GiB over a v5e ring of 16, by hand: 11.93 ms, twice that for all-reduce, a quarter for all-to-all.
     const double gib = 1073741824;
     const Slice pod = catalogue_slice("tpu-v5e", "16x16");
@@ -93,26 +94,26 @@ TEST_CASE("network: figures of the textbook's exercises") {
     const auto by_hand = [&](CollectiveKind kind) {
         return load(pod, kind, square, "X", true).tiers[0].link_bytes.to_double() * gib / 45e9;
     };
-    CHECK(by_hand(all_gather) == doctest::Approx(0.0119304647));
-    CHECK(by_hand(reduce_scatter) == doctest::Approx(0.0119304647));
-    CHECK(by_hand(all_reduce) == doctest::Approx(0.0238609294));
-    CHECK(by_hand(all_to_all) == doctest::Approx(0.0029826162));
+    CHECK(by_hand(all_gather) == approx(0.0119304647));
+    CHECK(by_hand(reduce_scatter) == approx(0.0119304647));
+    CHECK(by_hand(all_reduce) == approx(0.0238609294));
+    CHECK(by_hand(all_to_all) == approx(0.0029826162));
     // The same over one, two and three axes of v5p at 90 GB/s a link.
     const Slice cube = catalogue_slice("tpu-v5p", "4x4x4");
     const Mesh xyz = {{"X", 4}, {"Y", 4}, {"Z", 4}};
     const auto over = [&](std::string_view axes) {
         return load(cube, all_gather, xyz, axes, true).tiers[0].link_bytes.to_double() * gib / 90e9;
     };
-    CHECK(over("X") == doctest::Approx(0.00596523236));
-    CHECK(over("XY") == doctest::Approx(0.00298261618));
-    CHECK(over("XYZ") == doctest::Approx(0.00198841079));
+    CHECK(over("X") == approx(0.00596523236));
+    CHECK(over("XY") == approx(0.00298261618));
+    CHECK(over("XYZ") == approx(0.00198841079));
     // Latency of a gather over the three axes: 2 hops on each.
-    CHECK(load(cube, all_gather, xyz, "XYZ", true).tiers[0].latency_s == doctest::Approx(6e-6));
-    CHECK(load(cube, all_gather, xyz, "XYZ").tiers[0].latency_s == doctest::Approx(6e-6));
+    CHECK(load(cube, all_gather, xyz, "XYZ", true).tiers[0].latency_s == approx(6e-6));
+    CHECK(load(cube, all_gather, xyz, "XYZ").tiers[0].latency_s == approx(6e-6));
     // Over a whole v5p pod: 8 + 10 + 14 hops.
-    CHECK(whole("tpu-v5p", "16x20x28", all_gather).latency_s == doctest::Approx(32e-6));
+    CHECK(whole("tpu-v5p", "16x20x28", all_gather).latency_s == approx(32e-6));
     // A permute of which no more is known may be between neighbours.
-    CHECK(whole("tpu-v5e", "4x4", permute).latency_s == doctest::Approx(1e-6));
+    CHECK(whole("tpu-v5e", "4x4", permute).latency_s == approx(1e-6));
     // A chip in the corner of a v5e 4x4 takes in the other 15/16 over its two links.
     CHECK(whole("tpu-v5e", "4x4", all_gather).link_bytes == Rational(15, 32));
 }
@@ -121,7 +122,7 @@ TEST_CASE("network: by hand every axis is a ring") {
     CHECK(whole("tpu-v5e", "4x4", all_gather, true).link_bytes == Rational(1, 4));
     CHECK(whole("tpu-v5e", "4x4", all_to_all, true).link_bytes == Rational(1, 16));
     CHECK(whole("tpu-v5e", "4x4", all_reduce, true).link_bytes == Rational(1, 2));
-    CHECK(whole("tpu-v5e", "4x4", all_gather, true).latency_s == doctest::Approx(4e-6));
+    CHECK(whole("tpu-v5e", "4x4", all_gather, true).latency_s == approx(4e-6));
     CHECK(whole("tpu-v5e", "4x4", permute, true).link_bytes == Rational(1, 16));
     CHECK(whole("h100-sxm", "8", all_gather, true).link_bytes == Rational(1));
     CHECK(whole("h100-sxm", "8", all_to_all, true).link_bytes == Rational(1, 8));
@@ -138,16 +139,16 @@ TEST_CASE("network: parts of an axis share its links") {
     const Mesh quarters = {{"X", 4}, {"Y", 4}, {"Z", 16}};
     // The inner four: an open axis, whose end takes in 3/4 of V over one link.
     CHECK(load(on, all_gather, quarters, "X").tiers[0].link_bytes == Rational(3, 4));
-    CHECK(load(on, all_gather, quarters, "X").tiers[0].latency_s == doctest::Approx(3e-6));
+    CHECK(load(on, all_gather, quarters, "X").tiers[0].latency_s == approx(3e-6));
     // Rings of four through every fourth chip, four of them on the same wires: four chips side by side, one of each, need 3V
     // together and have two links in. Half way round: 8 hops.
     CHECK(load(on, all_gather, quarters, "Y").tiers[0].link_bytes == Rational(3, 2));
-    CHECK(load(on, all_gather, quarters, "Y").tiers[0].latency_s == doctest::Approx(8e-6));
+    CHECK(load(on, all_gather, quarters, "Y").tiers[0].latency_s == approx(8e-6));
     // Both together are the ring of 16, in whatever order they are named.
     for (const char* both : {"XY", "YX"}) {
         const TierLoad ring = load(on, all_gather, quarters, both).tiers[0];
         CHECK(ring.link_bytes == Rational(15, 32));
-        CHECK(ring.latency_s == doctest::Approx(8e-6));
+        CHECK(ring.latency_s == approx(8e-6));
         CHECK(load(on, all_to_all, quarters, both).tiers[0].link_bytes == Rational(1, 8));
     }
     CHECK(load(on, all_gather, quarters, "ZXY").tiers[0].link_bytes ==
@@ -155,7 +156,7 @@ TEST_CASE("network: parts of an axis share its links") {
     // Pairs across the ring: eight chips side by side need V/2 each over two links, either way round.
     const Mesh halves = {{"X", 8}, {"Y", 2}, {"Z", 16}};
     CHECK(load(on, all_gather, halves, "Y").tiers[0].link_bytes == Rational(2));
-    CHECK(load(on, all_gather, halves, "Y").tiers[0].latency_s == doctest::Approx(8e-6));
+    CHECK(load(on, all_gather, halves, "Y").tiers[0].latency_s == approx(8e-6));
     // The same on an open axis of 8: the four at its end need V/2 each over one link.
     const Slice open = catalogue_slice("tpu-v5e", "8x8");
     CHECK(load(open, all_gather, {{"X", 4}, {"Y", 2}, {"Z", 8}}, "Y").tiers[0].link_bytes == Rational(2));
@@ -212,7 +213,7 @@ TEST_CASE("network: parts of a ring against every cut of it") {
     // Groups that reach round the ring (with its outermost part U) in parts that adjoin: the load is that of the worst cut.
     for (const std::string_view over : {"U", "ZU", "YZU", "XYZU"}) {
         CAPTURE(over);
-        CHECK(carried(over) == doctest::Approx(gather_bound(16, lanes_of(over))));
+        CHECK(carried(over) == approx(gather_bound(16, lanes_of(over))));
     }
     // With a part left out between, a cut may ask for more than the load says, never for less.
     for (const std::string_view over : {"YU", "XU", "XYU", "XZU"}) {

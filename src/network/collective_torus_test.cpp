@@ -9,6 +9,7 @@
 
 #include "network/collective.hpp"
 
+#include "base/approx_test.hpp"
 #include "network/kinds_test.hpp"
 #include "network/slices_test.hpp"
 
@@ -220,12 +221,12 @@ TEST_CASE("network: all-to-all against the links counted one by one") {
         for (std::size_t axis = 0; axis < shape.sizes.size(); ++axis) {
             bound = std::max(bound, wires.crossing(axis) / wires.links_across(axis));
         }
-        CHECK(closed == doctest::Approx(bound));
+        CHECK(closed == approx(bound));
         // And no more: with every pair's bytes sent axis by axis, the busiest link carries just that.
         const double each = 1 / static_cast<double>(wires.chips() * wires.chips());
         for (std::int64_t a = 0; a < wires.chips(); ++a) {
             for (std::int64_t b = 0; b < wires.chips(); ++b) wires.send(a, b, each);
         }
-        CHECK(closed == doctest::Approx(wires.busiest()));
+        CHECK(closed == approx(wires.busiest()));
     }
 }

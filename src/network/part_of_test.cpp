@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include "base/approx_test.hpp"
 #include "machine/machine.hpp"
 #include "machine/machine_text.hpp"
 #include "network/slice.hpp"
@@ -46,24 +47,24 @@ TEST_CASE("ranks that share a machine have a part of its rates and memory each")
     const auto half = make_slice(*machine, "2");
     REQUIRE(half);
     CHECK(half->machine.cores == 1);
-    CHECK(half->machine.peaks.front().rate.value->value == doctest::Approx(120e9));
-    CHECK(half->machine.level("hbm")->bandwidth.value->value == doctest::Approx(20e9));
-    CHECK(half->machine.level("hbm")->total_capacity()->value == doctest::Approx(8 * 1073741824.0));
-    CHECK(half->machine.level("l3")->total_capacity()->value == doctest::Approx(16 * 1048576.0));
+    CHECK(half->machine.peaks.front().rate.value->value == approx(120e9));
+    CHECK(half->machine.level("hbm")->bandwidth.value->value == approx(20e9));
+    CHECK(half->machine.level("hbm")->total_capacity()->value == approx(8 * 1073741824.0));
+    CHECK(half->machine.level("l3")->total_capacity()->value == approx(16 * 1048576.0));
     CHECK(half->machine.level("l2")->instances == 1);
-    CHECK(half->machine.level("l2")->total_capacity()->value == doctest::Approx(1048576.0));
-    CHECK(half->network(half->tiers.front()).chip_bandwidth.value->value == doctest::Approx(8e9));
+    CHECK(half->machine.level("l2")->total_capacity()->value == approx(1048576.0));
+    CHECK(half->network(half->tiers.front()).chip_bandwidth.value->value == approx(8e9));
     CHECK(half->notes.back().find("one of 2 equal parts") != std::string::npos);
 
     const auto quarter = make_slice(*machine, "4");
     REQUIRE(quarter);
-    CHECK(quarter->machine.peaks.front().rate.value->value == doctest::Approx(60e9));
-    CHECK(quarter->machine.level("l2")->total_capacity()->value == doctest::Approx(524288.0));
+    CHECK(quarter->machine.peaks.front().rate.value->value == approx(60e9));
+    CHECK(quarter->machine.level("l2")->total_capacity()->value == approx(524288.0));
     CHECK(quarter->machine.cores == 0);
 
     const auto whole = make_slice(*machine, "1");
     REQUIRE(whole);
-    CHECK(whole->machine.peaks.front().rate.value->value == doctest::Approx(240e9));
+    CHECK(whole->machine.peaks.front().rate.value->value == approx(240e9));
 }
 
 TEST_CASE("parts are written and read") {

@@ -4,6 +4,7 @@
 
 #include <numeric>
 
+#include "base/approx_test.hpp"
 #include "machine/catalogue.hpp"
 #include "network/slices_test.hpp"
 
@@ -59,20 +60,20 @@ TEST_CASE("network: permutations by hand") {
     const Slice line = test_torus({4}, {false});
     CHECK(seconds(line, swapped(line, 2, 2)) == 1);
     CHECK(permutation_load(line, swapped(line, 2, 2))->hops == 1);
-    CHECK(permutation_load(line, swapped(line, 2, 2))->latency_s == doctest::Approx(1e-6));
+    CHECK(permutation_load(line, swapped(line, 2, 2))->latency_s == approx(1e-6));
     // A line turned round: three of six cross its middle.
     CHECK(seconds(test_torus({6}, {false}), {5, 4, 3, 2, 1, 0}) == 3);
     // All to the next on a ring of eight: x up and 1-x all the way round down are even at 7/8, whatever the lengths of the shares.
-    CHECK(seconds(test_torus({8}, {true}), shifted(8, 1)) == doctest::Approx(7.0 / 8));
-    CHECK(seconds(test_torus({7}, {true}), shifted(7, 3)) == doctest::Approx(12.0 / 7));
+    CHECK(seconds(test_torus({8}, {true}), shifted(8, 1)) == approx(7.0 / 8));
+    CHECK(seconds(test_torus({7}, {true}), shifted(7, 3)) == approx(12.0 / 7));
     CHECK(permutation_load(test_torus({8}, {true}), shifted(8, 7))->hops == 1);
     // Half of what goes half way round may go either way.
     CHECK(seconds(test_torus({8}, {true}), shifted(8, 4)) == 2);
     CHECK(seconds(test_torus({2}, {true}), {1, 0}) == 1);
     // One chip to another, and the rest at rest: all of its links.
-    CHECK(seconds(test_torus({3, 3}, {true, true}), {4, -1, -1, -1, -1, -1, -1, -1, -1}) == doctest::Approx(0.25));
+    CHECK(seconds(test_torus({3, 3}, {true, true}), {4, -1, -1, -1, -1, -1, -1, -1, -1}) == approx(0.25));
     // From the middle of an open 3x3 to a corner, which has two links; two messages down a line over one link.
-    CHECK(seconds(test_torus({3, 3}, {false, false}), {-1, -1, -1, -1, 0, -1, -1, -1, -1}) == doctest::Approx(0.5));
+    CHECK(seconds(test_torus({3, 3}, {false, false}), {-1, -1, -1, -1, 0, -1, -1, -1, -1}) == approx(0.5));
     CHECK(seconds(test_torus({4}, {false}), {-1, -1, 0, 1}) == 2);
     CHECK(seconds(catalogue_slice("h100-sxm", "8"), shifted(8, 3)) == 1);
     CHECK(permutation_load(catalogue_slice("h100-sxm", "8"), {0, 1, 2, 3, 4, 5, 6, 7})->cuts.empty());
@@ -80,8 +81,8 @@ TEST_CASE("network: permutations by hand") {
     const Slice nodes = catalogue_slice("h100-sxm", "8x4");
     const auto load = permutation_load(nodes, shifted(32, 1));
     REQUIRE(load.has_value());
-    CHECK(load->transfer_s(1, {450, 50}) == doctest::Approx(1.0 / 400));
-    CHECK(load->transfer_s(1, {50, 400}) == doctest::Approx(1.0 / 450));
+    CHECK(load->transfer_s(1, {450, 50}) == approx(1.0 / 400));
+    CHECK(load->transfer_s(1, {50, 400}) == approx(1.0 / 450));
 }
 
 TEST_CASE("network: permutations against flows of all messages at once") {
@@ -113,7 +114,7 @@ TEST_CASE("network: permutations against flows of all messages at once") {
     }
     // Every chip of a 4x4 torus to the next in its row.
     const Targets next = {1, 2, 3, 0, 5, 6, 7, 4, 9, 10, 11, 8, 13, 14, 15, 12};
-    CHECK(seconds(test_torus({4, 4}, {true, true}), next) == doctest::Approx(0.75));  // 0.733 to 0.767
+    CHECK(seconds(test_torus({4, 4}, {true, true}), next) == approx(0.75));  // 0.733 to 0.767
 }
 
 TEST_CASE("network: a permutation between leaves takes their ways out") {

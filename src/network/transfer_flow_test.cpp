@@ -8,6 +8,7 @@
 
 #include "network/transfer.hpp"
 
+#include "base/approx_test.hpp"
 #include "network/slices_test.hpp"
 
 using namespace roofline;
@@ -226,16 +227,16 @@ TEST_CASE("network: a send between nodes spreads over the NICs of its node as fa
                 const Chip from{{static_cast<std::int64_t>(a) % 4, static_cast<std::int64_t>(a) / 4}};
                 const Chip to{{static_cast<std::int64_t>(b) % 4, static_cast<std::int64_t>(b) / 4}};
                 CHECK(send_load(on, from, to)->transfer_s(1, rates) ==
-                      doctest::Approx(1 / static_cast<double>(wires.wires.flow(a, b))));
+                      approx(1 / static_cast<double>(wires.wires.flow(a, b))));
             }
         }
     }
     // Ports of 9 and 1: a chip's own ten are no limit, the node's four NICs are.
-    CHECK(send_load(on, Chip{{0, 0}}, Chip{{0, 1}})->transfer_s(1, {9, 1}) == doctest::Approx(1.0 / 4));
-    CHECK(send_load(on, Chip{{0, 0}}, Chip{{0, 1}})->transfer_s(1, {2, 1}) == doctest::Approx(1.0 / 3));
+    CHECK(send_load(on, Chip{{0, 0}}, Chip{{0, 1}})->transfer_s(1, {9, 1}) == approx(1.0 / 4));
+    CHECK(send_load(on, Chip{{0, 0}}, Chip{{0, 1}})->transfer_s(1, {2, 1}) == approx(1.0 / 3));
     CHECK(send_load(on, Chip{{0, 0}}, Chip{{3, 1}})->hops == 1);  // from NIC to NIC
-    CHECK(rooted_load(on, TransferKind::gather, Chip{{0, 0}})->transfer_s(12, {9, 1}) == doctest::Approx(8.0 / 4));
-    CHECK(rooted_load(on, TransferKind::broadcast, Chip{{0, 0}})->transfer_s(1, {9, 1}) == doctest::Approx(1.0 / 4));
+    CHECK(rooted_load(on, TransferKind::gather, Chip{{0, 0}})->transfer_s(12, {9, 1}) == approx(8.0 / 4));
+    CHECK(rooted_load(on, TransferKind::broadcast, Chip{{0, 0}})->transfer_s(1, {9, 1}) == approx(1.0 / 4));
 }
 
 TEST_CASE("network: what leaves a leaf has its narrow way out") {
@@ -248,12 +249,12 @@ TEST_CASE("network: what leaves a leaf has its narrow way out") {
             const Chip from{{static_cast<std::int64_t>(a) % 2, static_cast<std::int64_t>(a) / 2}};
             const Chip to{{static_cast<std::int64_t>(b) % 2, static_cast<std::int64_t>(b) / 2}};
             CHECK(send_load(on, from, to)->transfer_s(1, {9 * 3, 3}) ==
-                  doctest::Approx(1 / static_cast<double>(wires.wires.flow(a, b))));
+                  approx(1 / static_cast<double>(wires.wires.flow(a, b))));
         }
     }
-    CHECK(send_load(on, Chip{{0, 0}}, Chip{{0, 1}})->transfer_s(1, {9, 1}) == doctest::Approx(1.0 / 2));
-    CHECK(send_load(on, Chip{{0, 0}}, Chip{{0, 2}})->transfer_s(1, {9, 1}) == doctest::Approx(3.0 / 4));
+    CHECK(send_load(on, Chip{{0, 0}}, Chip{{0, 1}})->transfer_s(1, {9, 1}) == approx(1.0 / 2));
+    CHECK(send_load(on, Chip{{0, 0}}, Chip{{0, 2}})->transfer_s(1, {9, 1}) == approx(3.0 / 4));
     // The half of V that lies beyond: 4 of 8 over 4/3 ports.
-    CHECK(rooted_load(on, TransferKind::gather, Chip{{0, 0}})->transfer_s(8, {9, 1}) == doctest::Approx(3.0));
-    CHECK(rooted_load(on, TransferKind::broadcast, Chip{{1, 3}})->transfer_s(1, {9, 1}) == doctest::Approx(3.0 / 4));
+    CHECK(rooted_load(on, TransferKind::gather, Chip{{0, 0}})->transfer_s(8, {9, 1}) == approx(3.0));
+    CHECK(rooted_load(on, TransferKind::broadcast, Chip{{1, 3}})->transfer_s(1, {9, 1}) == approx(3.0 / 4));
 }

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "base/approx_test.hpp"
 #include "machine/catalogue.hpp"
 #include "network/slices_test.hpp"
 
@@ -30,14 +31,14 @@ TEST_CASE("network: from corner to corner of an open 4x4") {
     // 3 + 3 hops of a microsecond until the first byte; two links at either corner.
     const auto load = send_load(v5e, chip(v5e, "0,0"), chip(v5e, "3,3"));
     CHECK(load->hops == 6);
-    CHECK(load->latency_s == doctest::Approx(6e-6));
+    CHECK(load->latency_s == approx(6e-6));
     CHECK(send(v5e, "0,0", "3,3") == Rational(1, 2));
     CHECK(send(v5e, "0,0", "1,1") == Rational(1, 2));
     CHECK(send(v5e, "1,0", "2,3") == Rational(1, 3));
     CHECK(send(v5e, "1,1", "2,2") == Rational(1, 4));
     // int8[128Ki, 128Ki], a sixteenth on each chip, comes together in the corner: 15/16 over two links of 45 GB/s are 179 ms.
     const auto gathered = rooted_load(v5e, TransferKind::gather, chip(v5e, "0,0"));
-    CHECK(gathered->transfer_s(131072.0 * 131072.0, {45e9}) == doctest::Approx(0.17895697066666666));
+    CHECK(gathered->transfer_s(131072.0 * 131072.0, {45e9}) == approx(0.17895697066666666));
     CHECK(gathered->cuts == std::vector<TransferCut>{{Rational(15, 16), {Rational(2)}}});
     CHECK(gathered->hops == 6);
     CHECK(rooted(v5e, TransferKind::scatter, "0,0") == Rational(15, 32));

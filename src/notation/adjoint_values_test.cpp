@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "base/approx_test.hpp"
 #include "notation/notation.hpp"
 #include "program/adjoint.hpp"
 #include "program/functions.hpp"
@@ -498,7 +499,7 @@ void check_gradients(const std::string& text, Remat remat = Remat::none, double 
                 const double right = (loss(more) - loss(less)) / (2 * e);
                 CAPTURE(name);
                 CAPTURE(i);
-                CHECK(got.data[i] == doctest::Approx(right).epsilon(1e-6).scale(1));
+                CHECK(got.data[i] == approx(right).epsilon(1e-6).scale(1));
                 ++checked;
             }
         }

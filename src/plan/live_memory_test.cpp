@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "base/approx_test.hpp"
 #include "layout/lay_out.hpp"
 #include "machine/catalogue.hpp"
 #include "notation/notation.hpp"
@@ -112,9 +113,9 @@ TEST_CASE("a loss holds what its framework stores of it") {
         REQUIRE(step);
         return peak_of(*step) / (64 * 10000);
     };
-    CHECK(bytes(false, false) == doctest::Approx(2 + 2).epsilon(0.01));
-    CHECK(bytes(true, false) == doctest::Approx(4 + 4 + 2).epsilon(0.01));
-    CHECK(bytes(true, true) == doctest::Approx(4 + 4 + 4).epsilon(0.01));
+    CHECK(bytes(false, false) == approx(2 + 2).epsilon(0.01));
+    CHECK(bytes(true, false) == approx(4 + 4 + 2).epsilon(0.01));
+    CHECK(bytes(true, true) == approx(4 + 4 + 4).epsilon(0.01));
 }
 
 TEST_CASE("sizes that are not known") {

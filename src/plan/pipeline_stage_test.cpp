@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/approx_test.hpp"
 #include "notation/notation.hpp"
 
 using namespace roofline;
@@ -64,7 +65,7 @@ TEST_CASE("layers that do not divide: the ends have fewer, and all stages togeth
             each.push_back(kind.passes);
             all += static_cast<double>(kind.passes) * kind.count;
         }
-        CHECK(all == doctest::Approx(static_cast<double>(layers)));
+        CHECK(all == approx(static_cast<double>(layers)));
         return each;
     };
     // 126 layers on 16 stages: 8 each but for 7 in the first and in the last (Llama 3, arXiv 2407.21783, 3.3.2)

@@ -1,5 +1,6 @@
 // The formulas against schedules that are played through, step by step.
 #include "plan/pipeline.hpp"
+#include "base/approx_test.hpp"
 
 #include <doctest/doctest.h>
 
@@ -110,7 +111,7 @@ std::vector<PipelineTask> interleaved(int p, int m, int v, int stage) {
 void check_held(const Played& played, const Pipeline& pipeline) {
     for (std::size_t i = 0; i < played.held.size(); ++i) {
         CAPTURE(i);
-        CHECK(held_microbatches(pipeline, static_cast<std::int64_t>(i)) == doctest::Approx(played.held[i]));
+        CHECK(held_microbatches(pipeline, static_cast<std::int64_t>(i)) == approx(played.held[i]));
     }
 }
 
@@ -127,7 +128,7 @@ TEST_CASE("what stages wait and hold is what the schedules come to when they are
         const std::vector<std::vector<PipelineTask>> all(static_cast<std::size_t>(p), gpipe(m));
         const Played first = play(all, 1, whole);
         const Pipeline fill{Schedule::gpipe, p, m, 1};
-        CHECK(pipeline_cost(fill).value().bubble(p) == doctest::Approx(bubble_of(first, 3 * m)));
+        CHECK(pipeline_cost(fill).value().bubble(p) == approx(bubble_of(first, 3 * m)));
         check_held(first, fill);
 
         std::vector<std::vector<PipelineTask>> steady;
@@ -138,12 +139,12 @@ TEST_CASE("what stages wait and hold is what the schedules come to when they are
         }
         const Played second = play(steady, 1, whole);
         const Pipeline flush{Schedule::one_f_one_b, p, m, 1};
-        CHECK(pipeline_cost(flush).value().bubble(p) == doctest::Approx(bubble_of(second, 3 * m)));
+        CHECK(pipeline_cost(flush).value().bubble(p) == approx(bubble_of(second, 3 * m)));
         check_held(second, flush);
 
         const Played third = play(filled, 1, {{Pass::forward, 1}, {Pass::backward, 1}, {Pass::weights, 1}});
         const Pipeline zero{Schedule::zero_bubble, p, m, 1};
-        CHECK(pipeline_cost(zero).value().bubble(p) == doctest::Approx(bubble_of(third, 3 * m)));
+        CHECK(pipeline_cost(zero).value().bubble(p) == approx(bubble_of(third, 3 * m)));
         check_held(third, zero);
     }
 }
@@ -158,7 +159,7 @@ TEST_CASE("interleaved chunks wait a v-th, and hold (p-1)/v microbatches more") 
         const Played played = play(stages, v, {{Pass::forward, 1}, {Pass::backward, 2}});
         const Pipeline pipeline{Schedule::interleaved, p, m, v};
         const PipelineCost cost = pipeline_cost(pipeline).value();
-        CHECK(cost.bubble(p) == doctest::Approx(bubble_of(played, 3 * m * v)));
+        CHECK(cost.bubble(p) == approx(bubble_of(played, 3 * m * v)));
         check_held(played, pipeline);
         CHECK(cost.transfers == 2 * m * v);
     }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/approx_test.hpp"
 #include "model/models_test.hpp"
 #include "model/serving_program.hpp"
 #include "plan/pipeline_stage.hpp"
@@ -86,7 +87,7 @@ TEST_CASE("stages of a pipeline split no tensor, and hold their layers with the 
         auto shares = stage_shares(*pass, 2, (*stages)[i]);
         REQUIRE(shares);
         const ServingMemory memory = kept_bytes(*pass, weights->by_value, true, *shares);
-        CHECK(memory.weights == doctest::Approx(held[i]).epsilon(1e-12));
+        CHECK(memory.weights == approx(held[i]).epsilon(1e-12));
         CHECK(memory.kv == 3 * 1000 * 163840.0 / 2);
     }
     CHECK_FALSE(pipeline_stages(*pass, 81));
@@ -125,5 +126,5 @@ TEST_CASE("memory is a share of each byte, padded where it does not divide") {
     CHECK(one.kv == 2 * 1000 * 163840.0 / 8);  // of 3 sequences over 2 members one holds 2
     CHECK(all.weights == 70553706496.0);
     // weights of keys and values lie over 8 members, norms (161 of 8192) are on each
-    CHECK(one.weights == doctest::Approx((70553706496.0 + 80 * 2 * 8192 * 1024.0 + 15 * 161 * 8192.0) / 16));
+    CHECK(one.weights == approx((70553706496.0 + 80 * 2 * 8192 * 1024.0 + 15 * 161 * 8192.0) / 16));
 }

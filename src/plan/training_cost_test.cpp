@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "base/approx_test.hpp"
 #include "model/models_test.hpp"
 
 namespace roofline {
@@ -10,18 +11,18 @@ namespace roofline {
 // 44 days on 8960 of them at 40 %.
 TEST_CASE("days of a training run follow from tokens, chips and utilisation") {
     const TrainingDemand one{6 * 70e9, 4.59e14, 1};
-    CHECK(one.seconds(15e12, 1) / (365 * 86400.0) == doctest::Approx(435).epsilon(0.005));
+    CHECK(one.seconds(15e12, 1) / (365 * 86400.0) == approx(435).epsilon(0.005));
     const TrainingDemand pod{6 * 70e9, 4.59e14, 8960};
     const double seconds = pod.seconds(15e12, 0.4);
-    CHECK(seconds / 86400 == doctest::Approx(44).epsilon(0.01));
-    CHECK(pod.utilisation(15e12, seconds) == doctest::Approx(0.4));
+    CHECK(seconds / 86400 == approx(44).epsilon(0.01));
+    CHECK(pod.utilisation(15e12, seconds) == approx(0.4));
 
     // at 2 dollars a chip and hour
     const TrainingCost cost = training_cost(pod, 15'000'000'000'000, 15e12 / seconds, Price{2.0 / 3600});
-    CHECK(cost.flops == doctest::Approx(6.3e24));
-    CHECK(cost.seconds == doctest::Approx(seconds));
-    CHECK(cost.chip_hours == doctest::Approx(8960 * seconds / 3600));
-    CHECK(*cost.usd == doctest::Approx(2 * cost.chip_hours));
+    CHECK(cost.flops == approx(6.3e24));
+    CHECK(cost.seconds == approx(seconds));
+    CHECK(cost.chip_hours == approx(8960 * seconds / 3600));
+    CHECK(*cost.usd == approx(2 * cost.chip_hours));
     CHECK_FALSE(training_cost(pod, 1, 1, std::nullopt).usd);
 }
 
@@ -32,7 +33,7 @@ TEST_CASE("FLOPs of a token are those of multiplying parameters and of attention
     REQUIRE(counts);
     // scales of norms multiply nothing: 161 of 8192
     const double multiplying = 70'553'706'496.0 - 128256.0 * 8192 - 161 * 8192;
-    CHECK(training_flops_per_token(*counts) == doctest::Approx(6 * multiplying + 3 * 80 * 2.0 * 4096 * 8192));
+    CHECK(training_flops_per_token(*counts) == approx(6 * multiplying + 3 * 80 * 2.0 * 4096 * 8192));
 }
 
 }  // namespace roofline

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "base/approx_test.hpp"
 #include "layout/lay_out.hpp"
 #include "machine/catalogue.hpp"
 #include "notation/notation.hpp"
@@ -46,21 +47,21 @@ TEST_CASE("parameters divide exactly and activations are padded") {
                     {named(*parsed, "H"), StepRole::activation, {"L"}}};
     const auto memory = training_memory(step, laid->local, laid->types, system, {2, 2});
     REQUIRE(memory);
-    CHECK(memory->params == doctest::Approx(2 * 3 * 10 * 10 / 6.0));
-    CHECK(memory->optimizer == doctest::Approx(4 * 3 * 10 * 10 / 6.0));
+    CHECK(memory->params == approx(2 * 3 * 10 * 10 / 6.0));
+    CHECK(memory->optimizer == approx(4 * 3 * 10 * 10 / 6.0));
     CHECK(memory->gradients == 0);
     // two microbatches in flight
-    CHECK(memory->activations == doctest::Approx(2 * 3 * 2 * 2 * 10));
+    CHECK(memory->activations == approx(2 * 3 * 2 * 2 * 10));
     // besides, X of 2 x 10 while H is made, and W and M gathered, W for the next pass as well
     CHECK(memory->working > 0);
-    CHECK(memory->total() == doctest::Approx(100 + 200 + 240 + memory->working));
+    CHECK(memory->total() == approx(100 + 200 + 240 + memory->working));
     REQUIRE(memory->capacity);
     CHECK(memory->fits());
     // what is not laid out lies on one chip whole
     const auto whole = training_memory(step, step.program, {}, system, {});
     REQUIRE(whole);
-    CHECK(whole->params == doctest::Approx(600));
-    CHECK(whole->activations == doctest::Approx(3 * 2 * 8 * 10));
+    CHECK(whole->params == approx(600));
+    CHECK(whole->activations == approx(3 * 2 * 8 * 10));
 }
 
 TEST_CASE("an optimizer of plain operations has 12 bytes for each parameter, or 8 of gradients in f32") {
@@ -82,8 +83,8 @@ TEST_CASE("an optimizer of plain operations has 12 bytes for each parameter, or 
         return memory->activations + memory->working;
     };
     // 600 parameters: more than anything that 4 rows of 10 and 20 have
-    CHECK(total(false, true) == doctest::Approx(12 * 600));
-    CHECK(total(true, true) == doctest::Approx(8 * 600));
+    CHECK(total(false, true) == approx(12 * 600));
+    CHECK(total(true, true) == approx(8 * 600));
     CHECK(total(false, false) < 8 * 600);
 }
 

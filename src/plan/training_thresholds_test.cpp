@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "base/approx_test.hpp"
 #include "bound/analysis.hpp"
 #include "layout/lay_out.hpp"
 #include "machine/catalogue.hpp"
@@ -46,7 +47,7 @@ TEST_CASE("fsdp needs as many tokens a chip as a chip does FLOPs while a link ca
         plan, 4096);
     REQUIRE(found.size() == 1);
     CHECK(found[0].key == "tokens_per_chip");
-    CHECK(found[0].value == doctest::Approx(2550));
+    CHECK(found[0].value == approx(2550));
     CHECK(found[0].now == 4096);
 }
 
@@ -60,7 +61,7 @@ TEST_CASE("tensor parallelism hides up to a degree that the width of the MLP dec
         plan, 65536);
     REQUIRE(found.size() == 1);
     CHECK(found[0].key == "tensor");
-    CHECK(found[0].value == doctest::Approx(28672 / 2550.0));
+    CHECK(found[0].value == approx(28672 / 2550.0));
 }
 
 }  // namespace roofline

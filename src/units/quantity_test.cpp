@@ -1,4 +1,5 @@
 #include "units/quantity.hpp"
+#include "base/approx_test.hpp"
 
 #include <doctest/doctest.h>
 
@@ -36,7 +37,7 @@ TEST_CASE("quantities compute as their numbers do") {
 
 TEST_CASE("the ridge of 1.97e14 FLOP/s over 8.2e11 B/s is 240.24 FLOP/B") {
     const Intensity ridge = FlopRate{1.97e14} / Bandwidth{8.2e11};
-    CHECK(ridge.value == doctest::Approx(240.243902).epsilon(1e-8));
+    CHECK(ridge.value == approx(240.243902).epsilon(1e-8));
 }
 
 }  // namespace roofline

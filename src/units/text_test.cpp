@@ -1,4 +1,5 @@
 #include "units/text.hpp"
+#include "base/approx_test.hpp"
 
 #include <doctest/doctest.h>
 
@@ -111,7 +112,7 @@ TEST_CASE("bytes, times, frequencies, power, energy") {
 
 TEST_CASE("a price is per hour, bare or not") {
     CHECK(value<Price>("3600") == 1);
-    CHECK(value<Price>("2.5") == doctest::Approx(2.5 / 3600));
+    CHECK(value<Price>("2.5") == approx(2.5 / 3600));
     CHECK(value<Price>("2.5 USD/h") == value<Price>("2.5"));
     CHECK(value<Price>("7200 $/hr") == 2);
     CHECK(error<Price>("$2.5").message == "`$2.5` is not a number");

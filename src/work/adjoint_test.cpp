@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "base/approx_test.hpp"
 #include "notation/notation.hpp"
 #include "work/contraction.hpp"
 #include "work/work.hpp"
@@ -190,22 +191,22 @@ TEST_CASE("what a GPT layer keeps is what Korthikanti et al. (2022) count, witho
     const double s = 2048;
     const double a = 96;
     const double h = 12288;
-    CHECK(per_sbh(step_of(gpt_layer(false))) == doctest::Approx(32 + 2 * a * s / h));
-    CHECK(per_sbh(step_of(gpt_layer(true))) == doctest::Approx(32));
+    CHECK(per_sbh(step_of(gpt_layer(false))) == approx(32 + 2 * a * s / h));
+    CHECK(per_sbh(step_of(gpt_layer(true))) == approx(32));
     // Their selective recomputation leaves out the planes, 34 without the masks: the flash kernel does that by itself.
     // Everything computed again but what goes from layer to layer: 2 s b h, their "full recomputation".
     TrainingOptions full;
     full.remat = Remat::full;
-    CHECK(per_sbh(step_of(gpt_layer(false), full)) == doctest::Approx(2));
+    CHECK(per_sbh(step_of(gpt_layer(false), full)) == approx(2));
     // Results of products: Q, K, V, O, A of 2 bytes; what gelu gets, 8; and the layer's input, 2.
     TrainingOptions selective;
     selective.remat = Remat::selective;
-    CHECK(per_sbh(step_of(gpt_layer(false), selective)) == doctest::Approx(20));
+    CHECK(per_sbh(step_of(gpt_layer(false), selective)) == approx(20));
     // By name: the layer's input and what attention gives.
     TrainingOptions named;
     named.remat = Remat::named;
     named.kept = {"O"};
-    CHECK(per_sbh(step_of(gpt_layer(false), named)) == doctest::Approx(4));
+    CHECK(per_sbh(step_of(gpt_layer(false), named)) == approx(4));
     named.kept = {"Oo"};
     auto refused = training_step(parsed(gpt_layer(false)), named);
     REQUIRE_FALSE(refused);
@@ -279,7 +280,7 @@ TEST_CASE("a parameter of a repeat is one for each pass, and so are its gradient
               sized.sizes = gpt_sizes();
               sized.sizes["L"] = 96;
               return sized;
-          }()) == doctest::Approx(2.0 * 96 * (12.0 * 12288 * 12288 + 4 * 12288 + 12288 + 4 * 12288 + 12288)));
+          }()) == approx(2.0 * 96 * (12.0 * 12288 * 12288 + 4 * 12288 + 12288 + 4 * 12288 + 12288)));
     CHECK(bytes_of(step, StepRole::gradient) == params);
     CHECK(bytes_of(step, StepRole::optimizer_state) == 6 * params);
     static_cast<void>(D * NH * F);

@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include "base/approx_test.hpp"
 #include "machine/machine.hpp"
 
 using namespace roofline;
@@ -24,8 +25,8 @@ TEST_CASE("measure gpu writes a machine file that prices") {
     // what fits into the imaginary 256 MiB, and each rate of it as tests/gpu/fake_cuda.cpp has it
     const Peak* bf16 = machine->peak(Unit::matmul, Dtype::bf16);
     REQUIRE(bf16 != nullptr);
-    CHECK(bf16->rate.value->value == doctest::Approx(190e12).epsilon(0.02));
-    CHECK(machine->level("hbm")->bandwidth.value->value == doctest::Approx(1e12).epsilon(0.1));
+    CHECK(bf16->rate.value->value == approx(190e12).epsilon(0.02));
+    CHECK(machine->level("hbm")->bandwidth.value->value == approx(1e12).epsilon(0.1));
     CHECK(bf16->rate.source.starts_with(
         "roofline measure gpu, method 1, 2026-01-31; driver for CUDA 13.0, cuBLASLt 13.1.0"));
     CHECK(response->out.find("written to gpu.toml; `--on gpu.toml` prices with it") != std::string::npos);

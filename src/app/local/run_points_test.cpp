@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/op_answers.hpp"
+#include "base/approx_test.hpp"
 #include "measure/run/cpu_device.hpp"
 #include "measure/stop.hpp"
 
@@ -63,7 +64,7 @@ TEST_CASE("run: a product, beside the prediction that op makes") {
     CHECK(json["lower_s"] == priced->front().analysis.total.bounds.lower);
     CHECK(json["measured_s"] == point.cold.median);
     CHECK(json["roofline_fraction"].get<double>() ==
-          doctest::Approx(priced->front().analysis.total.bounds.lower / point.cold.median));
+          approx(priced->front().analysis.total.bounds.lower / point.cold.median));
     CHECK(json["check"]["right"] == true);
     CHECK(json["dims"]["B"] == 8);
 

@@ -5,6 +5,7 @@
 #include <array>
 #include <set>
 
+#include "base/approx_test.hpp"
 #include "measure/cpu/port_rates.hpp"
 
 using namespace roofline;
@@ -93,7 +94,7 @@ TEST_CASE("a figure counts when it is what the ports can do") {
     const PortVerdict good = judge_port_rate(fma, {1}, 31.7);
     CHECK(good.known);
     CHECK(good.rate == 32);
-    CHECK(good.share == doctest::Approx(31.7 / 32));
+    CHECK(good.share == approx(31.7 / 32));
     // the spill of research: 29 of 100 GFLOP/s
     CHECK_FALSE(judge_port_rate(fma, {1}, 9.3).known);
     CHECK_FALSE(judge_port_rate(fma, {1}, 34).known);

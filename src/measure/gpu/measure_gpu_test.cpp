@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "base/approx_test.hpp"
 #include "machine/machine_text.hpp"
 #include "measure/gpu/gpu_kernels.hpp"
 #include "measure/gpu/gpu_machine.hpp"
@@ -78,21 +79,21 @@ TEST_CASE("a GPU's rates come out as they are") {
     // 2 FLOP of 10 x 128 multiply-adds at 1.5 GHz; a launch costs 2 us of some milliseconds
     const Peak* f32 = machine.peak(Unit::vector, Dtype::f32);
     REQUIRE(f32 != nullptr);
-    CHECK(f32->rate.value->value == doctest::Approx(3.84e12).epsilon(0.005));
+    CHECK(f32->rate.value->value == approx(3.84e12).epsilon(0.005));
     CHECK(f32->rate.basis == Basis::measured);
     CHECK(f32->rate.note.find("of 128 at 1.5 GHz") != std::string::npos);
-    CHECK(machine.peak(Unit::vector, Dtype::f64)->rate.value->value == doctest::Approx(1.92e12).epsilon(0.005));
-    CHECK(machine.peak(Unit::vector, Dtype::f16)->rate.value->value == doctest::Approx(7.68e12).epsilon(0.005));
-    CHECK(machine.clock.value->value == doctest::Approx(1.5e9).epsilon(0.001));
+    CHECK(machine.peak(Unit::vector, Dtype::f64)->rate.value->value == approx(1.92e12).epsilon(0.005));
+    CHECK(machine.peak(Unit::vector, Dtype::f16)->rate.value->value == approx(7.68e12).epsilon(0.005));
+    CHECK(machine.clock.value->value == approx(1.5e9).epsilon(0.001));
 
     // the largest product that was tried, by the fastest of three ways, and the 2 us of a launch
     const double flops = 2.0 * 512 * 512 * 512;
-    CHECK(matmul_rate(machine, Dtype::bf16) == doctest::Approx(flops / (2e-6 + flops / 190e12)).epsilon(0.001));
-    CHECK(matmul_rate(machine, Dtype::fp8) == doctest::Approx(flops / (2e-6 + flops / 400e12)).epsilon(0.001));
-    CHECK(matmul_rate(machine, Dtype::f64) == doctest::Approx(flops / (2e-6 + flops / 10e12)).epsilon(0.001));
-    CHECK(matmul_rate(machine, Dtype::f32) == doctest::Approx(flops / (2e-6 + flops / 20e12)).epsilon(0.001));
-    CHECK(matmul_rate(machine, Dtype::tf32) == doctest::Approx(flops / (2e-6 + flops / 100e12)).epsilon(0.001));
-    CHECK(matmul_rate(machine, Dtype::int8) == doctest::Approx(flops / (2e-6 + flops / 380e12)).epsilon(0.001));
+    CHECK(matmul_rate(machine, Dtype::bf16) == approx(flops / (2e-6 + flops / 190e12)).epsilon(0.001));
+    CHECK(matmul_rate(machine, Dtype::fp8) == approx(flops / (2e-6 + flops / 400e12)).epsilon(0.001));
+    CHECK(matmul_rate(machine, Dtype::f64) == approx(flops / (2e-6 + flops / 10e12)).epsilon(0.001));
+    CHECK(matmul_rate(machine, Dtype::f32) == approx(flops / (2e-6 + flops / 20e12)).epsilon(0.001));
+    CHECK(matmul_rate(machine, Dtype::tf32) == approx(flops / (2e-6 + flops / 100e12)).epsilon(0.001));
+    CHECK(matmul_rate(machine, Dtype::int8) == approx(flops / (2e-6 + flops / 380e12)).epsilon(0.001));
 }
 
 TEST_CASE("a GPU's memory, link and launches come out as they are") {
@@ -102,20 +103,20 @@ TEST_CASE("a GPU's memory, link and launches come out as they are") {
     // 16 MiB, four times the L2, is read in 16.8 us and a launch costs 2 more
     const double bytes = 16 << 20;
     CHECK(machine.level("hbm")->bandwidth.value->value ==
-          doctest::Approx(3 * bytes / (2e-6 + 3 * bytes / 0.95e12)).epsilon(0.001));
+          approx(3 * bytes / (2e-6 + 3 * bytes / 0.95e12)).epsilon(0.001));
     CHECK(machine.level("hbm")->bandwidth.note.starts_with("triad, the fastest"));
-    CHECK(measured_value(machine, "hbm_read") == doctest::Approx(bytes / (2e-6 + bytes / 1e12)).epsilon(0.001));
-    CHECK(measured_value(machine, "hbm_write") == doctest::Approx(bytes / (2e-6 + bytes / 0.85e12)).epsilon(0.001));
-    CHECK(machine.level("hbm")->capacity.value->value == doctest::Approx(256.0 * (1 << 20)));
-    CHECK(machine.level("l2")->bandwidth.value->value == doctest::Approx(5e12).epsilon(0.3));
+    CHECK(measured_value(machine, "hbm_read") == approx(bytes / (2e-6 + bytes / 1e12)).epsilon(0.001));
+    CHECK(measured_value(machine, "hbm_write") == approx(bytes / (2e-6 + bytes / 0.85e12)).epsilon(0.001));
+    CHECK(machine.level("hbm")->capacity.value->value == approx(256.0 * (1 << 20)));
+    CHECK(machine.level("l2")->bandwidth.value->value == approx(5e12).epsilon(0.3));
     CHECK(measured_value(machine, "l2_read_2048KiB") < 2.6e12);
-    CHECK(machine.level("smem")->bandwidth.value->value == doctest::Approx(128.0 * 10 * 1.5e9).epsilon(0.01));
+    CHECK(machine.level("smem")->bandwidth.value->value == approx(128.0 * 10 * 1.5e9).epsilon(0.01));
     CHECK(machine.level("smem")->instances == 10);
-    CHECK(machine.host->bandwidth.value->value == doctest::Approx(25e9).epsilon(0.001));
-    CHECK(measured_value(machine, "device_to_host") == doctest::Approx(20e9).epsilon(0.001));
-    CHECK(measured_value(machine, "launch") == doctest::Approx(2e-6).epsilon(0.001));
-    CHECK(measured_value(machine, "graph_launch") == doctest::Approx(1e-6).epsilon(0.001));
-    CHECK(machine.power.value->value == doctest::Approx(350));
+    CHECK(machine.host->bandwidth.value->value == approx(25e9).epsilon(0.001));
+    CHECK(measured_value(machine, "device_to_host") == approx(20e9).epsilon(0.001));
+    CHECK(measured_value(machine, "launch") == approx(2e-6).epsilon(0.001));
+    CHECK(measured_value(machine, "graph_launch") == approx(1e-6).epsilon(0.001));
+    CHECK(machine.power.value->value == approx(350));
 
     auto read = parse_machine(machine_text(machine), "this.toml");
     REQUIRE_MESSAGE(read, (read ? "" : read.error().message));

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/approx_test.hpp"
 #include "notation/notation.hpp"
 #include "report/op/sweep_json.hpp"
 
@@ -58,20 +59,20 @@ TEST_CASE("one answer: sizes, work, times and bounds in SI units") {
     CHECK(value["flops"] == 54000000);
     CHECK(value["flops_by"] == json{{"matmul/bf16", 54000000}});
     CHECK(value["bytes"]["hbm"] == json{{"read", 810000}, {"write", 90000}});
-    CHECK(value["time_s"]["hbm"].get<double>() == doctest::Approx(90e-6));
-    CHECK(value["lower_s"].get<double>() == doctest::Approx(90e-6));
-    CHECK(value["upper_s"].get<double>() == doctest::Approx(144e-6));
+    CHECK(value["time_s"]["hbm"].get<double>() == approx(90e-6));
+    CHECK(value["lower_s"].get<double>() == approx(90e-6));
+    CHECK(value["upper_s"].get<double>() == approx(144e-6));
     CHECK(value["expected_s"].is_null());
     CHECK(value["bound_by"] == "hbm");
-    CHECK(value["peak_fraction"].get<double>() == doctest::Approx(0.6));
-    CHECK(value["intensity"]["hbm"].get<double>() == doctest::Approx(60));
+    CHECK(value["peak_fraction"].get<double>() == approx(0.6));
+    CHECK(value["intensity"]["hbm"].get<double>() == approx(60));
     CHECK(value["formulas"]["flops"] == "2*B*D*F");
     CHECK(value["formulas"]["hbm_bytes"] == "2*B*D + 2*D*F + 2*B*F");
     const json& critical = value["critical"][0];
     CHECK(critical["dim"] == "B");
     CHECK(critical["status"] == "crossing");
-    CHECK(critical["exact"].get<double>() == doctest::Approx(150));
-    CHECK(critical["limit"].get<double>() == doctest::Approx(100));
+    CHECK(critical["exact"].get<double>() == approx(150));
+    CHECK(critical["limit"].get<double>() == approx(100));
     CHECK(value["tensors"][0]["total_bytes"] == 90000);
 }
 
@@ -95,7 +96,7 @@ TEST_CASE("a sweep has an object a point, and null where there is no number") {
     REQUIRE(value["sweep"].size() == 2);
     CHECK(value["sweep"][0]["dims"] == json{{"B", 1}, {"D", 600}, {"F", 600}});
     CHECK(value["sweep"][1]["flops"] == 54000000);
-    CHECK(value["sweep"][1]["lower_s"].get<double>() == doctest::Approx(90e-6));
+    CHECK(value["sweep"][1]["lower_s"].get<double>() == approx(90e-6));
     CHECK(value["sweep"][1]["bound_by"] == "hbm");
     // A new layout takes no time at all: no resource, no intensity, no fraction.
     const json empty = read(sweep_json({answer("bf16[B, 2] -> bf16[B, 2]", {{{"B"}, {1}}})}, {{{"B"}, {1}}}));

@@ -1,4 +1,5 @@
 #include "report/plot/axes.hpp"
+#include "base/approx_test.hpp"
 
 #include <doctest/doctest.h>
 
@@ -21,10 +22,10 @@ std::string labels(const std::vector<Tick>& ticks) {
 
 TEST_CASE("a logarithmic axis gives every decade the same length") {
     const PlotAxis axis{true, 1, 1000, 100, 400};
-    CHECK(axis.at(1) == doctest::Approx(100));
-    CHECK(axis.at(10) == doctest::Approx(200));
-    CHECK(axis.at(1000) == doctest::Approx(400));
-    CHECK(axis.decade_px() == doctest::Approx(100));
+    CHECK(axis.at(1) == approx(100));
+    CHECK(axis.at(10) == approx(200));
+    CHECK(axis.at(1000) == approx(400));
+    CHECK(axis.decade_px() == approx(100));
     CHECK(axis.holds(1));
     CHECK(axis.holds(1000));
     CHECK_FALSE(axis.holds(1001));
@@ -33,7 +34,7 @@ TEST_CASE("a logarithmic axis gives every decade the same length") {
 
 TEST_CASE("an axis may run upwards on the screen") {
     const PlotAxis axis{false, 0, 10, 400, 0};
-    CHECK(axis.at(2.5) == doctest::Approx(300));
+    CHECK(axis.at(2.5) == approx(300));
     CHECK(axis.holds(10));
     CHECK_FALSE(axis.holds(10.1));
 }
@@ -84,10 +85,10 @@ TEST_CASE("widening keeps the middle") {
     double low = 9;
     double high = 11;
     widen_decades(low, high, 3);
-    CHECK(std::log10(high / low) == doctest::Approx(3));
-    CHECK(low * high == doctest::Approx(99));
+    CHECK(std::log10(high / low) == approx(3));
+    CHECK(low * high == approx(99));
     widen_decades(low, high, 2);
-    CHECK(std::log10(high / low) == doctest::Approx(3));
+    CHECK(std::log10(high / low) == approx(3));
 }
 
 }  // namespace roofline

@@ -1,4 +1,5 @@
 #include "report/plot/label.hpp"
+#include "base/approx_test.hpp"
 
 #include <doctest/doctest.h>
 
@@ -24,12 +25,12 @@ TEST_CASE("turned boxes are not their bounding boxes") {
 
 TEST_CASE("the length of a line inside a box") {
     const LabelBox box{{0, 0}, 10, 5, 0};
-    CHECK(length_inside(box, {-100, 0}, {100, 0}) == doctest::Approx(20));
-    CHECK(length_inside(box, {0, -100}, {0, 100}) == doctest::Approx(10));
-    CHECK(length_inside(box, {0, 0}, {100, 0}) == doctest::Approx(10));
+    CHECK(length_inside(box, {-100, 0}, {100, 0}) == approx(20));
+    CHECK(length_inside(box, {0, -100}, {0, 100}) == approx(10));
+    CHECK(length_inside(box, {0, 0}, {100, 0}) == approx(10));
     CHECK(length_inside(box, {-100, 6}, {100, 6}) == 0);
-    CHECK(length_inside({{0, 0}, 10, 5, 90}, {-100, 0}, {100, 0}) == doctest::Approx(10));
-    CHECK(length_inside({{0, 0}, 10, 10, 45}, {-100, 0}, {100, 0}) == doctest::Approx(20 * std::sqrt(2)));
+    CHECK(length_inside({{0, 0}, 10, 5, 90}, {-100, 0}, {100, 0}) == approx(10));
+    CHECK(length_inside({{0, 0}, 10, 10, 45}, {-100, 0}, {100, 0}) == approx(20 * std::sqrt(2)));
 }
 
 TEST_CASE("the cheapest place that is free and inside the frame") {

@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "base/approx_test.hpp"
 #include "report/plot/svg_elements_test.hpp"
 
 namespace roofline {
@@ -66,8 +67,8 @@ TEST_CASE("chips stand in rows and columns, boxes beside one another and within 
     REQUIRE(grid.boxes.size() == 1);
     CHECK(grid.whole);
     CHECK(grid.cell(grid.boxes[0], 2, 3).chip == MeshChip{2, 3});
-    CHECK(grid.cell(grid.boxes[0], 2, 3).centre.x == doctest::Approx(10 + 3.5 * 50));
-    CHECK(grid.cell(grid.boxes[0], 2, 3).centre.y == doctest::Approx(20 + 2.5 * 40));
+    CHECK(grid.cell(grid.boxes[0], 2, 3).centre.x == approx(10 + 3.5 * 50));
+    CHECK(grid.cell(grid.boxes[0], 2, 3).centre.y == approx(20 + 2.5 * 40));
     picture.directions.push_back({28, true, true, "Z", "plane"});
     const Grid deep = make_grid(picture, style);
     REQUIRE(deep.boxes.size() == 3);

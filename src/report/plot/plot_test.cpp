@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/approx_test.hpp"
 #include "report/plot/label.hpp"
 #include "report/plot/svg_elements_test.hpp"
 
@@ -131,11 +132,11 @@ TEST_CASE("ten times the intensity is always as far to the right, ten times the 
     REQUIRE(p.size() == 5);
     const double decade = p[1].number("cx") - p[0].number("cx");
     CHECK(decade > 50);
-    CHECK(p[2].number("cx") - p[1].number("cx") == doctest::Approx(decade).epsilon(1e-3));
-    CHECK(p[4].number("cx") - p[0].number("cx") == doctest::Approx(decade * 0.69897).epsilon(1e-3));  // log10(5)
+    CHECK(p[2].number("cx") - p[1].number("cx") == approx(decade).epsilon(1e-3));
+    CHECK(p[4].number("cx") - p[0].number("cx") == approx(decade * 0.69897).epsilon(1e-3));  // log10(5)
     const double up = p[1].number("cy") - p[2].number("cy");
     CHECK(up > 20);
-    CHECK(p[2].number("cy") - p[3].number("cy") == doctest::Approx(up).epsilon(1e-3));
+    CHECK(p[2].number("cy") - p[3].number("cy") == approx(up).epsilon(1e-3));
     CHECK(p[0].number("cy") == p[1].number("cy"));
 }
 
@@ -320,7 +321,7 @@ TEST_CASE("a sweep plot: curves, peak, critical size, fraction of peak") {
         if (t.text.starts_with("0")) zero = t.number("x");
         if (t.text.starts_with("500")) five_hundred = t.number("x");
     }
-    CHECK(drops[0].number("x1") == doctest::Approx(zero + (five_hundred - zero) * 273 / 500).epsilon(1e-4));
+    CHECK(drops[0].number("x1") == approx(zero + (five_hundred - zero) * 273 / 500).epsilon(1e-4));
     // Its top is on the peak.
     CHECK(std::abs(drops[0].number("y1") - elements_of(svg, "peak").at(0).number("y1")) < 1);
     check_labels_apart(svg);

@@ -1,4 +1,5 @@
 #include "report/plot/svg.hpp"
+#include "base/approx_test.hpp"
 
 #include <doctest/doctest.h>
 
@@ -46,8 +47,8 @@ TEST_CASE("fitting measures") {
 
 TEST_CASE("widths grow with the text and the size") {
     CHECK(text_width("", 12) == 0);
-    CHECK(text_width("abab", 12) == doctest::Approx(2 * text_width("ab", 12)));
-    CHECK(text_width("ab", 24) == doctest::Approx(2 * text_width("ab", 12)));
+    CHECK(text_width("abab", 12) == approx(2 * text_width("ab", 12)));
+    CHECK(text_width("ab", 24) == approx(2 * text_width("ab", 12)));
     CHECK(text_width("W", 12) > text_width("i", 12));
     // DejaVu Sans 12 px by its metrics: H 9.02, B 8.23, M 10.36.
     CHECK(text_width("HBM", 12) >= 27.6);

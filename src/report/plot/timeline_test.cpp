@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "base/approx_test.hpp"
 #include "report/plot/svg_elements_test.hpp"
 
 namespace roofline {
@@ -29,10 +30,10 @@ TEST_CASE("steps follow one another, and bars are as long as their times") {
     REQUIRE(bars.size() == 3);
     // A pixel of each bar's ends is left for its outline.
     const double scale = (bars[0].number("width") + 2) / 30;
-    CHECK(bars[1].number("x") - bars[0].number("x") == doctest::Approx(30 * scale).epsilon(1e-3));
+    CHECK(bars[1].number("x") - bars[0].number("x") == approx(30 * scale).epsilon(1e-3));
     CHECK(bars[2].number("x") == bars[1].number("x"));
-    CHECK(bars[1].number("width") + 2 == doctest::Approx(35 * scale).epsilon(1e-3));
-    CHECK(bars[2].number("width") + 2 == doctest::Approx(70 * scale).epsilon(1e-3));
+    CHECK(bars[1].number("width") + 2 == approx(35 * scale).epsilon(1e-3));
+    CHECK(bars[2].number("width") + 2 == approx(70 * scale).epsilon(1e-3));
     CHECK(bars[0].number("y") == bars[1].number("y"));
     CHECK(bars[2].number("y") > bars[1].number("y"));
     CHECK(bars[0].has_class("decides"));
