@@ -226,15 +226,15 @@ CompiledExpected::CompiledExpected(const Program& program, const ProgramAnalysis
         message_laws_.push_back({*laws.messages[i], *point, transfer->lower_s / many, latency->lower_s});
         const std::size_t first = sums.size();
         sums.resize(first + counts_of_message);
-        sums[first + bytes_of] = {{each.message.bytes, 1.0}};
-        sums[first + times_of] = {{each.count, 1.0}};
+        sums[first + bytes_place] = {{each.message.bytes, 1.0}};
+        sums[first + times_place] = {{each.count, 1.0}};
         if (!laws.messages[i]->exchange) continue;
         const ExpertRows& routed = laws.messages[i]->exchange->rows;
         MessageLaw& law = message_laws_.back();
         law.wires = exchange_wires(*load, axes_of(each.message, wires), wires.slice);
         law.choices = routed.choices;
-        sums[first + row_bytes_of] = {{routed.row_bytes, 1.0}};
-        sums[first + experts_of] = {{routed.experts, 1.0}};
+        sums[first + row_bytes_place] = {{routed.row_bytes, 1.0}};
+        sums[first + experts_place] = {{routed.experts, 1.0}};
         // of a token that goes to several experts one copy crosses for sure
         law.lower_of_byte_s *= each.message.sure.to_double();
     }
@@ -243,11 +243,11 @@ CompiledExpected::CompiledExpected(const Program& program, const ProgramAnalysis
 }
 
 double CompiledExpected::seconds(const MessageLaw& law, std::span<const double> counts) {
-    const double bytes = counts[bytes_of];
+    const double bytes = counts[bytes_place];
     const double lower = std::max(bytes * law.lower_of_byte_s, law.latency_s);
     if (law.expected.exchange && law.wires) {
         const RoutedTokens tokens =
-            routed_tokens(bytes, law.choices, counts[experts_of], counts[row_bytes_of], *law.wires);
+            routed_tokens(bytes, law.choices, counts[experts_place], counts[row_bytes_place], *law.wires);
         return std::max(seconds_of(law.expected.exchange->law->law, exchange_point(tokens, *law.wires)), lower);
     }
     CollectivePoint point = law.of_byte;
@@ -268,8 +268,8 @@ ExpectedProgramTime CompiledExpected::evaluate(std::span<const double> sizes, st
     messages_.evaluate(sizes, scratch.first(messages_.size()));
     for (std::size_t i = 0; i < message_laws_.size(); ++i) {
         const std::span<const double> counts = scratch.subspan(i * counts_of_message, counts_of_message);
-        if (counts[bytes_of] > 0)
-            add(counts[times_of] * seconds(message_laws_[i], counts), message_laws_[i].expected.error);
+        if (counts[bytes_place] > 0)
+            add(counts[times_place] * seconds(message_laws_[i], counts), message_laws_[i].expected.error);
     }
     if (total.seconds > 0) total.error /= total.seconds;
     return total;

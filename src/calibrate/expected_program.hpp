@@ -102,7 +102,7 @@ private:
         double choices = 1;                    ///< of its tokens
     };
     /// Places of `messages_`: four for each.
-    enum MessageCount : std::size_t { bytes_of, times_of, row_bytes_of, experts_of, counts_of_message };
+    enum MessageCount : std::size_t { bytes_place, times_place, row_bytes_place, experts_place, counts_of_message };
     [[nodiscard]] static double seconds(const MessageLaw& law, std::span<const double> counts);
     std::vector<Kernel> kernels_;
     std::vector<MessageLaw> message_laws_;
