@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <tuple>
+#include <utility>
 
 #include "calibrate/calibration.hpp"
 #include "machine/toml_file.hpp"
@@ -70,6 +72,14 @@ std::vector<std::int64_t> ascending(Reader& table, std::string_view key) {
     return values;
 }
 
+/// The least and the greatest.
+std::pair<double, double> range(Reader& table, std::string_view key) {
+    const std::vector<std::int64_t> values = ascending(table, key);
+    if (values.size() == 2) return {static_cast<double>(values.front()), static_cast<double>(values.back())};
+    table.fault(key, "wrong_type", fmt::format("{} is the least and the greatest", table.of(key)));
+    return {0, 0};
+}
+
 CollectiveKind read_kind(Reader& table) {
     const std::string text = table.required_text("operation");
     for (const CollectiveKind kind : kinds) {
@@ -119,12 +129,7 @@ CalibratedExchange read_exchange(Reader& table) {
     exchange.key.tiers = table.required_text("tiers");
     exchange.key.members = table.whole("members", 2, 1'000'000'000, 2);
     exchange.link = read_link(table);
-    if (const auto tokens = ascending(table, "tokens"); tokens.size() == 2) {
-        exchange.least_tokens = static_cast<double>(tokens.front());
-        exchange.most_tokens = static_cast<double>(tokens.back());
-    } else {
-        table.fault("tokens", "wrong_type", "`tokens` is the least and the greatest");
-    }
+    std::tie(exchange.least_tokens, exchange.most_tokens) = range(table, "tokens");
     exchange.rows = read_rows(table);
     exchange.left_out = table.whole("left_out", 0, 1'000'000'000, 0);
     exchange.sources = table.texts("sources");
@@ -161,12 +166,7 @@ CalibratedLaw read_law(Reader& table) {
     if (!law.members.empty() && law.members.front() < 2) {
         table.fault("members", "out_of_range", "a group has at least two members");
     }
-    if (const auto bytes = ascending(table, "buffer_bytes"); bytes.size() == 2) {
-        law.least_bytes = static_cast<double>(bytes.front());
-        law.most_bytes = static_cast<double>(bytes.back());
-    } else {
-        table.fault("buffer_bytes", "wrong_type", "`buffer_bytes` is the least and the greatest");
-    }
+    std::tie(law.least_bytes, law.most_bytes) = range(table, "buffer_bytes");
     law.rows = read_rows(table);
     law.left_out = table.whole("left_out", 0, 1'000'000'000, 0);
     law.sources = table.texts("sources");

@@ -189,21 +189,8 @@ Result<CollectiveTable> read_collective_table(CsvReader& reader) {
             0, "bad_table", "this is no table of collectives",
             "its columns are op, n_devices, bytes, system or accelerator, and time_s, time_us or busbw_GBs");
     }
-    CollectiveTable table;
     RowReader rows(reader, roles);
-    while (true) {
-        const auto more = reader.next();
-        if (!more) return fail(more.error());
-        if (!*more) return table;
-        std::string skip;
-        auto row = rows.read(skip);
-        if (!row) return fail(row.error());
-        if (skip.empty()) {
-            table.rows.push_back(std::move(*row));
-        } else {
-            table.skipped.push_back({row->line, std::move(skip)});
-        }
-    }
+    return read_table<CollectiveTable>(reader, [&](std::string& skip) { return rows.read(skip); });
 }
 
 }  // namespace roofline

@@ -132,21 +132,8 @@ Result<ExchangeTable> read_exchange_table(CsvReader& reader) {
                               "its columns are op or phase, system or accelerator, tokens_per_rank or tokens, hidden, "
                               "topk, experts and time_s or time_us");
     }
-    ExchangeTable table;
     ExchangeReader rows(reader, roles);
-    while (true) {
-        const auto more = reader.next();
-        if (!more) return fail(more.error());
-        if (!*more) return table;
-        std::string skip;
-        auto row = rows.read(skip);
-        if (!row) return fail(row.error());
-        if (skip.empty()) {
-            table.rows.push_back(std::move(*row));
-        } else {
-            table.skipped.push_back({row->line, std::move(skip)});
-        }
-    }
+    return read_table<ExchangeTable>(reader, [&](std::string& skip) { return rows.read(skip); });
 }
 
 }  // namespace roofline

@@ -166,23 +166,14 @@ Status read_shared(const Columns& columns, const TableFields& fields, MeasuredKe
 }
 
 Result<KernelTable> read_rows(CsvReader& reader, KernelReader& kind) {
-    KernelTable table;
     const TableFields fields(reader);
-    while (true) {
-        const auto more = reader.next();
-        if (!more) return fail(more.error());
-        if (!*more) return table;
+    return read_table<KernelTable>(reader, [&](std::string& skip) -> Result<MeasuredKernel> {
         MeasuredKernel row;
         row.line = reader.line();
-        std::string skip;
         if (auto status = read_shared(reader.header(), fields, row, skip); !status) return fail(status.error());
         if (auto status = kind.read(row, skip); !status) return fail(status.error());
-        if (skip.empty()) {
-            table.rows.push_back(std::move(row));
-        } else {
-            table.skipped.push_back({row.line, std::move(skip)});
-        }
-    }
+        return row;
+    });
 }
 
 }  // namespace

@@ -220,21 +220,8 @@ Result<ServingTable> read_serving_table(CsvReader& reader) {
                               "its columns are model, accelerator, input_len, output_len, batch_or_concurrency, and "
                               "ttft_s, tpot_s or tokens_per_s");
     }
-    ServingTable table;
     ServingRowReader rows(reader);
-    while (true) {
-        const auto more = reader.next();
-        if (!more) return fail(more.error());
-        if (!*more) return table;
-        std::string skip;
-        auto row = rows.read(skip);
-        if (!row) return fail(row.error());
-        if (skip.empty()) {
-            table.rows.push_back(std::move(*row));
-        } else {
-            table.skipped.push_back({row->line, std::move(skip)});
-        }
-    }
+    return read_table<ServingTable>(reader, [&](std::string& skip) { return rows.read(skip); });
 }
 
 }  // namespace roofline

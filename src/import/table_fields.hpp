@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "import/csv.hpp"
@@ -17,6 +18,25 @@ struct SkippedRow {
     int line = 0;
     std::string reason;  ///< the same text for the same reason, so that rows can be counted by it
 };
+
+/// All records of a table: `read(skip)` makes a row of the record that the reader stands at, or says in `skip` why it is left out.
+template <class Table, class Read>
+[[nodiscard]] Result<Table> read_table(CsvReader& reader, Read read) {
+    Table table;
+    while (true) {
+        const auto more = reader.next();
+        if (!more) return fail(more.error());
+        if (!*more) return table;
+        std::string skip;
+        auto row = read(skip);
+        if (!row) return fail(row.error());
+        if (skip.empty()) {
+            table.rows.push_back(std::move(*row));
+        } else {
+            table.skipped.push_back({row->line, std::move(skip)});
+        }
+    }
+}
 
 /// The first of the names that is a column.
 [[nodiscard]] std::optional<std::size_t> find_column(const std::vector<std::string>& columns,

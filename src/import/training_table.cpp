@@ -148,21 +148,12 @@ bool is_training_table(const Columns& columns) {
 }
 
 Result<TrainingTable> read_training_table(CsvReader& reader) {
-    TrainingTable table;
     TrainingReader rows(reader);
-    while (true) {
-        const auto more = reader.next();
-        if (!more) return fail(more.error());
-        if (!*more) return table;
+    return read_table<TrainingTable>(reader, [&](std::string& skip) -> Result<MeasuredTraining> {
         MeasuredTraining row;
-        std::string skip;
         if (auto status = rows.read(row, skip); !status) return fail(status.error());
-        if (skip.empty()) {
-            table.rows.push_back(std::move(row));
-        } else {
-            table.skipped.push_back({row.line, std::move(skip)});
-        }
-    }
+        return row;
+    });
 }
 
 }  // namespace roofline
