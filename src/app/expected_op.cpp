@@ -164,7 +164,7 @@ void note_extrapolation(const OpAnswer& answer, std::vector<std::string>& notes)
     for (std::size_t i = 0; i < answer.runs.size(); ++i) {
         const CalibratedKernel* law = answer.laws.kernels[i];
         if (law == nullptr || !(answer.runs[i].count > 0)) continue;
-        const double seconds = seconds_of(law->fit.law, answer.runs[i].point);
+        const double seconds = seconds_of(law->fit, answer.runs[i].point);
         if (seconds >= law->fit.least_s / 2 && seconds <= law->fit.most_s * 2) continue;
         notes.push_back(fmt::format("expected times of {} were fitted to kernels of {} to {}: this is beyond them",
                                     spoken(law->key), to_text(Seconds{law->fit.least_s}),

@@ -47,8 +47,7 @@ std::optional<StepParts> step_parts(const OpAnswer& step) {
         if (law == nullptr && !(work.compute.empty() && work.memory.empty())) return std::nullopt;
         if (law == nullptr) continue;
         parts.launches += runs[i].count;
-        (narrow(law->key) ? parts.narrow_s : parts.kernels_s) +=
-            runs[i].count * seconds_of(law->fit.law, runs[i].point);
+        (narrow(law->key) ? parts.narrow_s : parts.kernels_s) += runs[i].count * seconds_of(law->fit, runs[i].point);
     }
     if (!(parts.kernels_s + parts.narrow_s > 0)) return std::nullopt;
     for (std::size_t i = 0; i < step.analysis.total.work.messages.size(); ++i) {

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <cmath>
+#include <system_error>
 #include <tuple>
 #include <utility>
 
@@ -235,6 +238,45 @@ KernelLaw read_kernel_law(Reader& table) {
     return law;
 }
 
+/// The powers of four of one size, said by the first and the last.
+Powers read_powers(Reader& table, std::string_view key) {
+    const auto [first, last] = range(table, key);
+    const Powers powers = powers_between(first, last);
+    if (size_at(powers.first) == first && size_at(powers.last) == last) return powers;
+    table.fault(key, "out_of_range", fmt::format("{} are powers of four", table.of(key)));
+    return {};
+}
+
+SizeFactors read_factors(Reader& table) {
+    SizeFactors read;
+    std::size_t wanted = 1;
+    for (std::size_t i = 0; i < size_count; ++i) {
+        read.powers[i] = read_powers(table, size_names[i]);
+        wanted *= read.powers[i].count();
+    }
+    constexpr std::string_view key = "thousandths";
+    for (const std::string& row : table.texts(key)) {
+        const char* at = row.data();
+        const char* const end = at + row.size();
+        while (at != end) {
+            std::int64_t value = 0;
+            const auto [behind, fault] = std::from_chars(at, end, value);
+            if (fault != std::errc() || value < 1 || value > most_thousandths) {
+                table.fault(key, "wrong_type",
+                            fmt::format("{} are rows of whole numbers from 1 to {}", table.of(key), most_thousandths));
+                return {};
+            }
+            read.logs.push_back(log_of(value));
+            at = behind;
+            while (at != end && *at == ' ') ++at;
+        }
+    }
+    if (read.logs.size() == wanted) return read;
+    table.fault(key, "wrong_type", fmt::format("{} are {} numbers, not {}", table.of(key), wanted, read.logs.size()),
+                "one for each corner of m, n, depth and batch, the last changing fastest");
+    return {};
+}
+
 CalibratedKernel read_kernel(Reader& table) {
     CalibratedKernel kernel;
     table.required_text("kind");
@@ -261,6 +303,10 @@ CalibratedKernel read_kernel(Reader& table) {
         table.fault("error_held_out", "missing_key", fmt::format("{} is missing", table.of("error_held_out")));
     }
     fit.law = read_kernel_law(table);
+    if (auto factors = table.inner("factors")) {
+        fit.factors = read_factors(*factors);
+        factors->finish();
+    }
     table.finish();
     return kernel;
 }

@@ -172,9 +172,27 @@ TEST_CASE("laws of kernels are read, strictly, and written as they were") {
     fit.law.row_s = 0.25e-6;
     fit.law.share = 32;
     fit.law.reread = 3.5;
+    fit.factors.powers = {{{1, 2}, {3, 3}, {4, 6}, {0, 0}}};
+    for (const int thousandth : {1000, 1250, 800, 1, 100'000, 999}) fit.factors.logs.push_back(log_of(thousandth));
+    const std::string text = calibration_text(tiled);
+    CHECK(text.find("m = [4, 16]\nn = [64, 64]\ndepth = [256, 4096]\nbatch = [1, 1]\n") != std::string::npos);
     const auto tiled_again = parse_calibration(calibration_text(tiled), "again.toml");
     REQUIRE_MESSAGE(tiled_again, tiled_again.error().message);
     CHECK(tiled_again->kernels.front() == tiled.kernels.front());
+    const auto wrong_factors = [&](const std::string& from, const std::string& to) {
+        const auto wrong = parse_calibration(with(text, from, to), "m.toml");
+        REQUIRE_FALSE(wrong);
+        return wrong.error().code;
+    };
+    CHECK(wrong_factors("m = [4, 16]", "m = [4, 64]") == "wrong_type");  // three more numbers
+    CHECK(wrong_factors("m = [4, 16]", "m = [16, 4]") == "out_of_order");
+    CHECK(wrong_factors("m = [4, 16]", "m = [4, 17]") == "out_of_range");
+    CHECK(wrong_factors("1250 ", "0 ") == "wrong_type");
+    CHECK(wrong_factors("1250 ", "8x ") == "wrong_type");
+    CHECK(wrong_factors("1250 ", "100001 ") == "wrong_type");
+    CHECK(wrong_factors("1250 ", "99999999999999999999 ") == "wrong_type");
+    CHECK(wrong_factors("1250 ", "") == "wrong_type");
+    CHECK(wrong_factors("n = [64, 64]", "k = [64, 64]") != "");
 
     const auto error = [](const std::string& text) {
         const auto wrong = parse_calibration(text, "m.toml");

@@ -141,6 +141,23 @@ std::string exchange_text(const CalibratedExchange& exchange, std::string_view p
     return text;
 }
 
+/// The lattice, and a line for each m and n.
+std::string factors_text(const SizeFactors& factors, std::string_view prefix) {
+    std::string text = fmt::format("[{}kernel.factors]\n", prefix);
+    for (std::size_t i = 0; i < size_count; ++i) {
+        const Powers& powers = factors.powers[i];
+        text += fmt::format("{} = [{:.0f}, {:.0f}]\n", size_names[i], size_at(powers.first), size_at(powers.last));
+    }
+    text += "thousandths = [\n";
+    const std::size_t columns = factors.powers[2].count() * factors.powers[3].count();
+    for (std::size_t row = 0; row < factors.logs.size(); row += columns) {
+        std::vector<std::int64_t> values;
+        for (std::size_t i = row; i < row + columns; ++i) values.push_back(thousandths(factors.logs[i]));
+        text += fmt::format("  \"{}\",\n", fmt::join(values, " "));
+    }
+    return text + "]\n";
+}
+
 std::string kernel_text(const CalibratedKernel& kernel, std::string_view prefix) {
     std::string text = fmt::format("\n[[{}kernel]]\n", prefix);
     const auto add = [&](std::string_view key, const std::string& value) {
@@ -183,6 +200,7 @@ std::string kernel_text(const CalibratedKernel& kernel, std::string_view prefix)
         add_constant("busy", fit.law.busy, 0);
     }
     if (!std::isinf(fit.law.p)) text += fmt::format("p = {:.4g}\n", fit.law.p);
+    if (!fit.factors.logs.empty()) text += factors_text(fit.factors, prefix);
     return text;
 }
 

@@ -207,7 +207,7 @@ CompiledExpected::CompiledExpected(const Program& program, const ProgramAnalysis
     for (std::size_t i = 0; i < laws.kernels.size(); ++i) {
         if (laws.kernels[i] == nullptr) continue;
         const KernelFit& fit = laws.kernels[i]->fit;
-        kernels_.push_back({CompiledKernel(analysis, i, chip, swept, fixed), fit.law, laws.error_of(i)});
+        kernels_.push_back({CompiledKernel(analysis, i, chip, swept, fixed), fit, laws.error_of(i)});
         places_ = std::max(places_, kernels_.back().compiled.places());
     }
     // constants are fractions of what really crosses the wires, whatever approximation the bounds are asked with
@@ -263,7 +263,7 @@ ExpectedProgramTime CompiledExpected::evaluate(std::span<const double> sizes, st
     };
     for (const Kernel& kernel : kernels_) {
         const auto runs = kernel.compiled.evaluate(sizes, scratch);
-        if (runs.count > 0) add(runs.count * seconds_of(kernel.law, runs.point), kernel.error);
+        if (runs.count > 0) add(runs.count * seconds_of(kernel.fit, runs.point), kernel.error);
     }
     messages_.evaluate(sizes, scratch.first(messages_.size()));
     for (std::size_t i = 0; i < message_laws_.size(); ++i) {

@@ -90,7 +90,7 @@ public:
 private:
     struct Kernel {
         CompiledKernel compiled;
-        KernelLaw law;
+        KernelFit fit;
         double error = 0;
     };
     struct MessageLaw {

@@ -17,12 +17,10 @@ constexpr std::size_t plenty = 2'000;  // more rows move no constant
 constexpr std::size_t enough = 500;    // to tell which terms a law has
 constexpr std::size_t folds = 5;
 
-double bound_of(const KernelPoint& point) { return norm_of(parts_of(KernelLaw{}, point, {}), infinity); }
-
 double bound_of(const TimedKernel& kernel) {
-    double seconds = bound_of(kernel.point);
-    for (const KernelPoint& point : kernel.more) seconds += bound_of(point);
-    if (kernel.first) seconds += bound_of(*kernel.first);
+    double seconds = roofline::bound_of(kernel.point);
+    for (const KernelPoint& point : kernel.more) seconds += roofline::bound_of(point);
+    if (kernel.first) seconds += roofline::bound_of(*kernel.first);
     return seconds;
 }
 
@@ -30,9 +28,9 @@ using Kernels = TimedKernels;
 
 auto order(const TimedKernel& kernel) {
     const KernelPoint& point = kernel.point;
-    return std::tuple(bound_of(point), point.math_s, point.vector_s, point.memory_s, point.other_s, point.depth,
-                      point.write_s, point.fill, point.m, point.n, point.batch, point.rows, point.heads, kernel.time_s,
-                      kernel.before_s);
+    return std::tuple(roofline::bound_of(point), point.math_s, point.vector_s, point.memory_s, point.other_s,
+                      point.depth, point.write_s, point.fill, point.m, point.n, point.batch, point.rows, point.heads,
+                      kernel.time_s, kernel.before_s);
 }
 
 bool in_range(const KernelPoint& point) {
@@ -74,7 +72,7 @@ std::tuple<double, double, double> shape_of(const TimedKernel& kernel) {
     const KernelPoint& point = kernel.point;
     if (!kernel.more.empty()) return {point.n, point.depth, 0};  // layers of as many groups as there happen to be
     if (point.n > 0) return {point.n, point.depth, point.batch};
-    return {bound_of(point), point.math_s, point.depth};
+    return {roofline::bound_of(point), point.math_s, point.depth};
 }
 
 /// The fold of every kernel: products of the same n and K are held out together, whatever their m, and layers of several products
@@ -93,9 +91,41 @@ std::vector<std::size_t> folds_of(const Kernels& kernels) {
     return all;
 }
 
-double held_out_error(const KernelLaws& fitted, const Kernels& kernels) {
+KernelFit fit_of(const KernelLaws& laws, const Kernels& kernels) {
+    KernelFit fit;
+    fit.law = laws.law;
+    if (kernels.front()->first) fit.first = laws.first;
+    return fit;
+}
+
+/// What a time says of the factors of its products.
+SizedDeviation deviation_of(const KernelFit& fit, const TimedKernel& kernel) {
+    SizedDeviation all;
+    const double seconds = seconds_of({fit.law, fit.first.value_or(KernelLaw{})}, kernel);
+    const auto add = [&](const KernelPoint& point) {
+        all.products.push_back({sizes_of(point), seconds_of(fit.law, point) / seconds});
+    };
+    add(kernel.point);
+    for (const KernelPoint& point : kernel.more) add(point);
+    all.deviation = std::log(kernel.time_s / seconds);
+    return all;
+}
+
+SizeFactors factors_for(const KernelFit& fit, const Kernels& kernels) {
+    std::vector<SizedDeviation> deviations;
+    deviations.reserve(kernels.size());
+    for (const TimedKernel* kernel : kernels) deviations.push_back(deviation_of(fit, *kernel));
+    return fit_factors(deviations);
+}
+
+struct HeldOutErrors {
+    double plain = 0;
+    double with_factors = 0;
+};
+
+HeldOutErrors held_out_errors(const KernelLaws& fitted, const Kernels& kernels) {
     const std::vector<std::size_t> fold = folds_of(kernels);
-    double sum = 0;
+    HeldOutErrors sum;
     double rows = 0;
     for (std::size_t held = 0; held < folds; ++held) {
         Kernels kept;
@@ -103,19 +133,37 @@ double held_out_error(const KernelLaws& fitted, const Kernels& kernels) {
             if (fold[i] != held) kept.push_back(kernels[i]);
         }
         if (kept.size() == kernels.size() || kept.empty()) continue;
-        const KernelLaws laws = search_near(fitted, thinned(kept, plenty));
+        const KernelFit plain = fit_of(search_near(fitted, thinned(kept, plenty)), kept);
+        KernelFit with_factors = plain;
+        with_factors.factors = factors_for(plain, kept);
         for (std::size_t i = 0; i < kernels.size(); ++i) {
             if (fold[i] != held) continue;
-            sum += error_of(laws, *kernels[i]);
+            sum.plain += error_of(plain, *kernels[i]);
+            sum.with_factors += error_of(with_factors, *kernels[i]);
             rows += 1;
         }
     }
-    return rows > 0 ? sum / rows : 0;
+    if (!(rows > 0)) return {};
+    return {sum.plain / rows, sum.with_factors / rows};
 }
 
 KernelLaws rounded(const KernelLaws& laws) { return {roofline::rounded(laws.law), roofline::rounded(laws.first)}; }
 
 }  // namespace
+
+double seconds_of(const KernelFit& fit, const KernelPoint& point) {
+    const double seconds = seconds_of(fit.law, point);
+    if (fit.factors.logs.empty()) return seconds;
+    // data from a cache may be faster than the bound already
+    return std::max(seconds * factor_of(fit.factors, point), std::min(seconds, bound_of(point)));
+}
+
+double error_of(const KernelFit& fit, const TimedKernel& kernel) {
+    double seconds = kernel.before_s + seconds_of(fit, kernel.point);
+    for (const KernelPoint& point : kernel.more) seconds += seconds_of(fit, point);
+    if (kernel.first && fit.first) seconds += seconds_of(*fit.first, *kernel.first);
+    return std::abs(seconds - kernel.time_s) / kernel.time_s;
+}
 
 KernelLaw rounded(KernelLaw law) {
     // what no clock could tell from nothing is nothing
@@ -142,19 +190,24 @@ std::optional<KernelFit> fit_kernels(std::vector<TimedKernel> kernels) {
     const Kernels taken = all_of(kernels);
     const bool done = far == 0 && taken.size() <= enough;
     const KernelLaws laws = rounded(done ? terms : search_near(terms, thinned(taken, plenty)));
-    fit.law = laws.law;
-    if (taken.front()->first) fit.first = laws.first;
+    const std::int64_t left_out = fit.left_out;
+    fit = fit_of(laws, taken);
+    fit.left_out = left_out;
+    constexpr double worth = 0.97;
+    const HeldOutErrors held_out = held_out_errors(laws, taken);
+    const bool factors = held_out.with_factors < worth * held_out.plain;
+    if (factors) fit.factors = factors_for(fit, taken);
+    fit.error_held_out = factors ? held_out.with_factors : held_out.plain;
     fit.rows = static_cast<std::int64_t>(taken.size());
     fit.least_s = infinity;
     for (const TimedKernel* kernel : taken) {
         fit.least_s = std::min(fit.least_s, kernel->time_s);
         fit.most_s = std::max(fit.most_s, kernel->time_s);
-        fit.error_fitted += error_of(laws, *kernel);
+        fit.error_fitted += error_of(fit, *kernel);
         fit.error_of_bound += std::abs(bound_of(*kernel) - kernel->time_s) / kernel->time_s;
     }
     fit.error_fitted /= static_cast<double>(taken.size());
     fit.error_of_bound /= static_cast<double>(taken.size());
-    fit.error_held_out = held_out_error(laws, taken);
     return fit;
 }
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <limits>
+#include <span>
 
 namespace roofline {
 
@@ -69,15 +70,31 @@ struct Tiling {
     double rows = 0;
     double columns = 0;
     double splits = 1;
-    double waves = 0;  ///< in which the cores work off all tiles; 0: the kernel is not cut
-    double tiles = 0;  ///< of all splits together
+    double waves = 0;   ///< in which the cores work off all tiles; 0: the kernel is not cut
+    double tiles = 0;   ///< of all splits together
+    double math_s = 0;  ///< the matrix units' with whole tiles and whole waves
 
     bool operator==(const Tiling&) const = default;
 };
 
-/// The point as the law's library works it off: where more heads read the same keys than it lets share them, each is a product
-/// of its own and reads them again. What takes a tiling below takes such a point.
+/// True where more heads read the same keys and values than the law's library lets share them.
+[[nodiscard]] bool heads_apart(const KernelLaw& law, const KernelPoint& point);
+
+/// The point with each head a product of its own that reads keys and values again.
+[[nodiscard]] KernelPoint apart(const KernelPoint& point);
+
+/// The point as the law's library works it off, heads apart or not. What takes a tiling below takes such a point.
 [[nodiscard]] KernelPoint apart(const KernelLaw& law, const KernelPoint& point);
+
+/// All the ways to cut a product; none where there is no such product. No constant of a law changes them.
+inline constexpr std::size_t most_tilings = 27;
+struct Tilings {
+    std::array<Tiling, most_tilings> each;
+    std::size_t count = 0;
+
+    [[nodiscard]] operator std::span<const Tiling>() const { return {each.data(), count}; }
+};
+[[nodiscard]] Tilings tilings_of(const KernelPoint& point);
 
 /// Seconds, of the cheapest tiling.
 [[nodiscard]] double seconds_of(const KernelLaw& law, const KernelPoint& point);
@@ -85,6 +102,10 @@ struct Tiling {
 
 /// The cheapest tiling; uncut where the law is not tiled or the kernel has no such product.
 [[nodiscard]] Tiling tiling_of(const KernelLaw& law, const KernelPoint& point);
+/// Which of a tiled law's tilings_of(point), made before, is the cheapest; of equals the first. The nearer `near` is to it in
+/// time, the sooner it is found.
+[[nodiscard]] std::size_t cheapest(const KernelLaw& law, const KernelPoint& point, std::span<const Tiling> tilings,
+                                   std::size_t near = 0);
 
 /// Rows that every core works off; all of them where the number of cores is not known.
 [[nodiscard]] double rows_of_core(const KernelPoint& point);
@@ -108,5 +129,15 @@ inline constexpr std::size_t kernel_parts = 4;
 
 /// (sum of parts^p)^(1/p) of numbers that are not negative, without overflow on the way.
 [[nodiscard]] double norm_of(const std::array<double, kernel_parts>& parts, double p);
+
+/// The lower bound: the longest part, at the machine's rates.
+[[nodiscard]] double bound_of(const KernelPoint& point);
+
+/// A norm, and by how much it changes with each of its parts: (part / norm)^(p - 1).
+struct NormSlopes {
+    double norm = 0;
+    std::array<double, kernel_parts> slopes{};
+};
+[[nodiscard]] NormSlopes slopes_of(const std::array<double, kernel_parts>& parts, double p);
 
 }  // namespace roofline

@@ -97,7 +97,7 @@ void measure_carrying(std::vector<Calibration>& all, const std::vector<KernelSam
         if (each.kernel.law == nullptr || own == nullptr) continue;
         TimedKernel timed = sample.timed;
         timed.before_s = seconds_before(sample, own);
-        const double error = error_of({each.kernel.law->fit.law, {}}, timed);
+        const double error = error_of(each.kernel.law->fit, timed);
         if (error > 30) continue;  // a wrong unit, as the fit has it
         each.sum += error;
         each.rows += 1;

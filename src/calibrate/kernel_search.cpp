@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "calibrate/constants.hpp"
 #include "calibrate/least_squares.hpp"
@@ -34,6 +35,75 @@ KernelLaw law_of(const KernelConstants& constants, KernelLaw law) {
     return law;
 }
 
+/// A point with the ways to cut it, which stay while laws are searched for: as it is, and with its heads apart.
+class CutPoint {
+public:
+    explicit CutPoint(const KernelPoint& point) : whole_(point), tilings_(kept(point)) {
+        if (!(point.heads > 1)) return;
+        each_ = apart(point);
+        each_tilings_ = kept(each_);
+    }
+
+    struct Cut {
+        const KernelPoint& point;
+        Tiling tiling;
+    };
+
+    [[nodiscard]] Cut by(const KernelLaw& law) const {
+        const bool heads = heads_apart(law, whole_);
+        const KernelPoint& point = heads ? each_ : whole_;
+        const std::vector<Tiling>& tilings = heads ? each_tilings_ : tilings_;
+        if (!law.tiled || law.by_rows || tilings.empty()) return {point, tiling_of(law, point)};
+        std::size_t& last = heads ? each_last_ : last_;
+        last = cheapest(law, point, tilings, last);
+        return {point, tilings[last]};
+    }
+
+private:
+    /// No law takes one that has as many splits as another before it, more waves or math, and fewer tiles.
+    static std::vector<Tiling> kept(const KernelPoint& point) {
+        const Tilings tilings = tilings_of(point);
+        const std::span<const Tiling> all = tilings;
+        std::vector<Tiling> kept;
+        for (const Tiling& tiling : all) {
+            const bool worse = std::any_of(all.begin(), all.end(), [&](const Tiling& other) {
+                const bool no_better = other.splits == tiling.splits && other.waves <= tiling.waves &&
+                                       other.tiles >= tiling.tiles && math_of(point, other) <= math_of(point, tiling);
+                return no_better && (&other < &tiling || other.waves < tiling.waves);
+            });
+            if (!worse) kept.push_back(tiling);
+        }
+        return kept;
+    }
+
+    KernelPoint whole_;
+    KernelPoint each_;
+    std::vector<Tiling> tilings_;
+    std::vector<Tiling> each_tilings_;
+    // the last law's: the next one's are mostly the same
+    mutable std::size_t last_ = 0;
+    mutable std::size_t each_last_ = 0;
+};
+
+/// A timed kernel with all of its points cut.
+struct CutKernel {
+    const TimedKernel* timed;
+    std::vector<CutPoint> points;
+
+    explicit CutKernel(const TimedKernel& kernel) : timed(&kernel), points(kernel.more.begin(), kernel.more.end()) {
+        points.insert(points.begin(), CutPoint(kernel.point));
+    }
+};
+
+using CutKernels = std::span<const CutKernel>;
+
+std::vector<CutKernel> cut_all(const TimedKernels& kernels) {
+    std::vector<CutKernel> all;
+    all.reserve(kernels.size());
+    for (const TimedKernel* kernel : kernels) all.emplace_back(*kernel);
+    return all;
+}
+
 /// The law at these constants as a sum: a p-norm is the sum of its parts, each times (part / norm)^(p - 1), and changes with
 /// each constant by just that (Euler: it is homogeneous).
 struct Linear {
@@ -42,49 +112,35 @@ struct Linear {
     double seconds = 0;  ///< of the law as it is
 };
 
-Linear linear_at(const KernelLaw& law, const KernelPoint& shared) {
-    const KernelPoint point = apart(law, shared);
-    const Tiling tiling = tiling_of(law, point);
-    const auto parts = parts_of(law, point, tiling);
-    const double norm = norm_of(parts, law.p);
-    const auto share = [&](double part) {
-        if (!(part > 0)) return 0.0;
-        if (std::isinf(law.p)) return part == norm ? 1.0 : 0.0;
-        return std::pow(part / norm, law.p - 1);
-    };
-    Linear linear;
+void add_linear(Linear& linear, const KernelLaw& law, const CutPoint& whole) {
+    const auto [point, tiling] = whole.by(law);
+    const auto [norm, slopes] = slopes_of(parts_of(law, point, tiling), law.p);
     KernelConstants& features = linear.features;
-    features[fixed] = 1;
-    features[ramp] = point.depth / tiling.splits;
-    features[math] = math_of(point, tiling) * share(parts[0]);
-    features[vector] = point.vector_s * share(parts[1]);
-    const double memory = share(parts[2]);
+    features[fixed] += 1;
+    features[ramp] += point.depth / tiling.splits;
+    features[math] += math_of(point, tiling) * slopes[0];
+    features[vector] += point.vector_s * slopes[1];
+    const double memory = slopes[2];
     const double drawn = memory * stretch_of(law, point, tiling);
     const double cached = cached_share(law, point);
-    features[law.write > 0 ? write : read] = (1 - cached) * point.write_s * drawn;
+    features[law.write > 0 ? write : read] += (1 - cached) * point.write_s * drawn;
     features[read] += (1 - cached) * (point.memory_s - point.write_s) * drawn;
-    features[cache] = cached * point.memory_s * drawn;
+    features[cache] += cached * point.memory_s * drawn;
     if (tiling.splits > 1) {
-        features[split] = 1;
-        features[partial] = tiling.splits * point.sums_s * memory;
+        features[split] += 1;
+        features[partial] += tiling.splits * point.sums_s * memory;
     }
-    if (tiling.waves > 1) features[wave] = tiling.waves - 1;
-    if (law.row_s > 0) features[row] = rows_of_core(point);
-    features[reread] = point.again_s * memory;
-    linear.rest = point.other_s * share(parts[3]);
-    linear.seconds = overhead_of(law, point, tiling) + norm;
-    return linear;
+    if (tiling.waves > 1) features[wave] += tiling.waves - 1;
+    if (law.row_s > 0) features[row] += rows_of_core(point);
+    features[reread] += point.again_s * memory;
+    linear.rest += point.other_s * slopes[3];
+    linear.seconds += overhead_of(law, point, tiling) + norm;
 }
 
 /// The law of all kernels in a time together.
-Linear linear_at(const KernelLaw& law, const TimedKernel& kernel) {
-    Linear sum = linear_at(law, kernel.point);
-    for (const KernelPoint& point : kernel.more) {
-        const Linear next = linear_at(law, point);
-        for (std::size_t i = 0; i < kernel_constant_count; ++i) sum.features[i] += next.features[i];
-        sum.rest += next.rest;
-        sum.seconds += next.seconds;
-    }
+Linear linear_at(const KernelLaw& law, const CutKernel& kernel) {
+    Linear sum;
+    for (const CutPoint& point : kernel.points) add_linear(sum, law, point);
     return sum;
 }
 
@@ -95,9 +151,11 @@ double seconds_by(const KernelLaw& law, const TimedKernel& kernel) {
     return seconds;
 }
 
-double loss_of(const KernelLaw& law, const TimedKernels& kernels) {
+double loss_of(const KernelLaw& law, CutKernels kernels) {
     double loss = 0;
-    for (const TimedKernel* kernel : kernels) loss += std::abs(std::log(seconds_by(law, *kernel) / kernel->time_s));
+    for (const CutKernel& kernel : kernels) {
+        loss += std::abs(std::log(seconds_by(law, *kernel.timed) / kernel.timed->time_s));
+    }
     return loss;
 }
 
@@ -108,18 +166,19 @@ struct LawStep {
 };
 
 /// Weights make squares of the deviations into absolute values.
-LawStep step_from(const KernelLaw& law, const TimedKernels& kernels) {
+LawStep step_from(const KernelLaw& law, CutKernels kernels) {
     constexpr double floor = 0.02;  // below it deviations are noise and count alike
     LawStep step;
     KernelLeastSquares sums;
-    for (const TimedKernel* kernel : kernels) {
-        Linear linear = linear_at(law, *kernel);
-        const double ratio = (kernel->before_s + linear.seconds) / kernel->time_s;
+    for (const CutKernel& kernel : kernels) {
+        const TimedKernel& timed = *kernel.timed;
+        Linear linear = linear_at(law, kernel);
+        const double ratio = (timed.before_s + linear.seconds) / timed.time_s;
         step.loss += std::abs(std::log(ratio));
-        const double left = kernel->time_s - kernel->before_s - linear.rest;
-        if (std::abs(left) < 1e-6 * kernel->time_s) continue;
+        const double left = timed.time_s - timed.before_s - linear.rest;
+        if (std::abs(left) < 1e-6 * timed.time_s) continue;
         for (double& feature : linear.features) feature /= left;
-        const double share = left / kernel->time_s;
+        const double share = left / timed.time_s;
         sums.add(linear.features, share * share * floor / std::max(std::abs(ratio - 1), floor));
     }
     // what the points do not tell stays as published
@@ -138,14 +197,22 @@ struct LawSearch {
     double loss = infinity;
 };
 
+/// How many steps least squares make at the least, although they get no better, and at most.
+struct Steps {
+    int least = 5;
+    int most = 12;
+};
+constexpr Steps from_near{2, 12};
+constexpr Steps few{5, 5};  // show which p is best
+
 /// The best law with the terms and p of the start.
-LawSearch settled(KernelLaw law, const TimedKernels& kernels, int most_steps = 12) {
+LawSearch settled(KernelLaw law, CutKernels kernels, Steps steps = {}) {
     LawSearch best;
     double previous = infinity;
-    for (int i = 0; i <= most_steps; ++i) {
+    for (int i = 0; i <= steps.most; ++i) {
         const LawStep step = step_from(law, kernels);
         if (step.loss < best.loss) best = {law, step.loss};
-        if (i > 4 && step.loss > previous * 0.9999) break;
+        if (i >= steps.least && step.loss > previous * 0.9995) break;
         previous = std::min(previous, step.loss);
         law = step.next;
     }
@@ -155,30 +222,29 @@ LawSearch settled(KernelLaw law, const TimedKernels& kernels, int most_steps = 1
 double inverse_of(const KernelLaw& law) { return std::isinf(law.p) ? 0 : 1 / law.p; }
 
 /// p is searched for by 1/p: 0 is the maximum, 1 the sum.
-LawSearch settled_at(double inverse, KernelLaw start, const TimedKernels& kernels, int most_steps = 12) {
+LawSearch settled_at(double inverse, KernelLaw start, CutKernels kernels, Steps steps) {
     start.p = inverse > 0 ? 1 / inverse : infinity;
-    return settled(start, kernels, most_steps);
+    return settled(start, kernels, steps);
 }
 
 /// A hundredth of a per cent a row.
-double noticed(const TimedKernels& kernels) { return 1e-4 * static_cast<double>(kernels.size()); }
+double noticed(CutKernels kernels) { return 1e-4 * static_cast<double>(kernels.size()); }
 
-void refine_p(LawSearch& best, const TimedKernels& kernels, double first_step) {
+void refine_p(LawSearch& best, CutKernels kernels, double first_step) {
     for (double step = first_step; step > 0.02; step /= 2) {
         const double middle = inverse_of(best.law);
-        for (const double inverse : {middle - step, middle + step}) {
+        for (const double inverse : {std::abs(middle - step) < 1e-9 ? 0 : middle - step, middle + step}) {
             if (inverse < 0 || inverse > 1) continue;
-            LawSearch next = settled_at(inverse, best.law, kernels);
+            LawSearch next = settled_at(inverse, best.law, kernels, from_near);
             if (next.loss < best.loss - noticed(kernels)) best = next;
         }
     }
 }
 
-LawSearch search_from(const KernelLaw& start, const TimedKernels& kernels) {
-    constexpr int few_steps = 5;  // show which p is best
+LawSearch search_from(const KernelLaw& start, CutKernels kernels) {
     LawSearch best;
     for (int tenth = 0; tenth <= 10; tenth += 2) {
-        const LawSearch next = settled_at(tenth / 10.0, start, kernels, few_steps);
+        const LawSearch next = settled_at(tenth / 10.0, start, kernels, few);
         if (next.loss < best.loss - noticed(kernels)) best = next;
     }
     best = settled(best.law, kernels);
@@ -187,19 +253,20 @@ LawSearch search_from(const KernelLaw& start, const TimedKernels& kernels) {
 }
 
 /// A term stays out unless it is worth so many per mille a row.
-void take_if_worth(LawSearch& best, LawSearch next, const TimedKernels& kernels, double per_mille = 1) {
+void take_if_worth(LawSearch& best, LawSearch next, CutKernels kernels, double per_mille = 1) {
     if (next.loss < best.loss - 10 * per_mille * noticed(kernels)) best = next;
 }
 
 constexpr double half_per_cent = 5;  // what changes the way of working must be worth
 
-bool any_of(const TimedKernels& kernels, double KernelPoint::* part, double above) {
-    return std::any_of(kernels.begin(), kernels.end(), [&](const auto* each) { return each->point.*part > above; });
+bool any_of(CutKernels kernels, double KernelPoint::* part, double above) {
+    return std::any_of(kernels.begin(), kernels.end(),
+                       [&](const auto& each) { return each.timed->point.*part > above; });
 }
 
 /// The best of some values of a constant that is no slope; the law where none is better.
 LawSearch best_value(const LawSearch& from, double KernelLaw::* constant, std::initializer_list<double> values,
-                     const TimedKernels& kernels) {
+                     CutKernels kernels) {
     LawSearch best = from;
     for (const double value : values) {
         KernelLaw law = from.law;
@@ -212,7 +279,7 @@ LawSearch best_value(const LawSearch& from, double KernelLaw::* constant, std::i
 
 /// Tiles, how many heads share keys, and whether few tiles draw all of the memory's rate. Each starts afresh: what a law without it
 /// has found for the others is no good start.
-void search_tiles(LawSearch& best, KernelLaw start, const TimedKernels& kernels) {
+void search_tiles(LawSearch& best, KernelLaw start, CutKernels kernels) {
     start.tiled = true;
     start.ramp_s = 0.3e-9;
     start.split_s = 2e-6;
@@ -237,7 +304,7 @@ void search_tiles(LawSearch& best, KernelLaw start, const TimedKernels& kernels)
     if (rows.share == 0) take_if_worth(best, search_from(rows, kernels), kernels, half_per_cent);
 }
 
-KernelLaw search_law(const TimedKernels& kernels) {
+KernelLaw search_law(CutKernels kernels) {
     const KernelLaw start{1e-6, 0, 0.8, 0.8, 0.8, 2};
     LawSearch best = search_from(start, kernels);
     if (any_of(kernels, &KernelPoint::m, 0)) search_tiles(best, start, kernels);
@@ -259,7 +326,7 @@ KernelLaw search_law(const TimedKernels& kernels) {
     return best.law;
 }
 
-KernelLaw near(const KernelLaw& law, const TimedKernels& kernels) {
+KernelLaw near(const KernelLaw& law, CutKernels kernels) {
     LawSearch best = settled(law, kernels);
     refine_p(best, kernels, 0.025);
     return best.law;
@@ -273,23 +340,29 @@ public:
             firsts_.push_back({*kernel->first, kernel->time_s});
             lasts_.push_back(*kernel);
         }
+        cut_firsts_ = cut_all(all_of(firsts_));
+        cut_lasts_ = cut_all(all_of(lasts_));
     }
 
-    TimedKernels lasts(const KernelLaw& first) {
+    // others look at its kernels
+    Turns(const Turns&) = delete;
+    Turns& operator=(const Turns&) = delete;
+
+    CutKernels lasts(const KernelLaw& first) {
         for (std::size_t i = 0; i < lasts_.size(); ++i) lasts_[i].before_s = seconds_of(first, firsts_[i].point);
-        return all(lasts_);
+        return cut_lasts_;
     }
 
-    TimedKernels firsts(const KernelLaw& last) {
+    CutKernels firsts(const KernelLaw& last) {
         for (std::size_t i = 0; i < firsts_.size(); ++i) {
             lasts_[i].before_s = 0;
             firsts_[i].before_s = seconds_by(last, lasts_[i]);
         }
-        return all(firsts_);
+        return cut_firsts_;
     }
 
 private:
-    static TimedKernels all(const std::vector<TimedKernel>& kernels) {
+    static TimedKernels all_of(const std::vector<TimedKernel>& kernels) {
         TimedKernels all;
         for (const TimedKernel& kernel : kernels) all.push_back(&kernel);
         return all;
@@ -297,6 +370,8 @@ private:
 
     std::vector<TimedKernel> firsts_;
     std::vector<TimedKernel> lasts_;
+    std::vector<CutKernel> cut_firsts_;
+    std::vector<CutKernel> cut_lasts_;
 };
 
 KernelLaws in_turns(KernelLaws laws, Turns& turns) {
@@ -304,7 +379,7 @@ KernelLaws in_turns(KernelLaws laws, Turns& turns) {
     double previous = infinity;
     for (int turn = 0; turn < most_turns; ++turn) {
         laws.first = near(laws.first, turns.firsts(laws.law));
-        const TimedKernels lasts = turns.lasts(laws.first);
+        const CutKernels lasts = turns.lasts(laws.first);
         laws.law = near(laws.law, lasts);
         const double loss = loss_of(laws.law, lasts);
         if (loss > previous - noticed(lasts)) break;
@@ -326,7 +401,7 @@ double error_of(const KernelLaws& laws, const TimedKernel& kernel) {
 }
 
 KernelLaws search_laws(const TimedKernels& kernels) {
-    if (!has_first(kernels)) return {search_law(kernels), {}};
+    if (!has_first(kernels)) return {search_law(cut_all(kernels)), {}};
     Turns turns(kernels);
     KernelLaws laws;
     laws.first.fixed_s = 1e-6;
@@ -337,7 +412,7 @@ KernelLaws search_laws(const TimedKernels& kernels) {
 }
 
 KernelLaws search_near(const KernelLaws& laws, const TimedKernels& kernels) {
-    if (!has_first(kernels)) return {near(laws.law, kernels), {}};
+    if (!has_first(kernels)) return {near(laws.law, cut_all(kernels)), {}};
     Turns turns(kernels);
     return in_turns(laws, turns);
 }

@@ -24,8 +24,10 @@ public:
 
     void add(const Constants& features, double weight) {
         for (std::size_t i = 0; i < N; ++i) {
-            right_[i] += weight * features[i];
-            for (std::size_t j = 0; j < N; ++j) left_[i][j] += weight * features[i] * features[j];
+            if (features[i] == 0) continue;  // most are, of a law that has few terms
+            const double weighted = weight * features[i];
+            right_[i] += weighted;
+            for (std::size_t j = 0; j < N; ++j) left_[i][j] += weighted * features[j];
         }
     }
 

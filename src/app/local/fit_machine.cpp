@@ -110,7 +110,7 @@ Result<MachineFit> fit_machine(const std::string& toml, const std::string& date,
     result.calibration.tool = fmt::format("roofline {}", ROOFLINE_VERSION);
     for (TimedSample& each : all) {
         if (const CalibratedKernel* law = choose_kernel(result.calibration, each.sample.key, "")) {
-            each.program.expected_s = seconds_of(law->fit.law, each.sample.timed.point);
+            each.program.expected_s = seconds_of(law->fit, each.sample.timed.point);
         }
         result.programs.push_back(std::move(each.program));
     }

@@ -117,6 +117,12 @@ std::string tiling_text(const Tiling& tiling) {
     return text;
 }
 
+/// "; x 1.08 for what the library chooses at such sizes"
+std::string factor_text(double seconds, double by_law) {
+    if (seconds == by_law) return "";
+    return fmt::format("; x {} for what the library chooses at such sizes", number_text(seconds / by_law));
+}
+
 std::string errors_text(const CalibratedLaw& law) {
     std::string text = fmt::format("off by {} % where fitted, {} % at sizes held out", percent_text(law.errors.fitted),
                                    percent_text(law.errors.sizes));
@@ -162,7 +168,8 @@ std::vector<std::string> kernel_derivation(const OpAnswer& answer, std::size_t k
     const KernelFit& fit = law.fit;
     const KernelPoint point = apart(fit.law, answer.runs[kernel].point);
     const Tiling tiling = tiling_of(fit.law, point);
-    const double seconds = seconds_of(fit.law, point, tiling);
+    const double by_law = seconds_of(fit.law, point, tiling);
+    const double seconds = seconds_of(fit, answer.runs[kernel].point);
     std::string of = law.key.kind;
     if (!law.key.dtype.empty()) of += " in " + law.key.dtype;
     if (!law.key.software.empty()) of += " with " + law.key.software;
@@ -173,10 +180,10 @@ std::vector<std::string> kernel_derivation(const OpAnswer& answer, std::size_t k
                         carried.empty() ? answer.machine.name : carried + ", carried over", grouped(fit.rows),
                         law.sources.empty() ? "unnamed sources" : fmt::format("{}", fmt::join(law.sources, ", ")),
                         us(fit.least_s), us(fit.most_s)),
-            fmt::format("{} = {}{}; off by {} % where fitted, {} % on rows held out; their lower bound by {} %",
-                        kernel_text(fit.law, point, tiling, level_label(answer.machine, "hbm")), us(seconds),
-                        tiling_text(tiling), percent_text(fit.error_fitted), percent_text(fit.error_held_out),
-                        percent_text(fit.error_of_bound))};
+            fmt::format("{} = {}{}{}; off by {} % where fitted, {} % on rows held out; their lower bound by {} %",
+                        kernel_text(fit.law, point, tiling, level_label(answer.machine, "hbm")), us(by_law),
+                        tiling_text(tiling), factor_text(seconds, by_law), percent_text(fit.error_fitted),
+                        percent_text(fit.error_held_out), percent_text(fit.error_of_bound))};
 }
 
 namespace {

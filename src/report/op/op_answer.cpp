@@ -36,7 +36,7 @@ std::optional<double> expected_of_work(const OpAnswer& answer, std::size_t kerne
     const CompiledKernel::Runs& runs = answer.runs[kernel];
     const CalibratedKernel* law = answer.laws.kernels[kernel];
     if (law == nullptr && !(work.compute.empty() && work.memory.empty())) return std::nullopt;
-    return law == nullptr ? 0 : seconds_of(law->fit.law, runs.point) * runs.count;
+    return law == nullptr ? 0 : seconds_of(law->fit, runs.point) * runs.count;
 }
 
 std::optional<double> expected_of_kernel(const OpAnswer& answer, std::size_t kernel) {

@@ -1,0 +1,87 @@
+#include "calibrate/size_factors.hpp"
+#include "base/approx_test.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "calibrate/fit_kernels.hpp"
+
+using namespace roofline;
+
+namespace {
+
+KernelPoint sized(double m, double n, double depth = 1, double batch = 1) {
+    KernelPoint point;
+    point.m = m;
+    point.n = n;
+    point.depth = depth;
+    point.batch = batch;
+    return point;
+}
+
+}  // namespace
+
+TEST_CASE("factors between corners are those of the corners, in logarithms") {
+    SizeFactors factors;
+    CHECK(factor_of(factors, sized(1, 1)) == 1);
+    factors.powers = {{{0, 1}, {0, 1}, {0, 0}, {0, 0}}};
+    // m = 1: 1 at n = 1 and 2 at n = 4; m = 4: 4 and 8
+    for (const int thousandth : {1000, 2000, 4000, 8000}) factors.logs.push_back(log_of(thousandth));
+    CHECK(factor_of(factors, sized(1, 1)) == approx(1));
+    CHECK(factor_of(factors, sized(1, 4)) == approx(2));
+    CHECK(factor_of(factors, sized(4, 1)) == approx(4));
+    CHECK(factor_of(factors, sized(4, 4)) == approx(8));
+    CHECK(factor_of(factors, sized(2, 1)) == approx(2));
+    CHECK(factor_of(factors, sized(2, 2)) == approx(std::sqrt(8.0)));
+    // beyond the lattice it is that of the edge
+    CHECK(factor_of(factors, sized(1e6, 1e6)) == approx(8));
+    CHECK(factor_of(factors, sized(1, 1, 1e9, 1e9)) == approx(1));
+    // what is no product has none
+    CHECK(factor_of(factors, sized(0, 0)) == 1);
+}
+
+TEST_CASE("deviations tell factors, whatever a few wild rows say") {
+    std::vector<SizedDeviation> rows;
+    const auto add = [&](double m, double n, double factor) {
+        rows.push_back({{{{m, n, 1, 1}, 1}}, std::log(factor)});
+    };
+    for (int i = 0; i < 20; ++i) {
+        for (double m = 1; m <= 64; m *= 4) {
+            for (double n = 1; n <= 64; n *= 4) add(m, n, m == 16 ? 1.5 : n == 64 ? 0.8 : 1);
+        }
+    }
+    for (double m = 1; m <= 64; m *= 4) add(m, 1, 20);
+    const SizeFactors fit = fit_factors(rows);
+    CHECK(fit.powers == std::array<Powers, size_count>{{{0, 3}, {0, 3}, {0, 0}, {0, 0}}});
+    CHECK(factor_of(fit, sized(16, 1)) == approx(1.5).epsilon(0.02));
+    CHECK(factor_of(fit, sized(16, 64)) == approx(1.5).epsilon(0.02));
+    CHECK(factor_of(fit, sized(1, 1)) == approx(1).epsilon(0.02));
+    CHECK(factor_of(fit, sized(64, 64)) == approx(0.8).epsilon(0.02));
+    CHECK(fit_factors({}).logs.empty());
+    CHECK(fit_factors({SizedDeviation{{{{0, 0, 0, 0}, 1}}, 0.5}}).logs.empty());
+}
+
+TEST_CASE("of a time with several products each has its share of the factors") {
+    // half of the law's time at m = 1, half at m = 64, and alone: 1.2 and 1
+    std::vector<SizedDeviation> rows;
+    for (int i = 0; i < 50; ++i) {
+        rows.push_back({{{{1, 1, 1, 1}, 0.5}, {{64, 1, 1, 1}, 0.5}}, 0.5 * std::log(1.2)});
+        rows.push_back({{{{64, 1, 1, 1}, 1}}, 0});
+    }
+    const SizeFactors fit = fit_factors(rows);
+    CHECK(factor_of(fit, sized(1, 1)) == approx(1.2).epsilon(0.02));
+    CHECK(factor_of(fit, sized(64, 1)) == approx(1).epsilon(0.01));
+}
+
+TEST_CASE("a factor never puts a kernel below its bound") {
+    KernelFit fit;
+    fit.law.math = 0.5;
+    fit.factors.powers = {};
+    fit.factors.logs = {log_of(100)};
+    KernelPoint point = sized(1, 1);
+    point.math_s = 3e-6;
+    CHECK(seconds_of(fit, point) == approx(3e-6));
+    fit.factors.logs = {log_of(750)};
+    CHECK(seconds_of(fit, point) == approx(4.5e-6));
+}
