@@ -10,6 +10,7 @@
 #include "measure/network/agreed.hpp"
 #include "measure/network/sum.hpp"
 #include "measure/run/fill.hpp"
+#include "measure/run/step_builder.hpp"
 #include "measure/sample_watch.hpp"
 #include "measure/stop.hpp"
 #include "units/text.hpp"
@@ -32,30 +33,6 @@ Status collect(const Block& block, std::vector<const Statement*>& statements) {
         if (auto status = collect(inner, statements); !status) return status;
     }
     return {};
-}
-
-// How an operand must lie for the share of the work that a chip does.
-Sharding operand_sharding(const OpWays& ways, const Way& way, const Operand& operand) {
-    Sharding sharding;
-    sharding.rank = static_cast<std::uint8_t>(operand.dims.size());
-    sharding.at = way.at;
-    for (std::size_t d = 0; d < operand.dims.size(); ++d) {
-        const auto place = std::find(ways.dims().begin(), ways.dims().end(), operand.dims[d]) - ways.dims().begin();
-        sharding.dims[d] = way.split[static_cast<std::size_t>(place)];
-    }
-    return sharding;
-}
-
-// How the result lies when it has been made: partial sums where a dimension that it lacks is split.
-Sharding made_sharding(const OpWays& ways, const Way& way) {
-    const Operand& output = ways.op().output;
-    Sharding made = operand_sharding(ways, way, output);
-    for (std::size_t d = 0; d < ways.dims().size(); ++d) {
-        if (!has(output.dims, ways.dims()[d])) {
-            made.unreduced = static_cast<AxisMask>(made.unreduced | way.split[d].mask());
-        }
-    }
-    return made;
 }
 
 std::string move_text(const Move& move, const std::string& tensor, const System& system) {
@@ -91,9 +68,9 @@ Result<void*> ShardedRun::allocate(std::size_t bytes) {
     return memory;
 }
 
-Result<std::vector<std::int64_t>> ShardedRun::sizes_of(const Operand& operand) const {
+Result<std::vector<std::int64_t>> ShardedRun::sizes_of(const std::vector<std::string>& dims) const {
     std::vector<std::int64_t> sizes;
-    for (const std::string& dim : operand.dims) {
+    for (const std::string& dim : dims) {
         const auto size = size_of(program_, dim);
         if (!size) return fail("no_size", fmt::format("`{}` has no size", dim), fmt::format("--dims {}=1024", dim));
         sizes.push_back(*size);
@@ -124,6 +101,7 @@ Status ShardedRun::prepare() {
                     "leave `in` out");
     }
     whole_ = unsplit(program_);
+    if (auto status = collect(whole_.body, whole_statements_); !status) return status;
     auto plan = make_steps(whole_);
     if (!plan) return fail(plan.error());
     plan_ = std::move(*plan);
@@ -134,8 +112,9 @@ Status ShardedRun::prepare() {
     if (!layout) return fail(layout.error());
     search_.emplace(std::move(*search));
     layout_ = std::move(*layout);
+    keep_sums();
     values_.resize(program_.values.size());
-    for (ValueId id = 0; id < values_.size(); ++id) values_[id].lies = layout_.held[id];
+    for (ValueId id = 0; id < values_.size(); ++id) values_[id].held = HeldShard{layout_.held[id]};
     if (auto status = fill_inputs(); !status) return status;
     std::size_t index = 0;
     for (std::size_t statement = 0; statement < statements_.size(); ++statement) {
@@ -144,6 +123,26 @@ Status ShardedRun::prepare() {
         }
     }
     return pack();
+}
+
+// What is made inside of a statement and not exchanged is not rounded: it stays as sums are accumulated, as where nothing is split.
+void ShardedRun::keep_sums() {
+    computed_ = program_;
+    std::set<ValueId> exchanged;
+    const auto each_op = [&](const auto& visit) {
+        for (std::size_t index = 0; index < layout_.choices.size(); ++index) visit(index, search_->op(index).op());
+    };
+    each_op([&](std::size_t index, const Op& op) {
+        for (const TensorMove& move : layout_.choices[index].way.moves) {
+            if (move.tensor < op.inputs.size()) exchanged.insert(op.inputs[move.tensor].value);
+            if (move.tensor == op.inputs.size()) exchanged.insert(op.output.value);
+        }
+    });
+    each_op([&](std::size_t /*index*/, const Op& op) {
+        Value& made = computed_.values[op.output.value];
+        if (!made.intermediate || exchanged.contains(op.output.value)) return;
+        if (info(made.type.dtype).kind == DtypeKind::floating) made.type.dtype = sums_in(op.arithmetic);
+    });
 }
 
 // This rank's shards of what the program declares: every rank makes the same whole arrays, one after the other. Of an array that
@@ -156,9 +155,10 @@ Status ShardedRun::fill_inputs() {
         if (!array || plan_.arrays[*array].role != RunArray::Role::input) continue;
         if (stop_requested()) return fail(interrupted());
         const RunArray& shape = plan_.arrays[*array];
-        const Sharding& lies = values_[id].lies;
+        const HeldShard held = values_[id].held;
+        const Sharding& lies = held.lies;
         const std::size_t element = static_cast<std::size_t>(info(shape.dtype).bits) / 8;
-        auto move = ShardMove::make(ranks_, {lies, lies, std::nullopt, shape.sizes, shape.dtype});
+        auto move = ShardMove::make(ranks_, {held, held, std::nullopt, shape.sizes, shape.dtype});
         if (!move) return fail(move.error());
         const Box box = box_of(lies, shape.sizes, system_, ranks_.chip());
         auto memory = allocate(box.elements() * element);
@@ -179,123 +179,235 @@ Status ShardedRun::fill_inputs() {
     return {};
 }
 
-Status ShardedRun::add_op(std::size_t index, std::size_t statement) {
+// The reshardings of a tensor of an operation: none, one, or for the statistics of rows one a round.
+std::vector<const TensorMove*> ShardedRun::moves_of(std::size_t index, std::size_t tensor) const {
+    std::vector<const TensorMove*> moves;
+    for (const TensorMove& each : layout_.choices[index].way.moves) {
+        if (each.tensor == tensor) moves.push_back(&each);
+    }
+    return moves;
+}
+
+Result<ShardedRun::Array> ShardedRun::array_of(std::size_t index, std::size_t tensor) const {
     const OpWays& ways = search_->op(index);
-    const ProgramLayout::Choice& choice = layout_.choices[index];
     const Op& op = ways.op();
-    const bool converted_first = std::any_of(choice.way.moves.begin(), choice.way.moves.end(),
-                                             [&](const TensorMove& each) { return each.tensor == op.inputs.size(); });
-    const bool moves = op.kind == OpKind::move && !converted_first;
+    auto sizes = sizes_of(ways.moved_dims(tensor));
+    if (!sizes) return fail(sizes.error());
+    const bool statistics = tensor > op.inputs.size();
+    const Operand& operand = tensor < op.inputs.size() ? op.inputs[tensor] : op.output;
+    const Dtype dtype = statistics ? statistics_dtype(op) : computed_.values[operand.value].type.dtype;
+    return Array{ways.tensor_name(tensor), std::move(*sizes), dtype, Reduction::sum};
+}
+
+Status ShardedRun::add_op(std::size_t index, std::size_t statement) {
+    at_ = {index, statement};
+    overlapped_.emplace_back();
+    const OpWays& ways = search_->op(index);
+    const Way& way = layout_.choices[index].way;
+    const Op& op = ways.op();
+    const std::size_t result = op.inputs.size();
+    const std::vector<const TensorMove*> after = moves_of(index, result);
+    const bool moves = op.kind == OpKind::move && after.empty();
     std::vector<const void*> inputs;
-    std::vector<TensorSteps> tensors(op.inputs.size() + 1);
-    for (std::size_t i = 0; i < op.inputs.size(); ++i) {
-        const Sharding to = moves ? choice.way.output : operand_sharding(ways, choice.way, op.inputs[i]);
-        const Place from{values_[op.inputs[i].value].memory, choice.held[i]};
-        auto place = reshard(i, from, to, index, statement, tensors[i]);
+    std::vector<TensorSteps> tensors(result + 1);
+    for (std::size_t i = 0; i < result; ++i) {
+        auto place = bring(i, moves ? HeldShard{way.output} : held_by_way(ways, way, i), tensors[i]);
         if (!place) return fail(place.error());
         inputs.push_back(place->memory);
     }
-    Place made{nullptr, moves ? choice.way.output : made_sharding(ways, choice.way)};
-    const Value& from = program_.values[op.inputs.empty() ? op.output.value : op.inputs.front().value];
-    if (moves && from.type.dtype == program_.values[op.output.value].type.dtype) {
+    Place made{nullptr, moves ? HeldShard{way.output} : held_by_way(ways, way, result)};
+    auto array = array_of(index, result);
+    if (!array) return fail(array.error());
+    const std::vector<const TensorMove*> statistics = moves_of(index, result + 1);
+    const Value& from = computed_.values[op.inputs.empty() ? op.output.value : op.inputs.front().value];
+    bool in_pieces = op.kind != OpKind::move && statistics.empty();
+    if (moves && from.type.dtype == array->dtype) {
         made.memory = const_cast<void*>(inputs.front());  // only where it lies has changed
-    } else if (auto status = add_local(ways, choice.way, inputs, made, index, statement); !status) {
-        return status;
+    } else if (!statistics.empty()) {
+        if (auto status = add_rows(statistics, std::move(inputs), *array, made); !status) return status;
+    } else {
+        auto share = share_of_op(computed_, ways, way, system_, ranks_.chip());
+        if (!share) return fail(share.error());
+        if (auto status = add_local(std::move(*share), inputs, *array, made); !status) return status;
+        in_pieces = in_pieces && stages_.back().output_bytes > 0;
     }
-    auto place = reshard(op.inputs.size(), made, choice.way.output, index, statement, tensors.back());
+    // of a band of a window chips keep what they see, and nobody has the rest
+    const HeldShard to = after.empty() && made.held.edged() ? made.held : HeldShard{way.output};
+    auto place = reshard(*array, after.empty() ? nullptr : &search_->resharding(after.front()->resharding), made, to,
+                         tensors.back());
     if (!place) return fail(place.error());
     values_[op.output.value] = *place;
     tensors.back().memory = place->memory;
-    if (op.kind == OpKind::move) tensors.clear();
-    return add_overlapped(index, std::move(tensors));
+    return in_pieces ? add_overlapped(index, std::move(tensors)) : Status{};
+}
+
+// An operand as the operation wants it. What one before has been brought there is there, as the layout has it.
+Result<ShardedRun::Place> ShardedRun::bring(std::size_t operand, const HeldShard& wanted, TensorSteps& taken) {
+    const ValueId value = search_->op(at_.op).op().inputs[operand].value;
+    const std::vector<const TensorMove*> moves = moves_of(at_.op, operand);
+    const auto key = std::pair(value, moves.empty() ? std::size_t{0} : moves.front()->resharding);
+    const auto known = brought_.find(key);
+    if (!moves.empty() && known != brought_.end() && search_->done_before(at_.op, *moves.front(), layout_)) {
+        overlapped_[known->second.op].reset();  // in pieces it is never there whole
+        taken.held = known->second.place.held;
+        taken.memory = known->second.place.memory;
+        return known->second.place;
+    }
+    auto array = array_of(at_.op, operand);
+    if (!array) return fail(array.error());
+    auto place = reshard(*array, moves.empty() ? nullptr : &search_->resharding(moves.front()->resharding),
+                         values_[value], wanted, taken);
+    if (place && !moves.empty()) brought_.insert_or_assign(key, Brought{at_.op, *place});
+    return place;
 }
 
 Status ShardedRun::add_overlapped(std::size_t index, std::vector<TensorSteps> tensors) {
-    overlapped_.emplace_back();
-    if (tensors.empty()) return {};
-    auto op = OverlappedOp::make(program_, search_->op(index), layout_.choices[index].way, ranks_, device_,
+    auto op = OverlappedOp::make(computed_, search_->op(index), layout_.choices[index].way, ranks_, device_,
                                  std::move(tensors));
     if (!op) return fail(op.error());
-    overlapped_.back() = std::move(*op);
+    overlapped_[index] = std::move(*op);
     return {};
 }
 
-Status ShardedRun::add_local(const OpWays& ways, const Way& way, const std::vector<const void*>& inputs, Place& made,
-                             std::size_t index, std::size_t statement) {
-    const Op& op = ways.op();
-    auto sizes = sizes_of(op.output);
-    if (!sizes) return fail(sizes.error());
-    auto share = share_of_op(program_, ways, way, system_);
-    if (!share) return fail(share.error());
-    const Dtype dtype = program_.values[op.output.value].type.dtype;
-    const std::size_t bytes =
-        box_of(made.lies, *sizes, system_, ranks_.chip()).elements() * static_cast<std::size_t>(info(dtype).bits) / 8;
+// Numbers of the rows of this rank's part, reduced by all of them, round by round; then the result from the part and these.
+Status ShardedRun::add_rows(const std::vector<const TensorMove*>& moves, std::vector<const void*> inputs,
+                            const Array& result, Place& made) {
+    const OpWays& ways = search_->op(at_.op);
+    const Way& way = layout_.choices[at_.op].way;
+    auto parts = row_parts(computed_, ways, way, system_, ranks_.chip());
+    if (!parts) return fail(parts.error());
+    // all the numbers of a round are one array, whose first dimension is which of them
+    const auto numbered = [](const Sharding& rows) {
+        Sharding all = rows;
+        std::copy_backward(rows.dims.begin(), rows.dims.begin() + rows.rank, all.dims.begin() + rows.rank + 1);
+        all.dims[0] = {};
+        ++all.rank;
+        return all;
+    };
+    for (std::size_t i = 0; i < parts->rounds.size(); ++i) {
+        RowParts::Round& round = parts->rounds[i];
+        auto array = array_of(at_.op, ways.op().inputs.size() + 1);
+        if (!array) return fail(array.error());
+        array->sizes.insert(array->sizes.begin(), static_cast<std::int64_t>(round.numbers.size()));
+        array->reduction = round.reduction;
+        Place part{nullptr, HeldShard{numbered(ways.part_statistics(way))}};
+        const std::size_t each = bytes_of(*array, part.held) / round.numbers.size();
+        auto memory = allocate(each * round.numbers.size());
+        if (!memory) return fail(memory.error());
+        part.memory = *memory;
+        for (std::size_t n = 0; n < round.numbers.size(); ++n) {
+            auto* at = static_cast<std::byte*>(part.memory) + n * each;
+            if (auto status = add_stage(std::move(round.numbers[n]), inputs, at, each); !status) return status;
+        }
+        Resharding resharding = search_->resharding(moves[i]->resharding);
+        for (ShardingStep& step : resharding.steps) step.to = numbered(step.to);
+        TensorSteps taken;
+        auto whole = reshard(*array, &resharding, part, HeldShard{resharding.steps.back().to}, taken);
+        if (!whole) return fail(whole.error());
+        for (std::size_t n = 0; n < round.numbers.size(); ++n) {
+            inputs.push_back(static_cast<std::byte*>(whole->memory) + n * each);
+        }
+    }
+    return add_local(std::move(parts->last), inputs, result, made);
+}
+
+std::size_t ShardedRun::bytes_of(const Array& array, const HeldShard& held) const {
+    return box_of(held, array.sizes, system_, ranks_.chip()).elements() *
+           static_cast<std::size_t>(info(array.dtype).bits) / 8;
+}
+
+Status ShardedRun::add_local(OpShare share, const std::vector<const void*>& inputs, const Array& array, Place& made) {
+    const std::size_t bytes = bytes_of(array, made.held);
     auto memory = allocate(bytes);
     if (!memory) return fail(memory.error());
-    made.memory = *memory;
-    auto local = LocalOp::make(std::move(*share), device_);
+    if (auto status = add_stage(std::move(share), inputs, *memory, bytes); !status) return status;
+    made.memory = stages_.back().output;
+    return {};
+}
+
+Status ShardedRun::add_stage(OpShare share, const std::vector<const void*>& inputs, void* output, std::size_t bytes) {
+    auto local = LocalOp::make(std::move(share), device_);
     if (!local) return fail(local.error());
     locals_.push_back(std::move(*local));
     ShardedStage stage;
     stage.text = locals_.back()->text();
-    stage.op = index;
-    stage.statement = statement;
-    const bool mine = way.at == Sharding::everywhere || way.at == ranks_.chip();
+    stage.op = at_.op;
+    stage.statement = at_.statement;
+    const std::int64_t place = layout_.choices[at_.op].way.at;
+    const bool mine = place == Sharding::everywhere || place == ranks_.chip();
     stage.local = mine ? locals_.back().get() : nullptr;
     stage.inputs = inputs;
-    stage.output = *memory;
+    stage.output = output;
     stage.output_bytes = bytes;
+    if (const auto in_place = locals_.back()->writes_into()) {
+        stage.output = const_cast<void*>(inputs[*in_place]);
+        stage.output_bytes = 0;
+    }
     stages_.push_back(std::move(stage));
     return {};
 }
 
+// One step of a resharding, as a stage.
+Result<ShardedRun::Place> ShardedRun::step(const Array& array, const Place& from, const HeldShard& to,
+                                           const std::optional<Move>& how, TensorSteps& taken) {
+    taken.steps.push_back({from.held, to, how, array.sizes, array.dtype, array.reduction});
+    auto move = ShardMove::make(ranks_, taken.steps.back());
+    if (!move) return fail(move.error());
+    auto memory = allocate(move->bytes_after());
+    if (!memory) return fail(memory.error());
+    moves_.push_back(std::make_unique<ShardMove>(std::move(*move)));
+    ShardedStage stage;
+    stage.text = how ? move_text(*how, array.name, system_) : "a share of " + array.name;
+    stage.exchange = how.has_value();
+    stage.op = at_.op;
+    stage.statement = at_.statement;
+    stage.move = moves_.back().get();
+    stage.inputs = {from.memory};
+    stage.output = *memory;
+    stages_.push_back(std::move(stage));
+    const bool sums = how && (how->kind == CollectiveKind::all_reduce || how->kind == CollectiveKind::reduce_scatter);
+    if (array.reduction == Reduction::sum && (sums || (how && how->back))) {
+        // each partial sum is rounded once, and so is each sum of two; they are about as large as the whole
+        allowed_error_ += 4 * static_cast<double>(chips_across(system_, how->axes)) * rounding(array.dtype);
+    }
+    return Place{*memory, to};
+}
+
 // The steps of a tensor's resharding, as the search took them; a mere slice is not written down there.
-Result<ShardedRun::Place> ShardedRun::reshard(std::size_t tensor, Place from, const Sharding& to, std::size_t index,
-                                              std::size_t statement, TensorSteps& taken) {
-    const OpWays& ways = search_->op(index);
-    const Way& way = layout_.choices[index].way;
-    const Op& op = ways.op();
-    taken.held = from.lies;
+Result<ShardedRun::Place> ShardedRun::reshard(const Array& array, const Resharding* resharding, Place from,
+                                              const HeldShard& to, TensorSteps& taken) {
+    taken.held = from.held;
     taken.memory = from.memory;
     taken.fixed = fixed_.contains(from.memory);
-    const Operand& operand = tensor < op.inputs.size() ? op.inputs[tensor] : op.output;
-    auto sizes = sizes_of(operand);
-    if (!sizes) return fail(sizes.error());
-    const Dtype dtype = program_.values[operand.value].type.dtype;
-    std::vector<ShardingStep> steps;
-    const Resharding* resharding = nullptr;
-    for (const TensorMove& each : way.moves) {
-        if (each.tensor == tensor) resharding = &search_->resharding(each.resharding);
-    }
-    if (resharding != nullptr) {
-        steps = resharding->steps;
-    } else if (from.lies != to) {
-        steps.push_back({to, std::nullopt});
-    }
-    for (const ShardingStep& step : steps) {
+    const std::size_t count = resharding == nullptr ? 0 : resharding->steps.size();
+    for (std::size_t i = 0; i <= count; ++i) {
         std::optional<Move> how;
-        if (step.move) how = resharding->moves[*step.move];
-        taken.steps.push_back({from.lies, step.to, how, *sizes, dtype});
-        auto move = ShardMove::make(ranks_, taken.steps.back());
-        if (!move) return fail(move.error());
-        auto memory = allocate(move->bytes_after());
-        if (!memory) return fail(memory.error());
-        moves_.push_back(std::make_unique<ShardMove>(std::move(*move)));
-        ShardedStage stage;
-        stage.text =
-            how ? move_text(*how, ways.tensor_name(tensor), system_) : "a share of " + ways.tensor_name(tensor);
-        stage.exchange = how.has_value();
-        stage.op = index;
-        stage.statement = statement;
-        stage.move = moves_.back().get();
-        stage.inputs = {from.memory};
-        stage.output = *memory;
-        stages_.push_back(std::move(stage));
-        if (how && (how->kind == CollectiveKind::all_reduce || how->kind == CollectiveKind::reduce_scatter)) {
-            // each partial sum is rounded once, and so is each sum of two; they are about as large as the whole
-            allowed_error_ += 4 * static_cast<double>(chips_across(system_, how->axes)) * rounding(dtype);
+        HeldShard next = to;
+        if (i < count) {
+            const ShardingStep& taken_step = resharding->steps[i];
+            if (taken_step.move) how = resharding->moves[*taken_step.move];
+            if (!how || how->hops == 0 || how->back) next = HeldShard{taken_step.to};
         }
-        from = {*memory, step.to};
+        if (from.held == next) continue;
+        if (from.held.edged() && !(how && how->back)) {
+            if (from.held.lies.unreduced == 0) {
+                return fail("unsupported",
+                            fmt::format("{} is a band of a window, of which each rank has what its rows see, and a "
+                                        "statement wants it otherwise",
+                                        array.name),
+                            "split rows and columns alike in all statements between the mask and the product");
+            }
+            // sums of what a rank does not see are none
+            HeldShard wide = from.held.without_edge();
+            wide.lies.dims[from.held.dim] = {};
+            auto place = step(array, from, wide, std::nullopt, taken);
+            if (!place) return place;
+            from = *place;
+            if (from.held == next) continue;
+        }
+        auto place = step(array, from, next, how, taken);
+        if (!place) return place;
+        from = *place;
     }
     return from;
 }
@@ -313,15 +425,11 @@ Status ShardedRun::pack() {
     return {};
 }
 
-namespace {
-
-Status run_stage(const ShardedStage& stage) {
-    if (stage.local != nullptr) return stage.local->run(stage.inputs, stage.output);
-    if (stage.move == nullptr) return {};
-    return stage.move->run(static_cast<const std::byte*>(stage.inputs.front()), static_cast<std::byte*>(stage.output));
+Status ShardedStage::run() const {
+    if (local != nullptr) return local->run(inputs, output);
+    if (move == nullptr) return {};
+    return move->run(static_cast<const std::byte*>(inputs.front()), static_cast<std::byte*>(output));
 }
-
-}  // namespace
 
 Status ShardedRun::run(bool overlapped) {
     std::optional<std::size_t> done;  // an operation with all its stages
@@ -329,7 +437,7 @@ Status ShardedRun::run(bool overlapped) {
         if (done == stage.op) continue;
         OverlappedOp* pieces = overlapped ? overlapped_[stage.op].get() : nullptr;
         if (pieces != nullptr) done = stage.op;
-        if (auto status = pieces != nullptr ? pieces->run() : run_stage(stage); !status) return status;
+        if (auto status = pieces != nullptr ? pieces->run() : stage.run(); !status) return status;
     }
     return {};
 }
@@ -345,117 +453,6 @@ void ShardedRun::forget_results() {
         const std::size_t bytes = stage.move != nullptr ? stage.move->bytes_after() : stage.output_bytes;
         std::memset(stage.output, 0xff, bytes);
     }
-}
-
-Result<Sampled> ShardedRun::time(const SamplingOptions& options, bool overlapped) {
-    return agreed_samples(
-        ranks_.world(),
-        [&](std::int64_t calls) -> Status {
-            for (std::int64_t call = 0; call < calls; ++call) {
-                if (auto status = run(overlapped); !status) return status;
-            }
-            return {};
-        },
-        options);
-}
-
-// Each stage begins at all ranks at once: what one waits for the others' work is not taken for an exchange.
-Result<std::vector<StageTime>> ShardedRun::time_stages(std::size_t rounds) {
-    std::vector<std::vector<double>> samples(stages_.size());
-    for (std::size_t round = 0; round < rounds; ++round) {
-        for (std::size_t i = 0; i < stages_.size(); ++i) {
-            if (auto status = ranks_.world().barrier(); !status) return fail(status.error());
-            const double start = now_s();
-            if (auto status = run_stage(stages_[i]); !status) return fail(status.error());
-            auto slowest = greatest(ranks_.world(), now_s() - start);
-            if (!slowest) return fail(slowest.error());
-            samples[i].push_back(*slowest);
-        }
-    }
-    std::vector<StageTime> times;
-    for (std::size_t i = 0; i < stages_.size(); ++i) {
-        std::sort(samples[i].begin(), samples[i].end());
-        times.push_back({stages_[i].text, stages_[i].exchange, stages_[i].statement, quantile(samples[i], 0.5)});
-    }
-    return times;
-}
-
-// The whole array at the first rank: shards to their places; of chips that hold the same the first, of partial sums all.
-Result<std::vector<char>> ShardedRun::gathered(ValueId value) {
-    const RunArray& shape = plan_.arrays[*plan_.array_of[value]];
-    const Place& place = values_[value];
-    const std::size_t element = static_cast<std::size_t>(info(shape.dtype).bits) / 8;
-    const auto held = [&](std::int64_t chip) { return box_of(place.lies, shape.sizes, system_, chip); };
-    const std::int64_t holder = place.lies.at_chip() ? place.lies.at : 0;
-    Communicator& world = ranks_.world();
-    Exchange gather;
-    gather.kind = CollectiveKind::gather;
-    gather.part = held(holder).elements() * element;
-    std::vector<std::byte> mine(gather.part);
-    std::memcpy(mine.data(), place.memory, held(ranks_.chip()).elements() * element);
-    std::vector<std::byte> all(world.rank() == 0 ? gather.part * static_cast<std::size_t>(world.size()) : 0);
-    gather.in = mine.data();
-    gather.out = all.data();
-    if (auto status = exchange(world, gather); !status) return fail(status.error());
-    std::vector<char> whole(world.rank() == 0 ? static_cast<std::size_t>(shape.bytes()) : 0);
-    if (world.rank() != 0) return whole;
-    const Box everything{std::vector<std::int64_t>(shape.sizes.size(), 0), shape.sizes};
-    auto* to = reinterpret_cast<std::byte*>(whole.data());
-    std::vector<std::byte> part(whole.size());
-    const AxisMask used = place.lies.used();
-    for (std::int64_t chip = 0; chip < world.size(); ++chip) {
-        bool first = true;
-        for (std::size_t axis = 0; axis < system_.mesh.size() && !place.lies.at_chip(); ++axis) {
-            first = first && ((used >> axis & 1U) != 0 || coordinate(system_, chip, axis) == 0);
-        }
-        const Box box = held(chip);
-        if (!first || box.elements() == 0) continue;
-        const std::byte* from = all.data() + static_cast<std::size_t>(chip) * gather.part;
-        if (place.lies.unreduced == 0) {
-            copy_part(to, everything, from, box, box, element);
-            continue;
-        }
-        std::fill(part.begin(), part.end(), std::byte{0});
-        copy_part(part.data(), everything, from, box, box, element);
-        add_into(to, part.data(), part.size(), shape.dtype);
-    }
-    return whole;
-}
-
-Result<CheckResult> ShardedRun::check(const CheckOptions& options) {
-    std::vector<std::vector<char>> whole(values_.size());
-    for (ValueId id = 0; id < values_.size(); ++id) {
-        if (!plan_.array_of[id] || values_[id].memory == nullptr) continue;
-        auto array = gathered(id);
-        if (!array) return fail(array.error());
-        whole[id] = std::move(*array);
-    }
-    CheckResult all;
-    Status status;
-    if (ranks_.world().rank() == 0) {
-        const auto held = [&](ValueId id) -> HeldValue {
-            if (whole[id].empty()) return {};
-            return {whole[id].data(), plan_.arrays[*plan_.array_of[id]].dtype};
-        };
-        std::vector<const Statement*> statements;
-        status = collect(whole_.body, statements);
-        for (const Statement* statement : statements) {
-            if (!status) break;
-            auto result = check_statement(whole_, *statement, held, options);
-            if (!result) {
-                status = fail(result.error());
-                break;
-            }
-            all.checked += result->checked;
-            all.max_rel_error = std::max(all.max_rel_error, result->max_rel_error);
-            if (result->of_bound > all.of_bound) {
-                all.of_bound = result->of_bound;
-                all.worst = result->worst;
-            }
-        }
-    }
-    if (auto same = agreed(ranks_.world(), status); !same) return fail(same.error());
-    return all;
 }
 
 }  // namespace roofline

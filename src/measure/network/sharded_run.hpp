@@ -3,10 +3,12 @@
 
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.hpp"
@@ -33,7 +35,9 @@ struct ShardedStage {
     ShardMove* move = nullptr;
     std::vector<const void*> inputs;
     void* output = nullptr;
-    std::size_t output_bytes = 0;  ///< of an operation
+    [[nodiscard]] Status run() const;
+
+    std::size_t output_bytes = 0;  ///< of an operation; none where it writes into an operand
 };
 
 /// How long the stages took, the slowest rank's times.
@@ -85,33 +89,61 @@ private:
     /// Where an array is, and how it lies.
     struct Place {
         void* memory = nullptr;
-        Sharding lies;
+        HeldShard held;
+    };
+    /// What moves: a tensor of an operation, or the statistics of its rows.
+    struct Array {
+        std::string name;
+        std::vector<std::int64_t> sizes;
+        Dtype dtype = Dtype::f32;
+        Reduction reduction = Reduction::sum;
+    };
+    struct At {
+        std::size_t op = 0;
+        std::size_t statement = 0;
+    };
+    /// An operand as an operation has brought it somewhere.
+    struct Brought {
+        std::size_t op = 0;
+        Place place;
     };
 
     Status prepare();
+    void keep_sums();
     Status check_memory() const;
     Status fill_inputs();
     Status add_op(std::size_t index, std::size_t statement);
     Status add_overlapped(std::size_t index, std::vector<TensorSteps> tensors);
-    Status add_local(const OpWays& ways, const Way& way, const std::vector<const void*>& inputs, Place& made,
-                     std::size_t index, std::size_t statement);
-    Result<Place> reshard(std::size_t tensor, Place from, const Sharding& to, std::size_t index, std::size_t statement,
+    Status add_rows(const std::vector<const TensorMove*>& moves, std::vector<const void*> inputs, const Array& result,
+                    Place& made);
+    Status add_local(OpShare share, const std::vector<const void*>& inputs, const Array& array, Place& made);
+    Status add_stage(OpShare share, const std::vector<const void*>& inputs, void* output, std::size_t bytes);
+    Result<Place> bring(std::size_t operand, const HeldShard& wanted, TensorSteps& taken);
+    Result<Place> reshard(const Array& array, const Resharding* resharding, Place from, const HeldShard& to,
                           TensorSteps& taken);
+    Result<Place> step(const Array& array, const Place& from, const HeldShard& to, const std::optional<Move>& how,
+                       TensorSteps& taken);
+    [[nodiscard]] std::vector<const TensorMove*> moves_of(std::size_t index, std::size_t tensor) const;
+    [[nodiscard]] Result<Array> array_of(std::size_t index, std::size_t tensor) const;
+    [[nodiscard]] std::size_t bytes_of(const Array& array, const HeldShard& held) const;
+    void fill_masked(std::vector<char>& bytes, ValueId value, Dtype dtype) const;
     Result<void*> allocate(std::size_t bytes);
     Status pack();
-    [[nodiscard]] Result<std::vector<std::int64_t>> sizes_of(const Operand& operand) const;
+    [[nodiscard]] Result<std::vector<std::int64_t>> sizes_of(const std::vector<std::string>& dims) const;
     [[nodiscard]] Result<std::vector<char>> gathered(ValueId value);
 
     const Program& program_;
     const System& system_;
     MeshRanks ranks_;
     Device& device_;
+    Program computed_;  ///< with the dtypes in which what is made on the way is kept
     Program whole_;     ///< without the mesh
     StepProgram plan_;  ///< of that: what its inputs are filled with
     std::optional<LayoutSearch> search_;
     ProgramLayout layout_;
     std::vector<Place> values_;
     std::vector<const Statement*> statements_;
+    std::vector<const Statement*> whole_statements_;
     std::vector<void*> memory_;
     std::vector<std::unique_ptr<LocalOp>> locals_;
     std::vector<std::unique_ptr<ShardMove>> moves_;
@@ -119,6 +151,8 @@ private:
     std::vector<std::unique_ptr<OverlappedOp>> overlapped_;  ///< by operation; null where it is not cut
     std::set<const void*> fixed_;                            ///< memory of the program's inputs
     double allowed_error_ = 0;
+    At at_;                                                       ///< the operation that is being added
+    std::map<std::pair<ValueId, std::size_t>, Brought> brought_;  ///< by value and resharding
 };
 
 }  // namespace roofline

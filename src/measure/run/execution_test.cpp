@@ -128,6 +128,7 @@ TEST_CASE("run: windows, and what looks back") {
                "[D, T] = silu(dconv[T](X * X, C))");
         agrees("X : " + dtype + "[B=3, T=30, D=20]\nY : " + dtype + "[B, T, D] = X + prior[T](X)");
         agrees("X : " + dtype + "[D=7, T=530]\nY : " + dtype + "[D] = sum[T](prior[T](X))");
+        agrees("X : " + dtype + "[D=7, E=3]\nY : " + dtype + "[D, T=50, E] = expand[T](X) + X");
     }
 }
 

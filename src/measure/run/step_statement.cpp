@@ -106,12 +106,13 @@ Result<std::size_t> StepBuilder::operation(const Op& op, bool last) {
             return scatter(op);
         case FunctionKind::dispatch:
         case FunctionKind::combine:
-        case FunctionKind::expand:
         case FunctionKind::scatter_add:
         case FunctionKind::match:
         case FunctionKind::correlate:
             return fail("unsupported", fmt::format("`{}` does not run here yet", op.function),
                         "price the program with roofline op, or run its products alone");
+        case FunctionKind::expand:
+            return move(op);
         case FunctionKind::mask:
         case FunctionKind::map:
             break;
