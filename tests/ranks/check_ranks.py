@@ -86,6 +86,7 @@ def check_runs(launch, checks):
         exchanges = [stage["text"] for stage in answer["stages"] if stage["exchange"]]
         right = answer["check"]["right"] and answer["check"]["elements"] > 0 and answer["ranks"] == ranks
         right = right and answer["measured_s"] > 0 and answer["lower_s"] > 0
+        right = right and answer["hot_s"] > 0 and answer["sets"]["count"] > 1
         checks.check(what, right and done.returncode == 0, done.stdout + done.stderr)
         checks.check(f"{what}: {words}", all(any(word in text for text in exchanges) for word in words), str(exchanges))
 

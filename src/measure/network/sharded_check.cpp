@@ -1,4 +1,4 @@
-// What ranks made together, put together and checked, and how long it took.
+// What ranks made together, put together and checked.
 #include <algorithm>
 #include <cstring>
 
@@ -6,42 +6,8 @@
 #include "measure/network/sharded_run.hpp"
 #include "measure/network/sum.hpp"
 #include "measure/run/elements.hpp"
-#include "measure/sample_watch.hpp"
 
 namespace roofline {
-
-Result<Sampled> ShardedRun::time(const SamplingOptions& options, bool overlapped) {
-    return agreed_samples(
-        ranks_.world(),
-        [&](std::int64_t calls) -> Status {
-            for (std::int64_t call = 0; call < calls; ++call) {
-                if (auto status = run(overlapped); !status) return status;
-            }
-            return {};
-        },
-        options);
-}
-
-// Each stage begins at all ranks at once: what one waits for the others' work is not taken for an exchange.
-Result<std::vector<StageTime>> ShardedRun::time_stages(std::size_t rounds) {
-    std::vector<std::vector<double>> samples(stages_.size());
-    for (std::size_t round = 0; round < rounds; ++round) {
-        for (std::size_t i = 0; i < stages_.size(); ++i) {
-            if (auto status = ranks_.world().barrier(); !status) return fail(status.error());
-            const double start = now_s();
-            if (auto status = stages_[i].run(); !status) return fail(status.error());
-            auto slowest = greatest(ranks_.world(), now_s() - start);
-            if (!slowest) return fail(slowest.error());
-            samples[i].push_back(*slowest);
-        }
-    }
-    std::vector<StageTime> times;
-    for (std::size_t i = 0; i < stages_.size(); ++i) {
-        std::sort(samples[i].begin(), samples[i].end());
-        times.push_back({stages_[i].text, stages_[i].exchange, stages_[i].statement, quantile(samples[i], 0.5)});
-    }
-    return times;
-}
 
 // What no rank has of the band of a window is as a mask leaves it.
 void ShardedRun::fill_masked(std::vector<char>& bytes, ValueId value, Dtype dtype) const {

@@ -19,7 +19,6 @@
 #include "measure/run/device.hpp"
 #include "measure/run/reference.hpp"
 #include "measure/run/steps.hpp"
-#include "measure/sampling.hpp"
 #include "network/system.hpp"
 #include "program/program.hpp"
 
@@ -40,14 +39,6 @@ struct ShardedStage {
     std::size_t output_bytes = 0;  ///< of an operation; none where it writes into an operand
 };
 
-/// How long the stages took, the slowest rank's times.
-struct StageTime {
-    std::string text;
-    bool exchange = false;
-    std::size_t statement = 0;
-    double seconds = 0;
-};
-
 class ShardedRun {
 public:
     ShardedRun(const ShardedRun&) = delete;
@@ -59,6 +50,10 @@ public:
     /// sizes that do not divide, more memory than is free, what the device cannot do.
     [[nodiscard]] static Result<std::unique_ptr<ShardedRun>> make(const Program& program, const System& system,
                                                                   Communicator& world, Device& device);
+
+    /// The same in other memory: what it reads and writes, with the same numbers. All ranks call it.
+    [[nodiscard]] static Result<std::unique_ptr<ShardedRun>> again(ShardedRun& first);
+    [[nodiscard]] std::size_t bytes() const { return bytes_; }  ///< of shards, results and what is on its way
 
     /// Everything once, one stage after the other; or, with `overlapped`, each operation that can be so in pieces, whose exchanges run
     /// under the work on others. Errors: of an exchange.
@@ -76,15 +71,11 @@ public:
     /// Relative error that partial sums explain, which are rounded to the dtype they are exchanged in.
     [[nodiscard]] double allowed_error() const { return allowed_error_; }
 
-    /// The whole run, and each stage by itself.
-    [[nodiscard]] Result<Sampled> time(const SamplingOptions& options, bool overlapped = false);
-    [[nodiscard]] Result<std::vector<StageTime>> time_stages(std::size_t rounds);
-
     [[nodiscard]] MeshRanks& ranks() { return ranks_; }
 
 private:
-    ShardedRun(const Program& program, const System& system, Communicator& world, Device& device)
-        : program_(program), system_(system), ranks_(world, system), device_(device) {}
+    ShardedRun(const Program& program, const System& system, std::shared_ptr<MeshRanks> mesh, Device& device)
+        : program_(program), system_(system), mesh_(std::move(mesh)), ranks_(*mesh_), device_(device) {}
 
     /// Where an array is, and how it lies.
     struct Place {
@@ -108,10 +99,11 @@ private:
         Place place;
     };
 
-    Status prepare();
+    Status prepare(const ShardedRun* first);
+    Status choose();
     void keep_sums();
     Status check_memory() const;
-    Status fill_inputs();
+    Status fill_inputs(const ShardedRun* first);
     Status add_op(std::size_t index, std::size_t statement);
     Status add_overlapped(std::size_t index, std::vector<TensorSteps> tensors);
     Status add_rows(const std::vector<const TensorMove*>& moves, std::vector<const void*> inputs, const Array& result,
@@ -134,12 +126,13 @@ private:
 
     const Program& program_;
     const System& system_;
-    MeshRanks ranks_;
+    std::shared_ptr<MeshRanks> mesh_;
+    MeshRanks& ranks_;
     Device& device_;
     Program computed_;  ///< with the dtypes in which what is made on the way is kept
     Program whole_;     ///< without the mesh
     StepProgram plan_;  ///< of that: what its inputs are filled with
-    std::optional<LayoutSearch> search_;
+    std::shared_ptr<const LayoutSearch> search_;
     ProgramLayout layout_;
     std::vector<Place> values_;
     std::vector<const Statement*> statements_;
@@ -151,6 +144,7 @@ private:
     std::vector<std::unique_ptr<OverlappedOp>> overlapped_;  ///< by operation; null where it is not cut
     std::set<const void*> fixed_;                            ///< memory of the program's inputs
     double allowed_error_ = 0;
+    std::size_t bytes_ = 0;
     At at_;                                                       ///< the operation that is being added
     std::map<std::pair<ValueId, std::size_t>, Brought> brought_;  ///< by value and resharding
 };

@@ -1,4 +1,4 @@
-#include "measure/network/sharded_run.hpp"
+#include "measure/network/rotated_runs.hpp"
 
 #include <doctest/doctest.h>
 
@@ -352,6 +352,43 @@ TEST_CASE("rows of a table that is split") {
                     "V=4096,D=8,B=20");
     check_right(ran("Cache : f32[S_X, H]\nAt : int32[B]\nNew : f32[B, H]\nCache = scatter[S](Cache, At, New)",
                     {{"X", 4}}, "S=32,H=8,B=5"));
+}
+
+TEST_CASE("runs are timed in other memory every time, and in the same") {
+    auto program = parse_program("f32[B, D_X] * f32[D_X, F] -> f32[B_X, F]");
+    REQUIRE(program);
+    REQUIRE(bind_sizes(*program, parse_sizes("B=16,D=64,F=24", "sizes").value()));
+    System system;
+    system.slice = make_slice(parse_machine(machine_text, "four.toml").value(), "2").value();
+    system.mesh = place_mesh(system.slice, {{"X", 2}}).value();
+    SamplingOptions options;
+    options.samples = 3;
+    options.sample_s = 1e-4;
+    options.warm_up_s = 1e-4;
+    std::mutex mutex;
+    run_in_threads(2, [&](Communicator& world) {
+        auto device = make_cpu_device({1, false});
+        auto runs = RotatedRuns::make(*program, system, world, **device, 100'000);
+        const bool made = runs.has_value();
+        auto other = ShardedRun::again(runs->first());
+        // numbers of its own memory: nothing of the first has run
+        const bool ran = other.has_value() && (*other)->run().has_value();
+        const auto check = (*other)->check({});
+        const auto cold = runs->time(options, false, false);
+        const auto hot = runs->time(options, true, true);
+        const auto stages = runs->time_stages(3);
+        const std::lock_guard lock(mutex);
+        CHECK(made);
+        CHECK(ran);
+        CHECK(check->of_bound <= 1);
+        // a rank's halves of 16 x 64 and 64 x 24 numbers, its sum and its half of the whole one
+        CHECK(runs->set_bytes() == 4.0 * (16 * 32 + 32 * 24 + 16 * 24 + 8 * 24));
+        CHECK(runs->sets() == 14);
+        CHECK(runs->beyond_caches());
+        CHECK(cold->spread.median > 0);
+        CHECK(hot->spread.median > 0);
+        CHECK(stages->size() == 2);
+    });
 }
 
 TEST_CASE("what ranks cannot do is refused at all of them") {
