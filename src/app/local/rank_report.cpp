@@ -212,6 +212,15 @@ std::string text_of(const RankAnswer& answer) {
             "read from there\n",
             to_text(Bytes{static_cast<double>(in_caches->sets) * in_caches->set_bytes}));
     }
+    const bool nothing_won = std::any_of(answer.runs.begin(), answer.runs.end(), [](const RankRun& run) {
+        return run.overlapped && run.overlapped->median > 0.95 * run.sequential.median;
+    });
+    if (answer.threads == 1 && nothing_won) {
+        text +=
+            "note: a rank has one core, which copies and adds what is exchanged as well as computing: overlapping wins "
+            "nothing "
+            "there\n";
+    }
     for (const std::string& note : answer.notes) text += fmt::format("note: {}\n", note);
     return text;
 }

@@ -262,6 +262,7 @@ Result<RankAnswer> run_on_ranks(const RunRequest& request, RankGroup& ranks) {
     answer.library = ranks.library();
     answer.ranks = ranks.size();
     answer.device = (*device)->name();
+    answer.threads = (*device)->threads();
     for (RankRun& run : answer.runs) {
         if (auto status = run_one(run, request, ranks, **device); !status) return fail(status.error());
     }

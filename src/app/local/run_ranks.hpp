@@ -51,6 +51,7 @@ struct RankAnswer {
     std::string library;  ///< "Open MPI 4.1.4"
     std::string device;   ///< of one rank
     int ranks = 1;
+    int threads = 1;  ///< of each
     std::vector<SweepAxis> axes;
     std::vector<RankRun> runs;  ///< one, or those of the sweep
     std::vector<std::string> notes;
