@@ -14,6 +14,7 @@ void OpWays::look_over(const MaskedPlane& plane) {
         looks.dim = place_of(columns ? plane.columns : plane.rows);
         looks.across = place_of(columns ? plane.rows : plane.columns);
         looks.places = plane.window + "-1";
+        looks.behind = !columns;
         for (const MovedTensor& tensor : tensors_) {
             const auto has_dim = [&](std::size_t dim) {
                 return std::find(tensor.dims.begin(), tensor.dims.end(), dim) != tensor.dims.end();
@@ -45,6 +46,7 @@ void OpWays::look_back(const Program& program) {
             if (!has(op_->output.dims, dim)) looks.places = dim + "-1";
         }
     }
+    looks.behind = op_->function == "dconv";
     looks.edged.assign(tensors_.size(), false);
     looks.edged.front() = true;  // x
     looks_.push_back(std::move(looks));
@@ -56,10 +58,16 @@ bool OpWays::has_edge(const Looks& looks, std::size_t dim, std::optional<std::si
 }
 
 std::string OpWays::local_name(const Way& way, std::size_t dim, std::optional<std::size_t> tensor) const {
-    const bool edged = !way.edge.none() && has_edge(looks_[way.edge.which], dim, tensor);
-    const AxisList axes = edged ? way.edge.axes : way.split[dim];
-    const std::string local = local_dim(dims_[dim], chips_across(costs_->system(), axes));
-    return edged ? edged_dim(local, looks_[way.edge.which].places) : local;
+    const DimShare share = dim_share(way, dim, tensor);
+    const std::string local = local_dim(dims_[dim], chips_across(costs_->system(), share.axes));
+    return share.places.empty() ? local : edged_dim(local, share.places);
+}
+
+DimShare OpWays::dim_share(const Way& way, std::size_t dim, std::optional<std::size_t> tensor) const {
+    if (way.edge.none() || !has_edge(looks_[way.edge.which], dim, tensor)) return {way.split[dim]};
+    const Looks& looks = looks_[way.edge.which];
+    const auto count = static_cast<std::int64_t>(looks.count);
+    return {way.edge.axes, looks.places, looks.behind ? 0 : count, looks.behind ? count : 0};
 }
 
 void OpWays::lie(const std::vector<std::vector<AxisList>>& elsewhere) {

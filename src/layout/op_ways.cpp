@@ -296,6 +296,7 @@ Status OpWays::add_way(Query& query, const Plan& plan, const Sharding& output, s
     Way way;
     way.at = plan.at;
     way.edge = plan.edge;
+    way.open = plan.open;
     way.output = output;
     way.cost.assign(share.begin(), share.end());
     bool beaten = this->beaten(query, way);

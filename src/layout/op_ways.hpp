@@ -31,10 +31,20 @@ struct WayEdge {
     [[nodiscard]] bool none() const { return axes.empty(); }
 };
 
+/// How a chip has a dimension of a tensor: a share over these axes, and so many places of others before it or behind it, which
+/// `places` says in symbols.
+struct DimShare {
+    AxisList axes;
+    std::string places{};
+    std::int64_t before = 0;
+    std::int64_t behind = 0;
+};
+
 /// One way: how the operation's dimensions are split, or which chip does it alone, and so what has to move before and after.
 struct Way {
     std::vector<AxisList> split;  ///< by the operation's dimensions
     WayEdge edge;
+    AxisMask open = 0;  ///< partial sums of operands that stay so
     std::int64_t at = Sharding::everywhere;
     std::vector<TensorMove> moves;  ///< of operands, of its rows' statistics, then of the result
     Sharding output;                ///< where the result ends up
@@ -88,6 +98,12 @@ public:
     /// A dimension of a chip's share under the name that an operand has it by (operands, then the result), or, without one, the
     /// function that works along it.
     [[nodiscard]] std::string local_name(const Way& way, std::size_t dim, std::optional<std::size_t> tensor) const;
+    [[nodiscard]] DimShare dim_share(const Way& way, std::size_t dim, std::optional<std::size_t> tensor) const;
+    /// How a way wants an operand before it works, and what it then has: of the result, partial sums where a summed dimension is
+    /// split, and of the statistics of rows, those of its parts. Edges (dim_share()) are left out.
+    [[nodiscard]] Sharding used(const Way& way, std::size_t operand) const { return sharding(operand, plan_of(way)); }
+    [[nodiscard]] Sharding made(const Way& way) const { return made(plan_of(way)); }
+    [[nodiscard]] Sharding part_statistics(const Way& way) const { return part_statistics(plan_of(way)); }
     /// The places of an edge (edge_of()): there are some where a way has one.
     [[nodiscard]] const std::string& edge_text() const { return looks_.front().places; }
 
@@ -147,12 +163,14 @@ private:
         std::size_t dim = 0;                ///< place in dims_: columns, rows, or what it works along
         std::optional<std::size_t> across;  ///< of a window: the other dimension of its plane
         std::string places;                 ///< "W-1", or a number
+        bool behind = false;                ///< they lie behind a chip's share, not before it
         std::vector<bool> edged;            ///< by tensor: it has the dimension, and not the other
         std::vector<AxisList> lie;  ///< how it is split elsewhere: in order as the other is, or bands are shared evenly
         double count = 0;           ///< of places
         Compiled compiled;
     };
 
+    static Plan plan_of(const Way& way) { return {way.split, way.at, way.open, way.edge}; }
     [[nodiscard]] Status compile_times(const Program& program, const Stored& stored, ChoiceCosts& costs);
     [[nodiscard]] const MovedTensor& moved(std::size_t tensor) const {
         return tensor < tensors_.size() ? tensors_[tensor] : *statistics_;

@@ -311,6 +311,7 @@ Result<Resharding> ReshardSearch::run(const Moved& moved, const Sharding& from, 
     const double share = std::ceil(moved.sizes[edge.dim] / static_cast<double>(chips));
     Move move{CollectiveKind::permute, edge.axes, 0, near, chips};
     move.edge_dim = edge.dim;
+    move.back = edge.result;
     move.hops = static_cast<std::int64_t>(std::ceil(edge.places / share));
     if (auto status = costs_.loaded(move.route()); !status) return fail(status.error());
     move.bytes = moved.element_bytes * static_cast<double>(chips) * edge.places;

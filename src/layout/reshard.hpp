@@ -29,6 +29,7 @@ struct Move {
     /// Of a permute to the next chips (Message::hops): so many places of a dimension.
     std::int64_t hops = 0;
     std::size_t edge_dim = 0;
+    bool back = false;  ///< of a result, whose edges go back and are added (Edge::result)
 
     [[nodiscard]] Route route() const {
         return {kind, axes.mask(), from, to, after.empty() && hops == 0 ? AxisList{} : axes, after, hops};

@@ -30,6 +30,19 @@ RUNS = [
     (4, "f32[B, D] at X=1 -> f32[B, D]", "X=4", "B=32,D=64", ["broadcast"]),
     (4, "f32[B, D] at X=1 -> f32[B_X, D]", "X=4", "B=32,D=64", ["scatter"]),
     (4, "f32[B_X, D] -> f32[B, D] at X=3", "X=4", "B=32,D=64", ["gather"]),
+    # statistics of rows that are split: bf16 as well, whose maximum is taken in f32
+    (2, "X : bf16[B, D_X]; Y : bf16[B, D_X] = softmax[D](X)", "X=2", "B=8,D=4096", ["statistics of X over X"]),
+    (4, "X : f32[B, D_X]; Y : f32[B, D_X] = layernorm[D](X)", "X=4", "B=8,D=4096", ["statistics of X over X"]),
+    # halo exchanges: of one hop and of three, of keys and values, and of gradients back
+    (4, "Q : bf16[T_X, H]; K : bf16[S_X, H]; V : bf16[S_X, H]; O : bf16[T_X, H] = softmax[S](causal[T,S,W](Q *_H K)) *_S V",
+     "X=4", "T=64,S=64,H=16,W=9", ["permute K", "permute V"]),
+    (4, "Q : f32[T_X, H]; K : f32[S_X, H]; P : f32[T_X, S] = causal[T,S,W](Q *_H K)", "X=4", "T=1024,S=1024,H=64,W=300",
+     ["2 hops"]),
+    (2, "Q : f32[T_X, H]; V : f32[S_X, H]; G : f32[T_X, H]; fuse { P : f32[T_X, S] = causal[T,S,W](G *_H V); "
+     "K : f32[S_X, H] = P *_T Q }", "X=2", "T=64,S=64,H=16,W=9", ["permute V", "permute K"]),
+    (4, "X : f32[B, T_X, D]; C : f32[Q, D]; Y : f32[B, T_X, D] = conv[T](X, C)", "X=4", "B=8,T=64,D=8,Q=4", ["permute X"]),
+    (2, "X : f32[B, T_X, D]; Y : f32[B, T_X, D] = X + prior[T](X)", "X=2", "B=8,T=64,D=8", ["permute X"]),
+    (2, "E : f32[V_X, D]; I : int32[B]; Y : f32[B, D] = gather[V](E, I)", "X=2", "B=8,V=4096,D=8", ["over X"]),
 ]
 
 
@@ -73,6 +86,7 @@ def check_runs(launch, checks):
         exchanges = [stage["text"] for stage in answer["stages"] if stage["exchange"]]
         right = answer["check"]["right"] and answer["check"]["elements"] > 0 and answer["ranks"] == ranks
         right = right and answer["measured_s"] > 0 and answer["lower_s"] > 0
+        right = right and answer["hot_s"] > 0 and answer["sets"]["count"] > 1
         checks.check(what, right and done.returncode == 0, done.stdout + done.stderr)
         checks.check(f"{what}: {words}", all(any(word in text for text in exchanges) for word in words), str(exchanges))
 

@@ -42,6 +42,7 @@ Table stage_table(const RankRun& run, bool exact) {
     const Analysis& total = run.predicted.analysis.total;
     add("one after the other", run.sequential.median, total.exposed ? total.exposed : total.sequential,
         run.predicted.expected_s);
+    add("the same, hot", run.hot.median, std::nullopt, std::nullopt);
     if (run.overlapped) {
         add(fmt::format("overlapped, in {} pieces", run.pieces), run.overlapped->median, total.bounds.lower,
             std::nullopt);
@@ -70,6 +71,9 @@ Json run_json(const RankRun& run) {
     }
     return {{"measured_s", run.sequential.median},
             {"measured_spread", spread_json(timed_run(run.sequential))},
+            {"hot_s", run.hot.median},
+            {"hot_spread", spread_json(timed_run(run.hot))},
+            {"sets", {{"count", run.sets}, {"bytes", run.set_bytes}}},
             {"overlapped_s", run.overlapped ? Json(run.overlapped->median) : Json()},
             {"overlapped_spread", run.overlapped ? spread_json(timed_run(*run.overlapped)) : Json()},
             {"lower_s", total.bounds.lower},
@@ -199,6 +203,24 @@ std::string text_of(const RankAnswer& answer) {
     const bool busy = std::any_of(answer.runs.begin(), answer.runs.end(),
                                   [](const RankRun& run) { return run.sequential.disturbed; });
     if (busy) text += "\nnote: the machine was busy: these times are not to be trusted\n";
+    const auto in_caches =
+        std::find_if(answer.runs.begin(), answer.runs.end(), [](const RankRun& run) { return !run.beyond_caches; });
+    if (in_caches != answer.runs.end()) {
+        text += fmt::format(
+            "note: the arrays of a rank are gone through in {} of memory, less than four times the last cache: some "
+            "may be "
+            "read from there\n",
+            to_text(Bytes{static_cast<double>(in_caches->sets) * in_caches->set_bytes}));
+    }
+    const bool nothing_won = std::any_of(answer.runs.begin(), answer.runs.end(), [](const RankRun& run) {
+        return run.overlapped && run.overlapped->median > 0.95 * run.sequential.median;
+    });
+    if (answer.threads == 1 && nothing_won) {
+        text +=
+            "note: a rank has one core, which copies and adds what is exchanged as well as computing: overlapping wins "
+            "nothing "
+            "there\n";
+    }
     for (const std::string& note : answer.notes) text += fmt::format("note: {}\n", note);
     return text;
 }

@@ -125,14 +125,15 @@ bool is_right(const CheckResult& check, const ShardedRun& program) {
 }
 
 // Timed after it has shown that it gives the same.
-Status run_overlapped(RankRun& run, ShardedRun& program, const SamplingOptions& sampling) {
+Status run_overlapped(RankRun& run, RotatedRuns& runs, const SamplingOptions& sampling) {
+    ShardedRun& program = runs.first();
     program.forget_results();
     if (auto status = program.run(true); !status) return status;
     auto check = program.check({});
     if (!check) return fail(check.error());
     run.right = run.right && is_right(*check, program);
     if (check->of_bound > run.check.of_bound) run.check = *check;
-    auto sampled = program.time(sampling, true);
+    auto sampled = runs.time(sampling, true, false);
     if (!sampled) return fail(sampled.error());
     run.overlapped = sampled->spread;
     run.pieces = program.pieces();
@@ -186,22 +187,28 @@ Result<std::string> rank_plot(const RunRequest& request, const RankAnswer& answe
 }
 
 Status run_one(RankRun& run, const RunRequest& request, RankGroup& ranks, Device& device) {
-    auto sharded = ShardedRun::make(run.predicted.program, run.predicted.system, ranks.world(), device);
-    if (!sharded) return fail(sharded.error());
-    ShardedRun& program = **sharded;
+    auto runs = RotatedRuns::make(run.predicted.program, run.predicted.system, ranks.world(), device);
+    if (!runs) return fail(runs.error());
+    ShardedRun& program = runs->first();
+    run.sets = runs->sets();
+    run.set_bytes = runs->set_bytes();
+    run.beyond_caches = runs->beyond_caches();
     if (auto status = program.run(); !status) return status;
     auto check = program.check({});
     if (!check) return fail(check.error());
     run.check = *check;
     run.right = is_right(*check, program);
     const SamplingOptions sampling = sampling_of(request.effort, device.threads());
-    auto sampled = program.time(sampling);
+    auto sampled = runs->time(sampling, false, false);
     if (!sampled) return fail(sampled.error());
     run.sequential = sampled->spread;
+    auto hot = runs->time(sampling, false, true);
+    if (!hot) return fail(hot.error());
+    run.hot = hot->spread;
     if (program.pieces() > 1) {
-        if (auto status = run_overlapped(run, program, sampling); !status) return status;
+        if (auto status = run_overlapped(run, *runs, sampling); !status) return status;
     }
-    auto times = program.time_stages(sampling.samples);
+    auto times = runs->time_stages(sampling.samples);
     if (!times) return fail(times.error());
     run.stages = beside(*times, run.predicted);
     return {};
@@ -255,6 +262,7 @@ Result<RankAnswer> run_on_ranks(const RunRequest& request, RankGroup& ranks) {
     answer.library = ranks.library();
     answer.ranks = ranks.size();
     answer.device = (*device)->name();
+    answer.threads = (*device)->threads();
     for (RankRun& run : answer.runs) {
         if (auto status = run_one(run, request, ranks, **device); !status) return fail(status.error());
     }

@@ -8,7 +8,7 @@
 
 #include "app/local/local_request.hpp"
 #include "measure/network/ranks.hpp"
-#include "measure/network/sharded_run.hpp"
+#include "measure/network/rotated_runs.hpp"
 #include "report/op/op_answer.hpp"
 
 namespace roofline {
@@ -29,7 +29,11 @@ struct RankRun {
     OpAnswer predicted;
     CheckResult check;
     bool right = false;
-    Spread sequential;
+    Spread sequential;  ///< in other memory every time, as `overlapped` is
+    Spread hot;         ///< the same in the same memory
+    std::size_t sets = 1;
+    double set_bytes = 0;  ///< of a rank's arrays
+    bool beyond_caches = true;
     std::optional<Spread> overlapped;
     int pieces = 1;  ///< of what is overlapped
     std::vector<RankStage> stages;
@@ -47,6 +51,7 @@ struct RankAnswer {
     std::string library;  ///< "Open MPI 4.1.4"
     std::string device;   ///< of one rank
     int ranks = 1;
+    int threads = 1;  ///< of each
     std::vector<SweepAxis> axes;
     std::vector<RankRun> runs;  ///< one, or those of the sweep
     std::vector<std::string> notes;

@@ -181,8 +181,15 @@ std::string GpuTapeText::statement(std::size_t i, const std::string& prefix) con
             value = rope(op, prefix);
             break;
         case TapeOp::Kind::causal:
-            value = fmt::format("(i64)({}) <= (i64)({}) + {}LL ? r{}[k] : {}", place(op.column), place(op.row),
-                                op.shift, op.in[0], number_literal(op.number, type_));
+            value = fmt::format("(i64)({}) <= (i64)({}) + {}LL", place(op.column), place(op.row), op.shift);
+            if (op.window > 0) {
+                value += fmt::format(" && (i64)({}) > (i64)({}) + {}LL", place(op.column), place(op.row),
+                                     op.shift - op.window);
+            }
+            value += fmt::format(" ? r{}[k] : {}", op.in[0], number_literal(op.number, type_));
+            break;
+        case TapeOp::Kind::shifted:
+            value = shifted(op, i, before);
             break;
     }
     return fmt::format("{}{} r{}[{}];\n_Pragma(\"unroll\") for (int k = 0; k < {}; ++k) r{}[k] = {};\n", before, type_,
@@ -209,6 +216,19 @@ std::string GpuTapeText::load(const TapeOp& op, std::size_t i, std::string& befo
     }
     before = fmt::format("const {}* m{} = {};\n", stored, i, address);
     return fmt::format("as<{}>(m{}[k * {}LL].get())", type_, i, last);
+}
+
+// Nothing is read beyond the ends.
+std::string GpuTapeText::shifted(const TapeOp& op, std::size_t i, std::string& before) const {
+    const ArrayLoad& from = tape_.loads[op.load];
+    const std::int64_t last = from.strides.empty() ? 0 : from.strides.back();
+    before =
+        fmt::format("const {0}* m{1} = (const {0}*)A.at[{2}] + (i64)({3}) + {4}LL;\n",
+                    gpu_stored_type(dtypes_[from.array]), i, from.array, gpu_offset_text(from.strides), from.offset);
+    const std::string read = fmt::format("as<{}>(m{}[k * {}LL].get())", type_, i, last);
+    if (op.below == 0) return read;
+    return fmt::format("(u64)((i64)({}) + {}LL) < {}ull ? {} : {}", place(op.row), op.shift, op.below, read,
+                       number_literal(0, type_));
 }
 
 std::string GpuTapeText::call(const TapeOp& op) const {

@@ -56,6 +56,7 @@ private:
     [[nodiscard]] std::string statement(std::size_t i, const std::string& prefix) const;
     [[nodiscard]] std::string place(std::size_t loop) const;
     [[nodiscard]] std::string load(const TapeOp& op, std::size_t i, std::string& before) const;
+    [[nodiscard]] std::string shifted(const TapeOp& op, std::size_t i, std::string& before) const;
     [[nodiscard]] std::string call(const TapeOp& op) const;
     [[nodiscard]] std::string rope(const TapeOp& op, const std::string& prefix) const;
 

@@ -13,20 +13,26 @@ namespace roofline {
 namespace {
 
 // MPI has no bf16 and no f16: their bits are summed by a function of ours.
-template <Dtype dtype>
+template <Dtype dtype, Reduction reduction>
 void add_halves(void* more, void* to, int* count, MPI_Datatype* /*type*/) {
     add_into(static_cast<std::byte*>(to), static_cast<const std::byte*>(more), 2 * static_cast<std::size_t>(*count),
-             dtype);
+             dtype, reduction);
 }
 
-template <Dtype dtype>
-MPI_Op half_sum() {
+template <Dtype dtype, Reduction reduction>
+MPI_Op half_op() {
     static const MPI_Op made = [] {
         MPI_Op op = MPI_OP_NULL;
-        MPI_Op_create(add_halves<dtype>, 1, &op);
+        MPI_Op_create(add_halves<dtype, reduction>, 1, &op);
         return op;
     }();
     return made;
+}
+
+template <Dtype dtype>
+MPI_Op half_op(Reduction reduction) {
+    if (reduction == Reduction::sum) return half_op<dtype, Reduction::sum>();
+    return reduction == Reduction::max ? half_op<dtype, Reduction::max>() : half_op<dtype, Reduction::min>();
 }
 
 struct SumType {
@@ -35,18 +41,19 @@ struct SumType {
     std::size_t bytes = 1;  ///< of an element
 };
 
-SumType sum_of(Dtype dtype) {
+SumType sum_of(Dtype dtype, Reduction reduction) {
+    const MPI_Op op = reduction == Reduction::sum ? MPI_SUM : reduction == Reduction::max ? MPI_MAX : MPI_MIN;
     switch (dtype) {
         case Dtype::f64:
-            return {MPI_DOUBLE, MPI_SUM, 8};
+            return {MPI_DOUBLE, op, 8};
         case Dtype::f32:
-            return {MPI_FLOAT, MPI_SUM, 4};
+            return {MPI_FLOAT, op, 4};
         case Dtype::int32:
-            return {MPI_INT32_T, MPI_SUM, 4};
+            return {MPI_INT32_T, op, 4};
         case Dtype::bf16:
-            return {MPI_UINT16_T, half_sum<Dtype::bf16>(), 2};
+            return {MPI_UINT16_T, half_op<Dtype::bf16>(reduction), 2};
         default:
-            return {MPI_UINT16_T, half_sum<Dtype::f16>(), 2};
+            return {MPI_UINT16_T, half_op<Dtype::f16>(reduction), 2};
     }
 }
 
@@ -67,7 +74,7 @@ int start_permute(const Exchange& exchange, MPI_Comm group, Requests& requests) 
 
 int start_collective(const Exchange& exchange, MPI_Comm group, int rank, Requests& requests) {
     const int bytes = static_cast<int>(exchange.part);
-    const SumType sum = sum_of(exchange.dtype);
+    const SumType sum = sum_of(exchange.dtype, exchange.reduction);
     const int elements = static_cast<int>(exchange.part / sum.bytes);
     MPI_Request* request = requests.each.data();
     switch (exchange.kind) {
@@ -98,7 +105,7 @@ int start_collective(const Exchange& exchange, MPI_Comm group, int rank, Request
 // A library's blocking collectives are other, faster algorithms than those it runs in the background.
 int run_collective(const Exchange& exchange, MPI_Comm group, int rank) {
     const int bytes = static_cast<int>(exchange.part);
-    const SumType sum = sum_of(exchange.dtype);
+    const SumType sum = sum_of(exchange.dtype, exchange.reduction);
     const int elements = static_cast<int>(exchange.part / sum.bytes);
     switch (exchange.kind) {
         case CollectiveKind::all_gather:

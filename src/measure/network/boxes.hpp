@@ -18,9 +18,24 @@ struct Box {
     bool operator==(const Box&) const = default;
 };
 
+/// How chips have an array: each its share, and of one dimension places of others before it or behind it, as far as there are any.
+struct HeldShard {
+    Sharding lies;
+    std::size_t dim = 0;
+    std::int64_t before = 0;
+    std::int64_t behind = 0;
+
+    [[nodiscard]] bool edged() const { return before + behind > 0; }
+    [[nodiscard]] HeldShard without_edge() const { return {lies}; }
+    bool operator==(const HeldShard&) const = default;
+};
+
 /// What chip `chip` (numbered along the mesh, the last axis fastest) holds of an array of these sizes, each of which divides by
 /// its shares; nothing when another one holds all of it.
 [[nodiscard]] Box box_of(const Sharding& sharding, const std::vector<std::int64_t>& sizes, const System& system,
+                         std::int64_t chip);
+
+[[nodiscard]] Box box_of(const HeldShard& held, const std::vector<std::int64_t>& sizes, const System& system,
                          std::int64_t chip);
 
 /// Where a chip is on an axis of the mesh.

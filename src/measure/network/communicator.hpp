@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/result.hpp"
+#include "measure/network/sum.hpp"
 #include "program/program.hpp"
 #include "units/dtype.hpp"
 
@@ -15,7 +16,7 @@ namespace roofline {
 ///
 ///     all_gather      in P, out nP: every member's part, by rank
 ///     reduce_scatter  in nP, out P: the sum of everyone's part for me
-///     all_reduce      in P, out P: the sum
+///     all_reduce      in P, out P: the sum, or of both the largest or smallest
 ///     all_to_all      in nP, out nP: part i goes to member i and comes from it
 ///     permute         in P goes to `to`, out P comes from `from`; none for -1. A send is one in which all others have none
 ///     gather          in P; out nP at the root. scatter: in nP at the root; out P. broadcast: in P at the root; out P
@@ -27,6 +28,7 @@ struct Exchange {
     std::byte* out = nullptr;
     std::size_t part = 0;       ///< bytes
     Dtype dtype = Dtype::bf16;  ///< of what is summed; whole elements make a part
+    Reduction reduction = Reduction::sum;
     int root = 0;
     int to = -1;
     int from = -1;

@@ -1,80 +1,14 @@
 #include "measure/network/local_op.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <map>
 
 namespace roofline {
 
-namespace {
-
-// A value of its own for an operand, under the operation's names of its dimensions.
-ValueId take(const Program& program, const Operand& operand, Program& one) {
-    Value value = program.values[operand.value];
-    value.type.unreduced.clear();
-    value.type.at.clear();
-    value.intermediate = false;
-    value.type_follows = false;
-    value.carried = false;
-    value.param = false;
-    for (std::size_t d = 0; d < value.type.axes.size(); ++d) value.type.axes[d] = {operand.dims[d], {}};
-    one.values.push_back(std::move(value));
-    return one.values.size() - 1;
-}
-
-}  // namespace
-
-Result<Program> share_of_op(const Program& program, const OpWays& ways, const Way& way, const System& system) {
-    Program one;
-    Op op = ways.op();
-    for (std::size_t d = 0; d < ways.dims().size(); ++d) {
-        const std::string& dim = ways.dims()[d];
-        const auto size = program.sizes.find(dim);
-        if (size == program.sizes.end()) {
-            return fail("no_size", fmt::format("`{}` has no size", dim), fmt::format("--dims {}=1024", dim));
-        }
-        const std::int64_t parts = chips_across(system, way.split[d]);
-        if (size->second % parts != 0) {
-            return fail(
-                "uneven",
-                fmt::format("{} = {} does not divide into {} shards", dim_text(program, dim), size->second, parts),
-                "ranks hold equal shards: choose sizes that divide");
-        }
-        one.sizes[dim] = size->second / parts;
-        if (dim.front() != '#') one.dims.push_back(dim);
-        if (parts == 1) continue;
-        for (const Operand& input : op.inputs) {
-            for (const MaskedPlane& plane : program.values[input.value].masks) {
-                if (plane.rows != dim && plane.columns != dim) continue;
-                return fail("unsupported", fmt::format("a causal mask lies over `{}`, which is split over ranks", dim),
-                            "split another dimension: batch or heads");
-            }
-        }
-        const bool positional = op.kind == OpKind::apply && has(op.along, dim) && op.function != "sum";
-        if (positional) {
-            return fail("unsupported", fmt::format("{} works along `{}`, which is split over ranks", op.function, dim),
-                        "split another dimension, or bring it together by a statement of its own");
-        }
-    }
-    std::map<ValueId, ValueId> taken;
-    for (Operand& input : op.inputs) {
-        const auto [known, added] = taken.try_emplace(input.value, 0);
-        if (added) known->second = take(program, input, one);
-        input.value = known->second;
-    }
-    op.output.value = take(program, op.output, one);
-    label_values(one);
-    Statement statement;
-    statement.result = op.output.value;
-    statement.ops.push_back(std::move(op));
-    one.body.nodes.emplace_back(std::move(statement));
-    return one;
-}
-
-Result<std::unique_ptr<LocalOp>> LocalOp::make(Program program, Device& device) {
-    std::unique_ptr<LocalOp> local(new LocalOp(std::move(program), device));
-    auto steps = make_steps(local->program_, {device.after_matmul()});
+Result<std::unique_ptr<LocalOp>> LocalOp::make(OpShare share, Device& device) {
+    std::unique_ptr<LocalOp> local(new LocalOp(std::move(share), device));
+    StepOptions options = local->share_.options;
+    options.after_matmul = device.after_matmul();
+    auto steps = make_steps(local->share_.program, options);
     if (!steps) return fail(steps.error());
     local->steps_ = std::move(*steps);
     local->scratch_.resize(local->steps_.arrays.size());
@@ -110,14 +44,21 @@ LocalOp::~LocalOp() {
 
 void* LocalOp::array(std::size_t index, const std::vector<const void*>& inputs, void* output) const {
     if (scratch_[index] != nullptr) return scratch_[index];
-    const Op& op = std::get<Statement>(program_.body.nodes.front()).ops.front();
     const std::optional<ValueId> value = steps_.arrays[index].value;
-    if (value == op.output.value) return output;
-    for (std::size_t i = 0; i < op.inputs.size(); ++i) {
+    if (value == share_.output) return output;
+    for (std::size_t i = 0; i < share_.inputs.size(); ++i) {
         // kernels take inputs and outputs alike, and only read the former
-        if (op.inputs[i].value == value) return const_cast<void*>(inputs[i]);
+        if (share_.inputs[i] == value) return const_cast<void*>(inputs[i]);
     }
     return nullptr;
+}
+
+std::optional<std::size_t> LocalOp::writes_into() const {
+    const auto made = steps_.array_of[share_.output];
+    const auto written = std::find_if(share_.inputs.begin(), share_.inputs.end(),
+                                      [&](ValueId input) { return made && steps_.array_of[input] == made; });
+    if (written == share_.inputs.end()) return std::nullopt;
+    return static_cast<std::size_t>(written - share_.inputs.begin());
 }
 
 std::string LocalOp::text() const {
@@ -127,7 +68,7 @@ std::string LocalOp::text() const {
 }
 
 bool LocalOp::packs(std::size_t operand) const {
-    const ValueId value = std::get<Statement>(program_.body.nodes.front()).ops.front().inputs[operand].value;
+    const ValueId value = share_.inputs[operand];
     for (std::size_t i = 0; i < kernels_.size(); ++i) {
         if (packed_[i] == nullptr) continue;
         if (steps_.arrays[steps_.steps[i].inputs[kernels_[i]->packed_input()]].value == value) return true;

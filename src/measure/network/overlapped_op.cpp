@@ -11,6 +11,8 @@ std::size_t bytes_of(const Box& box, Dtype dtype) {
     return box.elements() * static_cast<std::size_t>(info(dtype).bits) / 8;
 }
 
+bool has_edge(const HeldShard& held, std::size_t dim) { return held.edged() && held.dim == dim; }
+
 Box from_zero(Box box) {
     std::fill(box.start.begin(), box.start.end(), 0);
     return box;
@@ -104,8 +106,10 @@ bool OverlappedOp::may_cut(const std::string& dim) const {
     for (std::size_t tensor = 0; tensor < tensors_.size(); ++tensor) {
         const auto at = place(tensor, dim);
         if (!at) continue;
+        if (has_edge(tensors_[tensor].held, *at)) return false;
         for (const ShardMove::What& step : tensors_[tensor].steps) {
-            if (step.from.dims[*at] != step.to.dims[*at]) return false;
+            if (has_edge(step.from, *at) || has_edge(step.to, *at)) return false;
+            if (step.from.lies.dims[*at] != step.to.lies.dims[*at]) return false;
             exchanged = exchanged || step.move.has_value();
         }
     }
@@ -176,7 +180,7 @@ Result<OverlappedOp::PieceTensor> OverlappedOp::piece_tensor(std::size_t tensor,
     std::vector<std::int64_t> sizes;
     for (const std::string& each : operand(tensor).dims) sizes.push_back(*size_of(program_, each));
     const bool output = tensor == inputs;
-    const Sharding outside = output && !cut.empty() ? cut.back().to : steps.held;
+    const HeldShard outside = output && !cut.empty() ? cut.back().to : steps.held;
     made.shard = from_zero(box_of(outside, sizes, ranks_.system(), ranks_.chip()));
     made.part = made.shard;
     made.part.size[*at] /= pieces;
@@ -198,7 +202,7 @@ Result<OverlappedOp::PieceTensor> OverlappedOp::piece_tensor(std::size_t tensor,
     made.moved_memory = made.part_memory;
     if (!cut.empty()) {  // what the operation has on its side of the steps
         const ShardMove::What& inside = output ? cut.front() : cut.back();
-        const Sharding& lies = output ? inside.from : inside.to;
+        const HeldShard& lies = output ? inside.from : inside.to;
         auto memory = allocate(bytes_of(box_of(lies, inside.sizes, ranks_.system(), ranks_.chip()), dtype));
         if (!memory) return fail(memory.error());
         made.moved_memory = *memory;
@@ -220,7 +224,7 @@ Result<std::shared_ptr<LocalOp>> OverlappedOp::local_of(const std::string& dim, 
     if (!weight_cut) return pieces_.front().local;
     Program smaller = program_;
     smaller.sizes[dim] /= pieces;
-    auto share = share_of_op(smaller, ways_, way_, ranks_.system());
+    auto share = share_of_op(smaller, ways_, way_, ranks_.system(), ranks_.chip());
     if (!share) return fail(share.error());
     auto local = LocalOp::make(std::move(*share), device_);
     if (!local) return fail(local.error());

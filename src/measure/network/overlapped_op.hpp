@@ -39,7 +39,7 @@ private:
 
 /// How a tensor of the operation is held before its first step, and the steps; of the result those after it has been made.
 struct TensorSteps {
-    Sharding held;
+    HeldShard held;
     std::vector<ShardMove::What> steps;
     void* memory = nullptr;  ///< of an operand before its steps, of the result after them
     bool fixed = false;      ///< the same numbers at every run

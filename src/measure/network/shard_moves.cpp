@@ -12,8 +12,6 @@ namespace roofline {
 
 namespace {
 
-bool in(AxisMask axes, std::size_t axis) { return (axes >> axis & 1U) != 0; }
-
 // Parts that lie one behind the other in the array of a box need no packing.
 bool in_order(const std::vector<Box>& parts, const Box& box) {
     std::vector<std::int64_t> next = box.start;
@@ -39,29 +37,6 @@ bool in_order(const std::vector<Box>& parts, const Box& box) {
 
 }  // namespace
 
-std::vector<std::int64_t> MeshRanks::members(AxisMask axes) const {
-    std::vector<std::int64_t> members;
-    for (std::int64_t other = 0; other < world_.size(); ++other) {
-        bool same = true;
-        for (std::size_t axis = 0; axis < system_.mesh.size(); ++axis) {
-            same = same && (in(axes, axis) || coordinate(system_, other, axis) == coordinate(system_, chip(), axis));
-        }
-        if (same) members.push_back(other);
-    }
-    return members;
-}
-
-Result<Communicator*> MeshRanks::along(AxisMask axes) {
-    auto& group = groups_[axes];
-    if (!group) {
-        // the first of the group stands for it
-        auto made = world_.split(static_cast<int>(members(axes).front()), world_.rank());
-        if (!made) return fail(made.error());
-        group = std::move(*made);
-    }
-    return group.get();
-}
-
 Result<ShardMove> ShardMove::make(MeshRanks& ranks, What what) {
     ShardMove move(ranks, std::move(what));
     if (auto status = move.prepare(); !status) return fail(status.error());
@@ -75,7 +50,7 @@ Status ShardMove::prepare() {
                     fmt::format("elements of {} are no whole bytes, and are not moved here", name(what_.dtype)));
     }
     element_ = static_cast<std::size_t>(bits) / 8;
-    for (const Sharding* sharding : {&what_.from, &what_.to}) {
+    for (const Sharding* sharding : {&what_.from.lies, &what_.to.lies}) {
         for (std::size_t d = 0; d < what_.sizes.size(); ++d) {
             const std::int64_t parts = chips_across(ranks_->system(), sharding->dims[d]);
             if (what_.sizes[d] % parts == 0) continue;
@@ -87,12 +62,9 @@ Status ShardMove::prepare() {
     before_ = box_of(what_.from, what_.sizes, ranks_->system(), ranks_->chip());
     after_ = box_of(what_.to, what_.sizes, ranks_->system(), ranks_->chip());
     if (!what_.move) return {};
-    if (what_.move->hops > 0) {
-        return fail("unsupported", "what chips hand on to the next is not exchanged here",
-                    "split another dimension: batch or heads");
-    }
     exchange_.kind = what_.move->kind;
     exchange_.dtype = what_.dtype;
+    exchange_.reduction = what_.reduction;
     exchange_.part = bytes_before();
     const bool sums = exchange_.kind == CollectiveKind::all_reduce || exchange_.kind == CollectiveKind::reduce_scatter;
     if (sums && !can_sum(what_.dtype)) {
@@ -104,15 +76,20 @@ Status ShardMove::prepare() {
     auto group = ranks_->along(axes);
     if (!group) return fail(group.error());
     group_ = *group;
-    prepare_parts(ranks_->members(axes));
+    if (what_.move->hops > 0) {
+        const HeldShard& edged = what_.move->back ? what_.from : what_.to;
+        halo_.emplace(*ranks_, *group_, edged, what_.sizes, what_.dtype, what_.move->back);
+    } else {
+        prepare_parts(ranks_->members(axes));
+    }
     return {};
 }
 
 // What each member of the group sends to each: where its shard before and another's after it meet.
 void ShardMove::prepare_parts(const std::vector<std::int64_t>& members) {
     const System& system = ranks_->system();
-    const auto held_by = [&](const Sharding& sharding, std::int64_t chip) {
-        return box_of(sharding, what_.sizes, system, chip);
+    const auto held_by = [&](const HeldShard& held, std::int64_t chip) {
+        return box_of(held, what_.sizes, system, chip);
     };
     for (std::size_t i = 0; i < members.size(); ++i) {
         const Box from = held_by(what_.from, members[i]);
@@ -148,13 +125,13 @@ void ShardMove::prepare_parts(const std::vector<std::int64_t>& members) {
 Status ShardMove::prepare_rooted() {
     const System& system = ranks_->system();
     const std::int64_t chip = ranks_->chip();
-    const std::int64_t root = exchange_.kind == CollectiveKind::gather ? what_.to.at : what_.from.at;
+    const std::int64_t root = exchange_.kind == CollectiveKind::gather ? what_.to.lies.at : what_.from.lies.at;
     if (exchange_.kind == CollectiveKind::gather) {
         const AxisMask axes = what_.move->axes.mask();
         bool with_root = true;
         for (std::size_t axis = 0; axis < system.mesh.size(); ++axis) {
-            with_root =
-                with_root && (in(axes, axis) || coordinate(system, chip, axis) == coordinate(system, root, axis));
+            with_root = with_root &&
+                        ((axes >> axis & 1U) != 0 || coordinate(system, chip, axis) == coordinate(system, root, axis));
         }
         auto group = ranks_->world().split(with_root ? 1 : 0, ranks_->world().rank());
         if (!group) return fail(group.error());
@@ -175,8 +152,8 @@ Status ShardMove::prepare_rooted() {
     exchange_.part = bytes_after();
     if (exchange_.kind == CollectiveKind::send) {
         exchange_.part = std::max(bytes_before(), bytes_after());
-        if (chip == what_.from.at) exchange_.to = static_cast<int>(what_.to.at);
-        if (chip == what_.to.at) exchange_.from = static_cast<int>(what_.from.at);
+        if (chip == what_.from.lies.at) exchange_.to = static_cast<int>(what_.to.lies.at);
+        if (chip == what_.to.lies.at) exchange_.from = static_cast<int>(what_.from.lies.at);
     }
     if (exchange_.kind == CollectiveKind::scatter && chip == root) {
         for (std::int64_t other = 0; other < group_->size(); ++other) {
@@ -208,10 +185,13 @@ Exchange ShardMove::exchange_of(const std::byte* in, std::byte* out) {
 
 Status ShardMove::run(const std::byte* in, std::byte* out) {
     if (!what_.move) {
-        copy_part(out, after_, in, before_, after_, element_);
+        const Box both = common(before_, after_);
+        if (both != after_) std::memset(out, 0, bytes_after());
+        copy_part(out, after_, in, before_, both, element_);
         return {};
     }
     if (group_ == nullptr) return {};
+    if (halo_) return halo_->run(in, out);
     pack(in);
     if (auto status = exchange(*group_, exchange_of(in, out)); !status) return status;
     unpack(out);
@@ -222,6 +202,7 @@ Status ShardMove::start(const std::byte* in, std::byte* out) {
     in_ = in;
     out_ = out;
     if (!what_.move || group_ == nullptr) return {};
+    if (halo_) return halo_->start(in, out);
     const std::size_t most = std::max(input_bytes(exchange_.kind, exchange_.part, group_->size()),
                                       output_bytes(exchange_.kind, exchange_.part, group_->size()));
     if (most > group_->most_bytes()) return {};  // in pieces, one after the other
@@ -232,9 +213,13 @@ Status ShardMove::start(const std::byte* in, std::byte* out) {
     return {};
 }
 
-Result<bool> ShardMove::done() { return pending_ ? pending_->done() : false; }
+Result<bool> ShardMove::done() {
+    if (halo_) return halo_->done();
+    return pending_ ? pending_->done() : false;
+}
 
 Status ShardMove::finish() {
+    if (halo_) return halo_->finish();
     if (!pending_) return run(in_, out_);
     auto status = pending_->wait();
     pending_.reset();

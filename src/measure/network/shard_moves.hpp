@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -13,38 +12,21 @@
 #include "layout/sharding.hpp"
 #include "measure/network/boxes.hpp"
 #include "measure/network/communicator.hpp"
+#include "measure/network/halo_exchange.hpp"
+#include "measure/network/mesh_ranks.hpp"
 
 namespace roofline {
-
-/// The ranks as the chips of a mesh: rank i is chip i, numbered along the mesh, the last axis fastest. Groups along axes are made
-/// when they are first needed, by all ranks together.
-class MeshRanks {
-public:
-    MeshRanks(Communicator& world, const System& system) : world_(world), system_(system) {}
-
-    [[nodiscard]] const System& system() const { return system_; }
-    [[nodiscard]] Communicator& world() { return world_; }
-    [[nodiscard]] std::int64_t chip() const { return world_.rank(); }
-    /// This rank's group along these axes.
-    [[nodiscard]] Result<Communicator*> along(AxisMask axes);
-    /// The chips of that group, in the order of its ranks.
-    [[nodiscard]] std::vector<std::int64_t> members(AxisMask axes) const;
-
-private:
-    Communicator& world_;
-    const System& system_;
-    std::map<AxisMask, std::unique_ptr<Communicator>> groups_;
-};
 
 /// One step of one array, with room for what is packed. Made by all ranks together.
 class ShardMove {
 public:
     struct What {
-        Sharding from;
-        Sharding to;
+        HeldShard from;
+        HeldShard to;
         std::optional<Move> move;         ///< none for a slice
         std::vector<std::int64_t> sizes;  ///< of the whole array
         Dtype dtype = Dtype::f32;
+        Reduction reduction = Reduction::sum;  ///< of partial results
     };
 
     /// Errors: sizes that do not divide, elements that are no whole bytes, sums of a dtype that cannot be summed.
@@ -78,6 +60,7 @@ private:
     Box after_;
     Communicator* group_ = nullptr;  ///< null for a rank that has nothing to do with it
     std::unique_ptr<Communicator> own_group_;
+    std::optional<HaloExchange> halo_;
     Exchange exchange_;
     std::vector<Box> in_parts_;   ///< by member: what goes to it, packed in this order; empty when it lies so
     std::vector<Box> out_parts_;  ///< by member: what comes from it

@@ -94,7 +94,7 @@ std::string taken(const std::string& text, bool background = false) {
         for (const ShardingStep& step : wanted.way.steps) {
             std::optional<Move> how;
             if (step.move) how = wanted.way.moves[*step.move];
-            auto move = ShardMove::make(ranks, {lies, step.to, how, wanted.sizes, Dtype::f32});
+            auto move = ShardMove::make(ranks, {HeldShard{lies}, HeldShard{step.to}, how, wanted.sizes, Dtype::f32});
             if (!move) {
                 problem = move.error().message;
                 break;
@@ -158,8 +158,9 @@ TEST_CASE("what cannot be shared evenly is refused") {
         Sharding split;
         split.rank = 1;
         split.dims[0].push_back(0);
-        const auto move = ShardMove::make(ranks, {split, split, std::nullopt, {5}, Dtype::f32});
+        const auto move = ShardMove::make(ranks, {HeldShard{split}, HeldShard{split}, std::nullopt, {5}, Dtype::f32});
         CHECK_FALSE(move.has_value());
-        CHECK_FALSE(ShardMove::make(ranks, {split, split, std::nullopt, {4}, Dtype::int4}).has_value());
+        CHECK_FALSE(
+            ShardMove::make(ranks, {HeldShard{split}, HeldShard{split}, std::nullopt, {4}, Dtype::int4}).has_value());
     });
 }

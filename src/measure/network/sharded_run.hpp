@@ -3,10 +3,12 @@
 
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.hpp"
@@ -17,7 +19,6 @@
 #include "measure/run/device.hpp"
 #include "measure/run/reference.hpp"
 #include "measure/run/steps.hpp"
-#include "measure/sampling.hpp"
 #include "network/system.hpp"
 #include "program/program.hpp"
 
@@ -33,15 +34,9 @@ struct ShardedStage {
     ShardMove* move = nullptr;
     std::vector<const void*> inputs;
     void* output = nullptr;
-    std::size_t output_bytes = 0;  ///< of an operation
-};
+    [[nodiscard]] Status run() const;
 
-/// How long the stages took, the slowest rank's times.
-struct StageTime {
-    std::string text;
-    bool exchange = false;
-    std::size_t statement = 0;
-    double seconds = 0;
+    std::size_t output_bytes = 0;  ///< of an operation; none where it writes into an operand
 };
 
 class ShardedRun {
@@ -55,6 +50,10 @@ public:
     /// sizes that do not divide, more memory than is free, what the device cannot do.
     [[nodiscard]] static Result<std::unique_ptr<ShardedRun>> make(const Program& program, const System& system,
                                                                   Communicator& world, Device& device);
+
+    /// The same in other memory: what it reads and writes, with the same numbers. All ranks call it.
+    [[nodiscard]] static Result<std::unique_ptr<ShardedRun>> again(ShardedRun& first);
+    [[nodiscard]] std::size_t bytes() const { return bytes_; }  ///< of shards, results and what is on its way
 
     /// Everything once, one stage after the other; or, with `overlapped`, each operation that can be so in pieces, whose exchanges run
     /// under the work on others. Errors: of an exchange.
@@ -72,46 +71,72 @@ public:
     /// Relative error that partial sums explain, which are rounded to the dtype they are exchanged in.
     [[nodiscard]] double allowed_error() const { return allowed_error_; }
 
-    /// The whole run, and each stage by itself.
-    [[nodiscard]] Result<Sampled> time(const SamplingOptions& options, bool overlapped = false);
-    [[nodiscard]] Result<std::vector<StageTime>> time_stages(std::size_t rounds);
-
     [[nodiscard]] MeshRanks& ranks() { return ranks_; }
 
 private:
-    ShardedRun(const Program& program, const System& system, Communicator& world, Device& device)
-        : program_(program), system_(system), ranks_(world, system), device_(device) {}
+    ShardedRun(const Program& program, const System& system, std::shared_ptr<MeshRanks> mesh, Device& device)
+        : program_(program), system_(system), mesh_(std::move(mesh)), ranks_(*mesh_), device_(device) {}
 
     /// Where an array is, and how it lies.
     struct Place {
         void* memory = nullptr;
-        Sharding lies;
+        HeldShard held;
+    };
+    /// What moves: a tensor of an operation, or the statistics of its rows.
+    struct Array {
+        std::string name;
+        std::vector<std::int64_t> sizes;
+        Dtype dtype = Dtype::f32;
+        Reduction reduction = Reduction::sum;
+    };
+    struct At {
+        std::size_t op = 0;
+        std::size_t statement = 0;
+    };
+    /// An operand as an operation has brought it somewhere.
+    struct Brought {
+        std::size_t op = 0;
+        Place place;
     };
 
-    Status prepare();
+    Status prepare(const ShardedRun* first);
+    Status choose();
+    void keep_sums();
     Status check_memory() const;
-    Status fill_inputs();
+    Status fill_inputs(const ShardedRun* first);
     Status add_op(std::size_t index, std::size_t statement);
     Status add_overlapped(std::size_t index, std::vector<TensorSteps> tensors);
-    Status add_local(const OpWays& ways, const Way& way, const std::vector<const void*>& inputs, Place& made,
-                     std::size_t index, std::size_t statement);
-    Result<Place> reshard(std::size_t tensor, Place from, const Sharding& to, std::size_t index, std::size_t statement,
+    Status add_rows(const std::vector<const TensorMove*>& moves, std::vector<const void*> inputs, const Array& result,
+                    Place& made);
+    Status add_local(OpShare share, const std::vector<const void*>& inputs, const Array& array, Place& made);
+    Status add_stage(OpShare share, const std::vector<const void*>& inputs, void* output, std::size_t bytes);
+    Result<Place> bring(std::size_t operand, const HeldShard& wanted, TensorSteps& taken);
+    Result<Place> reshard(const Array& array, const Resharding* resharding, Place from, const HeldShard& to,
                           TensorSteps& taken);
+    Result<Place> step(const Array& array, const Place& from, const HeldShard& to, const std::optional<Move>& how,
+                       TensorSteps& taken);
+    [[nodiscard]] std::vector<const TensorMove*> moves_of(std::size_t index, std::size_t tensor) const;
+    [[nodiscard]] Result<Array> array_of(std::size_t index, std::size_t tensor) const;
+    [[nodiscard]] std::size_t bytes_of(const Array& array, const HeldShard& held) const;
+    void fill_masked(std::vector<char>& bytes, ValueId value, Dtype dtype) const;
     Result<void*> allocate(std::size_t bytes);
     Status pack();
-    [[nodiscard]] Result<std::vector<std::int64_t>> sizes_of(const Operand& operand) const;
+    [[nodiscard]] Result<std::vector<std::int64_t>> sizes_of(const std::vector<std::string>& dims) const;
     [[nodiscard]] Result<std::vector<char>> gathered(ValueId value);
 
     const Program& program_;
     const System& system_;
-    MeshRanks ranks_;
+    std::shared_ptr<MeshRanks> mesh_;
+    MeshRanks& ranks_;
     Device& device_;
+    Program computed_;  ///< with the dtypes in which what is made on the way is kept
     Program whole_;     ///< without the mesh
     StepProgram plan_;  ///< of that: what its inputs are filled with
-    std::optional<LayoutSearch> search_;
+    std::shared_ptr<const LayoutSearch> search_;
     ProgramLayout layout_;
     std::vector<Place> values_;
     std::vector<const Statement*> statements_;
+    std::vector<const Statement*> whole_statements_;
     std::vector<void*> memory_;
     std::vector<std::unique_ptr<LocalOp>> locals_;
     std::vector<std::unique_ptr<ShardMove>> moves_;
@@ -119,6 +144,9 @@ private:
     std::vector<std::unique_ptr<OverlappedOp>> overlapped_;  ///< by operation; null where it is not cut
     std::set<const void*> fixed_;                            ///< memory of the program's inputs
     double allowed_error_ = 0;
+    std::size_t bytes_ = 0;
+    At at_;                                                       ///< the operation that is being added
+    std::map<std::pair<ValueId, std::size_t>, Brought> brought_;  ///< by value and resharding
 };
 
 }  // namespace roofline

@@ -1,10 +1,13 @@
-#include "measure/network/sharded_run.hpp"
+#include "measure/network/rotated_runs.hpp"
 
 #include <doctest/doctest.h>
 
+#include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 
+#include "layout/lay_out.hpp"
 #include "machine/machine.hpp"
 #include "measure/network/thread_group.hpp"
 #include "measure/run/cpu_device.hpp"
@@ -41,6 +44,59 @@ chip_bandwidth = { value = "8 GB/s", source = "invented" }
 hop_latency = { value = "1 us", source = "invented" }
 )";
 
+// Counts what a rank exchanges, by the group's array: V of Message, in bytes.
+class CountedGroup : public Communicator {
+public:
+    CountedGroup(Communicator& under, double& bytes) : under_(&under), bytes_(bytes) {}
+    CountedGroup(std::unique_ptr<Communicator> own, double& bytes)
+        : own_(std::move(own)), under_(own_.get()), bytes_(bytes) {}
+
+    int rank() const override { return under_->rank(); }
+    int size() const override { return under_->size(); }
+    Status barrier() override { return under_->barrier(); }
+    std::size_t most_bytes() const override { return under_->most_bytes(); }
+    Status run(const Exchange& exchange) override {
+        count(exchange);
+        return under_->run(exchange);
+    }
+    Result<std::unique_ptr<PendingExchange>> start(const Exchange& exchange) override {
+        count(exchange);
+        return under_->start(exchange);
+    }
+    Result<std::unique_ptr<Communicator>> split(int color, int key) override {
+        auto part = under_->split(color, key);
+        if (!part) return part;
+        return std::make_unique<CountedGroup>(std::move(*part), bytes_);
+    }
+
+private:
+    void count(const Exchange& exchange) {
+        const double part = static_cast<double>(exchange.part);
+        const bool once = exchange.kind == CollectiveKind::all_reduce || exchange.kind == CollectiveKind::send ||
+                          exchange.kind == CollectiveKind::broadcast;
+        const bool twice = exchange.kind == CollectiveKind::all_to_all;
+        bytes_ += part * (once ? 1 : size()) * (twice ? size() : 1);
+    }
+
+    std::unique_ptr<Communicator> own_;
+    Communicator* under_;
+    double& bytes_;
+};
+
+double predicted_bytes(const Block& block, const Program& program) {
+    double bytes = 0;
+    for (const Node& node : block.nodes) {
+        if (const auto* inner = std::get_if<Block>(&node)) {
+            bytes += predicted_bytes(*inner, program);
+            continue;
+        }
+        for (const Message& message : std::get<Statement>(node).messages) {
+            bytes += message.bytes.evaluate(program.sizes).value().to_double();
+        }
+    }
+    return bytes;
+}
+
 struct RunCase {
     std::string problem;  ///< of any rank; "" for none
     std::string stages;   ///< the exchanges, in order
@@ -48,6 +104,10 @@ struct RunCase {
     double overlapped_of_bound = 0;
     std::int64_t checked = 0;
     int pieces = 0;
+    double bytes = 0;  ///< exchanged by the first rank in one run, in turn
+    double overlapped_bytes = 0;
+    double predicted_bytes = 0;
+    bool right = false;
 };
 
 RunCase ran(const std::string& text, const std::vector<MeshAxis>& mesh, const std::string& sizes) {
@@ -61,9 +121,14 @@ RunCase ran(const std::string& text, const std::vector<MeshAxis>& mesh, const st
     system.slice = make_slice(parse_machine(machine_text, "four.toml").value(), std::to_string(chips)).value();
     system.mesh = place_mesh(system.slice, mesh).value();
     RunCase all;
+    const auto laid = lay_out(*program, system);
+    const double predicted = laid ? predicted_bytes(laid->local.body, *program) : 0;
     std::mutex mutex;
-    run_in_threads(static_cast<int>(chips), [&](Communicator& world) {
+    run_in_threads(static_cast<int>(chips), [&](Communicator& group) {
+        double bytes = 0;
+        CountedGroup world(group, bytes);
         RunCase mine;
+        mine.predicted_bytes = predicted;
         const auto attempt = [&]() -> Status {
             auto device = make_cpu_device({1, false});
             if (!device) return fail(device.error());
@@ -72,17 +137,25 @@ RunCase ran(const std::string& text, const std::vector<MeshAxis>& mesh, const st
             for (const ShardedStage& stage : (*run)->stages()) {
                 if (stage.exchange) mine.stages += (mine.stages.empty() ? "" : "; ") + stage.text;
             }
+            bytes = 0;
             if (auto status = (*run)->run(); !status) return status;
+            mine.bytes = bytes;
             auto check = (*run)->check({});
             if (!check) return fail(check.error());
             mine.of_bound = check->of_bound;
+            mine.right = check->of_bound <= 1 || check->max_rel_error <= (*run)->allowed_error();
+            if (!mine.right) MESSAGE(check->worst);
             mine.checked = check->checked;
             mine.pieces = (*run)->pieces();
             (*run)->forget_results();
+            bytes = 0;
             if (auto status = (*run)->run(true); !status) return status;
+            mine.overlapped_bytes = bytes;
             auto again = (*run)->check({});
             if (!again) return fail(again.error());
             mine.overlapped_of_bound = again->of_bound;
+            mine.right = mine.right && (again->of_bound <= 1 || again->max_rel_error <= (*run)->allowed_error());
+            if (!mine.right) MESSAGE(again->worst);
             return {};
         };
         if (auto status = attempt(); !status) mine.problem = status.error().message;
@@ -99,6 +172,21 @@ void check_right(const RunCase& run) {
     // sums of parts in f32 round a little otherwise than sums of all, within what the reference allows
     CHECK(run.of_bound <= 1);
     CHECK(run.overlapped_of_bound <= 1);
+}
+
+// Also that what is exchanged is what the layout counted.
+RunCase check_exchanged(const std::string& text, const std::vector<MeshAxis>& mesh, const std::string& sizes) {
+    CAPTURE(text);
+    CAPTURE(sizes);
+    const RunCase run = ran(text, mesh, sizes);
+    CAPTURE(run.stages);
+    CHECK(run.problem == "");
+    CHECK(run.checked > 0);
+    CHECK(run.right);
+    CHECK(run.predicted_bytes > 0);
+    CHECK(run.bytes == run.predicted_bytes);
+    CHECK(run.overlapped_bytes == run.predicted_bytes);
+    return run;
 }
 
 }  // namespace
@@ -151,11 +239,171 @@ TEST_CASE("a mesh of two axes, a split of each operand") {
     check_right(ran("bf16[B, D_XY] * bf16[D_XY, F] -> f32[B, F]", {{"X", 2}, {"Y", 2}}, "B=16,D=32,F=8"));
 }
 
+TEST_CASE("what is exchanged is what the layout counted") {
+    check_exchanged("f32[B, D_X] * f32[D_X, F] -> f32[B, F]", {{"X", 4}}, "B=16,D=4096,F=24");
+    check_exchanged("f32[B, D_X] * f32[D_X, F] -> f32[B_X, F]", {{"X", 2}}, "B=16,D=64,F=24");
+    check_exchanged("f32[B_X, D_Y] * f32[D_Y, F] -> f32[B_X, F]", {{"X", 2}, {"Y", 2}}, "B=16,D=32,F=8");
+    check_exchanged("f32[B_X, D] -> f32[B, D_X]", {{"X", 4}}, "B=8,D=12");
+    // what has been gathered for one product is there for the next
+    const auto twice = check_exchanged(
+        "X : f32[B_X, D]\nW1 : f32[D, F_X]\nW2 : f32[D, F_X]\nH : f32[B, F_X] = silu(X * W1) * (X * W2)", {{"X", 4}},
+        "B=16,D=32,F=4096");
+    CHECK(twice.stages == "all-gather X over X");
+}
+
+TEST_CASE("functions along rows that are split exchange their statistics") {
+    for (const std::int64_t ranks : {2, 4}) {
+        for (const std::string dtype : {"f32", "bf16", "f64"}) {
+            const auto one = [&](const std::string& function, const std::string& result) {
+                return check_exchanged("X : " + dtype + "[B, D_X]\nY : " + dtype + result + " = " + function + "[D](X)",
+                                       {{"X", ranks}}, "B=16,D=4096");
+            };
+            const std::string once = "all-reduce statistics of X over X";
+            CHECK(one("softmax", "[B, D_X]").stages == once + "; " + once);
+            CHECK(one("logsumexp", "[B]").stages == once + "; " + once);
+            for (const char* function : {"norm", "layernorm"}) CHECK(one(function, "[B, D_X]").stages == once);
+            for (const char* function : {"max", "min"}) CHECK(one(function, "[B]").stages == once);
+            CHECK(one("mean", "[B]").stages == "all-reduce Y over X");
+        }
+    }
+    // decoding with a cache that is split by context
+    check_exchanged(
+        "Q : f32[B, N, H]\nK : f32[B, S_X, N, H]\nV : f32[B, S_X, N, H]\n"
+        "P : f32[B, N, S_X] = softmax[S](Q *_H K / 4)\nO : f32[B, N, H] = P *_S V",
+        {{"X", 4}}, "B=4,N=2,H=16,S=4096");
+}
+
+TEST_CASE("a causal mask over rows and columns that are split") {
+    const std::string attention =
+        "Q : f32[T_X, H]\nK : f32[S_Y, H]\nV : f32[S_Y, H]\n"
+        "P : f32[T_X, S_Y] = softmax[S](causal[T,S](Q *_H K))\nO : f32[T_X, H] = P *_S V";
+    check_exchanged(attention, {{"X", 2}, {"Y", 2}}, "T=64,S=64,H=16");
+    check_exchanged(attention, {{"X", 2}, {"Y", 2}}, "T=16,S=256,H=16");
+    check_right(ran("Q : f32[T_X, H]\nK : f32[S, H]\nP : f32[T_X, S] = softmax[S](causal[T,S](Q *_H K))", {{"X", 4}},
+                    "T=64,S=128,H=16"));
+    check_right(
+        ran("Q : f32[B_X, T, H]\nK : f32[B_X, S, H]\n"
+            "P : f32[B_X, T, S] = softmax[S](causal[T,S](Q *_H K))",
+            {{"X", 4}}, "B=8,T=20,S=20,H=16"));
+}
+
+TEST_CASE("behind a window keys and values come from the ranks that have them") {
+    // a share is 16 places: a part of the one before, and all of it
+    for (const int window : {2, 9, 16, 17}) {
+        const std::string sizes = "T=64,S=64,H=16,W=" + std::to_string(window);
+        const auto run = check_exchanged(
+            "Q : f32[T_X, H]\nK : f32[S_X, H]\nV : f32[S_X, H]\n"
+            "fuse {\nP : f32[T_X, S] = softmax[S](causal[T,S,W](Q *_H K))\nO : f32[T_X, H] = P *_S V\n}",
+            {{"X", 4}}, sizes);
+        CAPTURE(window);
+        CHECK(run.stages.starts_with("permute K over X, 1 hop"));
+        CHECK(run.stages.find("permute V") != std::string::npos);
+        // 2 arrays of 4 ranks, each W - 1 places of 16 numbers of 4 bytes
+        CHECK(run.bytes == 2.0 * 4 * (window - 1) * 16 * 4);
+    }
+    check_exchanged(
+        "Q : bf16[B, T_X, N, H]\nK : bf16[B, S_X, N, H]\nV : bf16[B, S_X, N, H]\n"
+        "O : bf16[B, T_X, N, H] = softmax[S](causal[T,S,W](Q *_H K) / 4) *_S V",
+        {{"X", 2}}, "B=2,N=3,T=64,S=64,H=16,W=20");
+    // a mask over several statements, whose result one rank has a band of
+    const auto far = check_exchanged(
+        "Q : f32[T_X, H]\nK : f32[S_X, H]\nV : f32[S_X, H]\nA : f32[T_X, S] = causal[T,S,W](Q *_H K)\n"
+        "P : f32[T_X, S] = softmax[S](A / 4)\nO : f32[T_X, H] = P *_S V",
+        {{"X", 4}}, "T=1024,S=1024,H=64,W=300");
+    CHECK(far.stages == "permute K over X, 2 hops; permute V over X, 2 hops");
+    CHECK(far.bytes == 2.0 * 4 * 299 * 64 * 4);
+}
+
+TEST_CASE("gradients of keys behind a window go back to the ranks that have them") {
+    for (const int window : {2, 17, 18, 40}) {
+        const auto run = check_exchanged(
+            "Q : f32[T_X, H]\nVa : f32[S_X, H]\ndO : f32[T_X, H]\n"
+            "fuse {\ndP : f32[T_X, S] = causal[T,S,W](dO *_H Va)\ndK : f32[S_X, H] = dP *_T Q\n}",
+            {{"X", 4}}, "T=64,S=64,H=16,W=" + std::to_string(window));
+        if (window > 17) continue;  // what is small is added up with less latency all at once
+        CHECK(run.stages.find("permute dK") != std::string::npos);
+        CHECK(run.bytes == 2.0 * 4 * (window - 1) * 16 * 4);
+    }
+    const auto far = check_exchanged(
+        "Q : f32[T_X, H]\nVa : f32[S_X, H]\ndO : f32[T_X, H]\n"
+        "fuse {\ndP : f32[T_X, S] = causal[T,S,W](dO *_H Va)\ndK : f32[S_X, H] = dP *_T Q\n}",
+        {{"X", 4}}, "T=1024,S=1024,H=64,W=300");
+    CHECK(far.stages == "permute Va over X, 2 hops; permute dK over X, 2 hops");
+}
+
+TEST_CASE("what looks back gets the places before it, and what looks ahead those behind") {
+    const std::string given = "X : f32[B, T_X, D]\nC : f32[Q, D]\n";
+    for (const int taps : {2, 4, 16}) {
+        const std::string sizes = "B=3,T=64,D=8,Q=" + std::to_string(taps);
+        for (const char* function : {"conv", "dconv"}) {
+            const auto run =
+                check_exchanged(given + "Y : f32[B, T_X, D] = " + function + "[T](X, C)", {{"X", 4}}, sizes);
+            CHECK(run.bytes == 4.0 * (taps - 1) * 3 * 8 * 4);
+            CHECK(run.pieces > 1);
+        }
+    }
+    const auto prior =
+        check_exchanged("X : f32[B, T_X, D]\nY : f32[B, T_X, D] = X + prior[T](X)", {{"X", 4}}, "B=3,T=64,D=8");
+    CHECK(prior.stages == "permute X over X, 1 hop");
+}
+
+TEST_CASE("rows of a table that is split") {
+    check_exchanged("Table : f32[V_X, D]\nIds : int32[B]\nY : f32[B, D] = gather[V](Table, Ids)", {{"X", 4}},
+                    "V=4096,D=8,B=20");
+    check_right(ran("Cache : f32[S_X, H]\nAt : int32[B]\nNew : f32[B, H]\nCache = scatter[S](Cache, At, New)",
+                    {{"X", 4}}, "S=32,H=8,B=5"));
+}
+
+TEST_CASE("runs are timed in other memory every time, and in the same") {
+    auto program = parse_program("f32[B, D_X] * f32[D_X, F] -> f32[B_X, F]");
+    REQUIRE(program);
+    REQUIRE(bind_sizes(*program, parse_sizes("B=16,D=64,F=24", "sizes").value()));
+    System system;
+    system.slice = make_slice(parse_machine(machine_text, "four.toml").value(), "2").value();
+    system.mesh = place_mesh(system.slice, {{"X", 2}}).value();
+    SamplingOptions options;
+    options.samples = 3;
+    options.sample_s = 1e-4;
+    options.warm_up_s = 1e-4;
+    std::mutex mutex;
+    run_in_threads(2, [&](Communicator& world) {
+        auto device = make_cpu_device({1, false});
+        auto runs = RotatedRuns::make(*program, system, world, **device, 100'000);
+        const bool made = runs.has_value();
+        auto other = ShardedRun::again(runs->first());
+        // numbers of its own memory: nothing of the first has run
+        const bool ran = other.has_value() && (*other)->run().has_value();
+        const auto check = (*other)->check({});
+        const auto cold = runs->time(options, false, false);
+        const auto hot = runs->time(options, true, true);
+        const auto stages = runs->time_stages(3);
+        const std::lock_guard lock(mutex);
+        CHECK(made);
+        CHECK(ran);
+        CHECK(check->of_bound <= 1);
+        // a rank's halves of 16 x 64 and 64 x 24 numbers, its sum and its half of the whole one
+        CHECK(runs->set_bytes() == 4.0 * (16 * 32 + 32 * 24 + 16 * 24 + 8 * 24));
+        CHECK(runs->sets() == 14);
+        CHECK(runs->beyond_caches());
+        CHECK(cold->spread.median > 0);
+        CHECK(hot->spread.median > 0);
+        CHECK(stages->size() == 2);
+    });
+}
+
 TEST_CASE("what ranks cannot do is refused at all of them") {
     const auto uneven = ran("f32[B_X, D] * f32[D, F] -> f32[B_X, F]", {{"X", 2}}, "B=5,D=8,F=8");
     CHECK(uneven.problem.find("does not divide into 2 shards") != std::string::npos);
     const auto large = ran("f32[B_X, D] * f32[D, F] -> f32[B_X, F]", {{"X", 2}}, "B=1048576,D=8,F=1048576");
     CHECK(large.problem.find("of memory") != std::string::npos);
+    const auto pairs = ran("X : f32[B, D_X]\nY : f32[B, D_X] = rope(X)", {{"X", 2}}, "B=8,D=6");
+    CHECK(pairs.problem.find("cut them") != std::string::npos);
+    const auto rows =
+        ran("E : f32[V_X, D]\nI : int32[B_X]\nY : f32[B_X, D] = gather[V](E, I)", {{"X", 2}}, "B=8,V=8,D=4");
+    CHECK(rows.problem.find("in order") != std::string::npos);
+    const auto derived =
+        ran("Y : f32[B, D_X]\nG : f32[B, D_X]\nZ : f32[B, D_X] = dsoftmax[D](Y, G)", {{"X", 2}}, "B=8,D=4096");
+    CHECK(derived.problem.find("`dsoftmax`") != std::string::npos);
     const auto repeated = ran("X : f32[B_X, D]\nrepeat 3 { Y : f32[B_X, D] = silu(X) }", {{"X", 2}}, "B=8,D=8");
     CHECK(repeated.problem.find("repeat") != std::string::npos);
 }

@@ -16,9 +16,15 @@ std::int32_t sum(std::int32_t a, std::int32_t b) {
     return static_cast<std::int32_t>(static_cast<std::uint32_t>(a) + static_cast<std::uint32_t>(b));
 }
 
+template <class T>
+T joined(T a, T b, Reduction reduction) {
+    if (reduction == Reduction::sum) return sum(a, b);
+    return reduction == Reduction::max ? std::max(a, b) : std::min(a, b);
+}
+
 // In a wider type, a stretch at a time.
 template <class Wide>
-void add_wide(std::byte* to, const std::byte* more, std::size_t bytes, Dtype dtype) {
+void add_wide(std::byte* to, const std::byte* more, std::size_t bytes, Dtype dtype, Reduction reduction) {
     constexpr std::size_t stretch = 512;
     std::array<Wide, stretch> a;
     std::array<Wide, stretch> b;
@@ -28,7 +34,7 @@ void add_wide(std::byte* to, const std::byte* more, std::size_t bytes, Dtype dty
         const std::size_t count = std::min(stretch, all - at);
         load_elements(dtype, to + at * element, 1, a.data(), count);
         load_elements(dtype, more + at * element, 1, b.data(), count);
-        for (std::size_t i = 0; i < count; ++i) a[i] = sum(a[i], b[i]);
+        for (std::size_t i = 0; i < count; ++i) a[i] = joined(a[i], b[i], reduction);
         store_elements(dtype, a.data(), to + at * element, 1, count);
     }
 }
@@ -40,10 +46,10 @@ bool can_sum(Dtype dtype) {
            dtype == Dtype::int32;
 }
 
-void add_into(std::byte* to, const std::byte* more, std::size_t bytes, Dtype dtype) {
-    if (dtype == Dtype::f64) return add_wide<double>(to, more, bytes, dtype);
-    if (dtype == Dtype::int32) return add_wide<std::int32_t>(to, more, bytes, dtype);
-    add_wide<float>(to, more, bytes, dtype);
+void add_into(std::byte* to, const std::byte* more, std::size_t bytes, Dtype dtype, Reduction reduction) {
+    if (dtype == Dtype::f64) return add_wide<double>(to, more, bytes, dtype, reduction);
+    if (dtype == Dtype::int32) return add_wide<std::int32_t>(to, more, bytes, dtype, reduction);
+    add_wide<float>(to, more, bytes, dtype, reduction);
 }
 
 }  // namespace roofline

@@ -130,7 +130,9 @@ private:
 
     void add_up(const Exchange& mine, std::size_t at) const {
         copy(mine.out, of(0).in + at, mine.part);
-        for (int i = 1; i < size(); ++i) add_into(mine.out, of(i).in + at, mine.part, mine.dtype);
+        for (int i = 1; i < size(); ++i) {
+            add_into(mine.out, of(i).in + at, mine.part, mine.dtype, mine.reduction);
+        }
     }
 
     static void copy(std::byte* to, const std::byte* from, std::size_t bytes) {

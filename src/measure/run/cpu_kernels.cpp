@@ -334,6 +334,8 @@ public:
             ids_ = gather->ids.strides;
             stride_ = gather->stride;
             below_ = gather->below;
+            first_ = gather->first;
+            whole_ = gather->whole;
             gathers_ = true;
             id_dtype_ = dtypes[1];
             from_dtype_ = dtypes[0];
@@ -345,6 +347,8 @@ public:
             ids_ = scatter.ids.strides;
             stride_ = scatter.stride;
             below_ = scatter.below;
+            first_ = scatter.first;
+            whole_ = scatter.whole;
             id_dtype_ = dtypes[0];
             from_dtype_ = dtypes[1];
         }
@@ -371,13 +375,18 @@ public:
                 place_at(loops_, row * length, place);
                 double id = 0;
                 load_elements(id_dtype_, element(const_cast<void*>(ids), offset_at(ids_, place), id_dtype_), 0, &id, 1);
-                if (!(id >= 0) || id >= static_cast<double>(below_)) {
+                if (!(id >= 0) || id >= static_cast<double>(whole_)) {
                     outside = true;
                     continue;
                 }
-                const std::int64_t jump = static_cast<std::int64_t>(id) * stride_;
+                const std::int64_t here = static_cast<std::int64_t>(id) - first_;
+                const std::int64_t jump = here * stride_;
                 const std::int64_t source = offset_at(from_, place) + (gathers_ ? jump : 0);
                 const std::int64_t target = offset_at(to_, place) + (gathers_ ? 0 : jump);
+                if (here < 0 || here >= below_) {
+                    if (gathers_) clear(arrays.back(), target, length);
+                    continue;
+                }
                 copy(from, source, arrays.back(), target, length, numbers);
             }
         };
@@ -394,6 +403,14 @@ public:
     }
 
 private:
+    // A row that another part of the table has.
+    void clear(void* to, std::int64_t target, std::int64_t length) const {
+        const double zero = 0;
+        const std::int64_t step = length > 1 ? to_.back() : 1;
+        for (std::int64_t at = 0; at < length; ++at)
+            store_elements(to_dtype_, &zero, element(to, target + at * step, to_dtype_), 1, 1);
+    }
+
     void copy(const void* from, std::int64_t source, void* to, std::int64_t target, std::int64_t length,
               std::vector<double>& numbers) const {
         const std::int64_t step_from = length > 1 ? from_.back() : 1;
@@ -417,6 +434,8 @@ private:
     Loops loops_, from_, to_, ids_;
     std::int64_t stride_ = 1;
     std::int64_t below_ = 0;
+    std::int64_t first_ = 0;
+    std::int64_t whole_ = 0;
     bool gathers_ = false;
     Dtype id_dtype_ = Dtype::int32;
     Dtype from_dtype_ = Dtype::f32;

@@ -114,6 +114,24 @@ TEST_CASE("run: rows by number") {
     agrees("Cache : f32[S=9, H=4]; At : int32[B=5]; New : f32[B, H]\nY : f32[S, H] = 2 * scatter[S](Cache, At, New)");
 }
 
+TEST_CASE("run: windows, and what looks back") {
+    for (const char* type : {"f32", "bf16"}) {
+        const std::string dtype = type;
+        agrees("W=5\nQ : " + dtype + "[T=40, H=8]; K : " + dtype + "[S=40, H]; V : " + dtype + "[S, H]\nO : " + dtype +
+               "[T, H] = softmax[S](causal[T,S,W](Q *_H K)) * V");
+        agrees("W=300\nQ : " + dtype + "[T=7, H=8]; K : " + dtype + "[S=400, H]; V : " + dtype +
+               "[S, H]\nfuse {\n  P : " + dtype + "[T, S] = softmax[S](causal[T,S,W](Q *_H K))\n  O : " + dtype +
+               "[T, H] = P *_S V\n}");
+        agrees("X : " + dtype + "[B=3, T=30, D=20]; C : " + dtype + "[Q=4, D]\nY : " + dtype +
+               "[B, T, D] = conv[T](X, C)");
+        agrees("X : " + dtype + "[D=5, T=600]; C : " + dtype + "[Q=3, D]\nY : " + dtype +
+               "[D, T] = silu(dconv[T](X * X, C))");
+        agrees("X : " + dtype + "[B=3, T=30, D=20]\nY : " + dtype + "[B, T, D] = X + prior[T](X)");
+        agrees("X : " + dtype + "[D=7, T=530]\nY : " + dtype + "[D] = sum[T](prior[T](X))");
+        agrees("X : " + dtype + "[D=7, E=3]\nY : " + dtype + "[D, T=50, E] = expand[T](X) + X");
+    }
+}
+
 TEST_CASE("run: whole programs") {
     agrees(
         "T=12, S=12, H=16, B=2, N=3\nQ : bf16[B,T,N,H]; K : bf16[B,S,N,H]; V : bf16[B,S,N,H]\n"

@@ -55,6 +55,7 @@ struct RefOp {
     std::vector<ElementReader> inputs;
     std::vector<std::size_t> output;  ///< slots
     std::vector<std::size_t> summed;  ///< slots that a product sums, or a function works along
+    std::vector<std::size_t> taps;    ///< of a convolution
     double fill = 0;
     bool whole = false;  ///< computed in whole numbers
     double unit = 0x1p-24;
@@ -102,6 +103,12 @@ public:
             } else {
                 for (const std::string& dim : op.along) each.summed.push_back(slot(dim));
             }
+            if (op.function == "conv" || op.function == "dconv") {
+                for (const std::size_t slot : each.inputs[1].slots) {
+                    if (std::find(each.output.begin(), each.output.end(), slot) == each.output.end())
+                        each.taps.push_back(slot);
+                }
+            }
             if (op.function == "causal") each.fill = causal_fill(program, op.output.value);
             made[op.output.value] = static_cast<int>(ops_.size());
             ops_.push_back(std::move(each));
@@ -114,6 +121,18 @@ public:
     std::vector<std::int64_t>& place() { return place_; }
     Bounded result() { return made(static_cast<int>(ops_.size()) - 1); }
     Bounded input_of_last(std::size_t i) { return read(ops_.back().inputs[i]); }
+
+    /// Whether nobody needs to compute the element: a mask with a window lies over it.
+    [[nodiscard]] bool beyond_window(const Value& value) const {
+        return std::any_of(value.masks.begin(), value.masks.end(), [&](const MaskedPlane& plane) {
+            const auto row = slots_.find(plane.rows);
+            const auto column = slots_.find(plane.columns);
+            if (plane.window.empty() || row == slots_.end() || column == slots_.end()) return false;
+            const std::int64_t shift = std::max<std::int64_t>(0, sizes_[column->second] - sizes_[row->second]);
+            const std::int64_t before = place_[row->second] + shift - place_[column->second];
+            return before < 0 || before >= size_of(program_, plane.window).value_or(before + 1);
+        });
+    }
 
     /// Steps that one element takes, about.
     [[nodiscard]] double cost() const { return cost(static_cast<int>(ops_.size()) - 1); }
@@ -130,9 +149,14 @@ private:
         double each = 1;
         for (const ElementReader& input : op.inputs) each += input.made_by >= 0 ? cost(input.made_by) : 1;
         const bool searches = op.op->function == "scatter";
-        if (op.op->function == "gather" || searches) return each + 1;
+        if (op.op->function == "gather" || op.op->function == "prior" || searches) return each + 1;
+        if (!op.taps.empty()) {
+            for (const std::size_t tap : op.taps) each *= static_cast<double>(sizes_[tap]);
+            return each;
+        }
         if (op.op->kind == OpKind::contract || find_function(op.op->function) == nullptr ||
-            find_function(op.op->function)->kind != FunctionKind::mask) {
+            (find_function(op.op->function)->kind != FunctionKind::mask &&
+             find_function(op.op->function)->kind != FunctionKind::expand)) {
             // of a nested row only the first element costs all of it, but how often it is a new row is not known here
             for (const std::size_t summed : op.summed) each *= static_cast<double>(sizes_[summed]);
         }
@@ -178,7 +202,9 @@ private:
                 return op.op->function == "rope" ? turned(op) : mapped(op);
             case FunctionKind::mask: {
                 const std::int64_t shift = std::max<std::int64_t>(0, sizes_[op.summed[1]] - sizes_[op.summed[0]]);
-                if (place_[op.summed[1]] > place_[op.summed[0]] + shift) return {op.fill, 0};
+                const std::int64_t before = place_[op.summed[0]] + shift - place_[op.summed[1]];
+                const bool seen = before >= 0 && (op.summed.size() < 3 || before < sizes_[op.summed[2]]);
+                if (!seen) return {op.fill, 0};
                 return read(op.inputs.front());
             }
             case FunctionKind::gather: {
@@ -191,8 +217,12 @@ private:
             }
             case FunctionKind::scatter:
                 return scattered(op);
+            case FunctionKind::slide:
+                return slid(op);
+            case FunctionKind::expand:
+                return read(op.inputs.front());
             default:
-                return along(op);
+                return op.op->function == "prior" ? slid(op) : along(op);
         }
     }
 
@@ -332,6 +362,30 @@ private:
             if (static_cast<std::int64_t>(read(op.inputs[1]).value) == at) found = read(op.inputs[2]);
         });
         return found ? *found : read(op.inputs[0]);
+    }
+
+    // Of what stood before this place, or stands behind it, with a weight for each step; 0 beyond the ends.
+    Bounded slid(RefOp& op) {
+        const std::size_t along = op.summed.front();
+        const std::int64_t at = place_[along];
+        Bounded sum;
+        double magnitude = 0;
+        double terms = 0;
+        over(op.taps, [&] {
+            std::int64_t there = op.op->function == "prior" ? at - 1 : at;
+            for (const std::size_t tap : op.taps) there += op.op->function == "conv" ? -place_[tap] : place_[tap];
+            if (there < 0 || there >= sizes_[along]) return;
+            place_[along] = there;
+            const Bounded x = read(op.inputs.front());
+            place_[along] = at;
+            const Bounded weight = op.inputs.size() > 1 ? read(op.inputs[1]) : Bounded{1, 0};
+            sum.value += x.value * weight.value;
+            sum.bound += std::abs(x.value) * weight.bound + std::abs(weight.value) * x.bound;
+            magnitude += std::abs(x.value * weight.value);
+            ++terms;
+        });
+        if (op.op->function == "prior") return sum;
+        return {sum.value, sum.bound + magnitude * op.unit * (4 * std::sqrt(terms) + 8)};
     }
 
     // A row of what works along dimensions, kept until another one is asked for.
@@ -490,6 +544,7 @@ Result<CheckResult> check_statement(const Program& program, const Statement& sta
             for (const std::size_t slot : last.inputs[1].slots) place[slot] = random.below(reference.size(slot));
             place[last.summed.front()] = static_cast<std::int64_t>(reference.input_of_last(1).value);
         }
+        if (reference.beyond_window(program.values[statement.result])) continue;
         std::int64_t offset = 0;
         for (const std::size_t slot : last.output) offset = offset * reference.size(slot) + place[slot];
         double got = 0;

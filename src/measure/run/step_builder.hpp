@@ -23,7 +23,8 @@ struct LazyValue {
     std::vector<std::size_t> args;  ///< other lazy values
     ArrayView view;                 ///< of a load
     std::vector<std::string> dims;
-    std::string row, column;  ///< of causal
+    std::string row, column;  ///< of causal; `row` of what is shifted
+    std::int64_t offset = 0;  ///< of what is shifted, in elements of its array
     Dtype arithmetic = Dtype::f32;
 };
 
@@ -58,6 +59,11 @@ private:
     Result<ArrayView> target(const Op& op, Dtype scratch_dtype);
     Result<std::size_t> function(const Op& op);
     Result<std::size_t> rows(const Op& op);
+    Result<std::size_t> slide(const Op& op);
+    std::size_t shifted(const ArrayView& view, const std::string& along, std::int64_t steps, const Dims& dims);
+    std::size_t tap(const ArrayView& taps, const std::string& dim, std::int64_t index, const Dims& dims);
+    std::size_t applied(MapFunction function, std::vector<std::size_t> args, const Op& op);
+    [[nodiscard]] DimPart part(const std::string& dim) const;
     Result<std::size_t> gather(const Op& op);
     Result<std::size_t> scatter(const Op& op);
     Result<std::size_t> move(const Op& op);

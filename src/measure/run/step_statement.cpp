@@ -65,7 +65,7 @@ namespace {
 
 // Functions along dimensions that have kernels: derivatives have none.
 bool runs_along(std::string_view function) {
-    constexpr std::string_view without[] = {"dsoftmax", "dnorm", "dlayernorm", "dscan", "prior"};
+    constexpr std::string_view without[] = {"dsoftmax", "dnorm", "dlayernorm", "dscan"};
     return std::find(std::begin(without), std::end(without), function) == std::end(without);
 }
 
@@ -97,24 +97,23 @@ Result<std::size_t> StepBuilder::operation(const Op& op, bool last) {
                 return fail("unsupported", fmt::format("`{}` does not run here yet", op.function),
                             "price the program with roofline op, or run its products alone");
             }
-            return rows(op);
+            return op.function == "prior" ? slide(op) : rows(op);
+        case FunctionKind::slide:
+            return slide(op);
         case FunctionKind::gather:
             return gather(op);
         case FunctionKind::scatter:
             return scatter(op);
         case FunctionKind::dispatch:
         case FunctionKind::combine:
-        case FunctionKind::slide:
-        case FunctionKind::expand:
         case FunctionKind::scatter_add:
         case FunctionKind::match:
         case FunctionKind::correlate:
             return fail("unsupported", fmt::format("`{}` does not run here yet", op.function),
                         "price the program with roofline op, or run its products alone");
+        case FunctionKind::expand:
+            return move(op);
         case FunctionKind::mask:
-            if (op.along.size() < 3) break;
-            return fail("unsupported", "a causal mask with a window does not run here yet",
-                        "leave the window out: what it would mask is computed, too");
         case FunctionKind::map:
             break;
     }
@@ -166,8 +165,11 @@ Result<std::size_t> StepBuilder::function(const Op& op) {
         value.op.kind = TapeOp::Kind::causal;
         value.row = op.along[0];
         value.column = op.along[1];
-        value.op.number = causal_fill(program_, op.output.value);
-        value.op.shift = std::max<std::int64_t>(0, size(value.column) - size(value.row));
+        value.op.number = options_.mask_fill.value_or(causal_fill(program_, op.output.value));
+        const DimPart rows = part(value.row);
+        const DimPart columns = part(value.column);
+        value.op.shift = std::max<std::int64_t>(0, columns.whole - rows.whole) + rows.first - columns.first;
+        if (op.along.size() > 2) value.op.window = size(op.along[2]);
         value.args = tensors;
     } else if (op.function == "rope") {
         value.op.kind = TapeOp::Kind::rope;
@@ -272,8 +274,10 @@ Result<std::size_t> StepBuilder::gather(const Op& op) {
     gather.ids = {1, strides(at, out->dims)};
     gather.stride = strides(rows_of, op.along).front();
     gather.below = size(op.along.front());
+    gather.first = part(op.along.front()).first;
+    gather.whole = part(op.along.front()).whole;
     gather.out = strides(*out, out->dims);
-    indices(at.array, gather.below);
+    indices(at.array, gather.whole);
     RunStep made;
     made.inputs = {rows_of.array, at.array};
     made.output = out->array;
@@ -305,8 +309,10 @@ Result<std::size_t> StepBuilder::scatter(const Op& op) {
     scatter.update = {1, strides(update, loops)};
     scatter.stride = strides(into, op.along).front();
     scatter.below = size(op.along.front());
+    scatter.first = part(op.along.front()).first;
+    scatter.whole = part(op.along.front()).whole;
     scatter.out = strides(into, loops);
-    indices(at.array, scatter.below);
+    indices(at.array, scatter.whole);
     RunStep made;
     made.inputs = {at.array, update.array};
     made.output = into.array;
@@ -344,7 +350,7 @@ void StepBuilder::map_into(std::size_t lazy, const ArrayView& out) {
     map.loops = sizes_of(out.dims);
     map.out = strides(out, out.dims);
     const bool placed = std::any_of(map.tape.ops.begin(), map.tape.ops.end(), [](const TapeOp& op) {
-        return op.kind == TapeOp::Kind::rope || op.kind == TapeOp::Kind::causal;
+        return op.kind == TapeOp::Kind::rope || op.kind == TapeOp::Kind::causal || op.kind == TapeOp::Kind::shifted;
     });
     if (!placed) {
         std::vector<std::vector<std::int64_t>*> all{&map.out};
@@ -390,7 +396,7 @@ std::vector<std::int64_t> StepBuilder::strides(const ArrayView& view, const Dims
     std::int64_t stride = 1;
     for (std::size_t i = view.dims.size(); i-- > 0;) {
         for (std::size_t loop = 0; loop < loops.size(); ++loop) {
-            if (loops[loop] == view.dims[i]) strides[loop] = stride;
+            if (loops[loop] == view.dims[i] || loops[loop] == without_edge(view.dims[i])) strides[loop] = stride;
         }
         stride *= size(view.dims[i]);
     }
@@ -419,16 +425,18 @@ std::size_t StepBuilder::record(std::size_t lazy, const Dims& loops, Tape& tape,
     const LazyValue& value = lazy_[lazy];
     TapeOp op = value.op;
     for (std::size_t i = 0; i < value.args.size(); ++i) op.in[i] = record(value.args[i], loops, tape, inputs);
-    if (op.kind == TapeOp::Kind::load) {
+    if (op.kind == TapeOp::Kind::load || op.kind == TapeOp::Kind::shifted) {
         auto found = std::find(inputs.begin(), inputs.end(), value.view.array);
         if (found == inputs.end()) found = inputs.insert(inputs.end(), value.view.array);
         op.load = tape.loads.size();
-        tape.loads.push_back({static_cast<std::size_t>(found - inputs.begin()), strides(value.view, loops)});
+        tape.loads.push_back(
+            {static_cast<std::size_t>(found - inputs.begin()), strides(value.view, loops), value.offset});
     }
-    if (op.kind == TapeOp::Kind::causal) {
-        op.row = static_cast<std::size_t>(std::find(loops.begin(), loops.end(), value.row) - loops.begin());
-        op.column = static_cast<std::size_t>(std::find(loops.begin(), loops.end(), value.column) - loops.begin());
-    }
+    const auto loop = [&](const std::string& dim) {
+        return static_cast<std::size_t>(std::find(loops.begin(), loops.end(), dim) - loops.begin());
+    };
+    if (op.kind == TapeOp::Kind::causal || op.below > 0) op.row = loop(value.row);
+    if (op.kind == TapeOp::Kind::causal) op.column = loop(value.column);
     tape.ops.push_back(op);
     return tape.ops.size() - 1;
 }

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -71,21 +72,25 @@ struct RowStep {
     std::vector<std::int64_t> out;  ///< strides of the output; 0 along the row for a reduction
 };
 
-/// output[loops] = table[loops, ids[loops]]
+/// output[loops] = table[loops, ids[loops] - first], and 0 where the table is a part of a longer one that has the row elsewhere.
 struct GatherStep {
     std::vector<std::int64_t> loops;
     ArrayLoad table, ids;
     std::int64_t stride = 1;  ///< of the table along the gathered dimension
     std::int64_t below = 0;   ///< its size
+    std::int64_t first = 0;   ///< what of the whole table it begins with
+    std::int64_t whole = 0;   ///< size of that
     std::vector<std::int64_t> out;
 };
 
-/// output[loops, ids[loops]] = update[loops]; nothing else of the output changes.
+/// output[loops, ids[loops] - first] = update[loops]; nothing else of the output changes, nor rows that are elsewhere.
 struct ScatterStep {
     std::vector<std::int64_t> loops;
     ArrayLoad update, ids;
     std::int64_t stride = 1;
     std::int64_t below = 0;
+    std::int64_t first = 0;
+    std::int64_t whole = 0;
     std::vector<std::int64_t> out;
 };
 
@@ -115,8 +120,17 @@ struct StepProgram {
     std::vector<std::string> notes;
 };
 
+/// Where a dimension begins that is a part of a longer one, and the size of that.
+struct DimPart {
+    std::int64_t first = 0;
+    std::int64_t whole = 0;
+};
+
 struct StepOptions {
-    std::vector<MapFunction> after_matmul;  ///< what the device's matmul does to its sums on the way out
+    std::vector<MapFunction> after_matmul{};  ///< what the device's matmul does to its sums on the way out
+    std::map<std::string, DimPart> parts{};   ///< of a program that is one chip's share: dimensions that are split
+    std::optional<double>
+        mask_fill{};  ///< what masked places hold, where the program itself has nothing that reads them
 };
 
 /// The size of a dimension, also of one chip's share of one. None when it has no size.

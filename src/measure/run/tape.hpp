@@ -49,6 +49,7 @@ enum class MapFunction : std::uint8_t {
 struct ArrayLoad {
     std::size_t array = 0;  ///< among the step's inputs
     std::vector<std::int64_t> strides;
+    std::int64_t offset = 0;  ///< of where all loops begin, in elements
 };
 
 /// Instruction i makes register i out of earlier registers. The last one is the result.
@@ -58,7 +59,8 @@ struct TapeOp {
         constant,  ///< the number
         function,  ///< of in[0], in[1], in[2]
         rope,      ///< in[0] turned with its neighbour along the last loop, by one radian
-        causal,    ///< in[0] where loop `column` is not beyond loop `row`, else the number
+        causal,    ///< in[0] where loop `column` is not beyond loop `row`, and within the window, else the number
+        shifted,   ///< loads[load] where loop `row` with the shift is in [0, below), else 0
     };
     Kind kind = Kind::load;
     MapFunction function = MapFunction::identity;
@@ -67,7 +69,9 @@ struct TapeOp {
     std::size_t load = 0;
     std::size_t row = 0;
     std::size_t column = 0;
-    std::int64_t shift = 0;  ///< causal: what is kept has column <= row + shift
+    std::int64_t shift = 0;   ///< causal: what is kept has column <= row + shift
+    std::int64_t window = 0;  ///< causal: and column > row + shift - window; 0: however far before
+    std::int64_t below = 0;   ///< shifted: places along loop `row`; 0: it has no bounds
 };
 
 struct Tape {

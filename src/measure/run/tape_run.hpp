@@ -35,16 +35,9 @@ private:
         const TapeOp& op = tape_->ops[i];
         T* out = at(i);
         switch (op.kind) {
-            case TapeOp::Kind::load: {
-                const ArrayLoad& load = tape_->loads[op.load];
-                std::int64_t offset = 0;
-                for (std::size_t loop = 0; loop < place.size(); ++loop) offset += place[loop] * load.strides[loop];
-                const Dtype dtype = dtypes_[load.array];
-                const auto* bytes = static_cast<const char*>(arrays[load.array]);
-                load_elements(dtype, bytes + offset * static_cast<std::int64_t>(element_bytes(dtype)),
-                              load.strides.empty() ? 0 : load.strides.back(), out, count);
+            case TapeOp::Kind::load:
+                load(tape_->loads[op.load], arrays, place, out, {0, static_cast<std::int64_t>(count)});
                 return;
-            }
             case TapeOp::Kind::constant:
                 std::fill_n(out, count, static_cast<T>(op.number));
                 return;
@@ -57,7 +50,43 @@ private:
             case TapeOp::Kind::causal:
                 mask(op, at(op.in[0]), out, place, count);
                 return;
+            case TapeOp::Kind::shifted: {
+                const Stretch inside = within(op, place, static_cast<std::int64_t>(count));
+                std::fill_n(out, inside.first, T{});
+                load(tape_->loads[op.load], arrays, place, out, inside);
+                std::fill(out + inside.last, out + count, T{});
+                return;
+            }
         }
+    }
+
+    struct Stretch {
+        std::int64_t first = 0, last = 0;  ///< of the numbers along the last loop
+    };
+
+    static void load(const Dtype dtype, const char* bytes, std::int64_t stride, T* out, const Stretch& numbers) {
+        if (numbers.last <= numbers.first) return;
+        load_elements(dtype, bytes + numbers.first * stride * static_cast<std::int64_t>(element_bytes(dtype)), stride,
+                      out + numbers.first, static_cast<std::size_t>(numbers.last - numbers.first));
+    }
+
+    void load(const ArrayLoad& load, std::span<void* const> arrays, std::span<const std::int64_t> place, T* out,
+              const Stretch& numbers) const {
+        std::int64_t offset = load.offset;
+        for (std::size_t loop = 0; loop < place.size(); ++loop) offset += place[loop] * load.strides[loop];
+        const Dtype dtype = dtypes_[load.array];
+        const auto* bytes = static_cast<const char*>(arrays[load.array]);
+        TapeRun::load(dtype, bytes + offset * static_cast<std::int64_t>(element_bytes(dtype)),
+                      load.strides.empty() ? 0 : load.strides.back(), out, numbers);
+    }
+
+    // Which of the numbers along the last loop are inside of what is shifted.
+    static Stretch within(const TapeOp& op, std::span<const std::int64_t> place, std::int64_t count) {
+        if (op.below == 0) return {0, count};
+        const std::int64_t at = place[op.row] + op.shift;
+        if (op.row + 1 < place.size()) return {0, at >= 0 && at < op.below ? count : 0};
+        const std::int64_t first = std::clamp<std::int64_t>(-at, 0, count);
+        return {first, std::clamp(op.below - at, first, count)};
     }
 
     // Pairs of neighbours turned by one radian; a last one without a neighbour is its own.
@@ -77,7 +106,9 @@ private:
             const auto step = static_cast<std::int64_t>(i);
             const std::int64_t row = place[op.row] + (op.row == last ? step : 0);
             const std::int64_t column = place[op.column] + (op.column == last ? step : 0);
-            out[i] = column <= row + op.shift ? in[i] : static_cast<T>(op.number);
+            const std::int64_t before = row + op.shift - column;
+            const bool kept = before >= 0 && (op.window == 0 || before < op.window);
+            out[i] = kept ? in[i] : static_cast<T>(op.number);
         }
     }
 

@@ -1,0 +1,317 @@
+#include "measure/network/op_share.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "notation/notation.hpp"
+#include "program/functions.hpp"
+
+namespace roofline {
+
+namespace {
+
+// A value of its own for an operand, under the operation's names of its dimensions.
+ValueId take(const Program& program, const Operand& operand, Program& one) {
+    Value value = program.values[operand.value];
+    value.type.unreduced.clear();
+    value.type.at.clear();
+    value.intermediate = false;
+    value.type_follows = false;
+    value.carried = false;
+    value.param = false;
+    for (std::size_t d = 0; d < value.type.axes.size(); ++d) value.type.axes[d] = {operand.dims[d], {}};
+    one.values.push_back(std::move(value));
+    return one.values.size() - 1;
+}
+
+// Names of an operation's dimensions on a chip become those of its share, with their sizes and where they begin.
+class Shares {
+public:
+    Shares(const Program& program, const OpWays& ways, const Way& way, const System& system, std::int64_t chip)
+        : program_(program), ways_(ways), way_(way), system_(system), chip_(chip) {}
+
+    Status rename(std::vector<std::string>& dims, std::optional<std::size_t> tensor, OpShare& share) const {
+        for (std::string& dim : dims) {
+            const auto found = std::find(ways_.dims().begin(), ways_.dims().end(), dim);
+            if (found == ways_.dims().end()) continue;
+            const auto place = static_cast<std::size_t>(found - ways_.dims().begin());
+            const DimShare part = ways_.dim_share(way_, place, tensor);
+            const auto size = program_.sizes.find(dim);
+            if (size == program_.sizes.end()) {
+                return fail("no_size", fmt::format("`{}` has no size", dim), fmt::format("--dims {}=1024", dim));
+            }
+            const std::int64_t parts = chips_across(system_, part.axes);
+            if (size->second % parts != 0) {
+                return fail(
+                    "uneven",
+                    fmt::format("{} = {} does not divide into {} shards", dim_text(program_, dim), size->second, parts),
+                    "ranks hold equal shards: choose sizes that divide");
+            }
+            HeldShard held;
+            held.lies.rank = 1;
+            held.lies.dims[0] = part.axes;
+            held.before = part.before;
+            held.behind = part.behind;
+            const Box box = box_of(held, {size->second}, system_, chip_);
+            const std::string name = part.places.empty() ? dim : edged_dim(dim, part.places);
+            share.program.sizes[name] = box.size.front();
+            if (parts > 1) share.options.parts[name] = {box.start.front(), size->second};
+            if (name.front() != '#' && !has(share.program.dims, name)) share.program.dims.push_back(name);
+            dim = name;
+        }
+        return {};
+    }
+
+private:
+    const Program& program_;
+    const OpWays& ways_;
+    const Way& way_;
+    const System& system_;
+    std::int64_t chip_;
+};
+
+bool is_split(const OpWays& ways, const Way& way, const std::string& dim) {
+    const auto place = std::find(ways.dims().begin(), ways.dims().end(), dim) - ways.dims().begin();
+    return static_cast<std::size_t>(place) < ways.dims().size() && !way.split[static_cast<std::size_t>(place)].empty();
+}
+
+bool rows_are_split(const OpWays& ways, const Way& way) {
+    const std::vector<std::string>& along = ways.op().along;
+    return std::any_of(along.begin(), along.end(), [&](const std::string& dim) { return is_split(ways, way, dim); });
+}
+
+// Layouts take rows that are looked up or written to be in order where there are as many as places; random ones are not.
+Status check_rows(const OpWays& ways, const Way& way) {
+    const Op& op = ways.op();
+    if (op.function != "gather" && op.function != "scatter") return {};
+    for (const std::string& dim : op.inputs[1].dims) {
+        if (has(op.inputs[0].dims, dim) || !is_split(ways, way, dim) || !is_split(ways, way, op.along.front()))
+            continue;
+        return fail("unsupported",
+                    fmt::format("`{}` has both {} and {} split over ranks, which a layout takes to be in order, and "
+                                "indices that are drawn here are not",
+                                op.function, dim, op.along.front()),
+                    "split one of them only");
+    }
+    return {};
+}
+
+// What a function is made of where its rows are split: numbers of each row, and what follows from them. `@` stands for the
+// dimensions of a row and `#` for their places. Counts and orders are those of the table of functions.
+struct RowRecipe {
+    std::string_view function;
+    struct Round {
+        std::vector<std::string_view> numbers;
+        Reduction reduction = Reduction::sum;
+    };
+    std::vector<Round> rounds;
+    std::string_view last;
+};
+
+const std::vector<RowRecipe>& row_recipes() {
+    static const std::vector<RowRecipe> recipes{
+        {"max", {{{"max[@](A)"}, Reduction::max}}, "R0"},
+        {"min", {{{"min[@](A)"}, Reduction::min}}, "R0"},
+        {"mean", {}, "sum[@](A) / #"},
+        {"softmax", {{{"max[@](A)"}, Reduction::max}, {{"sum[@](exp(A - R0))"}, Reduction::sum}}, "exp(A - R0) / R1"},
+        {"logsumexp", {{{"max[@](A)"}, Reduction::max}, {{"sum[@](exp(A - R0))"}, Reduction::sum}}, "R0 + log(R1)"},
+        {"norm", {{{"sum[@](square(A))"}, Reduction::sum}}, "A * rsqrt(R0 / #)"},
+        {"layernorm",
+         {{{"sum[@](A)", "sum[@](square(A))"}, Reduction::sum}},
+         "(A - R0 / #) * rsqrt(R1 / # - square(R0 / #))"},
+    };
+    return recipes;
+}
+
+const RowRecipe* recipe_of(const Op& op) {
+    if (op.kind != OpKind::apply) return nullptr;
+    const auto& recipes = row_recipes();
+    const auto found =
+        std::find_if(recipes.begin(), recipes.end(), [&](const auto& each) { return each.function == op.function; });
+    return found == recipes.end() ? nullptr : &*found;
+}
+
+std::string replaced(std::string_view text, char letter, const std::string& by) {
+    std::string made;
+    for (const char each : text) made += each == letter ? by : std::string(1, each);
+    return made;
+}
+
+// One part of a recipe as a program over A, the operand, and R0, R1, ..., which rows have by then.
+class RecipeProgram {
+public:
+    RecipeProgram(const Program& program, const OpWays& ways, const Way& way, const System& system)
+        : program_(program), ways_(ways), way_(way), system_(system) {}
+
+    Result<OpShare> make(std::string_view expression, std::size_t known, bool last) const {
+        const Op& op = ways_.op();
+        const Dtype statistics = statistics_dtype(op);
+        std::vector<std::string> rows;
+        for (const std::string& dim : ways_.dims()) {
+            if (!has(op.along, dim)) rows.push_back(dim);
+        }
+        std::string text = declared("A", program_.values[op.inputs.front().value].type.dtype, op.inputs.front().dims);
+        text += "\n";
+        for (std::size_t i = 0; i < known; ++i) text += declared(fmt::format("R{}", i), statistics, rows) + "\n";
+        const Dtype out = last ? program_.values[op.output.value].type.dtype : statistics;
+        text += declared("Made", out, last ? op.output.dims : rows) + " = ";
+        std::vector<std::string> along;
+        std::int64_t count = 1;
+        for (const std::string& dim : op.along) {
+            along.push_back(name_of(dim));
+            count *= *size_of(program_, dim);
+        }
+        text +=
+            replaced(replaced(expression, '@', fmt::format("{}", fmt::join(along, ","))), '#', std::to_string(count));
+        auto parsed = parse_program(text);
+        if (!parsed) return fail(parsed.error());
+        OpShare share;
+        share.program = std::move(*parsed);
+        label_values(share.program);
+        for (std::size_t d = 0; d < ways_.dims().size(); ++d) {
+            const std::int64_t size = *size_of(program_, ways_.dims()[d]);
+            share.program.sizes[fmt::format("D{}", d)] = size / chips_across(system_, way_.split[d]);
+        }
+        const auto value = [&](std::string_view name) {
+            const auto& values = share.program.values;
+            return static_cast<ValueId>(
+                std::find_if(values.begin(), values.end(), [&](const Value& each) { return each.name == name; }) -
+                values.begin());
+        };
+        share.inputs.push_back(value("A"));
+        for (std::size_t i = 0; i < known; ++i) share.inputs.push_back(value(fmt::format("R{}", i)));
+        share.output = value("Made");
+        return share;
+    }
+
+private:
+    [[nodiscard]] std::string name_of(const std::string& dim) const {
+        return fmt::format("D{}", std::find(ways_.dims().begin(), ways_.dims().end(), dim) - ways_.dims().begin());
+    }
+    [[nodiscard]] std::string declared(const std::string& what, Dtype dtype,
+                                       const std::vector<std::string>& dims) const {
+        std::vector<std::string> names;
+        for (const std::string& dim : dims) names.push_back(name_of(dim));
+        return fmt::format("{} : {}[{}]", what, name(dtype), fmt::join(names, ", "));
+    }
+
+    const Program& program_;
+    const OpWays& ways_;
+    const Way& way_;
+    const System& system_;
+};
+
+// Neighbours that are turned together must be on one chip.
+Status check_pairs(const Program& program, const OpWays& ways, const Way& way, const System& system) {
+    const std::vector<std::string>& dims = ways.op().output.dims;
+    const std::string last = dims.empty() ? "" : dims.back();
+    if (!is_split(ways, way, last)) return {};
+    const auto place = std::find(ways.dims().begin(), ways.dims().end(), last) - ways.dims().begin();
+    const std::int64_t parts = chips_across(system, way.split[static_cast<std::size_t>(place)]);
+    const auto size = size_of(program, last);
+    if (!size || *size / parts % 2 == 0) return {};
+    return fail("unsupported",
+                fmt::format("{} turns pairs of neighbours along {}, and shares of {} cut them", ways.op().function,
+                            dim_text(program, last), *size / parts),
+                "choose a size whose shares are even, or split another dimension");
+}
+
+Status check_positions(const Program& program, const OpWays& ways, const Way& way, const System& system) {
+    const Op& op = ways.op();
+    if (op.function == "rope" || op.function == "unrope") return check_pairs(program, ways, way, system);
+    if (op.kind != OpKind::apply || !rows_are_split(ways, way)) return {};
+    const FunctionInfo& function = *find_function(op.function);
+    const bool whole =
+        function.statistics.rounds > 0 || (function.kind == FunctionKind::keep && !function.looks_back());
+    if (!whole) return check_rows(ways, way);
+    return fail("unsupported", fmt::format("`{}` along rows that are split does not run here yet", op.function),
+                "split another dimension, or bring it together by a statement of its own");
+}
+
+}  // namespace
+
+Dtype statistics_dtype(const Op& op) { return info(op.arithmetic).accumulator; }
+
+HeldShard held_by_way(const OpWays& ways, const Way& way, std::size_t tensor) {
+    const Op& op = ways.op();
+    const bool result = tensor == op.inputs.size();
+    const std::vector<std::string>& dims = result ? op.output.dims : op.inputs[tensor].dims;
+    HeldShard held{result ? ways.made(way) : ways.used(way, tensor)};
+    for (std::size_t d = 0; d < dims.size(); ++d) {
+        const auto place = std::find(ways.dims().begin(), ways.dims().end(), dims[d]) - ways.dims().begin();
+        const DimShare share = ways.dim_share(way, static_cast<std::size_t>(place), tensor);
+        if (share.places.empty()) continue;
+        held.lies.dims[d] = share.axes;
+        held.dim = d;
+        held.before = share.before;
+        held.behind = share.behind;
+    }
+    return held;
+}
+
+Result<OpShare> share_of_op(const Program& program, const OpWays& ways, const Way& way, const System& system,
+                            std::int64_t chip) {
+    const RowRecipe* recipe = recipe_of(ways.op());
+    if (recipe != nullptr && recipe->rounds.empty() && rows_are_split(ways, way)) {
+        return RecipeProgram(program, ways, way, system).make(recipe->last, 0, true);
+    }
+    if (auto status = check_positions(program, ways, way, system); !status) return fail(status.error());
+    OpShare one;
+    Op op = ways.op();
+    const Shares shares(program, ways, way, system, chip);
+    for (std::size_t i = 0; i < op.inputs.size(); ++i) {
+        if (auto status = shares.rename(op.inputs[i].dims, i, one); !status) return fail(status.error());
+    }
+    if (auto status = shares.rename(op.output.dims, op.inputs.size(), one); !status) return fail(status.error());
+    if (auto status = shares.rename(op.along, std::nullopt, one); !status) return fail(status.error());
+    if (op.function == "causal") one.options.mask_fill = causal_fill(program, op.output.value);
+    std::map<ValueId, ValueId> taken;
+    for (Operand& input : op.inputs) {
+        const auto [known, added] = taken.try_emplace(input.value, 0);
+        if (added) known->second = take(program, input, one.program);
+        input.value = known->second;
+        one.inputs.push_back(input.value);
+    }
+    op.output.value = take(program, op.output, one.program);
+    one.output = op.output.value;
+    label_values(one.program);
+    Statement statement;
+    statement.result = op.output.value;
+    statement.ops.push_back(std::move(op));
+    one.program.body.nodes.emplace_back(std::move(statement));
+    return one;
+}
+
+Result<RowParts> row_parts(const Program& program, const OpWays& ways, const Way& way, const System& system,
+                           std::int64_t chip) {
+    const RowRecipe* recipe = recipe_of(ways.op());
+    if (recipe == nullptr) return fail(check_positions(program, ways, way, system).error());
+    // sizes are checked as those of any operation are
+    OpShare whole;
+    std::vector<std::string> dims = ways.dims();
+    if (auto status = Shares(program, ways, way, system, chip).rename(dims, std::nullopt, whole); !status) {
+        return fail(status.error());
+    }
+    const RecipeProgram programs(program, ways, way, system);
+    RowParts parts;
+    std::size_t known = 0;
+    for (const RowRecipe::Round& round : recipe->rounds) {
+        RowParts::Round made;
+        made.reduction = round.reduction;
+        for (const std::string_view number : round.numbers) {
+            auto share = programs.make(number, known, false);
+            if (!share) return fail(share.error());
+            made.numbers.push_back(std::move(*share));
+        }
+        known += round.numbers.size();
+        parts.rounds.push_back(std::move(made));
+    }
+    auto last = programs.make(recipe->last, known, true);
+    if (!last) return fail(last.error());
+    parts.last = std::move(*last);
+    return parts;
+}
+
+}  // namespace roofline

@@ -1,0 +1,52 @@
+// What one chip does of an operation, as programs of their own.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/result.hpp"
+#include "layout/op_ways.hpp"
+#include "measure/network/boxes.hpp"
+#include "measure/network/sum.hpp"
+#include "measure/run/steps.hpp"
+#include "program/program.hpp"
+
+namespace roofline {
+
+/// A program of one statement on what a chip has of its arrays.
+struct OpShare {
+    Program program;
+    StepOptions options;
+    std::vector<ValueId>
+        inputs;  ///< by operand, then the statistics that its rows have by then; operands may be one value
+    ValueId output = 0;
+};
+
+/// How a way has a tensor of its operation (operands in order, then the result), edges included: of an operand before it works, of
+/// the result when it has been made.
+[[nodiscard]] HeldShard held_by_way(const OpWays& ways, const Way& way, std::size_t tensor);
+
+/// The operation on the share of each dimension that a chip has, and on the places beside it. Errors: a dimension without a size or
+/// that does not divide; rows that are looked up or written where they are split.
+[[nodiscard]] Result<OpShare> share_of_op(const Program& program, const OpWays& ways, const Way& way,
+                                          const System& system, std::int64_t chip);
+
+/// A function along rows that are split: numbers of each row of a chip's part, which the chips reduce together, round by round, and
+/// the result that follows from the part and all of these.
+struct RowParts {
+    struct Round {
+        std::vector<OpShare> numbers;  ///< one for each number of a row
+        Reduction reduction = Reduction::sum;
+    };
+    std::vector<Round> rounds;
+    OpShare last;
+};
+
+/// Errors: as share_of_op(); a function that does not run.
+[[nodiscard]] Result<RowParts> row_parts(const Program& program, const OpWays& ways, const Way& way,
+                                         const System& system, std::int64_t chip);
+
+/// In which dtype chips exchange the statistics of rows.
+[[nodiscard]] Dtype statistics_dtype(const Op& op);
+
+}  // namespace roofline

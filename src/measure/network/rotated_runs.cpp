@@ -1,0 +1,80 @@
+#include "measure/network/rotated_runs.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "measure/network/agreed.hpp"
+#include "measure/sample_watch.hpp"
+
+namespace roofline {
+
+namespace {
+
+constexpr double most_runs = 64;
+constexpr double share_of_memory = 0.4;  // of what is free, for all ranks together
+
+}  // namespace
+
+Result<RotatedRuns> RotatedRuns::make(const Program& program, const System& system, Communicator& world, Device& device,
+                                      double rotate_bytes) {
+    RotatedRuns rotated;
+    auto first = ShardedRun::make(program, system, world, device);
+    if (!first) return fail(first.error());
+    rotated.runs_.push_back(std::move(*first));
+    auto bytes = greatest(world, static_cast<double>(rotated.first().bytes()));
+    if (!bytes) return fail(bytes.error());
+    auto wanted = greatest(world, rotate_bytes > 0 ? rotate_bytes : 4 * static_cast<double>(device.largest_cache()));
+    if (!wanted) return fail(wanted.error());
+    auto least_free = greatest(world, -static_cast<double>(device.memory_free()));
+    if (!least_free) return fail(least_free.error());
+    rotated.set_bytes_ = std::max(*bytes, 1.0);
+    const double affordable = -*least_free * share_of_memory / (static_cast<double>(world.size()) * rotated.set_bytes_);
+    const double runs = std::min({std::ceil(*wanted / rotated.set_bytes_), affordable, most_runs});
+    for (double made = 1; made < runs; ++made) {
+        auto run = ShardedRun::again(rotated.first());
+        if (!run) return fail(run.error());
+        rotated.runs_.push_back(std::move(*run));
+    }
+    rotated.beyond_caches_ = static_cast<double>(rotated.sets()) * rotated.set_bytes_ >= 0.999 * *wanted;
+    return rotated;
+}
+
+Result<Sampled> RotatedRuns::time(const SamplingOptions& options, bool overlapped, bool hot) {
+    return agreed_samples(
+        first().ranks().world(),
+        [&](std::int64_t calls) -> Status {
+            for (std::int64_t call = 0; call < calls; ++call) {
+                ShardedRun& run = hot ? first() : *runs_[next_++ % runs_.size()];
+                if (auto status = run.run(overlapped); !status) return status;
+            }
+            return {};
+        },
+        options);
+}
+
+// Each stage begins at all ranks at once: what one waits for the others' work is not taken for an exchange.
+Result<std::vector<StageTime>> RotatedRuns::time_stages(std::size_t rounds) {
+    Communicator& world = first().ranks().world();
+    std::vector<std::vector<double>> samples(first().stages().size());
+    for (std::size_t round = 0; round < rounds; ++round) {
+        const ShardedRun& run = *runs_[next_++ % runs_.size()];
+        for (std::size_t i = 0; i < samples.size(); ++i) {
+            if (auto status = world.barrier(); !status) return fail(status.error());
+            const double start = now_s();
+            if (auto status = run.stages()[i].run(); !status) return fail(status.error());
+            auto slowest = greatest(world, now_s() - start);
+            if (!slowest) return fail(slowest.error());
+            samples[i].push_back(*slowest);
+        }
+    }
+    std::vector<StageTime> times;
+    for (std::size_t i = 0; i < samples.size(); ++i) {
+        const ShardedStage& stage = first().stages()[i];
+        std::sort(samples[i].begin(), samples[i].end());
+        times.push_back({stage.text, stage.exchange, stage.statement, quantile(samples[i], 0.5)});
+    }
+    return times;
+}
+
+}  // namespace roofline

@@ -1,0 +1,100 @@
+// What ranks made together, put together and checked.
+#include <algorithm>
+#include <cstring>
+
+#include "measure/network/agreed.hpp"
+#include "measure/network/sharded_run.hpp"
+#include "measure/network/sum.hpp"
+#include "measure/run/elements.hpp"
+
+namespace roofline {
+
+// What no rank has of the band of a window is as a mask leaves it.
+void ShardedRun::fill_masked(std::vector<char>& bytes, ValueId value, Dtype dtype) const {
+    const auto& masks = program_.values[value].masks;
+    const bool band = std::any_of(masks.begin(), masks.end(), [](const auto& plane) { return !plane.window.empty(); });
+    const double fill = causal_fill(program_, value);
+    if (!band || fill == 0) return;
+    const std::size_t element = element_bytes(dtype);
+    for (std::size_t at = 0; at < bytes.size(); at += element) store_elements(dtype, &fill, bytes.data() + at, 1, 1);
+}
+
+// The whole array at the first rank: shards to their places; of chips that hold the same the first, of partial sums all.
+Result<std::vector<char>> ShardedRun::gathered(ValueId value) {
+    const RunArray& shape = plan_.arrays[*plan_.array_of[value]];
+    const Place& place = values_[value];
+    const std::size_t element = element_bytes(shape.dtype);
+    const Sharding& lies = place.held.lies;
+    const auto held = [&](std::int64_t chip) { return box_of(place.held, shape.sizes, system_, chip); };
+    Communicator& world = ranks_.world();
+    Exchange gather;
+    gather.kind = CollectiveKind::gather;
+    for (std::int64_t chip = 0; chip < world.size(); ++chip) {
+        gather.part = std::max(gather.part, held(chip).elements() * element);
+    }
+    std::vector<std::byte> mine(gather.part);
+    std::memcpy(mine.data(), place.memory, held(ranks_.chip()).elements() * element);
+    std::vector<std::byte> all(world.rank() == 0 ? gather.part * static_cast<std::size_t>(world.size()) : 0);
+    gather.in = mine.data();
+    gather.out = all.data();
+    if (auto status = exchange(world, gather); !status) return fail(status.error());
+    std::vector<char> whole(world.rank() == 0 ? static_cast<std::size_t>(shape.bytes()) : 0);
+    if (world.rank() != 0) return whole;
+    fill_masked(whole, value, shape.dtype);
+    const Box everything{std::vector<std::int64_t>(shape.sizes.size(), 0), shape.sizes};
+    auto* to = reinterpret_cast<std::byte*>(whole.data());
+    std::vector<std::byte> part(whole.size());
+    const AxisMask used = lies.used();
+    for (std::int64_t chip = 0; chip < world.size(); ++chip) {
+        bool first = true;
+        for (std::size_t axis = 0; axis < system_.mesh.size() && !lies.at_chip(); ++axis) {
+            first = first && ((used >> axis & 1U) != 0 || coordinate(system_, chip, axis) == 0);
+        }
+        const Box box = held(chip);
+        if (!first || box.elements() == 0) continue;
+        const std::byte* from = all.data() + static_cast<std::size_t>(chip) * gather.part;
+        if (lies.unreduced == 0) {
+            copy_part(to, everything, from, box, box, element);
+            continue;
+        }
+        std::fill(part.begin(), part.end(), std::byte{0});
+        copy_part(part.data(), everything, from, box, box, element);
+        add_into(to, part.data(), part.size(), shape.dtype);
+    }
+    return whole;
+}
+
+Result<CheckResult> ShardedRun::check(const CheckOptions& options) {
+    std::vector<std::vector<char>> whole(values_.size());
+    for (ValueId id = 0; id < values_.size(); ++id) {
+        if (!plan_.array_of[id] || values_[id].memory == nullptr) continue;
+        auto array = gathered(id);
+        if (!array) return fail(array.error());
+        whole[id] = std::move(*array);
+    }
+    CheckResult all;
+    Status status;
+    if (ranks_.world().rank() == 0) {
+        const auto held = [&](ValueId id) -> HeldValue {
+            if (whole[id].empty()) return {};
+            return {whole[id].data(), plan_.arrays[*plan_.array_of[id]].dtype};
+        };
+        for (const Statement* statement : whole_statements_) {
+            auto result = check_statement(whole_, *statement, held, options);
+            if (!result) {
+                status = fail(result.error());
+                break;
+            }
+            all.checked += result->checked;
+            all.max_rel_error = std::max(all.max_rel_error, result->max_rel_error);
+            if (result->of_bound > all.of_bound) {
+                all.of_bound = result->of_bound;
+                all.worst = result->worst;
+            }
+        }
+    }
+    if (auto same = agreed(ranks_.world(), status); !same) return fail(same.error());
+    return all;
+}
+
+}  // namespace roofline

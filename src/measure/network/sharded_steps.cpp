@@ -1,0 +1,258 @@
+// The stages of a program that is split: operations on shards, and the steps of layouts between them.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "measure/network/sharded_run.hpp"
+
+namespace roofline {
+
+namespace {
+
+std::string move_text(const Move& move, const std::string& tensor, const System& system) {
+    return fmt::format("{} {}{}", collective_name(move.kind, true), tensor,
+                       route_text(message_of(move.route(), move.axes, system), ""));
+}
+
+// Half a unit in the last place, relative.
+double rounding(Dtype dtype) {
+    return dtype == Dtype::bf16 ? 0x1p-9 : dtype == Dtype::f16 ? 0x1p-12 : dtype == Dtype::f32 ? 0x1p-25 : 0;
+}
+
+}  // namespace
+
+// The reshardings of a tensor of an operation: none, one, or for the statistics of rows one a round.
+std::vector<const TensorMove*> ShardedRun::moves_of(std::size_t index, std::size_t tensor) const {
+    std::vector<const TensorMove*> moves;
+    for (const TensorMove& each : layout_.choices[index].way.moves) {
+        if (each.tensor == tensor) moves.push_back(&each);
+    }
+    return moves;
+}
+
+Result<ShardedRun::Array> ShardedRun::array_of(std::size_t index, std::size_t tensor) const {
+    const OpWays& ways = search_->op(index);
+    const Op& op = ways.op();
+    auto sizes = sizes_of(ways.moved_dims(tensor));
+    if (!sizes) return fail(sizes.error());
+    const bool statistics = tensor > op.inputs.size();
+    const Operand& operand = tensor < op.inputs.size() ? op.inputs[tensor] : op.output;
+    const Dtype dtype = statistics ? statistics_dtype(op) : computed_.values[operand.value].type.dtype;
+    return Array{ways.tensor_name(tensor), std::move(*sizes), dtype, Reduction::sum};
+}
+
+Status ShardedRun::add_op(std::size_t index, std::size_t statement) {
+    at_ = {index, statement};
+    overlapped_.emplace_back();
+    const OpWays& ways = search_->op(index);
+    const Way& way = layout_.choices[index].way;
+    const Op& op = ways.op();
+    const std::size_t result = op.inputs.size();
+    const std::vector<const TensorMove*> after = moves_of(index, result);
+    const bool moves = op.kind == OpKind::move && after.empty();
+    std::vector<const void*> inputs;
+    std::vector<TensorSteps> tensors(result + 1);
+    for (std::size_t i = 0; i < result; ++i) {
+        auto place = bring(i, moves ? HeldShard{way.output} : held_by_way(ways, way, i), tensors[i]);
+        if (!place) return fail(place.error());
+        inputs.push_back(place->memory);
+    }
+    Place made{nullptr, moves ? HeldShard{way.output} : held_by_way(ways, way, result)};
+    auto array = array_of(index, result);
+    if (!array) return fail(array.error());
+    const std::vector<const TensorMove*> statistics = moves_of(index, result + 1);
+    const Value& from = computed_.values[op.inputs.empty() ? op.output.value : op.inputs.front().value];
+    bool in_pieces = op.kind != OpKind::move && statistics.empty();
+    if (moves && from.type.dtype == array->dtype) {
+        made.memory = const_cast<void*>(inputs.front());  // only where it lies has changed
+    } else if (!statistics.empty()) {
+        if (auto status = add_rows(statistics, std::move(inputs), *array, made); !status) return status;
+    } else {
+        auto share = share_of_op(computed_, ways, way, system_, ranks_.chip());
+        if (!share) return fail(share.error());
+        if (auto status = add_local(std::move(*share), inputs, *array, made); !status) return status;
+        in_pieces = in_pieces && stages_.back().output_bytes > 0;
+    }
+    // of a band of a window chips keep what they see, and nobody has the rest
+    const HeldShard to = after.empty() && made.held.edged() ? made.held : HeldShard{way.output};
+    auto place = reshard(*array, after.empty() ? nullptr : &search_->resharding(after.front()->resharding), made, to,
+                         tensors.back());
+    if (!place) return fail(place.error());
+    values_[op.output.value] = *place;
+    tensors.back().memory = place->memory;
+    return in_pieces ? add_overlapped(index, std::move(tensors)) : Status{};
+}
+
+// An operand as the operation wants it. What one before has been brought there is there, as the layout has it.
+Result<ShardedRun::Place> ShardedRun::bring(std::size_t operand, const HeldShard& wanted, TensorSteps& taken) {
+    const ValueId value = search_->op(at_.op).op().inputs[operand].value;
+    const std::vector<const TensorMove*> moves = moves_of(at_.op, operand);
+    const auto key = std::pair(value, moves.empty() ? std::size_t{0} : moves.front()->resharding);
+    const auto known = brought_.find(key);
+    if (!moves.empty() && known != brought_.end() && search_->done_before(at_.op, *moves.front(), layout_)) {
+        overlapped_[known->second.op].reset();  // in pieces it is never there whole
+        taken.held = known->second.place.held;
+        taken.memory = known->second.place.memory;
+        return known->second.place;
+    }
+    auto array = array_of(at_.op, operand);
+    if (!array) return fail(array.error());
+    auto place = reshard(*array, moves.empty() ? nullptr : &search_->resharding(moves.front()->resharding),
+                         values_[value], wanted, taken);
+    if (place && !moves.empty()) brought_.insert_or_assign(key, Brought{at_.op, *place});
+    return place;
+}
+
+Status ShardedRun::add_overlapped(std::size_t index, std::vector<TensorSteps> tensors) {
+    auto op = OverlappedOp::make(computed_, search_->op(index), layout_.choices[index].way, ranks_, device_,
+                                 std::move(tensors));
+    if (!op) return fail(op.error());
+    overlapped_[index] = std::move(*op);
+    return {};
+}
+
+// Numbers of the rows of this rank's part, reduced by all of them, round by round; then the result from the part and these.
+Status ShardedRun::add_rows(const std::vector<const TensorMove*>& moves, std::vector<const void*> inputs,
+                            const Array& result, Place& made) {
+    const OpWays& ways = search_->op(at_.op);
+    const Way& way = layout_.choices[at_.op].way;
+    auto parts = row_parts(computed_, ways, way, system_, ranks_.chip());
+    if (!parts) return fail(parts.error());
+    // all the numbers of a round are one array, whose first dimension is which of them
+    const auto numbered = [](const Sharding& rows) {
+        Sharding all = rows;
+        std::copy_backward(rows.dims.begin(), rows.dims.begin() + rows.rank, all.dims.begin() + rows.rank + 1);
+        all.dims[0] = {};
+        ++all.rank;
+        return all;
+    };
+    for (std::size_t i = 0; i < parts->rounds.size(); ++i) {
+        RowParts::Round& round = parts->rounds[i];
+        auto array = array_of(at_.op, ways.op().inputs.size() + 1);
+        if (!array) return fail(array.error());
+        array->sizes.insert(array->sizes.begin(), static_cast<std::int64_t>(round.numbers.size()));
+        array->reduction = round.reduction;
+        Place part{nullptr, HeldShard{numbered(ways.part_statistics(way))}};
+        const std::size_t each = bytes_of(*array, part.held) / round.numbers.size();
+        auto memory = allocate(each * round.numbers.size());
+        if (!memory) return fail(memory.error());
+        part.memory = *memory;
+        for (std::size_t n = 0; n < round.numbers.size(); ++n) {
+            auto* at = static_cast<std::byte*>(part.memory) + n * each;
+            if (auto status = add_stage(std::move(round.numbers[n]), inputs, at, each); !status) return status;
+        }
+        Resharding resharding = search_->resharding(moves[i]->resharding);
+        for (ShardingStep& step : resharding.steps) step.to = numbered(step.to);
+        TensorSteps taken;
+        auto whole = reshard(*array, &resharding, part, HeldShard{resharding.steps.back().to}, taken);
+        if (!whole) return fail(whole.error());
+        for (std::size_t n = 0; n < round.numbers.size(); ++n) {
+            inputs.push_back(static_cast<std::byte*>(whole->memory) + n * each);
+        }
+    }
+    return add_local(std::move(parts->last), inputs, result, made);
+}
+
+std::size_t ShardedRun::bytes_of(const Array& array, const HeldShard& held) const {
+    return box_of(held, array.sizes, system_, ranks_.chip()).elements() *
+           static_cast<std::size_t>(info(array.dtype).bits) / 8;
+}
+
+Status ShardedRun::add_local(OpShare share, const std::vector<const void*>& inputs, const Array& array, Place& made) {
+    const std::size_t bytes = bytes_of(array, made.held);
+    auto memory = allocate(bytes);
+    if (!memory) return fail(memory.error());
+    if (auto status = add_stage(std::move(share), inputs, *memory, bytes); !status) return status;
+    made.memory = stages_.back().output;
+    return {};
+}
+
+Status ShardedRun::add_stage(OpShare share, const std::vector<const void*>& inputs, void* output, std::size_t bytes) {
+    auto local = LocalOp::make(std::move(share), device_);
+    if (!local) return fail(local.error());
+    locals_.push_back(std::move(*local));
+    ShardedStage stage;
+    stage.text = locals_.back()->text();
+    stage.op = at_.op;
+    stage.statement = at_.statement;
+    const std::int64_t place = layout_.choices[at_.op].way.at;
+    const bool mine = place == Sharding::everywhere || place == ranks_.chip();
+    stage.local = mine ? locals_.back().get() : nullptr;
+    stage.inputs = inputs;
+    stage.output = output;
+    stage.output_bytes = bytes;
+    if (const auto in_place = locals_.back()->writes_into()) {
+        stage.output = const_cast<void*>(inputs[*in_place]);
+        stage.output_bytes = 0;
+    }
+    stages_.push_back(std::move(stage));
+    return {};
+}
+
+// One step of a resharding, as a stage.
+Result<ShardedRun::Place> ShardedRun::step(const Array& array, const Place& from, const HeldShard& to,
+                                           const std::optional<Move>& how, TensorSteps& taken) {
+    taken.steps.push_back({from.held, to, how, array.sizes, array.dtype, array.reduction});
+    auto move = ShardMove::make(ranks_, taken.steps.back());
+    if (!move) return fail(move.error());
+    auto memory = allocate(move->bytes_after());
+    if (!memory) return fail(memory.error());
+    moves_.push_back(std::make_unique<ShardMove>(std::move(*move)));
+    ShardedStage stage;
+    stage.text = how ? move_text(*how, array.name, system_) : "a share of " + array.name;
+    stage.exchange = how.has_value();
+    stage.op = at_.op;
+    stage.statement = at_.statement;
+    stage.move = moves_.back().get();
+    stage.inputs = {from.memory};
+    stage.output = *memory;
+    stages_.push_back(std::move(stage));
+    const bool sums = how && (how->kind == CollectiveKind::all_reduce || how->kind == CollectiveKind::reduce_scatter);
+    if (array.reduction == Reduction::sum && (sums || (how && how->back))) {
+        // each partial sum is rounded once, and so is each sum of two; they are about as large as the whole
+        allowed_error_ += 4 * static_cast<double>(chips_across(system_, how->axes)) * rounding(array.dtype);
+    }
+    return Place{*memory, to};
+}
+
+// The steps of a tensor's resharding, as the search took them; a mere slice is not written down there.
+Result<ShardedRun::Place> ShardedRun::reshard(const Array& array, const Resharding* resharding, Place from,
+                                              const HeldShard& to, TensorSteps& taken) {
+    taken.held = from.held;
+    taken.memory = from.memory;
+    taken.fixed = fixed_.contains(from.memory);
+    const std::size_t count = resharding == nullptr ? 0 : resharding->steps.size();
+    for (std::size_t i = 0; i <= count; ++i) {
+        std::optional<Move> how;
+        HeldShard next = to;
+        if (i < count) {
+            const ShardingStep& taken_step = resharding->steps[i];
+            if (taken_step.move) how = resharding->moves[*taken_step.move];
+            if (!how || how->hops == 0 || how->back) next = HeldShard{taken_step.to};
+        }
+        if (from.held == next) continue;
+        if (from.held.edged() && !(how && how->back)) {
+            if (from.held.lies.unreduced == 0) {
+                return fail("unsupported",
+                            fmt::format("{} is a band of a window, of which each rank has what its rows see, and a "
+                                        "statement wants it otherwise",
+                                        array.name),
+                            "split rows and columns alike in all statements between the mask and the product");
+            }
+            // sums of what a rank does not see are none
+            HeldShard wide = from.held.without_edge();
+            wide.lies.dims[from.held.dim] = {};
+            auto place = step(array, from, wide, std::nullopt, taken);
+            if (!place) return place;
+            from = *place;
+            if (from.held == next) continue;
+        }
+        auto place = step(array, from, next, how, taken);
+        if (!place) return place;
+        from = *place;
+    }
+    return from;
+}
+
+}  // namespace roofline

@@ -1,0 +1,89 @@
+// Steps of what looks back along a dimension: short convolutions, and the place before.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "measure/run/step_builder.hpp"
+
+namespace roofline {
+
+DimPart StepBuilder::part(const std::string& dim) const {
+    const auto known = options_.parts.find(dim);
+    return known != options_.parts.end() ? known->second : DimPart{0, size(dim)};
+}
+
+// An array `steps` further along a dimension, which may have more places there than the result; 0 beyond its ends.
+std::size_t StepBuilder::shifted(const ArrayView& view, const std::string& along, std::int64_t steps,
+                                 const Dims& dims) {
+    const auto own = std::find_if(view.dims.begin(), view.dims.end(),
+                                  [&](const std::string& dim) { return without_edge(dim) == along; });
+    LazyValue value;
+    value.op.kind = TapeOp::Kind::shifted;
+    value.op.shift = part(along).first - part(*own).first + steps;
+    value.op.below = size(*own);
+    value.row = along;
+    value.offset = value.op.shift * strides(view, {along}).front();
+    value.dims = dims;
+    value.arithmetic = sums_in(out_.arrays[view.array].dtype);
+    value.view = view;
+    lazy_.push_back(std::move(value));
+    return lazy_.size() - 1;
+}
+
+// One of the taps.
+std::size_t StepBuilder::tap(const ArrayView& taps, const std::string& dim, std::int64_t index, const Dims& dims) {
+    LazyValue value;
+    value.op.kind = TapeOp::Kind::shifted;
+    value.offset = index * strides(taps, {dim}).front();
+    value.dims = dims;
+    value.arithmetic = sums_in(out_.arrays[taps.array].dtype);
+    value.view = taps;
+    lazy_.push_back(std::move(value));
+    return lazy_.size() - 1;
+}
+
+std::size_t StepBuilder::applied(MapFunction function, std::vector<std::size_t> args, const Op& op) {
+    LazyValue value;
+    value.op.kind = TapeOp::Kind::function;
+    value.op.function = function;
+    value.args = std::move(args);
+    value.dims = op.output.dims;
+    value.arithmetic = sums_in(op.arithmetic);
+    lazy_.push_back(std::move(value));
+    return lazy_.size() - 1;
+}
+
+// What stood before each place, or, of a derivative, what stands behind it. Taps are written out one by one: so the innermost loop
+// is one along the array and not along a few taps.
+Result<std::size_t> StepBuilder::slide(const Op& op) {
+    constexpr std::int64_t most_taps = 256;
+    auto lazy = input(op.inputs.front());
+    if (!lazy) return lazy;
+    const ArrayView view = materialise(*lazy);
+    const std::string& along = op.along.front();
+    if (op.function == "prior") {
+        return applied(MapFunction::identity, {shifted(view, along, -1, op.output.dims)}, op);
+    }
+    auto taps = input(op.inputs[1]);
+    if (!taps) return taps;
+    const ArrayView tap_view = materialise(*taps);
+    Dims free;
+    for (const std::string& dim : tap_view.dims) {
+        if (!has(op.output.dims, dim)) free.push_back(dim);
+    }
+    if (free.size() != 1 || size(free.front()) > most_taps) {
+        return fail("unsupported",
+                    fmt::format("`{}` runs with taps of one dimension, at most {}", op.function, most_taps),
+                    "merge the dimensions of the taps, or price the program with roofline op");
+    }
+    const std::int64_t way = op.function == "conv" ? -1 : 1;
+    std::size_t sum = 0;
+    for (std::int64_t i = 0; i < size(free.front()); ++i) {
+        const std::size_t there = shifted(view, along, way * i, op.output.dims);
+        const std::size_t term = applied(MapFunction::mul, {there, tap(tap_view, free.front(), i, op.output.dims)}, op);
+        sum = i == 0 ? term : applied(MapFunction::add, {sum, term}, op);
+    }
+    return sum;
+}
+
+}  // namespace roofline
