@@ -152,17 +152,23 @@ Status compare_trainings(CsvReader& reader, const ValidateRequest& request, Vali
     if (!table) return fail(table.error());
     validation.kind = "training step";
     Skipped skipped;
+    Skipped without_memory;
     for (const SkippedRow& row : table->skipped) skipped.add(row.line, row.reason);
     validation.rows.reserve(table->rows.size());
     for (const MeasuredTraining& row : table->rows) {
         auto comparison = trainings->compare(row);
         if (comparison) {
+            if (const std::string why = trainings->memory_unsaid(row); !why.empty()) without_memory.add(row.line, why);
             validation.rows.push_back(std::move(*comparison));
         } else {
             skipped.add(row.line, comparison.error().message);
         }
     }
     validation.skipped = skipped.most_first();
+    for (const SkippedRows& each : without_memory.most_first()) {
+        validation.notes.push_back(fmt::format("the memory of {} row{} from line {} is not compared: {}", each.rows,
+                                               each.rows == 1 ? "" : "s", each.first_line, each.reason));
+    }
     validation.rates = trainings->rates();
     return {};
 }

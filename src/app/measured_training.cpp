@@ -99,6 +99,7 @@ TrainingOptions options_of(const MeasuredTraining& row, const TrainerHabits& hab
         options.remat = habits.selective == "alternate" ? Remat::alternate : Remat::selective;
     }
     options.unfused = habits.unfused;
+    options.keep_unread = row.eager && row.recompute == "selective";
     return options;
 }
 
@@ -117,12 +118,25 @@ bool has_experts(const Model& model) {
     });
 }
 
+// What a device is predicted to hold of what the row counts, beside what it held.
+MemoryComparison memory_of(const MeasuredTraining& row, const TrainerHabits& habits, const TrainingMemory& memory,
+                           double reserved) {
+    constexpr double gib = 1.073741824;
+    MemoryComparison compared{row.memory_bytes * (habits.gib && !row.memory_in_gib ? gib : 1), memory.total(),
+                              row.memory_what.empty() ? habits.memory : row.memory_what};
+    if (compared.what == "reserved" || compared.what == "used") {
+        compared.predicted = compared.predicted * reserved + memory.apart;
+    }
+    if (compared.what == "used") compared.predicted += habits.context_bytes;
+    return compared;
+}
+
 std::string key_of(const TrainSetup& setup) {
-    return fmt::format("{} zero{} {} {} {} {} {} {} {} {} {} {}", plan_text(setup.plan), setup.plan.zero,
+    return fmt::format("{} zero{} {} {} {} {} {} {} {} {} {} {} {} {}", plan_text(setup.plan), setup.plan.zero,
                        setup.plan.tensor_tokens, setup.batch.tokens, setup.batch.microbatches,
                        static_cast<int>(setup.options.remat), setup.products ? name(*setup.products) : "",
                        setup.options.f32_gradients, setup.options.f32_logits, setup.options.stored_casts,
-                       setup.options.unfused, setup.schedule);
+                       setup.options.unfused, setup.loss_parts, setup.options.keep_unread, setup.schedule);
 }
 
 std::string strategy_of(const Plan& plan) {
@@ -146,6 +160,10 @@ Result<TrainSetup> setup_of(const MeasuredTraining& row, const TrainerHabits& ha
     setup.plan = std::move(*plan);
     setup.batch = *batch;
     setup.options = options_of(row, habits);
+    setup.pipeline_buffers = habits.pipeline_buffers;
+    setup.late_layers = habits.late_layers;
+    setup.fsdp_units = habits.fsdp_units && holds(row.sharding, "fsdp");
+    setup.flat_optimizer = habits.flat_optimizer && holds(row.sharding, "zero");
     auto products = products_of(row);
     if (!products) return fail(products.error());
     setup.products = *products;
@@ -216,6 +234,14 @@ Result<MeasuredTrainings::Priced> MeasuredTrainings::price(const MeasuredTrainin
     return priced;
 }
 
+std::string MeasuredTrainings::memory_unsaid(const MeasuredTraining& row) const {
+    if (!(row.memory_bytes > 0)) return "";
+    const std::vector<std::string> unsaid = models_.habits(row.source, row.table).unsaid;
+    if (std::find(unsaid.begin(), unsaid.end(), row.recompute) == unsaid.end()) return "";
+    return fmt::format("what {} keeps with recompute `{}` is not published", row.source.substr(0, 60),
+                       row.recompute.substr(0, 40));
+}
+
 Result<Comparison> MeasuredTrainings::compare(const MeasuredTraining& row) {
     const Result<Model>& model = this->model(row);
     if (!model) return fail(model.error());
@@ -246,17 +272,16 @@ Result<Comparison> MeasuredTrainings::compare(const MeasuredTraining& row) {
     comparison.prediction.expected_s = priced->times.expected;
     comparison.prediction.expected_error = priced->times.expected_error;
     comparison.parts = priced->times.parts;
-    if (!(row.memory_bytes > 0)) return comparison;
+    if (!(row.memory_bytes > 0) || !memory_unsaid(row).empty()) return comparison;
     // what is held in f32 takes memory; the bound of the time is that of gradients that are summed up in fewer bits
     const bool gathered = setup->plan.pipeline > 1 && holds(row.sharding, "fsdp");
     setup->options.f32_gradients = row.f32_gradients || gathered;
+    setup->loss_parts = habits.loss_parts;
     setup->options.f32_logits = habits.loss != "compiled";
     setup->options.stored_casts = habits.loss == "eager";
     priced = price(row, *model, *setup, *system);
     if (!priced) return fail(priced.error());
-    const std::string& what = row.memory_what.empty() ? habits.memory : row.memory_what;
-    const double reserved = what == "reserved" ? pricing_.law.reserved : 1;
-    comparison.memory = MemoryComparison{row.memory_bytes, priced->memory.total() * reserved, what};
+    comparison.memory = memory_of(row, habits, priced->memory, pricing_.law.reserved);
     return comparison;
 }
 

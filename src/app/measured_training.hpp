@@ -28,6 +28,9 @@ public:
     /// The row beside its prediction. The error's message is the reason for which it cannot be compared.
     [[nodiscard]] Result<Comparison> compare(const MeasuredTraining& row);
 
+    /// Why the row's memory is not compared although its time may be; "" where it is.
+    [[nodiscard]] std::string memory_unsaid(const MeasuredTraining& row) const;
+
     /// The rates used so far, with the machine that each belongs to.
     [[nodiscard]] const std::vector<std::pair<std::string, Rate>>& rates() const { return rates_; }
 

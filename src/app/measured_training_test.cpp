@@ -166,13 +166,50 @@ TEST_CASE("what a row does not say is what its publisher means") {
     CHECK(titan->memory->what == "reserved");
     // of a layer's products with parameters - queries, keys, values, output, up and down, all in bf16 - those of keys and of the output, each 8192
     // tokens of 1024, are computed again, and that of down nobody reads; the plane of 16 heads is never stored
-    // and the gradient of the logits is stored in f32, not in bf16
-    const double loss = 2.0 * 8192 * 50304 * law->reserved;
+    // and the gradient of the logits is stored in f32, not in bf16; logits in bf16 leave a block that takes nothing in f32
+    const double loss = 2.0 * 8192 * 50304 * (law->reserved + 1);
     CHECK(reserved->memory->predicted + loss - titan->memory->predicted >= 2 * 2.0 * 2 * 8192 * 1024);
     row.table = "runs_202506.md";  // compiled: no log-probabilities, no gradient in f32
     CHECK(trainings().compare(row)->memory->predicted < titan->memory->predicted - loss);
     row.memory_what = "allocated";
     CHECK(trainings().compare(row)->memory->what == "allocated");
+}
+
+TEST_CASE("what a device is said to use has an allocator's blocks and a process's context in it") {
+    MeasuredTraining row = two_layers(1);
+    row.memory_bytes = 1e10;
+    row.memory_what = "reserved";
+    const auto reserved = trainings().compare(row);
+    row.memory_what = "used";
+    row.source = "InternLM/InternEvo";
+    const auto used = trainings().compare(row);
+    REQUIRE(reserved);
+    REQUIRE(used);
+    // their GB are GiB
+    CHECK(used->memory->measured == approx(1.073741824e10));
+    // of two_layers' parameters an unfused optimizer has 12 bytes each, less than the loss has: so they lie beside the blocks of that
+    const double params = 2 * (12.0 * 1024 * 1024 + 13 * 1024) + 50304.0 * 1024 + 1024 * 1024 + 2 * 1024;
+    CHECK(used->memory->predicted - reserved->memory->predicted ==
+          approx(12 * params + 0.9 * 1073741824.0).epsilon(1e-3));
+    row.memory_in_gib = true;
+    CHECK(trainings().compare(row)->memory->measured == 1e10);
+}
+
+TEST_CASE("the memory of a row whose words say too little is not compared, its time is") {
+    MeasuredTrainings priced = trainings();
+    MeasuredTraining row = two_layers(1);
+    row.memory_bytes = 1e10;
+    row.source = "PrimeIntellect-ai/prime-rl";
+    row.recompute = "full";
+    CHECK(priced.memory_unsaid(row).empty());
+    CHECK(priced.compare(row)->memory);
+    row.recompute = "selective";
+    CHECK(priced.memory_unsaid(row) ==
+          "what PrimeIntellect-ai/prime-rl keeps with recompute `selective` is not published");
+    CHECK(!priced.compare(row)->memory);
+    CHECK(priced.compare(row)->timed());
+    row.memory_bytes = 0;
+    CHECK(priced.memory_unsaid(row).empty());
 }
 
 TEST_CASE("a row that cannot be priced says why") {

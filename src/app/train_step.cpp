@@ -71,8 +71,16 @@ Result<StageStep> stage_step(const Program& forward, const Model& model, const T
     auto answer = priced_program(step->program, slice, model.name, pricing.software, pricing.calibrations, collectives,
                                  planned->stay);
     if (!answer) return fail(answer.error());
-    auto memory = training_memory(*step, answer->local, answer->types, answer->system, held, setup.options.unfused);
+    const FrameworkHabits habits{setup.options.unfused,  setup.fsdp_units, setup.options.stored_casts,
+                                 setup.pipeline_buffers, setup.loss_parts, setup.flat_optimizer};
+    auto memory = training_memory(*step, answer->local, answer->types, answer->system, held, habits, planned->stay);
     if (!memory) return fail(memory.error());
+    if (habits.pipeline_buffers && setup.plan.pipeline > 1) {
+        const auto buffers = pipeline_buffer_bytes(answer->local, stage.place == StagePlace::first,
+                                                   static_cast<double>(setup.batch.microbatches), held.layers);
+        if (!buffers) return fail(buffers.error());
+        memory->working += *buffers;
+    }
     StageStep priced{stage, std::move(*answer), *memory, std::move(planned->notes)};
     priced.parts = step_parts(priced.answer);
     return priced;
@@ -191,7 +199,7 @@ Result<std::vector<StageStep>> stage_steps(const Model& model, const TrainSetup&
     bind_groups_of_experts(forward);
     std::vector<PipelineStage> kinds(1);
     if (pipeline.stages > 1) {
-        auto several = pipeline_stages(forward, pipeline.stages);
+        auto several = pipeline_stages(forward, pipeline.stages, setup.late_layers);
         if (!several) return fail(several.error());
         kinds = std::move(*several);
     }

@@ -24,6 +24,11 @@ struct TrainSetup {
     std::string schedule;             ///< of the pipeline, "" for 1f1b or none
     std::optional<Dtype> products{};  ///< in which products with parameters are computed; none: as they are stored
     std::optional<Dtype> dispatch{};  ///< in which tokens and gradients are sent to experts; none: as they are stored
+    bool late_layers = false;         ///< pipeline_stages()
+    bool fsdp_units = false;          ///< FrameworkHabits: what else of it takes memory
+    bool pipeline_buffers = false;    ///< likewise
+    double loss_parts = 1;            ///< likewise
+    bool flat_optimizer = false;      ///< likewise
 };
 
 /// By which constants and approximations steps are priced; many may share them.

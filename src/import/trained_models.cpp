@@ -14,6 +14,8 @@ namespace roofline {
 
 namespace {
 
+constexpr double gib_bytes = 1073741824;
+
 struct SizeColumn {
     std::string_view name;
     std::int64_t MeasuredTraining::* field;
@@ -81,9 +83,22 @@ TrainedModels::Trainer TrainedModels::read_trainer(Reader& table) {
     trainer.names = table.texts("names");
     trainer.tables = table.texts("tables");
     trainer.habits.selective = table.choice("selective", {"selective", "alternate"});
-    if (table.has("memory")) trainer.habits.memory = table.choice("memory", {"allocated", "reserved"});
+    if (table.has("memory")) trainer.habits.memory = table.choice("memory", {"allocated", "reserved", "used"});
     trainer.habits.unfused = table.flag("unfused");
     trainer.habits.loss = table.choice("loss", {"stored", "eager", "compiled"});
+    trainer.habits.loss_parts = static_cast<double>(table.whole("loss_parts", 1, 1000, 1));
+    trainer.habits.unsaid = table.texts("unsaid");
+    trainer.habits.late_layers = table.flag("late_layers");
+    trainer.habits.pipeline_buffers = table.flag("pipeline_buffers");
+    trainer.habits.fsdp_units = table.flag("fsdp_units");
+    trainer.habits.flat_optimizer = table.flag("flat_optimizer");
+    trainer.habits.gib = table.flag("gib");
+    const std::vector<double> context = table.numbers("context_gib");
+    if (context.size() > 1 || (context.size() == 1 && !(context.front() >= 0 && context.front() < 100))) {
+        table.fault("context_gib", "bad_value", "context_gib is one number from 0 to 100");
+    } else if (!context.empty()) {
+        trainer.habits.context_bytes = context.front() * gib_bytes;
+    }
     static_cast<void>(table.text("note"));
     if (trainer.names.empty()) table.fault("names", "missing", "[[trainer]] needs `names`");
     table.finish();

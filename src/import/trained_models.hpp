@@ -21,10 +21,18 @@ using KeyColumn = std::pair<std::string, std::string>;
 /// What those who publish runs of a framework mean where their rows do not say it.
 struct TrainerHabits {
     std::string selective;  ///< what --remat calls their selective recomputation: "alternate"
-    std::string memory;     ///< what their memory counts, "allocated" or "reserved"
+    std::string memory;     ///< what their memory counts, "allocated", "reserved" or "used"
     bool unfused = false;   ///< their optimizer is of plain tensor operations
     /// What of it lies in memory: "stored" (logits and log-probabilities in f32), "eager", "compiled".
     std::string loss{};
+    std::vector<std::string> unsaid{};  ///< words for what is computed again that say too little for memory
+    bool pipeline_buffers = false;      ///< as in FrameworkHabits
+    double loss_parts = 1;              ///< head and loss go over the tokens in so many
+    bool late_layers = false;           ///< of a pipeline's stages the last ones have what does not divide
+    bool fsdp_units = false;            ///< FSDP as in FrameworkHabits
+    bool flat_optimizer = false;        ///< ZeRO as in FrameworkHabits
+    bool gib = false;                   ///< what they call GB are GiB
+    double context_bytes = 0;           ///< what a process has of a device beside an allocator's blocks
 };
 
 class TrainedModels {

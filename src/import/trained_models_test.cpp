@@ -94,6 +94,21 @@ TEST_CASE("what a publisher's words mean is known by the publisher") {
     CHECK(own->habits("ours").selective == "selective");
     CHECK(own->habits("ours").memory.empty());
     CHECK(own->habits("ours").loss == "stored");
+    CHECK(own->habits("ours").loss_parts == 1);
+    CHECK(!own->habits("ours").fsdp_units);
+    const auto all = TrainedModels::parse(
+        "[[trainer]]\nnames = [\"ours\"]\nmemory = \"used\"\ngib = true\ncontext_gib = 0.5\nfsdp_units = true\n"
+        "flat_optimizer = true\nlate_layers = true\npipeline_buffers = true\nloss_parts = 4\nunsaid = [\"some\"]\n",
+        "t.toml");
+    REQUIRE(all);
+    const TrainerHabits habits = all->habits("ours");
+    CHECK(habits.memory == "used");
+    CHECK(habits.context_bytes == 536870912);
+    CHECK((habits.gib && habits.fsdp_units && habits.flat_optimizer && habits.late_layers && habits.pipeline_buffers));
+    CHECK(habits.loss_parts == 4);
+    CHECK(habits.unsaid == std::vector<std::string>{"some"});
+    CHECK(!TrainedModels::parse("[[trainer]]\nnames = [\"ours\"]\ncontext_gib = -1\n", "t.toml"));
+    CHECK(!TrainedModels::parse("[[trainer]]\nnames = [\"ours\"]\nloss_parts = 0\n", "t.toml"));
 }
 
 TEST_CASE("a file of names that means nothing is refused") {

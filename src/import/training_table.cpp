@@ -53,8 +53,10 @@ void read_notes(std::string_view notes, MeasuredTraining& row) {
     row.local_batch = holds(notes, "lbs");
     row.exchanged_heads = holds(notes, "cp A2A");
     row.whole_tokens = holds(notes, "no SP");
+    row.eager = holds(notes, "eager");
     row.f32_gradients = holds(notes, "Megatron");
-    if (holds(notes, "GiB")) row.memory_bytes *= 1.073741824;
+    row.memory_in_gib = holds(notes, "GiB");
+    if (row.memory_in_gib) row.memory_bytes *= 1.073741824;
     if (row.memory_bytes > 0 && holds(notes, "allocated")) {
         row.memory_what = "allocated";
     } else if (row.memory_bytes > 0 && holds(notes, "reserved")) {

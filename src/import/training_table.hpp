@@ -37,12 +37,14 @@ struct MeasuredTraining {
     std::string recompute;  ///< "none", "selective", "full", "unknown"
     double step_s = 0;
     double memory_bytes = 0;        ///< of one device
+    bool memory_in_gib = false;     ///< in the table, as its notes say
     std::string memory_what;        ///< "allocated", "reserved"; "" where the notes do not say
     std::int64_t chunks = 1;        ///< of layers in a stage, that are not neighbours (vpp)
     std::int64_t microbatches = 0;  ///< of a step, where the notes say
     bool local_batch = false;       ///< micro_batch is all that a replica takes in a step
     bool exchanged_heads = false;   ///< the context is split by exchanging heads, not by gathering keys (A2A)
     bool whole_tokens = false;      ///< without Megatron's sequence parallelism
+    bool eager = false;             ///< operation by operation, without a compiler
     bool f32_gradients = false;     ///< gradients are held in f32, as Megatron does
 
     /// "llama3-70b 16x2048"
@@ -61,7 +63,7 @@ struct TrainingTable {
 /// `step_time_s` or `tokens_per_s_per_accel`; there may be `repo_or_paper` or `source`, `params_B`, `layers`, `hidden`, `ffn`, `heads`,
 /// `kv_heads`, `vocab`, `micro_batch`, `dtype`, `ep`, `cp`, `zero_stage_or_fsdp`, `recompute`, `memory_GB_per_accel`, `notes`.
 /// Notes say `vpp=4`, `micro_batches=8`, `micro_num=4`, `GiB` (of the memory), `allocated`, `reserved`, `lbs=` (of all
-/// microbatches), `cp A2A`, `no SP`, `Megatron`, `LoRA`, whose row is skipped. A row with neither a time nor memory, or without a model, machine, batch or sequence is skipped with the reason. Errors, with line and column:
+/// microbatches), `cp A2A`, `no SP`, `Megatron`, `eager`, `LoRA`, whose row is skipped. A row with neither a time nor memory, or without a model, machine, batch or sequence is skipped with the reason. Errors, with line and column:
 /// a column missing; what is no number, or not above zero.
 [[nodiscard]] Result<TrainingTable> read_training_table(CsvReader& reader);
 

@@ -37,12 +37,17 @@ struct TensorLife {
 
 class LifeTimes {
 public:
-    LifeTimes(const TrainingProgram& step, const Program& local)
+    LifeTimes(const TrainingProgram& step, const Program& local, const FrameworkHabits& habits)
         : step_(step), local_(local), lives_(local.values.size()), fixed_(local.values.size(), false) {
         for (ValueId id = 0; id < fixed_.size(); ++id) fixed_[id] = local.values[id].param || local.values[id].cache;
         for (const StepTensor& tensor : step.tensors) {
             if (tensor.role != StepRole::activation) fixed_[tensor.value] = true;
+            if (habits.fsdp_units && tensor.role == StepRole::param && tensor.repeats.empty())
+                elsewhere_.insert(tensor.value);
         }
+        loss_parts_ = habits.loss_parts;
+        const auto logits = loss_parts_ > 1 ? logits_of(local.body) : std::nullopt;
+        if (logits) in_parts_ = dims_of(*logits);
     }
 
     Result<LiveMemory> run(const InFlight& in_flight) {
@@ -52,6 +57,7 @@ public:
         live_.assign(places_ + 2, 0);
         LiveMemory memory;
         std::vector<bool> kept(lives_.size(), false);
+        note_ends();
         for (const StepTensor& tensor : step_.tensors) {
             if (tensor.role != StepRole::activation) continue;
             kept[tensor.value] = true;
@@ -60,7 +66,9 @@ public:
         for (ValueId id = 0; id < lives_.size(); ++id) {
             if (!kept[id]) pass_on(id);
         }
-        for (const auto& [copy, places] : copies_) add(places, copy_bytes(copy));
+        for (const auto& [copy, places] : copies_) {
+            if (!elsewhere_.contains(std::get<0>(copy))) add(places, copy_bytes(copy));
+        }
         for (const Addend& each : addends_) {
             add({each.made, stretches_[each.stretch].places.last}, bytes(each.product.value, each.product.dims));
         }
@@ -176,7 +184,8 @@ private:
     }
 
     double bytes(ValueId id, const std::vector<std::string>& dims) {
-        return elements_of(dims) * info(local_.values[id].type.dtype).bits / 8;
+        const double parts = dims_of(id) == in_parts_ ? loss_parts_ : 1;
+        return elements_of(dims) / parts * info(local_.values[id].type.dtype).bits / 8;
     }
 
     // A parameter that layers gather one after the other is there for this layer and the next.
@@ -190,6 +199,17 @@ private:
         live_[places.last + 1] -= bytes;
     }
 
+    // Where the backward passes end that go with repeats.
+    void note_ends() {
+        for (const StepTensor& tensor : step_.tensors) {
+            if (tensor.role != StepRole::activation || tensor.repeats.empty()) continue;
+            for (const std::size_t reader : readers_[tensor.value]) {
+                std::size_t& end = ends_[tensor.repeats];
+                end = std::max(end, stretches_[reader].places.last);
+            }
+        }
+    }
+
     double keep(const StepTensor& tensor, double in_flight) {
         const TensorLife& life = lives_[tensor.value];
         double passes = 1;
@@ -197,10 +217,13 @@ private:
         const double one = bytes(tensor.value, dims_of(tensor.value));
         const std::size_t made = life.made.value_or(0);
         Interval all{made, std::max(made, life.last)};
+        // what nothing reads goes with the rest of its pass
+        if (!tensor.repeats.empty() && readers_[tensor.value].empty())
+            all.last = std::max(all.last, ends_[tensor.repeats]);
         for (const std::size_t reader : readers_[tensor.value]) {
             if (!tensor.repeats.empty()) all.last = std::max(all.last, stretches_[reader].places.last);
         }
-        add({made, std::max(made, life.last)}, one);
+        add({made, readers_[tensor.value].empty() ? all.last : std::max(made, life.last)}, one);
         add(all, one * (passes - 1));
         add({0, places_}, one * passes * (in_flight - 1));
         return one * passes * in_flight;
@@ -222,7 +245,11 @@ private:
     const TrainingProgram& step_;
     const Program& local_;
     std::vector<TensorLife> lives_;
-    std::vector<bool> fixed_;  ///< counted apart: parameters, gradients, states
+    std::vector<bool> fixed_;                               ///< counted apart: parameters, gradients, states
+    std::map<std::vector<std::string>, std::size_t> ends_;  ///< by repeats
+    double loss_parts_ = 1;
+    std::vector<std::string> in_parts_;  ///< dimensions of logits, where there is one part of `loss_parts_` of them
+    std::set<ValueId> elsewhere_;        ///< parameters whose copies are not counted here
     std::vector<PassRange> stretches_;
     std::map<ValueId, std::set<std::size_t>> readers_;  ///< repeats that read what was made before them
     std::map<Copy, Interval> copies_;
@@ -239,8 +266,9 @@ private:
 
 }  // namespace
 
-Result<LiveMemory> live_memory(const TrainingProgram& step, const Program& local, const InFlight& in_flight) {
-    return LifeTimes(step, local).run(in_flight);
+Result<LiveMemory> live_memory(const TrainingProgram& step, const Program& local, const InFlight& in_flight,
+                               const FrameworkHabits& habits) {
+    return LifeTimes(step, local, habits).run(in_flight);
 }
 
 }  // namespace roofline

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/result.hpp"
+#include "plan/framework_memory.hpp"
 #include "program/adjoint.hpp"
 #include "program/program.hpp"
 
@@ -24,8 +25,10 @@ struct LiveMemory {
 /// backward one begins, and one fewer once the pass has read it. What a kernel makes for itself (an intermediate, the inside of a
 /// `fuse` block) is not there at all. An operand that is gathered is there besides its share, from its first use in a pass to its last;
 /// parameters so of the whole pass and of the next one, which is gathered while this one computes (Zhao et al. 2023, arXiv
-/// 2304.11277, section 3.3.2). Errors: sizes that are not known, counts beyond 127 bits.
+/// 2304.11277, section 3.3.2). Of FSDP's units
+/// gathered parameters that are in no layer are not counted: unit_memory() has them. Of logits, their gradients and all of their shape
+/// there is one part of `loss_parts`. Errors: sizes that are not known, counts beyond 127 bits.
 [[nodiscard]] Result<LiveMemory> live_memory(const TrainingProgram& step, const Program& local,
-                                             const InFlight& in_flight);
+                                             const InFlight& in_flight, const FrameworkHabits& habits = {});
 
 }  // namespace roofline

@@ -118,6 +118,62 @@ TEST_CASE("a loss holds what its framework stores of it") {
     CHECK(bytes(true, true) == approx(4 + 4 + 4).epsilon(0.01));
 }
 
+// The logits and the gradient of each part, in bf16.
+TEST_CASE("a loss that goes over the tokens in parts holds logits of one part") {
+    auto forward =
+        parse_program("T=64, D=2, V=10000\nX : bf16[T, D]\nparam W : bf16[D, V]\nLogits : bf16[T, V] = X * W", "");
+    REQUIRE(forward);
+    const auto with = with_loss(*forward);
+    REQUIRE(with);
+    const auto step = training_step(*with, {});
+    REQUIRE(step);
+    FrameworkHabits habits;
+    habits.loss_parts = 8;
+    const auto memory = live_memory(*step, step->program, {}, habits);
+    REQUIRE(memory);
+    CHECK(memory->peak == approx((2 + 2) * 64 * 10000 / 8.0).epsilon(0.01));
+}
+
+// In each of three passes A, 64 x 8 in bf16, is a product that the policy keeps and that nothing reads backward.
+TEST_CASE("an eager framework keeps what its policy says, read or not") {
+    const auto forward = parse_program(
+        "T=64, D=8, F=16, L=3\nX : bf16[T, D]\nrepeat L {\nparam W : bf16[D, F]\nparam V : bf16[F, D]\n"
+        "H : bf16[T, F] = X *_D W\nU : bf16[T, F] = relu(H)\nA : bf16[T, D] = U *_F V\nX = X + A\n}\n");
+    REQUIRE(forward);
+    const auto held = [&](bool keep_unread) {
+        TrainingOptions options;
+        options.remat = Remat::selective;
+        options.keep_unread = keep_unread;
+        const auto step = training_step(*forward, options);
+        REQUIRE_MESSAGE(step, step.error().message);
+        const auto memory = live_memory(*step, step->program, {});
+        REQUIRE(memory);
+        return *memory;
+    };
+    CHECK(held(true).kept - held(false).kept == 3 * 64 * 8 * 2);
+    CHECK(held(true).peak - held(false).peak == 3 * 64 * 8 * 2);
+}
+
+// Each of two chips has 5 of 10 rows of W; whoever counts W as a unit counts what is gathered of it.
+TEST_CASE("what FSDP gathers as its root is counted with its units") {
+    const TrainingProgram written = plain(
+        "mesh fsdp=2\nB=8, D=10, F=10\nX : bf16[B_{fsdp}, D]\nparam W : bf16[D_{fsdp}, F]\n"
+        "H : bf16[B_{fsdp}, F] = X *_D W\nY : bf16[B_{fsdp}, F] = relu(H)");
+    TrainingProgram step = written;
+    step.tensors = {{value_named(step.program, "W"), StepRole::param, {}}};
+    auto machine = find_machine("h100-sxm");
+    REQUIRE(machine);
+    System system;
+    system.slice = *make_slice(*machine, "2");
+    system.mesh = *place_mesh(system.slice, step.program.mesh);
+    const auto laid = lay_out(step.program, system);
+    REQUIRE(laid);
+    FrameworkHabits habits;
+    CHECK(live_memory(step, laid->local, {}, habits)->peak == 200 + 80);
+    habits.fsdp_units = true;
+    CHECK(live_memory(step, laid->local, {}, habits)->peak == 80);
+}
+
 TEST_CASE("sizes that are not known") {
     const TrainingProgram step = plain("X : bf16[B, D]\nH : bf16[B, D] = relu(X)\nY : bf16[B, D] = relu(H)");
     CHECK(!live_memory(step, step.program, {}));

@@ -66,7 +66,7 @@ Passes middle_passes(const Passes& passes, std::int64_t wanted) {
 Result<Passes> shares(const Program& forward, const Passes& passes, std::int64_t stages, const PipelineStage& stage) {
     if (stage.place == StagePlace::first) return first_passes(passes, stage.passes);
     if (stage.place == StagePlace::last) return last_passes(passes, stage.passes);
-    auto kinds = pipeline_stages(forward, stages);
+    auto kinds = pipeline_stages(forward, stages, stage.late);
     if (!kinds) return fail(kinds.error());
     const Passes first = first_passes(passes, kinds->front().passes);
     const Passes last = last_passes(passes, kinds->back().passes);
@@ -151,20 +151,22 @@ Result<std::vector<std::int64_t>> passes_of(const Program& program, std::int64_t
 
 }  // namespace
 
-Result<std::vector<PipelineStage>> pipeline_stages(const Program& forward, std::int64_t stages) {
+Result<std::vector<PipelineStage>> pipeline_stages(const Program& forward, std::int64_t stages, bool late) {
     auto passes = passes_of(forward, stages);
     if (!passes) return fail(passes.error());
     const std::int64_t total = std::accumulate(passes->begin(), passes->end(), std::int64_t{0});
     const std::int64_t most = (total + stages - 1) / stages;
     const std::int64_t fewer = most * stages - total;  // stages with a pass less
     std::vector<PipelineStage> kinds;
-    kinds.push_back({StagePlace::first, 0, most - (fewer > 1 ? 1 : 0), 1});
+    const std::int64_t of_first = fewer > (late ? 0 : 1) ? 1 : 0;
+    const std::int64_t of_last = fewer > 0 && !late ? 1 : 0;
+    kinds.push_back({StagePlace::first, 0, most - of_first, late});
     if (stages > 2) {
-        const auto lacking = static_cast<double>(std::max<std::int64_t>(0, fewer - 2));
+        const auto lacking = static_cast<double>(fewer - of_first - of_last);
         kinds.push_back(
-            {StagePlace::middle, 1, most, static_cast<double>(stages - 2) - lacking / static_cast<double>(most)});
+            {StagePlace::middle, 1, most, late, static_cast<double>(stages - 2) - lacking / static_cast<double>(most)});
     }
-    kinds.push_back({StagePlace::last, stages - 1, most - (fewer > 0 ? 1 : 0), 1});
+    kinds.push_back({StagePlace::last, stages - 1, most - of_last, late});
     return kinds;
 }
 

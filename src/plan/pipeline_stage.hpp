@@ -22,11 +22,14 @@ struct PipelineStage {
     StagePlace place = StagePlace::middle;
     std::int64_t index = 0;   ///< of the first of them
     std::int64_t passes = 0;  ///< of all repeats together, in the fullest of them
+    bool late = false;        ///< what does not divide goes to the last stages
     double count = 1;         ///< so many of them; of middle ones as many full ones as all their passes make
 };
 
-/// The kinds of stages of a pipeline of two stages or more. Errors: more stages than passes; a program without sized repeats.
-[[nodiscard]] Result<std::vector<PipelineStage>> pipeline_stages(const Program& forward, std::int64_t stages);
+/// The kinds of stages of a pipeline of two stages or more. `late`: the first stages have one pass fewer, whatever the ends have besides, as
+/// frameworks deal that do not count these. Errors: more stages than passes; a program without sized repeats.
+[[nodiscard]] Result<std::vector<PipelineStage>> pipeline_stages(const Program& forward, std::int64_t stages,
+                                                                 bool late = false);
 
 /// What a stage computes of a model's forward program: its passes of the `repeat`s outside of others, dealt out in the program's order;
 /// a middle stage stands for all of them and has of each in proportion. What it reads of an earlier stage is declared. Errors: as above.

@@ -55,12 +55,12 @@ TEST_CASE("a stage has its share of the layers, the first one the embedding, the
 }
 
 TEST_CASE("layers that do not divide: the ends have fewer, and all stages together have all") {
-    const auto passes = [](std::int64_t layers, std::int64_t stages) {
+    const auto passes = [](std::int64_t layers, std::int64_t stages, bool late = false) {
         Program program = parse_program("L=1\nX : bf16[8]\nrepeat L { X = relu(X) }").value();
         program.sizes["L"] = layers;
         std::vector<std::int64_t> each;
         double all = 0;
-        const std::vector<PipelineStage> kinds = pipeline_stages(program, stages).value();
+        const std::vector<PipelineStage> kinds = pipeline_stages(program, stages, late).value();
         for (const PipelineStage& kind : kinds) {
             each.push_back(kind.passes);
             all += static_cast<double>(kind.passes) * kind.count;
@@ -74,6 +74,10 @@ TEST_CASE("layers that do not divide: the ends have fewer, and all stages togeth
     CHECK(passes(32, 4) == std::vector<std::int64_t>{8, 8, 8});
     CHECK(passes(3, 2) == std::vector<std::int64_t>{2, 1});
     CHECK(passes(61, 16) == std::vector<std::int64_t>{3, 4, 3});
+    // 5, 5, 5, 5, 6 and 6; 10, 11 and 11
+    CHECK(passes(32, 6, true) == std::vector<std::int64_t>{5, 6, 6});
+    CHECK(passes(32, 3, true) == std::vector<std::int64_t>{10, 11, 11});
+    CHECK(passes(32, 4, true) == std::vector<std::int64_t>{8, 8, 8});
 }
 
 TEST_CASE("layers that a stage has none of are left out, with their weights; a tied head keeps the embedding") {

@@ -7,18 +7,6 @@ namespace roofline {
 
 namespace {
 
-// Chips that share a tensor.
-std::int64_t holders(const TensorType& type, const System& system) {
-    std::int64_t ways = 1;
-    for (const Axis& axis : type.axes) {
-        for (const std::string& name : axis.mesh) {
-            const PlacedAxis* placed = system.axis(name);
-            if (placed != nullptr) ways *= placed->size;
-        }
-    }
-    return ways;
-}
-
 double& share_of(TrainingMemory& memory, StepRole role) {
     switch (role) {
         case StepRole::param:
@@ -55,7 +43,7 @@ Result<double> unfused_bytes(const TrainingProgram& step, const std::vector<Tens
         if (gradient == copied.end()) continue;  // counted with another of its states
         const auto number = elements_of(step.program, tensor).evaluate(step.program.sizes);
         if (!number) return fail("no_size", "what an optimizer takes cannot be counted");
-        const double ways = tensor.value < types.size() ? static_cast<double>(holders(types[tensor.value], system)) : 1;
+        const double ways = tensor.value < types.size() ? holders_of(types[tensor.value], system) : 1;
         bytes += number->to_double() / ways * (gradient->second + 2 * f32);
         copied.erase(gradient);
     }
@@ -66,7 +54,8 @@ Result<double> unfused_bytes(const TrainingProgram& step, const std::vector<Tens
 
 Result<TrainingMemory> training_memory(const TrainingProgram& step, const Program& local,
                                        const std::vector<TensorType>& types, const System& system,
-                                       const InFlight& in_flight, bool unfused) {
+                                       const InFlight& in_flight, const FrameworkHabits& habits,
+                                       const StayingAxes& stay) {
     TrainingMemory memory;
     for (const StepTensor& tensor : step.tensors) {
         if (tensor.role == StepRole::activation) continue;
@@ -77,19 +66,32 @@ Result<TrainingMemory> training_memory(const TrainingProgram& step, const Progra
         if (!number) {
             return fail("no_size", "what `" + value_name(step.program, tensor.value) + "` takes cannot be counted");
         }
-        const double ways = split ? static_cast<double>(holders(types[tensor.value], system)) : 1;
+        const double ways = split ? holders_of(types[tensor.value], system) : 1;
         share_of(memory, tensor.role) += number->to_double() / ways;
     }
-    const auto live = live_memory(step, local, in_flight);
+    auto live = live_memory(step, local, in_flight, habits);
     if (!live) return fail(live.error());
+    if (habits.fsdp_units) {
+        const auto units = unit_memory(step, types, stay, system);
+        if (!units) return fail(units.error());
+        live->peak += units->held;
+        memory.apart += units->apart;
+    }
+    if (habits.stored_casts) {
+        const auto left = block_left_by_cast(local);
+        if (!left) return fail(left.error());
+        memory.apart += *left;
+    }
     memory.activations = live->kept;
     double peak = live->peak;
-    if (unfused) {  // activations are gone when the optimizer works
+    if (habits.unfused) {  // activations are gone when the optimizer works, and their blocks are not
         const auto optimizer = unfused_bytes(step, types, system);
         if (!optimizer) return fail(optimizer.error());
+        memory.apart += std::min(peak, *optimizer);
         peak = std::max(peak, *optimizer);
     }
     memory.working = std::max(peak - live->kept, 0.0);
+    if (habits.flat_optimizer) memory.apart += memory.gradients;
     const MemoryLevel* hbm = system.machine().level("hbm");
     if (hbm != nullptr) {
         if (const auto capacity = hbm->total_capacity()) memory.capacity = capacity->value;

@@ -78,7 +78,7 @@ TEST_CASE("an optimizer of plain operations has 12 bytes for each parameter, or 
         options.f32_gradients = f32_gradients;
         const auto step = training_step(*forward, options);
         REQUIRE_MESSAGE(step, step.error().message);
-        const auto memory = training_memory(*step, step->program, {}, system, {}, unfused);
+        const auto memory = training_memory(*step, step->program, {}, system, {}, {unfused});
         REQUIRE(memory);
         return memory->activations + memory->working;
     };
@@ -86,6 +86,34 @@ TEST_CASE("an optimizer of plain operations has 12 bytes for each parameter, or 
     CHECK(total(false, true) == approx(12 * 600));
     CHECK(total(true, true) == approx(8 * 600));
     CHECK(total(false, false) < 8 * 600);
+}
+
+// Of 600 parameters: 12 bytes of an unfused optimizer lie where 4 rows of activations were, and beside their blocks.
+TEST_CASE(
+    "an allocator keeps blocks of activations when an unfused optimizer works, and of gradients that were flattened") {
+    const auto forward = parse_program(
+        "B=4, D=10, F=20, L=3\nX : bf16[B, D]\nrepeat L {\nparam W : bf16[D, F]\n"
+        "H : bf16[B, F] = X * W\nX = H *_F W\n}\n");
+    REQUIRE(forward);
+    auto machine = find_machine("h100-sxm");
+    REQUIRE(machine);
+    System system;
+    system.slice = make_slice(*machine, "1").value();
+    const auto step = training_step(*forward, {});
+    REQUIRE(step);
+    const auto memory_with = [&](const FrameworkHabits& habits) {
+        const auto memory = training_memory(*step, step->program, {}, system, {}, habits);
+        REQUIRE(memory);
+        return *memory;
+    };
+    const TrainingMemory plain = memory_with({});
+    CHECK(plain.apart == 0);
+    FrameworkHabits habits;
+    habits.unfused = true;
+    CHECK(memory_with(habits).apart == approx(plain.activations + plain.working));
+    habits.flat_optimizer = true;
+    CHECK(memory_with(habits).apart == approx(plain.activations + plain.working + 2 * 600));
+    CHECK(memory_with(habits).total() == approx((2 + 2 + 12 + 12) * 600));
 }
 
 }  // namespace roofline

@@ -42,6 +42,7 @@ struct TrainingOptions {
     bool unfused = false;  ///< of Adam: plain tensor operations on all parameters at once, whose results lie in memory
     bool f32_gradients = false;     ///< gradients of parameters in f32; otherwise in the parameter's dtype
     bool f32_logits = false;        ///< of with_loss(): logits and log-probabilities are stored in f32
+    bool keep_unread = false;       ///< what the policy keeps in a `repeat` is kept also where nothing reads it
     bool stored_casts = false;      ///< the gradient of what was converted to another dtype is stored in that dtype
     std::int64_t microbatches = 1;  ///< forward and backward so many times a step; gradients add up
     bool input_gradients = true;    ///< of declared inputs of floating dtype, too: a part of a model hands them on

@@ -26,6 +26,7 @@ public:
     std::vector<ValueId> run() {
         local(backward_.body);
         block(backward_.body);
+        if (options_.keep_unread) keep_unread();
         return {kept_.begin(), kept_.end()};
     }
 
@@ -175,6 +176,15 @@ private:
         const bool named = !value.intermediate && std::find(options_.kept.begin(), options_.kept.end(),
                                                             forward_.source_name[id]) != options_.kept.end();
         return named || forward_.home[id] == 0;
+    }
+
+    // What a policy says by operation an eager framework keeps, whether it is read or not.
+    void keep_unread() {
+        for (ValueId id = 0; id < forward_count_; ++id) {
+            const Statement* statement = forward_.made_by[id] == nullptr ? nullptr : forward_.statement[id];
+            if (statement == nullptr || statement->result != id || forward_.home[id] == 0) continue;
+            if (is_product(id) && keeps(id)) kept_.insert(id);
+        }
     }
 
     // Of the products with parameters that a pass makes, in their order, every second one.
