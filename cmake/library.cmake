@@ -26,6 +26,10 @@ roofline_precompile(roofline_core)
 roofline_compile_by_folder(roofline_core)
 target_compile_features(roofline_core PUBLIC cxx_std_20)
 target_compile_options(roofline_core PRIVATE -fno-exceptions)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # nobody replaces its functions one by one, so calls between them may be inlined, as clang does anyway
+  target_compile_options(roofline_core PRIVATE -fno-semantic-interposition)
+endif()
 target_compile_definitions(roofline_core PRIVATE ROOFLINE_VERSION="${PROJECT_VERSION}")
 target_include_directories(roofline_core PUBLIC
   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/roofline>)
