@@ -198,15 +198,15 @@ struct LawSearch {
 };
 
 /// How many steps least squares make at the least, although they get no better, and at most.
-struct Steps {
+struct StepLimits {
     int least = 5;
     int most = 12;
 };
-constexpr Steps from_near{2, 12};
-constexpr Steps few{5, 5};  // show which p is best
+constexpr StepLimits from_near{2, 12};
+constexpr StepLimits few{5, 5};  // show which p is best
 
 /// The best law with the terms and p of the start.
-LawSearch settled(KernelLaw law, CutKernels kernels, Steps steps = {}) {
+LawSearch settled(KernelLaw law, CutKernels kernels, StepLimits steps = {}) {
     LawSearch best;
     double previous = infinity;
     for (int i = 0; i <= steps.most; ++i) {
@@ -222,7 +222,7 @@ LawSearch settled(KernelLaw law, CutKernels kernels, Steps steps = {}) {
 double inverse_of(const KernelLaw& law) { return std::isinf(law.p) ? 0 : 1 / law.p; }
 
 /// p is searched for by 1/p: 0 is the maximum, 1 the sum.
-LawSearch settled_at(double inverse, KernelLaw start, CutKernels kernels, Steps steps) {
+LawSearch settled_at(double inverse, KernelLaw start, CutKernels kernels, StepLimits steps) {
     start.p = inverse > 0 ? 1 / inverse : infinity;
     return settled(start, kernels, steps);
 }
