@@ -1,0 +1,51 @@
+// Laws of kernels fitted to timed products.
+#include <cmath>
+#include <vector>
+
+#include <benchmark/benchmark.h>
+
+#include "calibrate/fit_kernels.hpp"
+
+namespace {
+
+using namespace roofline;
+
+/// So many products of 1 to 32 k rows, 32 to 64 k columns and depth, in no order, on 1 PFLOP/s, 3 TB/s and 132 cores: timed by a law
+/// with tiles, and up to 15 % off it.
+std::vector<TimedKernel> timed_products(std::int64_t count) {
+    KernelLaw law{3e-6, 0.3e-9, 0.75, 1, 0.85, 3};
+    law.tiled = true;
+    law.split_s = 2e-6;
+    law.wave_s = 0.5e-6;
+    law.partial = 2;
+    law.busy = 0.5;
+    const auto between = [](double turns, double least, double most) {
+        return std::round(least * std::pow(most / least, turns - std::floor(turns)));
+    };
+    std::vector<TimedKernel> kernels;
+    for (std::int64_t i = 1; i <= count; ++i) {
+        const auto turn = static_cast<double>(i);
+        const double m = between(turn * 0.8191725, 1, 32768);
+        const double n = between(turn * 0.6710436, 32, 65536);
+        const double k = between(turn * 0.5497005, 32, 65536);
+        KernelPoint point{2 * m * n * k / 1e15, 0, 2 * (m * k + k * n + m * n) / 3e12, 0, k};
+        point.write_s = 2 * m * n / 3e12;
+        point.sums_s = 8 * m * n / 3e12;
+        point.fill = 2 * (m * k + k * n + m * n) / 50e6;
+        point.m = m;
+        point.n = n;
+        point.batch = 1;
+        point.cores = 132;
+        kernels.push_back({point, seconds_of(law, point) * (1 + 0.15 * std::sin(turn * turn))});
+    }
+    return kernels;
+}
+
+void fit_laws(benchmark::State& state) {
+    const std::vector<TimedKernel> kernels = timed_products(state.range(0));
+    for (auto _ : state) benchmark::DoNotOptimize(fit_kernels(kernels));
+}
+
+BENCHMARK(fit_laws)->Arg(500)->Arg(2000)->Unit(benchmark::kMillisecond);
+
+}  // namespace

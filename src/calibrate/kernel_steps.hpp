@@ -1,0 +1,57 @@
+// One step of the search for a kernel's law: least squares of the law made linear where it is.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "calibrate/kernel_search.hpp"
+
+namespace roofline {
+
+/// A point with the ways to cut it, which stay while laws are searched for: as it is, and with its heads apart.
+class CutPoint {
+public:
+    explicit CutPoint(const KernelPoint& point);
+
+    struct Cut {
+        const KernelPoint& point;
+        Tiling tiling;
+    };
+    /// The point as the law works it off, and the cheapest tiling. Not to be asked from two threads at a time.
+    [[nodiscard]] Cut by(const KernelLaw& law) const;
+
+private:
+    KernelPoint whole_;
+    KernelPoint each_;
+    std::vector<Tiling> tilings_;
+    std::vector<Tiling> each_tilings_;
+    // the last law's: the next one's are mostly the same
+    mutable std::size_t last_ = 0;
+    mutable std::size_t each_last_ = 0;
+};
+
+/// A timed kernel with all of its points cut.
+struct CutKernel {
+    const TimedKernel* timed;
+    std::vector<CutPoint> points;
+
+    explicit CutKernel(const TimedKernel& kernel) : timed(&kernel), points(kernel.more.begin(), kernel.more.end()) {
+        points.insert(points.begin(), CutPoint(kernel.point));
+    }
+};
+
+using CutKernels = std::span<const CutKernel>;
+
+[[nodiscard]] std::vector<CutKernel> cut_all(const TimedKernels& kernels);
+
+/// A law, what it is off by, and the law that least squares of this one, made linear, lead to.
+struct LawStep {
+    double loss = 0;
+    KernelLaw next;
+};
+
+/// Weights make squares of the deviations into absolute values. The next law has the terms and p of this one.
+[[nodiscard]] LawStep step_from(const KernelLaw& law, CutKernels kernels);
+
+}  // namespace roofline
