@@ -153,6 +153,24 @@ TEST_CASE("run: whole programs") {
         "Y : f32[B,D] = X");
 }
 
+TEST_CASE("run: the reference computes a row of probabilities once for all that it adds up") {
+    auto program = parse_program(
+        "Q : f32[T=256, H=16]; K : f32[S=256, H]; V : f32[S, H]; O : f32[T, H] = softmax[S](causal[T,S](Q *_H K)) *_S "
+        "V",
+        "");
+    REQUIRE(program);
+    auto device = make_cpu_device({0, false});
+    REQUIRE(device);
+    auto execution = Execution::make(*program, **device, {1.0});
+    REQUIRE(execution);
+    // an element takes 256 x 16 products, three steps each, for its row, and little beside; 256 times as many were no element at all
+    auto check = (*execution)->check({1 << 20, 2e6});
+    REQUIRE(check);
+    CHECK(check->checked > 50);
+    CHECK(check->checked < 2e6 / (256 * 16 * 3));
+    CHECK_MESSAGE(check->of_bound <= 1, check->worst);
+}
+
 TEST_CASE("run: what cannot run is refused before anything is allocated") {
     auto device = make_cpu_device({1, false});
     REQUIRE(device);

@@ -135,7 +135,7 @@ public:
     }
 
     /// Steps that one element takes, about.
-    [[nodiscard]] double cost() const { return cost(static_cast<int>(ops_.size()) - 1); }
+    [[nodiscard]] double cost() const { return cost(static_cast<int>(ops_.size()) - 1, {}); }
 
 private:
     std::size_t slot(const std::string& dim) {
@@ -144,23 +144,47 @@ private:
         return found->second;
     }
 
-    [[nodiscard]] double cost(int index) const {
+    [[nodiscard]] double places(const std::vector<std::size_t>& slots) const {
+        double count = 1;
+        for (const std::size_t slot : slots) count *= static_cast<double>(sizes_[slot]);
+        return count;
+    }
+
+    static std::vector<std::size_t> joined(std::vector<std::size_t> slots, const std::vector<std::size_t>& more) {
+        for (const std::size_t slot : more) {
+            if (std::find(slots.begin(), slots.end(), slot) == slots.end()) slots.push_back(slot);
+        }
+        return slots;
+    }
+
+    /// Steps that an operation takes, about, for all places of these slots.
+    [[nodiscard]] double cost(int index, const std::vector<std::size_t>& slots) const {
         const RefOp& op = ops_[static_cast<std::size_t>(index)];
-        double each = 1;
-        for (const ElementReader& input : op.inputs) each += input.made_by >= 0 ? cost(input.made_by) : 1;
-        const bool searches = op.op->function == "scatter";
-        if (op.op->function == "gather" || op.op->function == "prior" || searches) return each + 1;
-        if (!op.taps.empty()) {
-            for (const std::size_t tap : op.taps) each *= static_cast<double>(sizes_[tap]);
-            return each;
-        }
-        if (op.op->kind == OpKind::contract || find_function(op.op->function) == nullptr ||
-            (find_function(op.op->function)->kind != FunctionKind::mask &&
-             find_function(op.op->function)->kind != FunctionKind::expand)) {
-            // of a nested row only the first element costs all of it, but how often it is a new row is not known here
-            for (const std::size_t summed : op.summed) each *= static_cast<double>(sizes_[summed]);
-        }
-        return each;
+        const auto of_inputs = [&](const std::vector<std::size_t>& at) {
+            double sum = places(at);
+            for (const ElementReader& input : op.inputs)
+                sum += input.made_by >= 0 ? cost(input.made_by, at) : places(at);
+            return sum;
+        };
+        if (op.op->kind == OpKind::contract) return of_inputs(joined(slots, op.summed));
+        if (!op.taps.empty()) return of_inputs(joined(slots, op.taps));
+        if (!works_along(op)) return of_inputs(slots);
+        // a row stays until another one is asked for: along() has its key
+        const bool same_row = std::none_of(slots.begin(), slots.end(), [&](std::size_t slot) {
+            return std::find(op.output.begin(), op.output.end(), slot) != op.output.end() &&
+                   std::find(op.summed.begin(), op.summed.end(), slot) == op.summed.end();
+        });
+        const double row = of_inputs(op.summed);
+        return same_row ? row + places(slots) : row * places(slots);
+    }
+
+    /// True of what along() computes.
+    static bool works_along(const RefOp& op) {
+        const FunctionInfo* function = op.op->kind == OpKind::move ? nullptr : find_function(op.op->function);
+        if (function == nullptr || op.op->function == "prior") return false;
+        const FunctionKind kind = function->kind;
+        return kind != FunctionKind::map && kind != FunctionKind::mask && kind != FunctionKind::gather &&
+               kind != FunctionKind::scatter && kind != FunctionKind::slide && kind != FunctionKind::expand;
     }
 
     Bounded read(const ElementReader& reader) {
@@ -222,7 +246,7 @@ private:
             case FunctionKind::expand:
                 return read(op.inputs.front());
             default:
-                return op.op->function == "prior" ? slid(op) : along(op);
+                return works_along(op) ? along(op) : slid(op);
         }
     }
 
