@@ -124,12 +124,12 @@ Table all_laws(const CollectiveFit& fit) {
 Table kernel_laws(const CollectiveFit& fit, bool raw) {
     Table table;
     if (raw) {
-        table.head = {"machine",  "kind",           "dtype",        "software",      "variant", "rows",
-                      "left_out", "fixed_s",        "ramp_s",       "math",          "vector",  "memory",
-                      "p",        "error_of_bound", "error_fitted", "error_held_out"};
+        table.head = {"machine",  "kind",    "dtype",          "software",     "variant",       "rows",
+                      "left_out", "fixed_s", "ramp_s",         "math",         "vector",        "memory",
+                      "p",        "factors", "error_of_bound", "error_fitted", "error_held_out"};
     } else {
-        table.head = {"machine", "kind",   "dtype",  "software", "rows",  "fixed",  "ramp",
-                      "math",    "vector", "memory", "p",        "bound", "fitted", "held out"};
+        table.head = {"machine", "kind",   "dtype", "software", "rows",  "fixed",  "ramp",    "math",
+                      "vector",  "memory", "p",     "sizes",    "bound", "fitted", "held out"};
     }
     table.right.assign(table.head.size(), true);
     std::fill_n(table.right.begin(), raw ? 5 : 4, false);
@@ -151,6 +151,10 @@ Table kernel_laws(const CollectiveFit& fit, bool raw) {
                 cells.push_back(raw ? fmt::format("{}", fraction) : number_text(fraction));
             }
             cells.push_back(std::isinf(each.law.p) ? (raw ? "inf" : "max") : number_text(each.law.p));
+            const std::size_t factors = each.factors.logs.size();
+            cells.push_back(raw           ? std::to_string(factors)
+                            : factors > 0 ? grouped(static_cast<std::int64_t>(factors))
+                                          : "-");
             for (const double error : {each.error_of_bound, each.error_fitted, each.error_held_out}) {
                 cells.push_back(percent(error));
             }
@@ -179,6 +183,7 @@ Json kernels_json(const CollectiveFit& fit) {
             each["vector"] = each_fit.law.vector;
             each["memory"] = each_fit.law.memory;
             each["p"] = std::isinf(each_fit.law.p) ? Json(nullptr) : Json(each_fit.law.p);
+            each["factors"] = each_fit.factors.logs.size();
             each["error"] = {{"bound", each_fit.error_of_bound},
                              {"fitted", each_fit.error_fitted},
                              {"held_out", each_fit.error_held_out}};
@@ -272,9 +277,10 @@ std::string fit_text(const FitReport& report) {
     }
     if (kernels > 0) {
         text +=
-            "\nKernels: fixed costs, achieved fractions of the rates, p of the norm; mean error in per cent of the "
-            "lower\n"
-            "bound, which needs no fit, of the law on rows fitted to, and on every fifth row, held out in turn\n\n";
+            "\nKernels: fixed costs, achieved fractions of the rates, p of the norm, factors by size; mean error in "
+            "per\n"
+            "cent of the lower bound, which needs no fit, of the law on rows fitted to, and on every fifth row, held\n"
+            "out in turn\n\n";
         text += table_text(kernel_laws(report.fit, false), 2);
     }
     text += "\n";
