@@ -159,8 +159,7 @@ double seconds_of(const KernelFit& fit, const KernelPoint& point) {
 }
 
 double error_of(const KernelFit& fit, const TimedKernel& kernel) {
-    double seconds = kernel.before_s + seconds_of(fit, kernel.point);
-    for (const KernelPoint& point : kernel.more) seconds += seconds_of(fit, point);
+    double seconds = seconds_behind(fit, kernel);
     if (kernel.first && fit.first) seconds += seconds_of(*fit.first, *kernel.first);
     return std::abs(seconds - kernel.time_s) / kernel.time_s;
 }
@@ -179,20 +178,18 @@ KernelLaw rounded(KernelLaw law) {
 }
 
 std::optional<KernelFit> fit_kernels(std::vector<TimedKernel> kernels) {
-    KernelFit fit;
-    fit.left_out = static_cast<std::int64_t>(std::erase_if(kernels, [](const auto& each) { return !in_range(each); }));
+    std::size_t left_out = std::erase_if(kernels, [](const auto& each) { return !in_range(each); });
     if (kernels.size() < fewest_kernels) return std::nullopt;
     std::sort(kernels.begin(), kernels.end(), [](const auto& a, const auto& b) { return order(a) < order(b); });
     const KernelLaws terms = search_laws(thinned(all_of(kernels), enough));
     const std::size_t far = std::erase_if(kernels, [&](const auto& each) { return far_off(terms, each); });
-    fit.left_out += static_cast<std::int64_t>(far);
+    left_out += far;
     if (kernels.size() < fewest_kernels) return std::nullopt;
     const Kernels taken = all_of(kernels);
     const bool done = far == 0 && taken.size() <= enough;
     const KernelLaws laws = rounded(done ? terms : search_near(terms, thinned(taken, plenty)));
-    const std::int64_t left_out = fit.left_out;
-    fit = fit_of(laws, taken);
-    fit.left_out = left_out;
+    KernelFit fit = fit_of(laws, taken);
+    fit.left_out = static_cast<std::int64_t>(left_out);
     constexpr double worth = 0.97;
     const HeldOutErrors held_out = held_out_errors(laws, taken);
     const bool factors = held_out.with_factors < worth * held_out.plain;

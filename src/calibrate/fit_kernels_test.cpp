@@ -23,6 +23,17 @@ std::vector<TimedKernel> made_by(const KernelLaw& law) {
     return kernels;
 }
 
+/// A product of 2 bytes an element on 100 TFLOP/s and 1 TB/s.
+KernelPoint product_point(double m, double n, double k, double cores) {
+    KernelPoint point{2 * m * n * k / 100e12, 0, 2 * (m * k + k * n + m * n) / 1e12, 0, k};
+    point.m = m;
+    point.n = n;
+    point.batch = 1;
+    point.cores = cores;
+    point.sums_s = 8 * m * n / 1e12;  // partial results in f32, written and read
+    return point;
+}
+
 /// Noise that is the same every time: between -1 and 1, by place.
 double noise(std::size_t i) { return std::sin(static_cast<double>(i * i + 3 * i)); }
 
@@ -67,16 +78,9 @@ TEST_CASE("a fit finds tiles, waves, splits and a warm cache") {
     for (double m = 1; m <= 8192; m *= 2) {
         for (double n = 128; n <= 8192; n *= 2) {
             for (double k = 128; k <= 16384; k *= 4) {
-                // 100 TFLOP/s and 1 TB/s in two bytes, 20 cores, a cache of 20 MB
-                const double bytes = 2 * (m * k + k * n + m * n);
-                KernelPoint point{2 * m * n * k / 100e12, 0, bytes / 1e12, 0, k};
+                KernelPoint point = product_point(m, n, k, 20);
                 point.write_s = 2 * m * n / 1e12;
-                point.sums_s = 8 * m * n / 1e12;
-                point.fill = bytes / 20e6;
-                point.m = m;
-                point.n = n;
-                point.batch = 1;
-                point.cores = 20;
+                point.fill = 2 * (m * k + k * n + m * n) / 20e6;  // of a cache of 20 MB
                 kernels.push_back({point, seconds_of(law, point)});
             }
         }
@@ -154,12 +158,7 @@ TEST_CASE("a fit finds what rows cost, and keeps to tiles by rows") {
     for (double m = 1; m <= 8192; m *= 2) {
         for (double n = 32; n <= 8192; n *= 4) {
             for (double k = 128; k <= 32768; k *= 4) {
-                KernelPoint point{2 * m * n * k / 100e12, 0, 2 * (m * k + k * n + m * n) / 1e12, 0, k};
-                point.m = m;
-                point.n = n;
-                point.batch = 1;
-                point.cores = 100;
-                point.sums_s = 8 * m * n / 1e12;
+                const KernelPoint point = product_point(m, n, k, 100);
                 products.push_back({point, seconds_of(law, point)});
             }
         }
@@ -281,10 +280,7 @@ TEST_CASE("factors by size are taken where held out rows are nearer with them") 
         for (double m = 1; m <= 4096; m *= 2) {
             for (double n = 128; n <= 8192; n *= 2) {
                 for (double k = 128; k <= 8192; k *= 2) {
-                    KernelPoint point{2 * m * n * k / 100e12, 0, 2 * (m * k + k * n + m * n) / 1e12, 0, k};
-                    point.m = m;
-                    point.n = n;
-                    point.batch = 1;
+                    const KernelPoint point = product_point(m, n, k, 0);
                     // of few rows a slower kernel, as no term of the law has it
                     kernels.push_back({point, seconds_of(law, point) * (m <= 16 && n >= 1024 ? narrow : 1)});
                 }
@@ -300,9 +296,6 @@ TEST_CASE("factors by size are taken where held out rows are nearer with them") 
     REQUIRE_FALSE(stepped->factors.logs.empty());
     CHECK(stepped->error_held_out < 0.05);  // without factors 0.08 at the least: a third of the rows is off by 30 %
     CHECK(stepped->error_fitted < 0.05);
-    KernelPoint point{2.0 * 4 * 4096 * 4096 / 100e12, 0, 2 * (4.0 * 4096 * 2 + 4096.0 * 4096) / 1e12, 0, 4096};
-    point.m = 4;
-    point.n = 4096;
-    point.batch = 1;
+    const KernelPoint point = product_point(4, 4096, 4096, 0);
     CHECK(seconds_of(*stepped, point) == approx(1.3 * seconds_of(law, point)).epsilon(0.05));
 }

@@ -10,17 +10,10 @@ namespace roofline {
 
 namespace {
 
-/// Seconds of the whole time without the first kernel's, which is in what is known.
-double seconds_by(const KernelLaw& law, const TimedKernel& kernel) {
-    double seconds = kernel.before_s + seconds_of(law, kernel.point);
-    for (const KernelPoint& point : kernel.more) seconds += seconds_of(law, point);
-    return seconds;
-}
-
 double loss_of(const KernelLaw& law, CutKernels kernels) {
     double loss = 0;
     for (const CutKernel& kernel : kernels) {
-        loss += std::abs(std::log(seconds_by(law, *kernel.timed) / kernel.timed->time_s));
+        loss += std::abs(std::log(seconds_behind(law, *kernel.timed) / kernel.timed->time_s));
     }
     return loss;
 }
@@ -189,7 +182,7 @@ public:
     CutKernels firsts(const KernelLaw& last) {
         for (std::size_t i = 0; i < firsts_.size(); ++i) {
             lasts_[i].before_s = 0;
-            firsts_[i].before_s = seconds_by(last, lasts_[i]);
+            firsts_[i].before_s = seconds_behind(last, lasts_[i]);
         }
         return cut_firsts_;
     }
@@ -226,11 +219,7 @@ bool has_first(const TimedKernels& kernels) { return !kernels.empty() && kernels
 }  // namespace
 
 double seconds_of(const KernelLaws& laws, const TimedKernel& kernel) {
-    return seconds_by(laws.law, kernel) + (kernel.first ? seconds_of(laws.first, *kernel.first) : 0);
-}
-
-double error_of(const KernelLaws& laws, const TimedKernel& kernel) {
-    return std::abs(seconds_of(laws, kernel) - kernel.time_s) / kernel.time_s;
+    return seconds_behind(laws.law, kernel) + (kernel.first ? seconds_of(laws.first, *kernel.first) : 0);
 }
 
 KernelLaws search_laws(const TimedKernels& kernels) {

@@ -26,11 +26,16 @@ struct KernelLaws {
     KernelLaw first{};
 };
 
+/// Seconds of a time without its first kernel: what is known, and what a law, or what else has seconds_of(), says of the rest.
+template <class Law>
+[[nodiscard]] double seconds_behind(const Law& law, const TimedKernel& kernel) {
+    double seconds = kernel.before_s + seconds_of(law, kernel.point);
+    for (const KernelPoint& point : kernel.more) seconds += seconds_of(law, point);
+    return seconds;
+}
+
 /// Seconds of the whole time: what is known, and what the laws say of the rest.
 [[nodiscard]] double seconds_of(const KernelLaws& laws, const TimedKernel& kernel);
-
-/// |predicted - measured| / measured of the whole time.
-[[nodiscard]] double error_of(const KernelLaws& laws, const TimedKernel& kernel);
 
 /// The laws with the least sum of relative deviations, not squared. Of their terms they have those that the kernels notice: tiles,
 /// heads that do not share keys, rows, writes of their own rate and cached data come in only where they make deviations smaller by a

@@ -36,8 +36,10 @@ struct CutKernel {
     const TimedKernel* timed;
     std::vector<CutPoint> points;
 
-    explicit CutKernel(const TimedKernel& kernel) : timed(&kernel), points(kernel.more.begin(), kernel.more.end()) {
-        points.insert(points.begin(), CutPoint(kernel.point));
+    explicit CutKernel(const TimedKernel& kernel) : timed(&kernel) {
+        points.reserve(1 + kernel.more.size());
+        points.emplace_back(kernel.point);
+        for (const KernelPoint& point : kernel.more) points.emplace_back(point);
     }
 };
 

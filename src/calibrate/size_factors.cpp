@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 namespace roofline {
 
@@ -20,10 +21,7 @@ bool has_sizes(const ProductSizes& sizes) {
     return std::all_of(sizes.begin(), sizes.end(), [](double size) { return size > 0; });
 }
 
-double power_of(double size) {
-    constexpr double most = 24;
-    return std::clamp(std::log2(size) / 2, 0.0, most);
-}
+double power_of(double size) { return std::clamp(std::log2(size) / 2, 0.0, static_cast<double>(most_power)); }
 
 Corners corners_of(const std::array<Powers, size_count>& powers, const ProductSizes& sizes) {
     Corners corners{};
@@ -31,7 +29,9 @@ Corners corners_of(const std::array<Powers, size_count>& powers, const ProductSi
     std::size_t used = 1;
     for (std::size_t axis = 0; axis < size_count; ++axis) {
         const Powers& each = powers[axis];
-        const double place = std::clamp(power_of(sizes[axis]), double(each.first), double(each.last)) - each.first;
+        const double place =
+            std::clamp(power_of(sizes[axis]), static_cast<double>(each.first), static_cast<double>(each.last)) -
+            each.first;
         const auto below = std::min(static_cast<std::size_t>(place), each.count() - 1);
         const double above = place - static_cast<double>(below);
         for (std::size_t i = 0; i < used; ++i) {
@@ -100,8 +100,8 @@ private:
 
     /// The left side of the equations: what rows say, that neighbours are alike, and that factors are 1 where nothing speaks.
     [[nodiscard]] Vector times(const Vector& logs) const {
-        constexpr double alike =
-            0.03;  // of a row; both by rows held out of published tables, which hardly tell 0.03 from 0.1
+        // what a row says counts 1; both by rows held out of published tables, which hardly tell 0.03 from 0.1
+        constexpr double alike = 0.03;
         constexpr double none = 0.03;
         Vector result(logs.size());
         for (std::size_t i = 0; i < logs.size(); ++i) {

@@ -4,7 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <span>
+#include <string_view>
 #include <vector>
 
 #include "calibrate/kernel_law.hpp"
@@ -15,7 +15,7 @@ namespace roofline {
 inline constexpr std::size_t size_count = 4;
 using ProductSizes = std::array<double, size_count>;
 /// Their names in calibration files.
-inline constexpr std::array<const char*, size_count> size_names{"m", "n", "depth", "batch"};
+inline constexpr std::array<std::string_view, size_count> size_names{"m", "n", "depth", "batch"};
 [[nodiscard]] ProductSizes sizes_of(const KernelPoint& point);
 
 /// The powers of four from 4^first to 4^last.
@@ -29,7 +29,9 @@ struct Powers {
 
 /// 4^power.
 [[nodiscard]] double size_at(int power);
-/// The powers that sizes from the least to the greatest lie between; sizes below 1 count as 1, those beyond 4^24 as that.
+/// 4^15 is a billion. A file has a line for each m and n: no more than the 256 that a list may have.
+inline constexpr int most_power = 15;
+/// The powers that sizes from the least to the greatest lie between; sizes below 1 count as 1, those beyond 4^most_power as that.
 [[nodiscard]] Powers powers_between(double least, double greatest);
 
 /// Factors on a law's times. A law is smooth, but libraries choose among kernels by size, and some choices are better than

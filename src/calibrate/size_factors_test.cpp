@@ -62,6 +62,17 @@ TEST_CASE("deviations tell factors, whatever a few wild rows say") {
     CHECK(fit_factors({SizedDeviation{{{{0, 0, 0, 0}, 1}}, 0.5}}).logs.empty());
 }
 
+TEST_CASE("sizes that nobody has do not make a lattice that no file holds") {
+    std::vector<SizedDeviation> rows;
+    rows.push_back({{{{1, 0.5, 1, 1}, 1}}, 0.1});
+    rows.push_back({{{{1e300, 1e300, 1, 1}, 1}}, 0.1});
+    const SizeFactors fit = fit_factors(rows);
+    CHECK(fit.powers[0] == Powers{0, 15});
+    CHECK(fit.powers[1] == Powers{0, 15});
+    CHECK(fit.logs.size() == 256);
+    CHECK(factor_of(fit, sized(1e300, 1e300)) == approx(std::exp(0.1)).epsilon(0.02));
+}
+
 TEST_CASE("of a time with several products each has its share of the factors") {
     // half of the law's time at m = 1, half at m = 64, and alone: 1.2 and 1
     std::vector<SizedDeviation> rows;

@@ -36,17 +36,24 @@ double peak_of(const TrainingProgram& step, const InFlight& in_flight = {}) {
     return memory->peak;
 }
 
-/// The peak of a program that is split over two chips.
-double peak_of_two(std::string_view text) {
-    const TrainingProgram step = plain(text);
+constexpr std::string_view logits_text =
+    "T=64, D=2, V=10000\nX : bf16[T, D]\nparam W : bf16[D, V]\nLogits : bf16[T, V] = X * W";
+
+/// What each of two chips has of a program that is split over them.
+Program local_of_two(const Program& program) {
     auto machine = find_machine("h100-sxm");
     REQUIRE(machine);
     System system;
     system.slice = *make_slice(*machine, "2");
-    system.mesh = *place_mesh(system.slice, step.program.mesh);
-    const auto laid = lay_out(step.program, system);
+    system.mesh = *place_mesh(system.slice, program.mesh);
+    const auto laid = lay_out(program, system);
     REQUIRE_MESSAGE(laid.has_value(), to_text(laid.error()));
-    const auto memory = live_memory(step, laid->local, {});
+    return laid->local;
+}
+
+double peak_of_two(std::string_view text) {
+    const TrainingProgram step = plain(text);
+    const auto memory = live_memory(step, local_of_two(step.program), {});
     REQUIRE(memory);
     return memory->peak;
 }
@@ -100,11 +107,9 @@ TEST_CASE("a gathered parameter is held besides its share, in a repeat that of t
 // Of T V logits: in bf16 these and their gradient; in f32 the logits, the gradient of the log-probabilities, and that of the logits in
 // bf16 or, as PyTorch's eager cross entropy and the cast before it do, in f32.
 TEST_CASE("a loss holds what its framework stores of it") {
-    auto forward =
-        parse_program("T=64, D=2, V=10000\nX : bf16[T, D]\nparam W : bf16[D, V]\nLogits : bf16[T, V] = X * W", "");
-    REQUIRE(forward);
+    const Program forward = plain(logits_text).program;
     const auto bytes = [&](bool f32_logits, bool stored_casts) {
-        const auto with = with_loss(*forward, f32_logits);
+        const auto with = with_loss(forward, f32_logits);
         REQUIRE(with);
         TrainingOptions options;
         options.f32_logits = f32_logits;
@@ -120,10 +125,8 @@ TEST_CASE("a loss holds what its framework stores of it") {
 
 // The logits and the gradient of each part, in bf16.
 TEST_CASE("a loss that goes over the tokens in parts holds logits of one part") {
-    auto forward =
-        parse_program("T=64, D=2, V=10000\nX : bf16[T, D]\nparam W : bf16[D, V]\nLogits : bf16[T, V] = X * W", "");
-    REQUIRE(forward);
-    const auto with = with_loss(*forward);
+    const Program forward = plain(logits_text).program;
+    const auto with = with_loss(forward);
     REQUIRE(with);
     const auto step = training_step(*with, {});
     REQUIRE(step);
@@ -156,22 +159,15 @@ TEST_CASE("an eager framework keeps what its policy says, read or not") {
 
 // Each of two chips has 5 of 10 rows of W; whoever counts W as a unit counts what is gathered of it.
 TEST_CASE("what FSDP gathers as its root is counted with its units") {
-    const TrainingProgram written = plain(
+    TrainingProgram step = plain(
         "mesh fsdp=2\nB=8, D=10, F=10\nX : bf16[B_{fsdp}, D]\nparam W : bf16[D_{fsdp}, F]\n"
         "H : bf16[B_{fsdp}, F] = X *_D W\nY : bf16[B_{fsdp}, F] = relu(H)");
-    TrainingProgram step = written;
     step.tensors = {{value_named(step.program, "W"), StepRole::param, {}}};
-    auto machine = find_machine("h100-sxm");
-    REQUIRE(machine);
-    System system;
-    system.slice = *make_slice(*machine, "2");
-    system.mesh = *place_mesh(system.slice, step.program.mesh);
-    const auto laid = lay_out(step.program, system);
-    REQUIRE(laid);
+    const Program local = local_of_two(step.program);
     FrameworkHabits habits;
-    CHECK(live_memory(step, laid->local, {}, habits)->peak == 200 + 80);
+    CHECK(live_memory(step, local, {}, habits)->peak == 200 + 80);
     habits.fsdp_units = true;
-    CHECK(live_memory(step, laid->local, {}, habits)->peak == 80);
+    CHECK(live_memory(step, local, {}, habits)->peak == 80);
 }
 
 TEST_CASE("sizes that are not known") {

@@ -19,6 +19,23 @@ ValueId named(const Program& program, std::string_view name) {
     return 0;
 }
 
+/// Three layers of 200 parameters each.
+Program forward_of_600() {
+    auto forward = parse_program(
+        "B=4, D=10, F=20, L=3\nX : bf16[B, D]\nrepeat L {\nparam W : bf16[D, F]\n"
+        "H : bf16[B, F] = X * W\nX = H *_F W\n}\n");
+    REQUIRE(forward);
+    return *forward;
+}
+
+System one_h100() {
+    auto machine = find_machine("h100-sxm");
+    REQUIRE(machine);
+    System system;
+    system.slice = make_slice(*machine, "1").value();
+    return system;
+}
+
 }  // namespace
 
 // A layer's product three times over 6 chips: W has 3 * 10 * 10 elements and its moment as many in f32; of H each chip keeps
@@ -65,18 +82,12 @@ TEST_CASE("parameters divide exactly and activations are padded") {
 }
 
 TEST_CASE("an optimizer of plain operations has 12 bytes for each parameter, or 8 of gradients in f32") {
-    const auto forward = parse_program(
-        "B=4, D=10, F=20, L=3\nX : bf16[B, D]\nrepeat L {\nparam W : bf16[D, F]\n"
-        "H : bf16[B, F] = X * W\nX = H *_F W\n}\n");
-    REQUIRE(forward);
-    auto machine = find_machine("h100-sxm");
-    REQUIRE(machine);
-    System system;
-    system.slice = make_slice(*machine, "1").value();
+    const Program forward = forward_of_600();
+    const System system = one_h100();
     const auto total = [&](bool f32_gradients, bool unfused) {
         TrainingOptions options;
         options.f32_gradients = f32_gradients;
-        const auto step = training_step(*forward, options);
+        const auto step = training_step(forward, options);
         REQUIRE_MESSAGE(step, step.error().message);
         const auto memory = training_memory(*step, step->program, {}, system, {}, {unfused});
         REQUIRE(memory);
@@ -91,15 +102,8 @@ TEST_CASE("an optimizer of plain operations has 12 bytes for each parameter, or 
 // Of 600 parameters: 12 bytes of an unfused optimizer lie where 4 rows of activations were, and beside their blocks.
 TEST_CASE(
     "an allocator keeps blocks of activations when an unfused optimizer works, and of gradients that were flattened") {
-    const auto forward = parse_program(
-        "B=4, D=10, F=20, L=3\nX : bf16[B, D]\nrepeat L {\nparam W : bf16[D, F]\n"
-        "H : bf16[B, F] = X * W\nX = H *_F W\n}\n");
-    REQUIRE(forward);
-    auto machine = find_machine("h100-sxm");
-    REQUIRE(machine);
-    System system;
-    system.slice = make_slice(*machine, "1").value();
-    const auto step = training_step(*forward, {});
+    const System system = one_h100();
+    const auto step = training_step(forward_of_600(), {});
     REQUIRE(step);
     const auto memory_with = [&](const FrameworkHabits& habits) {
         const auto memory = training_memory(*step, step->program, {}, system, {}, habits);
