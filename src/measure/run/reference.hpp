@@ -2,21 +2,12 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
-#include <optional>
 #include <string>
-#include <vector>
 
 #include "base/result.hpp"
-#include "program/program.hpp"
+#include "measure/run/reference_element.hpp"
 
 namespace roofline {
-
-/// Memory of a value as it stands: row by row in the order of its type's dimensions, on the host. Null where no array holds it.
-struct HeldValue {
-    const void* bytes = nullptr;
-    Dtype dtype = Dtype::f32;
-};
 
 /// What was found at the elements that were looked at.
 struct CheckResult {
@@ -37,7 +28,6 @@ struct CheckOptions {
 /// `held` gives the memory of each stored value before the statement (of its inputs) and after it (of its result). A statement
 /// that scatters is checked where it writes. Errors: interrupted.
 [[nodiscard]] Result<CheckResult> check_statement(const Program& program, const Statement& statement,
-                                                  const std::function<HeldValue(ValueId)>& held,
-                                                  const CheckOptions& options);
+                                                  const HeldValues& held, const CheckOptions& options);
 
 }  // namespace roofline

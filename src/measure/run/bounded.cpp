@@ -1,0 +1,219 @@
+#include "measure/run/bounded.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace roofline {
+
+namespace {
+
+/// Half a unit in the last place, relative.
+double unit_of(Dtype dtype) {
+    switch (dtype) {
+        case Dtype::f64:
+            return 0x1p-53;
+        case Dtype::bf16:
+            return 0x1p-8;
+        default:
+            return 0x1p-24;
+    }
+}
+
+double apply(const std::string& f, const std::array<double, most_arguments>& x) {
+    const double a = x[0];
+    const double b = x[1];
+    if (f == "add") return a + b;
+    if (f == "sub") return a - b;
+    if (f == "mul") return a * b;
+    if (f == "div") return a / b;
+    if (f == "neg") return -a;
+    if (f == "abs") return std::abs(a);
+    if (f == "square") return a * a;
+    if (f == "maximum") return std::max(a, b);
+    if (f == "minimum") return std::min(a, b);
+    if (f == "where") return a != 0 ? b : x[2];
+    if (f == "relu") return std::max(a, 0.0);
+    if (f == "relu2") return std::max(a, 0.0) * std::max(a, 0.0);
+    if (f == "exp") return std::exp(a);
+    if (f == "log") return std::log(a);
+    if (f == "sqrt") return std::sqrt(a);
+    if (f == "rsqrt") return 1 / std::sqrt(a);
+    if (f == "sin") return std::sin(a);
+    if (f == "cos") return std::cos(a);
+    if (f == "tanh") return std::tanh(a);
+    if (f == "erf") return std::erf(a);
+    if (f == "sigmoid") return 1 / (1 + std::exp(-a));
+    if (f == "softplus") return std::max(a, 0.0) + std::log1p(std::exp(-std::abs(a)));
+    if (f == "silu") return a / (1 + std::exp(-a));
+    if (f == "gelu") {
+        return a / 2 * (1 + std::tanh(std::sqrt(2 / 3.14159265358979323846) * (a + 0.044715 * a * a * a)));
+    }
+    return a;  // convert
+}
+
+double whole_mapped(const std::string& f, const std::array<double, most_arguments>& x) {
+    if (f == "mul") return as_int32(bits_of(x[0]) * bits_of(x[1]));
+    if (f == "square") return as_int32(bits_of(x[0]) * bits_of(x[0]));
+    if (f == "relu2") return as_int32(bits_of(std::max(x[0], 0.0)) * bits_of(std::max(x[0], 0.0)));
+    if (f == "div") return std::trunc(apply(f, x));
+    return as_int32(bits_of(std::nearbyint(apply(f, x))));
+}
+
+/// What all elements of a row tell together.
+struct RowTotals {
+    double sum = 0;
+    double magnitude = 0;
+    double most = -unbounded;
+    double least = unbounded;
+    double widest = 0;     ///< bound
+    double sum_bound = 0;  ///< of the sum
+};
+
+RowTotals totals_of(const std::vector<Bounded>& row, const Rounding& rounding) {
+    RowTotals all;
+    for (const Bounded& x : row) {
+        all.sum += x.value;
+        all.magnitude += std::abs(x.value);
+        all.most = std::max(all.most, x.value);
+        all.least = std::min(all.least, x.value);
+        if (std::isfinite(x.value)) all.widest = std::max(all.widest, x.bound);
+        all.sum_bound += x.bound;
+    }
+    all.sum_bound =
+        rounding.whole ? 0 : all.sum_bound + rounding.of_sum(all.magnitude, static_cast<double>(row.size()));
+    return all;
+}
+
+void scan(std::vector<Bounded>& row, const std::vector<Bounded>& second, double unit) {
+    Bounded h;
+    for (std::size_t t = 0; t < row.size(); ++t) {
+        const double value = row[t].value * h.value + second[t].value;
+        h.bound = std::abs(row[t].value) * h.bound + std::abs(h.value) * row[t].bound + second[t].bound +
+                  2 * unit * (std::abs(row[t].value * h.value) + std::abs(second[t].value));
+        h.value = value;
+        row[t] = h;
+    }
+}
+
+double sum_of_exponentials(const std::vector<Bounded>& row, double most) {
+    double all = 0;
+    for (const Bounded& x : row) all += std::exp(x.value - most);
+    return all;
+}
+
+Bounded logsumexp(const std::vector<Bounded>& row, const RowTotals& totals, double unit) {
+    const double value = totals.most + std::log(sum_of_exponentials(row, totals.most));
+    return {value, totals.widest + 32 * unit * (1 + std::abs(value) + std::abs(totals.most))};
+}
+
+void softmax(std::vector<Bounded>& row, const RowTotals& totals, double unit) {
+    const double all = sum_of_exponentials(row, totals.most);
+    const double root = std::sqrt(static_cast<double>(row.size()));
+    for (Bounded& x : row) {
+        const double value = std::exp(x.value - totals.most) / all;
+        const double exponent = std::isfinite(x.value) ? std::abs(x.value - totals.most) : 0;
+        const double spread = std::abs(totals.most) + exponent;
+        x = {value, value * (3 * totals.widest + (spread + 4 * root + 40) * unit) + 1e-42};
+    }
+}
+
+/// Layer norm, or without its mean RMS norm.
+void normalise(std::vector<Bounded>& row, const RowTotals& totals, bool centred, double unit) {
+    const auto n = static_cast<double>(row.size());
+    const double mean = centred ? totals.sum / n : 0;
+    double variance = 0;
+    double distance = 0;
+    for (const Bounded& x : row) {
+        variance += (x.value - mean) * (x.value - mean) / n;
+        distance += std::abs(x.value - mean) / n;
+    }
+    const double shift = centred ? totals.sum_bound / n + 4 * unit * totals.magnitude / n : 0;
+    const double scale = 1 / std::sqrt(variance);
+    const double relative = distance * (totals.widest + shift) / variance + unit * (4 * std::sqrt(n) + 32);
+    for (Bounded& x : row) {
+        const double value = (x.value - mean) * scale;
+        x = {value, (x.bound + shift + 2 * unit * std::abs(x.value)) * scale + std::abs(value) * relative};
+    }
+}
+
+}  // namespace
+
+Rounding::Rounding(Dtype sums) : unit(unit_of(sums)), whole(sums == Dtype::int32) {}
+
+double Rounding::of_sum(double magnitude, double terms) const { return magnitude * unit * (4 * std::sqrt(terms) + 8); }
+
+double as_int32(std::uint64_t bits) { return static_cast<std::int32_t>(static_cast<std::uint32_t>(bits)); }
+
+std::uint64_t bits_of(double whole) { return static_cast<std::uint64_t>(static_cast<std::int64_t>(whole)); }
+
+Bounded mapped(const std::string& function, const std::array<Bounded, most_arguments>& arguments,
+               const Rounding& rounding) {
+    std::array<double, most_arguments> x{};
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] = arguments[i].value;
+    if (rounding.whole) return {whole_mapped(function, x), 0};
+    const double value = apply(function, x);
+    // how far each argument's error moves the result, and the function's own rounding
+    double bound = 32 * rounding.unit * std::abs(value) + 1e-42;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+        if (!(arguments[i].bound > 0)) continue;
+        x[i] = arguments[i].value + arguments[i].bound;
+        const double up = std::abs(apply(function, x) - value);
+        x[i] = arguments[i].value - arguments[i].bound;
+        const double down = std::abs(apply(function, x) - value);
+        x[i] = arguments[i].value;
+        bound += std::max(up, down);
+    }
+    // what is small because large terms cancel is rounded as they are
+    if (function == "gelu" || function == "silu") bound += 8 * rounding.unit * std::abs(x[0]);
+    if (function == "softplus" || function == "sin" || function == "cos") bound += 8 * rounding.unit;
+    return {value, bound};
+}
+
+std::vector<Bounded> along_row(const std::string& function, std::vector<Bounded> row,
+                               const std::vector<Bounded>& second, const Rounding& rounding) {
+    const double unit = rounding.unit;
+    const auto n = static_cast<double>(row.size());
+    const RowTotals totals = totals_of(row, rounding);
+    if (function == "sum") return {{totals.sum, totals.sum_bound}};
+    if (function == "mean") {
+        const double mean = totals.sum / n;
+        return {{mean, totals.sum_bound / n + unit * std::abs(mean)}};
+    }
+    if (function == "max") return {{totals.most, totals.widest}};
+    if (function == "min") return {{totals.least, totals.widest}};
+    if (function == "logsumexp") return {logsumexp(row, totals, unit)};
+    if (function == "scan") {
+        scan(row, second, unit);
+    } else if (function == "softmax") {
+        softmax(row, totals, unit);
+    } else {
+        normalise(row, totals, function == "layernorm", unit);
+    }
+    return row;
+}
+
+Bounded stored(Bounded number, Dtype dtype) {
+    const double v = number.value;
+    switch (dtype) {
+        case Dtype::int8:
+        case Dtype::int32: {
+            const double low = dtype == Dtype::int8 ? -128.0 : -2147483648.0;
+            const double high = dtype == Dtype::int8 ? 127.0 : 2147483647.0;
+            // a number between two whole ones may fall on either when it has an error of its own
+            const double half = number.bound > 0 ? 1.0 : 0.0;
+            return {std::clamp(std::nearbyint(v), low, high), number.bound + half};
+        }
+        case Dtype::boolean:
+            return {v != 0 ? 1.0 : 0.0, std::abs(v) <= number.bound && number.bound > 0 ? 1.0 : 0.0};
+        case Dtype::f16:
+            if (std::abs(v) + number.bound > 65504) return {v, unbounded};
+            return {v, number.bound + 0x1p-11 * std::abs(v) + 0x1p-25};
+        case Dtype::f64:
+            return {v, number.bound + 0x1p-53 * std::abs(v) + 1e-320};
+        default:
+            if (std::abs(v) + number.bound > 3.38e38) return {v, unbounded};
+            return {v, number.bound + unit_of(dtype) * std::abs(v) + 1e-38 * 0x1p-7};
+    }
+}
+
+}  // namespace roofline

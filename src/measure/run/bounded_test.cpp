@@ -1,0 +1,57 @@
+#include "measure/run/bounded.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "base/approx_test.hpp"
+
+using namespace roofline;
+
+TEST_CASE("run: an error of an argument moves a function as its slope says") {
+    const Rounding f32(Dtype::f32);
+    // upwards to exp(1.001), with 32 roundings of its own
+    const Bounded e = mapped("exp", {Bounded{1, 1e-3}}, f32);
+    CHECK(e.value == approx(2.718281828));
+    CHECK(e.bound == approx(2.718281828 * (std::expm1(1e-3) + 32 * 0x1p-24)));
+    // 3 * 5 with 0.01 and 0.02: 5 * 0.01 + 3 * 0.02
+    CHECK(mapped("mul", {Bounded{3, 0.01}, Bounded{5, 0.02}}, f32).bound == approx(0.11).epsilon(1e-3));
+    // sigmoid(3) is 0.9526, and small numbers of it cancel
+    CHECK(mapped("silu", {Bounded{3, 0}}, f32).value == approx(3 * 0.952574127));
+}
+
+TEST_CASE("run: whole numbers of 32 bits wrap, and are never off") {
+    const Rounding whole(Dtype::int32);
+    CHECK(mapped("mul", {Bounded{65536, 0}, Bounded{65537, 0}}, whole).value == 65536);
+    CHECK(mapped("square", {Bounded{-50000, 0}}, whole).value == 2500000000.0 - 4294967296.0);
+    CHECK(mapped("div", {Bounded{-7, 0}, Bounded{2, 0}}, whole).value == -3);
+    CHECK(mapped("add", {Bounded{2147483647, 0}, Bounded{1, 0}}, whole).value == -2147483648.0);
+    CHECK(along_row("sum", {{3, 0}, {4, 0}}, {}, whole).front().bound == 0);
+}
+
+TEST_CASE("run: rows") {
+    const Rounding f64(Dtype::f64);
+    const std::vector<Bounded> row{{1, 0}, {2, 0}, {3, 0}, {6, 0}};
+    CHECK(along_row("mean", row, {}, f64).front().value == approx(3));
+    CHECK(along_row("max", row, {}, f64).front().value == 6);
+    CHECK(along_row("min", row, {}, f64).front().value == 1);
+    // deviations -2, -1, 0, 3: a variance of 3.5; of squares the mean is 12.5
+    CHECK(along_row("layernorm", row, {}, f64)[3].value == approx(3 / std::sqrt(3.5)));
+    CHECK(along_row("norm", row, {}, f64)[3].value == approx(6 / std::sqrt(12.5)));
+    CHECK(along_row("logsumexp", {{0, 0}, {0, 0}}, {}, f64).front().value == approx(std::log(2.0)));
+    CHECK(along_row("softmax", {{0, 0}, {std::log(3.0), 0}}, {}, f64)[1].value == approx(0.75));
+    // h = a h + b: 5, 2 * 5 + 7
+    CHECK(along_row("scan", {{9, 0}, {2, 0}}, {{5, 0}, {7, 0}}, f64)[1].value == 17);
+    // what is added up is off by what its terms are, and by 4 sqrt(4) + 8 roundings of 12
+    CHECK(along_row("sum", {{1, 0.1}, {2, 0}, {3, 0}, {6, 0}}, {}, Rounding(Dtype::f32)).front().bound ==
+          approx(0.1 + 12 * 0x1p-24 * 16));
+}
+
+TEST_CASE("run: what is stored is rounded to its dtype, saturates or overflows") {
+    CHECK(stored({300.4, 0}, Dtype::int8).value == 127);
+    CHECK(stored({2.4, 0}, Dtype::int8).value == 2);
+    CHECK(stored({2.4, 0.2}, Dtype::int8).bound == approx(1.2));  // 2 or 3
+    CHECK(stored({1, 0}, Dtype::bf16).bound == approx(0x1p-8));
+    CHECK(stored({1e5, 0}, Dtype::f16).bound == unbounded);
+    CHECK(stored({0.5, 0}, Dtype::boolean).value == 1);
+}

@@ -1,0 +1,103 @@
+// One element of a statement's result, computed in plain loops and double precision from memory as it stands.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "measure/run/bounded.hpp"
+#include "measure/run/fill.hpp"
+#include "program/program.hpp"
+
+namespace roofline {
+
+/// Memory of a value as it stands: row by row in the order of its type's dimensions, on the host. Null where no array holds it.
+struct HeldValue {
+    const void* bytes = nullptr;
+    Dtype dtype = Dtype::f32;
+};
+
+using HeldValues = std::function<HeldValue(ValueId)>;
+
+/// The element at this place of its memory.
+[[nodiscard]] double element_at(const HeldValue& held, std::int64_t index);
+
+/// Computes elements of a statement's result, one place after the other. What operations before the last one make is computed
+/// again for each element that needs it; only the last row of what works along one stays.
+class ReferenceElement {
+public:
+    ReferenceElement(const Program& program, const Statement& statement, const HeldValues& held);
+
+    /// Elements of the result; `index` below counts them row by row.
+    [[nodiscard]] std::int64_t count() const;
+    void go_to(std::int64_t index);
+    /// A statement that scatters is looked at where it writes: goes, along what is written, to where a random update does.
+    [[nodiscard]] bool scatters() const;
+    void go_to_update(RandomBits& random);
+
+    [[nodiscard]] std::int64_t index() const;
+    [[nodiscard]] std::vector<std::int64_t> indices() const;  ///< of each dimension of the result
+    /// Whether nobody needs the element: a mask with a window lies over it.
+    [[nodiscard]] bool beyond_window(const Value& value) const;
+    /// Before it is stored.
+    [[nodiscard]] Bounded value();
+
+    /// Steps that one element takes, about.
+    [[nodiscard]] double cost() const;
+
+private:
+    /// Dimensions by number: their places and sizes stand under it.
+    using Slots = std::vector<std::size_t>;
+
+    /// An operand with its dimensions as places of the element that is computed.
+    struct Reader {
+        int made_by = -1;  ///< operation of the statement, or memory
+        HeldValue held;
+        Slots slots;
+        std::vector<std::int64_t> strides;
+    };
+
+    struct Operation {
+        const Op* op = nullptr;
+        std::vector<Reader> inputs;
+        Slots output;
+        Slots summed;  ///< what a product sums, or a function works along
+        Slots taps;    ///< of a convolution
+        double fill = 0;
+        Rounding rounding{Dtype::f32};
+        // the row that was computed last, for functions that work along one
+        std::vector<std::int64_t> row_at;
+        std::vector<Bounded> row;
+    };
+
+    [[nodiscard]] Operation operation(const Op& op, const std::map<ValueId, int>& made, const HeldValues& held);
+    [[nodiscard]] Reader reader(const Operand& input, const std::map<ValueId, int>& made, const HeldValues& held);
+    [[nodiscard]] std::size_t slot(const std::string& dim);
+    [[nodiscard]] Slots slots_of(const std::vector<std::string>& dims);
+    [[nodiscard]] double places(const Slots& slots) const;
+    [[nodiscard]] double cost(int index, const Slots& slots) const;
+
+    [[nodiscard]] Bounded read(const Reader& reader);
+    [[nodiscard]] Bounded made(int index);
+    [[nodiscard]] Bounded product(const Operation& op);
+    [[nodiscard]] Bounded element_by_element(const Operation& op);
+    [[nodiscard]] Bounded turned(const Operation& op);
+    [[nodiscard]] Bounded masked(const Operation& op);
+    [[nodiscard]] Bounded gathered(const Operation& op);
+    [[nodiscard]] Bounded scattered(const Operation& op);
+    [[nodiscard]] Bounded slid(const Operation& op);
+    [[nodiscard]] Bounded along(Operation& op);
+    /// Visits every place of these dimensions and comes back to where it was.
+    template <class Visit>
+    void over(const Slots& slots, Visit visit);
+
+    const Program& program_;
+    std::map<std::string, std::size_t> slots_;
+    std::vector<std::int64_t> sizes_;
+    std::vector<std::int64_t> place_;
+    std::vector<Operation> ops_;
+};
+
+}  // namespace roofline
