@@ -209,6 +209,7 @@ void read_tiles(Reader& table, KernelLaw& law) {
     law.by_rows = table.flag("by_rows");
     law.split_s = number(table, "split_us") / 1e6;
     law.wave_s = number(table, "wave_us") / 1e6;
+    law.hidden = table.flag("waves_hidden");
     if (table.has("busy")) law.busy = fraction(table, "busy");
     if (table.has("partial")) law.partial = above_zero(table, "partial");
 }
@@ -277,6 +278,31 @@ SizeFactors read_factors(Reader& table) {
     return {};
 }
 
+SizedLaw read_sized_law(Reader& table) {
+    SizedLaw sized{read_kernel_law(table)};
+    if (auto factors = table.inner("factors")) {
+        sized.factors = read_factors(*factors);
+        factors->finish();
+    }
+    return sized;
+}
+
+std::vector<HeadsLaw> read_heads(Reader& kernel) {
+    std::vector<HeadsLaw> all;
+    for (Reader& table : kernel.each("heads")) {
+        constexpr std::int64_t most = 1'000'000;
+        const auto heads = static_cast<double>(table.whole("most", 1, most, 0));
+        if (!table.has("most")) table.fault("most", "missing_key", fmt::format("{} is missing", table.of("most")));
+        if (!all.empty() && heads <= all.back().most_heads) {
+            table.fault("most", "out_of_range",
+                        fmt::format("{} is more than that of the law before", table.of("most")));
+        }
+        all.push_back({heads, read_sized_law(table)});
+        table.finish();
+    }
+    return all;
+}
+
 CalibratedKernel read_kernel(Reader& table) {
     CalibratedKernel kernel;
     table.required_text("kind");
@@ -302,11 +328,10 @@ CalibratedKernel read_kernel(Reader& table) {
     if (!table.has("error_held_out")) {
         table.fault("error_held_out", "missing_key", fmt::format("{} is missing", table.of("error_held_out")));
     }
-    fit.law = read_kernel_law(table);
-    if (auto factors = table.inner("factors")) {
-        fit.factors = read_factors(*factors);
-        factors->finish();
-    }
+    SizedLaw rest = read_sized_law(table);
+    fit.law = rest.law;
+    fit.factors = std::move(rest.factors);
+    fit.heads = read_heads(table);
     table.finish();
     return kernel;
 }

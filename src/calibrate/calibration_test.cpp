@@ -172,6 +172,11 @@ TEST_CASE("laws of kernels are read, strictly, and written as they were") {
     fit.law.row_s = 0.25e-6;
     fit.law.share = 32;
     fit.law.reread = 3.5;
+    fit.law.hidden = true;
+    fit.heads = {{1, {KernelLaw{2e-6, 0, 1, 1, 0.5}, {}}}, {32, {fit.law, {}}}};
+    SizeFactors& of_heads = fit.heads.back().sized.factors;
+    of_heads.powers = {{{0, 0}, {3, 3}, {4, 4}, {0, 1}}};
+    of_heads.logs = {log_of(900), log_of(1100)};
     fit.factors.powers = {{{1, 2}, {3, 3}, {4, 6}, {0, 0}}};
     for (const int thousandth : {1000, 1250, 800, 1, 100'000, 999}) fit.factors.logs.push_back(log_of(thousandth));
     const std::string text = calibration_text(tiled);
@@ -193,6 +198,10 @@ TEST_CASE("laws of kernels are read, strictly, and written as they were") {
     CHECK(wrong_factors("1250 ", "99999999999999999999 ") == "wrong_type");
     CHECK(wrong_factors("1250 ", "") == "wrong_type");
     CHECK(wrong_factors("n = [64, 64]", "k = [64, 64]") != "");
+    CHECK(wrong_factors("most = 32", "most = 1") == "out_of_range");
+    CHECK(wrong_factors("most = 32", "most = 0") == "out_of_range");
+    CHECK(wrong_factors("most = 32", "least = 32") == "missing_key");
+    CHECK(wrong_factors("\"900 1100\"", "\"900\"") == "wrong_type");
 
     const auto error = [](const std::string& text) {
         const auto wrong = parse_calibration(text, "m.toml");

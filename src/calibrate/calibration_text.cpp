@@ -142,8 +142,8 @@ std::string exchange_text(const CalibratedExchange& exchange, std::string_view p
 }
 
 /// The lattice, and a line for each m and n.
-std::string factors_text(const SizeFactors& factors, std::string_view prefix) {
-    std::string text = fmt::format("[{}kernel.factors]\n", prefix);
+std::string factors_text(const SizeFactors& factors, std::string_view table) {
+    std::string text = fmt::format("[{}.factors]\n", table);
     for (std::size_t i = 0; i < size_count; ++i) {
         const Powers& powers = factors.powers[i];
         text += fmt::format("{} = [{:.0f}, {:.0f}]\n", size_names[i], size_at(powers.first), size_at(powers.last));
@@ -158,14 +158,40 @@ std::string factors_text(const SizeFactors& factors, std::string_view prefix) {
     return text + "]\n";
 }
 
+std::string kernel_law_text(const KernelLaw& law) {
+    std::string text;
+    // what says nothing is left out: no cost, the whole rate
+    const auto add_constant = [&](std::string_view key, double value, double nothing) {
+        if (four_digits(value) != nothing) text += fmt::format("{} = {:.4g}\n", key, value);
+    };
+    add_constant("fixed_us", law.fixed_s * 1e6, 0);
+    add_constant("ramp_ns", law.ramp_s * 1e9, 0);
+    add_constant("row_us", law.row_s * 1e6, 0);
+    add_constant("math", law.math, 1);
+    add_constant("vector", law.vector, 1);
+    add_constant("memory", law.memory, 1);
+    add_constant("write", law.write, 0);
+    add_constant("warm", law.warm, 0);
+    if (law.warm > 0) add_constant("cache", law.cache, 1);
+    add_constant("share", law.share, 0);
+    if (law.share > 0) add_constant("reread", law.reread, 1);
+    if (law.tiled) {
+        text += "tiles = true\n";
+        if (law.by_rows) text += "by_rows = true\n";
+        add_constant("split_us", law.split_s * 1e6, 0);
+        add_constant("wave_us", law.wave_s * 1e6, 0);
+        if (law.hidden) text += "waves_hidden = true\n";
+        add_constant("partial", law.partial, 1);
+        add_constant("busy", law.busy, 0);
+    }
+    if (!std::isinf(law.p)) text += fmt::format("p = {:.4g}\n", law.p);
+    return text;
+}
+
 std::string kernel_text(const CalibratedKernel& kernel, std::string_view prefix) {
     std::string text = fmt::format("\n[[{}kernel]]\n", prefix);
     const auto add = [&](std::string_view key, const std::string& value) {
         if (!value.empty()) text += fmt::format("{} = {}\n", key, toml_string(value));
-    };
-    // what says nothing is left out: no cost, the whole rate
-    const auto add_constant = [&](std::string_view key, double value, double nothing) {
-        if (four_digits(value) != nothing) text += fmt::format("{} = {:.4g}\n", key, value);
     };
     add("kind", kernel.key.kind);
     add("dtype", kernel.key.dtype);
@@ -180,27 +206,13 @@ std::string kernel_text(const CalibratedKernel& kernel, std::string_view prefix)
     text += error_text("error_held_out", fit.error_held_out);
     text += error_text("error_of_bound", fit.error_of_bound);
     if (fit.error_carried) text += error_text("error_carried", *fit.error_carried);
-    add_constant("fixed_us", fit.law.fixed_s * 1e6, 0);
-    add_constant("ramp_ns", fit.law.ramp_s * 1e9, 0);
-    add_constant("row_us", fit.law.row_s * 1e6, 0);
-    add_constant("math", fit.law.math, 1);
-    add_constant("vector", fit.law.vector, 1);
-    add_constant("memory", fit.law.memory, 1);
-    add_constant("write", fit.law.write, 0);
-    add_constant("warm", fit.law.warm, 0);
-    if (fit.law.warm > 0) add_constant("cache", fit.law.cache, 1);
-    add_constant("share", fit.law.share, 0);
-    if (fit.law.share > 0) add_constant("reread", fit.law.reread, 1);
-    if (fit.law.tiled) {
-        text += "tiles = true\n";
-        if (fit.law.by_rows) text += "by_rows = true\n";
-        add_constant("split_us", fit.law.split_s * 1e6, 0);
-        add_constant("wave_us", fit.law.wave_s * 1e6, 0);
-        add_constant("partial", fit.law.partial, 1);
-        add_constant("busy", fit.law.busy, 0);
+    text += kernel_law_text(fit.law);
+    if (!fit.factors.logs.empty()) text += factors_text(fit.factors, fmt::format("{}kernel", prefix));
+    for (const HeadsLaw& heads : fit.heads) {
+        const std::string table = fmt::format("{}kernel.heads", prefix);
+        text += fmt::format("[[{}]]\nmost = {:.0f}\n", table, heads.most_heads) + kernel_law_text(heads.sized.law);
+        if (!heads.sized.factors.logs.empty()) text += factors_text(heads.sized.factors, table);
     }
-    if (!std::isinf(fit.law.p)) text += fmt::format("p = {:.4g}\n", fit.law.p);
-    if (!fit.factors.logs.empty()) text += factors_text(fit.factors, prefix);
     return text;
 }
 

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+
 #include <cmath>
 #include <cstdlib>
 #include <map>
@@ -16,6 +18,7 @@ namespace {
 constexpr std::size_t plenty = 2'000;  // more rows move no constant
 constexpr std::size_t enough = 500;    // to tell which terms a law has
 constexpr std::size_t folds = 5;
+constexpr double worth = 0.97;  // of the error of held out rows: what more numbers must make it
 
 double bound_of(const TimedKernel& kernel) {
     double seconds = roofline::bound_of(kernel.point);
@@ -149,13 +152,126 @@ HeldOutErrors held_out_errors(const KernelLaws& fitted, const Kernels& kernels) 
 
 KernelLaws rounded(const KernelLaws& laws) { return {roofline::rounded(laws.law), roofline::rounded(laws.first)}; }
 
+/// One law for all.
+std::optional<KernelFit> fit_alike(std::vector<TimedKernel> kernels) {
+    std::size_t left_out = std::erase_if(kernels, [](const auto& each) { return !in_range(each); });
+    if (kernels.size() < fewest_kernels) return std::nullopt;
+    std::sort(kernels.begin(), kernels.end(), [](const auto& a, const auto& b) { return order(a) < order(b); });
+    const KernelLaws terms = search_laws(thinned(all_of(kernels), enough));
+    const std::size_t far = std::erase_if(kernels, [&](const auto& each) { return far_off(terms, each); });
+    left_out += far;
+    if (kernels.size() < fewest_kernels) return std::nullopt;
+    const Kernels taken = all_of(kernels);
+    const bool done = far == 0 && taken.size() <= enough;
+    const KernelLaws laws = rounded(done ? terms : search_near(terms, thinned(taken, plenty)));
+    KernelFit fit = fit_of(laws, taken);
+    fit.left_out = static_cast<std::int64_t>(left_out);
+    const HeldOutErrors held_out = held_out_errors(laws, taken);
+    const bool factors = held_out.with_factors < worth * held_out.plain;
+    if (factors) fit.factors = factors_for(fit, taken);
+    fit.error_held_out = factors ? held_out.with_factors : held_out.plain;
+    fit.rows = static_cast<std::int64_t>(taken.size());
+    fit.least_s = infinity;
+    for (const TimedKernel* kernel : taken) {
+        fit.least_s = std::min(fit.least_s, kernel->time_s);
+        fit.most_s = std::max(fit.most_s, kernel->time_s);
+        fit.error_fitted += error_of(fit, *kernel);
+        fit.error_of_bound += std::abs(bound_of(*kernel) - kernel->time_s) / kernel->time_s;
+    }
+    fit.error_fitted /= static_cast<double>(taken.size());
+    fit.error_of_bound /= static_cast<double>(taken.size());
+    return fit;
+}
+
+/// Kernels by their heads, those of the limits and more; too few of them count with those that have more heads, at the end with fewer.
+struct HeadsBand {
+    double most = LawInUse::unlimited;
+    std::vector<TimedKernel> kernels{};
+};
+std::vector<HeadsBand> by_heads(const std::vector<TimedKernel>& kernels) {
+    // by rows held out of published tables; 32 are what the decode kernels of TensorRT-LLM take at once
+    constexpr std::array<double, 3> limits{1, 32, LawInUse::unlimited};
+    constexpr std::size_t fewest = 4 * folds;
+    std::vector<HeadsBand> bands;
+    std::vector<TimedKernel> few;
+    double above = 0;
+    for (const double most : limits) {
+        HeadsBand band{most, std::move(few)};
+        few.clear();
+        for (const TimedKernel& kernel : kernels) {
+            if (kernel.point.heads > above && kernel.point.heads <= most) band.kernels.push_back(kernel);
+        }
+        above = most;
+        if (band.kernels.size() >= fewest) {
+            bands.push_back(std::move(band));
+        } else {
+            few = std::move(band.kernels);
+        }
+    }
+    if (bands.empty()) return bands;
+    bands.back().most = LawInUse::unlimited;
+    bands.back().kernels.insert(bands.back().kernels.end(), few.begin(), few.end());
+    return bands;
+}
+
+/// A law for each number of heads together; none where there is but one.
+std::optional<KernelFit> fit_by_heads(const std::vector<TimedKernel>& kernels) {
+    std::vector<HeadsBand> bands = by_heads(kernels);
+    if (bands.size() < 2) return std::nullopt;
+    KernelFit all;
+    all.least_s = infinity;
+    double rows = 0;
+    for (HeadsBand& band : bands) {
+        const auto fit = fit_alike(std::move(band.kernels));
+        if (!fit) return std::nullopt;
+        if (band.most < LawInUse::unlimited) {
+            all.heads.push_back({band.most, {fit->law, fit->factors}});
+        } else {
+            all.law = fit->law;
+            all.factors = fit->factors;
+        }
+        const auto more = static_cast<double>(fit->rows);
+        const auto join = [&](double KernelFit::* error) {
+            all.*error = (all.*error * rows + (*fit).*error * more) / (rows + more);
+        };
+        join(&KernelFit::error_fitted);
+        join(&KernelFit::error_held_out);
+        join(&KernelFit::error_of_bound);
+        rows += more;
+        all.rows += fit->rows;
+        all.left_out += fit->left_out;
+        all.least_s = std::min(all.least_s, fit->least_s);
+        all.most_s = std::max(all.most_s, fit->most_s);
+    }
+    return all;
+}
+
+bool all_have_heads(const std::vector<TimedKernel>& kernels) {
+    return std::all_of(kernels.begin(), kernels.end(), [](const TimedKernel& each) {
+        return each.point.heads > 0 && each.more.empty() && !each.first;
+    });
+}
+
 }  // namespace
 
+LawInUse law_for(const KernelFit& fit, const KernelPoint& point) {
+    if (fit.heads.empty()) return {fit.law, fit.factors};
+    // of a product without tokens all rows are heads
+    const double heads = point.heads > 0 ? point.heads : point.m;
+    double least = 1;
+    for (const HeadsLaw& each : fit.heads) {
+        if (heads <= each.most_heads) return {each.sized.law, each.sized.factors, least, each.most_heads};
+        least = each.most_heads + 1;
+    }
+    return {fit.law, fit.factors, least};
+}
+
 double seconds_of(const KernelFit& fit, const KernelPoint& point) {
-    const double seconds = seconds_of(fit.law, point);
-    if (fit.factors.logs.empty()) return seconds;
+    const LawInUse by = law_for(fit, point);
+    const double seconds = seconds_of(by.law, point);
+    if (by.factors.logs.empty()) return seconds;
     // data from a cache may be faster than the bound already
-    return std::max(seconds * factor_of(fit.factors, point), std::min(seconds, bound_of(point)));
+    return std::max(seconds * factor_of(by.factors, point), std::min(seconds, bound_of(point)));
 }
 
 double error_of(const KernelFit& fit, const TimedKernel& kernel) {
@@ -178,34 +294,12 @@ KernelLaw rounded(KernelLaw law) {
 }
 
 std::optional<KernelFit> fit_kernels(std::vector<TimedKernel> kernels) {
-    std::size_t left_out = std::erase_if(kernels, [](const auto& each) { return !in_range(each); });
-    if (kernels.size() < fewest_kernels) return std::nullopt;
-    std::sort(kernels.begin(), kernels.end(), [](const auto& a, const auto& b) { return order(a) < order(b); });
-    const KernelLaws terms = search_laws(thinned(all_of(kernels), enough));
-    const std::size_t far = std::erase_if(kernels, [&](const auto& each) { return far_off(terms, each); });
-    left_out += far;
-    if (kernels.size() < fewest_kernels) return std::nullopt;
-    const Kernels taken = all_of(kernels);
-    const bool done = far == 0 && taken.size() <= enough;
-    const KernelLaws laws = rounded(done ? terms : search_near(terms, thinned(taken, plenty)));
-    KernelFit fit = fit_of(laws, taken);
-    fit.left_out = static_cast<std::int64_t>(left_out);
-    constexpr double worth = 0.97;
-    const HeldOutErrors held_out = held_out_errors(laws, taken);
-    const bool factors = held_out.with_factors < worth * held_out.plain;
-    if (factors) fit.factors = factors_for(fit, taken);
-    fit.error_held_out = factors ? held_out.with_factors : held_out.plain;
-    fit.rows = static_cast<std::int64_t>(taken.size());
-    fit.least_s = infinity;
-    for (const TimedKernel* kernel : taken) {
-        fit.least_s = std::min(fit.least_s, kernel->time_s);
-        fit.most_s = std::max(fit.most_s, kernel->time_s);
-        fit.error_fitted += error_of(fit, *kernel);
-        fit.error_of_bound += std::abs(bound_of(*kernel) - kernel->time_s) / kernel->time_s;
-    }
-    fit.error_fitted /= static_cast<double>(taken.size());
-    fit.error_of_bound /= static_cast<double>(taken.size());
-    return fit;
+    std::optional<KernelFit> apart;
+    if (all_have_heads(kernels)) apart = fit_by_heads(kernels);
+    std::optional<KernelFit> alike = fit_alike(std::move(kernels));
+    constexpr double noise = 0.002;  // of a time: what the same kernel timed again differs by at the least
+    const bool nearer = apart && (!alike || apart->error_held_out < worth * alike->error_held_out - noise);
+    return nearer ? apart : alike;
 }
 
 }  // namespace roofline

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -10,10 +11,28 @@
 
 namespace roofline {
 
+/// A law with the factors on its times.
+struct SizedLaw {
+    KernelLaw law;          ///< as calibration_text() writes it: to four digits
+    SizeFactors factors{};  ///< none where they improve no held out row
+
+    bool operator==(const SizedLaw&) const = default;
+};
+
+/// The law of attention with at most so many heads of queries to the same keys: libraries have other kernels for one head, for as
+/// many as one tile of a product takes, and for more.
+struct HeadsLaw {
+    double most_heads = 0;
+    SizedLaw sized;
+
+    bool operator==(const HeadsLaw&) const = default;
+};
+
 struct KernelFit {
-    KernelLaw law;                     ///< as calibration_text() writes it: to four digits
+    KernelLaw law;                     ///< of all kernels that have none by their heads
     std::optional<KernelLaw> first{};  ///< of kernels that ran first in the same times
-    SizeFactors factors{};             ///< on the law's times; none where they improve no held out row
+    SizeFactors factors{};
+    std::vector<HeadsLaw> heads{};  ///< ascending; none where they make held out rows no nearer
     std::int64_t rows = 0;
     std::int64_t left_out =
         0;               ///< that cannot be right: faster than half their bound, 30 times off the law of the others
@@ -28,6 +47,17 @@ struct KernelFit {
     bool operator==(const KernelFit&) const = default;
 };
 
+/// The law that a kernel has by its heads, and its factors.
+struct LawInUse {
+    const KernelLaw& law;
+    const SizeFactors& factors;
+    double least_heads = 0;         ///< that it is for; 0: any
+    double most_heads = unlimited;  ///< that it is for
+
+    static constexpr double unlimited = std::numeric_limits<double>::infinity();
+};
+[[nodiscard]] LawInUse law_for(const KernelFit& fit, const KernelPoint& point);
+
 /// Seconds of a kernel: the law's times the factor of its size, which never puts it below its bound.
 [[nodiscard]] double seconds_of(const KernelFit& fit, const KernelPoint& point);
 
@@ -40,8 +70,8 @@ inline constexpr std::size_t fewest_kernels = 8;
 /// Fits one law to the kernels. Relative deviations count once, not squared, so a few wild rows do not bend it. Where the points
 /// say nothing of a constant (all bound by memory: the fraction of math), it stays that of the bound. The order of the
 /// points does not matter. Of more than 2,000 so many give the constants, spread evenly, and 500 the terms; errors are those of all. Factors by size are
-/// taken where they make the error of held out rows smaller by 3 % of it. Empty when fewer than
-/// fewest_kernels are right.
+/// taken where they make the error of held out rows smaller by 3 % of it, and so are laws of one head, of up to 32 and of more, where there
+/// are rows enough of each. Empty when fewer than fewest_kernels are right.
 [[nodiscard]] std::optional<KernelFit> fit_kernels(std::vector<TimedKernel> kernels);
 
 /// Constants to the four digits that calibration files have.

@@ -52,9 +52,10 @@ struct KernelLaw {
     double warm = 0;   ///< share of the largest cache below which programs find their data there; 0: they never do
     double cache = 1;  ///< rate of that cache over the main memory's
     bool tiled = false;
-    double split_s = 0;  ///< once, when the depth is split: a second kernel adds up
-    double wave_s = 0;   ///< for every wave after the first: the start and the end of its tiles
-    double partial = 1;  ///< rate of partial results over the main memory's; above 1, since caches keep them
+    double split_s = 0;   ///< once, when the depth is split: a second kernel adds up
+    double wave_s = 0;    ///< for every wave after the first: the start and the end of its tiles
+    bool hidden = false;  ///< waves are a resource as others are: each takes wave_s, and overlaps with what p says
+    double partial = 1;   ///< rate of partial results over the main memory's; above 1, since caches keep them
     double busy = 0;  ///< share of the cores that must have a tile for the memory's full rate; 0: any number draws it
     bool by_rows = false;  ///< the rows of the result alone decide its tiles, and the depth is never split
     double row_s = 0;      ///< for every row that a core works off, in kernels without products
@@ -122,8 +123,8 @@ struct Tilings {
 /// What is added to the norm: fixed costs, the ramp, splits, waves and rows.
 [[nodiscard]] double overhead_of(const KernelLaw& law, const KernelPoint& point, const Tiling& tiling);
 
-/// The parts of the norm: math, vector, memory, other; each at the rate that is achieved.
-inline constexpr std::size_t kernel_parts = 4;
+/// The parts of the norm: math, vector, memory, other, each at the rate that is achieved, and waves where they are hidden.
+inline constexpr std::size_t kernel_parts = 5;
 [[nodiscard]] std::array<double, kernel_parts> parts_of(const KernelLaw& law, const KernelPoint& point,
                                                         const Tiling& tiling);
 

@@ -75,7 +75,11 @@ void add_linear(Linear& linear, const KernelLaw& law, const CutPoint& whole) {
         features[split] += 1;
         features[partial] += tiling.splits * point.sums_s * memory;
     }
-    if (tiling.waves > 1) features[wave] += tiling.waves - 1;
+    if (law.hidden) {
+        features[wave] += tiling.waves * slopes[4];
+    } else if (tiling.waves > 1) {
+        features[wave] += tiling.waves - 1;
+    }
     if (law.row_s > 0) features[row] += rows_of_core(point);
     features[reread] += point.again_s * memory;
     linear.rest += point.other_s * slopes[3];

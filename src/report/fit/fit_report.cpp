@@ -120,13 +120,51 @@ Table all_laws(const CollectiveFit& fit) {
     return table;
 }
 
-/// All laws of kernels, with numbers as programs want them or as people read them.
+/// A law's constants and how many factors by size it has, with numbers as programs want them or as people read them.
+std::vector<std::string> constant_cells(const KernelLaw& law, const SizeFactors& factors, bool raw) {
+    std::vector<std::string> cells;
+    for (const double seconds : {law.fixed_s, law.ramp_s}) {
+        cells.push_back(raw ? fmt::format("{}", seconds) : seconds > 0 ? to_text(Seconds{seconds}) : "-");
+    }
+    for (const double fraction : {law.math, law.vector, law.memory}) {
+        cells.push_back(raw ? fmt::format("{}", fraction) : number_text(fraction));
+    }
+    cells.push_back(std::isinf(law.p) ? (raw ? "inf" : "max") : number_text(law.p));
+    const std::size_t count = factors.logs.size();
+    cells.push_back(raw ? std::to_string(count) : count > 0 ? grouped(static_cast<std::int64_t>(count)) : "-");
+    return cells;
+}
+
+void append(std::vector<std::string>& cells, std::vector<std::string> more) {
+    for (std::string& cell : more) cells.push_back(std::move(cell));
+}
+
+/// "1 32": the most heads of each law that a kernel has by heads.
+std::string limits_of(const KernelFit& fit) {
+    std::vector<std::string> limits;
+    for (const HeadsLaw& heads : fit.heads) limits.push_back(number_text(heads.most_heads));
+    return fmt::format("{}", fmt::join(limits, " "));
+}
+
+/// Laws by heads, each with its constants.
+void add_heads(Table& table, const KernelFit& fit, std::size_t errors) {
+    for (const HeadsLaw& heads : fit.heads) {
+        const std::string limit = number_text(heads.most_heads);
+        std::vector<std::string> cells{
+            "", heads.most_heads == 1 ? "  of one head" : fmt::format("  of at most {} heads", limit), "", "", ""};
+        append(cells, constant_cells(heads.sized.law, heads.sized.factors, false));
+        cells.resize(cells.size() + errors);
+        table.rows.push_back(std::move(cells));
+    }
+}
+
+/// All laws of kernels.
 Table kernel_laws(const CollectiveFit& fit, bool raw) {
     Table table;
     if (raw) {
-        table.head = {"machine",  "kind",    "dtype",          "software",     "variant",       "rows",
-                      "left_out", "fixed_s", "ramp_s",         "math",         "vector",        "memory",
-                      "p",        "factors", "error_of_bound", "error_fitted", "error_held_out"};
+        table.head = {"machine",  "kind",    "dtype",  "software",       "variant",      "rows",
+                      "left_out", "fixed_s", "ramp_s", "math",           "vector",       "memory",
+                      "p",        "factors", "heads",  "error_of_bound", "error_fitted", "error_held_out"};
     } else {
         table.head = {"machine", "kind",   "dtype", "software", "rows",  "fixed",  "ramp",    "math",
                       "vector",  "memory", "p",     "sizes",    "bound", "fitted", "held out"};
@@ -144,24 +182,27 @@ Table kernel_laws(const CollectiveFit& fit, bool raw) {
             if (raw) cells.push_back(key.variant);
             cells.push_back(raw ? std::to_string(each.rows) : grouped(each.rows));
             if (raw) cells.push_back(std::to_string(each.left_out));
-            for (const double seconds : {each.law.fixed_s, each.law.ramp_s}) {
-                cells.push_back(raw ? fmt::format("{}", seconds) : seconds > 0 ? to_text(Seconds{seconds}) : "-");
-            }
-            for (const double fraction : {each.law.math, each.law.vector, each.law.memory}) {
-                cells.push_back(raw ? fmt::format("{}", fraction) : number_text(fraction));
-            }
-            cells.push_back(std::isinf(each.law.p) ? (raw ? "inf" : "max") : number_text(each.law.p));
-            const std::size_t factors = each.factors.logs.size();
-            cells.push_back(raw           ? std::to_string(factors)
-                            : factors > 0 ? grouped(static_cast<std::int64_t>(factors))
-                                          : "-");
-            for (const double error : {each.error_of_bound, each.error_fitted, each.error_held_out}) {
-                cells.push_back(percent(error));
-            }
+            append(cells, constant_cells(each.law, each.factors, raw));
+            if (raw) cells.push_back(limits_of(each));
+            const std::initializer_list<double> errors{each.error_of_bound, each.error_fitted, each.error_held_out};
+            for (const double error : errors) cells.push_back(percent(error));
             table.rows.push_back(std::move(cells));
+            if (!raw) add_heads(table, each, errors.size());
         }
     }
     return table;
+}
+
+Json constants_json(const KernelLaw& law, const SizeFactors& factors) {
+    Json json;
+    json["fixed_s"] = law.fixed_s;
+    json["ramp_s"] = law.ramp_s;
+    json["math"] = law.math;
+    json["vector"] = law.vector;
+    json["memory"] = law.memory;
+    json["p"] = std::isinf(law.p) ? Json(nullptr) : Json(law.p);
+    json["factors"] = factors.logs.size();
+    return json;
 }
 
 Json kernels_json(const CollectiveFit& fit) {
@@ -177,13 +218,13 @@ Json kernels_json(const CollectiveFit& fit) {
             each["variant"] = kernel.key.variant;
             each["rows"] = each_fit.rows;
             each["left_out"] = each_fit.left_out;
-            each["fixed_s"] = each_fit.law.fixed_s;
-            each["ramp_s"] = each_fit.law.ramp_s;
-            each["math"] = each_fit.law.math;
-            each["vector"] = each_fit.law.vector;
-            each["memory"] = each_fit.law.memory;
-            each["p"] = std::isinf(each_fit.law.p) ? Json(nullptr) : Json(each_fit.law.p);
-            each["factors"] = each_fit.factors.logs.size();
+            each.update(constants_json(each_fit.law, each_fit.factors));
+            each["heads"] = Json::array();
+            for (const HeadsLaw& heads : each_fit.heads) {
+                Json of_heads = constants_json(heads.sized.law, heads.sized.factors);
+                of_heads["most"] = heads.most_heads;
+                each["heads"].push_back(std::move(of_heads));
+            }
             each["error"] = {{"bound", each_fit.error_of_bound},
                              {"fitted", each_fit.error_fitted},
                              {"held_out", each_fit.error_held_out}};

@@ -80,7 +80,8 @@ std::string norm_text(const KernelLaw& law, const KernelPoint& point, const Tili
     std::vector<std::string> terms{
         part_text(math_of(point, tiling), tiling.waves > 0 ? "math in whole waves" : "math", law.math),
         part_text(point.vector_s, "vector", law.vector), memory_text(law, point, tiling, memory),
-        part_text(point.other_s, "other levels", 1)};
+        part_text(point.other_s, "other levels", 1),
+        law.hidden && tiling.waves > 0 ? fmt::format("{} waves x {}", number_text(tiling.waves), us(law.wave_s)) : ""};
     std::erase(terms, "");
     if (terms.size() < 2) return terms.empty() ? "" : terms.front();
     if (std::isinf(law.p)) return fmt::format("the longer of {}", fmt::join(terms, " and "));
@@ -98,7 +99,7 @@ std::string kernel_text(const KernelLaw& law, const KernelPoint& point, const Ti
         terms.push_back(fmt::format("{} x {}", number_text(point.depth / tiling.splits), us(law.ramp_s)));
     }
     if (tiling.splits > 1 && law.split_s > 0) terms.push_back(fmt::format("{} for splits", us(law.split_s)));
-    if (tiling.waves > 1 && law.wave_s > 0) {
+    if (tiling.waves > 1 && law.wave_s > 0 && !law.hidden) {
         terms.push_back(fmt::format("{} x {}", number_text(tiling.waves - 1), us(law.wave_s)));
     }
     if (law.row_s > 0 && point.rows > 0) {
@@ -115,6 +116,17 @@ std::string tiling_text(const Tiling& tiling) {
                                    number_text(tiling.columns), number_text(tiling.waves), tiling.waves > 1 ? "s" : "");
     if (tiling.splits > 1) text += fmt::format(", K in {} splits", number_text(tiling.splits));
     return text;
+}
+
+/// " of 2 to 32 heads to the same keys": where laws differ by heads
+std::string heads_text(const LawInUse& used) {
+    if (used.least_heads == 0) return "";
+    if (used.most_heads == LawInUse::unlimited) {
+        return fmt::format(" of {} and more heads to the same keys", number_text(used.least_heads));
+    }
+    if (used.most_heads == 1) return " of one head to its keys";
+    return fmt::format(" of {} to {} heads to the same keys", number_text(used.least_heads),
+                       number_text(used.most_heads));
 }
 
 /// "; x 1.08 for what the library chooses at such sizes"
@@ -166,11 +178,12 @@ std::vector<std::string> kernel_derivation(const OpAnswer& answer, std::size_t k
     if (kernel >= answer.runs.size() || answer.laws.kernels[kernel] == nullptr) return {};
     const CalibratedKernel& law = *answer.laws.kernels[kernel];
     const KernelFit& fit = law.fit;
-    const KernelPoint point = apart(fit.law, answer.runs[kernel].point);
-    const Tiling tiling = tiling_of(fit.law, point);
-    const double by_law = seconds_of(fit.law, point, tiling);
+    const LawInUse used = law_for(fit, answer.runs[kernel].point);
+    const KernelPoint point = apart(used.law, answer.runs[kernel].point);
+    const Tiling tiling = tiling_of(used.law, point);
+    const double by_law = seconds_of(used.law, point, tiling);
     const double seconds = seconds_of(fit, answer.runs[kernel].point);
-    std::string of = law.key.kind;
+    std::string of = law.key.kind + heads_text(used);
     if (!law.key.dtype.empty()) of += " in " + law.key.dtype;
     if (!law.key.software.empty()) of += " with " + law.key.software;
     if (!law.key.variant.empty()) of += " " + law.key.variant;
@@ -181,7 +194,7 @@ std::vector<std::string> kernel_derivation(const OpAnswer& answer, std::size_t k
                         law.sources.empty() ? "unnamed sources" : fmt::format("{}", fmt::join(law.sources, ", ")),
                         us(fit.least_s), us(fit.most_s)),
             fmt::format("{} = {}{}{}; off by {} % where fitted, {} % on rows held out; their lower bound by {} %",
-                        kernel_text(fit.law, point, tiling, level_label(answer.machine, "hbm")), us(by_law),
+                        kernel_text(used.law, point, tiling, level_label(answer.machine, "hbm")), us(by_law),
                         tiling_text(tiling), factor_text(seconds, by_law), percent_text(fit.error_fitted),
                         percent_text(fit.error_held_out), percent_text(fit.error_of_bound))};
 }
