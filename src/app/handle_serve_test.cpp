@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/approx_test.hpp"
+
 using namespace roofline;
 
 namespace {
@@ -95,4 +97,14 @@ TEST_CASE("what a server does under load stands where it is calibrated, and nowh
     CHECK(answered(request, Format::text).out.find("as served") == std::string::npos);
     request.calibration.none = false;
     CHECK(answered(request, Format::text).out.find("as served") != std::string::npos);
+}
+
+TEST_CASE("by the book a batch is that of one copy of the weights, and a slice has several") {
+    ServeRequest request = llama({"h100-sxm:4"});
+    request.mesh = {"data=4"};
+    // 989.4 TFLOP/s over 3.35 TB/s, 2 bytes of a weight for its 2 FLOPs, and a share of a quarter for each copy
+    const double batch = json_of(request)["compute_bound_batch"]["textbook"].get<double>();
+    CHECK(batch == approx(4 * 989.4e12 / 3.35e12));
+    request.mesh = {"tensor=4"};
+    CHECK(json_of(request)["compute_bound_batch"]["textbook"].get<double>() == approx(batch / 4));
 }

@@ -147,3 +147,16 @@ TEST_CASE("tokens sent to experts in fewer bits take fewer bytes of the network,
     request.mesh.clear();
     CHECK_FALSE(handle_train(request, Format::text));
 }
+
+TEST_CASE("a stage cannot have more chunks of layers than layers") {
+    TrainRequest request = trained_llama({"h100-sxm:8"});
+    request.mesh = {"pipeline=8"};
+    request.microbatches = "8";
+    request.schedule = "interleaved:5";  // 32 layers, four a stage
+    const auto refused = handle_train(request, Format::json);
+    REQUIRE(!refused);
+    CHECK(refused.error().code == "bad_plan");
+    CHECK(refused.error().hint == "at most interleaved:4");
+    request.schedule = "interleaved:4";
+    CHECK(json_of(request)["plan"]["schedule"] == "interleaved:4");
+}

@@ -212,6 +212,8 @@ private:
              {&answer_.compute_bound.step, &answer_.compute_bound.weights, &answer_.compute_bound.textbook}) {
             if (*batch) **batch *= groups;
         }
+        // by heart it is that of one copy of the weights, and each member of `data` has one
+        if (auto& textbook = answer_.compute_bound.textbook) *textbook *= static_cast<double>(answer_.plan.data);
         if (answer_.capacity) {
             auto smallest = smallest_slice(setup(), answer_.machine_id, answer_.prompt, last_pass(answer_.batch));
             if (!smallest) return fail(smallest.error());

@@ -32,11 +32,6 @@ Result<Model> model_of(const TrainRequest& request, std::vector<std::string>& no
     if (!config) return fail(config.error());
     auto model = build_model(*config, *sequence);
     if (!model) return model;
-    if (!*sequence) {
-        notes.push_back(
-            fmt::format("--seq is not given: sequences of {} tokens, the context that the configuration says",
-                        grouped(model->sequence)));
-    }
     notes.insert(notes.end(), model->notes.begin(), model->notes.end());
     return model;
 }

@@ -184,11 +184,19 @@ std::string stage_text(const PipelineStage& stage, std::int64_t stages) {
     return fmt::format("a middle one of {} stages", stages);
 }
 
-Result<Pipeline> pipeline_of(const TrainSetup& setup) {
+Result<Pipeline> pipeline_of(const Model& model, const TrainSetup& setup) {
     auto pipeline = parse_schedule(setup.schedule.empty() ? "1f1b" : setup.schedule);
     if (!pipeline) return pipeline;
     pipeline->stages = setup.plan.pipeline;
     pipeline->microbatches = setup.batch.microbatches;
+    const std::int64_t layers = model.layer_count;
+    const std::int64_t most = (layers + 2) / pipeline->stages;  // embedding and head may be chunks of their own
+    if (pipeline->chunks > 1 && most >= 1 && pipeline->chunks > most) {
+        return fail("bad_plan",
+                    fmt::format("a stage has {} chunks of layers, and {} layers on {} stages make {} at most",
+                                pipeline->chunks, layers, pipeline->stages, most),
+                    most > 1 ? fmt::format("at most interleaved:{}", most) : std::string("take the schedule 1f1b"));
+    }
     return pipeline;
 }
 
@@ -220,7 +228,7 @@ Result<std::vector<StageStep>> stage_steps(const Model& model, const TrainSetup&
 
 Result<TrainStep> train_step(const Model& model, const TrainSetup& setup, const Slice& slice,
                              const StepPricing& pricing, std::vector<std::string>& notes) {
-    auto pipeline = pipeline_of(setup);
+    auto pipeline = pipeline_of(model, setup);
     if (!pipeline) return fail(pipeline.error());
     auto schedule = pipeline_cost(*pipeline);
     if (!schedule) return fail(schedule.error());

@@ -49,6 +49,35 @@ TEST_CASE("the ways in which configurations speak of quantised weights") {
               "c": {"quant_algo": "FP8"}}, "quant_algo": "MIXED_PRECISION"}})") == "fp8 8+32/0x1;nvfp4 4+8/16x1;");
 }
 
+TEST_CASE("without a group a column of packed integers has one scale") {
+    const auto quantisation = quantisation_of(R"({"quantization_config": {"quant_method": "gptq", "group_size": -1}})");
+    REQUIRE(quantisation);
+    const WeightFormat& format = (*quantisation)->rules.at(0).format;
+    CHECK(format.name == "int4, channels");
+    CHECK(format.block_bits == 16 + 4);
+    CHECK(format.columns == 1);
+}
+
+TEST_CASE("the head stays as it is unless a configuration quantises it") {
+    const auto ignored = [](std::string_view json) {
+        const auto quantisation = quantisation_of(json);
+        REQUIRE(quantisation);
+        return (*quantisation)->ignored;
+    };
+    using Texts = std::vector<std::string>;
+    CHECK(ignored(R"({"quantization_config": {"quant_method": "gptq"}})") == Texts{"lm_head"});
+    CHECK(ignored(R"({"quantization_config": {"quant_method": "gptq", "lm_head": true}})").empty());
+    CHECK(ignored(R"({"quantization_config": {"quant_method": "awq", "modules_to_not_convert": ["vision"]}})") ==
+          Texts{"vision", "lm_head"});
+    CHECK(ignored(R"({"quantization_config": {"quant_method": "fp8", "modules_to_not_convert": null}})") ==
+          Texts{"lm_head"});
+    CHECK(ignored(R"({"quantization_config": {"quant_method": "fp8", "modules_to_not_convert": ["gate"]}})") ==
+          Texts{"gate"});
+    CHECK(ignored(R"({"quantization_config": {"quant_method": "compressed-tensors", "config_groups": {"g": {
+              "weights": {"num_bits": 8, "type": "float"}}}}})")
+              .empty());
+}
+
 TEST_CASE("a quantisation that is not understood is refused, not left out") {
     CHECK(formats(R"({"quantization_config": {"quant_method": "quip"}})") == "unsupported");
     CHECK(formats(R"({"quantization_config": {}})") == "unsupported");
@@ -56,7 +85,7 @@ TEST_CASE("a quantisation that is not understood is refused, not left out") {
     CHECK(formats(R"({"quantization_config": {"quant_method": "fp8", "weight_block_size": [0, 1]}})") == "bad_value");
     CHECK(formats(R"({"quantization_config": {"quant_method": "fp8", "ignore": [1]}})") == "bad_value");
     CHECK(formats(R"({"quantization_config": {"quant_method": "gptq", "bits": 5}})") == "unsupported");
-    CHECK(formats(R"({"quantization_config": {"quant_method": "gptq", "group_size": -1}})") == "bad_value");
+    CHECK(formats(R"({"quantization_config": {"quant_method": "gptq", "group_size": -2}})") == "bad_value");
     CHECK(formats(R"({"quantization_config": {"quant_method": "compressed-tensors"}})") == "unsupported");
     CHECK(formats(R"({"quantization_config": {"quant_method": "modelopt", "quant_algo": "W2"}})") == "unsupported");
 }

@@ -197,7 +197,9 @@ private:
         const auto v = real(b);
         if (!u || !v) return mismatch(std::string(1, op), u ? b : a);
         const double result = op == '+' ? *u + *v : op == '-' ? *u - *v : op == '*' ? *u * *v : *u / *v;
-        if (op == 'f' || op == '%' || !std::isfinite(result)) return mismatch(std::string(1, op), u ? b : a);
+        if (op == 'f' || op == '%' || !std::isfinite(result)) {
+            return mismatch(std::string(1, op), x != nullptr ? b : a);  // of two the one that is not whole
+        }
         return ConfigResult(result);
     }
 
@@ -399,7 +401,11 @@ std::string text_of(const ConfigResult& value) {
     if (const auto* absent = std::get_if<NoValue>(&value)) return fmt::format("nothing (`{}`)", absent->key);
     if (const auto* condition = std::get_if<bool>(&value)) return *condition ? "true" : "false";
     if (const auto* whole = std::get_if<std::int64_t>(&value)) return fmt::format("{}", *whole);
-    if (const auto* number = std::get_if<double>(&value)) return fmt::format("{}", *number);
+    if (const auto* number = std::get_if<double>(&value)) {
+        constexpr double exact = 1e15;  // 1000.0 is no whole number, and shall not look like one
+        const bool whole_value = *number == std::floor(*number) && std::abs(*number) < exact;
+        return whole_value ? fmt::format("{:.1f}", *number) : fmt::format("{}", *number);
+    }
     if (const auto* text = std::get_if<std::string>(&value)) return fmt::format("\"{}\"", text->substr(0, 40));
     return std::string(kind_name(std::get<const ConfigValue*>(value)->kind));
 }

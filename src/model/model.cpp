@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/ascii.hpp"
 #include "model/expression.hpp"
 #include "model/routed_experts.hpp"
 
@@ -181,6 +182,9 @@ Dtype dtype_of(const Config& config, std::vector<std::string>& notes) {
         const ConfigValue* value = config.find(key);
         if (value == nullptr || value->kind != ConfigValue::Kind::text) continue;
         if (const auto dtype = find_dtype(value->text)) return *dtype;
+        notes.push_back(fmt::format("`{}` of the configuration is {}, which is no dtype that is known; bf16 is taken",
+                                    key, in_ticks(value->text)));
+        return Dtype::bf16;
     }
     notes.emplace_back("the configuration names no dtype for its weights; bf16 is taken");
     return Dtype::bf16;

@@ -40,6 +40,10 @@ WeightFormat fp8_whole() { return {"fp8", 8, 32, 0, 1}; }
 WeightFormat grouped(int bits, std::int64_t group, int group_bits) {
     return {fmt::format("int{}, groups of {}", bits, group), bits, group_bits, group, 1};
 }
+// One group for all that a column's sums go over.
+WeightFormat by_channel(int bits, int channel_bits) {
+    return {fmt::format("int{}, channels", bits), bits, channel_bits, INT64_MAX, 1};
+}
 
 Result<WeightFormat> fp8(const ConfigValue& table) {
     const ConfigValue* block = table.find("weight_block_size");
@@ -91,7 +95,7 @@ Result<WeightFormat> group_format(const ConfigValue& group, const ConfigValue& w
     }
     if (kind == "int" && (*bits == 4 || *bits == 8)) {
         if (*size > 0) return grouped(static_cast<int>(*bits), *size, 16);
-        return WeightFormat{fmt::format("int{}, channels", *bits), static_cast<int>(*bits), 16, INT64_MAX, 1};
+        return by_channel(static_cast<int>(*bits), 16);
     }
     return fail("unsupported", fmt::format("weights of {} bits of type `{}` are not known", *bits, kind),
                 "4 and 8 bits, whole numbers or floating point, are");
@@ -135,14 +139,30 @@ Status add_layers(const ConfigValue& layers, Quantisation& result) {
 Status add_packed(const ConfigValue& table, Quantisation& result) {
     auto bits = whole_at(table, "bits", 4);
     if (!bits) return fail(bits.error());
-    auto group = whole_at(table, "group_size", 128);
+    const ConfigValue* asked = table.find("group_size");
+    const bool by_column = asked != nullptr && asked->kind == ConfigValue::Kind::whole && asked->whole == -1;
+    auto group = by_column ? Result<std::int64_t>(0) : whole_at(table, "group_size", 128);
     if (!group) return fail(group.error());
     if (*bits != 2 && *bits != 3 && *bits != 4 && *bits != 8) {
         return fail("unsupported", fmt::format("weights of {} bits in groups are not known", *bits));
     }
     // A scale in f16 and a zero point of as many bits as a weight.
-    result.rules.push_back({{}, grouped(static_cast<int>(*bits), *group, 16 + static_cast<int>(*bits))});
+    const int width = static_cast<int>(*bits);
+    result.rules.push_back({{}, by_column ? by_channel(width, 16 + width) : grouped(width, *group, 16 + width)});
     return {};
+}
+
+// The head of a model is quantised only where a configuration says so. What makes packed integers goes over the layers alone
+// (`lm_head` of GPTQ asks for more), and transformers leaves the head as it is where no list is given; so DeepSeek-V3's is, whose
+// configuration has none (arXiv 2412.19437, 3.3.1). Lists of other tools name the head themselves.
+bool keeps_head(const ConfigValue& table, const Quantisation& read) {
+    if (read.method == "gptq") {
+        const ConfigValue* head = table.find("lm_head");
+        return head == nullptr || head->kind != ConfigValue::Kind::boolean || !head->boolean;
+    }
+    if (read.method == "awq") return true;
+    const bool by_transformers = read.method == "fp8" || read.method == "fbgemm_fp8" || read.method == "mxfp4";
+    return by_transformers && read.ignored.empty();
 }
 
 Result<Quantisation> read(const ConfigValue& table) {
@@ -186,6 +206,7 @@ Result<Quantisation> read(const ConfigValue& table) {
                     "--weights DTYPE counts every parameter in one dtype");
     }
     if (!status) return fail(status.error());
+    if (keeps_head(table, result)) result.ignored.emplace_back("lm_head");
     return result;
 }
 

@@ -58,7 +58,10 @@ public:
     // The lanes of one axis; none when it cannot be placed.
     std::vector<Lane> place(std::int64_t size, MeshOrder order) {
         std::optional<std::size_t> inner;
-        if (order == MeshOrder::innermost_first) inner = tier_with(size);
+        if (order == MeshOrder::innermost_first) {
+            inner = tier_with(size);
+            if (!inner) return parts(size);  // a whole tier further out would leave the inner one to a later axis
+        }
         if (auto lanes = one_whole(size, inner); !lanes.empty()) return lanes;
         if (auto lanes = several_whole(size, inner); !lanes.empty()) return lanes;
         return parts(size);

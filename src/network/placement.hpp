@@ -38,7 +38,8 @@ enum class MeshOrder { any, innermost_first };
 /// Places mesh axes. First those whose wires are given, on these, innermost first, as much of each as the size takes. Then, in
 /// the order given, the others on what is left of the slice: on a whole torus axis or tier of that length, else on several
 /// whole ones in order whose lengths multiply to it, else on a part of what is left from the innermost on. Where the order is
-/// from the innermost, an axis that fits into what is left of the innermost tier does not leave that for another of its length. Every chip of the
+/// from the innermost, an axis is whole only on the innermost tier with something left, and one that does not fit into that takes
+/// what is left of it and goes on further out. Every chip of the
 /// slice must be used. Errors: a mesh that is not the slice; sizes below 1; wires that the slice lacks, or that are too short.
 [[nodiscard]] Result<std::vector<PlacedAxis>> place_mesh(const Slice& slice, const std::vector<MeshAxis>& mesh,
                                                          MeshOrder order = MeshOrder::any);

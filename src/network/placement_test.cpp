@@ -75,6 +75,9 @@ TEST_CASE("network: in order from the innermost, an axis stays inside while it f
     const Mesh mesh{{"tensor", 4}, {"data", 8}};
     CHECK(places("h100-sxm", "8x4", mesh) == Texts{"ib", "nvlink"});
     CHECK(places_in_order("h100-sxm", "8x4", mesh) == Texts{"nvlink x 4 of 8", "nvlink x 2 of 8; ib"});
+    // one longer than a node fills it, though there are as many nodes as it has members
+    CHECK(places_in_order("h100-sxm", "8x32", {{"expert", 32}, {"pipeline", 8}}) ==
+          Texts{"nvlink; ib x 4 of 32", "ib x 8 of 32"});
     CHECK(places_in_order("tpu-v5e", "16x16*2", {{"X", 2}, {"Y", 16}, {"Z", 16}}) ==
           Texts{"ici.0 x 2 of 16, unwrapped", "ici.1, a ring", "ici.0 x 8 of 16, a ring; dcn"});
     CHECK(places_in_order("tpu-v5e", "8x16", {{"X", 16}, {"Y", 8}}) == Texts{"ici.1, a ring", "ici.0, unwrapped"});

@@ -310,14 +310,16 @@ private:
                 continue;
             }
             const double seconds = (*total_.seconds)[i];
-            const double share = total_.bounds.lower > 0 ? seconds / total_.bounds.lower : 0;
-            // longer than `lower` where that has less of it
-            const auto length = std::lround(std::min(share, 1.0) * static_cast<double>(bar_width));
+            const double least = total_.least_seconds[i];
+            const double share = total_.bounds.lower > 0 ? least / total_.bounds.lower : 0;
+            const auto length = std::lround(share * static_cast<double>(bar_width));
             const std::string bar(std::max<std::size_t>(static_cast<std::size_t>(length), seconds > 0 ? 1 : 0), '#');
             const bool is_bound = &resource == bound;
-            std::string text = fmt::format("{}  {}{:{}} {:>5} %{}", entry(resource.label, to_text(Seconds{seconds})),
-                                           is_bound ? paint("1;33", bar) : paint("36", bar), "", bar_width - bar.size(),
-                                           percent_text(share), is_bound ? "   <- the bound" : "");
+            std::string text =
+                fmt::format("{}  {}{:{}} {:>5} %{}{}", entry(resource.label, to_text(Seconds{seconds})),
+                            is_bound ? paint("1;33", bar) : paint("36", bar), "", bar_width - bar.size(),
+                            percent_text(share), is_bound ? "   <- the bound" : "",
+                            least < seconds ? fmt::format("   {} of it in lower", to_text(Seconds{least})) : "");
             out_ += text + "\n";
         }
         if (!sized) {

@@ -149,10 +149,12 @@ private:
                 static_cast<std::size_t>(&resource - answer_.decode.analysis.total.pricing.resources.data());
             const auto& all = answer_.decode.analysis.total.seconds;
             if (!all || !((*all)[index] > 0)) continue;
-            const double share = (*all)[index] / answer_.decode.analysis.total.bounds.lower;
+            const double least = answer_.decode.analysis.total.least_seconds[index];
+            const double share = least / answer_.decode.analysis.total.bounds.lower;
             out_ += fmt::format(
-                "  {:<15} {:>11}   {:<30} {:>3.0f} %\n", "step: " + resource.label, to_text(Seconds{(*all)[index]}),
-                std::string(static_cast<std::size_t>(std::lround(30 * std::min(1.0, share))), '#'), 100 * share);
+                "  {:<15} {:>11}   {:<30} {:>3.0f} %{}\n", "step: " + resource.label, to_text(Seconds{(*all)[index]}),
+                std::string(static_cast<std::size_t>(std::lround(30 * share)), '#'), 100 * share,
+                least < (*all)[index] ? fmt::format("   {} of it in lower", to_text(Seconds{least})) : "");
         }
         for (const MessageWork& each : answer_.decode.analysis.total.work.messages) {
             const auto size = each.message.bytes.evaluate(answer_.decode.program.sizes);

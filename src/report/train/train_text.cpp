@@ -89,7 +89,7 @@ private:
         line("a chip holds", to_text(Bytes{total}),
              (fullest.empty() ? "" : "in " + fullest + ", the fullest, ") +
                  (!memory.capacity ? "how much it could is not known"
-                                   : fmt::format("of {}: {}", capacity_text(Bytes{*memory.capacity}),
+                                   : fmt::format("of {}: {}", to_text(Bytes{*memory.capacity}),
                                                  memory.fits() ? "fits" : "does not fit")));
         out_ += "\n";
     }
@@ -100,10 +100,12 @@ private:
         for (std::size_t i = 0; total.seconds && i < total.pricing.resources.size(); ++i) {
             const Resource& resource = total.pricing.resources[i];
             const double seconds = (*total.seconds)[i];
-            const double share = times.lower > 0 ? seconds / times.lower : 0;
+            const double least = total.least_seconds[i];
+            const double share = times.lower > 0 ? least / times.lower : 0;
             line(resource.label, to_text(Seconds{seconds}),
-                 fmt::format("{:<30} {:>4} %{}", bar_of(share), percent_text(share),
-                             &resource == total.bound_resource() ? "   <- the bound" : ""));
+                 fmt::format("{:<30} {:>4} %{}{}", bar_of(share), percent_text(share),
+                             &resource == total.bound_resource() ? "   <- the bound" : "",
+                             least < seconds ? fmt::format("   {} of it in lower", to_text(Seconds{least})) : ""));
         }
         if (times.bubble > 0) {
             line("bubble", fmt::format("{} %", percent_text(times.bubble)),
