@@ -131,6 +131,11 @@ Rational Rational::operator+(const Rational& other) const {
     if (overflowed_ || other.overflowed_) {
         return overflow();
     }
+    if (denominator_ == 1 && other.denominator_ == 1) {  // whole numbers, as most are
+        Int128 whole = 0;
+        if (__builtin_add_overflow(numerator_, other.numerator_, &whole)) return overflow();
+        return {whole, 1, false};
+    }
     const Int128 common = gcd(denominator_, other.denominator_);
     const Int128 scale = divided(denominator_, common);
     const Int128 other_scale = divided(other.denominator_, common);
@@ -159,6 +164,11 @@ Rational Rational::operator-(const Rational& other) const {
 Rational Rational::operator*(const Rational& other) const {
     if (overflowed_ || other.overflowed_) {
         return overflow();
+    }
+    if (denominator_ == 1 && other.denominator_ == 1) {
+        Int128 whole = 0;
+        if (__builtin_mul_overflow(numerator_, other.numerator_, &whole)) return overflow();
+        return {whole, 1, false};
     }
     const Int128 first = gcd(numerator_, other.denominator_);
     const Int128 second = gcd(other.numerator_, denominator_);
@@ -201,6 +211,7 @@ Rational Rational::ceil() const {
     if (overflowed_) {
         return overflow();
     }
+    if (denominator_ == 1) return *this;
     return {-floor_divide(-numerator_, denominator_), 1, false};
 }
 

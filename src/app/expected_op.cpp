@@ -217,7 +217,6 @@ void add_notes(OpAnswer& answer, const std::string& software) {
 ProgramLaws kernel_laws(Calibrations& calibrations, const Machine& machine, const Program& local,
                         const ProgramAnalysis& analysis, const std::string& software, const std::string& variant) {
     ProgramLaws laws;
-    const Calibration* own = calibrations.find(machine.id);
     for (const KernelWork& kernel : analysis.work.kernels) {
         laws.kernels.push_back(nullptr);
         if (kernel.work.compute.empty() && kernel.work.memory.empty()) {
@@ -227,7 +226,7 @@ ProgramLaws kernel_laws(Calibrations& calibrations, const Machine& machine, cons
         KernelKey key = kernel_key(local, kernel);
         key.variant = variant;
         laws.carried.emplace_back();
-        if (own != nullptr) laws.kernels.back() = choose_kernel(*own, key, software);
+        laws.kernels.back() = choose_kernel(calibrations, machine.id, key, software);
         if (laws.kernels.back() == nullptr) {
             CarriedKernel carried = carried_kernel(calibrations, machine, key, software);
             laws.kernels.back() = carried.law;

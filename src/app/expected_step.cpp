@@ -40,7 +40,9 @@ std::optional<MessageSeconds> seconds_of_message(const OpAnswer& step, std::size
 std::optional<StepParts> step_parts(const OpAnswer& step) {
     if (!step.analysis.total.seconds) return std::nullopt;
     StepParts parts;
-    const auto runs = kernel_runs(step.program, step.analysis, chip_traits(step.machine));
+    // where a collective has no law there is no expected time, and nobody has asked for runs
+    const auto runs =
+        step.runs.empty() ? kernel_runs(step.program, step.analysis, chip_traits(step.machine)) : step.runs;
     for (std::size_t i = 0; i < runs.size(); ++i) {
         const CalibratedKernel* law = step.laws.kernels[i];
         const Work& work = step.analysis.work.kernels[i].work;

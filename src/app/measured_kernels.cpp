@@ -90,6 +90,7 @@ Result<std::unique_ptr<MeasuredKernels::Compiled>> MeasuredKernels::compile(cons
         result->scratch.resize(result->expected->places());
     }
     const std::vector<KernelWork>& kernels = result->analysis.work.kernels;
+    result->traffic = program_traffic(result->analysis, dims, fixed);
     for (std::size_t i = 0; i < kernels.size(); ++i) {
         result->kernels.emplace_back(result->analysis, i, chip_traits(machine), dims, fixed);
         result->scratch.resize(std::max(result->scratch.size(), result->kernels.back().places()));
@@ -163,8 +164,10 @@ Result<KernelSample> MeasuredKernels::sample_of(const MeasuredKernel& row) {
     sample.key.software = row.software;
     sample.key.variant = row.variant;
     const std::vector<double> sizes = numbers(row);
+    double traffic = 0;
+    program.traffic.evaluate(sizes, {&traffic, 1});
     for (std::size_t i = 0; i < program.kernels.size(); ++i) {
-        const CompiledKernel::Runs runs = program.kernels[i].evaluate(sizes, program.scratch);
+        const CompiledKernel::Runs runs = program.kernels[i].evaluate(sizes, traffic, program.scratch);
         if (i == program.timed.front()) {
             sample.timed.point = runs.point;
         } else if (std::find(program.timed.begin(), program.timed.end(), i) != program.timed.end()) {

@@ -53,6 +53,7 @@ private:
         std::vector<Cache> caches;  ///< innermost first
         ProgramLaws laws;
         std::optional<CompiledExpected> expected;
+        CompiledSums traffic;  ///< of the whole program
         std::vector<CompiledKernel> kernels;
         std::vector<KernelKey> keys;     ///< of the kernels
         std::vector<std::size_t> timed;  ///< the kernels whose law the row's time tells of

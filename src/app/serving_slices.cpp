@@ -8,6 +8,7 @@
 #include "model/routed_experts.hpp"
 #include "network/slice_shapes.hpp"
 #include "plan/pipeline_stage.hpp"
+#include "work/work.hpp"
 
 namespace roofline {
 
@@ -66,10 +67,10 @@ Result<double> send_seconds(const OpAnswer& pass, std::int64_t stages) {
 }
 
 /// What kernels keep between them at another batch in the layout of a pass.
-Result<double> activations_at(const OpAnswer& pass, std::int64_t batch) {
+double activations_at(const OpAnswer& pass, std::int64_t batch) {
     Sizes sizes = pass.local.sizes;
     sizes["B"] = batch;
-    return activation_bytes(pass.local, sizes);
+    return activation_bytes(pass.local, pass.analysis.work, sizes);
 }
 
 }  // namespace
@@ -174,11 +175,8 @@ Result<ServingMemory> memory_of(const ServingSetup& setup, const Plan& plan, Cac
     auto memory_kept = kept(setup, plan, caches, last, true);
     if (!memory_kept) return memory_kept;
     ServingMemory memory = *memory_kept;
-    auto prefilling = activation_bytes(prefill.local, prefill.local.sizes);
-    if (!prefilling) return fail(prefilling.error());
-    auto decoding = activations_at(decode, sequences_at_once(plan, last.batch));
-    if (!decoding) return fail(decoding.error());
-    memory.activations = std::max(*prefilling, *decoding);
+    memory.activations = std::max(activation_bytes(prefill.local, prefill.analysis.work, prefill.local.sizes),
+                                  activations_at(decode, sequences_at_once(plan, last.batch)));
     return memory;
 }
 
@@ -190,11 +188,11 @@ Result<ServingMemory> whole_memory(const ServingSetup& setup, const ServingPass&
     auto memory_kept = kept(setup, Plan{}, CacheSplit::heads, last, false);
     if (!memory_kept) return memory_kept;
     ServingMemory memory = *memory_kept;
-    auto one = activation_bytes(decoding->program, decoding->program.sizes);
-    if (!one) return fail(one.error());
-    auto other = activation_bytes(prefilling->program, prefilling->program.sizes);
-    if (!other) return fail(other.error());
-    memory.activations = std::max(*one, *other);
+    for (const auto* pass : {&*decoding, &*prefilling}) {
+        auto work = derive_work(pass->program);
+        if (!work) return fail(work.error());
+        memory.activations = std::max(memory.activations, activation_bytes(pass->program, *work, pass->program.sizes));
+    }
     return memory;
 }
 

@@ -1,7 +1,5 @@
 #include "calibrate/expected_collective.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -11,7 +9,6 @@
 #include "bound/network_pricing.hpp"
 #include "calibrate/constants.hpp"
 #include "calibrate/kindred.hpp"
-#include "machine/embedded.hpp"
 
 namespace roofline {
 
@@ -121,9 +118,6 @@ double error_of(const CalibratedLaw& law, std::int64_t members) {
 bool about(double a, double b) { return std::abs(a - b) <= 0.01 * b; }
 
 std::int64_t tier_count(std::string_view tiers) { return std::count(tiers.begin(), tiers.end(), '+'); }
-
-/// The innermost tier's name; two kinds of fabric have nothing to tell each other.
-std::string_view innermost(std::string_view tiers) { return tiers.substr(0, tiers.find('+')); }
 
 /// Whether a group over these tiers spans others inside the one that is asked for: "nvlink+ib" for "ib".
 bool spans_inside(std::string_view tiers, std::string_view asked) {
@@ -244,68 +238,6 @@ std::optional<CollectiveRequest> request_for(const CollectiveLoad& load, const S
     return request;
 }
 
-Calibrations::Calibrations(std::vector<Calibration> calibrations) {
-    for (Calibration& calibration : calibrations) replace(std::move(calibration));
-}
-
-void Calibrations::replace(Calibration calibration) {
-    likest_.clear();
-    std::string machine = calibration.machine;
-    if (const Calibration* known = find(machine)) {
-        if (calibration.laws.empty()) calibration.laws = known->laws;
-        if (calibration.exchanges.empty()) calibration.exchanges = known->exchanges;
-        if (calibration.kernels.empty()) calibration.kernels = known->kernels;
-    }
-    by_machine_.insert_or_assign(std::move(machine), std::move(calibration));
-}
-
-void Calibrations::replace(const ServerLaws& laws) {
-    for (const CalibratedServer& server : laws.servers) {
-        std::erase_if(servers_.servers,
-                      [&](const CalibratedServer& known) { return same_library(known.software, server.software); });
-        servers_.servers.push_back(server);
-    }
-}
-
-Calibrations Calibrations::built_in() {
-    Calibrations all;
-    all.servers_ = built_in_servers();
-    for (const EmbeddedCalibration& file : embedded_calibrations()) {
-        all.by_machine_.emplace(std::string(file.machine), std::nullopt);
-    }
-    return all;
-}
-
-std::vector<std::string> Calibrations::machines() const {
-    std::vector<std::string> names;
-    for (const auto& [machine, calibration] : by_machine_) names.push_back(machine);
-    return names;
-}
-
-const Calibration* Calibrations::find(std::string_view machine) {
-    const auto found = by_machine_.find(machine);
-    if (found == by_machine_.end()) return nullptr;
-    if (!found->second) {
-        for (const EmbeddedCalibration& file : embedded_calibrations()) {
-            if (file.machine != machine) continue;
-            // a test parses every file that is built in
-            auto parsed = parse_calibration(file.text, fmt::format("calibration/{}.toml", machine));
-            found->second = parsed ? std::move(*parsed) : Calibration{};
-        }
-    }
-    return &*found->second;
-}
-
-bool Calibrations::mentions(std::string_view machine, std::string_view tiers) const {
-    const auto found = by_machine_.find(machine);
-    if (found == by_machine_.end() || found->second) return true;
-    const std::string key = fmt::format("tiers = \"{}", tiers.substr(0, tiers.find('+')));
-    const auto files = embedded_calibrations();
-    const auto file =
-        std::find_if(files.begin(), files.end(), [&](const auto& each) { return each.machine == machine; });
-    return file != files.end() && file->text.find(key) != std::string_view::npos;
-}
-
 std::optional<ExpectedTime> Calibrations::expected(const CollectiveRequest& request) {
     if (auto found = own(request, false)) return found;
     if (auto found = carried(request)) return found;
@@ -313,7 +245,7 @@ std::optional<ExpectedTime> Calibrations::expected(const CollectiveRequest& requ
 }
 
 std::optional<ExpectedTime> Calibrations::own(const CollectiveRequest& request, bool wider) {
-    const Calibration* calibration = find(request.machine);
+    const Calibration* calibration = find(request.machine, laws_of(request.kind));
     if (calibration == nullptr) return std::nullopt;
     const CalibratedLaw* law = choose(*calibration, request, [&](const CalibratedLaw& each) {
         return wider ? spans_inside(each.key.tiers, request.tiers) : each.key.tiers == request.tiers;
@@ -375,8 +307,12 @@ double Calibrations::kindred_error(CollectiveKind asked, CollectiveKind instead,
     const auto known = kindred_errors_.find({asked, instead});
     if (known != kindred_errors_.end()) return known->second;
     Deviation deviation;
-    for (const std::string& machine : machines())
-        deviation.add(kindred_deviation(*find(machine), asked, instead, part));
+    for (const std::string& machine : machines()) {
+        if (!switched(machine, laws_of(asked))) continue;
+        const Calibration& with_asked = *find(machine, laws_of(asked));
+        const Calibration& with_instead = *find(machine, laws_of(instead));
+        deviation.add(kindred_deviation(with_asked, with_instead, asked, instead, part));
+    }
     const double error = deviation.count > 0 ? deviation.sum / deviation.count : unproven;
     kindred_errors_.emplace(std::pair(asked, instead), error);
     return error;
@@ -384,9 +320,10 @@ double Calibrations::kindred_error(CollectiveKind asked, CollectiveKind instead,
 
 std::vector<Relative> Calibrations::relatives(const CollectiveRequest& request, bool same_rate) {
     std::vector<Relative> found;
+    const LawGroup group = laws_of(request.kind);
     for (const std::string& machine : machines()) {
-        if (machine == request.machine || !mentions(machine, request.tiers)) continue;
-        const CalibratedLaw* law = choose(*find(machine), request, [&](const CalibratedLaw& each) {
+        if (machine == request.machine || !mentions(machine, group, request.tiers)) continue;
+        const CalibratedLaw* law = choose(*find(machine, group), request, [&](const CalibratedLaw& each) {
             const int distance = distance_to(each, request);
             return distance >= 0 && (distance < other_rate) == same_rate;
         });
@@ -396,24 +333,6 @@ std::vector<Relative> Calibrations::relatives(const CollectiveRequest& request, 
     for (const Relative& relative : found) least = std::min(least, relative.distance);
     std::erase_if(found, [&](const Relative& relative) { return relative.distance > least; });
     return found;
-}
-
-std::vector<std::string> Calibrations::software(std::string_view machine) {
-    const Calibration* calibration = find(machine);
-    const bool own = calibration != nullptr && !calibration->laws.empty();
-    std::vector<std::string> names;
-    for (const std::string& each : machines()) {
-        if (own && each != machine) continue;
-        for (const CalibratedLaw& law : find(each)->laws) {
-            if (!law.key.software.empty()) names.push_back(law.key.software);
-        }
-        for (const CalibratedExchange& exchange : find(each)->exchanges) {
-            if (!exchange.key.software.empty()) names.push_back(exchange.key.software);
-        }
-    }
-    std::sort(names.begin(), names.end());
-    names.erase(std::unique(names.begin(), names.end()), names.end());
-    return names;
 }
 
 }  // namespace roofline

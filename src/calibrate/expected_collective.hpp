@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "calibrate/calibration.hpp"
+#include "calibrate/law_groups.hpp"
 #include "calibrate/server_law.hpp"
 #include "machine/machine.hpp"
 
@@ -88,7 +89,7 @@ struct Relative {
 /// The relatives' time together; there is at least one.
 [[nodiscard]] ExpectedTime mean_of(const std::vector<Relative>& relatives, const CollectiveRequest& request);
 
-/// Files of constants, those of the program and those given to it. They are parsed when asked for.
+/// Files of constants, those of the program and those given to it. Of the program's own the laws are read that are asked for.
 class Calibrations {
 public:
     /// Those of data/calibration.
@@ -127,8 +128,10 @@ public:
     /// The libraries with laws for the machine or, where it has none, for any.
     [[nodiscard]] std::vector<std::string> software(std::string_view machine);
 
-    /// Empty for a machine without one.
+    /// Null for a machine without one.
     [[nodiscard]] const Calibration* find(std::string_view machine);
+    /// The machine's laws of this group; there may be others beside them. Null for a machine without any constants.
+    [[nodiscard]] const Calibration* find(std::string_view machine, const LawGroup& group);
     [[nodiscard]] std::vector<std::string> machines() const;
 
     /// Those of machines() that are in the catalogue and whose kernels may be like this machine's, the likest first; it is not among
@@ -146,10 +149,25 @@ private:
     /// the same software in the same system. Found once.
     [[nodiscard]] double kindred_error(CollectiveKind asked, CollectiveKind instead, double part);
 
-    /// Whether a machine can have laws for the innermost of these tiers. Files that cannot need not be parsed.
-    [[nodiscard]] bool mentions(std::string_view machine, std::string_view tiers) const;
+    /// Some laws of a file that is built in.
+    struct Part {
+        std::vector<std::string_view> laws;
+        std::vector<std::string_view> fabrics;  ///< the innermost of their tiers
+        std::optional<Calibration> read;        ///< once they were asked for
+    };
+    struct File {
+        std::optional<Calibration> whole;  ///< one that was given, or read because all was asked for
+        std::optional<LawTexts> texts;     ///< of one that is built in, once some of it was asked for
+        std::map<LawGroup, Part> parts;
+    };
+    [[nodiscard]] static Part& part(File& file, std::string_view machine, const LawGroup& group);
+    /// Whether a machine can have laws of the group for the innermost of these tiers. Others need not be read.
+    [[nodiscard]] bool mentions(std::string_view machine, const LawGroup& group, std::string_view tiers);
 
-    std::map<std::string, std::optional<Calibration>, std::less<>> by_machine_;  ///< empty: not parsed yet
+    /// Whether it can have laws of the group that kindred_deviation() compares.
+    [[nodiscard]] bool switched(std::string_view machine, const LawGroup& group);
+
+    std::map<std::string, File, std::less<>> by_machine_;
     std::map<std::string, std::vector<std::string>, std::less<>> likest_;
     std::map<std::pair<CollectiveKind, CollectiveKind>, double> kindred_errors_;
     ServerLaws servers_;

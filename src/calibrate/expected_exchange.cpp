@@ -64,7 +64,7 @@ std::optional<ExpectedExchange> expected_of(const CalibratedExchange* law, const
 
 std::optional<ExpectedExchange> Calibrations::expected_exchange(const Machine& machine,
                                                                 const ExchangeRequest& request) {
-    if (const Calibration* own = find(machine.id)) {
+    if (const Calibration* own = find(machine.id, laws_of_exchanges())) {
         if (auto expected = expected_of(choose(*own, request), machine.id, request)) return expected;
     }
     return carried_exchange(machine, request);
@@ -72,7 +72,7 @@ std::optional<ExpectedExchange> Calibrations::expected_exchange(const Machine& m
 
 std::optional<ExpectedExchange> Calibrations::carried_exchange(const Machine& machine, const ExchangeRequest& request) {
     for (const std::string& id : likest(machine)) {
-        const Calibration* calibration = find(id);
+        const Calibration* calibration = find(id, laws_of_exchanges());
         if (calibration == nullptr) continue;
         auto expected = expected_of(choose(*calibration, request), id, request);
         if (!expected) continue;

@@ -71,6 +71,17 @@ const CalibratedKernel* choose_kernel(const Calibration& calibration, const Kern
     return best;
 }
 
+const CalibratedKernel* choose_kernel(Calibrations& calibrations, std::string_view machine, const KernelKey& key,
+                                      const std::string& software) {
+    // a law of the kind itself goes first whatever else it holds for, so the broader kind need not be read beside it
+    for (const std::string& kind : {key.kind, broader_kind(key.kind)}) {
+        const Calibration* laws = calibrations.find(machine, laws_of_kernels(kind));
+        if (laws == nullptr) return nullptr;
+        if (const CalibratedKernel* law = choose_kernel(*laws, key, software)) return law;
+    }
+    return nullptr;
+}
+
 ChipTraits chip_traits(const Machine& machine) {
     ChipTraits chip;
     chip.cores = static_cast<double>(machine.cores);
@@ -85,20 +96,17 @@ ChipTraits chip_traits(const Machine& machine) {
 namespace {
 
 /// The places of a kernel's counts; the depths of its products come behind them.
-enum Count : std::size_t {
-    runs_of,
-    write_s,
-    program_bytes,
-    side_m,
-    side_n,
-    products_of,
-    rows,
-    heads,
-    shared_bytes_of,
-    depths
-};
+enum Count : std::size_t { runs_of, write_s, side_m, side_n, products_of, rows, heads, shared_bytes_of, depths };
 
 }  // namespace
+
+CompiledSums program_traffic(const ProgramAnalysis& analysis, const std::vector<std::string>& swept,
+                             const Sizes& fixed) {
+    WeightedSum bytes;
+    const auto traffic = analysis.work.total.memory.find("hbm");
+    if (traffic != analysis.work.total.memory.end()) bytes = {{traffic->second.total(), 1.0}};
+    return CompiledSums({bytes}, swept, fixed);
+}
 
 CompiledKernel::CompiledKernel(const ProgramAnalysis& analysis, std::size_t index, const ChipTraits& chip,
                                const std::vector<std::string>& swept, const Sizes& fixed)
@@ -106,14 +114,12 @@ CompiledKernel::CompiledKernel(const ProgramAnalysis& analysis, std::size_t inde
     const KernelWork& kernel = analysis.work.kernels[index];
     const Pricing& pricing = analysis_of(analysis, index).pricing;
     const auto traffic = kernel.work.memory.find("hbm");
-    const auto all_traffic = analysis.work.total.memory.find("hbm");
     const Resource* memory = pricing.find("hbm");
     if (memory != nullptr) memory_rate_ = memory->terms.front().rate.value;
     std::vector<WeightedSum> sums(depths);
     sums[runs_of] = {{kernel.count, 1.0}};
     if (memory_rate_ > 0 && traffic != kernel.work.memory.end())
         sums[write_s] = {{traffic->second.write, 1 / memory_rate_}};
-    if (all_traffic != analysis.work.total.memory.end()) sums[program_bytes] = {{all_traffic->second.total(), 1.0}};
     add_products(kernel, sums);
     counts_ = CompiledSums(sums, swept, fixed);
     for (const Resource& resource : pricing.resources) parts_.push_back(part_of(resource, kernel));
@@ -151,7 +157,8 @@ double KernelPoint::* CompiledKernel::part_of(const Resource& resource, const Ke
     return kernel.work.memory.contains(resource.id) ? &KernelPoint::other_s : nullptr;
 }
 
-CompiledKernel::Runs CompiledKernel::evaluate(std::span<const double> sizes, std::span<double> scratch) const {
+CompiledKernel::Runs CompiledKernel::evaluate(std::span<const double> sizes, double traffic,
+                                              std::span<double> scratch) const {
     const std::span<double> counts = scratch.first(counts_.size());
     const std::span<double> seconds = scratch.subspan(counts.size(), times_.places());
     counts_.evaluate(sizes, counts);
@@ -161,7 +168,7 @@ CompiledKernel::Runs CompiledKernel::evaluate(std::span<const double> sizes, std
     if (!(runs.count > 0)) return runs;
     KernelPoint& point = runs.point;
     point.write_s = counts[write_s];
-    if (chip_.cache_bytes > 0) point.fill = counts[program_bytes] / chip_.cache_bytes;
+    if (chip_.cache_bytes > 0) point.fill = traffic / chip_.cache_bytes;
     point.cores = chip_.cores;
     point.rows = counts[rows];
     if (tiled_product_) {
@@ -184,10 +191,12 @@ std::vector<CompiledKernel::Runs> kernel_runs(const Program& program, const Prog
                                               const ChipTraits& chip) {
     std::vector<CompiledKernel::Runs> runs;
     if (!analysis.total.seconds) return runs;
+    double traffic = 0;
+    program_traffic(analysis, {}, program.sizes).evaluate({}, {&traffic, 1});
     for (std::size_t i = 0; i < analysis.work.kernels.size(); ++i) {
         const CompiledKernel compiled(analysis, i, chip, {}, program.sizes);
         std::vector<double> scratch(compiled.places());
-        runs.push_back(compiled.evaluate({}, scratch));
+        runs.push_back(compiled.evaluate({}, traffic, scratch));
     }
     return runs;
 }
@@ -204,6 +213,7 @@ CompiledExpected::CompiledExpected(const Program& program, const ProgramAnalysis
                                    const ProgramLaws& laws, const std::vector<std::string>& swept) {
     const Sizes fixed = without(program.sizes, swept);
     const ChipTraits chip = chip_traits(system.machine());
+    traffic_ = program_traffic(analysis, swept, fixed);
     for (std::size_t i = 0; i < laws.kernels.size(); ++i) {
         if (laws.kernels[i] == nullptr) continue;
         const KernelFit& fit = laws.kernels[i]->fit;
@@ -261,8 +271,10 @@ ExpectedProgramTime CompiledExpected::evaluate(std::span<const double> sizes, st
         total.seconds += seconds;
         total.error += seconds * error;
     };
+    double traffic = 0;
+    traffic_.evaluate(sizes, {&traffic, 1});
     for (const Kernel& kernel : kernels_) {
-        const auto runs = kernel.compiled.evaluate(sizes, scratch);
+        const auto runs = kernel.compiled.evaluate(sizes, traffic, scratch);
         if (runs.count > 0) add(runs.count * seconds_of(kernel.fit, runs.point), kernel.error);
     }
     messages_.evaluate(sizes, scratch.first(messages_.size()));

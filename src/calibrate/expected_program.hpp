@@ -18,6 +18,9 @@ namespace roofline {
 /// where it has one, then what software does by itself, then the newest version, then the least error. Null where there is none.
 [[nodiscard]] const CalibratedKernel* choose_kernel(const Calibration& calibration, const KernelKey& key,
                                                     const std::string& software);
+/// The same of a machine's laws, of which those are read that may speak for it.
+[[nodiscard]] const CalibratedKernel* choose_kernel(Calibrations& calibrations, std::string_view machine,
+                                                    const KernelKey& key, const std::string& software);
 
 /// What laws of kernels know of a chip beside its rates; 0 where nothing is published.
 struct ChipTraits {
@@ -25,6 +28,11 @@ struct ChipTraits {
     double cache_bytes = 0;  ///< of its largest cache
 };
 [[nodiscard]] ChipTraits chip_traits(const Machine& machine);
+
+/// The bytes that a program moves across main memory, all kernels together: what their laws know of its caches. The first and
+/// only sum.
+[[nodiscard]] CompiledSums program_traffic(const ProgramAnalysis& analysis, const std::vector<std::string>& swept,
+                                           const Sizes& fixed);
 
 /// A kernel's resource times, compiled: sizes in, the law's point of one run and the number of runs out.
 class CompiledKernel {
@@ -38,8 +46,8 @@ public:
         double count = 0;
     };
     [[nodiscard]] std::size_t places() const { return times_.places() + counts_.size(); }
-    /// No allocation; `scratch` has places() places.
-    [[nodiscard]] Runs evaluate(std::span<const double> sizes, std::span<double> scratch) const;
+    /// No allocation; `scratch` has places() places, `traffic` is what program_traffic() gives for these sizes.
+    [[nodiscard]] Runs evaluate(std::span<const double> sizes, double traffic, std::span<double> scratch) const;
 
 private:
     [[nodiscard]] static double KernelPoint::* part_of(const Resource& resource, const KernelWork& kernel);
@@ -104,6 +112,7 @@ private:
     /// Places of `messages_`: four for each.
     enum MessageCount : std::size_t { bytes_place, times_place, row_bytes_place, experts_place, counts_of_message };
     [[nodiscard]] static double seconds(const MessageLaw& law, std::span<const double> counts);
+    CompiledSums traffic_;
     std::vector<Kernel> kernels_;
     std::vector<MessageLaw> message_laws_;
     CompiledSums

@@ -66,9 +66,7 @@ const std::vector<std::string>& Calibrations::likest(const Machine& machine) {
 CarriedKernel carried_kernel(Calibrations& calibrations, const Machine& machine, const KernelKey& key,
                              const std::string& software) {
     for (const std::string& id : calibrations.likest(machine)) {
-        const Calibration* calibration = calibrations.find(id);
-        if (calibration == nullptr) continue;
-        const CalibratedKernel* law = choose_kernel(*calibration, key, software);
+        const CalibratedKernel* law = choose_kernel(calibrations, id, key, software);
         // what was launched by a host one by one tells of that host
         const bool of_host = law != nullptr && (law->key.variant == "eager" || law->key.variant == "wall clock");
         if (law != nullptr && !of_host) return {law, id};

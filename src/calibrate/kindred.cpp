@@ -61,12 +61,14 @@ std::vector<Kindred> kindred_of(CollectiveKind kind) {
     }
 }
 
-Deviation kindred_deviation(const Calibration& calibration, CollectiveKind asked, CollectiveKind instead, double part) {
+Deviation kindred_deviation(const Calibration& with_asked, const Calibration& with_instead, CollectiveKind asked,
+                            CollectiveKind instead, double part) {
     Deviation deviation;
-    for (const CalibratedLaw& law : calibration.laws) {
-        if (law.key.kind != asked || law.link.topology != "switch" || law.key.tiers.find('+') != std::string::npos)
+    for (const CalibratedLaw& law : with_asked.laws) {
+        if (law.key.kind != asked || law.link.topology != compared_topology ||
+            law.key.tiers.find('+') != std::string::npos)
             continue;
-        for (const CalibratedLaw& other : calibration.laws) {
+        for (const CalibratedLaw& other : with_instead.laws) {
             if (other.key.kind == instead && comparable(law, other)) deviation.add(deviation_of(law, other, part));
         }
     }

@@ -79,6 +79,33 @@ std::size_t operands_that_add_up(const Op& op) {
 
 }  // namespace
 
+Program op_shape(const Program& program, const Op& op, const Stored& stored) {
+    Program shape = alone(program, op, stored, true, {});
+    shape.sizes.clear();  // the program's
+    for (Value& value : shape.values) {
+        value.name.clear();
+        value.label.clear();
+        value.part.clear();
+        value.param = value.type_follows = value.in_place = false;
+    }
+    return shape;
+}
+
+std::string OpWays::name_of(const Program& program, const Operand& operand) {
+    return program.values[operand.value].intermediate ? "the intermediate" : value_name(program, operand.value);
+}
+
+std::string OpWays::statistics_name() const { return fmt::format("statistics of {}", tensors_.front().name); }
+
+OpWays OpWays::renamed(const Program& program, const Op& op) const {
+    OpWays ways = *this;
+    ways.op_ = &op;
+    for (std::size_t i = 0; i < op.inputs.size(); ++i) ways.tensors_[i].name = name_of(program, op.inputs[i]);
+    ways.tensors_.back().name = name_of(program, op.output);
+    if (ways.statistics_) ways.statistics_->name = ways.statistics_name();
+    return ways;
+}
+
 Result<OpWays> OpWays::compile(const Program& program, const Op& op, const Stored& stored, ChoiceCosts& costs,
                                Reshardings& reshardings) {
     OpWays ways;
@@ -90,7 +117,7 @@ Result<OpWays> OpWays::compile(const Program& program, const Op& op, const Store
     const auto add = [&](const Operand& operand) {
         MovedTensor tensor;
         const Value& value = program.values[operand.value];
-        tensor.name = value.intermediate ? "the intermediate" : value_name(program, operand.value);
+        tensor.name = name_of(program, operand);
         tensor.in_host = value.level == "host";
         const BitsPerElement bits = stored_bits(value.type.dtype);
         tensor.element_bytes = Rational(bits.numerator, bits.denominator * std::int64_t{8});
@@ -165,7 +192,7 @@ void OpWays::add_statistics() {
     if (statistics.rounds == 0) return;
     rounds_ = statistics.rounds;
     MovedTensor rows;
-    rows.name = fmt::format("statistics of {}", tensors_.front().name);
+    rows.name = statistics_name();
     std::vector<std::string> dims;
     for (std::size_t d = 0; d < dims_.size(); ++d) {
         if (has(op_->along, dims_[d])) continue;

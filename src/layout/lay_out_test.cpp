@@ -129,6 +129,15 @@ Bounds bounds_with(const std::string& declarations, const std::string& intermedi
 
 }  // namespace
 
+TEST_CASE("operations that differ in what their tensors are called have the same ways, each with its own names") {
+    const Case made = laid(
+        "mesh X=4\nB=65536, D=4096, F=8192\nA : bf16[B_X, D]\nparam V : bf16[D_X, F]\nparam W : bf16[D_X, F]\n"
+        "C : bf16[B_X, F] = A * V\nE : bf16[B_X, F] = A * W",
+        "tpu-v5e", "2x2");
+    CHECK(chosen(made, 0) == "all-gather V over X");
+    CHECK(chosen(made, 1) == "all-gather W over X");
+}
+
 TEST_CASE("the layout of an intermediate is chosen with what follows in mind: no written type does better") {
     const std::vector<std::string> machines[] = {{"tpu-v5e", "4x4"}, {"tpu-v5p", "4x4x1"}, {"h100-sxm", "4x4"}};
     const std::string operands[] = {"A : bf16[B_X, D]\nW : bf16[D, F_Y]\nV : bf16[F_Y, G]\n",

@@ -1,235 +1,10 @@
 #include "layout/layout_search.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <numeric>
-#include <set>
 #include <utility>
 
-#include "work/work.hpp"
-
 namespace roofline {
-
-namespace {
-
-// The chips that tensors are at: the first of them, where there are many.
-std::vector<std::int64_t> roots_in(const Program& program, const System& system) {
-    constexpr std::size_t most = 8;
-    std::set<std::int64_t> roots;
-    for (const Value& value : program.values) {
-        if (value.type.at.empty() || roots.size() == most) continue;
-        const auto sharding = sharding_of(value.type, system);
-        if (sharding && sharding->at_chip()) roots.insert(sharding->at);
-    }
-    return {roots.begin(), roots.end()};
-}
-
-// Which tensors cross memory in each operation of a kernel, in order.
-std::vector<Stored> stored_in(const KernelWork& kernel) {
-    std::set<ValueId> reads;
-    std::set<ValueId> writes;
-    for (const Transfer& transfer : kernel.transfers) (transfer.write ? writes : reads).insert(transfer.value);
-    std::vector<Stored> all;
-    for (const Statement* statement : kernel.statements) {
-        for (const Op& op : statement->ops) {
-            Stored stored;
-            for (const Operand& input : op.inputs) stored.inputs.push_back(reads.erase(input.value) > 0);
-            stored.output = writes.contains(op.output.value);
-            all.push_back(std::move(stored));
-        }
-    }
-    return all;
-}
-
-}  // namespace
-
-Program unsplit(const Program& program) {
-    Program copy = program;
-    for (Value& value : copy.values) {
-        for (Axis& axis : value.type.axes) axis.mesh.clear();
-        value.type.unreduced.clear();
-        value.type.at.clear();
-    }
-    return copy;
-}
-
-LayoutSearch::LayoutSearch(const Program& program, const System& system)
-    : program_(&program),
-      costs_(std::make_unique<ChoiceCosts>(system, roots_in(program, system))),
-      reshardings_(std::make_unique<Reshardings>(*costs_)) {}
-
-namespace {
-
-// What no rule says how to split: the columns of a band, which the last rows alone have or all in turn.
-Status check_splittable(const Program& program) {
-    for (const Value& value : program.values) {
-        for (const MaskedPlane& plane : value.masks) {
-            const bool split = std::any_of(value.type.axes.begin(), value.type.axes.end(), [&](const Axis& axis) {
-                return !axis.mesh.empty() && axis.dim == plane.columns;
-            });
-            if (plane.window.empty() || !split) continue;
-            return fail(
-                "unsupported",
-                fmt::format("a causal mask with a window, {}, over split columns, {}", plane.window, plane.columns),
-                fmt::format("split its rows, {}, or other dimensions (heads, the batch)", plane.rows));
-        }
-    }
-    return {};
-}
-
-}  // namespace
-
-Result<LayoutSearch> LayoutSearch::compile(const Program& program, const System& system, const StayingAxes& stay) {
-    LayoutSearch search(program, system);
-    if (auto status = check_splittable(program); !status) return fail(status.error());
-    for (const Value& value : program.values) {
-        auto sharding = roofline::sharding_of(value.type, system);
-        if (!sharding) return fail(sharding.error());
-        const bool free = value.intermediate || value.type_follows;
-        search.fixed_.push_back(free ? std::nullopt : std::optional(*sharding));
-    }
-    search.fix_inner(program.body);
-    search.note_splits();
-    if (auto status = search.compile_ops(stay); !status) return fail(status.error());
-    return search;
-}
-
-// A statement whose result is wanted at one chip is done by that chip, all of it.
-void LayoutSearch::fix_inner(const Block& block) {
-    for (const Node& node : block.nodes) {
-        if (const auto* inner = std::get_if<Block>(&node)) {
-            fix_inner(*inner);
-            continue;
-        }
-        const Statement& statement = std::get<Statement>(node);
-        const std::optional<Sharding>& result = fixed_[statement.result];
-        if (!result || !result->at_chip()) continue;
-        for (const Op& op : statement.ops) {
-            if (op.output.value == statement.result) continue;
-            Sharding inside;
-            inside.rank = static_cast<std::uint8_t>(op.output.dims.size());
-            inside.at = result->at;
-            fixed_[op.output.value] = inside;
-        }
-    }
-}
-
-// Whether all tensors that are at a chip are at the same one.
-bool LayoutSearch::one_place() const {
-    std::set<std::int64_t> places;
-    for (const auto& fixed : fixed_) {
-        if (fixed && fixed->at_chip()) places.insert(fixed->at);
-    }
-    return places.size() == 1;
-}
-
-void LayoutSearch::note_splits() {
-    for (ValueId id = 0; id < program_->values.size(); ++id) {
-        if (!fixed_[id]) continue;
-        const std::vector<Axis>& axes = program_->values[id].type.axes;
-        for (std::size_t d = 0; d < axes.size(); ++d) {
-            std::vector<AxisList>& splits = splits_[axes[d].dim];
-            const AxisList split = fixed_[id]->dims[d];
-            if (!split.empty() && std::find(splits.begin(), splits.end(), split) == splits.end())
-                splits.push_back(split);
-        }
-    }
-}
-
-std::vector<AxisMask> LayoutSearch::staying(const Op& op, const StayingAxes& stay) const {
-    std::vector<AxisMask> masks;
-    const std::vector<PlacedAxis>& mesh = costs_->system().mesh;
-    const auto add = [&](ValueId value) {
-        AxisMask mask = 0;
-        const auto known = stay.find(value);
-        for (std::size_t axis = 0; known != stay.end() && axis < mesh.size(); ++axis) {
-            if (has(known->second, mesh[axis].name)) mask = static_cast<AxisMask>(mask | 1U << axis);
-        }
-        masks.push_back(mask);
-    };
-    for (const Operand& input : op.inputs) add(input.value);
-    add(op.output.value);
-    return masks;
-}
-
-Status LayoutSearch::compile_ops(const StayingAxes& stay) {
-    const Program whole = unsplit(*program_);
-    auto work = derive_work(whole);
-    if (!work) return fail(work.error());
-    std::map<const Statement*, std::vector<Stored>> stored;
-    for (const KernelWork& kernel : work->kernels) {
-        std::vector<Stored> ops = stored_in(kernel);
-        auto next = ops.begin();
-        for (const Statement* statement : kernel.statements) {
-            const auto end = next + static_cast<std::ptrdiff_t>(statement->ops.size());
-            stored[statement].assign(next, end);
-            next = end;
-        }
-    }
-    last_use_.assign(program_->values.size(), 0);
-    std::map<std::string, ValueId> named;
-    for (ValueId id = 0; id < program_->values.size(); ++id) {
-        if (fixed_[id]) named.emplace(program_->values[id].name, id);
-    }
-    std::vector<std::string> counts;
-    std::map<ValueId, std::vector<Use>> uses;  // of the pass that is being read
-    const bool one_place = this->one_place();
-    bool fused = false;
-    // The two programs have the same shape: one has the types, the other was counted.
-    const auto walk = [&](const auto& self, const Block& block, const Block& counted) -> Status {
-        for (std::size_t i = 0; i < block.nodes.size(); ++i) {
-            if (const auto* inner = std::get_if<Block>(&block.nodes[i])) {
-                const bool repeats = inner->kind == Block::Kind::repeat;
-                if (repeats) counts.push_back(inner->count);
-                std::map<ValueId, std::vector<Use>> outside;
-                if (repeats) outside.swap(uses);
-                const bool before = std::exchange(fused, fused || inner->kind == Block::Kind::fuse);
-                if (auto status = self(self, *inner, std::get<Block>(counted.nodes[i])); !status) return status;
-                fused = before;
-                if (repeats) {
-                    counts.pop_back();
-                    uses.swap(outside);
-                }
-                continue;
-            }
-            const Statement& statement = std::get<Statement>(block.nodes[i]);
-            const std::vector<Stored>& crossing = stored[&std::get<Statement>(counted.nodes[i])];
-            for (std::size_t o = 0; o < statement.ops.size(); ++o) {
-                const Op& op = statement.ops[o];
-                auto ways = OpWays::compile(*program_, op, crossing[o], *costs_, *reshardings_);
-                if (!ways) return fail(ways.error());
-                // A kernel is done by one chip or by all.
-                const bool alone = one_place && !fused && statement.ops.size() == 1;
-                CompiledOp compiled{std::move(*ways), counts, {}, {}, alone};
-                // Sums inside an expression may stay partial until they are added to others.
-                const auto add_behind =
-                    std::any_of(statement.ops.begin() + static_cast<std::ptrdiff_t>(o) + 1, statement.ops.end(),
-                                [](const Op& other) { return other.function == "add" || other.function == "sub"; });
-                compiled.open = add_behind && op.output.value != statement.result;
-                if (!stay.empty()) compiled.ways.stay(staying(op, stay));
-                for (const std::string& dim : compiled.ways.dims()) compiled.elsewhere.push_back(splits_[dim]);
-                compiled.ways.lie(compiled.elsewhere);
-                const std::size_t index = ops_.size();
-                for (std::size_t input = 0; input < op.inputs.size(); ++input) {
-                    std::vector<Use>& known = uses[op.inputs[input].value];
-                    last_use_[op.inputs[input].value] = index;
-                    compiled.before.emplace_back(known.rbegin(), known.rend());
-                    known.push_back({index, input});
-                }
-                const Value& output = program_->values[op.output.value];
-                if (output.carried && !fixed_[op.output.value]) {
-                    compiled.lies_as = named.at(output.name);
-                    last_use_[*compiled.lies_as] = index;
-                }
-                if (!output.intermediate) named[output.name] = op.output.value;
-                ops_.push_back(std::move(compiled));
-            }
-        }
-        return {};
-    };
-    return walk(walk, program_->body, whole.body);
-}
 
 LayoutSearch::ShardingId LayoutSearch::interned(const Sharding& sharding) {
     const std::uint64_t hash = sharding.hash();
@@ -259,24 +34,25 @@ std::vector<ValueId> LayoutSearch::live_after(std::size_t index) const {
     return live;
 }
 
-const LayoutSearch::Known& LayoutSearch::known_ways(std::size_t index, const State& state, std::deque<Known>& known) {
+const LayoutSearch::Known& LayoutSearch::known_ways(std::size_t index, const State& state) {
     CompiledOp& op = ops_[index];
+    const auto lie = [&](ValueId value) { return fixed_[value] ? fixed_ids_[value] : lie_of(value, state); };
     std::vector<ShardingId> asked;
-    const auto ask = [&](ValueId value) {
-        if (!fixed_[value]) asked.push_back(lie_of(value, state));
-    };
-    for (const Operand& input : op.ways.op().inputs) ask(input.value);
-    if (op.lies_as) ask(*op.lies_as);
+    for (const Operand& input : op.ways.op().inputs) asked.push_back(lie(input.value));
+    const ValueId output = op.ways.op().output.value;
+    asked.push_back(fixed_[output] ? fixed_ids_[output] : op.lies_as ? lie(*op.lies_as) : anywhere);
+    std::deque<Known>& known = known_[op.alike];
     for (const Known& each : known) {
-        if (each.asked == asked) return each;
+        // an error says what the operation's own tensors are called
+        if (each.asked == asked && (!each.error || each.op == index)) return each;
     }
-    const auto lie = [&](ValueId value) { return fixed_[value] ? *fixed_[value] : shardings_[lie_of(value, state)]; };
     std::vector<Sharding> held;
-    for (const Operand& input : op.ways.op().inputs) held.push_back(lie(input.value));
-    std::optional<Sharding> wanted = fixed_[op.ways.op().output.value];
-    if (!wanted && op.lies_as) wanted = lie(*op.lies_as);
+    for (std::size_t i = 0; i + 1 < asked.size(); ++i) held.push_back(shardings_[asked[i]]);
+    std::optional<Sharding> wanted;
+    if (asked.back() != anywhere) wanted = shardings_[asked.back()];
     Known& made = known.emplace_back();
     made.asked = std::move(asked);
+    made.op = index;
     auto found = op.ways.ways({held, wanted, op.elsewhere, op.alone, op.open, false});
     if (!found) {
         made.error = found.error();
@@ -306,11 +82,13 @@ LayoutPrice LayoutSearch::best(const State& state) const {
 bool LayoutSearch::keep(State& state, std::span<const double> cost, std::size_t trace) const {
     const LayoutPrice price = costs_->price(cost);
     const double far = price.lower_s + price.upper_s;
-    const auto worst = std::max_element(state.far.begin(), state.far.end());
     const bool full = state.traces.size() == most_kept;
+    const auto worst = full ? std::max_element(state.far.begin(), state.far.end()) : state.far.end();
     if (full && far >= *worst) return false;
+    const std::span<const double> kept = state.costs;
     for (std::size_t i = 0; i < state.traces.size(); ++i) {
-        if (state.far[i] <= far * (1 + 1e-12) && costs_->no_worse(row(state, i), cost)) return false;
+        const bool nearer = state.far[i] <= far * (1 + 1e-12);
+        if (nearer && costs_->no_worse(kept.subspan(i * cost.size(), cost.size()), cost)) return false;
     }
     const auto drop = [&](std::size_t i) {
         const auto at = state.costs.begin() + static_cast<std::ptrdiff_t>(i * cost.size());
@@ -393,7 +171,7 @@ Status LayoutSearch::step(std::size_t index) {
     std::vector<double> sum(costs_->width());
     std::optional<Error> problem;
     for (const State& state : states_) {
-        const Known& known = known_ways(index, state, known_[index]);
+        const Known& known = known_ways(index, state);
         if (known.error) problem = known.error;
         for (std::size_t w = 0; w < known.ways.size(); ++w) {
             std::vector<ShardingId> lies;
@@ -437,6 +215,8 @@ Result<ProgramLayout> LayoutSearch::choose(const Sizes& sizes) {
     live_.clear();
     shardings_.clear();
     hashes_.clear();
+    fixed_ids_.clear();
+    for (const auto& fixed : fixed_) fixed_ids_.push_back(fixed ? interned(*fixed) : anywhere);
     known_.assign(ops_.size(), {});
     traces_.assign(1, Trace{});
     states_.assign(1, State{{}, std::vector<double>(costs_->width(), 0.0), {0}, {0}});

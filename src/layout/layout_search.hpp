@@ -77,8 +77,17 @@ private:
         bool alone = false;                            ///< a chip that holds an operand may do it alone
         bool open = false;                             ///< its sums may stay partial
         std::vector<std::vector<Use>> before{};  ///< by operand: where else the same pass uses it, the latest first
+        std::vector<AxisMask> stays{};           ///< as OpWays::stay() takes them; none: all may move
+        std::size_t shape = 0;                   ///< the first operation of its shape: itself, or one before it
+        std::size_t alike = 0;                   ///< likewise that has the same ways for the same question
+    };
+    /// What op_shape() gives, and the first operation of which it does.
+    struct KnownShape {
+        Program program;
+        std::size_t op = 0;
     };
     using ShardingId = std::uint32_t;  ///< place in shardings_
+    static constexpr ShardingId anywhere = ~ShardingId{0};
     /// How the free tensors lie that are still needed, and what it costs to get there.
     struct State {
         std::vector<ShardingId> lies;     ///< by live_
@@ -93,7 +102,8 @@ private:
     };
     /// The ways of an operation for one lie of its operands, without those that another one with the same result beats.
     struct Known {
-        std::vector<ShardingId> asked;  ///< of the operands, then of the result where it is wanted somewhere
+        std::vector<ShardingId> asked;  ///< of the operands, then of the result, or `anywhere`
+        std::size_t op = 0;             ///< that asked first
         std::vector<Way> ways;
         std::vector<ShardingId> outputs;  ///< by way
         std::optional<Error> error;
@@ -101,6 +111,9 @@ private:
 
     LayoutSearch(const Program& program, const System& system);
     [[nodiscard]] Status compile_ops(const StayingAxes& stay);
+    /// The operation's ways and shape: what is of a known shape is not compiled again.
+    [[nodiscard]] Result<CompiledOp> compiled(const Op& op, const Stored& stored, std::vector<KnownShape>& shapes);
+    [[nodiscard]] std::size_t alike(const CompiledOp& op) const;
     [[nodiscard]] std::vector<AxisMask> staying(const Op& op, const StayingAxes& stay) const;
     void take_back_done(std::size_t index, const Way& way, std::size_t trace, double count,
                         std::span<double> cost) const;
@@ -110,7 +123,7 @@ private:
     [[nodiscard]] Status step(std::size_t index);
     [[nodiscard]] std::vector<ValueId> live_after(std::size_t index) const;
     [[nodiscard]] ShardingId lie_of(ValueId value, const State& state) const;
-    [[nodiscard]] const Known& known_ways(std::size_t index, const State& state, std::deque<Known>& known);
+    [[nodiscard]] const Known& known_ways(std::size_t index, const State& state);
     [[nodiscard]] LayoutPrice best(const State& state) const;
     [[nodiscard]] std::span<const double> row(const State& state, std::size_t i) const;
     /// Keeps a cost unless another is no worse; whether it did.
@@ -132,7 +145,8 @@ private:
     std::vector<ValueId> live_;
     std::vector<State> states_;
     std::vector<Trace> traces_;
-    std::vector<std::deque<Known>> known_;  ///< by operation
+    std::vector<ShardingId> fixed_ids_;     ///< by value, of those in fixed_
+    std::vector<std::deque<Known>> known_;  ///< by operation, of those alike by the first
     std::vector<Sharding> shardings_;
     std::vector<std::uint64_t> hashes_;  ///< of them
 };

@@ -59,6 +59,9 @@ struct Stored {
     bool output = true;
 };
 
+/// All of an operation that its ways depend on, as a program of it alone: not what its tensors are called.
+[[nodiscard]] Program op_shape(const Program& program, const Op& op, const Stored& stored);
+
 /// An operation, compiled: choices of its layout are looked at by the thousand.
 ///
 /// Every dimension may be split as one of the operands has it there, or as the result is wanted; a result that may lie anywhere
@@ -91,6 +94,9 @@ public:
 
     /// How dimensions, by dims(), are split elsewhere in the program.
     void lie(const std::vector<std::vector<AxisList>>& elsewhere);
+
+    /// The same for another operation of the program, of which op_shape() is equal; neither has been told axes that stay.
+    [[nodiscard]] OpWays renamed(const Program& program, const Op& op) const;
 
     /// Sizes for all that follows; every dimension must be among them.
     void set_sizes(const Sizes& sizes);
@@ -170,12 +176,14 @@ private:
         Compiled compiled;
     };
 
+    static std::string name_of(const Program& program, const Operand& operand);
     static Plan plan_of(const Way& way) { return {way.split, way.at, way.open, way.edge}; }
     [[nodiscard]] Status compile_times(const Program& program, const Stored& stored, ChoiceCosts& costs);
     [[nodiscard]] const MovedTensor& moved(std::size_t tensor) const {
         return tensor < tensors_.size() ? tensors_[tensor] : *statistics_;
     }
     void add_statistics();
+    [[nodiscard]] std::string statistics_name() const;
     void look_back(const Program& program);
     void look_over(const MaskedPlane& plane);
     static bool has_edge(const Looks& looks, std::size_t dim, std::optional<std::size_t> tensor);

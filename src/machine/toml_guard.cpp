@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <string>
 
 #include "base/utf8.hpp"
@@ -13,6 +14,14 @@ namespace {
 constexpr std::size_t largest = 1'000'000;
 constexpr std::size_t deepest = 32;
 
+/// Characters that mean nothing to the scan, wherever they stand: most.
+constexpr std::array<bool, 256> plain = [] {
+    std::array<bool, 256> all{};
+    for (std::size_t c = 0; c < 0x80; ++c)
+        all[c] = std::string_view("[]{}\"'#.=,\n").find(static_cast<char>(c)) == std::string_view::npos;
+    return all;
+}();
+
 /// Follows a TOML text just far enough to know what is inside a string or a comment and what is not.
 class StructureScan {
 public:
@@ -23,6 +32,10 @@ public:
         if (text_.starts_with("\xEF\xBB\xBF")) at_ = 3;  // a byte order mark
         while (at_ < text_.size()) {
             const char c = text_[at_];
+            if (plain[static_cast<unsigned char>(c)]) {
+                ++at_;
+                continue;
+            }
             if (static_cast<unsigned char>(c) >= 0x80) {
                 return TomlFault{at_, "toml", "this is not valid TOML: a character beyond ASCII outside of a text",
                                  "texts stand between double quotes; docs/machines.md has an example"};
@@ -129,6 +142,10 @@ std::optional<TomlFault> toml_fault(std::string_view text) {
                          fmt::format("machine files have a few thousand bytes; the most that is read is {}", largest)};
     }
     for (std::size_t at = 0; at < text.size();) {
+        if (static_cast<unsigned char>(text[at] - 1) < 0x7F) {  // ASCII, as nearly all is
+            ++at;
+            continue;
+        }
         const CodePoint c = decode_utf8(text.substr(at));
         if (!c.valid || c.value == 0) {
             return TomlFault{at, "not_text", "this is not a text in UTF-8",

@@ -82,14 +82,12 @@ ServingMemory kept_bytes(const Program& program, const std::vector<StoredParam>&
     return memory;
 }
 
-Result<double> activation_bytes(const Program& program, const Sizes& sizes) {
-    auto work = derive_work(program);
-    if (!work) return fail(work.error());
+double activation_bytes(const Program& program, const ProgramWork& work, const Sizes& sizes) {
     std::set<ValueId> in_place;
     note_scatters(program.body, in_place);
     std::map<ValueId, Life> lives;
-    for (std::size_t i = 0; i < work->kernels.size(); ++i) {
-        for (const Transfer& transfer : work->kernels[i].transfers) {
+    for (std::size_t i = 0; i < work.kernels.size(); ++i) {
+        for (const Transfer& transfer : work.kernels[i].transfers) {
             const Value& value = program.values[transfer.value];
             if (value.param || value.cache || value.level != "hbm" || in_place.contains(transfer.value)) continue;
             const auto found = lives.find(transfer.value);
@@ -102,7 +100,7 @@ Result<double> activation_bytes(const Program& program, const Sizes& sizes) {
         }
     }
     double most = 0;
-    for (std::size_t i = 0; i < work->kernels.size(); ++i) {
+    for (std::size_t i = 0; i < work.kernels.size(); ++i) {
         double now = 0;
         for (const auto& [id, life] : lives) {
             if (life.from <= i && i <= life.to) now += life.bytes;

@@ -6,6 +6,7 @@
 #include "base/result.hpp"
 #include "model/weights.hpp"
 #include "program/program.hpp"
+#include "work/work.hpp"
 
 namespace roofline {
 
@@ -25,7 +26,7 @@ struct ServingMemory {
                                        const std::vector<double>& held = {});
 
 /// The most bytes that results of kernels take at once, kernels in turn: from the one that writes them to the last that reads
-/// them. Updates of caches in place take none. `sized` has the sizes, `program` the kernels (a chip's share of the former).
-[[nodiscard]] Result<double> activation_bytes(const Program& program, const Sizes& sizes);
+/// them. Updates of caches in place take none. `work` is the program's, counted once for all sizes.
+[[nodiscard]] double activation_bytes(const Program& program, const ProgramWork& work, const Sizes& sizes);
 
 }  // namespace roofline

@@ -159,6 +159,20 @@ Polynomial extent_of(const std::string& dim) {
     return has_edge(dim) ? share + edge_of(dim.substr(dim.find('+') + 1)) : share;
 }
 
+/// One term, made at once: products of that many polynomials one by one are most of the time that counting work takes.
+Polynomial product_of(std::vector<Symbol> symbols, const Rational& coefficient) {
+    std::sort(symbols.begin(), symbols.end());
+    Monomial monomial;
+    for (Symbol& symbol : symbols) {
+        if (!monomial.empty() && monomial.back().symbol == symbol) {
+            ++monomial.back().power;
+        } else {
+            monomial.push_back({std::move(symbol), 1});
+        }
+    }
+    return Polynomial::term(std::move(monomial), coefficient);
+}
+
 }  // namespace
 
 Polynomial edge_of(const std::string& edge) {
@@ -172,22 +186,28 @@ Polynomial edge_of(const std::string& edge) {
 }
 
 Polynomial elements(const std::vector<std::string>& dims) {
-    Polynomial product(1);
-    for (const std::string& dim : dims) product *= extent_of(dim);
+    std::vector<Symbol> symbols;
+    for (const std::string& dim : dims) {
+        if (!has_edge(dim)) symbols.push_back(symbol_of(dim));
+    }
+    Polynomial product = product_of(std::move(symbols), 1);
+    for (const std::string& dim : dims) {
+        if (has_edge(dim)) product *= extent_of(dim);
+    }
     return product;
 }
 
 Polynomial points(const std::vector<std::string>& dims) {
-    Polynomial product(1);
-    for (const std::string& dim : dims) product *= Polynomial::symbol(has_edge(dim) ? Symbol{dim, 1} : symbol_of(dim));
-    return product;
+    std::vector<Symbol> symbols;
+    for (const std::string& dim : dims) symbols.push_back(has_edge(dim) ? Symbol{dim, 1} : symbol_of(dim));
+    return product_of(std::move(symbols), 1);
 }
 
 Polynomial bytes_of(const Value& value) {
     const BitsPerElement bits = stored_bits(value.type.dtype);
-    Polynomial product(Rational(bits.numerator, bits.denominator * std::int64_t{8}));
-    for (const Axis& axis : value.type.axes) product *= Polynomial::symbol(symbol_of(axis.dim));
-    return product;
+    std::vector<Symbol> symbols;
+    for (const Axis& axis : value.type.axes) symbols.push_back(symbol_of(axis.dim));
+    return product_of(std::move(symbols), Rational(bits.numerator, bits.denominator * std::int64_t{8}));
 }
 
 namespace {

@@ -1,0 +1,128 @@
+// Which constants there are, and reading those that are asked for.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "calibrate/expected_collective.hpp"
+#include "calibrate/kindred.hpp"
+#include "machine/embedded.hpp"
+
+namespace roofline {
+
+namespace {
+
+std::string_view built_in_text(std::string_view machine) {
+    const auto files = embedded_calibrations();
+    const auto file =
+        std::find_if(files.begin(), files.end(), [&](const auto& each) { return each.machine == machine; });
+    return file == files.end() ? std::string_view() : file->text;
+}
+
+Calibration read_built_in(std::string_view text, std::string_view machine) {
+    // a test parses every file that is built in
+    auto parsed = parse_calibration(text, fmt::format("calibration/{}.toml", machine));
+    return parsed ? std::move(*parsed) : Calibration{};
+}
+
+}  // namespace
+
+Calibrations::Calibrations(std::vector<Calibration> calibrations) {
+    for (Calibration& calibration : calibrations) replace(std::move(calibration));
+}
+
+void Calibrations::replace(Calibration calibration) {
+    likest_.clear();
+    std::string machine = calibration.machine;
+    if (const Calibration* known = find(machine)) {
+        if (calibration.laws.empty()) calibration.laws = known->laws;
+        if (calibration.exchanges.empty()) calibration.exchanges = known->exchanges;
+        if (calibration.kernels.empty()) calibration.kernels = known->kernels;
+    }
+    by_machine_.insert_or_assign(std::move(machine), File{std::move(calibration), {}, {}});
+}
+
+void Calibrations::replace(const ServerLaws& laws) {
+    for (const CalibratedServer& server : laws.servers) {
+        std::erase_if(servers_.servers,
+                      [&](const CalibratedServer& known) { return same_library(known.software, server.software); });
+        servers_.servers.push_back(server);
+    }
+}
+
+Calibrations Calibrations::built_in() {
+    Calibrations all;
+    all.servers_ = built_in_servers();
+    for (const EmbeddedCalibration& file : embedded_calibrations()) {
+        all.by_machine_.try_emplace(std::string(file.machine));
+    }
+    return all;
+}
+
+std::vector<std::string> Calibrations::machines() const {
+    std::vector<std::string> names;
+    for (const auto& [machine, file] : by_machine_) names.push_back(machine);
+    return names;
+}
+
+const Calibration* Calibrations::find(std::string_view machine) {
+    const auto found = by_machine_.find(machine);
+    if (found == by_machine_.end()) return nullptr;
+    std::optional<Calibration>& whole = found->second.whole;
+    if (!whole) whole = read_built_in(built_in_text(machine), machine);
+    return &*whole;
+}
+
+Calibrations::Part& Calibrations::part(File& file, std::string_view machine, const LawGroup& group) {
+    const auto [place, added] = file.parts.try_emplace(group);
+    Part& part = place->second;
+    if (!added) return part;
+    if (!file.texts) file.texts.emplace(built_in_text(machine));
+    part.laws = file.texts->of(group);
+    for (const std::string_view law : part.laws) part.fabrics.push_back(innermost(text_in(law, "tiers")));
+    return part;
+}
+
+const Calibration* Calibrations::find(std::string_view machine, const LawGroup& group) {
+    const auto found = by_machine_.find(machine);
+    if (found == by_machine_.end()) return nullptr;
+    File& file = found->second;
+    if (file.whole) return &*file.whole;
+    Part& part = Calibrations::part(file, machine, group);
+    if (!part.read) part.read = read_built_in(file.texts->file_of(part.laws), machine);
+    return &*part.read;
+}
+
+bool Calibrations::mentions(std::string_view machine, const LawGroup& group, std::string_view tiers) {
+    const auto found = by_machine_.find(machine);
+    if (found == by_machine_.end() || found->second.whole) return true;
+    const Part& part = Calibrations::part(found->second, machine, group);
+    return std::find(part.fabrics.begin(), part.fabrics.end(), innermost(tiers)) != part.fabrics.end();
+}
+
+bool Calibrations::switched(std::string_view machine, const LawGroup& group) {
+    const auto found = by_machine_.find(machine);
+    if (found == by_machine_.end() || found->second.whole) return true;
+    const Part& part = Calibrations::part(found->second, machine, group);
+    return std::any_of(part.laws.begin(), part.laws.end(),
+                       [](std::string_view law) { return text_in(law, "topology") == compared_topology; });
+}
+
+std::vector<std::string> Calibrations::software(std::string_view machine) {
+    const Calibration* calibration = find(machine);
+    const bool own = calibration != nullptr && !calibration->laws.empty();
+    std::vector<std::string> names;
+    for (const std::string& each : machines()) {
+        if (own && each != machine) continue;
+        for (const CalibratedLaw& law : find(each)->laws) {
+            if (!law.key.software.empty()) names.push_back(law.key.software);
+        }
+        for (const CalibratedExchange& exchange : find(each)->exchanges) {
+            if (!exchange.key.software.empty()) names.push_back(exchange.key.software);
+        }
+    }
+    std::sort(names.begin(), names.end());
+    names.erase(std::unique(names.begin(), names.end()), names.end());
+    return names;
+}
+
+}  // namespace roofline

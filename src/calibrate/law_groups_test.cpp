@@ -1,0 +1,69 @@
+#include "calibrate/law_groups.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "calibrate/calibration.hpp"
+#include "machine/embedded.hpp"
+
+using namespace roofline;
+
+namespace {
+
+const std::string_view two_groups =
+    "machine = \"m\"\n\n[[law]]\noperation = \"send\"\ntiers = \"a+b\"\n[[law.count]]\nmembers = 2\n"
+    "\n[[law]]\noperation = \"permute\"\nsegments = [\n]\n\n[[kernel]]\nkind = \"send\"\n";
+
+}  // namespace
+
+TEST_CASE("a file of constants is taken apart at its laws") {
+    const LawTexts texts(two_groups);
+    const auto sends = texts.of(laws_of(CollectiveKind::send));
+    REQUIRE(sends.size() == 1);
+    CHECK(text_in(sends.front(), "tiers") == "a+b");
+    CHECK(text_in(sends.front(), "system").empty());
+    CHECK(texts.file_of(sends) ==
+          "machine = \"m\"\n[[law]]\noperation = \"send\"\ntiers = \"a+b\"\n[[law.count]]\nmembers = 2\n");
+    CHECK(texts.of(laws_of_kernels("send")).size() == 1);
+    CHECK(texts.of(laws_of_exchanges()).empty());
+    CHECK(LawTexts("machine = \"m\"\n").of(laws_of_exchanges()).empty());
+}
+
+// Read group by group, a built-in file says what it says as a whole.
+TEST_CASE("the groups of a built-in file together are the file") {
+    for (const EmbeddedCalibration& file : embedded_calibrations()) {
+        CAPTURE(file.machine);
+        const LawTexts texts(file.text);
+        const auto whole = parse_calibration(file.text, file.machine);
+        REQUIRE(whole);
+        const auto group = [&](const LawGroup& asked) {
+            const auto read = parse_calibration(texts.file_of(texts.of(asked)), file.machine);
+            REQUIRE_MESSAGE(read, (read ? "" : read.error().message));
+            return *read;
+        };
+        std::set<CollectiveKind> kinds;
+        for (const CalibratedLaw& law : whole->laws) kinds.insert(law.key.kind);
+        for (const CollectiveKind kind : kinds) {
+            Calibration alone = *whole;
+            alone.exchanges.clear();
+            alone.kernels.clear();
+            std::erase_if(alone.laws, [&](const CalibratedLaw& law) { return law.key.kind != kind; });
+            CHECK(group(laws_of(kind)) == alone);
+        }
+        std::set<std::string> kernels;
+        for (const CalibratedKernel& kernel : whole->kernels) kernels.insert(kernel.key.kind);
+        for (const std::string& kind : kernels) {
+            Calibration alone = *whole;
+            alone.laws.clear();
+            alone.exchanges.clear();
+            std::erase_if(alone.kernels, [&](const CalibratedKernel& kernel) { return kernel.key.kind != kind; });
+            CHECK(group(laws_of_kernels(kind)) == alone);
+        }
+        Calibration exchanges = *whole;
+        exchanges.laws.clear();
+        exchanges.kernels.clear();
+        CHECK(group(laws_of_exchanges()) == exchanges);
+    }
+}

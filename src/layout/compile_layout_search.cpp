@@ -1,0 +1,267 @@
+// A program made ready for choosing layouts: where its tensors lie for sure, and the ways of its operations.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "layout/layout_search.hpp"
+#include "work/work.hpp"
+
+namespace roofline {
+
+namespace {
+
+// The chips that tensors are at: the first of them, where there are many.
+std::vector<std::int64_t> roots_in(const Program& program, const System& system) {
+    constexpr std::size_t most = 8;
+    std::set<std::int64_t> roots;
+    for (const Value& value : program.values) {
+        if (value.type.at.empty() || roots.size() == most) continue;
+        const auto sharding = sharding_of(value.type, system);
+        if (sharding && sharding->at_chip()) roots.insert(sharding->at);
+    }
+    return {roots.begin(), roots.end()};
+}
+
+// Which tensors cross memory in each operation of a kernel, in order.
+std::vector<Stored> stored_in(const KernelWork& kernel) {
+    std::set<ValueId> reads;
+    std::set<ValueId> writes;
+    for (const Transfer& transfer : kernel.transfers) (transfer.write ? writes : reads).insert(transfer.value);
+    std::vector<Stored> all;
+    for (const Statement* statement : kernel.statements) {
+        for (const Op& op : statement->ops) {
+            Stored stored;
+            for (const Operand& input : op.inputs) stored.inputs.push_back(reads.erase(input.value) > 0);
+            stored.output = writes.contains(op.output.value);
+            all.push_back(std::move(stored));
+        }
+    }
+    return all;
+}
+
+}  // namespace
+
+Program unsplit(const Program& program) {
+    Program copy = program;
+    for (Value& value : copy.values) {
+        for (Axis& axis : value.type.axes) axis.mesh.clear();
+        value.type.unreduced.clear();
+        value.type.at.clear();
+    }
+    return copy;
+}
+
+LayoutSearch::LayoutSearch(const Program& program, const System& system)
+    : program_(&program),
+      costs_(std::make_unique<ChoiceCosts>(system, roots_in(program, system))),
+      reshardings_(std::make_unique<Reshardings>(*costs_)) {}
+
+namespace {
+
+// What no rule says how to split: the columns of a band, which the last rows alone have or all in turn.
+Status check_splittable(const Program& program) {
+    for (const Value& value : program.values) {
+        for (const MaskedPlane& plane : value.masks) {
+            const bool split = std::any_of(value.type.axes.begin(), value.type.axes.end(), [&](const Axis& axis) {
+                return !axis.mesh.empty() && axis.dim == plane.columns;
+            });
+            if (plane.window.empty() || !split) continue;
+            return fail(
+                "unsupported",
+                fmt::format("a causal mask with a window, {}, over split columns, {}", plane.window, plane.columns),
+                fmt::format("split its rows, {}, or other dimensions (heads, the batch)", plane.rows));
+        }
+    }
+    return {};
+}
+
+}  // namespace
+
+Result<LayoutSearch> LayoutSearch::compile(const Program& program, const System& system, const StayingAxes& stay) {
+    LayoutSearch search(program, system);
+    if (auto status = check_splittable(program); !status) return fail(status.error());
+    for (const Value& value : program.values) {
+        auto sharding = roofline::sharding_of(value.type, system);
+        if (!sharding) return fail(sharding.error());
+        const bool free = value.intermediate || value.type_follows;
+        search.fixed_.push_back(free ? std::nullopt : std::optional(*sharding));
+    }
+    search.fix_inner(program.body);
+    search.note_splits();
+    if (auto status = search.compile_ops(stay); !status) return fail(status.error());
+    return search;
+}
+
+// A statement whose result is wanted at one chip is done by that chip, all of it.
+void LayoutSearch::fix_inner(const Block& block) {
+    for (const Node& node : block.nodes) {
+        if (const auto* inner = std::get_if<Block>(&node)) {
+            fix_inner(*inner);
+            continue;
+        }
+        const Statement& statement = std::get<Statement>(node);
+        const std::optional<Sharding>& result = fixed_[statement.result];
+        if (!result || !result->at_chip()) continue;
+        for (const Op& op : statement.ops) {
+            if (op.output.value == statement.result) continue;
+            Sharding inside;
+            inside.rank = static_cast<std::uint8_t>(op.output.dims.size());
+            inside.at = result->at;
+            fixed_[op.output.value] = inside;
+        }
+    }
+}
+
+// Whether all tensors that are at a chip are at the same one.
+bool LayoutSearch::one_place() const {
+    std::set<std::int64_t> places;
+    for (const auto& fixed : fixed_) {
+        if (fixed && fixed->at_chip()) places.insert(fixed->at);
+    }
+    return places.size() == 1;
+}
+
+void LayoutSearch::note_splits() {
+    for (ValueId id = 0; id < program_->values.size(); ++id) {
+        if (!fixed_[id]) continue;
+        const std::vector<Axis>& axes = program_->values[id].type.axes;
+        for (std::size_t d = 0; d < axes.size(); ++d) {
+            std::vector<AxisList>& splits = splits_[axes[d].dim];
+            const AxisList split = fixed_[id]->dims[d];
+            if (!split.empty() && std::find(splits.begin(), splits.end(), split) == splits.end())
+                splits.push_back(split);
+        }
+    }
+}
+
+std::vector<AxisMask> LayoutSearch::staying(const Op& op, const StayingAxes& stay) const {
+    std::vector<AxisMask> masks;
+    const std::vector<PlacedAxis>& mesh = costs_->system().mesh;
+    const auto add = [&](ValueId value) {
+        AxisMask mask = 0;
+        const auto known = stay.find(value);
+        for (std::size_t axis = 0; known != stay.end() && axis < mesh.size(); ++axis) {
+            if (has(known->second, mesh[axis].name)) mask = static_cast<AxisMask>(mask | 1U << axis);
+        }
+        masks.push_back(mask);
+    };
+    for (const Operand& input : op.inputs) add(input.value);
+    add(op.output.value);
+    return masks;
+}
+
+Result<LayoutSearch::CompiledOp> LayoutSearch::compiled(const Op& op, const Stored& stored,
+                                                        std::vector<KnownShape>& shapes) {
+    Program shape = op_shape(*program_, op, stored);
+    const auto known =
+        std::find_if(shapes.begin(), shapes.end(), [&](const KnownShape& each) { return each.program == shape; });
+    CompiledOp compiled;
+    if (known != shapes.end()) {
+        compiled.shape = known->op;
+        compiled.ways = ops_[known->op].ways.renamed(*program_, op);
+        return compiled;
+    }
+    auto ways = OpWays::compile(*program_, op, stored, *costs_, *reshardings_);
+    if (!ways) return fail(ways.error());
+    compiled.ways = std::move(*ways);
+    compiled.shape = ops_.size();
+    shapes.push_back({std::move(shape), compiled.shape});
+    return compiled;
+}
+
+std::size_t LayoutSearch::alike(const CompiledOp& op) const {
+    std::size_t first = op.shape;
+    while (first < ops_.size()) {
+        const CompiledOp& other = ops_[first];
+        if (other.shape == op.shape && other.alone == op.alone && other.open == op.open && other.stays == op.stays)
+            break;
+        ++first;
+    }
+    return first;
+}
+
+Status LayoutSearch::compile_ops(const StayingAxes& stay) {
+    const Program whole = unsplit(*program_);
+    auto work = derive_work(whole);
+    if (!work) return fail(work.error());
+    std::map<const Statement*, std::vector<Stored>> stored;
+    for (const KernelWork& kernel : work->kernels) {
+        std::vector<Stored> ops = stored_in(kernel);
+        auto next = ops.begin();
+        for (const Statement* statement : kernel.statements) {
+            const auto end = next + static_cast<std::ptrdiff_t>(statement->ops.size());
+            stored[statement].assign(next, end);
+            next = end;
+        }
+    }
+    last_use_.assign(program_->values.size(), 0);
+    std::map<std::string, ValueId> named;
+    for (ValueId id = 0; id < program_->values.size(); ++id) {
+        if (fixed_[id]) named.emplace(program_->values[id].name, id);
+    }
+    std::vector<KnownShape> shapes;
+    std::vector<std::string> counts;
+    std::map<ValueId, std::vector<Use>> uses;  // of the pass that is being read
+    const bool one_place = this->one_place();
+    bool fused = false;
+    // The two programs have the same shape: one has the types, the other was counted.
+    const auto walk = [&](const auto& self, const Block& block, const Block& counted) -> Status {
+        for (std::size_t i = 0; i < block.nodes.size(); ++i) {
+            if (const auto* inner = std::get_if<Block>(&block.nodes[i])) {
+                const bool repeats = inner->kind == Block::Kind::repeat;
+                if (repeats) counts.push_back(inner->count);
+                std::map<ValueId, std::vector<Use>> outside;
+                if (repeats) outside.swap(uses);
+                const bool before = std::exchange(fused, fused || inner->kind == Block::Kind::fuse);
+                if (auto status = self(self, *inner, std::get<Block>(counted.nodes[i])); !status) return status;
+                fused = before;
+                if (repeats) {
+                    counts.pop_back();
+                    uses.swap(outside);
+                }
+                continue;
+            }
+            const Statement& statement = std::get<Statement>(block.nodes[i]);
+            const std::vector<Stored>& crossing = stored[&std::get<Statement>(counted.nodes[i])];
+            for (std::size_t o = 0; o < statement.ops.size(); ++o) {
+                const Op& op = statement.ops[o];
+                auto made = this->compiled(op, crossing[o], shapes);
+                if (!made) return fail(made.error());
+                CompiledOp& compiled = *made;
+                compiled.counts = counts;
+                // A kernel is done by one chip or by all.
+                compiled.alone = one_place && !fused && statement.ops.size() == 1;
+                // Sums inside an expression may stay partial until they are added to others.
+                const auto add_behind =
+                    std::any_of(statement.ops.begin() + static_cast<std::ptrdiff_t>(o) + 1, statement.ops.end(),
+                                [](const Op& other) { return other.function == "add" || other.function == "sub"; });
+                compiled.open = add_behind && op.output.value != statement.result;
+                if (!stay.empty()) compiled.stays = staying(op, stay);
+                compiled.ways.stay(compiled.stays);
+                compiled.alike = alike(compiled);
+                for (const std::string& dim : compiled.ways.dims()) compiled.elsewhere.push_back(splits_[dim]);
+                compiled.ways.lie(compiled.elsewhere);
+                const std::size_t index = ops_.size();
+                for (std::size_t input = 0; input < op.inputs.size(); ++input) {
+                    std::vector<Use>& known = uses[op.inputs[input].value];
+                    last_use_[op.inputs[input].value] = index;
+                    compiled.before.emplace_back(known.rbegin(), known.rend());
+                    known.push_back({index, input});
+                }
+                const Value& output = program_->values[op.output.value];
+                if (output.carried && !fixed_[op.output.value]) {
+                    compiled.lies_as = named.at(output.name);
+                    last_use_[*compiled.lies_as] = index;
+                }
+                if (!output.intermediate) named[output.name] = op.output.value;
+                ops_.push_back(std::move(compiled));
+            }
+        }
+        return {};
+    };
+    return walk(walk, program_->body, whole.body);
+}
+
+}  // namespace roofline
