@@ -116,6 +116,7 @@ TEST_CASE("wrong requests end with 2 and say what to do") {
     };
     CHECK(fails([](ModelRequest& r) { r.kv_dtype = "bf17"; }) == "unknown_dtype");
     CHECK(fails([](ModelRequest& r) { r.weights = "w4"; }) == "unknown_dtype");
+    CHECK(fails([](ModelRequest& r) { r.weights = "bool"; }) == "bad_dtype");
     CHECK(fails([](ModelRequest& r) { r.sequence = "65"; }) == "bad_request");
     CHECK(fails([](ModelRequest& r) { r.config = {"llama-9", ""}; }) == "unknown_model");
     CHECK(fails([](ModelRequest& r) { r.config = {"t5.json", R"({"model_type": "t5"})"}; }) == "unsupported");

@@ -148,6 +148,25 @@ TEST_CASE("tokens sent to experts in fewer bits take fewer bytes of the network,
     CHECK_FALSE(handle_train(request, Format::text));
 }
 
+// A token goes to two of eight experts. Both may be on one chip, which needs it once.
+TEST_CASE("times by resource are those of lower, which has one of a token's copies cross the network") {
+    TrainRequest request = trained_llama({"h100-sxm:4"});
+    request.config = {"mixtral-8x7b", ""};
+    request.mesh = {"expert=4"};
+    const auto answer = json_of(request);
+    double all_copies = 0;
+    double sent = 0;
+    for (const auto& each : answer["collectives"]) {
+        const double seconds = each["time_s"].get<double>();
+        all_copies += seconds;
+        if (each["kind"] == "all_to_all") sent += seconds;
+    }
+    CHECK(answer["time_s"]["nvlink"].get<double>() == approx(all_copies - sent / 2).epsilon(1e-3));
+    double longest = 0;
+    for (const auto& seconds : answer["time_s"]) longest = std::max(longest, seconds.get<double>());
+    CHECK(answer["step"]["lower_s"].get<double>() == approx(longest));
+}
+
 TEST_CASE("a stage cannot have more chunks of layers than layers") {
     TrainRequest request = trained_llama({"h100-sxm:8"});
     request.mesh = {"pipeline=8"};

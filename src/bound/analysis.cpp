@@ -357,6 +357,7 @@ CompiledProgram::CompiledProgram(const Program& program, const ProgramAnalysis& 
 CompiledProgram::Point CompiledProgram::make_point() const {
     Point point;
     point.seconds.resize(times_.places());
+    point.resources = times_.resources();
     point.term_flops.resize(terms_);
     point.read.resize(levels_);
     point.write.resize(levels_);

@@ -98,7 +98,7 @@ public:
     CompiledProgram(const Program& program, const ProgramAnalysis& analysis, const std::vector<std::string>& swept);
 
     struct Point {
-        std::vector<double> seconds;     ///< by resource of the whole program, then scratch
+        std::vector<double> seconds;  ///< by resource of the whole program, then what lower has of each, then scratch
         std::vector<double> term_flops;  ///< by entry of pricing.flops_by()
         std::vector<double> read;        ///< by level of work.memory, in order
         std::vector<double> write;
@@ -106,6 +106,10 @@ public:
         Bounds bounds;
         double sequential = 0;
         std::vector<double> scratch;
+        std::size_t resources = 0;
+
+        /// Of a resource, as `lower` has it.
+        [[nodiscard]] double least_seconds(std::size_t resource) const { return seconds[resources + resource]; }
     };
     [[nodiscard]] Point make_point() const;
     void evaluate(std::span<const double> sizes, Point& point) const;  ///< no allocation

@@ -19,7 +19,7 @@ double unit_of(Dtype dtype) {
     }
 }
 
-double apply(const std::string& f, const std::array<double, most_arguments>& x) {
+double function_value(const std::string& f, const std::array<double, most_arguments>& x) {
     const double a = x[0];
     const double b = x[1];
     if (f == "add") return a + b;
@@ -55,8 +55,8 @@ double whole_mapped(const std::string& f, const std::array<double, most_argument
     if (f == "mul") return as_int32(bits_of(x[0]) * bits_of(x[1]));
     if (f == "square") return as_int32(bits_of(x[0]) * bits_of(x[0]));
     if (f == "relu2") return as_int32(bits_of(std::max(x[0], 0.0)) * bits_of(std::max(x[0], 0.0)));
-    if (f == "div") return std::trunc(apply(f, x));
-    return as_int32(bits_of(std::nearbyint(apply(f, x))));
+    if (f == "div") return std::trunc(function_value(f, x));
+    return as_int32(bits_of(std::nearbyint(function_value(f, x))));
 }
 
 /// What all elements of a row tell together.
@@ -151,15 +151,15 @@ Bounded mapped(const std::string& function, const std::array<Bounded, most_argum
     std::array<double, most_arguments> x{};
     for (std::size_t i = 0; i < x.size(); ++i) x[i] = arguments[i].value;
     if (rounding.whole) return {whole_mapped(function, x), 0};
-    const double value = apply(function, x);
+    const double value = function_value(function, x);
     // how far each argument's error moves the result, and the function's own rounding
     double bound = 32 * rounding.unit * std::abs(value) + 1e-42;
     for (std::size_t i = 0; i < x.size(); ++i) {
         if (!(arguments[i].bound > 0)) continue;
         x[i] = arguments[i].value + arguments[i].bound;
-        const double up = std::abs(apply(function, x) - value);
+        const double up = std::abs(function_value(function, x) - value);
         x[i] = arguments[i].value - arguments[i].bound;
-        const double down = std::abs(apply(function, x) - value);
+        const double down = std::abs(function_value(function, x) - value);
         x[i] = arguments[i].value;
         bound += std::max(up, down);
     }

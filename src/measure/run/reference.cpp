@@ -12,7 +12,7 @@ namespace roofline {
 namespace {
 
 /// Elements that were computed beside what the reference says of them.
-class Comparison {
+class CheckedElements {
 public:
     /// True where this element is the furthest off so far.
     bool add(double got, const Bounded& right) {
@@ -55,7 +55,7 @@ Result<CheckResult> check_statement(const Program& program, const Statement& sta
     const auto wanted = static_cast<std::int64_t>(
         std::min({static_cast<double>(elements), static_cast<double>(options.elements), affordable}));
     RandomBits random(0xc4ec + statement.result);
-    Comparison comparison;
+    CheckedElements checked;
     for (std::int64_t i = 0; i < wanted; ++i) {
         if (i % 64 == 0 && stop_requested()) return fail(interrupted());
         element.go_to(all ? i : random.below(elements));
@@ -63,12 +63,12 @@ Result<CheckResult> check_statement(const Program& program, const Statement& sta
         if (element.beyond_window(program.values[statement.result])) continue;
         const double got = element_at(output, element.index());
         const Bounded right = stored(element.value(), output.dtype);
-        if (!comparison.add(got, right)) continue;
-        comparison.worst(fmt::format("{}[{}] is {:.9g}, should be {:.9g} within {:.2g}",
-                                     value_name(program, statement.result), fmt::join(element.indices(), ", "), got,
-                                     right.value, right.bound));
+        if (!checked.add(got, right)) continue;
+        checked.worst(fmt::format("{}[{}] is {:.9g}, should be {:.9g} within {:.2g}",
+                                  value_name(program, statement.result), fmt::join(element.indices(), ", "), got,
+                                  right.value, right.bound));
     }
-    return comparison.result();
+    return checked.result();
 }
 
 }  // namespace roofline

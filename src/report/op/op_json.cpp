@@ -143,7 +143,8 @@ private:
     void add_times(Json& json, const Analysis& analysis) const {
         Json times = Json::object();
         for (std::size_t i = 0; i < analysis.pricing.resources.size(); ++i) {
-            times[analysis.pricing.resources[i].id] = analysis.seconds ? number((*analysis.seconds)[i]) : Json(nullptr);
+            times[analysis.pricing.resources[i].id] =
+                analysis.seconds ? number(analysis.least_seconds[i]) : Json(nullptr);
         }
         for (const std::string& level : analysis.pricing.unpriced) times[level] = nullptr;
         json["time_s"] = std::move(times);

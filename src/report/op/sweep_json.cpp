@@ -72,7 +72,7 @@ public:
         for (std::size_t i = 0; i < levels_.size(); ++i) field(levels_[i], flops / (point.read[i] + point.write[i]));
         close();
         open("time_s");
-        for (std::size_t i = 0; i < resources_.size(); ++i) field(resources_[i], point.seconds[i]);
+        for (std::size_t i = 0; i < resources_.size(); ++i) field(resources_[i], point.least_seconds(i));
         close();
         field("\"lower_s\":", point.bounds.lower);
         field("\"sequential_s\":", point.sequential);

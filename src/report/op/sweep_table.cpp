@@ -108,7 +108,7 @@ private:
         for (const std::string& id : resources_) {
             const auto place = std::find(ids.begin(), ids.end(), id) - ids.begin();
             const auto at = static_cast<std::size_t>(place);
-            cells.push_back(at == ids.size() ? "" : cell<Seconds>(point.seconds[at]));
+            cells.push_back(at == ids.size() ? "" : cell<Seconds>(point.least_seconds(at)));
         }
         const Bounds& bounds = point.bounds;
         cells.push_back(cell<Seconds>(bounds.lower));

@@ -39,7 +39,7 @@ Json pass_json(const OpAnswer& pass, double lower) {
     const Analysis& total = pass.analysis.total;
     Json times = Json::object();
     for (std::size_t i = 0; i < total.pricing.resources.size(); ++i) {
-        times[total.pricing.resources[i].id] = total.seconds ? Json((*total.seconds)[i]) : Json(nullptr);
+        times[total.pricing.resources[i].id] = total.seconds ? Json(total.least_seconds[i]) : Json(nullptr);
     }
     const Resource* bound = total.bound_resource();
     Json dims = Json::object();

@@ -54,7 +54,7 @@ Json times_json(const TrainAnswer& answer) {
     if (!answer.step) return json;
     const Analysis& total = answer.step->program.analysis.total;
     for (std::size_t i = 0; total.seconds && i < total.pricing.resources.size(); ++i) {
-        json[total.pricing.resources[i].id] = figure((*total.seconds)[i]);
+        json[total.pricing.resources[i].id] = figure(total.least_seconds[i]);
     }
     return json;
 }
