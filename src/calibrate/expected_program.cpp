@@ -144,9 +144,9 @@ void CompiledKernel::add_products(const KernelWork& kernel, std::vector<Weighted
     tiled_product_ = attention || (!products.empty() && side_by_side(products));
     if (products.empty()) {
         sums[rows] = {{rows_of(kernel), 1.0}};
-    } else if (attention && products.size() <= most_forward && !has_latents(kernel)) {
-        sums[heads] = {{elements(head_dims(kernel, *products.front())), 1.0}};
-        sums[shared_bytes_of] = shared_bytes(kernel, *products.front());
+    } else if (attention && !has_latents(kernel)) {
+        if (const auto dims = head_dims(kernel, *products.front())) sums[heads] = {{elements(*dims), 1.0}};
+        if (products.size() <= most_forward) sums[shared_bytes_of] = shared_bytes(kernel, *products.front());
     }
 }
 

@@ -110,8 +110,8 @@ TEST_CASE("of attention it is known how many heads read the same keys, of other 
                      " P : bf16[K, G=4, T=5, S] = softmax[S](" + scores + ")\n O : bf16[K, G, T, H] = P * V\n}");
         return kernel_runs(one.program, one.analysis, {}).front().point;
     };
-    for (const KernelPoint& each :
-         {point("K=3, G=4, T=5, H=8", "Q * A"), point("K=3, T=5, G=4, H=8", "causal[T, S](Q * A)")}) {
+    for (const KernelPoint& each : {point("K=3, G=4, T=5, H=8", "Q * A"), point("K=3, T=5, G=4, H=8", "Q * A"),
+                                    point("K=3, T=5, G=4, H=8", "causal[T, S](Q * A)")}) {
         CHECK(each.m == 20);
         CHECK(each.heads == 4);
         CHECK(each.shared_s == approx(2 * 3 * 16 * 8 * 2 / 1e12));
@@ -122,6 +122,11 @@ TEST_CASE("of attention it is known how many heads read the same keys, of other 
         "P: bf16[K=3, T=5, S=16]\nA: bf16[K, T, H=8]\nV: bf16[K, S, H]\nfuse {\n D : bf16[K, S, H] = P *_T A\n"
         " O : bf16[K, T, S] = softmax[S](causal[T, S](A *_H V))\n}");
     CHECK(kernel_runs(other.program, other.analysis, {}).front().point.heads == 1);
+    // without a mask rows of one dimension may be heads or tokens
+    const AnalysedProgram unsaid = analysed(
+        "Q: bf16[K=3, G=4, H=8]\nA: bf16[K, S=16, H]\nV: bf16[K, S, H]\nfuse {\n"
+        " P : bf16[K, G, S] = softmax[S](Q * A)\n O : bf16[K, G, H] = P * V\n}");
+    CHECK(kernel_runs(unsaid.program, unsaid.analysis, {}).front().point.heads == 0);
     const AnalysedProgram norm = analysed("softmax[D](bf16[B=6, C=7, D=8]) -> bf16[B, C, D]");
     CHECK(kernel_runs(norm.program, norm.analysis, {}).front().point.rows == 42);
 }

@@ -125,16 +125,24 @@ bool has_latents(const KernelWork& kernel) {
     return false;
 }
 
-std::vector<std::string> head_dims(const KernelWork& kernel, const MatmulShape& scores) {
-    std::vector<std::string> heads = scores.m;
-    if (heads.empty()) return heads;
-    std::string tokens = heads.back();
+std::optional<std::vector<std::string>> head_dims(const KernelWork& kernel, const MatmulShape& scores) {
+    std::string tokens;
+    std::vector<std::string> written;  // dimensions of the scores, as the program has them
     for (const Statement* statement : kernel.statements) {
         for (const Op& op : statement->ops) {
-            if (op.kind == OpKind::apply && op.function == "causal" && !op.along.empty()) tokens = op.along.front();
+            if (op.kind != OpKind::apply) continue;
+            if (op.function == "softmax") written = op.output.dims;
+            if (op.function == "causal" && !op.along.empty()) tokens = op.along.front();
         }
     }
-    if (!has(heads, tokens)) return {};
+    std::vector<std::string> heads = scores.m;
+    if (tokens.empty()) {
+        if (heads.size() < 2) return std::nullopt;
+        for (const std::string& dim : written) {
+            if (has(heads, dim)) tokens = dim;
+        }
+    }
+    if (!has(heads, tokens)) return std::vector<std::string>{};
     std::erase(heads, tokens);
     return heads;
 }

@@ -1,6 +1,7 @@
 // What a kernel is to its law, as its operations say.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,8 +29,9 @@ namespace roofline {
 [[nodiscard]] bool has_latents(const KernelWork& kernel);
 
 /// Dimensions of a product's rows that are heads of queries to the same keys: all but the tokens, which a causal mask runs along;
-/// where there is none, they come last. None in a product without tokens.
-[[nodiscard]] std::vector<std::string> head_dims(const KernelWork& kernel, const MatmulShape& scores);
+/// where there is no mask, they come last in what a softmax makes of the scores. None in a product without the mask's tokens; empty
+/// where rows have one dimension and no mask, which may be tokens or heads.
+[[nodiscard]] std::optional<std::vector<std::string>> head_dims(const KernelWork& kernel, const MatmulShape& scores);
 
 /// Bytes of what all rows of a product read alike: of attention the keys and values.
 [[nodiscard]] WeightedSum shared_bytes(const KernelWork& kernel, const MatmulShape& scores);

@@ -103,7 +103,9 @@ Parts Uncut::cut(const Tiling& tiling) const {
 
 double rows_of_core(const KernelPoint& point) { return point.cores > 0 ? point.rows / point.cores : point.rows; }
 
-bool heads_apart(const KernelLaw& law, const KernelPoint& point) { return law.share > 0 && point.heads > law.share; }
+bool heads_apart(const KernelLaw& law, const KernelPoint& point) {
+    return law.share > 0 && point.heads > law.share && point.shared_s > 0;
+}
 
 KernelPoint apart(const KernelPoint& point) {
     KernelPoint each = point;

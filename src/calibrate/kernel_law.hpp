@@ -26,7 +26,7 @@ struct KernelPoint {
     double cores = 0;   ///< that tiles of the result are spread over; 0: not known
     double rows = 0;    ///< of a kernel without products: all but the last dimension of what it works on
     // of attention
-    double heads = 0;     ///< of queries that read the same keys and values: a part of m
+    double heads = 0;     ///< of queries that read the same keys and values: a part of m; 0: not known
     double shared_s = 0;  ///< the part of memory_s that those keys and values are
     double again_s = 0;   ///< what reading them again for every further head would take the main memory: apart()
 
@@ -78,7 +78,8 @@ struct Tiling {
     bool operator==(const Tiling&) const = default;
 };
 
-/// True where more heads read the same keys and values than the law's library lets share them.
+/// True where more heads read the same keys and values than the law's library lets share them, and it is known how many bytes
+/// these are: not so in a backward pass.
 [[nodiscard]] bool heads_apart(const KernelLaw& law, const KernelPoint& point);
 
 /// The point with each head a product of its own that reads keys and values again.
