@@ -50,14 +50,14 @@ Parts powers_of(const Parts& parts, double longest, double p) {
     return powers;
 }
 
-double sum_of(const Parts& parts) { return parts[0] + parts[1] + parts[2] + parts[3] + parts[4]; }
+double sum_of(const Parts& parts) { return parts[0] + parts[1] + parts[2] + parts[3]; }
 
 double norm_from(const Parts& powers, double longest, double p) {
     const double sum = sum_of(powers);
     return sum == 1 ? longest : longest * std::pow(sum, 1 / p);
 }
 
-double longest_of(const Parts& parts) { return std::max({parts[0], parts[1], parts[2], parts[3], parts[4]}); }
+double longest_of(const Parts& parts) { return std::max({parts[0], parts[1], parts[2], parts[3]}); }
 
 /// No more than the norm, and quick: norms fall with p, and those of 1, 2 and 4 need no logarithm.
 double least_norm(const Parts& parts, double p) {
@@ -86,8 +86,7 @@ Uncut::Uncut(const KernelLaw& by, const KernelPoint& of) : law(by), point(of) {
     const double cached = cached_share(law, point);
     drawn_s = (1 - cached) * ((point.memory_s - point.write_s) / law.memory + point.write_s / write) +
               cached * point.memory_s / law.cache;
-    parts = {point.math_s / law.math, point.vector_s / law.vector, drawn_s + point.again_s / law.reread, point.other_s,
-             0};
+    parts = {point.math_s / law.math, point.vector_s / law.vector, drawn_s + point.again_s / law.reread, point.other_s};
 }
 
 Parts Uncut::cut(const Tiling& tiling) const {
@@ -95,7 +94,7 @@ Parts Uncut::cut(const Tiling& tiling) const {
     cut[0] = math_of(point, tiling) / law.math;
     cut[2] += drawn_s * (stretch_of(law, point, tiling) - 1);
     if (tiling.splits > 1) cut[2] += tiling.splits * point.sums_s / law.partial;
-    if (law.hidden) cut[4] = law.wave_s * tiling.waves;
+    if (law.hidden) cut[3] += law.wave_s * tiling.waves;
     return cut;
 }
 

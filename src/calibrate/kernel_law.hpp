@@ -124,8 +124,8 @@ struct Tilings {
 /// What is added to the norm: fixed costs, the ramp, splits, waves and rows.
 [[nodiscard]] double overhead_of(const KernelLaw& law, const KernelPoint& point, const Tiling& tiling);
 
-/// The parts of the norm: math, vector, memory, other, each at the rate that is achieved, and waves where they are hidden.
-inline constexpr std::size_t kernel_parts = 5;
+/// The parts of the norm, each at the rate that is achieved: math, vector, memory, other, with waves where they are hidden.
+inline constexpr std::size_t kernel_parts = 4;
 [[nodiscard]] std::array<double, kernel_parts> parts_of(const KernelLaw& law, const KernelPoint& point,
                                                         const Tiling& tiling);
 

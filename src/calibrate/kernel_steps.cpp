@@ -76,7 +76,7 @@ void add_linear(Linear& linear, const KernelLaw& law, const CutPoint& whole) {
         features[partial] += tiling.splits * point.sums_s * memory;
     }
     if (law.hidden) {
-        features[wave] += tiling.waves * slopes[4];
+        features[wave] += tiling.waves * slopes[3];
     } else if (tiling.waves > 1) {
         features[wave] += tiling.waves - 1;
     }

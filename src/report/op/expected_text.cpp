@@ -75,13 +75,21 @@ std::string memory_text(const KernelLaw& law, const KernelPoint& point, const Ti
     return sum_text(std::move(terms));
 }
 
+/// "38 waves x 6.4 us"
+std::string others_text(const KernelLaw& law, const KernelPoint& point, const Tiling& tiling) {
+    std::vector<std::string> terms{part_text(point.other_s, "other levels", 1)};
+    if (law.hidden && tiling.waves > 0) {
+        terms.push_back(fmt::format("{} waves x {}", number_text(tiling.waves), us(law.wave_s)));
+    }
+    return sum_text(std::move(terms));
+}
+
 /// "((10 us of math / 0.8)^3.5 + (9 us of HBM / 0.9)^3.5)^(1/3.5)"
 std::string norm_text(const KernelLaw& law, const KernelPoint& point, const Tiling& tiling, const std::string& memory) {
     std::vector<std::string> terms{
         part_text(math_of(point, tiling), tiling.waves > 0 ? "math in whole waves" : "math", law.math),
         part_text(point.vector_s, "vector", law.vector), memory_text(law, point, tiling, memory),
-        part_text(point.other_s, "other levels", 1),
-        law.hidden && tiling.waves > 0 ? fmt::format("{} waves x {}", number_text(tiling.waves), us(law.wave_s)) : ""};
+        others_text(law, point, tiling)};
     std::erase(terms, "");
     if (terms.size() < 2) return terms.empty() ? "" : terms.front();
     if (std::isinf(law.p)) return fmt::format("the longer of {}", fmt::join(terms, " and "));
