@@ -332,6 +332,10 @@ CalibratedKernel read_kernel(Reader& table) {
     fit.law = rest.law;
     fit.factors = std::move(rest.factors);
     fit.heads = read_heads(table);
+    if (!fit.heads.empty() && !kernel.key.kind.ends_with("attention")) {
+        table.fault("heads", "out_of_place", fmt::format("{} has no heads", in_ticks(kernel.key.kind)),
+                    "laws by heads are for kinds of attention");
+    }
     table.finish();
     return kernel;
 }

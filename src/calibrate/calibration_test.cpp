@@ -158,6 +158,7 @@ TEST_CASE("laws of kernels are read, strictly, and written as they were") {
     CHECK(again->kernels.back().fit.law == KernelLaw{});
 
     Calibration tiled = *read;
+    tiled.kernels.front().key.kind = "attention";
     KernelFit& fit = tiled.kernels.front().fit;
     fit.error_carried = 0.25;
     fit.law.write = 0.5;
@@ -198,6 +199,7 @@ TEST_CASE("laws of kernels are read, strictly, and written as they were") {
     CHECK(wrong_factors("1250 ", "99999999999999999999 ") == "wrong_type");
     CHECK(wrong_factors("1250 ", "") == "wrong_type");
     CHECK(wrong_factors("n = [64, 64]", "k = [64, 64]") != "");
+    CHECK(wrong_factors("kind = \"attention\"", "kind = \"contraction\"") == "out_of_place");
     CHECK(wrong_factors("most = 32", "most = 1") == "out_of_range");
     CHECK(wrong_factors("most = 32", "most = 0") == "out_of_range");
     CHECK(wrong_factors("most = 32", "least = 32") == "missing_key");

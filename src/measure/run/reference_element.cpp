@@ -266,7 +266,7 @@ Bounded ReferenceElement::element_by_element(const Operation& op) {
     return mapped(op.op->function, arguments, op.rounding);
 }
 
-// Half a rotation of neighbours, by 1: what `rope` costs does not depend on the angle.
+// Neighbours turned by an angle of 1, as the kernels do it: what `rope` costs does not depend on the angle.
 Bounded ReferenceElement::turned(const Operation& op) {
     const Bounded here = read(op.inputs.front());
     Bounded there = here;
