@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "app/expected_op.hpp"
@@ -128,15 +129,23 @@ MemoryComparison memory_of(const MeasuredTraining& row, const TrainerHabits& hab
         compared.predicted = compared.predicted * reserved + memory.apart;
     }
     if (compared.what == "used") compared.predicted += habits.context_bytes;
+    // an allocator that finds no more gives back what is free of its blocks; some have chips with more memory than others of that name
+    if (memory.fits() && memory.capacity && compared.measured <= *memory.capacity) {
+        compared.predicted = std::min(compared.predicted, *memory.capacity);
+    }
     return compared;
 }
 
 std::string key_of(const TrainSetup& setup) {
-    return fmt::format("{} zero{} {} {} {} {} {} {} {} {} {} {} {} {}", plan_text(setup.plan), setup.plan.zero,
+    const FrameworkHabits& habits = setup.habits;
+    const std::array flags = {setup.options.f32_gradients, setup.options.f32_logits,  setup.options.stored_casts,
+                              setup.options.unfused,       setup.options.keep_unread, setup.late_layers,
+                              habits.fsdp_units,           habits.pipeline_buffers,   habits.flat_optimizer,
+                              habits.fused_gradients,      habits.copied_norm};
+    return fmt::format("{} zero{} {} {} {} {} {} {} {} {}", plan_text(setup.plan), setup.plan.zero,
                        setup.plan.tensor_tokens, setup.batch.tokens, setup.batch.microbatches,
                        static_cast<int>(setup.options.remat), setup.products ? name(*setup.products) : "",
-                       setup.options.f32_gradients, setup.options.f32_logits, setup.options.stored_casts,
-                       setup.options.unfused, setup.loss_parts, setup.options.keep_unread, setup.schedule);
+                       habits.loss_parts, fmt::join(flags, ""), setup.schedule);
 }
 
 std::string strategy_of(const Plan& plan) {
@@ -160,10 +169,12 @@ Result<TrainSetup> setup_of(const MeasuredTraining& row, const TrainerHabits& ha
     setup.plan = std::move(*plan);
     setup.batch = *batch;
     setup.options = options_of(row, habits);
-    setup.pipeline_buffers = habits.pipeline_buffers;
     setup.late_layers = habits.late_layers;
-    setup.fsdp_units = habits.fsdp_units && holds(row.sharding, "fsdp");
-    setup.flat_optimizer = habits.flat_optimizer && holds(row.sharding, "zero");
+    setup.habits.pipeline_buffers = habits.pipeline_buffers;
+    setup.habits.fsdp_units = habits.fsdp_units && holds(row.sharding, "fsdp");
+    setup.habits.flat_optimizer = habits.flat_optimizer && holds(row.sharding, "zero");
+    setup.habits.copied_norm = habits.copied_norm && holds(row.sharding, "zero");
+    setup.habits.fused_gradients = habits.fused_gradients;
     auto products = products_of(row);
     if (!products) return fail(products.error());
     setup.products = *products;
@@ -276,7 +287,7 @@ Result<Comparison> MeasuredTrainings::compare(const MeasuredTraining& row) {
     // what is held in f32 takes memory; the bound of the time is that of gradients that are summed up in fewer bits
     const bool gathered = setup->plan.pipeline > 1 && holds(row.sharding, "fsdp");
     setup->options.f32_gradients = row.f32_gradients || gathered;
-    setup->loss_parts = habits.loss_parts;
+    setup->habits.loss_parts = habits.loss_parts;
     setup->options.f32_logits = habits.loss != "compiled";
     setup->options.stored_casts = habits.loss == "eager";
     priced = price(row, *model, *setup, *system);

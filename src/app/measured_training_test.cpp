@@ -195,6 +195,27 @@ TEST_CASE("what a device is said to use has an allocator's blocks and a process'
     CHECK(trainings().compare(row)->memory->measured == 1e10);
 }
 
+// Of 80 GiB: what an allocator keeps for nothing it gives back.
+TEST_CASE("an allocator reserves no more than a chip has, where its tensors fit") {
+    constexpr double capacity = 80 * 1.073741824e9;
+    auto row = two_layers(1);
+    row.memory_bytes = 8.4e10;
+    row.memory_what = "allocated";
+    MeasuredTrainings priced = trainings();
+    const auto allocated = [&](std::int64_t sequences) {
+        row.sequences = row.micro_batch = sequences;
+        return priced.compare(row)->memory->predicted;
+    };
+    const double eight = allocated(8);
+    const double each = (allocated(16) - eight) / 8;
+    const double tensors = allocated(8 + static_cast<std::int64_t>((8.4e10 - eight) / each));
+    REQUIRE((tensors < capacity && tensors * 1.03 > capacity));
+    row.memory_what = "reserved";
+    CHECK(priced.compare(row)->memory->predicted == capacity);
+    row.memory_bytes = 9e10;  // a chip that has more
+    CHECK(priced.compare(row)->memory->predicted > capacity);
+}
+
 TEST_CASE("the memory of a row whose words say too little is not compared, its time is") {
     MeasuredTrainings priced = trainings();
     MeasuredTraining row = two_layers(1);

@@ -71,8 +71,9 @@ Result<StageStep> stage_step(const Program& forward, const Model& model, const T
     auto answer = priced_program(step->program, slice, model.name, pricing.software, pricing.calibrations, collectives,
                                  planned->stay);
     if (!answer) return fail(answer.error());
-    const FrameworkHabits habits{setup.options.unfused,  setup.fsdp_units, setup.options.stored_casts,
-                                 setup.pipeline_buffers, setup.loss_parts, setup.flat_optimizer};
+    FrameworkHabits habits = setup.habits;
+    habits.unfused = setup.options.unfused;
+    habits.stored_casts = setup.options.stored_casts;
     auto memory = training_memory(*step, answer->local, answer->types, answer->system, held, habits, planned->stay);
     if (!memory) return fail(memory.error());
     if (habits.pipeline_buffers && setup.plan.pipeline > 1) {

@@ -9,6 +9,7 @@
 #include "calibrate/expected_collective.hpp"
 #include "calibrate/step_law.hpp"
 #include "model/model.hpp"
+#include "plan/framework_memory.hpp"
 #include "plan/plan.hpp"
 #include "plan/training_batch.hpp"
 #include "program/adjoint.hpp"
@@ -25,10 +26,7 @@ struct TrainSetup {
     std::optional<Dtype> products{};  ///< in which products with parameters are computed; none: as they are stored
     std::optional<Dtype> dispatch{};  ///< in which tokens and gradients are sent to experts; none: as they are stored
     bool late_layers = false;         ///< pipeline_stages()
-    bool fsdp_units = false;          ///< FrameworkHabits: what else of it takes memory
-    bool pipeline_buffers = false;    ///< likewise
-    double loss_parts = 1;            ///< likewise
-    bool flat_optimizer = false;      ///< likewise
+    FrameworkHabits habits{};         ///< what else takes memory; `unfused` and `stored_casts` are those of the options
 };
 
 /// By which constants and approximations steps are priced; many may share them.

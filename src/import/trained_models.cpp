@@ -92,6 +92,8 @@ TrainedModels::Trainer TrainedModels::read_trainer(Reader& table) {
     trainer.habits.pipeline_buffers = table.flag("pipeline_buffers");
     trainer.habits.fsdp_units = table.flag("fsdp_units");
     trainer.habits.flat_optimizer = table.flag("flat_optimizer");
+    trainer.habits.fused_gradients = table.flag("fused_gradients");
+    trainer.habits.copied_norm = table.flag("copied_norm");
     trainer.habits.gib = table.flag("gib");
     const std::vector<double> context = table.numbers("context_gib");
     if (context.size() > 1 || (context.size() == 1 && !(context.front() >= 0 && context.front() < 100))) {

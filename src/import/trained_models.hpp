@@ -31,6 +31,8 @@ struct TrainerHabits {
     bool late_layers = false;           ///< of a pipeline's stages the last ones have what does not divide
     bool fsdp_units = false;            ///< FSDP as in FrameworkHabits
     bool flat_optimizer = false;        ///< ZeRO as in FrameworkHabits
+    bool fused_gradients = false;       ///< as in FrameworkHabits
+    bool copied_norm = false;           ///< ZeRO as in FrameworkHabits
     bool gib = false;                   ///< what they call GB are GiB
     double context_bytes = 0;           ///< what a process has of a device beside an allocator's blocks
 };

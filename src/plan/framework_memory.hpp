@@ -22,6 +22,11 @@ struct FrameworkHabits {
     double loss_parts = 1;  ///< head and loss go over the tokens in so many parts, forward and backward
     bool flat_optimizer =
         false;  ///< gradients are put into one flat tensor for the optimizer, as ZeRO's implementations do
+    bool copied_norm = false;  ///< the gradients' norm is that of f32 copies of all of them
+    bool fused_gradients =
+        false;  ///< products add to gradients themselves, and one tensor for each shape of weights stands in for what they gave
+
+    bool operator==(const FrameworkHabits&) const = default;
 };
 
 /// Bytes of one chip.

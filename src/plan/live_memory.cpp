@@ -38,10 +38,15 @@ struct TensorLife {
 class LifeTimes {
 public:
     LifeTimes(const TrainingProgram& step, const Program& local, const FrameworkHabits& habits)
-        : step_(step), local_(local), lives_(local.values.size()), fixed_(local.values.size(), false) {
+        : step_(step),
+          local_(local),
+          lives_(local.values.size()),
+          fixed_(local.values.size(), false),
+          fused_gradients_(habits.fused_gradients) {
         for (ValueId id = 0; id < fixed_.size(); ++id) fixed_[id] = local.values[id].param || local.values[id].cache;
         for (const StepTensor& tensor : step.tensors) {
             if (tensor.role != StepRole::activation) fixed_[tensor.value] = true;
+            if (tensor.role == StepRole::gradient && tensor.param) gradient_of_[tensor.value] = *tensor.param;
             if (habits.fsdp_units && tensor.role == StepRole::param && tensor.repeats.empty())
                 elsewhere_.insert(tensor.value);
         }
@@ -78,6 +83,7 @@ public:
             now += change;
             memory.peak = std::max(memory.peak, now);
         }
+        memory.peak += stand_in_bytes();
         return memory;
     }
 
@@ -118,7 +124,7 @@ private:
             for (const Operand& input : op.inputs) read(input, inside, stretch);
             inside[op.output.value] = &op;
         }
-        note_addend(statement, stretch);
+        note_gradient(statement, stretch);
         const ValueId id = statement.result;
         TensorLife& life = lives_[id];
         if (!life.made) {
@@ -132,14 +138,51 @@ private:
     }
 
     // A product that is added to a gradient is there besides it, to the end of the pass: a framework hands gradients on when
-    // they are made, and adds them up behind.
-    void note_addend(const Statement& statement, std::size_t stretch) {
+    // they are made, and adds them up behind. Where the product's kernel adds, a tensor stands in for what it gave.
+    void note_gradient(const Statement& statement, std::size_t stretch) {
+        if (!fixed_[statement.result]) return;
         const Op& last = statement.ops.back();
-        if (!fixed_[statement.result] || last.kind != OpKind::apply || last.inputs.size() != 2) return;
-        if (last.inputs.front().value == last.inputs.back().value || statement.ops.size() < 2) return;
+        const Op* product = last.kind == OpKind::contract ? &last : added_product(statement);
+        if (product == nullptr) return;
+        if (fused_gradients_) return note_stand_in(*product, statement.result, stretch);
+        if (product != &last) addends_.push_back({product->output, stretch, places_});
+    }
+
+    // What `G = G + (A * B)` adds; null: the statement is another.
+    static const Op* added_product(const Statement& statement) {
+        const Op& last = statement.ops.back();
+        if (last.kind != OpKind::apply || last.inputs.size() != 2 || statement.ops.size() < 2) return nullptr;
+        if (last.inputs.front().value == last.inputs.back().value) return nullptr;
         const Op& product = statement.ops[statement.ops.size() - 2];
-        if (product.kind != OpKind::contract || product.output.value != last.inputs.back().value) return;
-        addends_.push_back({product.output, stretch, places_});
+        const bool added = product.kind == OpKind::contract && product.output.value == last.inputs.back().value;
+        return added ? &product : nullptr;
+    }
+
+    // One of experts has the shape that counts: dimensions that all operands have and the product keeps are numbers of products.
+    void note_stand_in(const Op& product, ValueId gradient, std::size_t stretch) {
+        const auto param = gradient_of_.find(gradient);
+        if (param == gradient_of_.end()) return;
+        std::vector<std::string> shape;
+        for (const std::string& dim : product.output.dims) {
+            const bool everywhere =
+                std::all_of(product.inputs.begin(), product.inputs.end(), [&](const Operand& input) {
+                    return std::find(input.dims.begin(), input.dims.end(), dim) != input.dims.end();
+                });
+            if (!everywhere) shape.push_back(dim);
+        }
+        std::sort(shape.begin(), shape.end());
+        const double bytes = elements_of(shape) * info(local_.values[param->second].type.dtype).bits / 8;
+        stand_ins_[shape][stretch] += bytes;
+    }
+
+    [[nodiscard]] double stand_in_bytes() const {
+        double all = 0;
+        for (const auto& [shape, stretches] : stand_ins_) {
+            double most = 0;
+            for (const auto& [stretch, bytes] : stretches) most = std::max(most, bytes);
+            all += most;
+        }
+        return all;
     }
 
     void read(const Operand& input, const std::map<ValueId, const Op*>& inside, std::size_t stretch) {
@@ -259,6 +302,9 @@ private:
         std::size_t made = 0;
     };
     std::vector<Addend> addends_;  ///< of gradients
+    bool fused_gradients_ = false;
+    std::map<ValueId, ValueId> gradient_of_;                                       ///< the parameter
+    std::map<std::vector<std::string>, std::map<std::size_t, double>> stand_ins_;  ///< bytes by shape and stretch
     std::size_t places_ = 0;
     std::vector<double> live_;  ///< by place: what comes, less what goes
     bool unsized_ = false;

@@ -27,7 +27,11 @@ struct LiveMemory {
 /// parameters so of the whole pass and of the next one, which is gathered while this one computes (Zhao et al. 2023, arXiv
 /// 2304.11277, section 3.3.2). Of FSDP's units
 /// gathered parameters that are in no layer are not counted: unit_memory() has them. Of logits, their gradients and all of their shape
-/// there is one part of `loss_parts`. Errors: sizes that are not known, counts beyond 127 bits.
+/// there is one part of `loss_parts`. Where products add to gradients themselves (`fused_gradients`), autograd is still handed a
+/// gradient for each: Transformer Engine keeps one tensor of the parameters' dtype for each shape of weights, for all layers and
+/// microbatches (get_dummy_wgrad in its pytorch/module/base.py, and Megatron-LM's tensor_parallel/layers.py), of experts that of
+/// one; where a layer has several weights of a shape they are taken to be one matrix, as its queries, keys and values are, or its gate
+/// and up projection. Errors: sizes that are not known, counts beyond 127 bits.
 [[nodiscard]] Result<LiveMemory> live_memory(const TrainingProgram& step, const Program& local,
                                              const InFlight& in_flight, const FrameworkHabits& habits = {});
 

@@ -170,6 +170,42 @@ TEST_CASE("what FSDP gathers as its root is counted with its units") {
     CHECK(live_memory(step, local, {}, habits)->peak == 80);
 }
 
+// W and U are of 10 x 20 elements in bf16, and so is each of four experts of V; N is no factor of a product.
+TEST_CASE(
+    "where products add to gradients, one tensor for each shape of a layer's weights stands in for what they give") {
+    const std::string sizes =
+        "B=8, D=10, F=20, E=4, L=3, M=2\nX : bf16[B, D]\nH : bf16[B, F]\nY : bf16[E, B, D]\nZ : bf16[E, B, F]\n"
+        "param W : bf16[D, F]\nparam U : bf16[D, F]\nparam V : bf16[E, D, F]\nparam N : bf16[D]\n"
+        "dW : f32[D, F]\ndU : f32[D, F]\ndV : f32[E, D, F]\ndN : f32[D]\n";
+    const auto peak = [&](const std::string& text, bool fused) {
+        TrainingProgram step = plain(sizes + text);
+        for (ValueId id = 0; id < step.program.values.size(); ++id) {
+            const std::string& name = step.program.values[id].name;
+            if (name == "W" || name == "U" || name == "V" || name == "N") {
+                step.tensors.push_back({id, StepRole::param, {}});
+            } else if (name.starts_with("d")) {
+                step.tensors.push_back({id, StepRole::gradient, {}, value_named(step.program, name.substr(1))});
+            }
+        }
+        FrameworkHabits habits;
+        habits.fused_gradients = fused;
+        const auto memory = live_memory(step, step.program, {}, habits);
+        REQUIRE(memory);
+        return memory->peak;
+    };
+    const std::string layer = "repeat L { dW = dW + (X *_B H)\ndU = dU + (X *_B H)\ndN = dN + sum[B](X) }\n";
+    CHECK(peak(layer, true) == 2 * 400);
+    CHECK(peak(layer, false) == 2 * 400);
+    // passes of other layers have shapes of their own, or the same
+    CHECK(peak(layer + "repeat M { dV = dV + (Y *_B Z) }\n", true) == 2 * 400);
+    CHECK(peak("repeat L { dW = dW + (X *_B H)\ndV = dV + (Y *_B Z) }\n", true) == 2 * 400);
+    CHECK(peak("repeat L { dW = dW + (X *_B H) }\nrepeat M { dV = dV + (Y *_B Z) }\n", true) == 400);
+    CHECK(peak("repeat L { dW = dW + (X *_B H) }\nrepeat M { dV = dV + (Y *_B Z) }\n", false) == 4 * 400);
+    // a single microbatch adds nothing up, and autograd is handed as much
+    CHECK(peak("dW = X *_B H\n", true) == 400);
+    CHECK(peak("dW = X *_B H\n", false) == 0);
+}
+
 TEST_CASE("sizes that are not known") {
     const TrainingProgram step = plain("X : bf16[B, D]\nH : bf16[B, D] = relu(X)\nY : bf16[B, D] = relu(H)");
     CHECK(!live_memory(step, step.program, {}));

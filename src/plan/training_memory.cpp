@@ -27,6 +27,22 @@ Polynomial elements_of(const Program& program, const StepTensor& tensor) {
     return product;
 }
 
+// f32 copies of the gradients in fewer bits that a chip holds.
+Result<double> copied_gradient_bytes(const TrainingProgram& step, const std::vector<TensorType>& types,
+                                     const System& system) {
+    constexpr double f32 = 4;
+    double bytes = 0;
+    for (const StepTensor& tensor : step.tensors) {
+        if (tensor.role != StepRole::gradient) continue;
+        if (step.program.values[tensor.value].type.dtype == Dtype::f32) continue;
+        const auto number = elements_of(step.program, tensor).evaluate(step.program.sizes);
+        if (!number) return fail("no_size", "what gradients take cannot be counted");
+        bytes +=
+            f32 * number->to_double() / (tensor.value < types.size() ? holders_of(types[tensor.value], system) : 1);
+    }
+    return bytes;
+}
+
 // What an optimizer of plain tensor operations has besides: of each element that a chip updates an f32 copy of its gradient, unless
 // that is f32 itself, the root of its second moment and what the step is divided by.
 Result<double> unfused_bytes(const TrainingProgram& step, const std::vector<TensorType>& types, const System& system) {
@@ -84,6 +100,11 @@ Result<TrainingMemory> training_memory(const TrainingProgram& step, const Progra
     }
     memory.activations = live->kept;
     double peak = live->peak;
+    if (habits.copied_norm) {  // put where activations were, as far as they go
+        const auto copies = copied_gradient_bytes(step, types, system);
+        if (!copies) return fail(copies.error());
+        memory.apart += std::max(*copies - peak, 0.0);
+    }
     if (habits.unfused) {  // activations are gone when the optimizer works, and their blocks are not
         const auto optimizer = unfused_bytes(step, types, system);
         if (!optimizer) return fail(optimizer.error());

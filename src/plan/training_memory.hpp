@@ -31,7 +31,8 @@ struct TrainingMemory {
 /// Parameters, gradients and states are flattened before they are shared out, so that they divide exactly; activations are
 /// shares of tensors, padded. What is held besides is that of live_memory(), with
 /// what stays gathered of FSDP's units, or of an unfused optimizer what its operations make, where that is more. An allocator that keeps
-/// blocks has both, for the optimizer's tensors go over many parameters. `stay` is that of the layout. Errors: counts beyond 127 bits; a
+/// blocks has both, for the optimizer's tensors go over many parameters; and where the gradients' norm is that of f32 copies of each
+/// (`copied_norm`), whose blocks are too small for what follows, also these, as far as activations' blocks do not hold them. `stay` is that of the layout. Errors: counts beyond 127 bits; a
 /// size that is not known.
 [[nodiscard]] Result<TrainingMemory> training_memory(const TrainingProgram& step, const Program& local,
                                                      const std::vector<TensorType>& types, const System& system,

@@ -118,6 +118,17 @@ TEST_CASE(
     habits.flat_optimizer = true;
     CHECK(memory_with(habits).apart == approx(plain.activations + plain.working + 2 * 600));
     CHECK(memory_with(habits).total() == approx((2 + 2 + 12 + 12) * 600));
+    // copies for the norm are put where activations were, and what is left of 4 bytes each is apart
+    habits = {};
+    habits.copied_norm = true;
+    const double activations = plain.activations + plain.working;
+    REQUIRE(activations < 4 * 600);
+    CHECK(memory_with(habits).apart == approx(4 * 600 - activations));
+    TrainingOptions options;
+    options.f32_gradients = true;
+    const auto wide = training_step(forward_of_600(), options);
+    REQUIRE(wide);
+    CHECK(training_memory(*wide, wide->program, {}, system, {}, habits)->apart == 0);
 }
 
 }  // namespace roofline
