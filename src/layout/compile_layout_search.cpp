@@ -136,19 +136,25 @@ void LayoutSearch::note_splits() {
     }
 }
 
-std::vector<AxisMask> LayoutSearch::staying(const Op& op, const StayingAxes& stay) const {
+std::vector<AxisMask> LayoutSearch::staying(const Op& op, const Statement& statement, const StayingAxes& stay) const {
     std::vector<AxisMask> masks;
     const std::vector<PlacedAxis>& mesh = costs_->system().mesh;
-    const auto add = [&](ValueId value) {
+    const Op& last = statement.ops.back();
+    const bool sum = last.function == "add" || last.function == "sub";
+    const auto add = [&](const Operand& tensor) {
         AxisMask mask = 0;
-        const auto known = stay.find(value);
+        // what is added to a gradient is made where that lies, as it would be alone
+        const bool summand = sum && program_->values[tensor.value].intermediate &&
+                             std::is_permutation(tensor.dims.begin(), tensor.dims.end(), last.output.dims.begin(),
+                                                 last.output.dims.end());
+        const auto known = stay.find(summand ? statement.result : tensor.value);
         for (std::size_t axis = 0; known != stay.end() && axis < mesh.size(); ++axis) {
             if (has(known->second, mesh[axis].name)) mask = static_cast<AxisMask>(mask | 1U << axis);
         }
         masks.push_back(mask);
     };
-    for (const Operand& input : op.inputs) add(input.value);
-    add(op.output.value);
+    for (const Operand& input : op.inputs) add(input);
+    add(op.output);
     return masks;
 }
 
@@ -238,7 +244,7 @@ Status LayoutSearch::compile_ops(const StayingAxes& stay) {
                     std::any_of(statement.ops.begin() + static_cast<std::ptrdiff_t>(o) + 1, statement.ops.end(),
                                 [](const Op& other) { return other.function == "add" || other.function == "sub"; });
                 compiled.open = add_behind && op.output.value != statement.result;
-                if (!stay.empty()) compiled.stays = staying(op, stay);
+                if (!stay.empty()) compiled.stays = staying(op, statement, stay);
                 compiled.ways.stay(compiled.stays);
                 compiled.alike = alike(compiled);
                 for (const std::string& dim : compiled.ways.dims()) compiled.elsewhere.push_back(splits_[dim]);

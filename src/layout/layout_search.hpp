@@ -114,7 +114,8 @@ private:
     /// The operation's ways and shape: what is of a known shape is not compiled again.
     [[nodiscard]] Result<CompiledOp> compiled(const Op& op, const Stored& stored, std::vector<KnownShape>& shapes);
     [[nodiscard]] std::size_t alike(const CompiledOp& op) const;
-    [[nodiscard]] std::vector<AxisMask> staying(const Op& op, const StayingAxes& stay) const;
+    [[nodiscard]] std::vector<AxisMask> staying(const Op& op, const Statement& statement,
+                                                const StayingAxes& stay) const;
     void take_back_done(std::size_t index, const Way& way, std::size_t trace, double count,
                         std::span<double> cost) const;
     void note_splits();

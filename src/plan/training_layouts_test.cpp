@@ -125,17 +125,20 @@ TEST_CASE("tensor parallelism has two all-reduces in either pass of a layer") {
 TEST_CASE(
     "sequence parallelism beside it has as many all-gathers and reduce-scatters, and gathers once more for weights") {
     // Korthikanti et al. 2022, 4.2.2: what goes into a block is kept split, and gathered again for the gradients of weights
-    const StepExchanges step = step_of({.tensor = 8});
-    CHECK(step.forward ==
-          Exchanges{{"all_gather tensor", {2, 2.0 * activations}}, {"reduce_scatter tensor", {2, 2.0 * activations}}});
-    Exchanges backward = step.backward;
-    CHECK(backward["all_gather tensor"] == Exchanged{4, 4.0 * activations});
-    CHECK(backward["reduce_scatter tensor"] == Exchanged{2, 2.0 * activations});
-    // of norms each chip has the gradient of its tokens
-    CHECK(backward["all_reduce tensor"] == Exchanged{2, norms});
-    CAPTURE(doctest::toString(backward));
-    CHECK(backward.size() == 3);
-    CHECK(step.optimizer.empty());
+    for (const std::int64_t microbatches : {1, 4}) {
+        CAPTURE(microbatches);
+        const StepExchanges step = step_of({.tensor = 8}, {}, "8", microbatches);
+        CHECK(step.forward == Exchanges{{"all_gather tensor", {2, 2.0 * activations}},
+                                        {"reduce_scatter tensor", {2, 2.0 * activations}}});
+        Exchanges backward = step.backward;
+        CHECK(backward["all_gather tensor"] == Exchanged{4, 4.0 * activations});
+        CHECK(backward["reduce_scatter tensor"] == Exchanged{2, 2.0 * activations});
+        // of norms each chip has the gradient of its tokens
+        CHECK(backward["all_reduce tensor"] == Exchanged{2, norms});
+        CAPTURE(doctest::toString(backward));
+        CHECK(backward.size() == 3);
+        CHECK(step.optimizer.empty());
+    }
 }
 
 TEST_CASE("Ulysses has four all-to-alls in either pass of a layer") {
