@@ -63,6 +63,9 @@ std::optional<Plan> nearest_plan(const Plan& plan, std::int64_t chips) {
         const auto rest = product(other);
         if (!rest || *rest > chips || chips % *rest != 0) continue;
         other.*axis = chips / *rest;
+        // layers, heads and experts are only so many: more of these axes may be more than the model has
+        const bool tokens = axis == &Plan::fsdp || axis == &Plan::data;
+        if (!tokens && plan.*axis % other.*axis != 0) continue;
         const auto from = static_cast<double>(plan.*axis);
         const auto to = static_cast<double>(other.*axis);
         const double change = std::max(from / to, to / from) * (from == 1 ? 2 : 1);

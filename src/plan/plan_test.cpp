@@ -21,6 +21,12 @@ TEST_CASE("a plan that is not the slice is refused with one near it that is") {
     REQUIRE(!small);
     CHECK(small.error().message == "data=4, tensor=8 is 32 chips, and the slice has 64");
     CHECK(small.error().hint == "data=8, tensor=8 is 64");
+    const auto hint = [](const char* mesh) { return parse_plan({mesh}, 1024).error().hint; };
+    CHECK(hint("expert=16") == "fsdp=64, expert=16 is 1024");
+    CHECK(hint("pipeline=3") == "the sizes of the axes multiply to 1024");
+    CHECK(hint("fsdp=512,pipeline=8") == "pipeline=8, fsdp=128 is 1024");
+    CHECK(hint("fsdp=512,data=3,tensor=8") == "the sizes of the axes multiply to 1024");
+    CHECK(hint("tensor=2048") == "tensor=1024 is 1024");
     const auto none = parse_plan({}, 16);
     REQUIRE(!none);
     CHECK(none.error().hint == "fsdp=16 is 16");
