@@ -18,6 +18,13 @@ bool narrow(const KernelKey& key) {
     return dtype && info(*dtype).bits < 16;
 }
 
+// 0: nobody says what power the chip may draw, or it has no peak in bf16.
+double flops_per_joule(const Machine& machine) {
+    const Peak* peak = machine.peak(Unit::matmul, Dtype::bf16);
+    if (peak == nullptr || !peak->rate.value || !machine.power.value || !(machine.power.value->value > 0)) return 0;
+    return peak->rate.value->value / machine.power.value->value;
+}
+
 std::optional<MessageSeconds> seconds_of_message(const OpAnswer& step, std::size_t i) {
     const MessageWork& each = step.analysis.total.work.messages[i];
     const auto times = count(step.program, each.count);
@@ -40,6 +47,7 @@ std::optional<MessageSeconds> seconds_of_message(const OpAnswer& step, std::size
 std::optional<StepParts> step_parts(const OpAnswer& step) {
     if (!step.analysis.total.seconds) return std::nullopt;
     StepParts parts;
+    parts.flops_per_joule = flops_per_joule(step.machine);
     // where a collective has no law there is no expected time, and nobody has asked for runs
     const auto runs =
         step.runs.empty() ? kernel_runs(step.program, step.analysis, chip_traits(step.machine)) : step.runs;

@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include <algorithm>
+#include <cmath>
 
 #include "app/measured_training.hpp"
 #include "app/training_row_test.hpp"
@@ -37,8 +37,13 @@ TEST_CASE("the parts of a step, and its expected time by the law of steps") {
     CHECK(alone.parts->hideable_s == 0);
     CHECK(alone.parts->exchanged_s == 0);
     REQUIRE(alone.prediction.expected_s);
+    // an H100 has 989 TFLOP/s of 700 W
+    CHECK(alone.parts->flops_per_joule == approx(989.4e12 / 700).epsilon(1e-3));
+    CHECK(!alone.parts->pytorch);
+    const double device = std::cbrt(989.4 / 700) * law->compute * alone.parts->kernels_s;
+    const double host = law->launch_s * alone.parts->launches;
     CHECK(*alone.prediction.expected_s ==
-          approx(std::max(law->compute * alone.parts->kernels_s, law->launch_s * alone.parts->launches)));
+          approx(std::pow(std::pow(device, law->overlap) + std::pow(host, law->overlap), 1 / law->overlap)));
     CHECK(alone.prediction.expected_error == law->error);
     CHECK(*alone.prediction.expected_s > alone.prediction.lower_s);
 }

@@ -141,7 +141,8 @@ std::string key_of(const TrainSetup& setup) {
     const std::array flags = {setup.options.f32_gradients, setup.options.f32_logits,  setup.options.stored_casts,
                               setup.options.unfused,       setup.options.keep_unread, setup.late_layers,
                               habits.fsdp_units,           habits.pipeline_buffers,   habits.flat_optimizer,
-                              habits.fused_gradients,      habits.copied_norm};
+                              habits.fused_gradients,      habits.copied_norm,        setup.stored_attention,
+                              setup.pytorch_kernels};
     return fmt::format("{} zero{} {} {} {} {} {} {} {} {}", plan_text(setup.plan), setup.plan.zero,
                        setup.plan.tensor_tokens, setup.batch.tokens, setup.batch.microbatches,
                        static_cast<int>(setup.options.remat), setup.products ? name(*setup.products) : "",
@@ -170,6 +171,8 @@ Result<TrainSetup> setup_of(const MeasuredTraining& row, const TrainerHabits& ha
     setup.batch = *batch;
     setup.options = options_of(row, habits);
     setup.late_layers = habits.late_layers;
+    setup.stored_attention = habits.stored_attention;
+    setup.pytorch_kernels = habits.pytorch_kernels;
     setup.habits.pipeline_buffers = habits.pipeline_buffers;
     setup.habits.fsdp_units = habits.fsdp_units && holds(row.sharding, "fsdp");
     setup.habits.flat_optimizer = habits.flat_optimizer && holds(row.sharding, "zero");

@@ -12,6 +12,7 @@
 #include "plan/apply_plan.hpp"
 #include "plan/pipeline.hpp"
 #include "plan/pipeline_stage.hpp"
+#include "program/stored_attention.hpp"
 #include "program/weight_arithmetic.hpp"
 
 namespace roofline {
@@ -84,6 +85,7 @@ Result<StageStep> stage_step(const Program& forward, const Model& model, const T
     }
     StageStep priced{stage, std::move(*answer), *memory, std::move(planned->notes)};
     priced.parts = step_parts(priced.answer);
+    if (priced.parts) priced.parts->pytorch = setup.pytorch_kernels;
     return priced;
 }
 
@@ -205,6 +207,7 @@ Result<std::vector<StageStep>> stage_steps(const Model& model, const TrainSetup&
                                            const Slice& slice, const StepPricing& pricing) {
     Program forward = model.program;
     forward.sizes["B"] = setup.batch.sequences();
+    if (setup.stored_attention) store_attention(forward);
     bind_groups_of_experts(forward);
     std::vector<PipelineStage> kinds(1);
     if (pipeline.stages > 1) {

@@ -26,6 +26,8 @@ struct TrainSetup {
     std::optional<Dtype> products{};  ///< in which products with parameters are computed; none: as they are stored
     std::optional<Dtype> dispatch{};  ///< in which tokens and gradients are sent to experts; none: as they are stored
     bool late_layers = false;         ///< pipeline_stages()
+    bool stored_attention = false;    ///< store_attention()
+    bool pytorch_kernels = false;     ///< StepParts
     FrameworkHabits habits{};         ///< what else takes memory; `unfused` and `stored_casts` are those of the options
 };
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "machine/embedded.hpp"
 #include "machine/toml_file.hpp"
@@ -29,6 +30,8 @@ StepParts& StepParts::operator+=(const StepParts& other) {
     exchanged_s += other.exchanged_s;
     hideable_wire_s += other.hideable_wire_s;
     exchanged_wire_s += other.exchanged_wire_s;
+    flops_per_joule = std::max(flops_per_joule, other.flops_per_joule);
+    pytorch = pytorch || other.pytorch;
     return *this;
 }
 
@@ -43,9 +46,15 @@ StepParts& StepParts::operator*=(double times) {
     return *this;
 }
 
+double kernel_slowdown(const StepLaw& law, const StepParts& parts) {
+    constexpr double tera = 1e12;
+    const double power = parts.flops_per_joule > 0 ? std::cbrt(parts.flops_per_joule / tera) : 1;
+    return power * (parts.pytorch ? law.pytorch : 1);
+}
+
 double device_seconds(const StepLaw& law, const StepParts& parts) {
-    return law.compute * parts.kernels_s + law.narrow * parts.narrow_s + parts.exchanged_s +
-           parts.exchanged_wire_s / law.wires;
+    return kernel_slowdown(law, parts) * (law.compute * parts.kernels_s + law.narrow * parts.narrow_s) +
+           parts.exchanged_s + parts.exchanged_wire_s / law.wires;
 }
 
 double host_seconds(const StepLaw& law, const StepParts& parts) { return law.launch_s * parts.launches; }
@@ -55,7 +64,13 @@ double exposed_seconds(const StepLaw& law, const StepParts& parts) {
 }
 
 double seconds_of(const StepLaw& law, const StepParts& parts) {
-    return std::max(device_seconds(law, parts), host_seconds(law, parts)) + exposed_seconds(law, parts);
+    const double device = device_seconds(law, parts);
+    const double host = host_seconds(law, parts);
+    const double longer = std::max(device, host);
+    if (!(longer > 0)) return exposed_seconds(law, parts);
+    const double shorter = std::min(device, host);
+    return longer * std::pow(1 + std::pow(shorter / longer, law.overlap), 1 / law.overlap) +
+           exposed_seconds(law, parts);
 }
 
 Result<StepLaw> parse_step_law(std::string_view toml, std::string_view origin) {
@@ -66,6 +81,8 @@ Result<StepLaw> parse_step_law(std::string_view toml, std::string_view origin) {
     law.compute = factor(file, "compute", 0.5, 10);
     law.narrow = factor(file, "narrow", 0.2, 10);
     law.launch_s = factor(file, "launch_us", 1e-3, 1e4) * 1e-6;
+    law.overlap = factor(file, "overlap", 1, 1e3);
+    law.pytorch = factor(file, "pytorch", 0.5, 10);
     law.exposed = factor(file, "exposed", 1e-3, 1);
     law.wires = factor(file, "wires", 1e-2, 1);
     law.error = factor(file, "error", 1e-4, 10);

@@ -18,6 +18,8 @@ struct StepParts {
     double exchanged_s = 0;      ///< all others: products wait for them
     double hideable_wire_s = 0;  ///< likewise where collectives have not been measured: at the rates of the wires
     double exchanged_wire_s = 0;
+    double flops_per_joule = 0;  ///< the chip's peak in bf16 over the power that it may draw; 0: not known
+    bool pytorch = false;        ///< kernels of PyTorch's own
 
     StepParts& operator+=(const StepParts& other);
     StepParts& operator*=(double times);
@@ -25,18 +27,25 @@ struct StepParts {
     bool operator==(const StepParts&) const = default;
 };
 
-/// The longer of what the device does, compute * kernels + narrow * narrow kernels + exchanged + exchanged_wire / wires, and of what
-/// the host takes to launch it, launch * launches; and what of the others does not hide, exposed * (hideable + hideable_wire / wires).
+/// What the device does, slow * (compute * kernels + narrow * narrow kernels) + exchanged + exchanged_wire / wires, and what the host takes
+/// to launch it, launch * launches, put together by their norm of order `overlap`: the longer of the two where they differ much, and more where
+/// now one waits and now the other. And what of the others does not hide, exposed * (hideable + hideable_wire / wires).
+///
+/// A chip that computes for long runs at the clock that its power allows. Switching takes C V^2 f and the voltage follows the clock, so that the
+/// clock goes as the cube root of power: `slow` is the cube root of the chip's peak in bf16 over its power, in TFLOP/s per watt (1 where
+/// that is not known), times `pytorch` for PyTorch's own kernels.
 struct StepLaw {
     double compute =
-        1;  ///< a kernel's time inside a step over that by itself: at the clock that power allows for long, caches cold
+        1;  ///< a kernel's time inside a step over that by itself, on a chip of 1 TFLOP/s per watt; caches are cold
     double narrow =
         1;  ///< likewise of products in fewer than 16 bits, whose measured times have the conversion of what they read in them
     double launch_s =
         0;  ///< of a kernel: what the host takes to launch it, and the small ones that frameworks put around it
-    double exposed = 1;  ///< share of hideable collectives that does not overlap with kernels
-    double wires = 1;    ///< share of the wires' rate that collectives reach which have not been measured
-    double error = 0;    ///< mean, on rows of publishers that were left out of the fit
+    double overlap = 1e3;  ///< order of the norm of device and host
+    double pytorch = 1;    ///< PyTorch's own kernels, compiled or not, over those of Megatron-LM and Transformer Engine
+    double exposed = 1;    ///< share of hideable collectives that does not overlap with kernels
+    double wires = 1;      ///< share of the wires' rate that collectives reach which have not been measured
+    double error = 0;      ///< mean, on rows of publishers that were left out of the fit
     std::int64_t rows = 0;
     std::int64_t publishers = 0;
     double reserved = 1;  ///< memory that a caching allocator takes from the device over what its tensors take at most
@@ -47,7 +56,9 @@ struct StepLaw {
 };
 
 [[nodiscard]] double seconds_of(const StepLaw& law, const StepParts& parts);
-/// Of these: what the device does that nothing hides behind, what the host takes to launch it, and collectives that do not hide.
+/// Of these: how much slower a kernel is for the chip's power and the framework; what the device does that nothing hides behind, what the
+/// host takes to launch it, and collectives that do not hide.
+[[nodiscard]] double kernel_slowdown(const StepLaw& law, const StepParts& parts);
 [[nodiscard]] double device_seconds(const StepLaw& law, const StepParts& parts);
 [[nodiscard]] double host_seconds(const StepLaw& law, const StepParts& parts);
 [[nodiscard]] double exposed_seconds(const StepLaw& law, const StepParts& parts);

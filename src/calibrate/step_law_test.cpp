@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <string>
 
 using namespace roofline;
@@ -10,7 +11,8 @@ using namespace roofline;
 namespace {
 
 constexpr std::string_view factors =
-    "compute = 1.5\nnarrow = 0.8\nlaunch_us = 20\nexposed = 0.25\nwires = 0.5\nerror = 0.1\nrows = 100\npublishers = "
+    "compute = 1.5\nnarrow = 0.8\nlaunch_us = 20\noverlap = 100\npytorch = 1.25\nexposed = 0.25\nwires = 0.5\nerror = "
+    "0.1\nrows = 100\npublishers = "
     "5\nreserved = 1.05\nreserved_error = 0.02\nreserved_rows = 17\n";
 
 }  // namespace
@@ -24,10 +26,24 @@ TEST_CASE("a step is kernels as they run there, or their launches, and what does
     CHECK(seconds_of(*law, parts) == approx(1.5 + 1.6 + 0.25 * (4 + 4) + 0.3 + 0.2));
     // a million launches are longer than the 3.6 s of the device
     CHECK(seconds_of(*law, {1, 2, 1e6, 4, 0.3, 2, 0.1}) == approx(20 + 0.25 * (4 + 4)));
+    // kernels of a chip of 8 TFLOP/s per watt take twice as long, of PyTorch's own a quarter more; collectives do not
+    StepParts slow = parts;
+    slow.flops_per_joule = 8e12;
+    CHECK(seconds_of(*law, slow) == approx(2 * (1.5 + 1.6) + 0.25 * (4 + 4) + 0.3 + 0.2));
+    slow.pytorch = true;
+    CHECK(seconds_of(*law, slow) == approx(2.5 * (1.5 + 1.6) + 0.25 * (4 + 4) + 0.3 + 0.2));
+    // a host that takes as long as the device: of order 2 the step is longer than either by the root of 2
+    StepLaw even = *law;
+    even.overlap = 2;
+    CHECK(seconds_of(even, {2, 0, 3 / 20e-6}) == approx(3 * std::sqrt(2.0)));
+    CHECK(seconds_of(even, {}) == 0);
     StepParts twice = parts;
     twice *= 2;
     twice += parts;
     CHECK(seconds_of(*law, twice) == approx(3 * seconds_of(*law, parts)));
+    slow += parts;
+    CHECK(slow.flops_per_joule == 8e12);
+    CHECK(slow.pytorch);
     CHECK(law->rows == 100);
     CHECK(law->publishers == 5);
     CHECK(law->reserved == 1.05);
@@ -50,8 +66,9 @@ TEST_CASE("a file of factors is read strictly") {
 TEST_CASE("the program's own factors") {
     const auto law = built_in_step_law();
     REQUIRE_MESSAGE(law, to_text(law.error()));
-    // no kernel is faster inside a step, and nothing that hides is slower than what does not
+    // no kernel is faster inside a step than by itself, and nothing that hides is slower than what does not
     CHECK(law->compute >= 1);
+    CHECK(law->pytorch >= 1);
     CHECK(law->exposed <= 1);
     CHECK(law->error < 0.5);
 }

@@ -33,6 +33,8 @@ struct TrainerHabits {
     bool flat_optimizer = false;        ///< ZeRO as in FrameworkHabits
     bool fused_gradients = false;       ///< as in FrameworkHabits
     bool copied_norm = false;           ///< ZeRO as in FrameworkHabits
+    bool stored_attention = false;      ///< scores of attention lie in memory
+    bool pytorch_kernels = false;       ///< their kernels are PyTorch's own
     bool gib = false;                   ///< what they call GB are GiB
     double context_bytes = 0;           ///< what a process has of a device beside an allocator's blocks
 };

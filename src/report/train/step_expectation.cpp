@@ -38,14 +38,20 @@ std::string step_derivation(const StepTimes& times) {
     const StepLaw& law = times.law;
     std::string text = "What is expected of a step\n";
     const auto say = [&](const std::string& sentence) { text += "  " + wrapped(sentence, 2, 6, page_width) + "\n"; };
+    const double slow = kernel_slowdown(law, parts);
     const std::vector<std::string> device{
-        part(law.compute, parts.kernels_s, "kernels by themselves"),
-        part(law.narrow, parts.narrow_s, "kernels that multiply in fewer than 16 bits"),
+        part(slow * law.compute, parts.kernels_s, "kernels by themselves"),
+        part(slow * law.narrow, parts.narrow_s, "kernels that multiply in fewer than 16 bits"),
         part(1, parts.exchanged_s, "collectives that are waited for"),
         part(1 / law.wires, parts.exchanged_wire_s, "those that were not measured")};
     say(fmt::format("the device: {} = {}", sum_of(device), to_text(Seconds{device_seconds(law, parts)})));
-    say(fmt::format("the host: {} = {}; the longer of the two counts", launches_text(times),
-                    to_text(Seconds{host_seconds(law, parts)})));
+    if (parts.flops_per_joule > 0) {
+        say(fmt::format(
+            "of the factors {} is the cube root of the chip's {} TFLOP/s per watt, which keep its clock down",
+            number_text(std::cbrt(parts.flops_per_joule / 1e12)), number_text(parts.flops_per_joule / 1e12)));
+    }
+    say(fmt::format("the host: {} = {}; both together their norm of order {}", launches_text(times),
+                    to_text(Seconds{host_seconds(law, parts)}), number_text(law.overlap)));
     const std::vector<std::string> exposed{
         part(law.exposed, parts.hideable_s, "collectives over replicas"),
         part(law.exposed / law.wires, parts.hideable_wire_s, "those of them that were not measured")};

@@ -9,8 +9,8 @@ namespace {
 /// 1 s of kernels, 0.1 s that is waited for and 0.4 s over replicas, by factors of 1.5 and a quarter.
 StepTimes step_with(double launches) {
     StepTimes times;
-    times.parts = StepParts{1, 0, launches, 0.4, 0.1, 0, 0};
-    times.law = StepLaw{1.5, 1, 50e-6, 0.25, 0.5, 0.14, 1234, 7};
+    times.parts = StepParts{1, 0, launches, 0.4, 0.1, 0, 0, 8e12};
+    times.law = StepLaw{1.5, 1, 50e-6, 4, 1.2, 0.25, 0.5, 0.14, 1234, 7};
     times.expected = seconds_of(times.law, *times.parts);
     return times;
 }
@@ -20,11 +20,13 @@ StepTimes step_with(double launches) {
 TEST_CASE("an expected step is derived with its numbers") {
     const std::string text = step_derivation(step_with(2000));
     CHECK(text.find(
-              "the device: 1.5 x 1 s of kernels by themselves + 100 ms of collectives that are waited for = 1.6 s\n") !=
+              "the device: 3 x 1 s of kernels by themselves + 100 ms of collectives that are waited for = 3.1 s\n") !=
           std::string::npos);
-    CHECK(text.find("the host: 2,000 launches of 50 us = 100 ms; the longer of the two counts\n") != std::string::npos);
+    CHECK(text.find("the host: 2,000 launches of 50 us = 100 ms; both together their norm of order 4\n") !=
+          std::string::npos);
     CHECK(text.find("what does not hide: 0.25 x 400 ms of collectives over replicas = 100 ms\n") != std::string::npos);
-    CHECK(text.find("together 1.7 s") != std::string::npos);
+    CHECK(text.find("of the factors 2 is the cube root of the chip's 8 TFLOP/s per watt") != std::string::npos);
+    CHECK(text.find("together 3.2 s") != std::string::npos);
     CHECK(text.find("1,234 published runs of 7") != std::string::npos);
     CHECK(text.find("14 % off") != std::string::npos);
     CHECK(step_derivation(StepTimes{}).empty());

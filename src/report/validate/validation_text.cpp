@@ -251,7 +251,9 @@ std::string validation_csv(const Validation& validation) {
                   "hideable_s",
                   "exchanged_s",
                   "hideable_wire_s",
-                  "exchanged_wire_s"};
+                  "exchanged_wire_s",
+                  "flops_per_joule",
+                  "pytorch"};
     const auto optional = [](const std::optional<double>& value) {
         return value ? fmt::format("{}", *value) : std::string();
     };
@@ -289,7 +291,9 @@ std::string validation_csv(const Validation& validation) {
                               part(&StepParts::hideable_s),
                               part(&StepParts::exchanged_s),
                               part(&StepParts::hideable_wire_s),
-                              part(&StepParts::exchanged_wire_s)});
+                              part(&StepParts::exchanged_wire_s),
+                              part(&StepParts::flops_per_joule),
+                              row.parts ? (row.parts->pytorch ? "1" : "0") : ""});
     }
     return table_csv(table);
 }

@@ -1,0 +1,51 @@
+#include "program/stored_attention.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "base/result.hpp"
+#include "notation/notation.hpp"
+
+using namespace roofline;
+
+namespace {
+
+constexpr std::string_view attention_operands =
+    "B=2, K=3, T=16, S=16, H=8, W=4\nQ : bf16[B, T, K, H]\nKc : bf16[B, S, K, H]\nVc : bf16[B, S, K, H]\n";
+constexpr std::string_view behind_attention =
+    "fuse {\nU : bf16[B, T, K, H] = relu(O)\nV : bf16[B, T, K, H] = exp(U)\n}\n"
+    "R : f32[B, T, H] = softmax[H](V *_K O)\n";
+
+Program attention_program(const std::string& attention) {
+    auto parsed = parse_program(std::string(attention_operands) + attention + std::string(behind_attention), "");
+    REQUIRE_MESSAGE(parsed.has_value(), to_text(parsed.error()));
+    return *parsed;
+}
+
+}  // namespace
+
+TEST_CASE("stored attention is a product, a softmax and a product, of whole planes") {
+    const std::string by_hand =
+        print(attention_program("Scores : bf16[B, K, T, S] = Q *_H Kc\nP : bf16[B, K, T, S] = softmax[S](Scores)\n"
+                                "O : bf16[B, T, K, H] = P *_S Vc\n"));
+    for (const char* const scores : {"Q *_H Kc", "causal[T,S](Q *_H Kc)", "causal[T,S,W](Q *_H Kc)"}) {
+        CAPTURE(scores);
+        Program program = attention_program(std::string("fuse {\nP : bf16[B, K, T, S] = softmax[S](") + scores +
+                                            ")\nO : bf16[B, T, K, H] = P *_S Vc\n}\n");
+        store_attention(program);
+        CHECK(print(program) == by_hand);
+        for (const Value& value : program.values) CHECK(value.masks.empty());
+    }
+}
+
+TEST_CASE("what is no attention stays as it is, and names that are taken are not taken twice") {
+    const Program plain = attention_program("O : bf16[B, T, K, H] = Q\n");
+    Program stored = plain;
+    store_attention(stored);
+    CHECK(stored == plain);
+    const std::string two = "fuse {\nP : bf16[B, K, T, S] = softmax[S](Q *_H Kc)\nO : bf16[B, T, K, H] = P *_S Vc\n}\n";
+    Program named = attention_program("Scores : bf16[B, T, K, H] = relu(Q)\n" + two);
+    store_attention(named);
+    CHECK(print(named).find("Scores_2 : bf16[B, K, T, S]") != std::string::npos);
+}
