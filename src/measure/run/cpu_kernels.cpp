@@ -163,7 +163,9 @@ private:
                 for (; i < count; ++i) partial += static_cast<double>(numbers[i]);
                 for (const double lane : lanes) partial += lane;
             } else {
-                for (std::int64_t i = 1; i < count; ++i) partial = join(partial, static_cast<double>(numbers[i]));
+                const auto many = static_cast<std::size_t>(count);
+                partial = static_cast<double>(row_.function == "max" ? largest_element(numbers, many)
+                                                                     : smallest_element(numbers, many));
             }
             result = at == piece.first ? partial : join(result, partial);
             at += count;
@@ -191,11 +193,6 @@ private:
 // What is done with a row of numbers. Sums are kept in double: a row may be long.
 template <class T>
 void along_row(const std::string& function, T* row, std::size_t count) {
-    const auto largest = [&] {
-        T most = row[0];
-        for (std::size_t i = 1; i < count; ++i) most = row[i] > most ? row[i] : most;
-        return most;
-    };
     const auto sum = [&](auto each) {
         double partial[8] = {};
         std::size_t i = 0;
@@ -209,7 +206,7 @@ void along_row(const std::string& function, T* row, std::size_t count) {
     };
     const double length = static_cast<double>(count);
     if (function == "softmax" || function == "logsumexp") {
-        const T most = largest();
+        const T most = largest_element(row, count);
         for (std::size_t i = 0; i < count; ++i) row[i] -= most;
         map_elements(MapFunction::exp, row, row, row, row, count);
         const double all = sum([](T x) { return x; });
