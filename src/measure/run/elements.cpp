@@ -167,6 +167,25 @@ ROOFLINE_INLINE T gelu_of(T x) {
     return x / 2 * (1 + tanh_of(static_cast<T>(0.7978845608028654) * (x + static_cast<T>(0.044715) * x * x * x)));
 }
 
+template <class T>
+ROOFLINE_INLINE T dsigmoid_of(T x) {
+    const T small = exp_of(x > 0 ? -x : x);  // 1 - s would cancel
+    return small / ((1 + small) * (1 + small));
+}
+
+template <class T>
+ROOFLINE_INLINE T dsilu_of(T x) {
+    const T s = 1 / (1 + exp_of(-x));
+    return s * (1 + x * (1 - s));
+}
+
+template <class T>
+ROOFLINE_INLINE T dgelu_of(T x) {
+    constexpr auto c = static_cast<T>(0.7978845608028654);
+    const T t = tanh_of(c * (x + static_cast<T>(0.044715) * x * x * x));
+    return (1 + t) / 2 + x / 2 * (1 - t * t) * c * (1 + static_cast<T>(3 * 0.044715) * x * x);
+}
+
 template <class T, class F>
 ROOFLINE_INLINE void each(const T* a, T* out, std::size_t count, F f) {
     for (std::size_t i = 0; i < count; ++i) out[i] = f(a[i]);
@@ -244,6 +263,14 @@ ROOFLINE_INLINE void map_floating(MapFunction function, const T* a, const T* b, 
             return each(a, out, count, [](T x) { return (x > 0 ? x : T{0}) + std::log1p(exp_of(x > 0 ? -x : x)); });
         case MapFunction::silu:
             return each(a, out, count, [](T x) { return x / (1 + exp_of(-x)); });
+        case MapFunction::step:
+            return each(a, out, count, [](T x) { return x > 0 ? T{1} : T{0}; });
+        case MapFunction::dsigmoid:
+            return each(a, b, out, count, [](T x, T y) { return dsigmoid_of(x) * y; });
+        case MapFunction::dsilu:
+            return each(a, b, out, count, [](T x, T y) { return dsilu_of(x) * y; });
+        case MapFunction::dgelu:
+            return each(a, b, out, count, [](T x, T y) { return dgelu_of(x) * y; });
         default:
             return each(a, out, count, [](T x) { return gelu_of(x); });
     }

@@ -13,8 +13,8 @@ namespace roofline {
 
 namespace {
 
-constexpr std::int64_t row_block = 192;         // a multiple of every tile's rows
-constexpr std::int64_t sums_held = 192 * 2048;  // of one task
+constexpr std::int64_t row_block = 192;               // a multiple of every tile's rows
+constexpr std::int64_t sums_held = row_block * 2048;  // of one task
 constexpr std::int64_t rows_interleaved = 4;
 
 /// Memory that begins where a cache line does.
