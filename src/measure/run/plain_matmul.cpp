@@ -60,14 +60,6 @@ public:
         row_blocks_ = (step.m - 1) / row_block + 1;
         column_blocks_ = columns_cut(std::min(step.m, row_block));
         blocks_.resize(static_cast<std::size_t>(team.threads()));
-        const std::int64_t rows = std::min(step.m, row_block);
-        const std::int64_t wide = (panels_ - 1) / column_blocks_ + 1;
-        for (Blocks<Sum, A, B>& blocks : blocks_) {
-            blocks.a.reach(rows * depth_block);
-            blocks.b.reach(depth_block * tile_.width + tail_bytes() / static_cast<std::int64_t>(sizeof(B)));
-            blocks.c.reach(rows * row_stride(wide));
-            blocks.lines.reach(std::max(rows_interleaved * depth_block, tile_.width));
-        }
     }
 
     [[nodiscard]] std::size_t packed_bytes() const override {
@@ -89,6 +81,7 @@ public:
     Status run(std::span<void* const> arrays) override {
         team_.run([&](int thread) {
             Blocks<Sum, A, B>& blocks = blocks_[static_cast<std::size_t>(thread)];
+            make_room(blocks);
             const Share share = share_of(batches_ * column_blocks_ * row_blocks_, thread, team_.threads());
             for (std::int64_t task = share.first; task < share.last; ++task) {
                 const auto column = static_cast<int>(task / row_blocks_ % column_blocks_);
@@ -108,6 +101,16 @@ private:
         std::int64_t cut = (panels_ - 1) / wide + 1;
         while (cut < panels_ && others * cut % threads != 0 && others * cut < 8 * threads) ++cut;
         return cut;
+    }
+
+    // By the thread that works with them, so that they lie near it.
+    void make_room(Blocks<Sum, A, B>& blocks) const {
+        const std::int64_t rows = std::min(step_.m, row_block);
+        const std::int64_t wide = (panels_ - 1) / column_blocks_ + 1;
+        blocks.a.reach(rows * depth_block);
+        blocks.b.reach(depth_block * tile_.width + tail_bytes() / static_cast<std::int64_t>(sizeof(B)));
+        blocks.c.reach(rows * row_stride(wide));
+        blocks.lines.reach(std::max(rows_interleaved * depth_block, tile_.width));
     }
 
     void one(Blocks<Sum, A, B>& blocks, std::span<void* const> arrays, std::int64_t batch, std::int64_t first_row,
