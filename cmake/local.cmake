@@ -47,6 +47,7 @@ endif()
 # Loops that the compiler is to vectorise.
 set_source_files_properties(
   ${PROJECT_SOURCE_DIR}/src/measure/run/elements.cpp ${PROJECT_SOURCE_DIR}/src/measure/run/plain_matmul.cpp
+  ${PROJECT_SOURCE_DIR}/src/measure/run/register_tile.cpp
   ${PROJECT_SOURCE_DIR}/src/measure/network/sum.cpp
   PROPERTIES COMPILE_OPTIONS $<$<CONFIG:Release,RelWithDebInfo>:-O3>)
 

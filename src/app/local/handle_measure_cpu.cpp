@@ -42,9 +42,10 @@ CpuMeasureOptions options_of(Effort effort) {
 }
 
 /// Real programs: whether the roofs hold, and how far above the bounds times are.
-Status run_beside(const MeasureRequest& request, Device& device, Progress& progress, Machine& machine,
-                  Calibration& calibration, MeasureReport& report) {
-    auto verified = verify_peaks(machine, device, request.effort, progress);
+Status run_beside(const MeasureRequest& request, const CpuMeasurement& measurement, Device& device, Progress& progress,
+                  Machine& machine, Calibration& calibration, MeasureReport& report) {
+    const auto registers = [&](Dtype dtype) { return peak_now(measurement, options_of(request.effort), dtype); };
+    auto verified = verify_peaks(machine, device, request.effort, progress, registers);
     if (!verified) return fail(verified.error());
     report.tables.push_back(verification_table(*verified, device.name()));
     if (request.effort == Effort::quick) {
@@ -84,7 +85,7 @@ Result<Response> handle_measure_cpu(const MeasureRequest& request, Format format
     auto device = make_cpu_device({measurement->threads, true});
     if (device) {
         PartialProgress beside(progress, share, 1);
-        auto status = run_beside(request, **device, beside, *machine, calibration, report);
+        auto status = run_beside(request, *measurement, **device, beside, *machine, calibration, report);
         if (!status) return fail(status.error());
     } else {
         report.notes.push_back("no real program was run beside the roofs: " + device.error().message);

@@ -1,6 +1,7 @@
 // Whether the roofs that were measured hold: real matrix products come near them, and nothing exceeds them.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -20,12 +21,27 @@ struct PeakVerification {
     std::string verdict;     ///< "verified", or what is likely to be the matter
 };
 
-/// Runs a large square product in each dtype that has a matmul rate, and says in the machine's notes whether the roof holds.
-/// Errors: interrupted; code `check_failed` when a product is wrong.
-[[nodiscard]] Result<std::vector<PeakVerification>> verify_peaks(Machine& machine, Device& device, Effort effort,
-                                                                 Progress& progress);
+/// What the loops over registers that a roof was measured with reach now, in FLOPs a second; 0: not known. Errors: interrupted.
+using RegisterRate = std::function<Result<double>(Dtype)>;
 
-/// What is the matter with such a fraction of the roof. `notes`: what the device says of its kernels.
-[[nodiscard]] std::string verdict_of(double fraction, bool disturbed, const std::vector<std::string>& notes);
+/// Runs square products in each dtype that has a matmul rate, until one of them reaches the roof, and says in the machine's notes
+/// whether it holds. Errors: interrupted; code `check_failed` when a product is wrong.
+[[nodiscard]] Result<std::vector<PeakVerification>> verify_peaks(Machine& machine, Device& device, Effort effort,
+                                                                 Progress& progress,
+                                                                 const RegisterRate& register_rate = {});
+
+/// What a product beside its roof may be judged by.
+struct ProductBesideRoof {
+    double fraction = 0;               ///< of the roof that it reached
+    double registers = 0;              ///< of the roof that loops over registers reached beside it; 0: not known
+    bool disturbed = false;            ///< it did not have its cores to itself
+    std::vector<std::string> notes{};  ///< what the device says of its kernels
+};
+
+/// "verified", or what is likely to be the matter.
+[[nodiscard]] std::string verdict_of(const ProductBesideRoof& product);
+
+/// Of a square product that takes some milliseconds at this rate, as long as a sample of what it is compared with: a multiple of 256.
+[[nodiscard]] std::int64_t size_of_sample(double flops_per_s);
 
 }  // namespace roofline

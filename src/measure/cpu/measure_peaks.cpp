@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "measure/cpu/measure_cpu.hpp"
 #include "measure/cpu/measure_parts.hpp"
 #include "measure/stop.hpp"
 
@@ -55,6 +56,28 @@ PeakResult result_of(const PeakWork& work, const Sampled& sampled, const CpuFeat
     result.port = judge_port_rate(*work.kernel, port_rates(features, *work.kernel), result.ops_per_cycle);
     result.refusal = refusal_of(result);
     return result;
+}
+
+PeakWork work_of(const PeakKernel& kernel, int threads) {
+    PeakWork work{&kernel, threads, {}, std::vector<char>(static_cast<std::size_t>(threads), 1)};
+    for (int worker = 0; worker < threads; ++worker) work.runs.emplace_back(kernel);
+    return work;
+}
+
+/// Errors: what it computes is wrong.
+TimedCalls checked_calls(WorkerTeam& team, PeakWork& work) {
+    return [&work, inner = team_calls(team, work.threads, true, [&work](int worker, std::int64_t calls) {
+                       const auto index = static_cast<std::size_t>(worker);
+                       for (std::int64_t i = 0; i < calls; ++i) {
+                           if (!work.runs[index].make(passes_between_checks)) work.right[index] = 0;
+                       }
+                   })](std::int64_t calls) -> Result<Sample> {
+        auto sample = inner(calls);
+        for (const char right : work.right) {
+            if (right == 0) return fail(failed_check(*work.kernel).error());
+        }
+        return sample;
+    };
 }
 
 /// Kernels that keep the same ports busy.
@@ -132,26 +155,13 @@ Status measure_peaks(WorkerTeam& team, const CpuMeasureOptions& options, SampleM
     const std::vector<PeakKernel> kernels = kernels_to_measure(measurement.features);
     std::vector<PeakWork> works;
     for (const PeakKernel& kernel : kernels) {
-        for (const int threads : thread_counts(measurement.threads, false)) {
-            PeakWork work{&kernel, threads, {}, std::vector<char>(static_cast<std::size_t>(threads), 1)};
-            for (int worker = 0; worker < threads; ++worker) work.runs.emplace_back(kernel);
-            works.push_back(std::move(work));
-        }
+        for (const int threads : thread_counts(measurement.threads, false)) works.push_back(work_of(kernel, threads));
     }
     std::vector<TimedCalls> timed;
     for (PeakWork& work : works) {
-        timed.emplace_back([&, inner = team_calls(team, work.threads, true, [&work](int worker, std::int64_t calls) {
-                                   const auto index = static_cast<std::size_t>(worker);
-                                   for (std::int64_t i = 0; i < calls; ++i) {
-                                       if (!work.runs[index].make(passes_between_checks)) work.right[index] = 0;
-                                   }
-                               })](std::int64_t calls) -> Result<Sample> {
+        timed.emplace_back([&meter, &work, inner = checked_calls(team, work)](std::int64_t calls) -> Result<Sample> {
             meter.next("peaks: " + work.kernel->title + " " + std::string(name(work.kernel->dtype)));
-            auto sample = inner(calls);
-            for (const char right : work.right) {
-                if (right == 0) return fail(failed_check(*work.kernel).error());
-            }
-            return sample;
+            return inner(calls);
         });
     }
     SamplingOptions sampling;
@@ -173,6 +183,20 @@ Status measure_peaks(WorkerTeam& team, const CpuMeasureOptions& options, SampleM
     std::sort(clocks.begin(), clocks.end());
     if (!clocks.empty()) measurement.hertz = quantile(clocks, 0.5);
     return {};
+}
+
+Result<double> peak_now(const CpuMeasurement& measurement, const CpuMeasureOptions& options, Dtype dtype) {
+    const PeakResult* peak = best_peak(measurement, Unit::matmul, dtype, measurement.threads);
+    if (peak == nullptr) return 0.0;
+    WorkerTeam team;
+    if (auto status = team.start(measurement.topology.cpus); !status) return fail(status.error());
+    PeakWork work = work_of(peak->kernel, measurement.threads);
+    SamplingOptions sampling;
+    sampling.sample_s = options.sample_s;
+    sampling.longest_s = patience(1, sampling);
+    auto sampled = take_timed_samples({checked_calls(team, work)}, sampling);
+    if (!sampled) return fail(sampled.error());
+    return result_of(work, sampled->front(), measurement.features, sampling.least_cpu_share).rate.p95;
 }
 
 }  // namespace roofline

@@ -70,6 +70,8 @@ TEST_CASE("gpu: elementwise work") {
     agrees_on_gpu("X : f32[B=7, D=32]\nY : int8[B, D] = 100 * X");
     agrees_on_gpu("X : f32[B=7, D=30]; C : bool[B]\nY : f32[B, D] = where(C, X, softplus(X))");
     agrees_on_gpu("X : f32[B=3, T=5, H=16]\nY : f32[B, T, H] = rope(2 * X)");
+    agrees_on_gpu("X : f32[B=3, T=5, H=16]\nY : f32[B, T, H] = unrope(2 * X)");
+    agrees_on_gpu("X : f32[B=7, D=32]; G : f32[B, D]\nY : f32[B, D] = dsilu(X, G) + dgelu(8 * X, G) * dsigmoid(X, G)");
     agrees_on_gpu("X : f32[]\nY : f32[] = exp(X)");
 }
 
@@ -81,6 +83,9 @@ TEST_CASE("gpu: reductions, softmax and norms") {
     agrees_on_gpu("X : f32[B=5, D=300, E=3]\nY : f32[D] = max[B,E](X * X)");
     agrees_on_gpu("X : int32[B=5, D=300]\nY : int32[B] = sum[D](X)");
     agrees_on_gpu("A : f32[B=5, T=40, D=3]; X : f32[B, T, D]\nH : f32[B, T, D] = scan[T](A, X)");
+    for (const char* f : {"dsoftmax", "dnorm", "dlayernorm", "dscan"}) {
+        agrees_on_gpu(std::string("X : f32[B=5, D=300]; G : f32[B, D]\nY : f32[B, D] = ") + f + "[D](X, G)");
+    }
     // rows so few and long that they are cut into pieces
     agrees_on_gpu("X : f32[B=2, D=100000]\nY : f32[B] = mean[D](X)");
     agrees_on_gpu("X : f64[D=100000]\nY : f64[] = min[D](X)");

@@ -72,6 +72,30 @@ const char* row_body(const std::string& function) {
                "const T scale = 1 / f_sqrt(block_sum(all, shared) / (T)LENGTH);\n"
                "EACH OUT[out_at(row, t)].set((value(A, row, t) - mean) * scale);\n";
     }
+    if (function == "dsoftmax") {
+        return "T all = 0;\nEACH all += value(A, row, t) * value1(A, row, t);\n"
+               "all = block_sum(all, shared);\n"
+               "EACH OUT[out_at(row, t)].set(value(A, row, t) * (value1(A, row, t) - all));\n";
+    }
+    if (function == "dnorm") {
+        return "T all = 0;\nEACH { const T x = value(A, row, t); all += x * x; }\n"
+               "const T scale = 1 / f_sqrt(block_sum(all, shared) / (T)LENGTH);\n"
+               "all = 0;\nEACH all += value(A, row, t) * scale * value1(A, row, t);\n"
+               "const T along = block_sum(all, shared) / (T)LENGTH;\n"
+               "EACH OUT[out_at(row, t)].set(scale * (value1(A, row, t) - value(A, row, t) * scale * along));\n";
+    }
+    if (function == "dlayernorm") {
+        return "T all = 0;\nEACH all += value(A, row, t);\n"
+               "const T centre = block_sum(all, shared) / (T)LENGTH;\n"
+               "all = 0;\nEACH { const T x = value(A, row, t) - centre; all += x * x; }\n"
+               "const T scale = 1 / f_sqrt(block_sum(all, shared) / (T)LENGTH);\n"
+               "all = 0;\nEACH all += value1(A, row, t);\n"
+               "const T mean = block_sum(all, shared) / (T)LENGTH;\n"
+               "all = 0;\nEACH all += (value(A, row, t) - centre) * scale * value1(A, row, t);\n"
+               "const T along = block_sum(all, shared) / (T)LENGTH;\n"
+               "EACH OUT[out_at(row, t)].set(scale * (value1(A, row, t) - mean - (value(A, row, t) - centre) * scale * "
+               "along));\n";
+    }
     return nullptr;
 }
 
@@ -153,7 +177,11 @@ Result<GpuStepSource> gpu_row_source(const RowStep& row, const GpuStepArrays& ar
         "typedef {} T;\n#define LENGTH {}ull\n#define OUT (({}*)A.at[{}])\n"
         "#define EACH for (u64 t = threadIdx.x; t < LENGTH; t += {})\n",
         type, length, gpu_stored_type(arrays.output), arrays.out, gpu_step_threads);
-    if (row.function == "scan") {
+    if (row.function == "scan" || row.function == "dscan") {
+        const char* steps = row.function == "scan"
+                                ? "for (u64 t = 0; t < LENGTH; ++t) {\nh = value(A, row, t) * h + value1(A, row, t);\n"
+                                : "T factor = 0;\nfor (u64 t = LENGTH; t-- > 0;) {\nh = factor * h + value1(A, row, "
+                                  "t);\nfactor = value(A, row, t);\n";
         // a thread for each row: what comes depends on what was
         source.blocks = std::clamp<std::int64_t>((rows + gpu_step_threads - 1) / gpu_step_threads, 1, most_gpu_blocks);
         source.text =
@@ -161,9 +189,8 @@ Result<GpuStepSource> gpu_row_source(const RowStep& row, const GpuStepArrays& ar
             fmt::format(
                 "extern \"C\" __global__ void roofline_step(Arrays A) {{\n"
                 "for (u64 row = (u64)blockIdx.x * {0} + threadIdx.x; row < {1}ull; row += (u64)gridDim.x * {0}) {{\n"
-                "T h = 0;\nfor (u64 t = 0; t < LENGTH; ++t) {{\nh = value(A, row, t) * h + value1(A, row, t);\n"
-                "OUT[out_at(row, t)].set(h);\n}}\n}}\n}}\n",
-                gpu_step_threads, rows);
+                "T h = 0;\n{2}OUT[out_at(row, t)].set(h);\n}}\n}}\n}}\n",
+                gpu_step_threads, rows, steps);
         return source;
     }
     const char* body = row_body(row.function);

@@ -119,6 +119,13 @@ MAP1 f_rsqrt(T x) { return 1 / f_sqrt(x); }
 MAP1 f_sigmoid(T x) { return 1 / (1 + f_exp(-x)); }
 MAP1 f_softplus(T x) { return (x > 0 ? x : (T)0) + f_log1p(f_exp(x > 0 ? -x : x)); }
 MAP1 f_silu(T x) { return x / (1 + f_exp(-x)); }
+MAP1 f_step(T x) { return x > 0 ? (T)1 : (T)0; }
+MAP1 f_dsigmoid(T x, T y) { const T e = f_exp(x > 0 ? -x : x); return e / ((1 + e) * (1 + e)) * y; }
+MAP1 f_dsilu(T x, T y) { const T s = 1 / (1 + f_exp(-x)); return s * (1 + x * (1 - s)) * y; }
+MAP1 f_dgelu(T x, T y) {
+    const T c = (T)0.7978845608028654, t = f_tanh(c * (x + (T)0.044715 * x * x * x));
+    return ((1 + t) / 2 + x / 2 * (1 - t * t) * c * (1 + (T)(3 * 0.044715) * x * x)) * y;
+}
 MAP1 f_gelu(T x) { return x / 2 * (1 + f_tanh((T)0.7978845608028654 * (x + (T)0.044715 * x * x * x))); }
 // whole numbers wrap around
 template <> __device__ __forceinline__ int f_add(int x, int y) { return (int)((u32)x + (u32)y); }

@@ -20,7 +20,7 @@ std::size_t arguments_of(MapFunction function) {
     using enum MapFunction;
     if (function == where) return 3;
     const bool two = function == add || function == sub || function == mul || function == div || function == maximum ||
-                     function == minimum;
+                     function == minimum || function == dsigmoid || function == dsilu || function == dgelu;
     return two ? 2 : 1;
 }
 
@@ -40,6 +40,7 @@ bool has_whole_meaning(MapFunction function) {
         case neg:
         case square:
         case relu2:
+        case step:
             return true;
         default:
             return false;
@@ -249,9 +250,9 @@ std::string GpuTapeText::rope(const TapeOp& op, const std::string& prefix) const
     const std::size_t last = loops_ - 1;
     return fmt::format(
         "[&] {{ const u64 turned = p{0} ^ 1, other = turned < LAST ? turned : p{0}; return ({1})((double)r{2}[k] * "
-        "0.5403023058681398 + (p{0} % 2 == 0 ? -0.8414709848078965 : 0.8414709848078965) * (double){3}_r{2}({4})); "
+        "0.5403023058681398 + (p{0} % 2 == 0 ? -{5} : {5}) * 0.8414709848078965 * (double){3}_r{2}({4})); "
         "}}()",
-        last, type_, op.in[0], prefix, other);
+        last, type_, op.in[0], prefix, other, number_literal(op.number, "double"));
 }
 
 }  // namespace roofline

@@ -121,6 +121,11 @@ const std::vector<RowRecipe>& row_recipes() {
         {"layernorm",
          {{{"sum[@](A)", "sum[@](square(A))"}, Reduction::sum}},
          "(A - R0 / #) * rsqrt(R1 / # - square(R0 / #))"},
+        {"dsoftmax", {{{"sum[@](A * B)"}, Reduction::sum}}, "A * (B - R0)"},
+        {"dnorm", {{{"sum[@](square(A))", "sum[@](A * B)"}, Reduction::sum}}, "rsqrt(R0 / #) * (B - A * R1 / R0)"},
+        {"dlayernorm",
+         {{{"sum[@](A)", "sum[@](square(A))", "sum[@](B)", "sum[@](A * B)"}, Reduction::sum}},
+         "rsqrt(R1 / # - square(R0 / #)) * (B - R2 / # - (A - R0 / #) * ((R3 - R0 * R2 / #) / (R1 - square(R0) / #)))"},
     };
     return recipes;
 }
@@ -139,7 +144,7 @@ std::string replaced(std::string_view text, char letter, const std::string& by) 
     return made;
 }
 
-// One part of a recipe as a program over A, the operand, and R0, R1, ..., which rows have by then.
+// One part of a recipe as a program over A and B, the operands, and R0, R1, ..., which rows have by then.
 class RecipeProgram {
 public:
     RecipeProgram(const Program& program, const OpWays& ways, const Way& way, const System& system)
@@ -154,6 +159,10 @@ public:
         }
         std::string text = declared("A", program_.values[op.inputs.front().value].type.dtype, op.inputs.front().dims);
         text += "\n";
+        if (op.inputs.size() > 1) {
+            const TensorType& second = program_.values[op.inputs[1].value].type;
+            text += declared("B", second.dtype, op.inputs[1].dims) + "\n";
+        }
         for (std::size_t i = 0; i < known; ++i) text += declared(fmt::format("R{}", i), statistics, rows) + "\n";
         const Dtype out = last ? program_.values[op.output.value].type.dtype : statistics;
         text += declared("Made", out, last ? op.output.dims : rows) + " = ";
@@ -181,6 +190,7 @@ public:
                 values.begin());
         };
         share.inputs.push_back(value("A"));
+        if (op.inputs.size() > 1) share.inputs.push_back(value("B"));
         for (std::size_t i = 0; i < known; ++i) share.inputs.push_back(value(fmt::format("R{}", i)));
         share.output = value("Made");
         return share;

@@ -265,6 +265,13 @@ TEST_CASE("functions along rows that are split exchange their statistics") {
             for (const char* function : {"norm", "layernorm"}) CHECK(one(function, "[B, D_X]").stages == once);
             for (const char* function : {"max", "min"}) CHECK(one(function, "[B]").stages == once);
             CHECK(one("mean", "[B]").stages == "all-reduce Y over X");
+            for (const char* function : {"dsoftmax", "dnorm", "dlayernorm"}) {
+                const auto derived =
+                    check_exchanged("X : " + dtype + "[B, D_X]\nG : " + dtype + "[B, D_X]\nY : " + dtype +
+                                        "[B, D_X] = " + function + "[D](X, G)",
+                                    {{"X", ranks}}, "B=16,D=4096");
+                CHECK(derived.stages == once);
+            }
         }
     }
     // decoding with a cache that is split by context
@@ -402,9 +409,9 @@ TEST_CASE("what ranks cannot do is refused at all of them") {
     const auto rows =
         ran("E : f32[V_X, D]\nI : int32[B_X]\nY : f32[B_X, D] = gather[V](E, I)", {{"X", 2}}, "B=8,V=8,D=4");
     CHECK(rows.problem.find("in order") != std::string::npos);
-    const auto derived =
-        ran("Y : f32[B, D_X]\nG : f32[B, D_X]\nZ : f32[B, D_X] = dsoftmax[D](Y, G)", {{"X", 2}}, "B=8,D=4096");
-    CHECK(derived.problem.find("`dsoftmax`") != std::string::npos);
+    const auto added =
+        ran("I : int32[B]\nG : f32[B, D_X]\nE : f32[V=8, D_X] = scatteradd[V,B](I, G)", {{"X", 2}}, "B=8,D=8");
+    CHECK(added.problem.find("`scatteradd`") != std::string::npos);
     const auto repeated = ran("X : f32[B_X, D]\nrepeat 3 { Y : f32[B_X, D] = silu(X) }", {{"X", 2}}, "B=8,D=8");
     CHECK(repeated.problem.find("repeat") != std::string::npos);
 }

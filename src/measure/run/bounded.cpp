@@ -48,6 +48,15 @@ double function_value(const std::string& f, const std::array<double, most_argume
     if (f == "gelu") {
         return a / 2 * (1 + std::tanh(std::sqrt(2 / 3.14159265358979323846) * (a + 0.044715 * a * a * a)));
     }
+    if (f == "step") return a > 0 ? 1 : 0;
+    if (f == "dsigmoid") return b / (2 + 2 * std::cosh(a));
+    if (f == "dsilu") return b * (1 + std::exp(-a) + a * std::exp(-a)) / ((1 + std::exp(-a)) * (1 + std::exp(-a)));
+    if (f == "dgelu") {
+        const double root = std::sqrt(2 / 3.14159265358979323846);
+        const double cosine = std::cosh(root * (a + 0.044715 * a * a * a));
+        const double slope = root * (1 + 3 * 0.044715 * a * a) / (cosine * cosine);
+        return b / 2 * (1 + std::tanh(root * (a + 0.044715 * a * a * a)) + a * slope);
+    }
     return a;  // convert
 }
 
@@ -95,6 +104,38 @@ void scan(std::vector<Bounded>& row, const std::vector<Bounded>& second, double 
     }
 }
 
+void scan_back(std::vector<Bounded>& row, const std::vector<Bounded>& second, double unit) {
+    Bounded h;
+    Bounded factor;
+    for (std::size_t t = row.size(); t-- > 0;) {
+        const double value = factor.value * h.value + second[t].value;
+        h.bound = std::abs(factor.value) * h.bound + std::abs(h.value) * factor.bound + second[t].bound +
+                  2 * unit * (std::abs(factor.value * h.value) + std::abs(second[t].value));
+        h.value = value;
+        factor = row[t];
+        row[t] = h;
+    }
+}
+
+/// x (y - sum(x y)).
+void softmax_slope(std::vector<Bounded>& row, const std::vector<Bounded>& second, const Rounding& rounding) {
+    Bounded sum;
+    double magnitude = 0;
+    for (std::size_t i = 0; i < row.size(); ++i) {
+        sum.value += row[i].value * second[i].value;
+        sum.bound += std::abs(row[i].value) * second[i].bound + std::abs(second[i].value) * row[i].bound;
+        magnitude += std::abs(row[i].value * second[i].value);
+    }
+    sum.bound += rounding.of_sum(magnitude, static_cast<double>(row.size()));
+    for (std::size_t i = 0; i < row.size(); ++i) {
+        const double difference = second[i].value - sum.value;
+        const double terms = std::abs(second[i].value) + std::abs(sum.value);
+        row[i] = {row[i].value * difference,
+                  std::abs(difference) * row[i].bound +
+                      std::abs(row[i].value) * (second[i].bound + sum.bound + 4 * rounding.unit * terms)};
+    }
+}
+
 double sum_of_exponentials(const std::vector<Bounded>& row, double most) {
     double all = 0;
     for (const Bounded& x : row) all += std::exp(x.value - most);
@@ -136,6 +177,43 @@ void normalise(std::vector<Bounded>& row, const RowTotals& totals, bool centred,
     }
 }
 
+/// Of what normalise() makes of x: (y - mean(n y) n) over x's root mean square; of layer norm without y's mean as well.
+void normalise_slope(std::vector<Bounded>& row, const std::vector<Bounded>& second, bool centred,
+                     const Rounding& rounding) {
+    const auto n = static_cast<double>(row.size());
+    std::vector<Bounded> normal = row;
+    normalise(normal, totals_of(row, rounding), centred, rounding.unit);
+    const RowTotals gradients = totals_of(second, rounding);
+    const double mean = centred ? gradients.sum / n : 0;
+    const double mean_bound = centred ? gradients.sum_bound / n : 0;
+    double along = 0;
+    double along_bound = 0;
+    double magnitude = 0;
+    for (std::size_t i = 0; i < row.size(); ++i) {
+        along += normal[i].value * second[i].value / n;
+        along_bound += (std::abs(normal[i].value) * second[i].bound + std::abs(second[i].value) * normal[i].bound) / n;
+        magnitude += std::abs(normal[i].value * second[i].value) / n;
+    }
+    along_bound += rounding.of_sum(magnitude, n);
+    double variance = 0;
+    double distance = 0;
+    double widest = 0;
+    const double centre = centred ? totals_of(row, rounding).sum / n : 0;
+    for (const Bounded& x : row) {
+        variance += (x.value - centre) * (x.value - centre) / n;
+        distance += std::abs(x.value - centre) / n;
+        widest = std::max(widest, x.bound + 4 * rounding.unit * std::abs(x.value));
+    }
+    const double relative = distance * widest / variance + rounding.unit * (4 * std::sqrt(n) + 32);
+    for (std::size_t i = 0; i < row.size(); ++i) {
+        const double terms = std::abs(second[i].value) + std::abs(mean) + std::abs(normal[i].value * along);
+        const double value = second[i].value - mean - normal[i].value * along;
+        const double bound = second[i].bound + mean_bound + std::abs(normal[i].value) * along_bound +
+                             std::abs(along) * normal[i].bound + terms * relative;
+        row[i] = {value / std::sqrt(variance), bound / std::sqrt(variance)};
+    }
+}
+
 }  // namespace
 
 Rounding::Rounding(Dtype sums) : unit(unit_of(sums)), whole(sums == Dtype::int32) {}
@@ -165,6 +243,8 @@ Bounded mapped(const std::string& function, const std::array<Bounded, most_argum
     }
     // what is small because large terms cancel is rounded as they are
     if (function == "gelu" || function == "silu") bound += 8 * rounding.unit * std::abs(x[0]);
+    if (function == "dsilu") bound += 16 * rounding.unit * std::abs(x[1]) * (1 + std::abs(x[0]));
+    if (function == "dgelu") bound += 16 * rounding.unit * std::abs(x[1]) * (1 + std::abs(x[0] * x[0] * x[0]));
     if (function == "softplus" || function == "sin" || function == "cos") bound += 8 * rounding.unit;
     return {value, bound};
 }
@@ -184,8 +264,14 @@ std::vector<Bounded> along_row(const std::string& function, std::vector<Bounded>
     if (function == "logsumexp") return {logsumexp(row, totals, unit)};
     if (function == "scan") {
         scan(row, second, unit);
+    } else if (function == "dscan") {
+        scan_back(row, second, unit);
     } else if (function == "softmax") {
         softmax(row, totals, unit);
+    } else if (function == "dsoftmax") {
+        softmax_slope(row, second, rounding);
+    } else if (function == "dnorm" || function == "dlayernorm") {
+        normalise_slope(row, second, function == "dlayernorm", rounding);
     } else {
         normalise(row, totals, function == "layernorm", unit);
     }

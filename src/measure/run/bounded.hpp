@@ -37,11 +37,12 @@ struct Rounding {
 /// The most arguments that an elementwise function has.
 inline constexpr std::size_t most_arguments = 3;
 
-/// An elementwise function but `rope`, which needs a neighbour.
+/// An elementwise function but `rope` and `unrope`, which need a neighbour.
 [[nodiscard]] Bounded mapped(const std::string& function, const std::array<Bounded, most_arguments>& arguments,
                              const Rounding& rounding);
 
-/// A row of what works along dimensions, of one element where it reduces. `second` is what `scan` adds.
+/// A row of what works along dimensions, of one element where it reduces. `second` is what `scan` adds, and what derivatives are
+/// multiplied with.
 [[nodiscard]] std::vector<Bounded> along_row(const std::string& function, std::vector<Bounded> row,
                                              const std::vector<Bounded>& second, const Rounding& rounding);
 

@@ -3,6 +3,8 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <string>
+#include <string_view>
 
 #include "base/approx_test.hpp"
 
@@ -45,6 +47,46 @@ TEST_CASE("run: rows") {
     // what is added up is off by what its terms are, and by 4 sqrt(4) + 8 roundings of 12
     CHECK(along_row("sum", {{1, 0.1}, {2, 0}, {3, 0}, {6, 0}}, {}, Rounding(Dtype::f32)).front().bound ==
           approx(0.1 + 12 * 0x1p-24 * 16));
+}
+
+TEST_CASE("run: derivatives are the slopes of their functions") {
+    const Rounding f64(Dtype::f64);
+    const double h = 1e-5;
+    for (const char* function : {"sigmoid", "silu", "gelu"}) {
+        CAPTURE(function);
+        for (const double x : {-6.0, -1.3, 0.0, 0.4, 2.5}) {
+            const double up = mapped(function, {Bounded{x + h, 0}}, f64).value;
+            const double down = mapped(function, {Bounded{x - h, 0}}, f64).value;
+            const double slope = mapped("d" + std::string(function), {Bounded{x, 0}, Bounded{3, 0}}, f64).value;
+            CHECK(std::abs(slope - 3 * (up - down) / (2 * h)) < 1e-8);
+        }
+    }
+    const std::vector<Bounded> x{{1, 0}, {2.5, 0}, {-3, 0}, {0.2, 0}};
+    const std::vector<Bounded> y{{0.3, 0}, {-2, 0}, {1, 0}, {4, 0}};
+    // of sum(y f(x)) by each x
+    const auto total = [&](const std::string& function, std::size_t at, double by) {
+        std::vector<Bounded> moved = x;
+        moved[at].value += by;
+        double sum = 0;
+        const std::vector<Bounded> made = along_row(function, moved, {}, f64);
+        for (std::size_t i = 0; i < y.size(); ++i) sum += made[i].value * y[i].value;
+        return sum;
+    };
+    for (const char* function : {"softmax", "norm", "layernorm"}) {
+        CAPTURE(function);
+        // that of a softmax is told its result
+        const bool of_result = std::string_view(function) == "softmax";
+        const std::vector<Bounded> from = of_result ? along_row("softmax", x, {}, f64) : x;
+        const std::vector<Bounded> slopes = along_row("d" + std::string(function), from, y, f64);
+        for (std::size_t i = 0; i < x.size(); ++i) {
+            CHECK(std::abs(slopes[i].value - (total(function, i, h) - total(function, i, -h)) / (2 * h)) < 1e-8);
+        }
+    }
+    // scan: h0 = 5, h1 = 2 h0 + 7, h2 = 3 h1 + 1; sum of (1, 10, 100) h by b is 1 + 2 (10 + 3 100), 10 + 300, 100
+    const std::vector<Bounded> back = along_row("dscan", {{9, 0}, {2, 0}, {3, 0}}, {{1, 0}, {10, 0}, {100, 0}}, f64);
+    CHECK(back[0].value == 621);
+    CHECK(back[1].value == 310);
+    CHECK(back[2].value == 100);
 }
 
 TEST_CASE("run: what is stored is rounded to its dtype, saturates or overflows") {

@@ -167,6 +167,25 @@ ROOFLINE_INLINE T gelu_of(T x) {
     return x / 2 * (1 + tanh_of(static_cast<T>(0.7978845608028654) * (x + static_cast<T>(0.044715) * x * x * x)));
 }
 
+template <class T>
+ROOFLINE_INLINE T dsigmoid_of(T x) {
+    const T small = exp_of(x > 0 ? -x : x);  // 1 - s would cancel
+    return small / ((1 + small) * (1 + small));
+}
+
+template <class T>
+ROOFLINE_INLINE T dsilu_of(T x) {
+    const T s = 1 / (1 + exp_of(-x));
+    return s * (1 + x * (1 - s));
+}
+
+template <class T>
+ROOFLINE_INLINE T dgelu_of(T x) {
+    constexpr auto c = static_cast<T>(0.7978845608028654);
+    const T t = tanh_of(c * (x + static_cast<T>(0.044715) * x * x * x));
+    return (1 + t) / 2 + x / 2 * (1 - t * t) * c * (1 + static_cast<T>(3 * 0.044715) * x * x);
+}
+
 template <class T, class F>
 ROOFLINE_INLINE void each(const T* a, T* out, std::size_t count, F f) {
     for (std::size_t i = 0; i < count; ++i) out[i] = f(a[i]);
@@ -244,6 +263,14 @@ ROOFLINE_INLINE void map_floating(MapFunction function, const T* a, const T* b, 
             return each(a, out, count, [](T x) { return (x > 0 ? x : T{0}) + std::log1p(exp_of(x > 0 ? -x : x)); });
         case MapFunction::silu:
             return each(a, out, count, [](T x) { return x / (1 + exp_of(-x)); });
+        case MapFunction::step:
+            return each(a, out, count, [](T x) { return x > 0 ? T{1} : T{0}; });
+        case MapFunction::dsigmoid:
+            return each(a, b, out, count, [](T x, T y) { return dsigmoid_of(x) * y; });
+        case MapFunction::dsilu:
+            return each(a, b, out, count, [](T x, T y) { return dsilu_of(x) * y; });
+        case MapFunction::dgelu:
+            return each(a, b, out, count, [](T x, T y) { return dgelu_of(x) * y; });
         default:
             return each(a, out, count, [](T x) { return gelu_of(x); });
     }
@@ -285,6 +312,33 @@ ROOFLINE_INLINE void map_whole(MapFunction function, const std::int32_t* a, cons
     }
 }
 
+// Four vectors at a time, since each comparison waits for the one before it.
+template <class T>
+ROOFLINE_INLINE T extreme_of(const T* x, std::size_t count, bool smallest) {
+    typedef T Vector __attribute__((vector_size(64)));
+    constexpr std::size_t lanes = 64 / sizeof(T);
+    constexpr std::size_t vectors = 4;
+    T result = x[0];
+    const auto join = [&](T next) { result = (smallest ? next < result : next > result) ? next : result; };
+    std::size_t i = 0;
+    if (count >= vectors * lanes) {
+        const auto take = [&](Vector& kept, const Vector& next) {
+            kept = smallest ? (next < kept ? next : kept) : (next > kept ? next : kept);
+        };
+        Vector found[vectors];
+        std::memcpy(found, x, sizeof found);
+        for (i = vectors * lanes; i + vectors * lanes <= count; i += vectors * lanes) {
+            Vector next[vectors];
+            std::memcpy(next, x + i, sizeof next);
+            for (std::size_t j = 0; j < vectors; ++j) take(found[j], next[j]);
+        }
+        for (std::size_t j = 1; j < vectors; ++j) take(found[0], found[j]);
+        for (std::size_t lane = 0; lane < lanes; ++lane) join(found[0][lane]);
+    }
+    for (; i < count; ++i) join(x[i]);
+    return result;
+}
+
 }  // namespace
 
 std::size_t element_bytes(Dtype dtype) { return static_cast<std::size_t>(info(dtype).bits) / 8; }
@@ -313,6 +367,17 @@ ROOFLINE_CLONES void store_elements(Dtype dtype, const double* from, void* to, s
 ROOFLINE_CLONES void store_elements(Dtype dtype, const std::int32_t* from, void* to, std::int64_t stride,
                                     std::size_t count) {
     store_as(dtype, from, to, stride, count);
+}
+
+ROOFLINE_CLONES float largest_element(const float* x, std::size_t count) { return extreme_of(x, count, false); }
+ROOFLINE_CLONES double largest_element(const double* x, std::size_t count) { return extreme_of(x, count, false); }
+ROOFLINE_CLONES std::int32_t largest_element(const std::int32_t* x, std::size_t count) {
+    return extreme_of(x, count, false);
+}
+ROOFLINE_CLONES float smallest_element(const float* x, std::size_t count) { return extreme_of(x, count, true); }
+ROOFLINE_CLONES double smallest_element(const double* x, std::size_t count) { return extreme_of(x, count, true); }
+ROOFLINE_CLONES std::int32_t smallest_element(const std::int32_t* x, std::size_t count) {
+    return extreme_of(x, count, true);
 }
 
 ROOFLINE_CLONES void map_elements(MapFunction function, const float* a, const float* b, const float* c, float* out,

@@ -33,4 +33,12 @@ void map_elements(MapFunction function, const double* a, const double* b, const 
 void map_elements(MapFunction function, const std::int32_t* a, const std::int32_t* b, const std::int32_t* c,
                   std::int32_t* out, std::size_t count);
 
+/// Of `count` numbers, at least one.
+[[nodiscard]] float largest_element(const float* x, std::size_t count);
+[[nodiscard]] double largest_element(const double* x, std::size_t count);
+[[nodiscard]] std::int32_t largest_element(const std::int32_t* x, std::size_t count);
+[[nodiscard]] float smallest_element(const float* x, std::size_t count);
+[[nodiscard]] double smallest_element(const double* x, std::size_t count);
+[[nodiscard]] std::int32_t smallest_element(const std::int32_t* x, std::size_t count);
+
 }  // namespace roofline

@@ -82,6 +82,16 @@ TEST_CASE("run: functions of elements") {
             agrees("X : " + d + "[B=7, D=30]\nZ : " + d + "[D]\nY : " + d + "[B, D] = " + f + "(X, Z)");
         }
     }
+    for (const char* f : {"dsigmoid", "dsilu", "dgelu"}) {
+        for (const char* dtype : {"f64", "f32", "bf16", "f16"}) {
+            const std::string d = dtype;
+            agrees("X : " + d + "[B=7, D=300]; G : " + d + "[B, D]\nY : " + d + "[B, D] = " + f + "(8 * X, G)");
+        }
+    }
+    agrees("X : f32[B=7, D=30]\nY : f32[B, D] = step(X)");
+    agrees("X : int32[B=7, D=30]\nY : int32[B, D] = step(X)");
+    agrees("X : f32[B=7, D=31]\nY : f32[B, D] = unrope(X)");
+    agrees("X : bf16[B=7, D=31]\nY : bf16[D, B] = unrope(X + X)");
     agrees("X : f32[B=7, D=30]; C : bool[B]\nY : f32[B, D] = where(C, X, 2 * X - 1)");
     agrees("X : f32[B=7, D=30]\nY : f32[D, B] = 1 - X / 8");
     agrees("X : int8[B=7, D=30]\nY : f32[B, D] = X");
@@ -102,6 +112,12 @@ TEST_CASE("run: reductions, softmax and norms along any dimensions") {
         agrees("X : f32[B=5, D=300, E=3]\nY : f32[B, D, E] = " + name + "[D](X)");
         agrees("X : bf16[B=5, D=30]\nY : bf16[D, B] = " + name + "[D](X + X)");
         agrees("X : f64[B=5, D=30]\nY : f64[B, D] = " + name + "[B,D](X)");
+    }
+    for (const char* f : {"dsoftmax", "dnorm", "dlayernorm", "dscan"}) {
+        const std::string name = f;
+        agrees("X : f32[B=5, D=300, E=3]; G : f32[B, D, E]\nY : f32[B, D, E] = " + name + "[D](X, G)");
+        agrees("X : bf16[B=5, D=30]; G : bf16[B, D]\nY : bf16[D, B] = " + name + "[D](X + X, G)");
+        agrees("X : f64[B=5, D=30]; G : f64[B, D]\nY : f64[B, D] = " + name + "[D](X, G)");
     }
     agrees("X : int32[B=5, D=300]\nY : int32[B] = sum[D](X)");
     agrees("A : f32[B=5, T=40, D=3]; X : f32[B, T, D]\nH : f32[B, T, D] = scan[T](A, X)");

@@ -13,8 +13,8 @@ namespace roofline {
 
 namespace {
 
-constexpr double longest_s = 0.1;
-constexpr int most_rounds = 5;
+constexpr double longest_s = 0.2;
+constexpr int most_rounds = 8;
 constexpr std::size_t too_small = std::size_t{64} * 1024;  // bytes: it is over before a clock notices
 // Bytes of a positive normal number in every dtype: neither zeros nor subnormals, which some units are quick or slow with.
 constexpr int filling = 0x3c;

@@ -1,234 +1,120 @@
-// Matrix products without a library: blocks that fit the caches, panels of 16 columns, 6 rows at a time in registers.
+// Matrix products without a library: blocks that fit the caches, panels of columns, a block of sums at a time in registers.
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <vector>
 
-#ifdef __x86_64__
-#include <immintrin.h>
-#endif
-
-#include "measure/run/clones.hpp"
 #include "measure/run/cpu_kernels.hpp"
 #include "measure/run/elements.hpp"
+#include "measure/run/register_tile.hpp"
 #include "measure/run/step_builder.hpp"
 
 namespace roofline {
 
 namespace {
 
-constexpr std::int64_t rows_at_once = 6;
-constexpr std::int64_t depth_block = 256;
-constexpr std::int64_t row_block = 192;      // a multiple of rows_at_once
-constexpr std::int64_t column_block = 1024;  // a multiple of every panel's width
+constexpr std::int64_t row_block = 192;               // a multiple of every tile's rows
+constexpr std::int64_t sums_held = row_block * 2048;  // of one task
+constexpr std::int64_t rows_interleaved = 4;
 
-/// Columns of a panel: 64 bytes of sums.
-template <class Sum>
-constexpr std::int64_t width = static_cast<std::int64_t>(64 / sizeof(Sum));
-
-/// c += a b for a block of `Rows` rows of sums: a is depth x 6, b depth x width, c rows `stride` apart. In vectors of `Bytes`, those
-/// that the processor has: larger ones would go through memory.
-template <std::size_t Rows, std::size_t Bytes, class T>
-ROOFLINE_INLINE void rows_product(const T* a, const T* b, T* c, std::int64_t stride, std::int64_t depth) {
-    typedef T Vector __attribute__((vector_size(Bytes)));
-    constexpr std::size_t parts = 64 / Bytes;
-    constexpr auto lanes = static_cast<std::int64_t>(Bytes / sizeof(T));
-    Vector sums[Rows][parts] = {};
-    for (std::int64_t k = 0; k < depth; ++k) {
-        Vector column[parts];
-#pragma GCC unroll 4
-        for (std::size_t part = 0; part < parts; ++part) {
-            std::memcpy(&column[part], b + k * width<T> + static_cast<std::int64_t>(part) * lanes, sizeof column[part]);
-        }
-        const T* row = a + k * rows_at_once;
-#pragma GCC unroll 6
-        for (std::size_t i = 0; i < Rows; ++i) {
-#pragma GCC unroll 4
-            for (std::size_t part = 0; part < parts; ++part) sums[i][part] += row[i] * column[part];
-        }
-    }
-#pragma GCC unroll 6
-    for (std::size_t i = 0; i < Rows; ++i) {
-#pragma GCC unroll 4
-        for (std::size_t part = 0; part < parts; ++part) {
-            T* to = c + static_cast<std::int64_t>(i) * stride + static_cast<std::int64_t>(part) * lanes;
-            Vector old;
-            std::memcpy(&old, to, sizeof old);
-            old += sums[i][part];
-            std::memcpy(to, &old, sizeof old);
-        }
-    }
-}
-
-template <std::size_t Bytes, class T>
-ROOFLINE_INLINE void block_product(std::int64_t rows, const T* a, const T* b, T* c, std::int64_t stride,
-                                   std::int64_t depth) {
-    if (rows == 1) return rows_product<1, Bytes>(a, b, c, stride, depth);
-    if (rows == 2) return rows_product<2, Bytes>(a, b, c, stride, depth);
-    if (rows <= 4) return rows_product<4, Bytes>(a, b, c, stride, depth);
-    rows_product<6, Bytes>(a, b, c, stride, depth);
-}
-
-#ifdef __x86_64__
+/// Memory that begins where a cache line does.
 template <class T>
-__attribute__((target("avx512f,avx2,fma"))) void multiply_64(std::int64_t rows, const T* a, const T* b, T* c,
-                                                             std::int64_t stride, std::int64_t depth) {
-    block_product<64>(rows, a, b, c, stride, depth);
-}
-
-template <class T>
-__attribute__((target("avx2,fma"))) void multiply_32(std::int64_t rows, const T* a, const T* b, T* c,
-                                                     std::int64_t stride, std::int64_t depth) {
-    block_product<32>(rows, a, b, c, stride, depth);
-}
-#endif
-
-template <class T>
-void multiply(std::int64_t rows, const T* a, const T* b, T* c, std::int64_t stride, std::int64_t depth) {
-#ifdef __x86_64__
-    static const bool avx512 = __builtin_cpu_supports("avx512f") != 0;
-    static const bool avx2 = __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0;
-    if (avx512) return multiply_64(rows, a, b, c, stride, depth);
-    if (avx2) return multiply_32(rows, a, b, c, stride, depth);
-#endif
-    block_product<16>(rows, a, b, c, stride, depth);
-}
-
-// Unsigned: whole numbers wrap around.
-void multiply(std::int64_t rows, const std::int32_t* a, const std::int32_t* b, std::int32_t* c, std::int64_t stride,
-              std::int64_t depth) {
-    multiply(rows, reinterpret_cast<const std::uint32_t*>(a), reinterpret_cast<const std::uint32_t*>(b),
-             reinterpret_cast<std::uint32_t*>(c), stride, depth);
-}
-
-#ifdef __x86_64__
-/// Pairs of 16-bit numbers multiplied and added in one instruction: a is depth/2 x 6 pairs, b depth/2 x 16 pairs of 8 bits. A pair's
-/// sum is at most 2 * 127 * 127, far from where 32 bits end, and nothing saturates.
-template <std::size_t Rows>
-__attribute__((target("avx2"), always_inline)) inline void pairs_product(const std::int16_t* a, const std::int8_t* b,
-                                                                         std::int32_t* c, std::int64_t stride,
-                                                                         std::int64_t depth) {
-    __m256i sums[Rows][2];
-#pragma GCC unroll 6
-    for (std::size_t i = 0; i < Rows; ++i) sums[i][0] = sums[i][1] = _mm256_setzero_si256();
-    for (std::int64_t k = 0; k < depth; k += 2) {
-        const auto* column = reinterpret_cast<const __m128i*>(b + k * 16);
-        const __m256i left = _mm256_cvtepi8_epi16(_mm_loadu_si128(column));
-        const __m256i right = _mm256_cvtepi8_epi16(_mm_loadu_si128(column + 1));
-#pragma GCC unroll 6
-        for (std::size_t i = 0; i < Rows; ++i) {
-            std::int32_t pair = 0;
-            std::memcpy(&pair, a + k * rows_at_once + static_cast<std::int64_t>(i) * 2, sizeof pair);
-            const __m256i row = _mm256_set1_epi32(pair);
-            sums[i][0] = _mm256_add_epi32(sums[i][0], _mm256_madd_epi16(row, left));
-            sums[i][1] = _mm256_add_epi32(sums[i][1], _mm256_madd_epi16(row, right));
-        }
+class Aligned {
+public:
+    void reach(std::int64_t count) {
+        const std::size_t lines = (static_cast<std::size_t>(count) * sizeof(T) + 63) / 64;
+        if (lines > lines_.size()) lines_.resize(lines);
     }
-#pragma GCC unroll 6
-    for (std::size_t i = 0; i < Rows; ++i) {
-        for (std::int64_t half = 0; half < 2; ++half) {
-            auto* to = reinterpret_cast<__m256i*>(c + static_cast<std::int64_t>(i) * stride + half * 8);
-            _mm256_storeu_si256(to, _mm256_add_epi32(_mm256_loadu_si256(to), sums[i][half]));
-        }
-    }
-}
+    T* data() { return reinterpret_cast<T*>(lines_.data()); }
 
-__attribute__((target("avx2"))) void multiply_pairs(std::int64_t rows, const std::int16_t* a, const std::int8_t* b,
-                                                    std::int32_t* c, std::int64_t stride, std::int64_t depth) {
-    if (rows == 1) return pairs_product<1>(a, b, c, stride, depth);
-    if (rows == 2) return pairs_product<2>(a, b, c, stride, depth);
-    if (rows <= 4) return pairs_product<4>(a, b, c, stride, depth);
-    pairs_product<6>(a, b, c, stride, depth);
-}
-
-bool has_pairs() { return __builtin_cpu_supports("avx2") != 0; }
-#else
-void multiply_pairs(std::int64_t, const std::int16_t*, const std::int8_t*, std::int32_t*, std::int64_t, std::int64_t) {}
-
-bool has_pairs() { return false; }
-#endif
-
-void multiply(std::int64_t rows, const std::int16_t* a, const std::int8_t* b, std::int32_t* c, std::int64_t stride,
-              std::int64_t depth) {
-    multiply_pairs(rows, a, b, c, stride, depth);
-}
+private:
+    struct alignas(64) Line {
+        std::array<char, 64> bytes{};
+    };
+    std::vector<Line> lines_;
+};
 
 /// The blocks one thread works with.
 template <class Sum, class A, class B>
 struct Blocks {
-    std::vector<A> a = std::vector<A>(static_cast<std::size_t>(row_block * depth_block));
-    std::vector<B> b = std::vector<B>(static_cast<std::size_t>(depth_block * width<Sum>));
-    std::vector<Sum> line = std::vector<Sum>(static_cast<std::size_t>(std::max(depth_block, column_block)));
-    std::vector<Sum> c;  ///< rows of the block, each column_block wide
+    Aligned<A> a;
+    Aligned<B> b;
+    Aligned<Sum> c;
+    Aligned<Sum> lines;  ///< as loaded, before they are put into their places
 };
 
 /// What is multiplied lies in groups along k: `Group` numbers of one column (of one row, in a) beside each other.
 template <class Sum, class A, class B, std::int64_t Group>
 class PlainMatmul : public StepKernel {
+    // long enough for what a call costs, short enough for a block of a to stay in the second cache
+    static constexpr std::int64_t depth_block = 2048 / static_cast<std::int64_t>(sizeof(A));
+
 public:
-    PlainMatmul(const MatmulStep& step, Team& team) : step_(step), team_(team) {
-        panels_ = (step.n - 1) / width<Sum> + 1;
-        depth_ = (step.k - 1) / Group * Group + Group;
+    PlainMatmul(const MatmulStep& step, Team& team, RegisterTile<Sum, A, B> tile)
+        : step_(step), team_(team), tile_(tile) {
+        panels_ = (step.n - 1) / tile_.width + 1;
+        const std::int64_t pieces = (step.k - 1) / depth_block + 1;
+        const std::int64_t whole = whole_groups(step.k);
+        panel_bytes_ = whole * tile_.width * stored_bytes() + pieces * tail_bytes();
+        for (const MatmulStep::Batch& loop : step.batch) batches_ *= loop.size;
+        row_blocks_ = (step.m - 1) / row_block + 1;
+        column_blocks_ = columns_cut(std::min(step.m, row_block));
         blocks_.resize(static_cast<std::size_t>(team.threads()));
     }
 
     [[nodiscard]] std::size_t packed_bytes() const override {
-        if (!step_.weight) return 0;
-        return static_cast<std::size_t>(panels_ * depth_ * width<Sum>) * element_bytes(step_.b);
+        return step_.weight ? static_cast<std::size_t>(panels_ * panel_bytes_) : 0;
     }
 
-    // Panel by panel without gaps; columns beyond the last are 0.
+    // Panel by panel without gaps, in pieces of a block's depth; columns beyond the last are 0.
     Status pack(const void* from, void* to) override {
-        const auto bytes = static_cast<std::int64_t>(element_bytes(step_.b));
         team_.run([&](int thread) {
             const Share share = share_of(panels_, thread, team_.threads());
             for (std::int64_t panel = share.first; panel < share.last; ++panel) {
-                char* out = static_cast<char*>(to) + panel * depth_ * width<Sum> * bytes;
-                std::memset(out, 0, static_cast<std::size_t>(depth_ * width<Sum> * bytes));
-                const std::int64_t columns = std::min(width<Sum>, step_.n - panel * width<Sum>);
-                for (std::int64_t k = 0; k < step_.k; ++k) {
-                    if (Group == 1 && step_.b_n == 1) {  // a row as it stands
-                        const std::int64_t at = k * step_.b_k + panel * width<Sum>;
-                        std::memcpy(out + in_panel(k, 0) * bytes, static_cast<const char*>(from) + at * bytes,
-                                    static_cast<std::size_t>(columns * bytes));
-                        continue;
-                    }
-                    for (std::int64_t j = 0; j < columns; ++j) {
-                        const std::int64_t at = k * step_.b_k + (panel * width<Sum> + j) * step_.b_n;
-                        std::memcpy(out + in_panel(k, j) * bytes, static_cast<const char*>(from) + at * bytes,
-                                    static_cast<std::size_t>(bytes));
-                    }
-                }
+                for (std::int64_t k = 0; k < step_.k; k += depth_block)
+                    pack_piece(from, static_cast<char*>(to) + piece_at(panel, k), panel, k);
             }
         });
         return {};
     }
 
     Status run(std::span<void* const> arrays) override {
-        std::int64_t batches = 1;
-        for (const MatmulStep::Batch& loop : step_.batch) batches *= loop.size;
-        // as many columns at a time as leaves every thread something to do
-        const int threads = team_.threads();
-        const std::int64_t row_blocks = (step_.m - 1) / row_block + 1;
-        const std::int64_t fair = (panels_ * batches * row_blocks - 1) / threads + 1;
-        const std::int64_t at_once = std::clamp<std::int64_t>(fair, 1, column_block / width<Sum>);
-        const std::int64_t column_blocks = (panels_ - 1) / at_once + 1;
         team_.run([&](int thread) {
             Blocks<Sum, A, B>& blocks = blocks_[static_cast<std::size_t>(thread)];
-            blocks.c.resize(static_cast<std::size_t>(row_block * column_block));
-            const Share share = share_of(batches * column_blocks * row_blocks, thread, threads);
+            make_room(blocks);
+            const Share share = share_of(batches_ * column_blocks_ * row_blocks_, thread, team_.threads());
             for (std::int64_t task = share.first; task < share.last; ++task) {
-                const std::int64_t first_panel = task / row_blocks % column_blocks * at_once;
-                const std::int64_t first_row = task % row_blocks * row_block;
-                one(blocks, arrays, task / row_blocks / column_blocks, first_row, first_panel,
-                    std::min(first_panel + at_once, panels_));
+                const auto column = static_cast<int>(task / row_blocks_ % column_blocks_);
+                one(blocks, arrays, task / row_blocks_ / column_blocks_, task % row_blocks_ * row_block,
+                    share_of(panels_, column, static_cast<int>(column_blocks_)));
             }
         });
         return {};
     }
 
 private:
+    // As few as keep the sums of a task in a cache and give every thread as much to do as another.
+    [[nodiscard]] std::int64_t columns_cut(std::int64_t rows) const {
+        const std::int64_t wide = std::max<std::int64_t>(1, sums_held / (rows * tile_.width));
+        const std::int64_t others = batches_ * row_blocks_;
+        const std::int64_t threads = team_.threads();
+        std::int64_t cut = (panels_ - 1) / wide + 1;
+        while (cut < panels_ && others * cut % threads != 0 && others * cut < 8 * threads) ++cut;
+        return cut;
+    }
+
+    // By the thread that works with them, so that they lie near it.
+    void make_room(Blocks<Sum, A, B>& blocks) const {
+        const std::int64_t rows = std::min(step_.m, row_block);
+        const std::int64_t wide = (panels_ - 1) / column_blocks_ + 1;
+        blocks.a.reach(rows * depth_block);
+        blocks.b.reach(depth_block * tile_.width + tail_bytes() / static_cast<std::int64_t>(sizeof(B)));
+        blocks.c.reach(rows * row_stride(wide));
+        blocks.lines.reach(std::max(rows_interleaved * depth_block, tile_.width));
+    }
+
     void one(Blocks<Sum, A, B>& blocks, std::span<void* const> arrays, std::int64_t batch, std::int64_t first_row,
-             std::int64_t first_panel, std::int64_t last_panel) {
+             Share panels) {
         std::int64_t a = 0;
         std::int64_t b = 0;
         std::int64_t c = 0;
@@ -240,78 +126,198 @@ private:
             batch /= loop.size;
         }
         const std::int64_t rows = std::min(row_block, step_.m - first_row);
-        const std::int64_t whole = (rows - 1) / rows_at_once * rows_at_once + rows_at_once;
-        std::fill_n(blocks.c.begin(), whole * column_block, Sum{0});
+        const std::int64_t stride = row_stride(panels.last - panels.first);
+        std::fill_n(blocks.c.data(), rows * stride, Sum{0});
         for (std::int64_t k = 0; k < step_.k; k += depth_block) {
-            const std::int64_t depth = std::min(depth_block, step_.k - k);
-            const std::int64_t padded = (depth - 1) / Group * Group + Group;
-            take_a(blocks, arrays[0], a + first_row * step_.a_m + k * step_.a_k, rows, depth);
-            for (std::int64_t panel = first_panel; panel < last_panel; ++panel) {
-                const B* columns = take_b(blocks, arrays[1], b, panel, k, depth);
-                Sum* sums = blocks.c.data() + (panel - first_panel) * width<Sum>;
-                for (std::int64_t row = 0; row < rows; row += rows_at_once) {
-                    multiply(rows - row, blocks.a.data() + row * padded, columns, sums + row * column_block,
-                             column_block, padded);
-                }
-            }
+            take_a(blocks, arrays[0], a + first_row * step_.a_m + k * step_.a_k, rows,
+                   std::min(depth_block, step_.k - k));
+            for (std::int64_t panel = panels.first; panel < panels.last; ++panel)
+                times_piece(blocks, arrays[1], b, rows, panels, panel, k);
         }
-        const std::int64_t first_column = first_panel * width<Sum>;
-        const std::int64_t columns = std::min(last_panel * width<Sum>, step_.n) - first_column;
+        store(blocks.c.data(), rows, stride, arrays[2], c + first_row * step_.c_m, panels);
+    }
+
+    // Rows in groups that fit into registers, of much the same size: a last one of one or two rows waits for its own sums.
+    void times_piece(Blocks<Sum, A, B>& blocks, const void* weights, std::int64_t b, std::int64_t rows, Share panels,
+                     std::int64_t panel, std::int64_t k) {
+        const std::int64_t stride = row_stride(panels.last - panels.first);
+        const std::int64_t depth = whole_groups(std::min(depth_block, step_.k - k));
+        const B* columns = take_b(blocks, weights, b, panel, k);
+        Sum* sums = blocks.c.data() + (panel - panels.first) * tile_.width;
+        const auto groups = static_cast<int>((rows - 1) / tile_.rows() + 1);
+        Ahead ahead = next_piece(weights, panels, panel, k, depth / Group * groups);
+        if (ahead.at == nullptr) ahead.at = columns;
+        for (int group = 0; group < groups; ++group) {
+            const Share share = share_of(rows, group, groups);
+            tile_.by_rows[static_cast<std::size_t>(share.last - share.first - 1)](
+                blocks.a.data() + share.first * depth, columns, sums + share.first * stride, stride, depth, ahead);
+            ahead.at = static_cast<const char*>(ahead.at) + ahead.step * (depth / Group);
+        }
+    }
+
+    // Of weights that are packed, what the task multiplies with next: fetched while this piece is multiplied, so that time in memory
+    // passes beside time in the units.
+    [[nodiscard]] Ahead next_piece(const void* weights, Share panels, std::int64_t panel, std::int64_t k,
+                                   std::int64_t turns) const {
+        const bool more = panel + 1 < panels.last;
+        const std::int64_t then = more ? k : k + depth_block;
+        if (!step_.weight || then >= step_.k) return {};
+        const std::int64_t bytes = std::min(depth_block, step_.k - then) * tile_.width * stored_bytes();
+        return {static_cast<const char*>(weights) + piece_at(more ? panel + 1 : panels.first, then),
+                (bytes - 1) / turns + 1};
+    }
+
+    void store(Sum* sums, std::int64_t rows, std::int64_t stride, void* output, std::int64_t at, Share panels) const {
+        const std::int64_t first_column = panels.first * tile_.width;
+        const std::int64_t columns = std::min(panels.last * tile_.width, step_.n) - first_column;
         const auto bytes = static_cast<std::int64_t>(element_bytes(step_.c));
-        for (std::int64_t row = 0; row < rows; ++row) {
-            Sum* sums = blocks.c.data() + row * column_block;
+        for (std::int64_t row = 0; row < rows; ++row, sums += stride) {
             for (const MapFunction function : step_.then)
                 map_elements(function, sums, sums, sums, sums, static_cast<std::size_t>(columns));
-            const std::int64_t at = c + (first_row + row) * step_.c_m + first_column * step_.c_n;
-            store_elements(step_.c, sums, static_cast<char*>(arrays[2]) + at * bytes, step_.c_n,
-                           static_cast<std::size_t>(columns));
+            store_elements(step_.c, sums,
+                           static_cast<char*>(output) + (at + row * step_.c_m + first_column * step_.c_n) * bytes,
+                           step_.c_n, static_cast<std::size_t>(columns));
         }
     }
 
-    /// Where element (k, column) stands in a panel.
-    [[nodiscard]] static std::int64_t in_panel(std::int64_t k, std::int64_t column) {
-        return (k / Group * width<Sum> + column) * Group + k % Group;
+    /// Of the sums, from row to row: an odd number of cache lines. With a power of two between them all rows would want the same
+    /// places of the caches.
+    [[nodiscard]] std::int64_t row_stride(std::int64_t panels) const {
+        return panels * tile_.width + static_cast<std::int64_t>(64 / sizeof(Sum));
+    }
+    [[nodiscard]] static std::int64_t whole_groups(std::int64_t depth) { return (depth - 1) / Group * Group + Group; }
+    /// Of a number of b in a panel: in groups it is as it is multiplied.
+    [[nodiscard]] std::int64_t stored_bytes() const { return static_cast<std::int64_t>(element_bytes(step_.b)); }
+    /// What stands behind each piece of b.
+    [[nodiscard]] std::int64_t tail_bytes() const {
+        return tile_.lift == 0 ? 0 : tile_.width * static_cast<std::int64_t>(sizeof(Sum));
+    }
+    [[nodiscard]] std::int64_t piece_at(std::int64_t panel, std::int64_t k) const {
+        return panel * panel_bytes_ + k * tile_.width * stored_bytes() + k / depth_block * tail_bytes();
+    }
+    /// Where element (k, column) stands in a piece.
+    [[nodiscard]] std::int64_t in_piece(std::int64_t k, std::int64_t column) const {
+        return (k / Group * tile_.width + column) * Group + k % Group;
     }
 
-    // Six rows after six rows, each group depth by depth; rows beyond the last, and what fills the last group, are 0.
+    void pack_piece(const void* from, char* out, std::int64_t panel, std::int64_t first) const {
+        const std::int64_t bytes = stored_bytes();
+        const std::int64_t depth = std::min(depth_block, step_.k - first);
+        const std::int64_t columns = std::min(tile_.width, step_.n - panel * tile_.width);
+        std::memset(out, 0, static_cast<std::size_t>(whole_groups(depth) * tile_.width * bytes));
+        const char* start =
+            static_cast<const char*>(from) + (first * step_.b_k + panel * tile_.width * step_.b_n) * bytes;
+        for (std::int64_t k = 0; k < depth; ++k, start += step_.b_k * bytes) {
+            char* line = out + in_piece(k, 0) * bytes;
+            if (Group == 1 && step_.b_n == 1) {  // a row as it stands
+                std::memcpy(line, start, static_cast<std::size_t>(columns * bytes));
+            } else if (bytes == 1) {
+                spread<std::int8_t>(start, line, columns);
+            } else if (bytes == 2) {
+                spread<std::int16_t>(start, line, columns);
+            } else if (bytes == 4) {
+                spread<std::int32_t>(start, line, columns);
+            } else {
+                spread<std::int64_t>(start, line, columns);
+            }
+        }
+        if constexpr (Group > 1) take_out_lift(reinterpret_cast<B*>(out), whole_groups(depth));
+    }
+
+    template <class T>
+    void spread(const char* from, char* to, std::int64_t columns) const {
+        const auto* source = reinterpret_cast<const T*>(from);
+        auto* target = reinterpret_cast<T*>(to);
+        for (std::int64_t j = 0; j < columns; ++j) target[j * Group] = source[j * step_.b_n];
+    }
+
+    // What was added to a comes back multiplied with the sum of each column.
+    void take_out_lift(B* piece, std::int64_t depth) const {
+        if (tile_.lift == 0) return;
+        char* out = reinterpret_cast<char*>(piece + depth * tile_.width);
+        for (std::int64_t j = 0; j < tile_.width; ++j) {
+            std::int64_t sum = 0;
+            for (std::int64_t k = 0; k < depth; ++k) sum += static_cast<std::int64_t>(piece[in_piece(k, j)]);
+            const auto lifted = static_cast<Sum>(-tile_.lift * sum);
+            std::memcpy(out + j * static_cast<std::int64_t>(sizeof lifted), &lifted, sizeof lifted);
+        }
+    }
+
+    // Group after group of rows, each depth by depth; what fills the last group of a row is multiplied with 0.
     void take_a(Blocks<Sum, A, B>& blocks, const void* a, std::int64_t at, std::int64_t rows,
                 std::int64_t depth) const {
         const auto bytes = static_cast<std::int64_t>(element_bytes(step_.a));
         const auto* from = static_cast<const char*>(a) + at * bytes;
-        const std::int64_t whole = (rows - 1) / rows_at_once * rows_at_once + rows_at_once;
-        const std::int64_t padded = (depth - 1) / Group * Group + Group;
-        for (std::int64_t row = 0; row < whole; ++row) {
-            A* to = blocks.a.data() + row / rows_at_once * rows_at_once * padded + row % rows_at_once * Group;
-            const auto place = [](std::int64_t k) { return k / Group * rows_at_once * Group + k % Group; };
-            const std::int64_t filled = row < rows ? depth : 0;
-            if (filled > 0) {
-                load_elements(step_.a, from + row * step_.a_m * bytes, step_.a_k, blocks.line.data(),
-                              static_cast<std::size_t>(depth));
+        const std::int64_t padded = whole_groups(depth);
+        const auto groups = static_cast<int>((rows - 1) / tile_.rows() + 1);
+        for (int group = 0; group < groups; ++group) {
+            const Share share = share_of(rows, group, groups);
+            const std::int64_t wide = share.last - share.first;
+            A* to = blocks.a.data() + share.first * padded;
+            for (std::int64_t row = 0; row < wide; row += rows_interleaved) {
+                const std::int64_t count = std::min(rows_interleaved, wide - row);
+                interleave(blocks.lines.data(), from + (share.first + row) * step_.a_m * bytes, to + row * Group, wide,
+                           count, depth);
             }
-            for (std::int64_t k = 0; k < filled; ++k)
-                to[place(k)] = static_cast<A>(blocks.line[static_cast<std::size_t>(k)]);
-            for (std::int64_t k = filled; k < padded; ++k) to[place(k)] = A{0};
         }
     }
 
-    const B* take_b(Blocks<Sum, A, B>& blocks, const void* b, std::int64_t at, std::int64_t panel, std::int64_t k,
+    // `count` rows of a group of `wide`, some at a time so that what is written to one place is written at once.
+    void interleave(Sum* lines, const char* from, A* to, std::int64_t wide, std::int64_t count,
                     std::int64_t depth) const {
-        const auto bytes = static_cast<std::int64_t>(element_bytes(step_.b));
+        const auto bytes = static_cast<std::int64_t>(element_bytes(step_.a));
+        if constexpr (Group == 4) {
+            if (step_.a_k == 1 && depth % Group == 0) return interleave_words(from, to, wide, count, depth);
+        }
+        for (std::int64_t i = 0; i < count; ++i) {
+            load_elements(step_.a, from + i * step_.a_m * bytes, step_.a_k, lines + i * depth_block,
+                          static_cast<std::size_t>(depth));
+        }
+        const auto lift = static_cast<Sum>(tile_.lift);
+        if (Group == 1 && count == rows_interleaved) {
+            for (std::int64_t k = 0; k < depth; ++k) {
+                A* out = to + k * wide;
+                for (std::int64_t i = 0; i < rows_interleaved; ++i) out[i] = static_cast<A>(lines[i * depth_block + k]);
+            }
+            return;
+        }
+        for (std::int64_t i = 0; i < count; ++i) {
+            for (std::int64_t k = 0; k < depth; ++k)
+                to[(k / Group * wide + i) * Group + k % Group] = static_cast<A>(lines[i * depth_block + k] + lift);
+            for (std::int64_t k = depth; k < whole_groups(depth); ++k)
+                to[(k / Group * wide + i) * Group + k % Group] = A{0};
+        }
+    }
+
+    // Four numbers of 8 bits together; with the highest bit turned around each is 128 more.
+    void interleave_words(const char* from, A* to, std::int64_t wide, std::int64_t count, std::int64_t depth) const {
+        for (std::int64_t i = 0; i < count; ++i) {
+            const char* row = from + i * step_.a_m;
+            for (std::int64_t k = 0; k < depth; k += Group) {
+                std::uint32_t word = 0;
+                std::memcpy(&word, row + k, sizeof word);
+                word ^= 0x80808080U;
+                std::memcpy(to + k * wide + i * Group, &word, sizeof word);
+            }
+        }
+    }
+
+    const B* take_b(Blocks<Sum, A, B>& blocks, const void* b, std::int64_t at, std::int64_t panel,
+                    std::int64_t k) const {
+        const std::int64_t bytes = stored_bytes();
+        const std::int64_t depth = std::min(depth_block, step_.k - k);
         const auto* from = static_cast<const char*>(b);
         B* to = blocks.b.data();
         if (step_.weight) {
-            from += (panel * depth_ + k) * width<Sum> * bytes;
-            if constexpr (Group > 1) {
-                return reinterpret_cast<const B*>(from);
-            } else {
-                load_elements(step_.b, from, 1, to, static_cast<std::size_t>(depth * width<Sum>));
-                return to;
-            }
+            from += piece_at(panel, k);
+            if (Group > 1 || as_multiplied()) return reinterpret_cast<const B*>(from);
+            load_elements(step_.b, from, 1, reinterpret_cast<Sum*>(to), static_cast<std::size_t>(depth * tile_.width));
+            return to;
         }
-        const std::int64_t columns = std::min(width<Sum>, step_.n - panel * width<Sum>);
-        from += (at + k * step_.b_k + panel * width<Sum> * step_.b_n) * bytes;
-        if (columns < width<Sum> || depth % Group != 0) std::fill(blocks.b.begin(), blocks.b.end(), B{0});
-        Sum* line = blocks.line.data();
+        const std::int64_t columns = std::min(tile_.width, step_.n - panel * tile_.width);
+        from += (at + k * step_.b_k + panel * tile_.width * step_.b_n) * bytes;
+        if (columns < tile_.width || depth % Group != 0) std::fill_n(to, whole_groups(depth) * tile_.width, B{0});
+        Sum* line = blocks.lines.data();
         const bool by_rows = step_.b_n == 1;
         const std::int64_t lines = by_rows ? depth : columns;
         const std::int64_t length = by_rows ? columns : depth;
@@ -319,15 +325,26 @@ private:
             load_elements(step_.b, from + i * (by_rows ? step_.b_k : step_.b_n) * bytes, by_rows ? 1 : step_.b_k, line,
                           static_cast<std::size_t>(length));
             for (std::int64_t j = 0; j < length; ++j)
-                to[by_rows ? in_panel(i, j) : in_panel(j, i)] = static_cast<B>(line[j]);
+                to[by_rows ? in_piece(i, j) : in_piece(j, i)] = static_cast<B>(line[j]);
         }
+        take_out_lift(to, whole_groups(depth));
         return to;
+    }
+
+    [[nodiscard]] bool as_multiplied() const {
+        return (std::is_same_v<B, float> && (step_.b == Dtype::f32 || step_.b == Dtype::tf32)) ||
+               (std::is_same_v<B, double> && step_.b == Dtype::f64) ||
+               (std::is_same_v<B, std::int32_t> && step_.b == Dtype::int32);
     }
 
     MatmulStep step_;
     Team& team_;
+    RegisterTile<Sum, A, B> tile_;
     std::int64_t panels_ = 1;
-    std::int64_t depth_ = 1;  ///< k, as whole groups
+    std::int64_t panel_bytes_ = 0;
+    std::int64_t batches_ = 1;
+    std::int64_t row_blocks_ = 1;
+    std::int64_t column_blocks_ = 1;
     std::vector<Blocks<Sum, A, B>> blocks_;
 };
 
@@ -335,12 +352,18 @@ private:
 
 std::unique_ptr<StepKernel> make_plain_matmul(const MatmulStep& step, Team& team) {
     const Dtype sums = sums_in(step.arithmetic);
-    if (sums == Dtype::f64) return std::make_unique<PlainMatmul<double, double, double, 1>>(step, team);
-    if (sums == Dtype::f32) return std::make_unique<PlainMatmul<float, float, float, 1>>(step, team);
     using I = std::int32_t;
-    if (step.a == Dtype::int8 && step.b == Dtype::int8 && has_pairs())
-        return std::make_unique<PlainMatmul<I, std::int16_t, std::int8_t, 2>>(step, team);
-    return std::make_unique<PlainMatmul<I, I, I, 1>>(step, team);
+    if (sums == Dtype::f64)
+        return std::make_unique<PlainMatmul<double, double, double, 1>>(step, team, f64_tiles().front());
+    if (sums == Dtype::f32)
+        return std::make_unique<PlainMatmul<float, float, float, 1>>(step, team, f32_tiles().front());
+    if (step.a == Dtype::int8 && step.b == Dtype::int8) {
+        if (const auto quads = quad_tiles(); !quads.empty())
+            return std::make_unique<PlainMatmul<I, std::uint8_t, std::int8_t, 4>>(step, team, quads.front());
+        if (const auto pairs = pair_tiles(); !pairs.empty())
+            return std::make_unique<PlainMatmul<I, std::int16_t, std::int8_t, 2>>(step, team, pairs.front());
+    }
+    return std::make_unique<PlainMatmul<I, I, I, 1>>(step, team, int32_tiles().front());
 }
 
 }  // namespace roofline

@@ -207,7 +207,7 @@ Bounded ReferenceElement::made(int index) {
     if (op.op->kind == OpKind::move) return read(op.inputs.front());
     switch (find_function(op.op->function)->kind) {
         case FunctionKind::map:
-            return op.op->function == "rope" ? turned(op) : element_by_element(op);
+            return op.op->function == "rope" || op.op->function == "unrope" ? turned(op) : element_by_element(op);
         case FunctionKind::mask:
             return masked(op);
         case FunctionKind::gather:
@@ -266,15 +266,16 @@ Bounded ReferenceElement::element_by_element(const Operation& op) {
     return mapped(op.op->function, arguments, op.rounding);
 }
 
-// Neighbours turned by an angle of 1, as the kernels do it: what `rope` costs does not depend on the angle.
+// Neighbours turned by an angle of 1, or back, as the kernels do it: what `rope` costs does not depend on the angle.
 Bounded ReferenceElement::turned(const Operation& op) {
     const Bounded here = read(op.inputs.front());
     Bounded there = here;
-    double sign = -1;
+    const double way = op.op->function == "rope" ? 1 : -1;
+    double sign = -way;
     if (!op.output.empty()) {
         const std::size_t last = op.output.back();
         const std::int64_t before = place_[last];
-        sign = before % 2 == 0 ? -1 : 1;
+        sign = before % 2 == 0 ? -way : way;
         place_[last] = std::min<std::int64_t>(before ^ 1, sizes_[last] - 1);
         there = read(op.inputs.front());
         place_[last] = before;

@@ -61,16 +61,6 @@ Dtype sums_in(Dtype arithmetic) {
     return info(arithmetic).kind == DtypeKind::floating ? Dtype::f32 : Dtype::int32;
 }
 
-namespace {
-
-// Functions along dimensions that have kernels: derivatives have none.
-bool runs_along(std::string_view function) {
-    constexpr std::string_view without[] = {"dsoftmax", "dnorm", "dlayernorm", "dscan"};
-    return std::find(std::begin(without), std::end(without), function) == std::end(without);
-}
-
-}  // namespace
-
 Status StepBuilder::statement(const Statement& statement) {
     lazy_.clear();
     made_.clear();
@@ -93,10 +83,6 @@ Result<std::size_t> StepBuilder::operation(const Op& op, bool last) {
     switch (find_function(op.function)->kind) {
         case FunctionKind::reduce:
         case FunctionKind::keep:
-            if (!runs_along(op.function)) {
-                return fail("unsupported", fmt::format("`{}` does not run here yet", op.function),
-                            "price the program with roofline op, or run its products alone");
-            }
             return op.function == "prior" ? slide(op) : rows(op);
         case FunctionKind::slide:
             return slide(op);
@@ -171,8 +157,9 @@ Result<std::size_t> StepBuilder::function(const Op& op) {
         value.op.shift = std::max<std::int64_t>(0, columns.whole - rows.whole) + rows.first - columns.first;
         if (op.along.size() > 2) value.op.window = size(op.along[2]);
         value.args = tensors;
-    } else if (op.function == "rope") {
+    } else if (op.function == "rope" || op.function == "unrope") {
         value.op.kind = TapeOp::Kind::rope;
+        value.op.number = op.function == "rope" ? 1 : -1;
         value.args = tensors;
     } else {
         const auto known = find_map_function(op.function);

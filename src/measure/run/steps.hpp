@@ -62,13 +62,14 @@ struct MapStep {
     std::vector<std::int64_t> out;  ///< strides of the output
 };
 
-/// Something done along rows: a reduction (sum, max, min, mean, logsumexp), or softmax, norm, layernorm, scan, which keep the row.
+/// Something done along rows: a reduction (sum, max, min, mean, logsumexp), or softmax, norm, layernorm, scan and their
+/// derivatives, which keep the row.
 /// The tapes run over all loops, the last `along` of which are the row.
 struct RowStep {
     std::string function;
     std::vector<std::int64_t> loops;
     std::size_t along = 1;
-    std::vector<Tape> tapes;        ///< two for scan, else one
+    std::vector<Tape> tapes;        ///< two for scan and derivatives, else one
     std::vector<std::int64_t> out;  ///< strides of the output; 0 along the row for a reduction
 };
 

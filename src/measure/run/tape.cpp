@@ -10,11 +10,12 @@ namespace {
 using enum MapFunction;
 
 constexpr std::pair<std::string_view, MapFunction> names[] = {
-    {"convert", identity}, {"add", add},         {"sub", sub},           {"mul", mul},         {"div", div},
-    {"neg", neg},          {"abs", abs},         {"square", square},     {"maximum", maximum}, {"minimum", minimum},
-    {"where", where},      {"relu", relu},       {"relu2", relu2},       {"exp", exp},         {"log", log},
-    {"sqrt", sqrt},        {"rsqrt", rsqrt},     {"sin", sin},           {"cos", cos},         {"tanh", tanh},
-    {"erf", erf},          {"sigmoid", sigmoid}, {"softplus", softplus}, {"silu", silu},       {"gelu", gelu},
+    {"convert", identity}, {"add", add},           {"sub", sub},           {"mul", mul},         {"div", div},
+    {"neg", neg},          {"abs", abs},           {"square", square},     {"maximum", maximum}, {"minimum", minimum},
+    {"where", where},      {"relu", relu},         {"relu2", relu2},       {"exp", exp},         {"log", log},
+    {"sqrt", sqrt},        {"rsqrt", rsqrt},       {"sin", sin},           {"cos", cos},         {"tanh", tanh},
+    {"erf", erf},          {"sigmoid", sigmoid},   {"softplus", softplus}, {"silu", silu},       {"gelu", gelu},
+    {"step", step},        {"dsigmoid", dsigmoid}, {"dsilu", dsilu},       {"dgelu", dgelu},
 };
 
 }  // namespace

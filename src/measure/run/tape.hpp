@@ -39,6 +39,10 @@ enum class MapFunction : std::uint8_t {
     softplus,
     silu,
     gelu,
+    step,
+    dsigmoid,
+    dsilu,
+    dgelu,
 };
 
 /// None for what is no element's own business: rope has an instruction of its own, softmax and its like are steps.
@@ -58,7 +62,7 @@ struct TapeOp {
         load,      ///< loads[load] at the loops' place
         constant,  ///< the number
         function,  ///< of in[0], in[1], in[2]
-        rope,      ///< in[0] turned with its neighbour along the last loop, by one radian
+        rope,      ///< in[0] turned with its neighbour along the last loop, by so many radians: 1 or -1
         causal,    ///< in[0] where loop `column` is not beyond loop `row`, and within the window, else the number
         shifted,   ///< loads[load] where loop `row` with the shift is in [0, below), else 0
     };

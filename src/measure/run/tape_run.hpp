@@ -45,7 +45,7 @@ private:
                 map_elements(op.function, at(op.in[0]), at(op.in[1]), at(op.in[2]), out, count);
                 return;
             case TapeOp::Kind::rope:
-                turn(at(op.in[0]), out, count);
+                turn(at(op.in[0]), out, op.number, count);
                 return;
             case TapeOp::Kind::causal:
                 mask(op, at(op.in[0]), out, place, count);
@@ -89,13 +89,13 @@ private:
         return {first, std::clamp(op.below - at, first, count)};
     }
 
-    // Pairs of neighbours turned by one radian; a last one without a neighbour is its own.
-    static void turn(const T* in, T* out, std::size_t count) {
+    // Pairs of neighbours turned by one radian, one way or the other; a last one without a neighbour is its own.
+    static void turn(const T* in, T* out, double way, std::size_t count) {
         constexpr double cosine = 0.5403023058681398;
         constexpr double sine = 0.8414709848078965;
         for (std::size_t i = 0; i < count; ++i) {
             const std::size_t other = std::min(i ^ 1U, count - 1);
-            const double sign = (i & 1U) == 0 ? -1 : 1;
+            const double sign = (i & 1U) == 0 ? -way : way;
             out[i] = static_cast<T>(static_cast<double>(in[i]) * cosine + sign * sine * static_cast<double>(in[other]));
         }
     }
