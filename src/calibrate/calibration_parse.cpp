@@ -287,20 +287,42 @@ SizedLaw read_sized_law(Reader& table) {
     return sized;
 }
 
-std::vector<HeadsLaw> read_heads(Reader& kernel) {
-    std::vector<HeadsLaw> all;
-    for (Reader& table : kernel.each("heads")) {
-        constexpr std::int64_t most = 1'000'000;
-        const auto heads = static_cast<double>(table.whole("most", 1, most, 0));
+std::vector<BandLaw> read_bands(Reader& kernel, BandsBy by) {
+    std::vector<BandLaw> all;
+    for (Reader& table : kernel.each(bands_name(by))) {
+        constexpr std::int64_t greatest = 1'000'000;
+        const auto most = static_cast<double>(table.whole("most", 1, greatest, 0));
         if (!table.has("most")) table.fault("most", "missing_key", fmt::format("{} is missing", table.of("most")));
-        if (!all.empty() && heads <= all.back().most_heads) {
+        if (!all.empty() && most <= all.back().most) {
             table.fault("most", "out_of_range",
                         fmt::format("{} is more than that of the law before", table.of("most")));
         }
-        all.push_back({heads, read_sized_law(table)});
+        all.push_back({most, read_sized_law(table)});
         table.finish();
     }
     return all;
+}
+
+/// Laws by heads or by rows.
+void read_bands(Reader& table, const std::string& kind, KernelFit& fit) {
+    const bool attention = kind.ends_with("attention");
+    for (const BandsBy by : {BandsBy::heads, BandsBy::m}) {
+        std::vector<BandLaw> bands = read_bands(table, by);
+        if (bands.empty()) continue;
+        if (by == BandsBy::heads && !attention) {
+            table.fault("heads", "out_of_place", fmt::format("{} has no heads", in_ticks(kind)),
+                        "laws by heads are for kinds of attention");
+        }
+        if (by == BandsBy::m && !attention && !kind.ends_with("contraction")) {
+            table.fault("m", "out_of_place", fmt::format("{} has no product, and no rows of one", in_ticks(kind)),
+                        "laws by m are for kinds of contraction and attention");
+        }
+        if (!fit.bands.empty()) {
+            table.fault("m", "out_of_place", "laws are by heads or by m, not by both", "leave out those of one");
+        }
+        fit.by = by;
+        fit.bands = std::move(bands);
+    }
 }
 
 CalibratedKernel read_kernel(Reader& table) {
@@ -331,11 +353,7 @@ CalibratedKernel read_kernel(Reader& table) {
     SizedLaw rest = read_sized_law(table);
     fit.law = rest.law;
     fit.factors = std::move(rest.factors);
-    fit.heads = read_heads(table);
-    if (!fit.heads.empty() && !kernel.key.kind.ends_with("attention")) {
-        table.fault("heads", "out_of_place", fmt::format("{} has no heads", in_ticks(kernel.key.kind)),
-                    "laws by heads are for kinds of attention");
-    }
+    read_bands(table, kernel.key.kind, fit);
     table.finish();
     return kernel;
 }

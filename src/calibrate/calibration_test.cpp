@@ -174,8 +174,8 @@ TEST_CASE("laws of kernels are read, strictly, and written as they were") {
     fit.law.share = 32;
     fit.law.reread = 3.5;
     fit.law.hidden = true;
-    fit.heads = {{1, {KernelLaw{2e-6, 0, 1, 1, 0.5}, {}}}, {32, {fit.law, {}}}};
-    SizeFactors& of_heads = fit.heads.back().sized.factors;
+    fit.bands = {{1, {KernelLaw{2e-6, 0, 1, 1, 0.5}, {}}}, {32, {fit.law, {}}}};
+    SizeFactors& of_heads = fit.bands.back().sized.factors;
     of_heads.powers = {{{0, 0}, {3, 3}, {4, 4}, {0, 1}}};
     of_heads.logs = {log_of(900), log_of(1100)};
     fit.factors.powers = {{{1, 2}, {3, 3}, {4, 6}, {0, 0}}};
@@ -200,10 +200,23 @@ TEST_CASE("laws of kernels are read, strictly, and written as they were") {
     CHECK(wrong_factors("1250 ", "") == "wrong_type");
     CHECK(wrong_factors("n = [64, 64]", "k = [64, 64]") != "");
     CHECK(wrong_factors("kind = \"attention\"", "kind = \"contraction\"") == "out_of_place");
+    CHECK(wrong_factors("[[kernel.heads]]\nmost = 32", "[[kernel.m]]\nmost = 32") == "out_of_place");  // by both
     CHECK(wrong_factors("most = 32", "most = 1") == "out_of_range");
     CHECK(wrong_factors("most = 32", "most = 0") == "out_of_range");
     CHECK(wrong_factors("most = 32", "least = 32") == "missing_key");
     CHECK(wrong_factors("\"900 1100\"", "\"900\"") == "wrong_type");
+
+    tiled.kernels.front().key.kind = "grouped contraction";
+    fit.by = BandsBy::m;
+    const std::string by_rows = calibration_text(tiled);
+    CHECK(by_rows.find("[[kernel.m]]\nmost = 32\n") != std::string::npos);
+    const auto rows_again = parse_calibration(by_rows, "again.toml");
+    REQUIRE_MESSAGE(rows_again, rows_again.error().message);
+    CHECK(rows_again->kernels.front() == tiled.kernels.front());
+    const auto no_rows =
+        parse_calibration(with(by_rows, "kind = \"grouped contraction\"", "kind = \"elementwise\""), "m.toml");
+    REQUIRE_FALSE(no_rows);
+    CHECK(no_rows.error().code == "out_of_place");
 
     const auto error = [](const std::string& text) {
         const auto wrong = parse_calibration(text, "m.toml");

@@ -208,10 +208,10 @@ std::string kernel_text(const CalibratedKernel& kernel, std::string_view prefix)
     if (fit.error_carried) text += error_text("error_carried", *fit.error_carried);
     text += kernel_law_text(fit.law);
     if (!fit.factors.logs.empty()) text += factors_text(fit.factors, fmt::format("{}kernel", prefix));
-    for (const HeadsLaw& heads : fit.heads) {
-        const std::string table = fmt::format("{}kernel.heads", prefix);
-        text += fmt::format("[[{}]]\nmost = {:.0f}\n", table, heads.most_heads) + kernel_law_text(heads.sized.law);
-        if (!heads.sized.factors.logs.empty()) text += factors_text(heads.sized.factors, table);
+    for (const BandLaw& band : fit.bands) {
+        const std::string table = fmt::format("{}kernel.{}", prefix, bands_name(fit.by));
+        text += fmt::format("[[{}]]\nmost = {:.0f}\n", table, band.most) + kernel_law_text(band.sized.law);
+        if (!band.sized.factors.logs.empty()) text += factors_text(band.sized.factors, table);
     }
     return text;
 }

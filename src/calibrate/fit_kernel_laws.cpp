@@ -69,6 +69,7 @@ CalibratedKernel first_of(const KernelSample& sample, KernelFit& fit, const std:
     first.fit.law = *fit.first;
     first.fit.first.reset();
     first.fit.factors = {};
+    first.fit.bands.clear();
     fit.first.reset();
     return first;
 }
@@ -103,7 +104,7 @@ void fit_in_turn(const Samples& samples, Turn turn, KernelLawsFit& all) {
         auto fit = fit_kernels(std::move(kernels));
         auto with_first = fit_kernels(std::move(firsts));
         // it does run: a law of products that has its time in it would count it twice where it is priced, too
-        constexpr double as_good = 1.1;
+        constexpr double as_good = 1.25;
         if (with_first && (!fit || with_first->error_held_out < as_good * fit->error_held_out)) fit = with_first;
         if (!fit) {
             all.too_few += rows;

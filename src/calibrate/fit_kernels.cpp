@@ -183,23 +183,50 @@ std::optional<KernelFit> fit_alike(std::vector<TimedKernel> kernels) {
     return fit;
 }
 
-/// Kernels by their heads, those of the limits and more; too few of them count with those that have more heads, at the end with fewer.
-struct HeadsBand {
+/// What kernels differ by: heads where all of them have some, rows where all are of products and none has heads. Empty for others,
+/// and where one time holds products of different rows.
+std::optional<BandsBy> bands_by(const std::vector<TimedKernel>& kernels) {
+    const auto all = [&](auto&& is) { return std::all_of(kernels.begin(), kernels.end(), is); };
+    if (all([](const TimedKernel& each) { return each.point.heads > 0 && each.more.empty() && !each.first; })) {
+        return BandsBy::heads;
+    }
+    const bool rows = all([](const TimedKernel& each) {
+        const auto alike = [&](const KernelPoint& other) { return other.m == each.point.m; };
+        return each.point.m > 0 && !(each.point.heads > 0) && std::all_of(each.more.begin(), each.more.end(), alike);
+    });
+    return rows ? std::optional(BandsBy::m) : std::nullopt;
+}
+
+/// 0 where it is not known.
+double band_size(BandsBy by, const KernelPoint& point) {
+    // of attention to a product without tokens all rows are heads
+    return by == BandsBy::heads && point.heads > 0 ? point.heads : point.m;
+}
+
+/// By rows held out of published tables. 32 heads are what the decode kernels of TensorRT-LLM take at once; 1 row is a vector, up to
+/// 8 fit what multiplies without tiles, up to 64 half a tile, and beyond 512 kernels are bound by the matrix units.
+std::vector<double> band_limits(BandsBy by) {
+    if (by == BandsBy::heads) return {1, 32, LawInUse::unlimited};
+    return {1, 8, 64, 512, LawInUse::unlimited};
+}
+
+/// Kernels by their heads or rows, those of the limits and more; too few of them count with those that have more, at the end with
+/// fewer.
+struct Band {
     double most = LawInUse::unlimited;
     std::vector<TimedKernel> kernels{};
 };
-std::vector<HeadsBand> by_heads(const std::vector<TimedKernel>& kernels) {
-    // by rows held out of published tables; 32 are what the decode kernels of TensorRT-LLM take at once
-    constexpr std::array<double, 3> limits{1, 32, LawInUse::unlimited};
+std::vector<Band> bands_of(const std::vector<TimedKernel>& kernels, BandsBy by) {
     constexpr std::size_t fewest = 4 * folds;
-    std::vector<HeadsBand> bands;
+    std::vector<Band> bands;
     std::vector<TimedKernel> few;
     double above = 0;
-    for (const double most : limits) {
-        HeadsBand band{most, std::move(few)};
+    for (const double most : band_limits(by)) {
+        Band band{most, std::move(few)};
         few.clear();
         for (const TimedKernel& kernel : kernels) {
-            if (kernel.point.heads > above && kernel.point.heads <= most) band.kernels.push_back(kernel);
+            const double size = band_size(by, kernel.point);
+            if (size > above && size <= most) band.kernels.push_back(kernel);
         }
         above = most;
         if (band.kernels.size() >= fewest) {
@@ -214,18 +241,19 @@ std::vector<HeadsBand> by_heads(const std::vector<TimedKernel>& kernels) {
     return bands;
 }
 
-/// A law for each number of heads together; none where there is but one.
-std::optional<KernelFit> fit_by_heads(const std::vector<TimedKernel>& kernels) {
-    std::vector<HeadsBand> bands = by_heads(kernels);
+/// A law for each band; none where there is but one.
+std::optional<KernelFit> fit_bands(const std::vector<TimedKernel>& kernels, BandsBy by) {
+    std::vector<Band> bands = bands_of(kernels, by);
     if (bands.size() < 2) return std::nullopt;
     KernelFit all;
+    all.by = by;
     all.least_s = infinity;
     double rows = 0;
-    for (HeadsBand& band : bands) {
+    for (Band& band : bands) {
         const auto fit = fit_alike(std::move(band.kernels));
         if (!fit) return std::nullopt;
         if (band.most < LawInUse::unlimited) {
-            all.heads.push_back({band.most, {fit->law, fit->factors}});
+            all.bands.push_back({band.most, {fit->law, fit->factors}});
         } else {
             all.law = fit->law;
             all.factors = fit->factors;
@@ -246,22 +274,30 @@ std::optional<KernelFit> fit_by_heads(const std::vector<TimedKernel>& kernels) {
     return all;
 }
 
-bool all_have_heads(const std::vector<TimedKernel>& kernels) {
-    return std::all_of(kernels.begin(), kernels.end(), [](const TimedKernel& each) {
-        return each.point.heads > 0 && each.more.empty() && !each.first;
-    });
+/// The law of what ran first stays that of all kernels; the others' are those of what it leaves.
+std::optional<KernelFit> fit_apart(std::vector<TimedKernel> kernels, const std::optional<KernelFit>& alike) {
+    const auto by = bands_by(kernels);
+    if (!by) return std::nullopt;
+    for (TimedKernel& kernel : kernels) {
+        if (!kernel.first) continue;
+        if (!alike) return std::nullopt;
+        kernel.before_s += seconds_of(*alike->first, *kernel.first);
+        kernel.first.reset();
+    }
+    auto apart = fit_bands(kernels, *by);
+    if (apart && alike) apart->first = alike->first;
+    return apart;
 }
 
 }  // namespace
 
 LawInUse law_for(const KernelFit& fit, const KernelPoint& point) {
-    if (fit.heads.empty()) return {fit.law, fit.factors};
-    // of a product without tokens all rows are heads
-    const double heads = point.heads > 0 ? point.heads : point.m;
+    const double size = band_size(fit.by, point);
+    if (fit.bands.empty() || !(size > 0)) return {fit.law, fit.factors};
     double least = 1;
-    for (const HeadsLaw& each : fit.heads) {
-        if (heads <= each.most_heads) return {each.sized.law, each.sized.factors, least, each.most_heads};
-        least = each.most_heads + 1;
+    for (const BandLaw& band : fit.bands) {
+        if (size <= band.most) return {band.sized.law, band.sized.factors, least, band.most};
+        least = band.most + 1;
     }
     return {fit.law, fit.factors, least};
 }
@@ -294,12 +330,12 @@ KernelLaw rounded(KernelLaw law) {
 }
 
 std::optional<KernelFit> fit_kernels(std::vector<TimedKernel> kernels) {
-    std::optional<KernelFit> apart;
-    if (all_have_heads(kernels)) apart = fit_by_heads(kernels);
-    std::optional<KernelFit> alike = fit_alike(std::move(kernels));
-    // published kernels timed again are 4 to 6 % off their median, so that a mean of some 600 rows is known to 0.2 %
-    constexpr double noise = 0.002;
-    const bool nearer = apart && (!alike || apart->error_held_out < worth * alike->error_held_out - noise);
+    std::optional<KernelFit> alike = fit_alike(kernels);
+    std::optional<KernelFit> apart = fit_apart(std::move(kernels), alike);
+    if (!alike || !apart) return alike ? alike : apart;
+    // published kernels timed again are 4 to 6 % off their median: so well is a mean of so many known
+    const double noise = 0.05 / std::sqrt(static_cast<double>(alike->rows));
+    const bool nearer = apart->error_held_out < worth * alike->error_held_out - noise;
     return nearer ? apart : alike;
 }
 

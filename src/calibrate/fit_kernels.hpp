@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "calibrate/kernel_search.hpp"
@@ -19,20 +20,28 @@ struct SizedLaw {
     bool operator==(const SizedLaw&) const = default;
 };
 
-/// The law of attention with at most so many heads of queries to the same keys: libraries have other kernels for one head, for as
-/// many as one tile of a product takes, and for more.
-struct HeadsLaw {
-    double most_heads = 0;
+/// What laws of one class may differ by. Libraries have other kernels for one row than for as many as one tile of a product takes,
+/// and for more.
+enum class BandsBy : std::uint8_t {
+    heads,  ///< of queries to the same keys, in attention; where that is not known, the rows of the product
+    m,      ///< the rows of a product's result
+};
+/// As calibration files and answers have it.
+[[nodiscard]] constexpr std::string_view bands_name(BandsBy by) { return by == BandsBy::heads ? "heads" : "m"; }
+/// A law for at most so many of them.
+struct BandLaw {
+    double most = 0;
     SizedLaw sized;
 
-    bool operator==(const HeadsLaw&) const = default;
+    bool operator==(const BandLaw&) const = default;
 };
 
 struct KernelFit {
-    KernelLaw law;                     ///< of all kernels that have none by their heads
+    KernelLaw law;                     ///< of all kernels that no band has a law for
     std::optional<KernelLaw> first{};  ///< of kernels that ran first in the same times
     SizeFactors factors{};
-    std::vector<HeadsLaw> heads{};  ///< ascending; none where they make held out rows no nearer
+    BandsBy by = BandsBy::heads;
+    std::vector<BandLaw> bands{};  ///< ascending; none where they make held out rows no nearer
     std::int64_t rows = 0;
     std::int64_t left_out =
         0;               ///< that cannot be right: faster than half their bound, 30 times off the law of the others
@@ -47,12 +56,12 @@ struct KernelFit {
     bool operator==(const KernelFit&) const = default;
 };
 
-/// The law that a kernel has by its heads, and its factors.
+/// The law that a kernel has by its heads or rows, and its factors.
 struct LawInUse {
     const KernelLaw& law;
     const SizeFactors& factors;
-    double least_heads = 0;         ///< that it is for; 0: any
-    double most_heads = unlimited;  ///< that it is for
+    double least = 0;         ///< that it is for; 0: any
+    double most = unlimited;  ///< that it is for
 
     static constexpr double unlimited = std::numeric_limits<double>::infinity();
 };
@@ -70,8 +79,8 @@ inline constexpr std::size_t fewest_kernels = 8;
 /// Fits one law to the kernels. Relative deviations count once, not squared, so a few wild rows do not bend it. Where the points
 /// say nothing of a constant (all bound by memory: the fraction of math), it stays that of the bound. The order of the
 /// points does not matter. Of more than 2,000 so many give the constants, spread evenly, and 500 the terms; errors are those of all. Factors by size are
-/// taken where they make the error of held out rows smaller by 3 % of it, and so are laws of one head, of up to 32 and of more, where there
-/// are rows enough of each. Empty when fewer than fewest_kernels are right.
+/// taken where they make the error of held out rows smaller by 3 % of it, and so are laws of attention by heads and of other products
+/// by rows, where there are timed kernels enough of each. Empty when fewer than fewest_kernels are right.
 [[nodiscard]] std::optional<KernelFit> fit_kernels(std::vector<TimedKernel> kernels);
 
 /// Constants to the four digits that calibration files have.

@@ -156,26 +156,81 @@ TEST_CASE("attention has laws by heads where held out rows are nearer with them"
         }
         return fit_kernels(kernels);
     };
-    CHECK(fit_to(of_many, {1, 2, 4, 8})->heads.empty());
+    CHECK(fit_to(of_many, {1, 2, 4, 8})->bands.empty());
     const auto apart = fit_to(of_one, {1, 2, 4, 8});
     REQUIRE(apart);
-    REQUIRE(apart->heads.size() == 1);
-    CHECK(apart->heads.front().most_heads == 1);
-    CHECK(apart->heads.front().sized.law.memory == approx(0.4).epsilon(0.02));
-    CHECK(apart->heads.front().sized.law.fixed_s == approx(3e-6).epsilon(0.05));
+    REQUIRE(apart->bands.size() == 1);
+    CHECK(apart->bands.front().most == 1);
+    CHECK(apart->bands.front().sized.law.memory == approx(0.4).epsilon(0.02));
+    CHECK(apart->bands.front().sized.law.fixed_s == approx(3e-6).epsilon(0.05));
     CHECK(apart->law.memory == approx(0.75).epsilon(0.02));
     CHECK(apart->error_held_out < 0.01);
     CHECK(apart->rows == 200);
     const KernelPoint one = decode_point(8, 1024, 1);
     CHECK(seconds_of(*apart, one) == approx(seconds_of(of_one, one)).epsilon(0.02));
-    CHECK(law_for(*apart, one).most_heads == 1);
+    CHECK(law_for(*apart, one).most == 1);
     const KernelPoint more = decode_point(8, 1024, 16);
     CHECK(seconds_of(*apart, more) == approx(seconds_of(of_many, more)).epsilon(0.02));
-    CHECK(law_for(*apart, more).least_heads == 2);
+    CHECK(law_for(*apart, more).least == 2);
     // of a product without tokens the rows are heads
     KernelPoint unsaid = more;
     unsaid.heads = 0;
-    CHECK(law_for(*apart, unsaid).least_heads == 2);
+    CHECK(law_for(*apart, unsaid).least == 2);
+}
+
+TEST_CASE("products have laws by rows where held out rows are nearer with them") {
+    const KernelLaw of_tiles{9e-6, 2e-9, 0.7, 1, 0.75, 2};
+    KernelLaw of_vectors = of_tiles;  // a kernel without tiles: it starts sooner, and adds up in parallel
+    of_vectors.fixed_s = 3e-6;
+    of_vectors.ramp_s = 0;
+    const KernelLaw quantising{2e-6, 0, 1, 1, 0.5};
+    const auto timed = [&](double most_of_vectors, bool quantised) {
+        std::vector<TimedKernel> kernels;
+        for (double m = 1; m <= 4096; m *= 2) {
+            for (double n = 256; n <= 16384; n *= 2) {
+                for (const double k : {512.0, 2048.0, 8192.0}) {
+                    const KernelPoint point = product_point(m, n, k, 0);
+                    TimedKernel kernel{point, seconds_of(m > most_of_vectors ? of_tiles : of_vectors, point)};
+                    if (quantised) {
+                        kernel.first = KernelPoint{0, 0, 3 * m * k / 1e12};
+                        kernel.time_s += seconds_of(quantising, *kernel.first);
+                    }
+                    kernels.push_back(kernel);
+                }
+            }
+        }
+        return kernels;
+    };
+    CHECK(fit_kernels(timed(0, false))->bands.empty());
+    const auto apart = fit_kernels(timed(8, false));
+    REQUIRE(apart);
+    CHECK(apart->by == BandsBy::m);
+    REQUIRE(apart->bands.size() == 4);
+    CHECK(apart->bands[1].most == 8);
+    CHECK(apart->bands[1].sized.law.fixed_s == approx(3e-6).epsilon(0.02));
+    CHECK(apart->bands[1].sized.law.ramp_s < 0.05e-9);
+    CHECK(apart->bands[2].sized.law.fixed_s == approx(9e-6).epsilon(0.02));
+    CHECK(apart->law.math == approx(0.7).epsilon(0.02));
+    CHECK(apart->error_held_out < 0.01);
+    CHECK(apart->rows == 13 * 7 * 3);
+    const auto rows_of_law = [&](double m) {
+        const LawInUse used = law_for(*apart, product_point(m, 1024, 1024, 0));
+        return std::pair(used.least, used.most);
+    };
+    CHECK(rows_of_law(1) == std::pair(1.0, 1.0));
+    CHECK(rows_of_law(8) == std::pair(2.0, 8.0));
+    CHECK(rows_of_law(9) == std::pair(9.0, 64.0));
+    CHECK(rows_of_law(513) == std::pair(513.0, LawInUse::unlimited));
+    // several products in one kernel, of which no one size is known
+    CHECK(rows_of_law(0) == std::pair(0.0, LawInUse::unlimited));
+
+    std::vector<TimedKernel> quantised = timed(8, true);
+    const auto behind = fit_kernels(quantised);
+    REQUIRE(behind);
+    CHECK(behind->bands.size() == 4);
+    REQUIRE(behind->first);
+    CHECK(behind->error_held_out < 0.03);
+    for (const TimedKernel& kernel : quantised) CHECK(error_of(*behind, kernel) < 0.15);
 }
 
 TEST_CASE("a fit finds that waves are hidden behind the memory") {

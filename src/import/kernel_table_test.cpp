@@ -111,6 +111,8 @@ TEST_CASE("a layer of experts has the loads of its routing") {
     CHECK(table.rows[2].program.find("Qh : fp8[E, C, I] = He") != std::string::npos);
     // experts of these sizes have no gate
     CHECK(table.rows[3].program.find("relu2(Xe *_D Wu)") != std::string::npos);
+    CHECK(table.rows[3].variant == "ungated");
+    CHECK(table.rows[0].variant.empty());
     CHECK(table.rows[3].program.find("Wu : mxfp4[E, D, I]") != std::string::npos);
 }
 

@@ -139,20 +139,22 @@ void append(std::vector<std::string>& cells, std::vector<std::string> more) {
     for (std::string& cell : more) cells.push_back(std::move(cell));
 }
 
-/// "1 32": the most heads of each law that a kernel has by heads.
-std::string limits_of(const KernelFit& fit) {
+/// "1 32": the most heads, or rows, of each law that a kernel has by these.
+std::string limits_of(const KernelFit& fit, BandsBy by) {
     std::vector<std::string> limits;
-    for (const HeadsLaw& heads : fit.heads) limits.push_back(number_text(heads.most_heads));
+    if (fit.by != by) return "";
+    for (const BandLaw& band : fit.bands) limits.push_back(number_text(band.most));
     return fmt::format("{}", fmt::join(limits, " "));
 }
 
-/// Laws by heads, each with its constants.
-void add_heads(Table& table, const KernelFit& fit, std::size_t errors) {
-    for (const HeadsLaw& heads : fit.heads) {
-        const std::string limit = number_text(heads.most_heads);
-        std::vector<std::string> cells{
-            "", heads.most_heads == 1 ? "  of one head" : fmt::format("  of at most {} heads", limit), "", "", ""};
-        append(cells, constant_cells(heads.sized.law, heads.sized.factors, false));
+/// Laws by heads or rows, each with its constants.
+void add_bands(Table& table, const KernelFit& fit, std::size_t errors) {
+    const std::string_view one = fit.by == BandsBy::heads ? "head" : "row";
+    for (const BandLaw& band : fit.bands) {
+        std::string name = fmt::format("  of one {}", one);
+        if (band.most > 1) name = fmt::format("  of at most {} {}s", number_text(band.most), one);
+        std::vector<std::string> cells{"", std::move(name), "", "", ""};
+        append(cells, constant_cells(band.sized.law, band.sized.factors, false));
         cells.resize(cells.size() + errors);
         table.rows.push_back(std::move(cells));
     }
@@ -162,9 +164,9 @@ void add_heads(Table& table, const KernelFit& fit, std::size_t errors) {
 Table kernel_laws(const CollectiveFit& fit, bool raw) {
     Table table;
     if (raw) {
-        table.head = {"machine",  "kind",    "dtype",  "software",       "variant",      "rows",
-                      "left_out", "fixed_s", "ramp_s", "math",           "vector",       "memory",
-                      "p",        "factors", "heads",  "error_of_bound", "error_fitted", "error_held_out"};
+        table.head = {"machine", "kind",   "dtype",          "software",     "variant",       "rows", "left_out",
+                      "fixed_s", "ramp_s", "math",           "vector",       "memory",        "p",    "factors",
+                      "heads",   "m",      "error_of_bound", "error_fitted", "error_held_out"};
     } else {
         table.head = {"machine", "kind",   "dtype", "software", "rows",  "fixed",  "ramp",    "math",
                       "vector",  "memory", "p",     "sizes",    "bound", "fitted", "held out"};
@@ -183,11 +185,11 @@ Table kernel_laws(const CollectiveFit& fit, bool raw) {
             cells.push_back(raw ? std::to_string(each.rows) : grouped(each.rows));
             if (raw) cells.push_back(std::to_string(each.left_out));
             append(cells, constant_cells(each.law, each.factors, raw));
-            if (raw) cells.push_back(limits_of(each));
+            if (raw) append(cells, {limits_of(each, BandsBy::heads), limits_of(each, BandsBy::m)});
             const std::initializer_list<double> errors{each.error_of_bound, each.error_fitted, each.error_held_out};
             for (const double error : errors) cells.push_back(percent(error));
             table.rows.push_back(std::move(cells));
-            if (!raw) add_heads(table, each, errors.size());
+            if (!raw) add_bands(table, each, errors.size());
         }
     }
     return table;
@@ -219,11 +221,11 @@ Json kernels_json(const CollectiveFit& fit) {
             each["rows"] = each_fit.rows;
             each["left_out"] = each_fit.left_out;
             each.update(constants_json(each_fit.law, each_fit.factors));
-            each["heads"] = Json::array();
-            for (const HeadsLaw& heads : each_fit.heads) {
-                Json of_heads = constants_json(heads.sized.law, heads.sized.factors);
-                of_heads["most"] = heads.most_heads;
-                each["heads"].push_back(std::move(of_heads));
+            for (const BandsBy by : {BandsBy::heads, BandsBy::m}) each[bands_name(by)] = Json::array();
+            for (const BandLaw& band : each_fit.bands) {
+                Json of_band = constants_json(band.sized.law, band.sized.factors);
+                of_band["most"] = band.most;
+                each[bands_name(each_fit.by)].push_back(std::move(of_band));
             }
             each["error"] = {{"bound", each_fit.error_of_bound},
                              {"fitted", each_fit.error_fitted},

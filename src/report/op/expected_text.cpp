@@ -126,15 +126,15 @@ std::string tiling_text(const Tiling& tiling) {
     return text;
 }
 
-/// " of 2 to 32 heads to the same keys": where laws differ by heads
-std::string heads_text(const LawInUse& used) {
-    if (used.least_heads == 0) return "";
-    if (used.most_heads == LawInUse::unlimited) {
-        return fmt::format(" of {} and more heads to the same keys", number_text(used.least_heads));
-    }
-    if (used.most_heads == 1) return " of one head to its keys";
-    return fmt::format(" of {} to {} heads to the same keys", number_text(used.least_heads),
-                       number_text(used.most_heads));
+/// " of 2 to 32 heads to the same keys", " of 9 to 64 rows": where laws differ by these
+std::string band_text(BandsBy by, const LawInUse& used) {
+    if (used.least == 0) return "";
+    const bool heads = by == BandsBy::heads;
+    if (used.most == 1) return heads ? " of one head to its keys" : " of one row";
+    const std::string_view what = heads ? "heads to the same keys" : "rows";
+    const std::string least = number_text(used.least);
+    if (used.most == LawInUse::unlimited) return fmt::format(" of {} and more {}", least, what);
+    return fmt::format(" of {} to {} {}", least, number_text(used.most), what);
 }
 
 /// "; x 1.08 for what the library chooses at such sizes"
@@ -191,7 +191,7 @@ std::vector<std::string> kernel_derivation(const OpAnswer& answer, std::size_t k
     const Tiling tiling = tiling_of(used.law, point);
     const double by_law = seconds_of(used.law, point, tiling);
     const double seconds = seconds_of(fit, answer.runs[kernel].point);
-    std::string of = law.key.kind + heads_text(used);
+    std::string of = law.key.kind + band_text(fit.by, used);
     if (!law.key.dtype.empty()) of += " in " + law.key.dtype;
     if (!law.key.software.empty()) of += " with " + law.key.software;
     if (!law.key.variant.empty()) of += " " + law.key.variant;
