@@ -30,7 +30,7 @@ def rows_of(paths):
                     parts = [float(row[part]) for part in PARTS]
                     power = float(row["flops_per_joule"]) / 1e12
                     rows.append((parts, float(row["measured_s"]), row["source"], float(row["lower_s"]),
-                                 power ** (1 / 3) if power > 0 else 1, row["pytorch"] == "1"))
+                                 power ** (1 / 3) if power > 0 else 1, row["pytorch"] == "1", row["in_turn"] == "1"))
     return rows
 
 
@@ -48,6 +48,7 @@ def predicted(law, row):
     _, _, _, exposed, wires, overlap, _ = law
     shorter, longer = sorted(times_of(law, row))
     together = longer * (1 + (shorter / longer) ** overlap) ** (1 / overlap)
+    exposed = 1 if row[6] else exposed
     return max(together + exposed * (hideable + hideable_wire / wires), row[3])
 
 

@@ -1,17 +1,16 @@
 #include "app/expected_step.hpp"
 
 #include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "bound/network_pricing.hpp"
 
 namespace roofline {
 
 namespace {
-
-struct MessageSeconds {
-    double seconds = 0;
-    bool calibrated = false;
-};
 
 bool narrow(const KernelKey& key) {
     const auto dtype = find_dtype(key.dtype.substr(0, key.dtype.find(" x ")));
@@ -25,21 +24,52 @@ double flops_per_joule(const Machine& machine) {
     return peak->rate.value->value / machine.power.value->value;
 }
 
-std::optional<MessageSeconds> seconds_of_message(const OpAnswer& step, std::size_t i) {
-    const MessageWork& each = step.analysis.total.work.messages[i];
-    const auto times = count(step.program, each.count);
-    if (!times) return std::nullopt;
-    if (i < step.laws.messages.size() && step.laws.messages[i]) {
-        return MessageSeconds{step.laws.messages[i]->seconds * times->to_double(), true};
+/// Collectives of a step that go over the same axes: of replicas those of a kind together, as frameworks fill buckets with gradients and weights.
+struct Exchanged {
+    std::size_t message = 0;  ///< the first of them
+    double bytes = 0;         ///< of one
+    double times = 0;
+};
+
+bool over_replicas(const Message& message) { return has(message.axes, "data") || has(message.axes, "fsdp"); }
+
+std::optional<std::vector<Exchanged>> exchanges_of(const OpAnswer& step) {
+    std::vector<Exchanged> all;
+    std::map<std::pair<CollectiveKind, std::vector<std::string>>, std::size_t> buckets;
+    const std::vector<MessageWork>& messages = step.analysis.total.work.messages;
+    for (std::size_t i = 0; i < messages.size(); ++i) {
+        const auto times = count(step.program, messages[i].count);
+        const auto bytes = messages[i].message.bytes.evaluate(step.program.sizes);
+        if (!times || !bytes) return std::nullopt;
+        if (!over_replicas(messages[i].message)) {
+            all.push_back({i, bytes->to_double(), times->to_double()});
+            continue;
+        }
+        const auto [bucket, fresh] =
+            buckets.emplace(std::pair(messages[i].message.kind, messages[i].message.axes), all.size());
+        if (fresh) all.push_back({i, 0, 1});
+        all[bucket->second].bytes += bytes->to_double() * times->to_double();
     }
-    System system = step.system;
-    system.collectives = {};
-    const auto load = load_of(each.message, system);
-    const auto bytes = each.message.bytes.evaluate(step.program.sizes);
-    if (!load || !bytes) return std::nullopt;
-    const auto time = time_of(*load, system, bytes->to_double());
-    if (!time) return std::nullopt;
-    return MessageSeconds{time->lower_s * times->to_double(), false};
+    return all;
+}
+
+// Whether there is a time for it.
+bool add_exchange(const OpAnswer& step, const Exchanged& each, const System& system, StepParts& parts) {
+    const Message& message = step.analysis.total.work.messages[each.message].message;
+    const auto load = load_of(message, system);
+    const auto lower = load ? time_of(*load, system, each.bytes) : std::nullopt;
+    const bool hideable = over_replicas(message);
+    const bool known = each.message < step.laws.messages.size() && step.laws.messages[each.message];
+    if (!known) {
+        if (lower) (hideable ? parts.hideable_wire_s : parts.exchanged_wire_s) += lower->lower_s * each.times;
+        return lower.has_value();
+    }
+    const ExpectedTime& law = *step.laws.messages[each.message];
+    double seconds = law.seconds;
+    const auto point = hideable && load ? collective_point(*load, system, each.bytes) : std::nullopt;
+    if (point) seconds = std::max(seconds_of(law, *point), lower ? lower->lower_s : 0);
+    (hideable ? parts.hideable_s : parts.exchanged_s) += seconds * each.times;
+    return true;
 }
 
 }  // namespace
@@ -60,14 +90,12 @@ std::optional<StepParts> step_parts(const OpAnswer& step) {
         (narrow(law->key) ? parts.narrow_s : parts.kernels_s) += runs[i].count * seconds_of(law->fit, runs[i].point);
     }
     if (!(parts.kernels_s + parts.narrow_s > 0)) return std::nullopt;
-    for (std::size_t i = 0; i < step.analysis.total.work.messages.size(); ++i) {
-        const auto message = seconds_of_message(step, i);
-        if (!message) return std::nullopt;
-        const Message& what = step.analysis.total.work.messages[i].message;
-        const bool hideable = has(what.axes, "data") || has(what.axes, "fsdp");
-        double& part = hideable ? (message->calibrated ? parts.hideable_s : parts.hideable_wire_s)
-                                : (message->calibrated ? parts.exchanged_s : parts.exchanged_wire_s);
-        part += message->seconds;
+    const auto exchanges = exchanges_of(step);
+    if (!exchanges) return std::nullopt;
+    System system = step.system;
+    system.collectives = {};
+    for (const Exchanged& each : *exchanges) {
+        if (!add_exchange(step, each, system, parts)) return std::nullopt;
     }
     return parts;
 }

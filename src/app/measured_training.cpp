@@ -142,7 +142,7 @@ std::string key_of(const TrainSetup& setup) {
                               setup.options.unfused,       setup.options.keep_unread, setup.late_layers,
                               habits.fsdp_units,           habits.pipeline_buffers,   habits.flat_optimizer,
                               habits.fused_gradients,      habits.copied_norm,        setup.stored_attention,
-                              setup.pytorch_kernels};
+                              setup.pytorch_kernels,       setup.gradients_in_turn};
     return fmt::format("{} zero{} {} {} {} {} {} {} {} {}", plan_text(setup.plan), setup.plan.zero,
                        setup.plan.tensor_tokens, setup.batch.tokens, setup.batch.microbatches,
                        static_cast<int>(setup.options.remat), setup.products ? name(*setup.products) : "",
@@ -173,6 +173,7 @@ Result<TrainSetup> setup_of(const MeasuredTraining& row, const TrainerHabits& ha
     setup.late_layers = habits.late_layers;
     setup.stored_attention = habits.stored_attention;
     setup.pytorch_kernels = habits.pytorch_kernels;
+    setup.gradients_in_turn = habits.gradients_in_turn;
     setup.habits.pipeline_buffers = habits.pipeline_buffers;
     setup.habits.fsdp_units = habits.fsdp_units && holds(row.sharding, "fsdp");
     setup.habits.flat_optimizer = habits.flat_optimizer && holds(row.sharding, "zero");

@@ -85,7 +85,10 @@ Result<StageStep> stage_step(const Program& forward, const Model& model, const T
     }
     StageStep priced{stage, std::move(*answer), *memory, std::move(planned->notes)};
     priced.parts = step_parts(priced.answer);
-    if (priced.parts) priced.parts->pytorch = setup.pytorch_kernels;
+    if (priced.parts) {
+        priced.parts->pytorch = setup.pytorch_kernels;
+        priced.parts->in_turn = setup.gradients_in_turn;
+    }
     return priced;
 }
 

@@ -32,6 +32,7 @@ StepParts& StepParts::operator+=(const StepParts& other) {
     exchanged_wire_s += other.exchanged_wire_s;
     flops_per_joule = std::max(flops_per_joule, other.flops_per_joule);
     pytorch = pytorch || other.pytorch;
+    in_turn = in_turn || other.in_turn;
     return *this;
 }
 
@@ -60,7 +61,7 @@ double device_seconds(const StepLaw& law, const StepParts& parts) {
 double host_seconds(const StepLaw& law, const StepParts& parts) { return law.launch_s * parts.launches; }
 
 double exposed_seconds(const StepLaw& law, const StepParts& parts) {
-    return law.exposed * (parts.hideable_s + parts.hideable_wire_s / law.wires);
+    return (parts.in_turn ? 1 : law.exposed) * (parts.hideable_s + parts.hideable_wire_s / law.wires);
 }
 
 double seconds_of(const StepLaw& law, const StepParts& parts) {

@@ -20,6 +20,7 @@ struct StepParts {
     double exchanged_wire_s = 0;
     double flops_per_joule = 0;  ///< the chip's peak in bf16 over the power that it may draw; 0: not known
     bool pytorch = false;        ///< kernels of PyTorch's own
+    bool in_turn = false;        ///< collectives over replicas begin when kernels have ended: none of them hides
 
     StepParts& operator+=(const StepParts& other);
     StepParts& operator*=(double times);
@@ -29,7 +30,8 @@ struct StepParts {
 
 /// What the device does, slow * (compute * kernels + narrow * narrow kernels) + exchanged + exchanged_wire / wires, and what the host takes
 /// to launch it, launch * launches, put together by their norm of order `overlap`: the longer of the two where they differ much, and more where
-/// now one waits and now the other. And what of the others does not hide, exposed * (hideable + hideable_wire / wires).
+/// now one waits and now the other. And what of the others does not hide, exposed * (hideable + hideable_wire / wires),
+/// or all of it where collectives and kernels take turns.
 ///
 /// A chip that computes for long runs at the clock that its power allows. Switching takes C V^2 f and the voltage follows the clock, so that the
 /// clock goes as the cube root of power: `slow` is the cube root of the chip's peak in bf16 over its power, in TFLOP/s per watt (1 where

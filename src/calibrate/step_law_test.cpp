@@ -32,6 +32,9 @@ TEST_CASE("a step is kernels as they run there, or their launches, and what does
     CHECK(seconds_of(*law, slow) == approx(2 * (1.5 + 1.6) + 0.25 * (4 + 4) + 0.3 + 0.2));
     slow.pytorch = true;
     CHECK(seconds_of(*law, slow) == approx(2.5 * (1.5 + 1.6) + 0.25 * (4 + 4) + 0.3 + 0.2));
+    StepParts turns = parts;
+    turns.in_turn = true;
+    CHECK(seconds_of(*law, turns) == approx(1.5 + 1.6 + 4 + 4 + 0.3 + 0.2));
     // a host that takes as long as the device: of order 2 the step is longer than either by the root of 2
     StepLaw even = *law;
     even.overlap = 2;
@@ -44,6 +47,8 @@ TEST_CASE("a step is kernels as they run there, or their launches, and what does
     slow += parts;
     CHECK(slow.flops_per_joule == 8e12);
     CHECK(slow.pytorch);
+    slow += turns;
+    CHECK(slow.in_turn);
     CHECK(law->rows == 100);
     CHECK(law->publishers == 5);
     CHECK(law->reserved == 1.05);

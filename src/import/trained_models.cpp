@@ -96,6 +96,7 @@ TrainedModels::Trainer TrainedModels::read_trainer(Reader& table) {
     trainer.habits.copied_norm = table.flag("copied_norm");
     trainer.habits.stored_attention = table.flag("stored_attention");
     trainer.habits.pytorch_kernels = table.flag("pytorch_kernels");
+    trainer.habits.gradients_in_turn = table.flag("gradients_in_turn");
     trainer.habits.gib = table.flag("gib");
     const std::vector<double> context = table.numbers("context_gib");
     if (context.size() > 1 || (context.size() == 1 && !(context.front() >= 0 && context.front() < 100))) {

@@ -35,6 +35,7 @@ struct TrainerHabits {
     bool copied_norm = false;           ///< ZeRO as in FrameworkHabits
     bool stored_attention = false;      ///< scores of attention lie in memory
     bool pytorch_kernels = false;       ///< their kernels are PyTorch's own
+    bool gradients_in_turn = false;     ///< gradients are reduced when the backward pass has ended
     bool gib = false;                   ///< what they call GB are GiB
     double context_bytes = 0;           ///< what a process has of a device beside an allocator's blocks
 };

@@ -52,9 +52,10 @@ std::string step_derivation(const StepTimes& times) {
     }
     say(fmt::format("the host: {} = {}; both together their norm of order {}", launches_text(times),
                     to_text(Seconds{host_seconds(law, parts)}), number_text(law.overlap)));
+    const double share = parts.in_turn ? 1 : law.exposed;
     const std::vector<std::string> exposed{
-        part(law.exposed, parts.hideable_s, "collectives over replicas"),
-        part(law.exposed / law.wires, parts.hideable_wire_s, "those of them that were not measured")};
+        part(share, parts.hideable_s, "collectives over replicas"),
+        part(share / law.wires, parts.hideable_wire_s, "those of them that were not measured")};
     const std::string hidden = sum_of(exposed);
     if (!hidden.empty()) {
         say(fmt::format("what does not hide: {} = {}", hidden, to_text(Seconds{exposed_seconds(law, parts)})));

@@ -253,7 +253,8 @@ std::string validation_csv(const Validation& validation) {
                   "hideable_wire_s",
                   "exchanged_wire_s",
                   "flops_per_joule",
-                  "pytorch"};
+                  "pytorch",
+                  "in_turn"};
     const auto optional = [](const std::optional<double>& value) {
         return value ? fmt::format("{}", *value) : std::string();
     };
@@ -293,7 +294,8 @@ std::string validation_csv(const Validation& validation) {
                               part(&StepParts::hideable_wire_s),
                               part(&StepParts::exchanged_wire_s),
                               part(&StepParts::flops_per_joule),
-                              row.parts ? (row.parts->pytorch ? "1" : "0") : ""});
+                              row.parts ? (row.parts->pytorch ? "1" : "0") : "",
+                              row.parts ? (row.parts->in_turn ? "1" : "0") : ""});
     }
     return table_csv(table);
 }
