@@ -12,9 +12,10 @@ using namespace roofline;
 
 namespace {
 
-Comparison priced(std::int64_t data, std::int64_t tensor, const std::string& sharding) {
+Comparison priced(std::int64_t data, std::int64_t tensor, const std::string& sharding, const std::string& source = {}) {
     MeasuredTraining row = two_layers(data, tensor);
     row.sharding = sharding;
+    row.source = source;
     auto trainings = MeasuredTrainings::make({}, {}, {});
     REQUIRE(trainings);
     auto compared = trainings->compare(row);
@@ -46,6 +47,20 @@ TEST_CASE("the parts of a step, and its expected time by the law of steps") {
           approx(std::pow(std::pow(device, law->overlap) + std::pow(host, law->overlap), 1 / law->overlap)));
     CHECK(alone.prediction.expected_error == law->error);
     CHECK(*alone.prediction.expected_s > alone.prediction.lower_s);
+}
+
+TEST_CASE("a step whose scores lie in memory has kernels for them, and takes longer") {
+    const Comparison fused = priced(1, 1, "none");
+    const Comparison stored = priced(1, 1, "none", "VIA-Research/vTrain (MICRO-57)");
+    REQUIRE(fused.parts);
+    REQUIRE(stored.parts);
+    // forward a product, a softmax, what dropout keeps and a product, where there was one kernel, in each of two layers
+    CHECK(stored.parts->launches >= fused.parts->launches + 2 * 3);
+    // ten times and more the scores of 16 heads of 1024 x 1024 in 16 bits, for 8 sequences, cross the memory of an H100
+    const double scores = 2.0 * 8 * 16 * 1024 * 1024;
+    CHECK(stored.parts->kernels_s > fused.parts->kernels_s + 2 * 10 * scores / 3.35e12);
+    CHECK(stored.prediction.lower_s > fused.prediction.lower_s);
+    CHECK(stored.parts->in_turn);
 }
 
 // Two layers of 12 x 1024^2 and an embedding of 50304 + 1024 rows, in 16 bits: an all-reduce of 8 sends 7/4 of it over 450 GB/s.

@@ -37,7 +37,7 @@ Status read_sharding(const MeasuredTraining& row, std::int64_t replicas, Plan& p
     return {};
 }
 
-Result<Plan> plan_of(const MeasuredTraining& row) {
+Result<Plan> plan_of(const MeasuredTraining& row, const TrainerHabits& habits) {
     const auto or_one = [](std::int64_t ways) { return std::max(ways, std::int64_t{1}); };
     Plan plan;
     std::int64_t replicas = row.data;
@@ -50,7 +50,7 @@ Result<Plan> plan_of(const MeasuredTraining& row) {
     plan.pipeline = or_one(row.pipeline);
     (row.exchanged_heads ? plan.sequence : plan.context) = or_one(row.context);
     plan.expert = or_one(row.expert);
-    plan.tensor_tokens = !row.whole_tokens;
+    plan.tensor_tokens = !row.whole_tokens && !habits.whole_tokens;
     if (replicas % plan.expert != 0) {
         return fail("no_plan", "experts over more than the replicas, which no plan says");
     }
@@ -142,7 +142,7 @@ std::string key_of(const TrainSetup& setup) {
                               setup.options.unfused,       setup.options.keep_unread, setup.late_layers,
                               habits.fsdp_units,           habits.pipeline_buffers,   habits.flat_optimizer,
                               habits.fused_gradients,      habits.copied_norm,        setup.stored_attention,
-                              setup.pytorch_kernels,       setup.gradients_in_turn};
+                              setup.pytorch_kernels,       setup.gradients_in_turn,   setup.attention_dropout};
     return fmt::format("{} zero{} {} {} {} {} {} {} {} {}", plan_text(setup.plan), setup.plan.zero,
                        setup.plan.tensor_tokens, setup.batch.tokens, setup.batch.microbatches,
                        static_cast<int>(setup.options.remat), setup.products ? name(*setup.products) : "",
@@ -163,7 +163,7 @@ std::string strategy_of(const Plan& plan) {
 
 Result<TrainSetup> setup_of(const MeasuredTraining& row, const TrainerHabits& habits) {
     TrainSetup setup;
-    auto plan = plan_of(row);
+    auto plan = plan_of(row, habits);
     if (!plan) return fail(plan.error());
     auto batch = batch_of(row, *plan);
     if (!batch) return fail(batch.error());
@@ -172,6 +172,7 @@ Result<TrainSetup> setup_of(const MeasuredTraining& row, const TrainerHabits& ha
     setup.options = options_of(row, habits);
     setup.late_layers = habits.late_layers;
     setup.stored_attention = habits.stored_attention;
+    setup.attention_dropout = habits.attention_dropout;
     setup.pytorch_kernels = habits.pytorch_kernels;
     setup.gradients_in_turn = habits.gradients_in_turn;
     setup.habits.pipeline_buffers = habits.pipeline_buffers;

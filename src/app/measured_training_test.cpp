@@ -195,6 +195,21 @@ TEST_CASE("what a device is said to use has an allocator's blocks and a process'
     CHECK(trainings().compare(row)->memory->measured == 1e10);
 }
 
+TEST_CASE("how a framework runs a step is what its entry says") {
+    const auto row = two_layers(1, 8);
+    TrainerHabits habits;
+    const auto plain = setup_of(row, habits);
+    REQUIRE(plain);
+    CHECK(plain->plan.tensor_tokens);
+    CHECK(!(plain->stored_attention || plain->attention_dropout || plain->pytorch_kernels || plain->gradients_in_turn));
+    habits.whole_tokens = habits.stored_attention = habits.attention_dropout = true;
+    habits.pytorch_kernels = habits.gradients_in_turn = true;
+    const auto old = setup_of(row, habits);
+    REQUIRE(old);
+    CHECK(!old->plan.tensor_tokens);
+    CHECK((old->stored_attention && old->attention_dropout && old->pytorch_kernels && old->gradients_in_turn));
+}
+
 // Of 80 GiB: what an allocator keeps for nothing it gives back.
 TEST_CASE("an allocator reserves no more than a chip has, where its tensors fit") {
     constexpr double capacity = 80 * 1.073741824e9;

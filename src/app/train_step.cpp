@@ -210,7 +210,7 @@ Result<std::vector<StageStep>> stage_steps(const Model& model, const TrainSetup&
                                            const Slice& slice, const StepPricing& pricing) {
     Program forward = model.program;
     forward.sizes["B"] = setup.batch.sequences();
-    if (setup.stored_attention) store_attention(forward);
+    if (setup.stored_attention) store_attention(forward, setup.attention_dropout);
     bind_groups_of_experts(forward);
     std::vector<PipelineStage> kinds(1);
     if (pipeline.stages > 1) {

@@ -27,6 +27,7 @@ struct TrainSetup {
     std::optional<Dtype> dispatch{};  ///< in which tokens and gradients are sent to experts; none: as they are stored
     bool late_layers = false;         ///< pipeline_stages()
     bool stored_attention = false;    ///< store_attention()
+    bool attention_dropout = false;   ///< likewise
     bool pytorch_kernels = false;     ///< StepParts: how a framework runs a step
     bool gradients_in_turn = false;   ///< likewise
     FrameworkHabits habits{};         ///< what else takes memory; `unfused` and `stored_casts` are those of the options

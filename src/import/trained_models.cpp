@@ -94,7 +94,9 @@ TrainedModels::Trainer TrainedModels::read_trainer(Reader& table) {
     trainer.habits.flat_optimizer = table.flag("flat_optimizer");
     trainer.habits.fused_gradients = table.flag("fused_gradients");
     trainer.habits.copied_norm = table.flag("copied_norm");
+    trainer.habits.whole_tokens = table.flag("whole_tokens");
     trainer.habits.stored_attention = table.flag("stored_attention");
+    trainer.habits.attention_dropout = table.flag("attention_dropout");
     trainer.habits.pytorch_kernels = table.flag("pytorch_kernels");
     trainer.habits.gradients_in_turn = table.flag("gradients_in_turn");
     trainer.habits.gib = table.flag("gib");

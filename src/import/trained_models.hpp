@@ -33,7 +33,9 @@ struct TrainerHabits {
     bool flat_optimizer = false;        ///< ZeRO as in FrameworkHabits
     bool fused_gradients = false;       ///< as in FrameworkHabits
     bool copied_norm = false;           ///< ZeRO as in FrameworkHabits
+    bool whole_tokens = false;          ///< tokens are whole over tensor parallelism, as `no SP` says of a row
     bool stored_attention = false;      ///< scores of attention lie in memory
+    bool attention_dropout = false;     ///< of probabilities that lie in memory
     bool pytorch_kernels = false;       ///< their kernels are PyTorch's own
     bool gradients_in_turn = false;     ///< gradients are reduced when the backward pass has ended
     bool gib = false;                   ///< what they call GB are GiB

@@ -99,7 +99,8 @@ TEST_CASE("what a publisher's words mean is known by the publisher") {
     const auto all = TrainedModels::parse(
         "[[trainer]]\nnames = [\"ours\"]\nmemory = \"used\"\ngib = true\ncontext_gib = 0.5\nfsdp_units = true\n"
         "flat_optimizer = true\nlate_layers = true\npipeline_buffers = true\nloss_parts = 4\nunsaid = [\"some\"]\n"
-        "copied_norm = true\nfused_gradients = true\nstored_attention = true\npytorch_kernels = "
+        "copied_norm = true\nfused_gradients = true\nstored_attention = true\nattention_dropout = true\nwhole_tokens = "
+        "true\npytorch_kernels = "
         "true\ngradients_in_turn = true\n",
         "t.toml");
     REQUIRE(all);
@@ -107,8 +108,8 @@ TEST_CASE("what a publisher's words mean is known by the publisher") {
     CHECK(habits.memory == "used");
     CHECK(habits.context_bytes == 536870912);
     CHECK((habits.gib && habits.fsdp_units && habits.flat_optimizer && habits.late_layers && habits.pipeline_buffers));
-    CHECK((habits.copied_norm && habits.fused_gradients && habits.stored_attention && habits.pytorch_kernels &&
-           habits.gradients_in_turn));
+    CHECK((habits.copied_norm && habits.fused_gradients && habits.stored_attention && habits.attention_dropout &&
+           habits.whole_tokens && habits.pytorch_kernels && habits.gradients_in_turn));
     CHECK(habits.loss_parts == 4);
     CHECK(habits.unsaid == std::vector<std::string>{"some"});
     CHECK(!TrainedModels::parse("[[trainer]]\nnames = [\"ours\"]\ncontext_gib = -1\n", "t.toml"));

@@ -39,6 +39,20 @@ TEST_CASE("stored attention is a product, a softmax and a product, of whole plan
     }
 }
 
+TEST_CASE("dropout is a kernel of its own, and what it keeps is read") {
+    const std::string by_hand = print(attention_program(
+        "Scores : bf16[B, K, T, S] = Q *_H Kc\nP : bf16[B, K, T, S] = softmax[S](Scores)\n"
+        "Kept : bf16[B, K, T, S] = P * (Mask: bool[B, K, T, S])\nO : bf16[B, T, K, H] = Kept *_S Vc\n"));
+    Program program = attention_program(
+        "fuse {\nP : bf16[B, K, T, S] = softmax[S](causal[T,S](Q *_H Kc))\nO : bf16[B, T, K, H] = P *_S Vc\n}\n");
+    store_attention(program, true);
+    CHECK(print(program) == by_hand);
+    // inside a repeat, and what stands behind it is counted on
+    const auto again = parse_program(print(program), "");
+    REQUIRE_MESSAGE(again.has_value(), to_text(again.error()));
+    CHECK(print(*again) == by_hand);
+}
+
 TEST_CASE("what is no attention stays as it is, and names that are taken are not taken twice") {
     const Program plain = attention_program("O : bf16[B, T, K, H] = Q\n");
     Program stored = plain;

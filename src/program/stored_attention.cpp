@@ -1,6 +1,9 @@
 #include "program/stored_attention.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <iterator>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -25,22 +28,45 @@ bool of_scores(const Statement& statement) {
            is_softmax(statement.ops.back()) && std::all_of(statement.ops.begin() + 1, statement.ops.end() - 1, is_mask);
 }
 
+// Makes room for as many values behind `id`: whatever stands behind it is counted on.
+void count_on(Block& block, ValueId id, std::size_t more) {
+    const auto on = [&](std::size_t& place) { place += place > id ? more : 0; };
+    on(block.values_before);
+    on(block.values_after);
+    for (Node& node : block.nodes) {
+        if (auto* inner = std::get_if<Block>(&node)) {
+            count_on(*inner, id, more);
+            continue;
+        }
+        auto& statement = std::get<Statement>(node);
+        on(statement.result);
+        for (Op& op : statement.ops) {
+            for (Operand& input : op.inputs) on(input.value);
+            on(op.output.value);
+        }
+    }
+}
+
+// Of each kind of layer that has attention the block that holds it, and where in it.
+struct AttentionAt {
+    Block* around = nullptr;
+    std::size_t node = 0;
+};
+
 class AttentionStorer {
 public:
-    explicit AttentionStorer(Program& program) : program_(program) {}
+    AttentionStorer(Program& program, bool dropout) : program_(program), dropout_(dropout) {}
 
-    void walk(Block& block) {
-        std::vector<Node> nodes;
-        for (Node& node : block.nodes) {
-            auto* inner = std::get_if<Block>(&node);
-            if (inner == nullptr || !holds_attention(*inner)) {
-                if (inner != nullptr) walk(*inner);
-                nodes.push_back(std::move(node));
-                continue;
-            }
-            for (Node& each : inner->nodes) take_apart(std::move(std::get<Statement>(each)), nodes);
+    void run() {
+        while (const auto place = find(program_.body)) {
+            Block fused = std::move(std::get<Block>(place->around->nodes[place->node]));
+            // what is counted on below is the rest of the program, and the block that was taken out of it
+            place->around->nodes.erase(place->around->nodes.begin() + static_cast<std::ptrdiff_t>(place->node));
+            take_apart(fused);
+            place->around->nodes.insert(place->around->nodes.begin() + static_cast<std::ptrdiff_t>(place->node),
+                                        std::make_move_iterator(fused.nodes.begin()),
+                                        std::make_move_iterator(fused.nodes.end()));
         }
-        block.nodes = std::move(nodes);
     }
 
 private:
@@ -52,32 +78,80 @@ private:
                            [](const Node& node) { return of_scores(std::get<Statement>(node)); });
     }
 
-    void take_apart(Statement statement, std::vector<Node>& nodes) {
-        for (const Op& op : statement.ops) program_.values[op.output.value].masks.clear();
-        if (of_scores(statement)) {
-            Statement product = statement;
-            product.ops = {statement.ops.front()};
-            product.result = product.ops.front().output.value;
-            Value& scores = program_.values[product.result];
-            const Value& probabilities = program_.values[statement.result];
-            scores.intermediate = false;
-            scores.name = scores.label = unused_name();
-            scores.part = probabilities.part;
-            scores.type = probabilities.type;
-            scores.type_follows = false;
-            Op softmax = statement.ops.back();
-            product.ops.front().output.dims = softmax.output.dims;
-            softmax.inputs = {product.ops.front().output};
-            statement.ops = {std::move(softmax)};
-            nodes.emplace_back(std::move(product));
+    static std::optional<AttentionAt> find(Block& block) {
+        for (std::size_t i = 0; i < block.nodes.size(); ++i) {
+            auto* inner = std::get_if<Block>(&block.nodes[i]);
+            if (inner == nullptr) continue;
+            if (holds_attention(*inner)) return AttentionAt{&block, i};
+            if (const auto within = find(*inner)) return within;
         }
-        nodes.emplace_back(std::move(statement));
+        return std::nullopt;
+    }
+
+    void take_apart(Block& fused) {
+        for (std::size_t i = 0; i < fused.nodes.size(); ++i) {
+            auto& statement = std::get<Statement>(fused.nodes[i]);
+            for (const Op& op : statement.ops) program_.values[op.output.value].masks.clear();
+            if (!of_scores(statement)) continue;
+            Statement product = scores_of(statement);
+            fused.nodes.insert(fused.nodes.begin() + static_cast<std::ptrdiff_t>(i), std::move(product));
+            ++i;
+            if (dropout_) drop(fused, i++);
+        }
+    }
+
+    // The product that makes the scores; what is left is their softmax.
+    Statement scores_of(Statement& softmax) {
+        Statement product = softmax;
+        product.ops.resize(1);
+        Op& made = product.ops.front();
+        made.output.dims = softmax.ops.back().output.dims;
+        product.result = made.output.value;
+        const Value& probabilities = program_.values[softmax.result];
+        Value& scores = program_.values[product.result];
+        scores.intermediate = false;
+        scores.name = scores.label = unused("Scores");
+        scores.part = probabilities.part;
+        scores.type = probabilities.type;
+        scores.type_follows = false;
+        softmax.ops.erase(softmax.ops.begin(), softmax.ops.end() - 1);
+        softmax.ops.front().inputs = {made.output};
+        return product;
+    }
+
+    // What dropout keeps of the probabilities that the statement there makes is what is read behind it.
+    void drop(Block& fused, std::size_t softmax) {
+        const Operand probabilities = std::get<Statement>(fused.nodes[softmax]).ops.back().output;
+        const ValueId id = probabilities.value;
+        Value mask = program_.values[id];
+        mask.name = mask.label = unused("Mask");
+        mask.type.dtype = Dtype::boolean;
+        mask.in_place = true;
+        Value kept = program_.values[id];
+        kept.name = kept.label = unused("Kept");
+        count_on(program_.body, id, 2);
+        count_on(fused, id, 2);
+        program_.values.insert(program_.values.begin() + static_cast<std::ptrdiff_t>(id) + 1, {mask, kept});
+        for (std::size_t i = softmax + 1; i < fused.nodes.size(); ++i) {
+            for (Op& op : std::get<Statement>(fused.nodes[i]).ops) {
+                for (Operand& input : op.inputs) input.value = input.value == id ? id + 2 : input.value;
+            }
+        }
+        Statement dropped = std::get<Statement>(fused.nodes[softmax]);
+        Op multiply = dropped.ops.back();
+        multiply.function = "mul";
+        multiply.along.clear();
+        multiply.inputs = {probabilities, {id + 1, probabilities.dims}};
+        multiply.output.value = id + 2;
+        dropped.result = id + 2;
+        dropped.ops = {std::move(multiply)};
+        fused.nodes.insert(fused.nodes.begin() + static_cast<std::ptrdiff_t>(softmax) + 1, std::move(dropped));
     }
 
     // Layers of several kinds have attentions of their own.
-    [[nodiscard]] std::string unused_name() const {
+    [[nodiscard]] std::string unused(const std::string& stem) const {
         for (int number = 1;; ++number) {
-            std::string name = number == 1 ? "Scores" : "Scores_" + std::to_string(number);
+            std::string name = number == 1 ? stem : stem + "_" + std::to_string(number);
             const bool used = std::any_of(program_.values.begin(), program_.values.end(),
                                           [&](const Value& value) { return value.name == name; });
             if (!used) return name;
@@ -85,10 +159,11 @@ private:
     }
 
     Program& program_;
+    bool dropout_ = false;
 };
 
 }  // namespace
 
-void store_attention(Program& program) { AttentionStorer(program).walk(program.body); }
+void store_attention(Program& program, bool dropout) { AttentionStorer(program, dropout).run(); }
 
 }  // namespace roofline
