@@ -45,7 +45,7 @@ Result<TrainStep> step() {
     setup.plan.fsdp = 64;
     setup.plan.tensor = 8;
     setup.batch = {sequences * sequence, sequence, 1};
-    const StepPricing pricing{std::make_shared<Calibrations>(Calibrations::built_in()), "", false, {}};
+    const StepPricing pricing{std::make_shared<Calibrations>(Calibrations::built_in()), "", false, false, {}};
     std::vector<std::string> notes;
     return train_step(*model, setup, *slice, pricing, notes);
 }

@@ -55,7 +55,8 @@ std::optional<ExpectedTime> expected_exchange(const OpAnswer& answer, const Syst
     return expected;
 }
 
-std::optional<ExpectedTime> expected_of(const OpAnswer& answer, const Message& message, const std::string& software) {
+std::optional<ExpectedTime> expected_of(const OpAnswer& answer, const Message& message, const std::string& software,
+                                        Expect what) {
     // constants are fractions of what really crosses the wires, whatever approximation the bounds are asked with
     System system = answer.system;
     system.collectives = {};
@@ -66,6 +67,7 @@ std::optional<ExpectedTime> expected_of(const OpAnswer& answer, const Message& m
     if (!request) return std::nullopt;
     if (!software.empty()) request->software = software;
     request->dtype = dtype_of(answer.program, message.tensor);
+    request->error = what == Expect::all;
     auto expected = expected_exchange(answer, system, message, *request, bytes->to_double(), software);
     if (!expected) expected = answer.calibrations->expected(*request);
     const double sure = message.sure.to_double();
@@ -113,12 +115,12 @@ Status check_software(const OpAnswer& answer, const std::string& software) {
 std::string spoken(const KernelKey& key) { return key.dtype.empty() ? key.kind : key.kind + " in " + key.dtype; }
 
 /// The laws of the kernels and collectives, and the first thing that has none.
-void choose_laws(OpAnswer& answer, const std::string& software) {
+void choose_laws(OpAnswer& answer, const std::string& software, Expect what) {
     answer.laws = kernel_laws(*answer.calibrations, answer.machine, answer.local, answer.analysis, software);
     ProgramLaws& laws = answer.laws;
     const std::vector<MessageWork>& messages = answer.analysis.total.work.messages;
     for (const MessageWork& each : messages) {
-        laws.messages.push_back(expected_of(answer, each.message, software));
+        laws.messages.push_back(expected_of(answer, each.message, software, what));
         const auto bytes = each.message.bytes.evaluate(answer.program.sizes);
         const bool moves = bytes && !bytes->is_zero();
         if (!laws.messages.back() && moves && laws.missing.empty())
@@ -140,9 +142,7 @@ std::string why_not(const OpAnswer& answer) {
 }
 
 void add_total(OpAnswer& answer) {
-    answer.why_not_expected = why_not(answer);
     if (!answer.laws.missing.empty() || !answer.analysis.total.seconds) return;
-    answer.runs = kernel_runs(answer.program, answer.analysis, chip_traits(answer.machine));
     const CompiledExpected compiled(answer.program, answer.analysis, answer.system, answer.laws, {});
     std::vector<double> scratch(compiled.places());
     const ExpectedProgramTime expected = compiled.evaluate({}, scratch);
@@ -276,14 +276,18 @@ std::string kernels_of_server(Calibrations& calibrations, const Machine& machine
     return timed ? server : "";
 }
 
-Status expect(OpAnswer& answer, const std::string& software, std::shared_ptr<Calibrations> calibrations) {
+Status expect(OpAnswer& answer, const std::string& software, std::shared_ptr<Calibrations> calibrations, Expect what) {
     answer.calibrations = std::move(calibrations);
     if (auto status = check_software(answer, software); !status) return status;
-    choose_laws(answer, software);
-    add_total(answer);
+    choose_laws(answer, software, what);
+    answer.why_not_expected = why_not(answer);
+    if (answer.laws.missing.empty() && answer.analysis.total.seconds) {
+        answer.runs = kernel_runs(answer.program, answer.analysis, chip_traits(answer.machine));
+    }
+    if (what == Expect::all) add_total(answer);
     add_notes(answer, software);
     for (OpAnswer& other : answer.elsewhere) {
-        if (auto status = expect(other, software, answer.calibrations); !status) return status;
+        if (auto status = expect(other, software, answer.calibrations, what); !status) return status;
     }
     return {};
 }

@@ -201,7 +201,7 @@ Result<MeasuredTrainings> MeasuredTrainings::make(const std::vector<MachineRef>&
     const auto law = built_in_step_law();
     if (!law) return fail(law.error());
     return MeasuredTrainings(std::move(*systems), std::move(*models),
-                             {std::make_shared<Calibrations>(std::move(*calibrations)), "", false, *law});
+                             {std::make_shared<Calibrations>(std::move(*calibrations)), "", false, false, *law});
 }
 
 Result<Model> MeasuredTrainings::build(const MeasuredTraining& row) const {

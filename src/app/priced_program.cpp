@@ -1,12 +1,10 @@
 #include "app/priced_program.hpp"
 
-#include "app/expected_op.hpp"
-
 namespace roofline {
 
 Result<OpAnswer> priced_program(Program program, const Slice& slice, const std::string& name,
                                 const std::string& software, const std::shared_ptr<Calibrations>& calibrations,
-                                const CollectiveOptions& collectives, const StayingAxes& stay) {
+                                const CollectiveOptions& collectives, const StayingAxes& stay, Expect what) {
     OpAnswer answer;
     answer.name = name;
     answer.program = std::move(program);
@@ -32,7 +30,7 @@ Result<OpAnswer> priced_program(Program program, const Slice& slice, const std::
     auto analysis = analyse(answer.program, answer.local, answer.system, {answer.options, kernels, growth});
     if (!analysis) return fail(analysis.error());
     answer.analysis = std::move(*analysis);
-    if (auto status = expect(answer, software, calibrations); !status) return fail(status.error());
+    if (auto status = expect(answer, software, calibrations, what); !status) return fail(status.error());
     return answer;
 }
 

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "app/expected_op.hpp"
 #include "base/result.hpp"
 #include "calibrate/calibration.hpp"
 #include "layout/lay_out.hpp"
@@ -13,11 +14,12 @@
 
 namespace roofline {
 
-/// The program on the slice, its own mesh laid on it. `software` and `calibrations` as expect() has them, `stay` as lay_out()
+/// The program on the slice, its own mesh laid on it. `software`, `calibrations` and `what` as expect() has them, `stay` as lay_out()
 /// does. Errors: a mesh that is not the slice, no legal layout, work that the machine has no rate for.
 [[nodiscard]] Result<OpAnswer> priced_program(Program program, const Slice& slice, const std::string& name,
                                               const std::string& software,
                                               const std::shared_ptr<Calibrations>& calibrations,
-                                              const CollectiveOptions& collectives = {}, const StayingAxes& stay = {});
+                                              const CollectiveOptions& collectives = {}, const StayingAxes& stay = {},
+                                              Expect what = Expect::all);
 
 }  // namespace roofline

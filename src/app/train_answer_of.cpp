@@ -120,7 +120,7 @@ Status predict(TrainAnswer& answer, const TrainRequest& request, const TrainingO
     const auto law = built_in_step_law();
     if (!law) return fail(law.error());
     const StepPricing pricing{std::make_shared<Calibrations>(std::move(*calibrations)), request.software,
-                              request.textbook, *law};
+                              request.textbook, request.explain, *law};
     Result<TrainStep> step = check_batch(*answer.batch, shards).and_then([&]() -> Result<TrainStep> {
         return train_step(answer.model,
                           {answer.plan, *answer.batch, options, answer.schedule, answer.products, answer.dispatch},

@@ -36,9 +36,10 @@ struct TrainSetup {
 /// By which constants and approximations steps are priced; many may share them.
 struct StepPricing {
     std::shared_ptr<Calibrations> calibrations;
-    std::string software;   ///< "nccl-2.29": whose constants; "": the newest
-    bool textbook = false;  ///< collectives as people approximate them by hand
-    StepLaw law{};          ///< how kernels and collectives make a step
+    std::string software;    ///< "nccl-2.29": whose constants; "": the newest
+    bool textbook = false;   ///< collectives as people approximate them by hand
+    bool explained = false;  ///< also how far off each collective is
+    StepLaw law{};           ///< how kernels and collectives make a step
 };
 
 /// The step of a model in that set-up on a slice. Errors: what has no derivative; a plan that the model or the slice does not

@@ -289,7 +289,7 @@ std::optional<ExpectedTime> Calibrations::kindred(const CollectiveRequest& reque
         if (found->buffer_rate) found->error = std::max(found->error, unproven);
         if (kind.kind == request.kind) return found;
         found->instead = kind.kind;
-        found->error += kindred_error(request.kind, kind.kind, kind.part);
+        if (request.error) found->error += kindred_error(request.kind, kind.kind, kind.part);
         return found;
     };
     for (const bool wider : {false, true}) {

@@ -26,6 +26,9 @@ struct CollectiveRequest {
     std::optional<std::string> software;
     std::string variant;         ///< "custom graph"; "" for what the library does by itself
     std::optional<Dtype> dtype;  ///< whole numbers add up by other algorithms
+    /// Whether somebody asks how far off the time is: of a stand-in that takes other machines' laws to say. Else its error is that of
+    /// the laws themselves.
+    bool error = true;
 };
 
 /// A request for a load of an array of `bytes`. Empty for one member, and where a rate is not published.
