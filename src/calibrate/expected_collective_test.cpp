@@ -198,6 +198,12 @@ TEST_CASE("laws of collectives that move the same bytes stand in for those that 
     const auto known = compared.expected(gather);
     REQUIRE(known);
     CHECK(known->error == approx(0.05 + 1.0 / 3));
+    // who asks for the time alone has the same, with the error of the laws themselves
+    gather.error = false;
+    const auto time = compared.expected(gather);
+    REQUIRE(time);
+    CHECK(time->seconds == known->seconds);
+    CHECK(time->error == approx(0.05));
 
     CollectiveRequest one_way = gather;
     one_way.kind = CollectiveKind::permute;
