@@ -27,10 +27,13 @@ namespace roofline {
 [[nodiscard]] std::string kernels_of_server(Calibrations& calibrations, const Machine& machine,
                                             const std::string& server);
 
+/// How much of what is expected somebody asks for: of `times` alone there are no total and no errors of stand-ins, which take other
+/// machines' laws to tell. A training step makes its own total, of its parts.
+enum class Expect { times, all };
+
 /// Fills in what is expected of each kernel and collective of an analysed answer, and in total where all of them have laws.
 /// `software` is what --software names, "" for the newest. Errors: software that no table has measured; some named where no
-/// law names any. Of `times` alone there are no total and no errors of stand-ins: a training step makes its own of its parts.
-enum class Expect { times, all };
+/// law names any.
 [[nodiscard]] Status expect(OpAnswer& answer, const std::string& software, std::shared_ptr<Calibrations> calibrations,
                             Expect what = Expect::all);
 

@@ -47,11 +47,16 @@ StepParts& StepParts::operator*=(double times) {
     return *this;
 }
 
-double kernel_slowdown(const StepLaw& law, const StepParts& parts) {
+double power_slowdown(const StepParts& parts) {
     constexpr double tera = 1e12;
-    const double power = parts.flops_per_joule > 0 ? std::cbrt(parts.flops_per_joule / tera) : 1;
-    return power * (parts.pytorch ? law.pytorch : 1);
+    return parts.flops_per_joule > 0 ? std::cbrt(parts.flops_per_joule / tera) : 1;
 }
+
+double kernel_slowdown(const StepLaw& law, const StepParts& parts) {
+    return power_slowdown(parts) * (parts.pytorch ? law.pytorch : 1);
+}
+
+double exposed_share(const StepLaw& law, const StepParts& parts) { return parts.in_turn ? 1 : law.exposed; }
 
 double device_seconds(const StepLaw& law, const StepParts& parts) {
     return kernel_slowdown(law, parts) * (law.compute * parts.kernels_s + law.narrow * parts.narrow_s) +
@@ -61,7 +66,7 @@ double device_seconds(const StepLaw& law, const StepParts& parts) {
 double host_seconds(const StepLaw& law, const StepParts& parts) { return law.launch_s * parts.launches; }
 
 double exposed_seconds(const StepLaw& law, const StepParts& parts) {
-    return (parts.in_turn ? 1 : law.exposed) * (parts.hideable_s + parts.hideable_wire_s / law.wires);
+    return exposed_share(law, parts) * (parts.hideable_s + parts.hideable_wire_s / law.wires);
 }
 
 double seconds_of(const StepLaw& law, const StepParts& parts) {

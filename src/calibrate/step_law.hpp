@@ -58,9 +58,11 @@ struct StepLaw {
 };
 
 [[nodiscard]] double seconds_of(const StepLaw& law, const StepParts& parts);
-/// Of these: how much slower a kernel is for the chip's power and the framework; what the device does that nothing hides behind, what the
-/// host takes to launch it, and collectives that do not hide.
+/// Of these: how much slower a kernel is for the chip's power, and with the framework as well; the share of collectives over replicas that
+/// does not hide; what the device does that nothing hides behind; what the host takes to launch it; collectives that do not hide.
+[[nodiscard]] double power_slowdown(const StepParts& parts);
 [[nodiscard]] double kernel_slowdown(const StepLaw& law, const StepParts& parts);
+[[nodiscard]] double exposed_share(const StepLaw& law, const StepParts& parts);
 [[nodiscard]] double device_seconds(const StepLaw& law, const StepParts& parts);
 [[nodiscard]] double host_seconds(const StepLaw& law, const StepParts& parts);
 [[nodiscard]] double exposed_seconds(const StepLaw& law, const StepParts& parts);

@@ -76,6 +76,22 @@ std::vector<std::pair<std::string, std::string>> pairs(Reader& table, std::strin
     return all;
 }
 
+constexpr std::pair<std::string_view, bool TrainerHabits::*> habit_flags[] = {
+    {"unfused", &TrainerHabits::unfused},
+    {"late_layers", &TrainerHabits::late_layers},
+    {"pipeline_buffers", &TrainerHabits::pipeline_buffers},
+    {"fsdp_units", &TrainerHabits::fsdp_units},
+    {"flat_optimizer", &TrainerHabits::flat_optimizer},
+    {"fused_gradients", &TrainerHabits::fused_gradients},
+    {"copied_norm", &TrainerHabits::copied_norm},
+    {"whole_tokens", &TrainerHabits::whole_tokens},
+    {"stored_attention", &TrainerHabits::stored_attention},
+    {"attention_dropout", &TrainerHabits::attention_dropout},
+    {"pytorch_kernels", &TrainerHabits::pytorch_kernels},
+    {"gradients_in_turn", &TrainerHabits::gradients_in_turn},
+    {"gib", &TrainerHabits::gib},
+};
+
 }  // namespace
 
 TrainedModels::Trainer TrainedModels::read_trainer(Reader& table) {
@@ -84,22 +100,10 @@ TrainedModels::Trainer TrainedModels::read_trainer(Reader& table) {
     trainer.tables = table.texts("tables");
     trainer.habits.selective = table.choice("selective", {"selective", "alternate"});
     if (table.has("memory")) trainer.habits.memory = table.choice("memory", {"allocated", "reserved", "used"});
-    trainer.habits.unfused = table.flag("unfused");
+    for (const auto& [key, flag] : habit_flags) trainer.habits.*flag = table.flag(key);
     trainer.habits.loss = table.choice("loss", {"stored", "eager", "compiled"});
     trainer.habits.loss_parts = static_cast<double>(table.whole("loss_parts", 1, 1000, 1));
     trainer.habits.unsaid = table.texts("unsaid");
-    trainer.habits.late_layers = table.flag("late_layers");
-    trainer.habits.pipeline_buffers = table.flag("pipeline_buffers");
-    trainer.habits.fsdp_units = table.flag("fsdp_units");
-    trainer.habits.flat_optimizer = table.flag("flat_optimizer");
-    trainer.habits.fused_gradients = table.flag("fused_gradients");
-    trainer.habits.copied_norm = table.flag("copied_norm");
-    trainer.habits.whole_tokens = table.flag("whole_tokens");
-    trainer.habits.stored_attention = table.flag("stored_attention");
-    trainer.habits.attention_dropout = table.flag("attention_dropout");
-    trainer.habits.pytorch_kernels = table.flag("pytorch_kernels");
-    trainer.habits.gradients_in_turn = table.flag("gradients_in_turn");
-    trainer.habits.gib = table.flag("gib");
     const std::vector<double> context = table.numbers("context_gib");
     if (context.size() > 1 || (context.size() == 1 && !(context.front() >= 0 && context.front() < 100))) {
         table.fault("context_gib", "bad_value", "context_gib is one number from 0 to 100");

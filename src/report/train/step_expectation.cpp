@@ -38,6 +38,7 @@ std::string step_derivation(const StepTimes& times) {
     const StepLaw& law = times.law;
     std::string text = "What is expected of a step\n";
     const auto say = [&](const std::string& sentence) { text += "  " + wrapped(sentence, 2, 6, page_width) + "\n"; };
+    constexpr double tera = 1e12;
     const double slow = kernel_slowdown(law, parts);
     const std::vector<std::string> device{
         part(slow * law.compute, parts.kernels_s, "kernels by themselves"),
@@ -48,11 +49,11 @@ std::string step_derivation(const StepTimes& times) {
     if (parts.flops_per_joule > 0) {
         say(fmt::format(
             "of the factors {} is the cube root of the chip's {} TFLOP/s per watt, which keep its clock down",
-            number_text(std::cbrt(parts.flops_per_joule / 1e12)), number_text(parts.flops_per_joule / 1e12)));
+            number_text(power_slowdown(parts)), number_text(parts.flops_per_joule / tera)));
     }
     say(fmt::format("the host: {} = {}; both together their norm of order {}", launches_text(times),
                     to_text(Seconds{host_seconds(law, parts)}), number_text(law.overlap)));
-    const double share = parts.in_turn ? 1 : law.exposed;
+    const double share = exposed_share(law, parts);
     const std::vector<std::string> exposed{
         part(share, parts.hideable_s, "collectives over replicas"),
         part(share / law.wires, parts.hideable_wire_s, "those of them that were not measured")};
