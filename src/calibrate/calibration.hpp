@@ -9,7 +9,7 @@
 
 #include "calibrate/collective_law.hpp"
 #include "calibrate/exchange_law.hpp"
-#include "calibrate/fit_kernels.hpp"
+#include "calibrate/kernel_fit.hpp"
 
 namespace roofline {
 
@@ -70,11 +70,17 @@ struct KernelKey {
 
     auto operator<=>(const KernelKey&) const = default;
 };
+/// True of what a host launched one by one, which tells of that host.
+[[nodiscard]] inline bool of_host(const KernelKey& key) {
+    return key.variant == "eager" || key.variant == "wall clock";
+}
 
 struct CalibratedKernel {
     KernelKey key;
     KernelFit fit;
     std::vector<std::string> sources;
+    std::string
+        like{};  ///< whose laws the fit corrects: "sglang 0.5.10", "b200-sxm trtllm 1.3.0"; "" where they are its own
 
     bool operator==(const CalibratedKernel&) const = default;
 };

@@ -239,20 +239,22 @@ KernelLaw read_kernel_law(Reader& table) {
     return law;
 }
 
-/// The powers of four of one size, said by the first and the last.
-Powers read_powers(Reader& table, std::string_view key) {
+/// The powers of one size, said by the first and the last.
+Powers read_powers(Reader& table, std::string_view key, int doublings) {
     const auto [first, last] = range(table, key);
-    const Powers powers = powers_between(first, last);
-    if (size_at(powers.first) == first && size_at(powers.last) == last) return powers;
-    table.fault(key, "out_of_range", fmt::format("{} are powers of four", table.of(key)));
+    const Powers powers = powers_between(first, last, doublings);
+    if (size_at(powers.first, doublings) == first && size_at(powers.last, doublings) == last) return powers;
+    table.fault(key, "out_of_range",
+                fmt::format("{} are powers of {}", table.of(key), doublings == coarse ? "four" : "two"));
     return {};
 }
 
 SizeFactors read_factors(Reader& table) {
     SizeFactors read;
+    read.doublings = static_cast<int>(table.whole("doublings", fine, coarse, coarse));
     std::size_t wanted = 1;
     for (std::size_t i = 0; i < size_count; ++i) {
-        read.powers[i] = read_powers(table, size_names[i]);
+        read.powers[i] = read_powers(table, size_names[i], read.doublings);
         wanted *= read.powers[i].count();
     }
     constexpr std::string_view key = "thousandths";
@@ -333,6 +335,7 @@ CalibratedKernel read_kernel(Reader& table) {
     kernel.key.dtype = table.text("dtype");
     kernel.key.software = table.text("software");
     kernel.key.variant = table.text("variant");
+    kernel.like = table.text("like");
     KernelFit& fit = kernel.fit;
     fit.rows = read_rows(table);
     fit.left_out = table.whole("left_out", 0, 1'000'000'000, 0);

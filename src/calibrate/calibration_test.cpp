@@ -185,6 +185,10 @@ TEST_CASE("laws of kernels are read, strictly, and written as they were") {
     const auto tiled_again = parse_calibration(calibration_text(tiled), "again.toml");
     REQUIRE_MESSAGE(tiled_again, tiled_again.error().message);
     CHECK(tiled_again->kernels.front() == tiled.kernels.front());
+    // as many corners at powers of two
+    const std::string finer =
+        with(with(text, "m = [4, 16]", "doublings = 1\nm = [4, 8]"), "depth = [256, 4096]", "depth = [256, 1024]");
+    REQUIRE(parse_calibration(finer, "finer.toml"));
     const auto wrong_factors = [&](const std::string& from, const std::string& to) {
         const auto wrong = parse_calibration(with(text, from, to), "m.toml");
         REQUIRE_FALSE(wrong);
@@ -193,6 +197,8 @@ TEST_CASE("laws of kernels are read, strictly, and written as they were") {
     CHECK(wrong_factors("m = [4, 16]", "m = [4, 64]") == "wrong_type");  // three more numbers
     CHECK(wrong_factors("m = [4, 16]", "m = [16, 4]") == "out_of_order");
     CHECK(wrong_factors("m = [4, 16]", "m = [4, 17]") == "out_of_range");
+    CHECK(wrong_factors("m = [4, 16]", "doublings = 1\nm = [4, 16]") == "wrong_type");
+    CHECK(wrong_factors("m = [4, 16]", "doublings = 3\nm = [4, 16]") == "out_of_range");
     CHECK(wrong_factors("1250 ", "0 ") == "wrong_type");
     CHECK(wrong_factors("1250 ", "8x ") == "wrong_type");
     CHECK(wrong_factors("1250 ", "100001 ") == "wrong_type");

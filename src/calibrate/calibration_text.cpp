@@ -144,9 +144,11 @@ std::string exchange_text(const CalibratedExchange& exchange, std::string_view p
 /// The lattice, and a line for each m and n.
 std::string factors_text(const SizeFactors& factors, std::string_view table) {
     std::string text = fmt::format("[{}.factors]\n", table);
+    if (factors.doublings != coarse) text += fmt::format("doublings = {}\n", factors.doublings);
     for (std::size_t i = 0; i < size_count; ++i) {
         const Powers& powers = factors.powers[i];
-        text += fmt::format("{} = [{:.0f}, {:.0f}]\n", size_names[i], size_at(powers.first), size_at(powers.last));
+        text += fmt::format("{} = [{:.0f}, {:.0f}]\n", size_names[i], size_at(powers.first, factors.doublings),
+                            size_at(powers.last, factors.doublings));
     }
     text += "thousandths = [\n";
     const std::size_t columns = factors.powers[2].count() * factors.powers[3].count();
@@ -197,6 +199,7 @@ std::string kernel_text(const CalibratedKernel& kernel, std::string_view prefix)
     add("dtype", kernel.key.dtype);
     add("software", kernel.key.software);
     add("variant", kernel.key.variant);
+    add("like", kernel.like);
     const KernelFit& fit = kernel.fit;
     text += fmt::format("rows = {}\n", fit.rows);
     if (fit.left_out > 0) text += fmt::format("left_out = {}\n", fit.left_out);

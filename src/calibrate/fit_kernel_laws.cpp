@@ -3,10 +3,14 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <span>
 #include <tuple>
 #include <utility>
 
 #include "calibrate/expected_program.hpp"
+#include "calibrate/fit_kernels.hpp"
+#include "calibrate/kernel_relatives.hpp"
+#include "machine/catalogue.hpp"
 
 namespace roofline {
 
@@ -22,6 +26,9 @@ bool same(const KernelSample& a, const KernelSample& b) {
     return a.machine == b.machine && a.key == b.key && a.timed.point == b.timed.point &&
            a.timed.time_s == b.timed.time_s && a.timed.more == b.timed.more && a.others == b.others;
 }
+
+/// Fits by machine and key, with how they would be without each fold.
+using Folded = std::map<std::pair<std::string, KernelKey>, FoldedFit>;
 
 using Samples = std::vector<KernelSample>;
 
@@ -61,11 +68,17 @@ bool knows_first(const KernelSample& sample, const Calibration* known) {
     return law != nullptr && law->key.kind == first.kind && same_library(law->key.software, sample.key.software);
 }
 
+/// The key of what ran first in a sample's time, of its library.
+KernelKey first_key(const KernelSample& sample) {
+    KernelKey key = sample.others.front().key;
+    key.software = sample.key.software;
+    key.variant = sample.key.variant;
+    return key;
+}
+
 /// The law of kernels that ran first, as told by the times of both together.
 CalibratedKernel first_of(const KernelSample& sample, KernelFit& fit, const std::set<std::string>& sources) {
-    CalibratedKernel first{sample.others.front().key, fit, {sources.begin(), sources.end()}};
-    first.key.software = sample.key.software;
-    first.key.variant = sample.key.variant;
+    CalibratedKernel first{first_key(sample), fit, {sources.begin(), sources.end()}};
     first.fit.law = *fit.first;
     first.fit.first.reset();
     first.fit.factors = {};
@@ -75,7 +88,7 @@ CalibratedKernel first_of(const KernelSample& sample, KernelFit& fit, const std:
 }
 
 /// Fits laws to the samples that are in turn.
-void fit_in_turn(const Samples& samples, Turn turn, KernelLawsFit& all) {
+void fit_in_turn(const Samples& samples, Turn turn, KernelLawsFit& all, Folded& folded) {
     std::vector<std::pair<std::string, CalibratedKernel>> found;
     for (std::size_t begin = 0; begin < samples.size();) {
         const std::size_t end = end_of_key(samples, begin);
@@ -101,25 +114,106 @@ void fit_in_turn(const Samples& samples, Turn turn, KernelLawsFit& all) {
         }
         const auto rows = static_cast<std::int64_t>(kernels.size());
         if (rows == 0) continue;
-        auto fit = fit_kernels(std::move(kernels));
-        auto with_first = fit_kernels(std::move(firsts));
+        auto fit = fit_kernels_in_folds(std::move(kernels));
+        auto with_first = fit_kernels_in_folds(std::move(firsts));
         // it does run: a law of products that has its time in it would count it twice where it is priced, too
         constexpr double as_good = 1.25;
-        if (with_first && (!fit || with_first->error_held_out < as_good * fit->error_held_out)) fit = with_first;
+        if (with_first && (!fit || with_first->fit.error_held_out < as_good * fit->fit.error_held_out))
+            fit = with_first;
         if (!fit) {
             all.too_few += rows;
             continue;
         }
-        all.rows += fit->rows;
-        all.left_out += fit->left_out;
-        if (fit->first) found.emplace_back(first.machine, first_of(*behind, *fit, sources));
-        found.push_back({first.machine, {first.key, *fit, {sources.begin(), sources.end()}}});
+        all.rows += fit->fit.rows;
+        all.left_out += fit->fit.left_out;
+        if (fit->fit.first) found.emplace_back(first.machine, first_of(*behind, fit->fit, sources));
+        found.push_back({first.machine, {first.key, fit->fit, {sources.begin(), sources.end()}}});
+        folded.try_emplace({first.machine, first.key}, std::move(*fit));
     }
     for (auto& [machine, kernel] : found) {
         std::vector<CalibratedKernel>& kernels = calibration_of(all.calibrations, machine).kernels;
         const bool has =
             std::any_of(kernels.begin(), kernels.end(), [&](const auto& each) { return each.key == kernel.key; });
         if (!has) kernels.push_back(std::move(kernel));
+    }
+}
+
+/// What the samples of one machine and key, which are next to each other, tell a law that others have; those alone in their times
+/// where there are any, else those behind a quantisation alone.
+std::vector<TimedKernel> kernels_of(std::span<const KernelSample> samples, const Calibration& laws) {
+    Turn first = Turn::together;
+    for (const KernelSample& sample : samples) first = std::min(first, turn_of(sample));
+    std::vector<TimedKernel> kernels;
+    for (const KernelSample& sample : samples) {
+        if (turn_of(sample) != first) continue;
+        kernels.push_back(sample.timed);
+        kernels.back().before_s = seconds_before(sample, &laws);
+    }
+    return kernels;
+}
+
+/// Where laws are that those of one key may be like: of the same machine's other software, and of its nearest relative, for the
+/// same kernels; each told by more rows.
+std::vector<Folded::key_type> relatives_of(Calibrations& known, const Calibration& own,
+                                           const CalibratedKernel& kernel) {
+    std::vector<Folded::key_type> relatives;
+    const auto add = [&](const std::string& machine, const CalibratedKernel& other) {
+        const bool alike = other.key.kind == kernel.key.kind && other.key.dtype == kernel.key.dtype;
+        if (alike && !of_host(other.key) && other.fit.rows > 2 * kernel.fit.rows)
+            relatives.emplace_back(machine, other.key);
+    };
+    for (const CalibratedKernel& other : own.kernels) add(own.machine, other);
+    const auto machine = find_machine(own.machine);
+    if (!machine || machine->id != own.machine) return relatives;
+    const CarriedKernel carried = carried_kernel(known, *machine, kernel.key, kernel.key.software);
+    if (carried.law != nullptr) add(carried.machine, *carried.law);
+    return relatives;
+}
+
+/// "sglang 0.5.10", "b200-sxm trtllm 1.3.0".
+std::string name_of(const Folded::key_type& relative, const std::string& machine) {
+    const auto& [other, key] = relative;
+    if (other == machine) return key.software;
+    return key.software.empty() ? other : other + " " + key.software;
+}
+
+/// The law of what ran before a kernel that was timed with nothing else, told by the same rows: its errors are those of both together.
+std::vector<CalibratedKernel>::iterator quantisation_of(std::span<const KernelSample> samples,
+                                                        const CalibratedKernel& kernel,
+                                                        std::vector<CalibratedKernel>& kernels) {
+    const bool behind = turn_of(samples.front()) == Turn::quantised;
+    return std::find_if(kernels.begin(), kernels.end(), [&](const CalibratedKernel& each) {
+        return behind && each.key == first_key(samples.front()) && each.sources == kernel.sources &&
+               each.fit.rows == kernel.fit.rows;
+    });
+}
+
+/// Gives laws of few rows those of a relative with factors of their own, where that is nearer to rows held out.
+void fit_like_relatives(const Samples& samples, const Folded& folded, std::vector<Calibration>& all) {
+    Calibrations known{all};
+    for (std::size_t begin = 0; begin < samples.size();) {
+        const std::size_t end = end_of_key(samples, begin);
+        const KernelSample& first = samples[begin];
+        const std::span rows(samples.data() + begin, end - begin);
+        begin = end;
+        const Calibration* const own = known.find(first.machine);
+        if (own == nullptr) continue;
+        std::vector<CalibratedKernel>& kernels = calibration_of(all, first.machine).kernels;
+        const auto has_key = [&](const CalibratedKernel& each) { return each.key == first.key; };
+        const auto kernel = std::find_if(kernels.begin(), kernels.end(), has_key);
+        if (kernel == kernels.end()) continue;
+        for (const Folded::key_type& relative : relatives_of(known, *own, *kernel)) {
+            const auto with_folds = folded.find(relative);
+            if (with_folds == folded.end()) continue;  // of what ran first in the times of others
+            const auto fit = fit_like(with_folds->second, kernels_of(rows, *own));
+            if (!fit || !(fit->error_held_out < worth * kernel->fit.error_held_out)) continue;
+            kernel->fit = *fit;
+            kernel->like = name_of(relative, first.machine);
+            if (const auto before = quantisation_of(rows, *kernel, kernels); before != kernels.end()) {
+                before->fit.error_fitted = fit->error_fitted;
+                before->fit.error_held_out = fit->error_held_out;
+            }
+        }
     }
 }
 
@@ -141,7 +235,9 @@ KernelLawsFit fit_kernel_laws(std::vector<KernelSample> samples) {
     const auto kept = std::unique(samples.begin(), samples.end(), same);
     all.duplicates = samples.end() - kept;
     samples.erase(kept, samples.end());
-    for (const Turn turn : {Turn::alone, Turn::quantised, Turn::together}) fit_in_turn(samples, turn, all);
+    Folded folded;
+    for (const Turn turn : {Turn::alone, Turn::quantised, Turn::together}) fit_in_turn(samples, turn, all, folded);
+    fit_like_relatives(samples, folded, all.calibrations);
     for (Calibration& calibration : all.calibrations) {
         std::sort(calibration.kernels.begin(), calibration.kernels.end(),
                   [](const auto& a, const auto& b) { return a.key < b.key; });

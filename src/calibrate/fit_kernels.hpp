@@ -1,89 +1,41 @@
 // The constants of a kernel's law, fitted to timed kernels of one class.
 #pragma once
 
-#include <cstdint>
-#include <limits>
+#include <array>
 #include <optional>
-#include <string_view>
 #include <vector>
 
-#include "calibrate/kernel_search.hpp"
-#include "calibrate/size_factors.hpp"
+#include "calibrate/kernel_fit.hpp"
+#include "calibrate/kernel_folds.hpp"
 
 namespace roofline {
-
-/// A law with the factors on its times.
-struct SizedLaw {
-    KernelLaw law;          ///< as calibration_text() writes it: to four digits
-    SizeFactors factors{};  ///< none where they improve no held out row
-
-    bool operator==(const SizedLaw&) const = default;
-};
-
-/// What laws of one class may differ by. Libraries have other kernels for one row than for as many as one tile of a product takes,
-/// and for more.
-enum class BandsBy : std::uint8_t {
-    heads,  ///< of queries to the same keys, in attention; where that is not known, the rows of the product
-    m,      ///< the rows of a product's result
-};
-/// As calibration files and answers have it.
-[[nodiscard]] constexpr std::string_view bands_name(BandsBy by) { return by == BandsBy::heads ? "heads" : "m"; }
-/// A law for at most so many of them.
-struct BandLaw {
-    double most = 0;
-    SizedLaw sized;
-
-    bool operator==(const BandLaw&) const = default;
-};
-
-struct KernelFit {
-    KernelLaw law;                     ///< of all kernels that no band has a law for
-    std::optional<KernelLaw> first{};  ///< of kernels that ran first in the same times
-    SizeFactors factors{};
-    BandsBy by = BandsBy::heads;
-    std::vector<BandLaw> bands{};  ///< ascending; none where they make held out rows no nearer
-    std::int64_t rows = 0;
-    std::int64_t left_out =
-        0;               ///< that cannot be right: faster than half their bound, 30 times off the law of the others
-    double least_s = 0;  ///< of the measured times
-    double most_s = 0;
-    // means of |predicted - measured| / measured
-    double error_fitted = 0;              ///< of the rows that it was fitted to
-    double error_held_out = 0;            ///< of every fifth in turn, by shape, by the law of the others
-    double error_of_bound = 0;            ///< of the lower bound: what is had without constants
-    std::optional<double> error_carried;  ///< of all rows, by the law of the machine's nearest relative
-
-    bool operator==(const KernelFit&) const = default;
-};
-
-/// The law that a kernel has by its heads or rows, and its factors.
-struct LawInUse {
-    const KernelLaw& law;
-    const SizeFactors& factors;
-    double least = 0;         ///< that it is for; 0: any
-    double most = unlimited;  ///< that it is for
-
-    static constexpr double unlimited = std::numeric_limits<double>::infinity();
-};
-[[nodiscard]] LawInUse law_for(const KernelFit& fit, const KernelPoint& point);
-
-/// Seconds of a kernel: the law's times the factor of its size, which never puts it below its bound.
-[[nodiscard]] double seconds_of(const KernelFit& fit, const KernelPoint& point);
-
-/// |predicted - measured| / measured of the whole time.
-[[nodiscard]] double error_of(const KernelFit& fit, const TimedKernel& kernel);
 
 /// Fewer points than these are not fitted: there are six constants at the least.
 inline constexpr std::size_t fewest_kernels = 8;
 
+/// Of the error of held out rows: what more numbers must make it to be worth having.
+inline constexpr double worth = 0.97;
+
+/// A fit, and how it would be without the kernels of each fold.
+struct FoldedFit {
+    KernelFit fit;
+    FoldsOfShapes folds;
+    std::array<KernelFit, kernel_folds> without;
+};
+
 /// Fits one law to the kernels. Relative deviations count once, not squared, so a few wild rows do not bend it. Where the points
 /// say nothing of a constant (all bound by memory: the fraction of math), it stays that of the bound. The order of the
 /// points does not matter. Of more than 2,000 so many give the constants, spread evenly, and 500 the terms; errors are those of all. Factors by size are
-/// taken where they make the error of held out rows smaller by 3 % of it, and so are laws of attention by heads and of other products
-/// by rows, where there are timed kernels enough of each. Empty when fewer than fewest_kernels are right.
+/// taken where they make the error of held out rows smaller by 3 % of it, at every power of four or, where that is worth as much
+/// again, of two; and so are laws of attention by heads and of other products by rows, where there are timed kernels enough of
+/// each. Empty when fewer than fewest_kernels are right.
+[[nodiscard]] std::optional<FoldedFit> fit_kernels_in_folds(std::vector<TimedKernel> kernels);
 [[nodiscard]] std::optional<KernelFit> fit_kernels(std::vector<TimedKernel> kernels);
 
-/// Constants to the four digits that calibration files have.
-[[nodiscard]] KernelLaw rounded(KernelLaw law);
+/// A relative's laws, those of another library on the same machine or of the same on a machine like it, with factors that make up for
+/// what these kernels take otherwise: libraries choose alike, so where kernels are few that may be nearer than what they tell by
+/// themselves. A shape that is held out is so among the relative's rows as well. Empty when fewer than fewest_kernels are right, or
+/// some are no products.
+[[nodiscard]] std::optional<KernelFit> fit_like(const FoldedFit& relative, std::vector<TimedKernel> kernels);
 
 }  // namespace roofline

@@ -67,9 +67,7 @@ CarriedKernel carried_kernel(Calibrations& calibrations, const Machine& machine,
                              const std::string& software) {
     for (const std::string& id : calibrations.likest(machine)) {
         const CalibratedKernel* law = choose_kernel(calibrations, id, key, software);
-        // what was launched by a host one by one tells of that host
-        const bool of_host = law != nullptr && (law->key.variant == "eager" || law->key.variant == "wall clock");
-        if (law != nullptr && !of_host) return {law, id};
+        if (law != nullptr && !of_host(law->key)) return {law, id};
     }
     return {};
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <span>
 
 namespace roofline {
@@ -21,17 +22,20 @@ bool has_sizes(const ProductSizes& sizes) {
     return std::all_of(sizes.begin(), sizes.end(), [](double size) { return size > 0; });
 }
 
-double power_of(double size) { return std::clamp(std::log2(size) / 2, 0.0, static_cast<double>(most_power)); }
+double power_of(double size, int doublings) {
+    return std::clamp(std::log2(size), 0.0, static_cast<double>(most_doublings)) / doublings;
+}
 
-Corners corners_of(const std::array<Powers, size_count>& powers, const ProductSizes& sizes) {
+/// The corners of a lattice, whatever its factors.
+Corners corners_of(const SizeFactors& lattice, const ProductSizes& sizes) {
     Corners corners{};
     corners[0].weight = 1;
     std::size_t used = 1;
     for (std::size_t axis = 0; axis < size_count; ++axis) {
-        const Powers& each = powers[axis];
-        const double place =
-            std::clamp(power_of(sizes[axis]), static_cast<double>(each.first), static_cast<double>(each.last)) -
-            each.first;
+        const Powers& each = lattice.powers[axis];
+        const double place = std::clamp(power_of(sizes[axis], lattice.doublings), static_cast<double>(each.first),
+                                        static_cast<double>(each.last)) -
+                             each.first;
         const auto below = std::min(static_cast<std::size_t>(place), each.count() - 1);
         const double above = place - static_cast<double>(below);
         for (std::size_t i = 0; i < used; ++i) {
@@ -45,15 +49,24 @@ Corners corners_of(const std::array<Powers, size_count>& powers, const ProductSi
     return corners;
 }
 
+double log_at(const SizeFactors& factors, const ProductSizes& sizes) {
+    double log = 0;
+    if (factors.logs.empty()) return log;
+    for (const Corner& corner : corners_of(factors, sizes)) {
+        if (corner.weight > 0) log += corner.weight * factors.logs[corner.index];
+    }
+    return log;
+}
+
 /// Least squares for the factors' logarithms: matrix-free, by conjugate gradients.
 class Lattice {
 public:
-    Lattice(const std::array<Powers, size_count>& powers, const std::vector<SizedDeviation>& deviations)
-        : deviations_(deviations), weights_(deviations.size(), 1.0) {
+    Lattice(const SizeFactors& lattice, const std::vector<SizedDeviation>& deviations, const FactorGrain& grain)
+        : grain_(grain), deviations_(deviations), weights_(deviations.size(), 1.0) {
         for (const SizedDeviation& deviation : deviations) {
             for (const auto& product : deviation.products) {
                 if (!has_sizes(product.sizes)) continue;
-                for (const Corner& corner : corners_of(powers, product.sizes)) {
+                for (const Corner& corner : corners_of(lattice, product.sizes)) {
                     if (corner.weight > 0) terms_.push_back({corner.index, corner.weight * product.share});
                 }
             }
@@ -62,7 +75,7 @@ public:
         std::size_t stride = 1;
         for (std::size_t axis = size_count; axis-- > 0;) {
             strides_[axis] = stride;
-            counts_[axis] = powers[axis].count();
+            counts_[axis] = lattice.powers[axis].count();
             stride *= counts_[axis];
         }
         logs_.assign(stride, 0);
@@ -100,16 +113,13 @@ private:
 
     /// The left side of the equations: what rows say, that neighbours are alike, and that factors are 1 where nothing speaks.
     [[nodiscard]] Vector times(const Vector& logs) const {
-        // what a row says counts 1; both by rows held out of published tables, which hardly tell 0.03 from 0.1
-        constexpr double alike = 0.03;
-        constexpr double none = 0.03;
         Vector result(logs.size());
         for (std::size_t i = 0; i < logs.size(); ++i) {
-            result[i] += none * logs[i];
+            result[i] += grain_.none * logs[i];
             for (std::size_t axis = 0; axis < size_count; ++axis) {
                 if (i / strides_[axis] % counts_[axis] + 1 == counts_[axis]) continue;
                 const std::size_t next = i + strides_[axis];
-                const double apart = alike * (logs[i] - logs[next]);
+                const double apart = grain_.alike * (logs[i] - logs[next]);
                 result[i] += apart;
                 result[next] -= apart;
             }
@@ -120,7 +130,7 @@ private:
 
     /// Conjugate gradients from where the logarithms are.
     void step() {
-        constexpr int most_turns = 60;
+        constexpr int most_turns = 15;  // each round begins where the last one ended; 60 give the same errors
         Vector left = times(logs_);
         for (double& each : left) each = -each;
         for (std::size_t row = 0; row < ends_.size(); ++row) add(row, deviations_[row].deviation, left);
@@ -146,6 +156,7 @@ private:
         return sum;
     }
 
+    const FactorGrain& grain_;
     const std::vector<SizedDeviation>& deviations_;
     std::vector<Corner> terms_;      ///< of all rows
     std::vector<std::size_t> ends_;  ///< of each row's terms
@@ -157,10 +168,11 @@ private:
 
 }  // namespace
 
-double size_at(int power) { return std::ldexp(1.0, 2 * power); }
+double size_at(int power, int doublings) { return std::ldexp(1.0, doublings * power); }
 
-Powers powers_between(double least, double greatest) {
-    return {static_cast<int>(std::floor(power_of(least))), static_cast<int>(std::ceil(power_of(greatest)))};
+Powers powers_between(double least, double greatest, int doublings) {
+    return {static_cast<int>(std::floor(power_of(least, doublings))),
+            static_cast<int>(std::ceil(power_of(greatest, doublings)))};
 }
 
 ProductSizes sizes_of(const KernelPoint& point) { return {point.m, point.n, point.depth, point.batch}; }
@@ -174,16 +186,45 @@ double log_of(std::int64_t thousandths) { return std::log(static_cast<double>(th
 
 double factor_of(const SizeFactors& factors, const KernelPoint& point) {
     const ProductSizes sizes = sizes_of(point);
-    if (factors.logs.empty() || !has_sizes(sizes)) return 1;
-    double log = 0;
-    for (const Corner& corner : corners_of(factors.powers, sizes)) {
-        if (corner.weight > 0) log += corner.weight * factors.logs[corner.index];
-    }
-    return std::exp(log);
+    return has_sizes(sizes) ? std::exp(log_at(factors, sizes)) : 1;
 }
 
-SizeFactors fit_factors(const std::vector<SizedDeviation>& deviations) {
+SizeFactors product_of(const SizeFactors& a, const SizeFactors& b, double least_m, double most_m) {
+    SizeFactors product;
+    if (a.logs.empty() && b.logs.empty()) return product;
+    product.doublings = std::min(a.logs.empty() ? coarse : a.doublings, b.logs.empty() ? coarse : b.doublings);
+    std::size_t count = 1;
+    for (std::size_t axis = 0; axis < size_count; ++axis) {
+        double least = std::numeric_limits<double>::infinity();
+        double most = 1;
+        for (const SizeFactors* each : {&a, &b}) {
+            if (each->logs.empty()) continue;
+            least = std::min(least, size_at(each->powers[axis].first, each->doublings));
+            most = std::max(most, size_at(each->powers[axis].last, each->doublings));
+        }
+        if (axis == 0) {
+            least = std::clamp(least, least_m, most_m);
+            most = std::clamp(most, least_m, most_m);
+        }
+        product.powers[axis] = powers_between(least, most, product.doublings);
+        count *= product.powers[axis].count();
+    }
+    for (std::size_t index = 0; index < count; ++index) {
+        ProductSizes corner{};
+        std::size_t rest = index;
+        for (std::size_t axis = size_count; axis-- > 0;) {
+            const Powers& powers = product.powers[axis];
+            corner[axis] = size_at(powers.first + static_cast<int>(rest % powers.count()), product.doublings);
+            rest /= powers.count();
+        }
+        product.logs.push_back(log_of(thousandths(log_at(a, corner) + log_at(b, corner))));
+    }
+    return product;
+}
+
+SizeFactors fit_factors(const std::vector<SizedDeviation>& deviations, const FactorGrain& grain) {
     SizeFactors fit;
+    fit.doublings = grain.doublings;
     ProductSizes least{};
     ProductSizes greatest{};
     for (const SizedDeviation& deviation : deviations) {
@@ -198,9 +239,12 @@ SizeFactors fit_factors(const std::vector<SizedDeviation>& deviations) {
     }
     if (!has_sizes(least)) return fit;
     for (std::size_t axis = 0; axis < size_count; ++axis) {
-        fit.powers[axis] = powers_between(least[axis], greatest[axis]);
+        fit.powers[axis] = powers_between(least[axis], greatest[axis], grain.doublings);
     }
-    for (const double log : Lattice(fit.powers, deviations).solve()) fit.logs.push_back(log_of(thousandths(log)));
+    double corners = 1;
+    for (const Powers& powers : fit.powers) corners *= static_cast<double>(powers.count());
+    if (corners > grain.corners_of_row * static_cast<double>(deviations.size())) return fit;
+    for (const double log : Lattice(fit, deviations, grain).solve()) fit.logs.push_back(log_of(thousandths(log)));
     return fit;
 }
 

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "calibrate/fit_kernels.hpp"
+#include "calibrate/kernel_fit.hpp"
 
 using namespace roofline;
 
@@ -95,4 +95,46 @@ TEST_CASE("a factor never puts a kernel below its bound") {
     CHECK(seconds_of(fit, point) == approx(3e-6));
     fit.factors.logs = {log_of(750)};
     CHECK(seconds_of(fit, point) == approx(4.5e-6));
+}
+
+TEST_CASE("factors upon factors are on the finer of their lattices, as far as either goes") {
+    SizeFactors a;  // m of 1 and 4, n of 4 and 16
+    a.powers = {{{0, 1}, {1, 2}, {0, 0}, {0, 0}}};
+    for (const int thousandth : {1000, 2000, 4000, 8000}) a.logs.push_back(log_of(thousandth));
+    SizeFactors b;  // m of 2, 4 and 8, depth of 2 and 4
+    b.doublings = fine;
+    b.powers = {{{1, 3}, {2, 2}, {1, 2}, {0, 0}}};
+    for (const int thousandth : {500, 1000, 1500, 1000, 2000, 4000}) b.logs.push_back(log_of(thousandth));
+    const SizeFactors both = product_of(a, b);
+    CHECK(both.doublings == fine);
+    CHECK(both.powers == std::array<Powers, size_count>{{{0, 3}, {2, 4}, {0, 2}, {0, 0}}});
+    for (const double m : {1.0, 2.0, 3.0, 8.0, 100.0}) {
+        for (const double n : {1.0, 4.0, 9.0, 64.0}) {
+            for (const double depth : {1.0, 2.0, 3.0, 64.0}) {
+                const KernelPoint point = sized(m, n, depth);
+                CHECK(factor_of(both, point) == approx(factor_of(a, point) * factor_of(b, point)).epsilon(0.002));
+            }
+        }
+    }
+    // for an m from 3 to 4 alone
+    const SizeFactors some = product_of(a, b, 3, 4);
+    CHECK(some.powers[0] == Powers{1, 2});
+    CHECK(factor_of(some, sized(3, 9, 3)) == approx(factor_of(both, sized(3, 9, 3))).epsilon(0.002));
+    // one alone stays as it is
+    CHECK(product_of(a, {}) == a);
+    CHECK(product_of({}, b) == b);
+    CHECK(product_of({}, {}) == SizeFactors{});
+}
+
+TEST_CASE("a finer lattice has corners at powers of two, and is left alone where rows are few") {
+    std::vector<SizedDeviation> rows;
+    for (double m = 1; m <= 64; m *= 2) rows.push_back({{{{m, 1, 1, 1}, 1}}, std::log(m == 8 ? 1.5 : 1)});
+    const FactorGrain grain{fine, 0.001, 0.001, 4};
+    const SizeFactors fit = fit_factors(rows, grain);
+    CHECK(fit.powers[0] == Powers{0, 6});
+    CHECK(factor_of(fit, sized(8, 1)) == approx(1.5).epsilon(0.01));
+    CHECK(factor_of(fit, sized(4, 1)) == approx(1).epsilon(0.01));
+    // 13 columns and 7 rows are 91 corners, seven rows at four corners each 28
+    rows.front().products.front().sizes[1] = 4096;
+    CHECK(fit_factors(rows, grain).logs.empty());
 }

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "calibrate/fit_kernels.hpp"
 #include "machine/machine_text.hpp"
 #include "measure/run/cpu_device.hpp"
 

@@ -166,7 +166,7 @@ Table kernel_laws(const CollectiveFit& fit, bool raw) {
     if (raw) {
         table.head = {"machine", "kind",   "dtype",          "software",     "variant",       "rows", "left_out",
                       "fixed_s", "ramp_s", "math",           "vector",       "memory",        "p",    "factors",
-                      "heads",   "m",      "error_of_bound", "error_fitted", "error_held_out"};
+                      "heads",   "m",      "error_of_bound", "error_fitted", "error_held_out", "like"};
     } else {
         table.head = {"machine", "kind",   "dtype", "software", "rows",  "fixed",  "ramp",    "math",
                       "vector",  "memory", "p",     "sizes",    "bound", "fitted", "held out"};
@@ -188,6 +188,7 @@ Table kernel_laws(const CollectiveFit& fit, bool raw) {
             if (raw) append(cells, {limits_of(each, BandsBy::heads), limits_of(each, BandsBy::m)});
             const std::initializer_list<double> errors{each.error_of_bound, each.error_fitted, each.error_held_out};
             for (const double error : errors) cells.push_back(percent(error));
+            if (raw) cells.push_back(kernel.like);
             table.rows.push_back(std::move(cells));
             if (!raw) add_bands(table, each, errors.size());
         }
@@ -220,6 +221,7 @@ Json kernels_json(const CollectiveFit& fit) {
             each["variant"] = kernel.key.variant;
             each["rows"] = each_fit.rows;
             each["left_out"] = each_fit.left_out;
+            each["like"] = kernel.like;
             each.update(constants_json(each_fit.law, each_fit.factors));
             for (const BandsBy by : {BandsBy::heads, BandsBy::m}) each[bands_name(by)] = Json::array();
             for (const BandLaw& band : each_fit.bands) {

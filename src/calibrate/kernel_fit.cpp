@@ -1,0 +1,109 @@
+#include "calibrate/kernel_fit.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "calibrate/constants.hpp"
+
+namespace roofline {
+
+namespace {
+
+/// What a time says of the factors of its products.
+SizedDeviation deviation_of(const KernelFit& fit, const TimedKernel& kernel) {
+    SizedDeviation all;
+    const double seconds = seconds_of(fit, kernel);
+    const auto add = [&](const KernelPoint& point) {
+        all.products.push_back({sizes_of(point), seconds_of(fit, point) / seconds});
+    };
+    add(kernel.point);
+    for (const KernelPoint& point : kernel.more) add(point);
+    all.deviation = std::log(kernel.time_s / seconds);
+    return all;
+}
+
+}  // namespace
+
+double band_size(BandsBy by, const KernelPoint& point) {
+    // of attention to a product without tokens all rows are heads
+    return by == BandsBy::heads && point.heads > 0 ? point.heads : point.m;
+}
+
+LawInUse law_for(const KernelFit& fit, const KernelPoint& point) {
+    const double size = band_size(fit.by, point);
+    if (fit.bands.empty() || !(size > 0)) return {fit.law, fit.factors};
+    double least = 1;
+    for (const BandLaw& band : fit.bands) {
+        if (size <= band.most) return {band.sized.law, band.sized.factors, least, band.most};
+        least = band.most + 1;
+    }
+    return {fit.law, fit.factors, least};
+}
+
+double seconds_of(const KernelFit& fit, const KernelPoint& point) {
+    const LawInUse by = law_for(fit, point);
+    const double seconds = seconds_of(by.law, point);
+    if (by.factors.logs.empty()) return seconds;
+    // data from a cache may be faster than the bound already
+    return std::max(seconds * factor_of(by.factors, point), std::min(seconds, bound_of(point)));
+}
+
+double seconds_of(const KernelFit& fit, const TimedKernel& kernel) {
+    const double first_s = kernel.first && fit.first ? seconds_of(*fit.first, *kernel.first) : 0;
+    return seconds_behind(fit, kernel) + first_s;
+}
+
+double error_of(const KernelFit& fit, const TimedKernel& kernel) {
+    return std::abs(seconds_of(fit, kernel) - kernel.time_s) / kernel.time_s;
+}
+
+double sum_of_errors(const KernelFit& fit, const TimedKernels& kernels) {
+    double sum = 0;
+    for (const TimedKernel* kernel : kernels) sum += error_of(fit, *kernel);
+    return sum;
+}
+
+double bound_of(const TimedKernel& kernel) {
+    double seconds = bound_of(kernel.point);
+    for (const KernelPoint& point : kernel.more) seconds += bound_of(point);
+    if (kernel.first) seconds += bound_of(*kernel.first);
+    return seconds;
+}
+
+void describe(KernelFit& fit, const TimedKernels& kernels) {
+    const auto rows = static_cast<double>(kernels.size());
+    fit.rows = static_cast<std::int64_t>(kernels.size());
+    fit.least_s = std::numeric_limits<double>::infinity();
+    fit.most_s = 0;
+    double of_bound = 0;
+    for (const TimedKernel* kernel : kernels) {
+        fit.least_s = std::min(fit.least_s, kernel->time_s);
+        fit.most_s = std::max(fit.most_s, kernel->time_s);
+        of_bound += std::abs(bound_of(*kernel) - kernel->time_s) / kernel->time_s;
+    }
+    fit.error_fitted = sum_of_errors(fit, kernels) / rows;
+    fit.error_of_bound = of_bound / rows;
+}
+
+SizeFactors factors_on(const KernelFit& fit, const TimedKernels& kernels, const FactorGrain& grain) {
+    std::vector<SizedDeviation> deviations;
+    deviations.reserve(kernels.size());
+    for (const TimedKernel* kernel : kernels) deviations.push_back(deviation_of(fit, *kernel));
+    return fit_factors(deviations, grain);
+}
+
+KernelLaw rounded(KernelLaw law) {
+    // what no clock could tell from nothing is nothing
+    law.fixed_s = law.fixed_s < 1e-10 ? 0 : four_digits(law.fixed_s * 1e6) / 1e6;
+    law.ramp_s = law.ramp_s < 1e-15 ? 0 : four_digits(law.ramp_s * 1e9) / 1e9;
+    law.split_s = law.split_s < 1e-10 ? 0 : four_digits(law.split_s * 1e6) / 1e6;
+    law.wave_s = law.wave_s < 1e-10 ? 0 : four_digits(law.wave_s * 1e6) / 1e6;
+    law.row_s = law.row_s < 1e-10 ? 0 : four_digits(law.row_s * 1e6) / 1e6;
+    for (double* const constant : {&law.math, &law.vector, &law.memory, &law.p, &law.write, &law.warm, &law.cache,
+                                   &law.partial, &law.busy, &law.reread})
+        *constant = four_digits(*constant);
+    return law;
+}
+
+}  // namespace roofline

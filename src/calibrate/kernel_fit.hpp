@@ -1,0 +1,94 @@
+// Laws of kernels as they are kept: constants by heads or rows, factors by size, what they were fitted to and how far off they are.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "calibrate/kernel_search.hpp"
+#include "calibrate/size_factors.hpp"
+
+namespace roofline {
+
+/// A law with the factors on its times.
+struct SizedLaw {
+    KernelLaw law;          ///< as calibration_text() writes it: to four digits
+    SizeFactors factors{};  ///< none where they improve no held out row
+
+    bool operator==(const SizedLaw&) const = default;
+};
+
+/// What laws of one class may differ by. Libraries have other kernels for one row than for as many as one tile of a product takes,
+/// and for more.
+enum class BandsBy : std::uint8_t {
+    heads,  ///< of queries to the same keys, in attention; where that is not known, the rows of the product
+    m,      ///< the rows of a product's result
+};
+/// As calibration files and answers have it.
+[[nodiscard]] constexpr std::string_view bands_name(BandsBy by) { return by == BandsBy::heads ? "heads" : "m"; }
+/// How many of them a kernel has; 0 where it is not known.
+[[nodiscard]] double band_size(BandsBy by, const KernelPoint& point);
+/// A law for at most so many of them.
+struct BandLaw {
+    double most = 0;
+    SizedLaw sized;
+
+    bool operator==(const BandLaw&) const = default;
+};
+
+struct KernelFit {
+    KernelLaw law;                     ///< of all kernels that no band has a law for
+    std::optional<KernelLaw> first{};  ///< of kernels that ran first in the same times
+    SizeFactors factors{};
+    BandsBy by = BandsBy::heads;
+    std::vector<BandLaw> bands{};  ///< ascending; none where they make held out rows no nearer
+    std::int64_t rows = 0;
+    std::int64_t left_out =
+        0;               ///< that cannot be right: faster than half their bound, 30 times off the law of the others
+    double least_s = 0;  ///< of the measured times
+    double most_s = 0;
+    // means of |predicted - measured| / measured
+    double error_fitted = 0;              ///< of the rows that it was fitted to
+    double error_held_out = 0;            ///< of every fifth in turn, by shape, by the law of the others
+    double error_of_bound = 0;            ///< of the lower bound: what is had without constants
+    std::optional<double> error_carried;  ///< of all rows, by the law of the machine's nearest relative
+
+    bool operator==(const KernelFit&) const = default;
+};
+
+/// The law that a kernel has by its heads or rows, and its factors.
+struct LawInUse {
+    const KernelLaw& law;
+    const SizeFactors& factors;
+    double least = 0;         ///< that it is for; 0: any
+    double most = unlimited;  ///< that it is for
+
+    static constexpr double unlimited = std::numeric_limits<double>::infinity();
+};
+[[nodiscard]] LawInUse law_for(const KernelFit& fit, const KernelPoint& point);
+
+/// Seconds of a kernel: the law's times the factor of its size, which never puts it below its bound.
+[[nodiscard]] double seconds_of(const KernelFit& fit, const KernelPoint& point);
+
+/// Seconds of all that was timed together.
+[[nodiscard]] double seconds_of(const KernelFit& fit, const TimedKernel& kernel);
+
+/// |predicted - measured| / measured of the whole time.
+[[nodiscard]] double error_of(const KernelFit& fit, const TimedKernel& kernel);
+[[nodiscard]] double sum_of_errors(const KernelFit& fit, const TimedKernels& kernels);
+
+/// The lower bound of all that was timed together, without what is known.
+[[nodiscard]] double bound_of(const TimedKernel& kernel);
+
+/// Fills in what the fit was fitted to, and how far off it and the bound are there.
+void describe(KernelFit& fit, const TimedKernels& kernels);
+
+/// The factors that kernels tell on top of a fit's own.
+[[nodiscard]] SizeFactors factors_on(const KernelFit& fit, const TimedKernels& kernels, const FactorGrain& grain);
+
+/// Constants to the four digits that calibration files have.
+[[nodiscard]] KernelLaw rounded(KernelLaw law);
+
+}  // namespace roofline
