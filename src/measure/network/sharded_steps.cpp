@@ -22,6 +22,60 @@ double rounding(Dtype dtype) {
 
 }  // namespace
 
+Status ShardedRun::add_block(const Block& block, std::size_t& statement, std::size_t& index) {
+    for (const Node& node : block.nodes) {
+        Status status;
+        if (const auto* one = std::get_if<Statement>(&node)) {
+            status = add_statement(*one, statement++, index);
+        } else {
+            const Block& inner = std::get<Block>(node);
+            status = inner.kind == Block::Kind::repeat ? add_repeat(inner, statement, index)
+                                                       : add_block(inner, statement, index);
+        }
+        if (!status) return status;
+    }
+    return {};
+}
+
+// Every pass has stages of its own, over the same arrays in turn: two of each, so that a pass reads what the one before has made
+// while it makes its own. Layouts let what a repeat carries lie at its end as it lay at its beginning.
+Status ShardedRun::add_repeat(const Block& block, std::size_t& statement, std::size_t& index) {
+    const std::int64_t count = block.count.empty() ? 1 : size_of(program_, block.count).value_or(1);
+    const std::vector<CarriedValue> carried = carried_values(program_, block);
+    const std::size_t first_statement = statement;
+    const std::size_t first_index = index;
+    BroughtValues outside;
+    outside.swap(brought_);
+    frames_.push_back({0, count});
+    for (std::int64_t pass = 0; pass < count; ++pass) {
+        frames_.back().index = pass;
+        place_inputs();
+        statement = first_statement;
+        index = first_index;
+        brought_.clear();
+        if (auto status = add_block(block, statement, index); !status) return status;
+        if (pass + 1 == count) break;
+        for (const CarriedValue& value : carried) {
+            handed_on_.insert(value.read);
+            values_[value.read] = values_[value.made];
+        }
+    }
+    frames_.pop_back();
+    outside.swap(brought_);
+    return {};
+}
+
+Status ShardedRun::add_statement(const Statement& statement, std::size_t number, std::size_t& index) {
+    std::map<ValueId, Place> read;
+    for (const Op& op : statement.ops) {
+        for (const Operand& input : op.inputs) read.try_emplace(input.value, values_[input.value]);
+        if (auto status = add_op(index++, number); !status) return status;
+    }
+    read[statement.result] = values_[statement.result];
+    read_[number] = std::move(read);
+    return {};
+}
+
 // The reshardings of a tensor of an operation: none, one, or for the statistics of rows one a round.
 std::vector<const TensorMove*> ShardedRun::moves_of(std::size_t index, std::size_t tensor) const {
     std::vector<const TensorMove*> moves;
@@ -43,7 +97,7 @@ Result<ShardedRun::Array> ShardedRun::array_of(std::size_t index, std::size_t te
 }
 
 Status ShardedRun::add_op(std::size_t index, std::size_t statement) {
-    at_ = {index, statement};
+    at_ = {index, statement, overlapped_.size(), shared_[index].passes++};
     overlapped_.emplace_back();
     const OpWays& ways = search_->op(index);
     const Way& way = layout_.choices[index].way;
@@ -64,7 +118,9 @@ Status ShardedRun::add_op(std::size_t index, std::size_t statement) {
     const std::vector<const TensorMove*> statistics = moves_of(index, result + 1);
     const Value& from = computed_.values[op.inputs.empty() ? op.output.value : op.inputs.front().value];
     bool in_pieces = op.kind != OpKind::move && statistics.empty();
-    if (moves && from.type.dtype == array->dtype) {
+    // what the next pass reads must stand still until it has
+    const bool next_pass_reads = computed_.values[op.output.value].carried;
+    if (moves && from.type.dtype == array->dtype && !next_pass_reads) {
         made.memory = const_cast<void*>(inputs.front());  // only where it lies has changed
     } else if (!statistics.empty()) {
         if (auto status = add_rows(statistics, std::move(inputs), *array, made); !status) return status;
@@ -91,7 +147,7 @@ Result<ShardedRun::Place> ShardedRun::bring(std::size_t operand, const HeldShard
     const auto key = std::pair(value, moves.empty() ? std::size_t{0} : moves.front()->resharding);
     const auto known = brought_.find(key);
     if (!moves.empty() && known != brought_.end() && search_->done_before(at_.op, *moves.front(), layout_)) {
-        overlapped_[known->second.op].reset();  // in pieces it is never there whole
+        overlapped_[known->second.instance].reset();  // in pieces it is never there whole
         taken.held = known->second.place.held;
         taken.memory = known->second.place.memory;
         return known->second.place;
@@ -100,15 +156,25 @@ Result<ShardedRun::Place> ShardedRun::bring(std::size_t operand, const HeldShard
     if (!array) return fail(array.error());
     auto place = reshard(*array, moves.empty() ? nullptr : &search_->resharding(moves.front()->resharding),
                          values_[value], wanted, taken);
-    if (place && !moves.empty()) brought_.insert_or_assign(key, Brought{at_.op, *place});
+    if (place && !moves.empty()) brought_.insert_or_assign(key, Brought{at_.instance, *place});
     return place;
 }
 
 Status ShardedRun::add_overlapped(std::size_t index, std::vector<TensorSteps> tensors) {
-    auto op = OverlappedOp::make(computed_, search_->op(index), layout_.choices[index].way, ranks_, device_,
-                                 std::move(tensors));
-    if (!op) return fail(op.error());
-    overlapped_[index] = std::move(*op);
+    Shared& shared = shared_[index];
+    std::vector<void*> cut;
+    for (const TensorSteps& tensor : tensors) cut.push_back(tensor.memory);
+    const auto known = std::find(shared.cut.begin(), shared.cut.end(), cut);
+    if (known == shared.cut.end()) {
+        auto op = OverlappedOp::make(computed_, search_->op(index), layout_.choices[index].way, ranks_, device_,
+                                     std::move(tensors));
+        if (!op) return fail(op.error());
+        shared.cut.push_back(std::move(cut));
+        shared.pieces.push_back(std::move(*op));
+        overlapped_[at_.instance] = shared.pieces.back();
+    } else {
+        overlapped_[at_.instance] = shared.pieces[static_cast<std::size_t>(known - shared.cut.begin())];
+    }
     return {};
 }
 
@@ -135,7 +201,7 @@ Status ShardedRun::add_rows(const std::vector<const TensorMove*>& moves, std::ve
         array->reduction = round.reduction;
         Place part{nullptr, HeldShard{numbered(ways.part_statistics(way))}};
         const std::size_t each = bytes_of(*array, part.held) / round.numbers.size();
-        auto memory = allocate(each * round.numbers.size());
+        auto memory = room(each * round.numbers.size());
         if (!memory) return fail(memory.error());
         part.memory = *memory;
         for (std::size_t n = 0; n < round.numbers.size(); ++n) {
@@ -161,32 +227,66 @@ std::size_t ShardedRun::bytes_of(const Array& array, const HeldShard& held) cons
 
 Status ShardedRun::add_local(OpShare share, const std::vector<const void*>& inputs, const Array& array, Place& made) {
     const std::size_t bytes = bytes_of(array, made.held);
-    auto memory = allocate(bytes);
+    auto memory = room(bytes);
     if (!memory) return fail(memory.error());
     if (auto status = add_stage(std::move(share), inputs, *memory, bytes); !status) return status;
     made.memory = stages_.back().output;
     return {};
 }
 
-Status ShardedRun::add_stage(OpShare share, const std::vector<const void*>& inputs, void* output, std::size_t bytes) {
+// Memory for what the operation makes: two passes take turns with it.
+Result<void*> ShardedRun::room(std::size_t bytes) {
+    std::vector<void*>& arrays = shared_[at_.op].arrays[at_.pass % 2];
+    const std::size_t number = at_.arrays++;
+    if (number < arrays.size()) return arrays[number];
+    auto memory = allocate(bytes);
+    if (memory) arrays.push_back(*memory);
+    return memory;
+}
+
+// That of the first pass, unless it has laid out anew an array of that pass.
+Result<LocalOp*> ShardedRun::local_of(OpShare share, const std::vector<const void*>& inputs) {
+    const std::vector<std::size_t>& stages = shared_[at_.op].stages;
+    if (at_.stages < stages.size()) {
+        const ShardedStage& before = stages_[stages[at_.stages]];
+        bool same = before.work != nullptr;
+        for (std::size_t i = 0; same && i < inputs.size(); ++i) {
+            same = inputs[i] == before.inputs[i] || !fixed_.contains(inputs[i]) || !before.work->packs(i);
+        }
+        if (same) return before.work;
+    }
     auto local = LocalOp::make(std::move(share), device_);
     if (!local) return fail(local.error());
     locals_.push_back(std::move(*local));
-    ShardedStage stage;
-    stage.text = locals_.back()->text();
-    stage.op = at_.op;
+    return locals_.back().get();
+}
+
+void ShardedRun::add(ShardedStage stage) {
+    std::vector<std::size_t>& stages = shared_[at_.op].stages;
+    if (at_.stages == stages.size()) stages.push_back(stages_.size());
+    stage.op = at_.instance;
     stage.statement = at_.statement;
+    stage.first = stages[at_.stages++];
+    stages_.push_back(std::move(stage));
+}
+
+Status ShardedRun::add_stage(OpShare share, const std::vector<const void*>& inputs, void* output, std::size_t bytes) {
+    auto local = local_of(std::move(share), inputs);
+    if (!local) return fail(local.error());
+    ShardedStage stage;
+    stage.text = (*local)->text();
+    stage.work = *local;
     const std::int64_t place = layout_.choices[at_.op].way.at;
     const bool mine = place == Sharding::everywhere || place == ranks_.chip();
-    stage.local = mine ? locals_.back().get() : nullptr;
+    stage.local = mine ? *local : nullptr;
     stage.inputs = inputs;
     stage.output = output;
     stage.output_bytes = bytes;
-    if (const auto in_place = locals_.back()->writes_into()) {
+    if (const auto in_place = (*local)->writes_into()) {
         stage.output = const_cast<void*>(inputs[*in_place]);
         stage.output_bytes = 0;
     }
-    stages_.push_back(std::move(stage));
+    add(std::move(stage));
     return {};
 }
 
@@ -194,20 +294,23 @@ Status ShardedRun::add_stage(OpShare share, const std::vector<const void*>& inpu
 Result<ShardedRun::Place> ShardedRun::step(const Array& array, const Place& from, const HeldShard& to,
                                            const std::optional<Move>& how, TensorSteps& taken) {
     taken.steps.push_back({from.held, to, how, array.sizes, array.dtype, array.reduction});
-    auto move = ShardMove::make(ranks_, taken.steps.back());
-    if (!move) return fail(move.error());
-    auto memory = allocate(move->bytes_after());
+    const std::vector<std::size_t>& before = shared_[at_.op].stages;
+    ShardMove* move = at_.stages < before.size() ? stages_[before[at_.stages]].move : nullptr;
+    if (move == nullptr) {
+        auto made = ShardMove::make(ranks_, taken.steps.back());
+        if (!made) return fail(made.error());
+        moves_.push_back(std::make_unique<ShardMove>(std::move(*made)));
+        move = moves_.back().get();
+    }
+    auto memory = room(move->bytes_after());
     if (!memory) return fail(memory.error());
-    moves_.push_back(std::make_unique<ShardMove>(std::move(*move)));
     ShardedStage stage;
     stage.text = how ? move_text(*how, array.name, system_) : "a share of " + array.name;
     stage.exchange = how.has_value();
-    stage.op = at_.op;
-    stage.statement = at_.statement;
-    stage.move = moves_.back().get();
+    stage.move = move;
     stage.inputs = {from.memory};
     stage.output = *memory;
-    stages_.push_back(std::move(stage));
+    add(std::move(stage));
     const bool sums = how && (how->kind == CollectiveKind::all_reduce || how->kind == CollectiveKind::reduce_scatter);
     if (array.reduction == Reduction::sum && (sums || (how && how->back))) {
         // each partial sum is rounded once, and so is each sum of two; they are about as large as the whole

@@ -140,17 +140,25 @@ Status StepBuilder::block(const Block& block, StepBlock& out, bool fused) {
     return {};
 }
 
-void StepBuilder::carry(const Block& block, StepBlock& out) const {
+std::vector<CarriedValue> carried_values(const Program& program, const Block& block) {
     std::map<std::string, ValueId> last;
-    last_named(block, program_, last);
+    last_named(block, program, last);
+    std::vector<CarriedValue> carried;
     for (const auto& [name, made] : last) {
         for (std::size_t old = block.values_before; old-- > 0;) {
-            if (program_.values[old].name != name) continue;
-            const auto from = out_.array_of[made];
-            const auto to = out_.array_of[old];
-            if (from && to && *from != *to) out.carried.emplace_back(*from, *to);
+            if (program.values[old].name != name) continue;
+            carried.push_back({made, old});
             break;
         }
+    }
+    return carried;
+}
+
+void StepBuilder::carry(const Block& block, StepBlock& out) const {
+    for (const CarriedValue& value : carried_values(program_, block)) {
+        const auto from = out_.array_of[value.made];
+        const auto to = out_.array_of[value.read];
+        if (from && to && *from != *to) out.carried.emplace_back(*from, *to);
     }
 }
 
