@@ -77,6 +77,8 @@ Result<CheckResult> ShardedRun::check(const CheckOptions& options) {
     }
     CheckResult all;
     Status status;
+    CheckOptions with_shares = options;
+    with_shares.shares = shares_;
     if (ranks_.world().rank() == 0) {
         for (std::size_t number = 0; number < whole_statements_.size(); ++number) {
             const auto held = [&](ValueId id) -> HeldValue {
@@ -86,7 +88,7 @@ Result<CheckResult> ShardedRun::check(const CheckOptions& options) {
                 if (array == whole.end() || array->second.empty()) return {};
                 return {array->second.data(), plan_.arrays[*plan_.array_of[id]].dtype};
             };
-            auto result = check_statement(whole_, *whole_statements_[number], held, options);
+            auto result = check_statement(whole_, *whole_statements_[number], held, with_shares);
             if (!result) {
                 status = fail(result.error());
                 break;

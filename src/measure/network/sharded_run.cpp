@@ -231,7 +231,7 @@ Status ShardedRun::run(bool overlapped) {
     std::optional<std::size_t> done;  // an operation with all its stages
     for (const ShardedStage& stage : stages_) {
         if (done == stage.op) continue;
-        OverlappedOp* pieces = overlapped ? overlapped_[stage.op].get() : nullptr;
+        OverlappedOp* pieces = overlapped && !stage.beside ? overlapped_[stage.op].get() : nullptr;
         if (pieces != nullptr) done = stage.op;
         if (auto status = pieces != nullptr ? pieces->run() : stage.run(); !status) return status;
     }

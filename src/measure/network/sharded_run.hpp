@@ -28,6 +28,7 @@ namespace roofline {
 struct ShardedStage {
     std::string text;  ///< "all-reduce C over X", "matmul 64 x 2048 x 4096"
     bool exchange = false;
+    bool beside = false;        ///< before the operation, which has it whole in pieces, too
     std::size_t op = 0;         ///< in the order in which they are done, those of every pass of a repeat
     std::size_t statement = 0;  ///< of the program, in order
     std::size_t first = 0;      ///< the stage that does the same in the first pass; itself outside of repeats
@@ -130,7 +131,9 @@ private:
     Status add_statement(const Statement& statement, std::size_t number, std::size_t& index);
     Status add_op(std::size_t index, std::size_t statement);
     void place_inputs();
-    Status add_overlapped(std::size_t index, std::vector<TensorSteps> tensors);
+    Status add_overlapped(std::size_t index, std::vector<TensorSteps> tensors, std::optional<BesideOp> choices);
+    Result<std::optional<BesideOp>> choices_beside();
+    Status note_shares(const Operand& choices);
     Status add_rows(const std::vector<const TensorMove*>& moves, std::vector<const void*> inputs, const Array& result,
                     Place& made);
     Status add_local(OpShare share, const std::vector<const void*>& inputs, const Array& array, Place& made);
@@ -174,11 +177,13 @@ private:
     std::set<const void*> fixed_;                            ///< memory of the program's inputs
     double allowed_error_ = 0;
     std::size_t bytes_ = 0;
-    At at_;                        ///< the operation that is being added
-    std::vector<Frame> frames_;    ///< the repeats around it
-    std::set<ValueId> handed_on_;  ///< values in whose place later passes read what earlier ones made
-    std::vector<Shared> shared_;   ///< by operation of the program
-    BroughtValues brought_;        ///< in the pass that is being added
+    At at_;                              ///< the operation that is being added
+    std::vector<Frame> frames_;          ///< the repeats around it
+    std::set<ValueId> handed_on_;        ///< values in whose place later passes read what earlier ones made
+    std::vector<Shared> shared_;         ///< by operation of the program
+    BroughtValues brought_;              ///< in the pass that is being added
+    GroupShares shares_;                 ///< of groups of experts, by operation
+    std::map<ValueId, ValueId> filled_;  ///< by choices: an operation that moves rows so
 };
 
 }  // namespace roofline

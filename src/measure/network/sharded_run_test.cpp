@@ -422,6 +422,52 @@ TEST_CASE("a repeat runs over ranks, with the weights of each pass and what one 
             {{"X", 2}}, "S=16,B=4,H=8"));
 }
 
+TEST_CASE("rows go to experts on other ranks and come back") {
+    const std::string given =
+        "X : f32[T_X, D]\nChosen : int32[T_X, A]\nShare : f32[T_X, A]\nparam W : f32[E_X, D, F]\n"
+        "Xe : f32[E_X, C, D] = dispatch[E,C](X, Chosen)\nY : f32[E_X, C, F] = silu(Xe *_D W)\n";
+    for (const int ranks : {2, 4}) {
+        const auto run = check_exchanged(given + "Z : f32[T_X, F] = combine[E,C,A](Y, Share)", {{"X", ranks}},
+                                         "T=32,A=2,E=8,C=8,D=16,F=24");
+        CHECK(run.stages == "all-to-all Xe over X; all-to-all Y over X");
+        // every place of every group there, and back: 8 x 8 rows
+        CHECK(run.bytes == 8.0 * 8 * (16 + 24) * 4);
+        CHECK(run.pieces == 8);
+    }
+    // fewer places than are wanted, choices that all ranks have, batches and sequences that are split
+    check_exchanged(
+        "X : bf16[B_X, T_Y, D]\nChosen : int32[B, T, A]\nShare : bf16[B_X, T_Y, A]\nparam W : bf16[E_XY, D, F]\n"
+        "Y : bf16[E_XY, C, F] = dispatch[E,C](X, Chosen) *_D W\nZ : bf16[B_X, T_Y, F] = combine[E,C,A](Y, Share)",
+        {{"X", 2}, {"Y", 2}}, "B=4,T=6,A=3,E=4,C=8,D=8,F=4");
+    // derivatives
+    check_exchanged(
+        given +
+            "Z : f32[T_X, F] = combine[E,C,A](Y, Share)\nG : f32[T_X, F]\n"
+            "dY : f32[E_X, C, F] = spread[E,C](G, Share)\ndShare : f32[T_X, A] = match[E,C,F](Y, G, Share)\n"
+            "dXe : f32[E_X, C, D] = dY *_F W\ndX : f32[T_X, D] = collect[E,C,A](dXe, Chosen)",
+        {{"X", 2}}, "T=32,A=2,E=4,C=16,D=16,F=24");
+    // experts split by width alone
+    check_right(
+        ran("X : f32[T, D]\nChosen : int32[T, A]\nShare : f32[T, A]\nparam W : f32[E, D, F_X]\n"
+            "Y : f32[E, C, F_X] = dispatch[E,C](X, Chosen) *_D W\nZ : f32[T, F_X] = combine[E,C,A](Y, Share)",
+            {{"X", 2}}, "T=32,A=2,E=4,C=16,D=16,F=24"));
+}
+
+TEST_CASE("rows that are added up, and taps, over ranks") {
+    // places of the result, what it is a sum of, and what rows have beside
+    check_exchanged("I : int32[B_X]\nG : f32[B_X, D]\nE : f32[V, D] = scatteradd[V,B](I, G)", {{"X", 4}},
+                    "B=64,V=12,D=4096");
+    check_right(
+        ran("I : int32[B]\nG : f32[B, D]\nE : f32[V_X, D] = scatteradd[V,B](I, G)", {{"X", 4}}, "B=64,V=12,D=8"));
+    check_right(
+        ran("I : int32[B]\nG : bf16[B, D_X]\nE : bf16[V, D_X] = scatteradd[V,B](I, G)", {{"X", 2}}, "B=9,V=12,D=8"));
+    const auto run = check_exchanged("X : f32[B, T_X, D]\nG : f32[B, T_X, D]\nC : f32[D, Q] = taps[T,Q,B](X, G)",
+                                     {{"X", 4}}, "B=3,T=64,D=2048,Q=4");
+    CHECK(run.stages == "permute X over X, 1 hop; all-reduce C over X");
+    check_exchanged("X : f32[B_X, T, D]\nG : f32[B_X, T, D]\nC : f32[D, Q] = taps[T,Q,B](X, G)", {{"X", 4}},
+                    "B=4,T=64,D=2048,Q=4");
+}
+
 TEST_CASE("what ranks cannot do is refused at all of them") {
     const auto uneven = ran("f32[B_X, D] * f32[D, F] -> f32[B_X, F]", {{"X", 2}}, "B=5,D=8,F=8");
     CHECK(uneven.problem.find("does not divide into 2 shards") != std::string::npos);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "measure/network/sharded_run.hpp"
+#include "measure/run/routing.hpp"
 
 namespace roofline {
 
@@ -69,6 +70,7 @@ Status ShardedRun::add_statement(const Statement& statement, std::size_t number,
     std::map<ValueId, Place> read;
     for (const Op& op : statement.ops) {
         for (const Operand& input : op.inputs) read.try_emplace(input.value, values_[input.value]);
+        if (const auto choices = choices_of(program_, op)) read.try_emplace(choices->value, values_[choices->value]);
         if (auto status = add_op(index++, number); !status) return status;
     }
     read[statement.result] = values_[statement.result];
@@ -105,6 +107,8 @@ Status ShardedRun::add_op(std::size_t index, std::size_t statement) {
     const std::size_t result = op.inputs.size();
     const std::vector<const TensorMove*> after = moves_of(index, result);
     const bool moves = op.kind == OpKind::move && after.empty();
+    auto choices = choices_beside();
+    if (!choices) return fail(choices.error());
     std::vector<const void*> inputs;
     std::vector<TensorSteps> tensors(result + 1);
     for (std::size_t i = 0; i < result; ++i) {
@@ -117,6 +121,7 @@ Status ShardedRun::add_op(std::size_t index, std::size_t statement) {
     if (!array) return fail(array.error());
     const std::vector<const TensorMove*> statistics = moves_of(index, result + 1);
     const Value& from = computed_.values[op.inputs.empty() ? op.output.value : op.inputs.front().value];
+    if (*choices) inputs.push_back((*choices)->memory);
     bool in_pieces = op.kind != OpKind::move && statistics.empty();
     // what the next pass reads must stand still until it has
     const bool next_pass_reads = computed_.values[op.output.value].carried;
@@ -125,7 +130,8 @@ Status ShardedRun::add_op(std::size_t index, std::size_t statement) {
     } else if (!statistics.empty()) {
         if (auto status = add_rows(statistics, std::move(inputs), *array, made); !status) return status;
     } else {
-        auto share = share_of_op(computed_, ways, way, system_, ranks_.chip());
+        const auto operand = *choices ? std::optional((*choices)->operand) : std::nullopt;
+        auto share = share_of_op(computed_, ways, way, system_, ranks_.chip(), operand);
         if (!share) return fail(share.error());
         if (auto status = add_local(std::move(*share), inputs, *array, made); !status) return status;
         in_pieces = in_pieces && stages_.back().output_bytes > 0;
@@ -137,7 +143,7 @@ Status ShardedRun::add_op(std::size_t index, std::size_t statement) {
     if (!place) return fail(place.error());
     values_[op.output.value] = *place;
     tensors.back().memory = place->memory;
-    return in_pieces ? add_overlapped(index, std::move(tensors)) : Status{};
+    return in_pieces ? add_overlapped(index, std::move(tensors), std::move(*choices)) : Status{};
 }
 
 // An operand as the operation wants it. What one before has been brought there is there, as the layout has it.
@@ -160,14 +166,65 @@ Result<ShardedRun::Place> ShardedRun::bring(std::size_t operand, const HeldShard
     return place;
 }
 
-Status ShardedRun::add_overlapped(std::size_t index, std::vector<TensorSteps> tensors) {
+// The way back from experts needs the choices of the way there, as its rows are split.
+Result<std::optional<BesideOp>> ShardedRun::choices_beside() {
+    const OpWays& ways = search_->op(at_.op);
+    const Op& op = ways.op();
+    const auto choices = choices_of(program_, op);
+    if (!choices) return std::optional<BesideOp>{};  // where it needs them make_steps() has refused it
+    if (auto status = note_shares(*choices); !status) return fail(status.error());
+    if (choices->value == op.inputs[1].value) return std::optional<BesideOp>{};
+    const HeldShard wanted = held_beside(ways, layout_.choices[at_.op].way, choices->dims);
+    Place place = values_[choices->value];
+    const Sharding& held = place.held.lies;
+    bool has_all = held.unreduced == 0 && !held.at_chip();
+    for (std::size_t d = 0; d < choices->dims.size(); ++d) {
+        has_all = has_all && (held.dims[d].empty() || held.dims[d] == wanted.lies.dims[d]);
+    }
+    if (!has_all) {
+        return fail("unsupported",
+                    fmt::format("`{}` brings rows back that are split otherwise than the choices of experts, {}",
+                                op.function, value_name(program_, choices->value)),
+                    "split the choices as the weights of the rows, or leave them whole");
+    }
+    if (held != wanted.lies) {
+        auto sizes = sizes_of(choices->dims);
+        if (!sizes) return fail(sizes.error());
+        const Array array{value_name(program_, choices->value), *sizes, program_.values[choices->value].type.dtype};
+        TensorSteps taken;
+        auto share = step(array, place, wanted, std::nullopt, taken);
+        if (!share) return fail(share.error());
+        stages_.back().beside = true;
+        place = *share;
+    }
+    return std::optional(BesideOp{*choices, place.memory});
+}
+
+// Each chip fills a share of every group with rows of its own: all that move rows by the same choices must split them alike.
+Status ShardedRun::note_shares(const Operand& choices) {
+    const OpWays& ways = search_->op(at_.op);
+    const ValueId made = ways.op().output.value;
+    shares_[made] = group_shares(ways, layout_.choices[at_.op].way, choices, system_);
+    const auto [other, first] = filled_.try_emplace(choices.value, made);
+    if (first || shares_[other->second] == shares_[made]) return {};
+    return fail(
+        "unsupported",
+        fmt::format("rows go to experts and come back by {}, and layouts split them in two ways: each chip fills "
+                    "its share of every group",
+                    value_name(program_, choices.value)),
+        "split the rows alike before the dispatch and after the combine");
+}
+
+Status ShardedRun::add_overlapped(std::size_t index, std::vector<TensorSteps> tensors,
+                                  std::optional<BesideOp> choices) {
     Shared& shared = shared_[index];
     std::vector<void*> cut;
     for (const TensorSteps& tensor : tensors) cut.push_back(tensor.memory);
+    if (choices) cut.push_back(const_cast<void*>(choices->memory));
     const auto known = std::find(shared.cut.begin(), shared.cut.end(), cut);
     if (known == shared.cut.end()) {
         auto op = OverlappedOp::make(computed_, search_->op(index), layout_.choices[index].way, ranks_, device_,
-                                     std::move(tensors));
+                                     std::move(tensors), std::move(choices));
         if (!op) return fail(op.error());
         shared.cut.push_back(std::move(cut));
         shared.pieces.push_back(std::move(*op));

@@ -19,6 +19,12 @@ void collect_ops(const Block& block, std::vector<const Op*>& ops) {
     }
 }
 
+bool moves_rows_of_experts(const Op& op) {
+    if (op.kind != OpKind::apply) return false;
+    const FunctionKind kind = find_function(op.function)->kind;
+    return kind == FunctionKind::dispatch || kind == FunctionKind::combine || kind == FunctionKind::match;
+}
+
 bool same_dims(const std::vector<std::string>& a, const std::vector<std::string>& b) {
     return a.size() == b.size() && std::all_of(a.begin(), a.end(), [&](const std::string& dim) { return has(b, dim); });
 }
@@ -37,6 +43,7 @@ std::optional<Operand> of_dispatch(const std::vector<const Op*>& before, const O
 }  // namespace
 
 std::optional<Operand> choices_of(const Program& program, const Op& op) {
+    if (!moves_rows_of_experts(op)) return std::nullopt;
     if (op.function == "dispatch" || op.function == "collect") return op.inputs[1];
     std::vector<const Op*> ops;
     collect_ops(program.body, ops);
