@@ -120,6 +120,7 @@ Status ShardedRun::prepare(const ShardedRun* first) {
     values_.resize(program_.values.size());
     for (ValueId id = 0; id < values_.size(); ++id) values_[id].held = HeldShard{layout_.held[id]};
     if (auto status = fill_inputs(first); !status) return status;
+    by_pass_ = values_by_pass(program_);
     read_.resize(whole_statements_.size());
     shared_.resize(layout_.choices.size());
     std::size_t statement = 0;
@@ -193,18 +194,24 @@ Status ShardedRun::fill_input(ValueId value, std::int64_t copy, void* memory) {
     return {};
 }
 
-// Those of the pass that is being added.
+// Of what there is a copy for each pass, which is that of the pass that is being added.
+std::size_t ShardedRun::copy_of(ValueId value) const {
+    const RunArray& array = plan_.arrays[*plan_.array_of[value]];
+    std::size_t copy = 0;
+    for (std::size_t i = 0; array.copies > 1 && i < array.depth && i < frames_.size(); ++i) {
+        copy = copy * static_cast<std::size_t>(frames_[i].count) + static_cast<std::size_t>(frames_[i].index);
+    }
+    return copy;
+}
+
+// Those of the pass that is being added, and what an earlier repeat has made in the same.
 void ShardedRun::place_inputs() {
     for (ValueId id = 0; id < values_.size(); ++id) {
         if (inputs_[id].empty() || handed_on_.contains(id)) continue;
-        std::size_t copy = 0;
-        const std::size_t depth = plan_.arrays[*plan_.array_of[id]].depth;
-        if (inputs_[id].size() > 1) {
-            for (std::size_t i = 0; i < depth && i < frames_.size(); ++i) {
-                copy = copy * static_cast<std::size_t>(frames_[i].count) + static_cast<std::size_t>(frames_[i].index);
-            }
-        }
-        values_[id] = {inputs_[id][copy], HeldShard{layout_.held[id]}};
+        values_[id] = {inputs_[id][copy_of(id)], HeldShard{layout_.held[id]}};
+    }
+    for (const auto& [id, made] : made_by_pass_) {
+        if (!frames_.empty() && copy_of(id) < made.size()) values_[id] = made[copy_of(id)];
     }
 }
 

@@ -104,11 +104,12 @@ private:
         std::int64_t index = 0;
         std::int64_t count = 1;
     };
-    /// What passes share of an operation: stages by number, arrays and pieces by number of it and of one of two passes.
+    /// What passes share of an operation: stages by number, and arrays, of which each second pass has its own, or, of what a later
+    /// repeat reads, each.
     struct Shared {
         std::size_t passes = 0;
         std::vector<std::size_t> stages;
-        std::vector<void*> arrays[2];
+        std::map<std::size_t, std::vector<void*>> arrays;
         std::vector<std::shared_ptr<OverlappedOp>> pieces;
         std::vector<std::vector<void*>> cut;  ///< by pieces: the memory of its tensors
     };
@@ -131,6 +132,7 @@ private:
     Status add_statement(const Statement& statement, std::size_t number, std::size_t& index);
     Status add_op(std::size_t index, std::size_t statement);
     void place_inputs();
+    [[nodiscard]] std::size_t copy_of(ValueId value) const;
     Status add_overlapped(std::size_t index, std::vector<TensorSteps> tensors, std::optional<BesideOp> choices);
     Result<std::optional<BesideOp>> choices_beside();
     Status note_shares(const Operand& choices);
@@ -166,7 +168,9 @@ private:
     std::shared_ptr<const LayoutSearch> search_;
     ProgramLayout layout_;
     std::vector<Place> values_;
-    std::vector<std::vector<void*>> inputs_;      ///< by value: the copies of what the program declares
+    std::vector<std::vector<void*>> inputs_;  ///< by value: the copies of what the program declares
+    std::set<ValueId> by_pass_;               ///< see values_by_pass()
+    std::map<ValueId, std::vector<Place>> made_by_pass_;
     std::vector<std::map<ValueId, Place>> read_;  ///< by statement: what it read and made in its last pass
     std::vector<const Statement*> whole_statements_;
     std::vector<void*> memory_;

@@ -415,6 +415,13 @@ TEST_CASE("a repeat runs over ranks, with the weights of each pass and what one 
         "repeat L {\nparam W : f32[D, F_X]\nY = X\nrepeat 3 {\nparam U : f32[F_X, D]\nX = X + relu(X * W) * U / 8\n}\n"
         "X = X + Y / 2\n}\nZ : f32[B, D] = X + Y",
         {{"X", 2}}, "B=8,D=16,K=12,F=4096,L=3");
+    // what a backward pass reads of each pass
+    check_exchanged(
+        "X : f32[B, D]\nrepeat L {\nparam W : f32[D, F_X]\nparam U : f32[F_X, D]\nXi : f32[B, D] = X\n"
+        "H : f32[B, F_X] = relu(Xi * W)\nX = Xi + H * U / 8\n}\nG : f32[B, D] = X / 4\nrepeat L {\n"
+        "dU : f32[F_X, D] = H *_B G\ndH : f32[B, F_X] = G *_D U\ndW : f32[D, F_X] = Xi *_B dH\n"
+        "G = G + dH *_F W / 8\n}\nrepeat L {\nW2 : f32[D, F_X] = W - dW / 8\n}",
+        {{"X", 2}}, "B=8,D=16,F=4096,L=3");
     // a cache that each pass writes to in place
     check_right(
         ran("At : int32[B]\nNew : f32[B, H_X]\nrepeat 3 {\ncache C : f32[S, H_X]\n"

@@ -218,6 +218,29 @@ TEST_CASE("run: whole programs") {
         "Y : f32[B,D] = X");
 }
 
+TEST_CASE("run: a later repeat reads what the same pass of an earlier one made, from the last to the first") {
+    // P is x, 2 x and 4 x; S is 4 x, then 2 x + 2 x, then 2 x + x
+    auto program = parse_program(
+        "B=5, L=3\nX : f32[B]; S : f32[B]\nK : f32[B] = X / 1\nrepeat L {\n  P : f32[B] = X / 1\n  X = 2 * P\n}\n"
+        "S = 0 * S\nrepeat L {\n  S = S / 2 + P\n}\nZ : f32[B] = S / 1",
+        "");
+    REQUIRE(program);
+    auto device = make_cpu_device({1, false});
+    REQUIRE(device);
+    auto execution = Execution::make(*program, **device, {1.0});
+    REQUIRE(execution);
+    REQUIRE((*execution)->run(0));
+    const auto numbers = [&](std::string_view name) {
+        ValueId id = 0;
+        while (program->values[id].name != name) ++id;
+        return static_cast<const float*>((*execution)->memory_of(id, 0));
+    };
+    for (int i = 0; i < 5; ++i) CHECK(numbers("Z")[i] == 3 * numbers("K")[i]);
+    auto check = (*execution)->check({});
+    REQUIRE(check);
+    CHECK_MESSAGE(check->of_bound <= 1, check->worst);
+}
+
 TEST_CASE("run: the reference computes a row of probabilities once for all that it adds up") {
     auto program = parse_program(
         "Q : f32[T=256, H=16]; K : f32[S=256, H]; V : f32[S, H]; O : f32[T, H] = softmax[S](causal[T,S](Q *_H K)) *_S "

@@ -100,6 +100,7 @@ private:
     const StepOptions& options_;
     StepProgram out_;
     std::vector<Repeat> repeats_;
+    std::set<ValueId> by_pass_;
     std::vector<LazyValue> lazy_;          ///< of the statement
     std::map<ValueId, std::size_t> made_;  ///< intermediates of the statement
     Dims choice_dims_;                     ///< of the choices that were routed last

@@ -134,8 +134,10 @@ Result<ArrayView> StepBuilder::target(const Op& op, Dtype scratch_dtype) {
     if (!array) return fail(array.error());
     RunArray& made = out_.arrays[*array];
     made.role = RunArray::Role::result;
-    made.copies = 1;
-    made.depth = 0;
+    if (!by_pass_.contains(op.output.value)) {
+        made.copies = 1;
+        made.depth = 0;
+    }
     return ArrayView{*array, op.output.dims};
 }
 

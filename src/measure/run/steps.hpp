@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <variant>
@@ -30,7 +31,7 @@ struct RunArray {
     std::vector<std::int64_t> sizes;
     Role role = Role::scratch;
     bool param = false;
-    std::int64_t copies = 1;  ///< declared in a repeat: one for each pass
+    std::int64_t copies = 1;  ///< declared in a repeat, or read by a later one: one for each pass
     std::size_t depth = 0;    ///< repeats around its declaration
     std::int64_t below = 0;   ///< an index: its numbers are in [0, below); 0 for others
     double scale = 1;         ///< of the random numbers it is filled with
@@ -145,6 +146,7 @@ struct RunStep {
 /// Steps in order, some of them again and again.
 struct StepBlock {
     std::int64_t count = 1;
+    bool back = false;                                        ///< from the last pass to the first
     std::vector<std::variant<std::size_t, StepBlock>> nodes;  ///< steps by number
     /// At the end of a pass that another one follows these arrays change places: what was made, and what the next pass reads.
     std::vector<std::pair<std::size_t, std::size_t>> carried;
@@ -182,6 +184,11 @@ struct CarriedValue {
     ValueId read = 0;
 };
 [[nodiscard]] std::vector<CarriedValue> carried_values(const Program& program, const Block& block);
+
+/// What a repeat makes and a later one of the same count reads: each pass reads that of the same pass.
+[[nodiscard]] std::set<ValueId> values_by_pass(const Program& program);
+/// Whether the passes of a repeat go from the last to the first: it reads what an earlier one made by pass, as a backward pass does.
+[[nodiscard]] bool goes_back(const Block& block, const std::set<ValueId>& by_pass);
 
 /// What a masked place of `value` must hold so that what is computed from it does not see it: -inf where a softmax or maximum
 /// follows, +inf for a minimum, else 0.
