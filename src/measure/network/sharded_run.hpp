@@ -71,6 +71,9 @@ public:
     /// precision; at the first rank, the others get an empty result. Errors: interrupted.
     [[nodiscard]] Result<CheckResult> check(const CheckOptions& options);
 
+    /// The whole array of a stored value as the last run left it, at the first rank; the others get nothing. All ranks call it.
+    [[nodiscard]] Result<std::vector<char>> whole_of(ValueId value) { return gathered(value, values_[value]); }
+
     /// Relative error that partial sums explain, which are rounded to the dtype they are exchanged in.
     [[nodiscard]] double allowed_error() const { return allowed_error_; }
 

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -11,6 +12,7 @@
 #include "machine/machine.hpp"
 #include "measure/network/thread_group.hpp"
 #include "measure/run/cpu_device.hpp"
+#include "measure/run/execution.hpp"
 #include "measure/stop.hpp"
 #include "notation/notation.hpp"
 
@@ -398,6 +400,51 @@ TEST_CASE("runs are timed in other memory every time, and in the same") {
         CHECK(hot->spread.median > 0);
         CHECK(stages->size() == 2);
     });
+}
+
+// Z over two ranks beside the program without a mesh on one chip, from the same numbers.
+void check_same_as_alone(const std::string& text, const std::string& sizes) {
+    CAPTURE(text);
+    auto program = parse_program(text);
+    REQUIRE(program);
+    REQUIRE(bind_sizes(*program, parse_sizes(sizes, "sizes").value()));
+    System system;
+    system.slice = make_slice(parse_machine(machine_text, "four.toml").value(), "2").value();
+    system.mesh = place_mesh(system.slice, {{"X", 2}}).value();
+    ValueId z = 0;
+    while (program->values[z].name != "Z") ++z;
+    auto device = make_cpu_device({1, false});
+    REQUIRE(device);
+    const Program whole = unsplit(*program);
+    auto alone = Execution::make(whole, **device, {1.0});
+    REQUIRE(alone);
+    REQUIRE((*alone)->run(0));
+    const auto* right = static_cast<const float*>((*alone)->memory_of(z, 0));
+    std::mutex mutex;
+    run_in_threads(2, [&](Communicator& world) {
+        auto own = make_cpu_device({1, false});
+        auto run = ShardedRun::make(*program, system, world, **own);
+        const bool ran = run && (*run)->run();
+        const auto made = ran ? (*run)->whole_of(z) : Result<std::vector<char>>(std::vector<char>{});
+        const std::lock_guard lock(mutex);
+        CHECK(ran);
+        if (world.rank() != 0 || !made) return;
+        const auto* numbers = reinterpret_cast<const float*>(made->data());
+        REQUIRE(made->size() >= 16 * sizeof(float));
+        for (std::size_t i = 0; i < 16; ++i) CHECK(std::abs(numbers[i] - right[i]) <= 1e-4 * (1 + std::abs(right[i])));
+    });
+}
+
+TEST_CASE("a repeat over ranks makes what it makes on one chip") {
+    check_same_as_alone(
+        "X : f32[B, D]\nrepeat L {\nparam W : f32[D, F_X]\nparam U : f32[F_X, D]\n"
+        "X = X + relu(X * W) * U / 4\n}\nZ : f32[B, D] = X / 1",
+        "B=4,D=8,F=64,L=3");
+    check_same_as_alone(
+        "X : f32[B, D]\nrepeat L {\nparam W : f32[D, F_X]\nparam U : f32[F_X, D]\nXi : f32[B, D] = X\n"
+        "H : f32[B, F_X] = relu(Xi * W)\nX = Xi + H * U / 8\n}\nG : f32[B, D] = X / 4\nrepeat L {\n"
+        "dH : f32[B, F_X] = (G *_D U) * H\nG = G + dH *_F W / 8 + Xi\n}\nZ : f32[B, D] = G / 1",
+        "B=4,D=8,F=64,L=3");
 }
 
 TEST_CASE("a repeat runs over ranks, with the weights of each pass and what one hands on to the next") {
