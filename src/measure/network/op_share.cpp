@@ -279,8 +279,7 @@ std::vector<std::pair<std::string, std::int64_t>> group_shares(const OpWays& way
     std::vector<std::pair<std::string, std::int64_t>> shares;
     for (std::size_t i = 0; i < filled.size();) {
         std::size_t d = 0;
-        while (d < choices.dims.size() &&
-               !(held.lies.dims[d].size() > 0 && filled.from(i).starts_with(held.lies.dims[d])))
+        while (d < choices.dims.size() && (held.lies.dims[d].empty() || !filled.from(i).starts_with(held.lies.dims[d])))
             ++d;
         if (d == choices.dims.size()) return {};
         shares.emplace_back(choices.dims[d], chips_across(system, held.lies.dims[d]));
