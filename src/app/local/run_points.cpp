@@ -123,6 +123,27 @@ void note_masks(const Program& program, std::vector<std::string>& notes) {
     }
 }
 
+/// Nothing takes less time than its lower bound: where something did, a rate that the bound rests on is too low.
+void note_beaten(RunAnswer& answer) {
+    constexpr double beyond = 0.98;  // spreads of measured rates are some percent
+    std::vector<std::string> where;
+    for (const RunPoint& point : answer.points) {
+        if (!point.answer || point.cold.median <= 0) continue;
+        if (point.cold.median >= beyond * point.answer->analysis.total.bounds.lower) continue;
+        std::vector<std::string> at;
+        for (std::size_t axis = 0; axis < answer.axes.size(); ++axis)
+            at.push_back(fmt::format("{} = {}", answer.axes[axis].name(), point.at[axis]));
+        where.push_back(fmt::format("{}", fmt::join(at, ", ")));
+    }
+    if (where.empty()) return;
+    const std::string points = answer.axes.empty() ? "" : fmt::format(" at {}", fmt::join(where, "; "));
+    answer.notes.push_back(
+        fmt::format("measured below the lower bound{}: a rate of {} is below what this machine does, because it was "
+                    "measured while other work ran (roofline measure cpu measures it again), because inputs came from "
+                    "caches, or because it is another machine's",
+                    points, answer.points.front().answer->machine.name));
+}
+
 }  // namespace
 
 TimedRun timed_run(const Spread& spread) {
@@ -195,6 +216,7 @@ Result<RunAnswer> run_points(const RunRequest& request, Device& device, Progress
         if (!status) return fail(status.error());
     }
     note_masks(programs.front(), answer.notes);
+    note_beaten(answer);
     return answer;
 }
 

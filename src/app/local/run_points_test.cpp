@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <fmt/ranges.h>
+
 #include <nlohmann/json.hpp>
 
 #include "app/op_answers.hpp"
@@ -42,6 +44,31 @@ Error error_of(const RunRequest& run) {
 }
 
 }  // namespace
+
+TEST_CASE("run: a bound that the measurement beats is said to be too high, with the causes") {
+    RunRequest run = request(product, "D=32,F=16");
+    run.op.sweeps = {"B=2,8"};
+    const auto noted = [&](const std::string& bandwidth) {
+        run.op.machines = {{"slow.toml", R"(
+id = "slow"
+name = "A slow machine"
+kind = "cpu"
+[[matmul]]
+dtype = "f32"
+value = "1000 TFLOP/s"
+source = "invented"
+[[memory]]
+level = "hbm"
+capacity = { value = "16 GiB", source = "invented" }
+bandwidth = { value = ")" + bandwidth + R"(", source = "invented" }
+)"}};
+        const RunAnswer answer = answer_of(run);
+        return fmt::format("{}", fmt::join(answer.notes, "\n"));
+    };
+    // some kB take seconds there, and nanoseconds
+    CHECK(noted("1 kB/s").find("below the lower bound at B = 2; B = 8: a rate of A slow machine") != std::string::npos);
+    CHECK(noted("1000 TB/s").find("below the lower bound") == std::string::npos);
+}
 
 TEST_CASE("run: a product, beside the prediction that op makes") {
     RunRequest run = request(product, "B=8,D=32,F=16");

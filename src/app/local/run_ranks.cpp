@@ -100,9 +100,12 @@ std::vector<RankStage> beside(const std::vector<StageTime>& times, const OpAnswe
     for (std::size_t i = 0; i < times.size(); ++i) {
         RankStage stage{times[i], std::nullopt, std::nullopt};
         if (times[i].exchange && exchanges == messages.size()) {
-            if (const auto time = message_time(answer, messages[message].message)) stage.lower_s = time->lower_s;
+            const auto count = messages[message].count.evaluate(answer.program.sizes);
+            const double passes = count ? count->to_double() : 1;
+            if (const auto time = message_time(answer, messages[message].message))
+                stage.lower_s = time->lower_s * passes;
             if (message < answer.laws.messages.size() && answer.laws.messages[message]) {
-                stage.expected_s = answer.laws.messages[message]->seconds;
+                stage.expected_s = answer.laws.messages[message]->seconds * passes;
             }
             ++message;
         } else if (!times[i].exchange) {

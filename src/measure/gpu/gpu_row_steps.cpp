@@ -39,7 +39,7 @@ std::string row_functions(const RowStep& row, const GpuStepArrays& arrays, const
     }
     text += "__device__ i64 out_at(u64 row, u64 t) {\n";
     text += gpu_places_text("row", row.loops, 0, outer) + gpu_places_text("t", row.loops, outer, row.loops.size());
-    return text + fmt::format("return {};\n}}\n", gpu_offset_text(row.out));
+    return text + fmt::format("return {} + {}LL;\n}}\n", gpu_offset_text(row.out), row.offset);
 }
 
 /// What is done with a row of LENGTH numbers by a block of threads; T: their type.

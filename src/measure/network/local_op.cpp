@@ -63,7 +63,9 @@ std::optional<std::size_t> LocalOp::writes_into() const {
 
 std::string LocalOp::text() const {
     std::string text;
-    for (const RunStep& step : steps_.steps) text += (text.empty() ? "" : ", ") + step.text;
+    for (const RunStep& step : steps_.steps) {
+        if (!step.text.empty()) text += (text.empty() ? "" : ", ") + step.text;
+    }
     return text;
 }
 

@@ -261,8 +261,35 @@ HeldShard held_by_way(const OpWays& ways, const Way& way, std::size_t tensor) {
     return held;
 }
 
+HeldShard held_beside(const OpWays& ways, const Way& way, const std::vector<std::string>& dims) {
+    HeldShard held;
+    held.lies.rank = static_cast<std::uint8_t>(dims.size());
+    for (std::size_t d = 0; d < dims.size(); ++d) {
+        const auto place = std::find(ways.dims().begin(), ways.dims().end(), dims[d]) - ways.dims().begin();
+        held.lies.dims[d] = way.split[static_cast<std::size_t>(place)];
+    }
+    return held;
+}
+
+std::vector<std::pair<std::string, std::int64_t>> group_shares(const OpWays& ways, const Way& way,
+                                                               const Operand& choices, const System& system) {
+    const HeldShard held = held_beside(ways, way, choices.dims);
+    const auto groups = std::find(ways.dims().begin(), ways.dims().end(), ways.op().along[1]) - ways.dims().begin();
+    const AxisList filled = way.split[static_cast<std::size_t>(groups)];
+    std::vector<std::pair<std::string, std::int64_t>> shares;
+    for (std::size_t i = 0; i < filled.size();) {
+        std::size_t d = 0;
+        while (d < choices.dims.size() && (held.lies.dims[d].empty() || !filled.from(i).starts_with(held.lies.dims[d])))
+            ++d;
+        if (d == choices.dims.size()) return {};
+        shares.emplace_back(choices.dims[d], chips_across(system, held.lies.dims[d]));
+        i += held.lies.dims[d].size();
+    }
+    return shares;
+}
+
 Result<OpShare> share_of_op(const Program& program, const OpWays& ways, const Way& way, const System& system,
-                            std::int64_t chip) {
+                            std::int64_t chip, const std::optional<Operand>& choices) {
     const RowRecipe* recipe = recipe_of(ways.op());
     if (recipe != nullptr && recipe->rounds.empty() && rows_are_split(ways, way)) {
         return RecipeProgram(program, ways, way, system).make(recipe->last, 0, true);
@@ -283,6 +310,13 @@ Result<OpShare> share_of_op(const Program& program, const OpWays& ways, const Wa
         if (added) known->second = take(program, input, one.program);
         input.value = known->second;
         one.inputs.push_back(input.value);
+    }
+    if (choices) {
+        Operand beside = *choices;
+        if (auto status = shares.rename(beside.dims, std::nullopt, one); !status) return fail(status.error());
+        beside.value = take(program, beside, one.program);
+        one.inputs.push_back(beside.value);
+        one.options.choices = std::move(beside);
     }
     op.output.value = take(program, op.output, one.program);
     one.output = op.output.value;

@@ -2,6 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.hpp"
@@ -17,8 +20,9 @@ namespace roofline {
 struct OpShare {
     Program program;
     StepOptions options;
-    std::vector<ValueId>
-        inputs;  ///< by operand, then the statistics that its rows have by then; operands may be one value
+    /// By operand, then the choices of experts where the operation has none, or the statistics that its rows have by then; operands
+    /// may be one value.
+    std::vector<ValueId> inputs;
     ValueId output = 0;
 };
 
@@ -26,10 +30,20 @@ struct OpShare {
 /// the result when it has been made.
 [[nodiscard]] HeldShard held_by_way(const OpWays& ways, const Way& way, std::size_t tensor);
 
-/// The operation on the share of each dimension that a chip has, and on the places beside it. Errors: a dimension without a size or
-/// that does not divide; rows that are looked up or written where they are split.
+/// The operation on the share of each dimension that a chip has, and on the places beside it; `choices` as choices_of() finds them,
+/// where it needs them and has none. Errors: a dimension without a size or that does not divide; rows that are looked up or written
+/// where they are split.
 [[nodiscard]] Result<OpShare> share_of_op(const Program& program, const OpWays& ways, const Way& way,
-                                          const System& system, std::int64_t chip);
+                                          const System& system, std::int64_t chip,
+                                          const std::optional<Operand>& choices = std::nullopt);
+
+/// How the rows that a function of experts moves are split, by their dimensions: groups are filled in shares, the first outermost.
+[[nodiscard]] std::vector<std::pair<std::string, std::int64_t>> group_shares(const OpWays& ways, const Way& way,
+                                                                             const Operand& choices,
+                                                                             const System& system);
+
+/// How a way wants an array that has some of the operation's dimensions, and is none of its tensors.
+[[nodiscard]] HeldShard held_beside(const OpWays& ways, const Way& way, const std::vector<std::string>& dims);
 
 /// A function along rows that are split: numbers of each row of a chip's part, which the chips reduce together, round by round, and
 /// the result that follows from the part and all of these.

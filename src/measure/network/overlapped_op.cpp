@@ -69,8 +69,10 @@ Status MoveChain::finish() {
 
 Result<std::unique_ptr<OverlappedOp>> OverlappedOp::make(const Program& program, const OpWays& ways, const Way& way,
                                                          MeshRanks& ranks, Device& device,
-                                                         std::vector<TensorSteps> tensors) {
+                                                         std::vector<TensorSteps> tensors,
+                                                         std::optional<BesideOp> choices) {
     std::unique_ptr<OverlappedOp> op(new OverlappedOp(program, ways, way, ranks, device, std::move(tensors)));
+    op->choices_ = std::move(choices);
     if (way.at != Sharding::everywhere) return std::unique_ptr<OverlappedOp>{};
     for (const std::string& dim : ways.op().output.dims) {
         const int pieces = op->may_cut(dim) ? op->pieces_of(dim) : 1;
@@ -102,7 +104,7 @@ std::optional<std::size_t> OverlappedOp::place(std::size_t tensor, const std::st
 // No step may split or join it, some step's array must have it, and no function may work along it.
 bool OverlappedOp::may_cut(const std::string& dim) const {
     bool exchanged = false;
-    if (has(ways_.op().along, dim)) return false;
+    if (has(ways_.op().along, dim) || (choices_ && has(choices_->operand.dims, dim))) return false;
     for (std::size_t tensor = 0; tensor < tensors_.size(); ++tensor) {
         const auto at = place(tensor, dim);
         if (!at) continue;
@@ -224,7 +226,8 @@ Result<std::shared_ptr<LocalOp>> OverlappedOp::local_of(const std::string& dim, 
     if (!weight_cut) return pieces_.front().local;
     Program smaller = program_;
     smaller.sizes[dim] /= pieces;
-    auto share = share_of_op(smaller, ways_, way_, ranks_.system(), ranks_.chip());
+    const auto choices = choices_ ? std::optional(choices_->operand) : std::nullopt;
+    auto share = share_of_op(smaller, ways_, way_, ranks_.system(), ranks_.chip(), choices);
     if (!share) return fail(share.error());
     auto local = LocalOp::make(std::move(*share), device_);
     if (!local) return fail(local.error());
@@ -245,6 +248,10 @@ Result<OverlappedOp::Piece> OverlappedOp::piece(const std::string& dim, int piec
             fixed.push_back(stays(tensor) ? part->moved_memory : nullptr);
         }
         made.tensors.push_back(std::move(*part));
+    }
+    if (choices_) {
+        made.inputs.push_back(choices_->memory);
+        fixed.push_back(nullptr);
     }
     if (made.local.use_count() == 1) {
         if (auto status = made.local->pack(fixed); !status) return fail(status.error());

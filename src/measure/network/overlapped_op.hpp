@@ -45,6 +45,12 @@ struct TensorSteps {
     bool fixed = false;      ///< the same numbers at every run
 };
 
+/// Choices of experts beside an operation that has none of its own.
+struct BesideOp {
+    Operand operand;
+    const void* memory = nullptr;
+};
+
 class OverlappedOp {
 public:
     OverlappedOp(const OverlappedOp&) = delete;
@@ -55,7 +61,8 @@ public:
     /// to exchange. `tensors`: the operands in order, then the result. All ranks call it together.
     [[nodiscard]] static Result<std::unique_ptr<OverlappedOp>> make(const Program& program, const OpWays& ways,
                                                                     const Way& way, MeshRanks& ranks, Device& device,
-                                                                    std::vector<TensorSteps> tensors);
+                                                                    std::vector<TensorSteps> tensors,
+                                                                    std::optional<BesideOp> choices = std::nullopt);
 
     [[nodiscard]] Status run();
     [[nodiscard]] int pieces() const { return static_cast<int>(pieces_.size()); }
@@ -103,6 +110,7 @@ private:
     MeshRanks& ranks_;
     Device& device_;
     std::vector<TensorSteps> tensors_;
+    std::optional<BesideOp> choices_;
     std::vector<MoveChain> whole_;     ///< of operands that lack the dimension
     std::vector<void*> whole_memory_;  ///< what they become
     std::vector<Piece> pieces_;

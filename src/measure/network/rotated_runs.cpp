@@ -56,21 +56,25 @@ Result<Sampled> RotatedRuns::time(const SamplingOptions& options, bool overlappe
 // Each stage begins at all ranks at once: what one waits for the others' work is not taken for an exchange.
 Result<std::vector<StageTime>> RotatedRuns::time_stages(std::size_t rounds) {
     Communicator& world = first().ranks().world();
-    std::vector<std::vector<double>> samples(first().stages().size());
+    const std::vector<ShardedStage>& stages = first().stages();
+    std::vector<std::vector<double>> samples(stages.size());
     for (std::size_t round = 0; round < rounds; ++round) {
         const ShardedRun& run = *runs_[next_++ % runs_.size()];
-        for (std::size_t i = 0; i < samples.size(); ++i) {
+        for (std::size_t i = 0; i < stages.size(); ++i) {
             if (auto status = world.barrier(); !status) return fail(status.error());
             const double start = now_s();
             if (auto status = run.stages()[i].run(); !status) return fail(status.error());
             auto slowest = greatest(world, now_s() - start);
             if (!slowest) return fail(slowest.error());
-            samples[i].push_back(*slowest);
+            std::vector<double>& all = samples[stages[i].first];
+            if (all.size() == round) all.push_back(0);
+            all.back() += *slowest;
         }
     }
     std::vector<StageTime> times;
     for (std::size_t i = 0; i < samples.size(); ++i) {
-        const ShardedStage& stage = first().stages()[i];
+        const ShardedStage& stage = stages[i];
+        if (stage.first != i) continue;
         std::sort(samples[i].begin(), samples[i].end());
         times.push_back({stage.text, stage.exchange, stage.statement, quantile(samples[i], 0.5)});
     }

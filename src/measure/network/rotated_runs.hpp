@@ -12,7 +12,7 @@
 
 namespace roofline {
 
-/// How long a stage took, the slowest rank's time.
+/// How long a stage took, the slowest rank's time, in all passes of a repeat together.
 struct StageTime {
     std::string text;
     bool exchange = false;

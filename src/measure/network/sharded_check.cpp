@@ -20,9 +20,8 @@ void ShardedRun::fill_masked(std::vector<char>& bytes, ValueId value, Dtype dtyp
 }
 
 // The whole array at the first rank: shards to their places; of chips that hold the same the first, of partial sums all.
-Result<std::vector<char>> ShardedRun::gathered(ValueId value) {
+Result<std::vector<char>> ShardedRun::gathered(ValueId value, const Place& place) {
     const RunArray& shape = plan_.arrays[*plan_.array_of[value]];
-    const Place& place = values_[value];
     const std::size_t element = element_bytes(shape.dtype);
     const Sharding& lies = place.held.lies;
     const auto held = [&](std::int64_t chip) { return box_of(place.held, shape.sizes, system_, chip); };
@@ -65,22 +64,31 @@ Result<std::vector<char>> ShardedRun::gathered(ValueId value) {
 }
 
 Result<CheckResult> ShardedRun::check(const CheckOptions& options) {
-    std::vector<std::vector<char>> whole(values_.size());
-    for (ValueId id = 0; id < values_.size(); ++id) {
-        if (!plan_.array_of[id] || values_[id].memory == nullptr) continue;
-        auto array = gathered(id);
-        if (!array) return fail(array.error());
-        whole[id] = std::move(*array);
+    // a value by where it stood: what a repeat carries is in another place before and after
+    std::map<std::pair<ValueId, const void*>, std::vector<char>> whole;
+    for (const auto& read : read_) {
+        for (const auto& [id, place] : read) {
+            const auto key = std::pair<ValueId, const void*>(id, place.memory);
+            if (!plan_.array_of[id] || place.memory == nullptr || whole.contains(key)) continue;
+            auto array = gathered(id, place);
+            if (!array) return fail(array.error());
+            whole[key] = std::move(*array);
+        }
     }
     CheckResult all;
     Status status;
+    CheckOptions with_shares = options;
+    with_shares.shares = shares_;
     if (ranks_.world().rank() == 0) {
-        const auto held = [&](ValueId id) -> HeldValue {
-            if (whole[id].empty()) return {};
-            return {whole[id].data(), plan_.arrays[*plan_.array_of[id]].dtype};
-        };
-        for (const Statement* statement : whole_statements_) {
-            auto result = check_statement(whole_, *statement, held, options);
+        for (std::size_t number = 0; number < whole_statements_.size(); ++number) {
+            const auto held = [&](ValueId id) -> HeldValue {
+                const auto place = read_[number].find(id);
+                if (place == read_[number].end()) return {};
+                const auto array = whole.find({id, place->second.memory});
+                if (array == whole.end() || array->second.empty()) return {};
+                return {array->second.data(), plan_.arrays[*plan_.array_of[id]].dtype};
+            };
+            auto result = check_statement(whole_, *whole_statements_[number], held, with_shares);
             if (!result) {
                 status = fail(result.error());
                 break;

@@ -19,20 +19,15 @@ namespace roofline {
 
 namespace {
 
-// In the order of the layout's operations. Errors: a block that repeats.
-Status collect(const Block& block, std::vector<const Statement*>& statements) {
+// In the order of the text, as stages count them.
+void collect(const Block& block, std::vector<const Statement*>& statements) {
     for (const Node& node : block.nodes) {
         if (const auto* statement = std::get_if<Statement>(&node)) {
             statements.push_back(statement);
-            continue;
+        } else {
+            collect(std::get<Block>(node), statements);
         }
-        const Block& inner = std::get<Block>(node);
-        if (inner.kind == Block::Kind::repeat) {
-            return fail("unsupported", "a repeat is not run over ranks", "run one pass of it");
-        }
-        if (auto status = collect(inner, statements); !status) return status;
     }
-    return {};
 }
 
 }  // namespace
@@ -53,6 +48,7 @@ Result<std::unique_ptr<ShardedRun>> ShardedRun::again(ShardedRun& first) {
 
 ShardedRun::~ShardedRun() {
     overlapped_.clear();
+    shared_.clear();
     locals_.clear();
     for (void* memory : memory_) device_.release(memory);
 }
@@ -104,14 +100,13 @@ Status ShardedRun::choose() {
 }
 
 Status ShardedRun::prepare(const ShardedRun* first) {
-    if (auto status = collect(program_.body, statements_); !status) return status;
     for (const Value& value : program_.values) {
         if (value.level == "hbm") continue;
         return fail("unsupported", fmt::format("`{}` lies in {}, and ranks have one memory", value.name, value.level),
                     "leave `in` out");
     }
     whole_ = unsplit(program_);
-    if (auto status = collect(whole_.body, whole_statements_); !status) return status;
+    collect(whole_.body, whole_statements_);
     auto plan = make_steps(whole_);
     if (!plan) return fail(plan.error());
     plan_ = std::move(*plan);
@@ -125,12 +120,12 @@ Status ShardedRun::prepare(const ShardedRun* first) {
     values_.resize(program_.values.size());
     for (ValueId id = 0; id < values_.size(); ++id) values_[id].held = HeldShard{layout_.held[id]};
     if (auto status = fill_inputs(first); !status) return status;
+    by_pass_ = values_by_pass(program_);
+    read_.resize(whole_statements_.size());
+    shared_.resize(layout_.choices.size());
+    std::size_t statement = 0;
     std::size_t index = 0;
-    for (std::size_t statement = 0; statement < statements_.size(); ++statement) {
-        for (std::size_t op = 0; op < statements_[statement]->ops.size(); ++op) {
-            if (auto status = add_op(index++, statement); !status) return status;
-        }
-    }
+    if (auto status = add_block(program_.body, statement, index); !status) return status;
     return pack();
 }
 
@@ -154,42 +149,70 @@ void ShardedRun::keep_sums() {
     });
 }
 
-// This rank's shards of what the program declares: every rank makes the same whole arrays, one after the other. Of an array that
-// is still to be summed one member of each group has the numbers.
+// This rank's shards of what the program declares, of what a repeat declares one for each pass.
 Status ShardedRun::fill_inputs(const ShardedRun* first) {
-    const bool positive = wants_positive(whole_);
-    std::vector<char> bytes;
+    inputs_.resize(values_.size());
     for (ValueId id = 0; id < values_.size(); ++id) {
         const auto array = plan_.array_of[id];
         if (!array || plan_.arrays[*array].role != RunArray::Role::input) continue;
-        if (stop_requested()) return fail(interrupted());
+        if (plan_.arrays[*array].value != id) continue;  // written in place
         const RunArray& shape = plan_.arrays[*array];
         const HeldShard held = values_[id].held;
-        const Sharding& lies = held.lies;
-        const std::size_t element = static_cast<std::size_t>(info(shape.dtype).bits) / 8;
         auto move = ShardMove::make(ranks_, {held, held, std::nullopt, shape.sizes, shape.dtype});
         if (!move) return fail(move.error());
-        const Box box = box_of(lies, shape.sizes, system_, ranks_.chip());
-        auto memory = allocate(box.elements() * element);
-        if (!memory) return fail(memory.error());
-        values_[id].memory = *memory;
-        fixed_.insert(*memory);
-        if (first != nullptr) {
-            std::memcpy(*memory, first->values_[id].memory, box.elements() * element);
-            continue;
+        for (std::int64_t copy = 0; copy < shape.copies; ++copy) {
+            if (stop_requested()) return fail(interrupted());
+            auto memory = allocate(move->bytes_after());
+            if (!memory) return fail(memory.error());
+            inputs_[id].push_back(*memory);
+            fixed_.insert(*memory);
+            if (first != nullptr) {
+                std::memcpy(*memory, first->inputs_[id][static_cast<std::size_t>(copy)], move->bytes_after());
+            } else if (auto status = fill_input(id, copy, *memory); !status) {
+                return status;
+            }
         }
-        bool holds = true;
-        for (std::size_t axis = 0; axis < system_.mesh.size(); ++axis) {
-            if ((lies.unreduced >> axis & 1U) != 0 && coordinate(system_, ranks_.chip(), axis) != 0) holds = false;
-        }
-        if (!holds) continue;
-        bytes.assign(static_cast<std::size_t>(shape.bytes()), 0);
-        fill_array(shape, 0, positive, bytes.data());
-        const Box all{std::vector<std::int64_t>(shape.sizes.size(), 0), shape.sizes};
-        copy_part(static_cast<std::byte*>(*memory), box, reinterpret_cast<const std::byte*>(bytes.data()), all, box,
-                  element);
     }
+    place_inputs();
     return {};
+}
+
+// Every rank makes the same whole arrays, one after the other. Of an array that is still to be summed one member of each group has
+// the numbers.
+Status ShardedRun::fill_input(ValueId value, std::int64_t copy, void* memory) {
+    const RunArray& shape = plan_.arrays[*plan_.array_of[value]];
+    const Sharding& lies = values_[value].held.lies;
+    for (std::size_t axis = 0; axis < system_.mesh.size(); ++axis) {
+        if ((lies.unreduced >> axis & 1U) != 0 && coordinate(system_, ranks_.chip(), axis) != 0) return {};
+    }
+    std::vector<char> bytes(static_cast<std::size_t>(shape.bytes()), 0);
+    fill_array(shape, copy, wants_positive(whole_), bytes.data());
+    const Box box = box_of(lies, shape.sizes, system_, ranks_.chip());
+    const Box all{std::vector<std::int64_t>(shape.sizes.size(), 0), shape.sizes};
+    copy_part(static_cast<std::byte*>(memory), box, reinterpret_cast<const std::byte*>(bytes.data()), all, box,
+              static_cast<std::size_t>(info(shape.dtype).bits) / 8);
+    return {};
+}
+
+// Of what there is a copy for each pass, which is that of the pass that is being added.
+std::size_t ShardedRun::copy_of(ValueId value) const {
+    const RunArray& array = plan_.arrays[*plan_.array_of[value]];
+    std::size_t copy = 0;
+    for (std::size_t i = 0; array.copies > 1 && i < array.depth && i < frames_.size(); ++i) {
+        copy = copy * static_cast<std::size_t>(frames_[i].count) + static_cast<std::size_t>(frames_[i].index);
+    }
+    return copy;
+}
+
+// Those of the pass that is being added, and what an earlier repeat has made in the same.
+void ShardedRun::place_inputs() {
+    for (ValueId id = 0; id < values_.size(); ++id) {
+        if (inputs_[id].empty() || handed_on_.contains(id)) continue;
+        values_[id] = {inputs_[id][copy_of(id)], HeldShard{layout_.held[id]}};
+    }
+    for (const auto& [id, made] : made_by_pass_) {
+        if (!frames_.empty() && copy_of(id) < made.size()) values_[id] = made[copy_of(id)];
+    }
 }
 
 // Weights stay as they are: they are laid out anew once, before anything is timed.
@@ -215,7 +238,7 @@ Status ShardedRun::run(bool overlapped) {
     std::optional<std::size_t> done;  // an operation with all its stages
     for (const ShardedStage& stage : stages_) {
         if (done == stage.op) continue;
-        OverlappedOp* pieces = overlapped ? overlapped_[stage.op].get() : nullptr;
+        OverlappedOp* pieces = overlapped && !stage.beside ? overlapped_[stage.op].get() : nullptr;
         if (pieces != nullptr) done = stage.op;
         if (auto status = pieces != nullptr ? pieces->run() : stage.run(); !status) return status;
     }

@@ -28,9 +28,12 @@ namespace roofline {
 struct ShardedStage {
     std::string text;  ///< "all-reduce C over X", "matmul 64 x 2048 x 4096"
     bool exchange = false;
-    std::size_t op = 0;         ///< of the program, in order
-    std::size_t statement = 0;  ///< likewise
+    bool beside = false;        ///< before the operation, which has it whole in pieces, too
+    std::size_t op = 0;         ///< in the order in which they are done, those of every pass of a repeat
+    std::size_t statement = 0;  ///< of the program, in order
+    std::size_t first = 0;      ///< the stage that does the same in the first pass; itself outside of repeats
     LocalOp* local = nullptr;   ///< null for a move, and where another chip does it alone
+    LocalOp* work = nullptr;    ///< the same, whoever does it
     ShardMove* move = nullptr;
     std::vector<const void*> inputs;
     void* output = nullptr;
@@ -46,8 +49,8 @@ public:
     ~ShardedRun();
 
     /// Lays the program out as lay_out() does, and gives this rank its shards of the inputs. All ranks call it with the same
-    /// program; program and system outlive it. Errors, the same at all ranks: what lay_out() refuses, blocks that repeat,
-    /// sizes that do not divide, more memory than is free, what the device cannot do.
+    /// program; program and system outlive it. Errors, the same at all ranks: what lay_out() refuses, sizes that do not divide,
+    /// more memory than is free, what the device cannot do.
     [[nodiscard]] static Result<std::unique_ptr<ShardedRun>> make(const Program& program, const System& system,
                                                                   Communicator& world, Device& device);
 
@@ -64,9 +67,12 @@ public:
     void forget_results();
     [[nodiscard]] const std::vector<ShardedStage>& stages() const { return stages_; }
 
-    /// Gathers what the last run made and compares it with the program done whole, in double precision; at the first rank, the
-    /// others get an empty result. Errors: interrupted.
+    /// Gathers what the last run made, of repeats in the last pass, and compares it with the program done whole, in double
+    /// precision; at the first rank, the others get an empty result. Errors: interrupted.
     [[nodiscard]] Result<CheckResult> check(const CheckOptions& options);
+
+    /// The whole array of a stored value as the last run left it, at the first rank; the others get nothing. All ranks call it.
+    [[nodiscard]] Result<std::vector<char>> whole_of(ValueId value) { return gathered(value, values_[value]); }
 
     /// Relative error that partial sums explain, which are rounded to the dtype they are exchanged in.
     [[nodiscard]] double allowed_error() const { return allowed_error_; }
@@ -90,22 +96,49 @@ private:
         Reduction reduction = Reduction::sum;
     };
     struct At {
-        std::size_t op = 0;
+        std::size_t op = 0;  ///< of the program, as layouts count them
         std::size_t statement = 0;
+        std::size_t instance = 0;  ///< of the run: another one in every pass
+        std::size_t pass = 0;      ///< how often the operation has been added before
+        std::size_t stages = 0;    ///< how many of them it has by now, and how many arrays
+        std::size_t arrays = 0;
+    };
+    struct Frame {
+        std::int64_t index = 0;
+        std::int64_t count = 1;
+    };
+    /// What passes share of an operation: stages by number, and arrays, of which each second pass has its own, or, of what a later
+    /// repeat reads, each.
+    struct Shared {
+        std::size_t passes = 0;
+        std::vector<std::size_t> stages;
+        std::map<std::size_t, std::vector<void*>> arrays;
+        std::vector<std::shared_ptr<OverlappedOp>> pieces;
+        std::vector<std::vector<void*>> cut;  ///< by pieces: the memory of its tensors
     };
     /// An operand as an operation has brought it somewhere.
     struct Brought {
-        std::size_t op = 0;
+        std::size_t instance = 0;
         Place place;
     };
+    /// By value and resharding.
+    using BroughtValues = std::map<std::pair<ValueId, std::size_t>, Brought>;
 
     Status prepare(const ShardedRun* first);
     Status choose();
     void keep_sums();
     Status check_memory() const;
     Status fill_inputs(const ShardedRun* first);
+    Status fill_input(ValueId value, std::int64_t copy, void* memory);
+    Status add_block(const Block& block, std::size_t& statement, std::size_t& index);
+    Status add_repeat(const Block& block, std::size_t& statement, std::size_t& index);
+    Status add_statement(const Statement& statement, std::size_t number, std::size_t& index);
     Status add_op(std::size_t index, std::size_t statement);
-    Status add_overlapped(std::size_t index, std::vector<TensorSteps> tensors);
+    void place_inputs();
+    [[nodiscard]] std::size_t copy_of(ValueId value) const;
+    Status add_overlapped(std::size_t index, std::vector<TensorSteps> tensors, std::optional<BesideOp> choices);
+    Result<std::optional<BesideOp>> choices_beside();
+    Status note_shares(const Operand& choices);
     Status add_rows(const std::vector<const TensorMove*>& moves, std::vector<const void*> inputs, const Array& result,
                     Place& made);
     Status add_local(OpShare share, const std::vector<const void*>& inputs, const Array& array, Place& made);
@@ -120,9 +153,12 @@ private:
     [[nodiscard]] std::size_t bytes_of(const Array& array, const HeldShard& held) const;
     void fill_masked(std::vector<char>& bytes, ValueId value, Dtype dtype) const;
     Result<void*> allocate(std::size_t bytes);
+    Result<void*> room(std::size_t bytes);
+    Result<LocalOp*> local_of(OpShare share, const std::vector<const void*>& inputs);
+    void add(ShardedStage stage);
     Status pack();
     [[nodiscard]] Result<std::vector<std::int64_t>> sizes_of(const std::vector<std::string>& dims) const;
-    [[nodiscard]] Result<std::vector<char>> gathered(ValueId value);
+    [[nodiscard]] Result<std::vector<char>> gathered(ValueId value, const Place& place);
 
     const Program& program_;
     const System& system_;
@@ -135,18 +171,26 @@ private:
     std::shared_ptr<const LayoutSearch> search_;
     ProgramLayout layout_;
     std::vector<Place> values_;
-    std::vector<const Statement*> statements_;
+    std::vector<std::vector<void*>> inputs_;  ///< by value: the copies of what the program declares
+    std::set<ValueId> by_pass_;               ///< see values_by_pass()
+    std::map<ValueId, std::vector<Place>> made_by_pass_;
+    std::vector<std::map<ValueId, Place>> read_;  ///< by statement: what it read and made in its last pass
     std::vector<const Statement*> whole_statements_;
     std::vector<void*> memory_;
     std::vector<std::unique_ptr<LocalOp>> locals_;
     std::vector<std::unique_ptr<ShardMove>> moves_;
     std::vector<ShardedStage> stages_;
-    std::vector<std::unique_ptr<OverlappedOp>> overlapped_;  ///< by operation; null where it is not cut
+    std::vector<std::shared_ptr<OverlappedOp>> overlapped_;  ///< by ShardedStage::op; null where it is not cut
     std::set<const void*> fixed_;                            ///< memory of the program's inputs
     double allowed_error_ = 0;
     std::size_t bytes_ = 0;
-    At at_;                                                       ///< the operation that is being added
-    std::map<std::pair<ValueId, std::size_t>, Brought> brought_;  ///< by value and resharding
+    At at_;                              ///< the operation that is being added
+    std::vector<Frame> frames_;          ///< the repeats around it
+    std::set<ValueId> handed_on_;        ///< values in whose place later passes read what earlier ones made
+    std::vector<Shared> shared_;         ///< by operation of the program
+    BroughtValues brought_;              ///< in the pass that is being added
+    GroupShares shares_;                 ///< of groups of experts, by operation
+    std::map<ValueId, ValueId> filled_;  ///< by choices: an operation that moves rows so
 };
 
 }  // namespace roofline

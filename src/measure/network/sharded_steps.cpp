@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "measure/network/sharded_run.hpp"
+#include "measure/run/routing.hpp"
 
 namespace roofline {
 
@@ -43,7 +44,7 @@ Result<ShardedRun::Array> ShardedRun::array_of(std::size_t index, std::size_t te
 }
 
 Status ShardedRun::add_op(std::size_t index, std::size_t statement) {
-    at_ = {index, statement};
+    at_ = {index, statement, overlapped_.size(), shared_[index].passes++};
     overlapped_.emplace_back();
     const OpWays& ways = search_->op(index);
     const Way& way = layout_.choices[index].way;
@@ -51,6 +52,8 @@ Status ShardedRun::add_op(std::size_t index, std::size_t statement) {
     const std::size_t result = op.inputs.size();
     const std::vector<const TensorMove*> after = moves_of(index, result);
     const bool moves = op.kind == OpKind::move && after.empty();
+    auto choices = choices_beside();
+    if (!choices) return fail(choices.error());
     std::vector<const void*> inputs;
     std::vector<TensorSteps> tensors(result + 1);
     for (std::size_t i = 0; i < result; ++i) {
@@ -63,13 +66,17 @@ Status ShardedRun::add_op(std::size_t index, std::size_t statement) {
     if (!array) return fail(array.error());
     const std::vector<const TensorMove*> statistics = moves_of(index, result + 1);
     const Value& from = computed_.values[op.inputs.empty() ? op.output.value : op.inputs.front().value];
+    if (*choices) inputs.push_back((*choices)->memory);
     bool in_pieces = op.kind != OpKind::move && statistics.empty();
-    if (moves && from.type.dtype == array->dtype) {
+    // what another pass reads must stand still until it has
+    const bool other_pass_reads = computed_.values[op.output.value].carried || by_pass_.contains(op.output.value);
+    if (moves && from.type.dtype == array->dtype && !other_pass_reads) {
         made.memory = const_cast<void*>(inputs.front());  // only where it lies has changed
     } else if (!statistics.empty()) {
         if (auto status = add_rows(statistics, std::move(inputs), *array, made); !status) return status;
     } else {
-        auto share = share_of_op(computed_, ways, way, system_, ranks_.chip());
+        const auto operand = *choices ? std::optional((*choices)->operand) : std::nullopt;
+        auto share = share_of_op(computed_, ways, way, system_, ranks_.chip(), operand);
         if (!share) return fail(share.error());
         if (auto status = add_local(std::move(*share), inputs, *array, made); !status) return status;
         in_pieces = in_pieces && stages_.back().output_bytes > 0;
@@ -81,7 +88,7 @@ Status ShardedRun::add_op(std::size_t index, std::size_t statement) {
     if (!place) return fail(place.error());
     values_[op.output.value] = *place;
     tensors.back().memory = place->memory;
-    return in_pieces ? add_overlapped(index, std::move(tensors)) : Status{};
+    return in_pieces ? add_overlapped(index, std::move(tensors), std::move(*choices)) : Status{};
 }
 
 // An operand as the operation wants it. What one before has been brought there is there, as the layout has it.
@@ -91,7 +98,7 @@ Result<ShardedRun::Place> ShardedRun::bring(std::size_t operand, const HeldShard
     const auto key = std::pair(value, moves.empty() ? std::size_t{0} : moves.front()->resharding);
     const auto known = brought_.find(key);
     if (!moves.empty() && known != brought_.end() && search_->done_before(at_.op, *moves.front(), layout_)) {
-        overlapped_[known->second.op].reset();  // in pieces it is never there whole
+        overlapped_[known->second.instance].reset();  // in pieces it is never there whole
         taken.held = known->second.place.held;
         taken.memory = known->second.place.memory;
         return known->second.place;
@@ -100,15 +107,76 @@ Result<ShardedRun::Place> ShardedRun::bring(std::size_t operand, const HeldShard
     if (!array) return fail(array.error());
     auto place = reshard(*array, moves.empty() ? nullptr : &search_->resharding(moves.front()->resharding),
                          values_[value], wanted, taken);
-    if (place && !moves.empty()) brought_.insert_or_assign(key, Brought{at_.op, *place});
+    if (place && !moves.empty()) brought_.insert_or_assign(key, Brought{at_.instance, *place});
     return place;
 }
 
-Status ShardedRun::add_overlapped(std::size_t index, std::vector<TensorSteps> tensors) {
-    auto op = OverlappedOp::make(computed_, search_->op(index), layout_.choices[index].way, ranks_, device_,
-                                 std::move(tensors));
-    if (!op) return fail(op.error());
-    overlapped_[index] = std::move(*op);
+// The way back from experts needs the choices of the way there, as its rows are split.
+Result<std::optional<BesideOp>> ShardedRun::choices_beside() {
+    const OpWays& ways = search_->op(at_.op);
+    const Op& op = ways.op();
+    const auto choices = choices_of(program_, op);
+    if (!choices) return std::optional<BesideOp>{};  // where it needs them make_steps() has refused it
+    if (auto status = note_shares(*choices); !status) return fail(status.error());
+    if (choices->value == op.inputs[1].value) return std::optional<BesideOp>{};
+    const HeldShard wanted = held_beside(ways, layout_.choices[at_.op].way, choices->dims);
+    Place place = values_[choices->value];
+    const Sharding& held = place.held.lies;
+    bool has_all = held.unreduced == 0 && !held.at_chip();
+    for (std::size_t d = 0; d < choices->dims.size(); ++d) {
+        has_all = has_all && (held.dims[d].empty() || held.dims[d] == wanted.lies.dims[d]);
+    }
+    if (!has_all) {
+        return fail("unsupported",
+                    fmt::format("`{}` brings rows back that are split otherwise than the choices of experts, {}",
+                                op.function, value_name(program_, choices->value)),
+                    "split the choices as the weights of the rows, or leave them whole");
+    }
+    if (held != wanted.lies) {
+        auto sizes = sizes_of(choices->dims);
+        if (!sizes) return fail(sizes.error());
+        const Array array{value_name(program_, choices->value), *sizes, program_.values[choices->value].type.dtype};
+        TensorSteps taken;
+        auto share = step(array, place, wanted, std::nullopt, taken);
+        if (!share) return fail(share.error());
+        stages_.back().beside = true;
+        place = *share;
+    }
+    return std::optional(BesideOp{*choices, place.memory});
+}
+
+// Each chip fills a share of every group with rows of its own: all that move rows by the same choices must split them alike.
+Status ShardedRun::note_shares(const Operand& choices) {
+    const OpWays& ways = search_->op(at_.op);
+    const ValueId made = ways.op().output.value;
+    shares_[made] = group_shares(ways, layout_.choices[at_.op].way, choices, system_);
+    const auto [other, first] = filled_.try_emplace(choices.value, made);
+    if (first || shares_[other->second] == shares_[made]) return {};
+    return fail(
+        "unsupported",
+        fmt::format("rows go to experts and come back by {}, and layouts split them in two ways: each chip fills "
+                    "its share of every group",
+                    value_name(program_, choices.value)),
+        "split the rows alike before the dispatch and after the combine");
+}
+
+Status ShardedRun::add_overlapped(std::size_t index, std::vector<TensorSteps> tensors,
+                                  std::optional<BesideOp> choices) {
+    Shared& shared = shared_[index];
+    std::vector<void*> cut;
+    for (const TensorSteps& tensor : tensors) cut.push_back(tensor.memory);
+    if (choices) cut.push_back(const_cast<void*>(choices->memory));
+    const auto known = std::find(shared.cut.begin(), shared.cut.end(), cut);
+    if (known == shared.cut.end()) {
+        auto op = OverlappedOp::make(computed_, search_->op(index), layout_.choices[index].way, ranks_, device_,
+                                     std::move(tensors), std::move(choices));
+        if (!op) return fail(op.error());
+        shared.cut.push_back(std::move(cut));
+        shared.pieces.push_back(std::move(*op));
+        overlapped_[at_.instance] = shared.pieces.back();
+    } else {
+        overlapped_[at_.instance] = shared.pieces[static_cast<std::size_t>(known - shared.cut.begin())];
+    }
     return {};
 }
 
@@ -135,7 +203,7 @@ Status ShardedRun::add_rows(const std::vector<const TensorMove*>& moves, std::ve
         array->reduction = round.reduction;
         Place part{nullptr, HeldShard{numbered(ways.part_statistics(way))}};
         const std::size_t each = bytes_of(*array, part.held) / round.numbers.size();
-        auto memory = allocate(each * round.numbers.size());
+        auto memory = room(each * round.numbers.size());
         if (!memory) return fail(memory.error());
         part.memory = *memory;
         for (std::size_t n = 0; n < round.numbers.size(); ++n) {
@@ -161,7 +229,7 @@ std::size_t ShardedRun::bytes_of(const Array& array, const HeldShard& held) cons
 
 Status ShardedRun::add_local(OpShare share, const std::vector<const void*>& inputs, const Array& array, Place& made) {
     const std::size_t bytes = bytes_of(array, made.held);
-    auto memory = allocate(bytes);
+    auto memory = room(bytes);
     if (!memory) return fail(memory.error());
     if (auto status = add_stage(std::move(share), inputs, *memory, bytes); !status) return status;
     made.memory = stages_.back().output;
@@ -169,24 +237,22 @@ Status ShardedRun::add_local(OpShare share, const std::vector<const void*>& inpu
 }
 
 Status ShardedRun::add_stage(OpShare share, const std::vector<const void*>& inputs, void* output, std::size_t bytes) {
-    auto local = LocalOp::make(std::move(share), device_);
+    auto local = local_of(std::move(share), inputs);
     if (!local) return fail(local.error());
-    locals_.push_back(std::move(*local));
     ShardedStage stage;
-    stage.text = locals_.back()->text();
-    stage.op = at_.op;
-    stage.statement = at_.statement;
+    stage.text = (*local)->text();
+    stage.work = *local;
     const std::int64_t place = layout_.choices[at_.op].way.at;
     const bool mine = place == Sharding::everywhere || place == ranks_.chip();
-    stage.local = mine ? locals_.back().get() : nullptr;
+    stage.local = mine ? *local : nullptr;
     stage.inputs = inputs;
     stage.output = output;
     stage.output_bytes = bytes;
-    if (const auto in_place = locals_.back()->writes_into()) {
+    if (const auto in_place = (*local)->writes_into()) {
         stage.output = const_cast<void*>(inputs[*in_place]);
         stage.output_bytes = 0;
     }
-    stages_.push_back(std::move(stage));
+    add(std::move(stage));
     return {};
 }
 
@@ -194,20 +260,23 @@ Status ShardedRun::add_stage(OpShare share, const std::vector<const void*>& inpu
 Result<ShardedRun::Place> ShardedRun::step(const Array& array, const Place& from, const HeldShard& to,
                                            const std::optional<Move>& how, TensorSteps& taken) {
     taken.steps.push_back({from.held, to, how, array.sizes, array.dtype, array.reduction});
-    auto move = ShardMove::make(ranks_, taken.steps.back());
-    if (!move) return fail(move.error());
-    auto memory = allocate(move->bytes_after());
+    const std::vector<std::size_t>& before = shared_[at_.op].stages;
+    ShardMove* move = at_.stages < before.size() ? stages_[before[at_.stages]].move : nullptr;
+    if (move == nullptr) {
+        auto made = ShardMove::make(ranks_, taken.steps.back());
+        if (!made) return fail(made.error());
+        moves_.push_back(std::make_unique<ShardMove>(std::move(*made)));
+        move = moves_.back().get();
+    }
+    auto memory = room(move->bytes_after());
     if (!memory) return fail(memory.error());
-    moves_.push_back(std::make_unique<ShardMove>(std::move(*move)));
     ShardedStage stage;
     stage.text = how ? move_text(*how, array.name, system_) : "a share of " + array.name;
     stage.exchange = how.has_value();
-    stage.op = at_.op;
-    stage.statement = at_.statement;
-    stage.move = moves_.back().get();
+    stage.move = move;
     stage.inputs = {from.memory};
     stage.output = *memory;
-    stages_.push_back(std::move(stage));
+    add(std::move(stage));
     const bool sums = how && (how->kind == CollectiveKind::all_reduce || how->kind == CollectiveKind::reduce_scatter);
     if (array.reduction == Reduction::sum && (sums || (how && how->back))) {
         // each partial sum is rounded once, and so is each sum of two; they are about as large as the whole

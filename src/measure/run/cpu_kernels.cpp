@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "measure/run/kernel_loops.hpp"
 #include "measure/run/row_functions.hpp"
 #include "measure/run/tape_run.hpp"
 
@@ -14,38 +15,12 @@ namespace roofline {
 namespace {
 
 using Loops = std::vector<std::int64_t>;
-
-constexpr std::int64_t unit_elements = 4096;  // of one turn of a thread
-
-/// Where the loops stand at iteration `index`, the last loop fastest.
-void place_at(const Loops& loops, std::int64_t index, Loops& place) {
-    for (std::size_t i = loops.size(); i-- > 0;) {
-        place[i] = index % loops[i];
-        index /= loops[i];
-    }
-}
-
-std::int64_t offset_at(const Loops& strides, const Loops& place) {
-    std::int64_t offset = 0;
-    for (std::size_t i = 0; i < place.size(); ++i) offset += strides[i] * place[i];
-    return offset;
-}
-
-std::int64_t product(const Loops& loops, std::size_t first, std::size_t last) {
-    std::int64_t count = 1;
-    for (std::size_t i = first; i < last; ++i) count *= loops[i];
-    return count;
-}
-
-std::vector<Dtype> dtypes_of(const RunStep& step, const StepProgram& program) {
-    std::vector<Dtype> dtypes;
-    for (const std::size_t input : step.inputs) dtypes.push_back(program.arrays[input].dtype);
-    return dtypes;
-}
-
-char* element(void* array, std::int64_t offset, Dtype dtype) {
-    return static_cast<char*>(array) + offset * static_cast<std::int64_t>(element_bytes(dtype));
-}
+using loops::dtypes_of;
+using loops::element;
+using loops::offset_at;
+using loops::place_at;
+using loops::product;
+using loops::unit_elements;
 
 template <class T>
 class MapKernel : public StepKernel {
@@ -177,7 +152,7 @@ private:
     void store(double result, std::int64_t row, void* output, Loops& place) const {
         const double number = row_.function == "mean" ? result / static_cast<double>(length_) : result;
         place_at(row_.loops, row * length_, place);
-        store_elements(out_, &number, element(output, offset_at(row_.out, place), out_), 1, 1);
+        store_elements(out_, &number, element(output, row_.offset + offset_at(row_.out, place), out_), 1, 1);
     }
 
     RowStep row_;
@@ -250,12 +225,12 @@ private:
     void store(const T* numbers, std::int64_t row, void* output, Loops& place) const {
         if (!keeps_) {
             place_at(row_.loops, row * length_, place);
-            store_elements(out_, numbers, element(output, offset_at(row_.out, place), out_), 1, 1);
+            store_elements(out_, numbers, element(output, row_.offset + offset_at(row_.out, place), out_), 1, 1);
             return;
         }
         stretches(row, place, [&](std::int64_t at, std::size_t count) {
-            store_elements(out_, numbers + at, element(output, offset_at(row_.out, place), out_), row_.out.back(),
-                           count);
+            store_elements(out_, numbers + at, element(output, row_.offset + offset_at(row_.out, place), out_),
+                           row_.out.back(), count);
         });
     }
 
@@ -422,7 +397,10 @@ std::unique_ptr<StepKernel> make_cpu_kernel(const RunStep& step, const StepProgr
                              : by_arithmetic<RowKernel>(row_arithmetic(*row), step, program, team);
     }
     if (const auto* matmul = std::get_if<MatmulStep>(&step.what)) return make_plain_matmul(*matmul, team);
-    return std::make_unique<RowsByNumber>(step, program, team);
+    const auto* scatter = std::get_if<ScatterStep>(&step.what);
+    if (std::holds_alternative<GatherStep>(step.what) || (scatter != nullptr && !scatter->adds))
+        return std::make_unique<RowsByNumber>(step, program, team);
+    return make_expert_kernel(step, program, team);
 }
 
 }  // namespace roofline

@@ -259,7 +259,7 @@ Status Execution::block(const StepBlock& block, std::int64_t set, const BeforeSt
         frames_.push_back({0, inner.count});
         for (std::int64_t pass = 0; pass < inner.count; ++pass) {
             if (stop_requested()) return fail(interrupted());
-            frames_.back().index = pass;
+            frames_.back().index = inner.back ? inner.count - 1 - pass : pass;
             if (auto status = this->block(inner, set, before, after); !status) return status;
             if (pass + 1 == inner.count) break;
             for (const auto& [made, read] : inner.carried) std::swap(stands_for_[made], stands_for_[read]);

@@ -130,6 +130,55 @@ TEST_CASE("run: rows by number") {
     agrees("Cache : f32[S=9, H=4]; At : int32[B=5]; New : f32[B, H]\nY : f32[S, H] = 2 * scatter[S](Cache, At, New)");
 }
 
+TEST_CASE("run: rows to experts and back") {
+    for (const std::string type : {"f32", "bf16", "f64"}) {
+        // room for all, for some, and for more than come
+        for (const char* places : {"6", "2", "9"}) {
+            const std::string sizes = "T=12, A=2, E=4, F=7, D=40, C=" + std::string(places) + "\n";
+            const std::string given = sizes + "X : " + type + "[T, D]; Chosen : int32[T, A]; Share : " + type +
+                                      "[T, A]; param W : " + type + "[E, D, F]\n";
+            agrees(given + "Y : " + type + "[E, C, D] = dispatch[E,C](X, Chosen)");
+            agrees(given + "Y : " + type + "[E, C, F] = dispatch[E,C](X, Chosen) *_D W\nZ : " + type +
+                   "[T, F] = combine[E,C,A](silu(Y), Share)");
+            // derivatives: of rows, of what came back, of weights
+            agrees(given + "G : " + type + "[T, F]; Y : " + type + "[E, C, F] = dispatch[E,C](X, Chosen) *_D W\nZ : " +
+                   type + "[T, F] = combine[E,C,A](Y, Share)\ndY : " + type +
+                   "[E, C, F] = spread[E,C](G, Share)\ndShare : " + type +
+                   "[T, A] = match[E,C,F](Y, G, Share)\ndXe : " + type + "[C, E, D] = dY *_F W\ndX : " + type +
+                   "[T, D] = collect[E,C,A](dXe, Chosen)");
+        }
+    }
+    // rows of several dimensions in an order of their own, and a layer in a repeat, each pass with choices of its own
+    agrees(
+        "B=3, T=5, A=3, E=6, C=8, N=2, H=9\nX : f32[N, T, B, H]; Chosen : int32[B, T, A]; Share : f32[B, T, A]\n"
+        "Y : f32[C, H, E, N] = dispatch[E,C](X, Chosen)\nZ : f32[H, B, N, T] = combine[E,C,A](Y * Y, Share)");
+    agrees(
+        "T=10, A=2, E=5, C=4, D=8, F=6, L=3\nX : f32[T, D]\nrepeat L {\n  Chosen : int32[T, A]; Share : f32[T, A]\n"
+        "  param W : f32[E, D, F]; param U : f32[E, F, D]\n"
+        "  Y : f32[E, C, D] = silu(dispatch[E,C](X, Chosen) *_D W) *_F U\n"
+        "  X = X + combine[E,C,A](Y, Share) / 8\n}");
+    // numbers, not rows
+    agrees(
+        "T=10, A=2, E=5, C=4\nX : f32[T]; Chosen : int32[T, A]; Share : f32[T, A]\nY : f32[E, C] = dispatch[E,C](X, "
+        "Chosen)\nZ : f32[T] = combine[E,C,A](Y, Share)");
+}
+
+TEST_CASE("run: rows that are added up, and taps") {
+    for (const char* type : {"f32", "bf16", "f64"}) {
+        const std::string dtype = type;
+        // more rows than places, so that some come together
+        agrees("I : int32[B=3, T=20]; G : " + dtype + "[B, T, D=6]\nE : " + dtype +
+               "[V=7, D] = scatteradd[V,B,T](I, G)");
+        agrees("I : int32[T=20]; G : " + dtype + "[T, D=6]\nE : " + dtype +
+               "[D, V=50] = 2 * scatteradd[V,T](I, G * G)");
+        agrees("X : " + dtype + "[B=3, T=30, D=20]; G : " + dtype + "[B, T, D]\nC : " + dtype +
+               "[D, Q=4] = taps[T,Q,B](X, G)");
+        agrees("X : " + dtype + "[T=700, D=2]; G : " + dtype + "[D, T]\nC : " + dtype +
+               "[Q=3, D] = taps[T,Q](X * X, 2 * G)");
+    }
+    agrees("I : int32[T=20]; G : int32[T]\nE : int32[V=7] = scatteradd[V,T](I, G)");
+}
+
 TEST_CASE("run: windows, and what looks back") {
     for (const char* type : {"f32", "bf16"}) {
         const std::string dtype = type;
@@ -169,6 +218,29 @@ TEST_CASE("run: whole programs") {
         "Y : f32[B,D] = X");
 }
 
+TEST_CASE("run: a later repeat reads what the same pass of an earlier one made, from the last to the first") {
+    // P is x, 2 x and 4 x; S is 4 x, then 2 x + 2 x, then 2 x + x
+    auto program = parse_program(
+        "B=5, L=3\nX : f32[B]; S : f32[B]\nK : f32[B] = X / 1\nrepeat L {\n  P : f32[B] = X / 1\n  X = 2 * P\n}\n"
+        "S = 0 * S\nrepeat L {\n  S = S / 2 + P\n}\nZ : f32[B] = S / 1",
+        "");
+    REQUIRE(program);
+    auto device = make_cpu_device({1, false});
+    REQUIRE(device);
+    auto execution = Execution::make(*program, **device, {1.0});
+    REQUIRE(execution);
+    REQUIRE((*execution)->run(0));
+    const auto numbers = [&](std::string_view name) {
+        ValueId id = 0;
+        while (program->values[id].name != name) ++id;
+        return static_cast<const float*>((*execution)->memory_of(id, 0));
+    };
+    for (int i = 0; i < 5; ++i) CHECK(numbers("Z")[i] == 3 * numbers("K")[i]);
+    auto check = (*execution)->check({});
+    REQUIRE(check);
+    CHECK_MESSAGE(check->of_bound <= 1, check->worst);
+}
+
 TEST_CASE("run: the reference computes a row of probabilities once for all that it adds up") {
     auto program = parse_program(
         "Q : f32[T=256, H=16]; K : f32[S=256, H]; V : f32[S, H]; O : f32[T, H] = softmax[S](causal[T,S](Q *_H K)) *_S "
@@ -204,6 +276,8 @@ TEST_CASE("run: what cannot run is refused before anything is allocated") {
     const Error fp8 = refused("fp8[B=4, D=4] * fp8[D, F=4] -> f32[B, F]");
     CHECK(fp8.code == "unsupported");
     CHECK(fp8.hint.find("bf16") != std::string::npos);
+    const Error alone = refused("Y : f32[E=2, C=3, D=4]; S : f32[T=3, A=2]\nZ : f32[T, D] = combine[E,C,A](Y, S)");
+    CHECK(alone.message.find("none stands before it") != std::string::npos);
     CHECK(refused("X : f32[B=4, D=4]; I : f32[C=2]\nY : f32[C, D] = gather[B](X, I)").code == "unsupported");
 }
 

@@ -48,7 +48,7 @@ Result<CheckResult> check_statement(const Program& program, const Statement& sta
                                     const CheckOptions& options) {
     const HeldValue output = held(statement.result);
     if (output.bytes == nullptr) return CheckResult{};
-    ReferenceElement element(program, statement, held);
+    ReferenceElement element(program, statement, held, options.shares);
     const std::int64_t elements = element.count();
     const double affordable = std::floor(options.most_steps / element.cost());
     const bool all = elements <= options.elements && static_cast<double>(elements) <= affordable;

@@ -20,6 +20,7 @@ struct CheckResult {
 struct CheckOptions {
     std::int64_t elements = 2000;  ///< of each statement's result; all, where it has no more
     double most_steps = 2e8;       ///< of the reference; fewer elements where each takes long
+    GroupShares shares{};          ///< of a program that ranks run
 };
 
 /// Recomputes elements of a statement's result from its inputs as they are stored, at random places (fixed seed). Errors of each

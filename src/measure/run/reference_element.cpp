@@ -47,8 +47,9 @@ double element_at(const HeldValue& held, std::int64_t index) {
     return value;
 }
 
-ReferenceElement::ReferenceElement(const Program& program, const Statement& statement, const HeldValues& held)
-    : program_(program) {
+ReferenceElement::ReferenceElement(const Program& program, const Statement& statement, const HeldValues& held,
+                                   GroupShares shares)
+    : program_(program), shares_(std::move(shares)) {
     std::map<ValueId, int> made;
     for (const Op& op : statement.ops) {
         Operation each = operation(op, made, held);
@@ -71,6 +72,7 @@ ReferenceElement::Operation ReferenceElement::operation(const Op& op, const std:
     each.output = slots_of(op.output.dims);
     each.summed = op.kind == OpKind::contract ? without(all, each.output) : slots_of(op.along);
     if (op.function == "conv" || op.function == "dconv") each.taps = without(each.inputs[1].slots, each.output);
+    find_rows(each, made, held);
     if (op.function == "causal") each.fill = causal_fill(program_, op.output.value);
     return each;
 }
@@ -185,22 +187,6 @@ Bounded ReferenceElement::read(const Reader& reader) {
     return {element_at(reader.held, index), 0};
 }
 
-template <class Visit>
-void ReferenceElement::over(const Slots& slots, Visit visit) {
-    std::vector<std::int64_t> before;
-    for (const std::size_t slot : slots) {
-        before.push_back(place_[slot]);
-        place_[slot] = 0;
-    }
-    while (true) {
-        visit();
-        std::size_t i = slots.size();
-        while (i > 0 && ++place_[slots[i - 1]] == sizes_[slots[i - 1]]) place_[slots[--i]] = 0;
-        if (i == 0) break;
-    }
-    for (std::size_t i = 0; i < slots.size(); ++i) place_[slots[i]] = before[i];
-}
-
 Bounded ReferenceElement::made(int index) {
     Operation& op = ops_[static_cast<std::size_t>(index)];
     if (op.op->kind == OpKind::contract) return product(op);
@@ -216,6 +202,15 @@ Bounded ReferenceElement::made(int index) {
             return scattered(op);
         case FunctionKind::expand:
             return read(op.inputs.front());
+        case FunctionKind::scatter_add:
+            return added_up(op);
+        case FunctionKind::correlate:
+            return correlated(op);
+        case FunctionKind::dispatch:
+            return dispatched(op);
+        case FunctionKind::combine:
+        case FunctionKind::match:
+            return combined(op);
         default:
             return works_along(*op.op) ? along(op) : slid(op);
     }

@@ -66,6 +66,12 @@ private:
     [[nodiscard]] DimPart part(const std::string& dim) const;
     Result<std::size_t> gather(const Op& op);
     Result<std::size_t> scatter(const Op& op);
+    Result<std::size_t> scatter_add(const Op& op);
+    Result<std::size_t> correlate(const Op& op);
+    Result<ArrayView> numbers_of_rows(const Operand& operand, const std::string& function);
+    Result<ArrayView> route(const Op& op, bool by_place);
+    Result<std::size_t> to_experts(const Op& op);
+    Result<std::size_t> from_experts(const Op& op);
     Result<std::size_t> move(const Op& op);
     Status finish(const Op& op, std::size_t lazy);
     std::size_t load(ArrayView view);
@@ -94,8 +100,10 @@ private:
     const StepOptions& options_;
     StepProgram out_;
     std::vector<Repeat> repeats_;
+    std::set<ValueId> by_pass_;
     std::vector<LazyValue> lazy_;          ///< of the statement
     std::map<ValueId, std::size_t> made_;  ///< intermediates of the statement
+    Dims choice_dims_;                     ///< of the choices that were routed last
     StepBlock* nodes_ = nullptr;           ///< where steps go
     std::size_t statement_ = 0;
 };

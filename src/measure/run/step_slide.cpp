@@ -86,4 +86,45 @@ Result<std::size_t> StepBuilder::slide(const Op& op) {
     return sum;
 }
 
+// For each tap a sum of its own: of one array so many places before times the other.
+Result<std::size_t> StepBuilder::correlate(const Op& op) {
+    constexpr std::int64_t most_taps = 256;
+    auto before = input(op.inputs[0]);
+    if (!before) return before;
+    const ArrayView view = materialise(*before);
+    auto here = input(op.inputs[1]);
+    if (!here) return here;
+    const std::string& along = op.along[0];
+    const std::string& taps = op.along[1];
+    if (size(taps) > most_taps) {
+        return fail("unsupported", fmt::format("`taps` runs with at most {} taps, not {}", most_taps, size(taps)),
+                    "choose fewer, or price the program with roofline op");
+    }
+    auto out = target(op, sums_in(op.arithmetic));
+    if (!out) return fail(out.error());
+    Dims loops;
+    for (const std::string& dim : out->dims) {
+        if (dim != taps) loops.push_back(dim);
+    }
+    for (const std::string& dim : view.dims) {
+        if (has(op.along, without_edge(dim)) || dim == along) loops.push_back(without_edge(dim));
+    }
+    for (std::int64_t tap = 0; tap < size(taps); ++tap) {
+        RunStep made;
+        RowStep sum;
+        sum.function = "sum";
+        sum.along = op.along.size() - 1;
+        const std::size_t product = applied(MapFunction::mul, {shifted(view, along, -tap, loops), *here}, op);
+        sum.tapes.push_back(tape(product, loops, made.inputs));
+        sum.loops = sizes_of(loops);
+        sum.out = strides(*out, loops);
+        sum.offset = tap * strides(*out, {taps}).front();
+        made.output = out->array;
+        made.text = tap == 0 ? op.function : "";
+        made.what = std::move(sum);
+        step(std::move(made));
+    }
+    return load(*out);
+}
+
 }  // namespace roofline

@@ -90,13 +90,15 @@ Result<std::size_t> StepBuilder::operation(const Op& op, bool last) {
             return gather(op);
         case FunctionKind::scatter:
             return scatter(op);
-        case FunctionKind::dispatch:
-        case FunctionKind::combine:
         case FunctionKind::scatter_add:
-        case FunctionKind::match:
+            return scatter_add(op);
         case FunctionKind::correlate:
-            return fail("unsupported", fmt::format("`{}` does not run here yet", op.function),
-                        "price the program with roofline op, or run its products alone");
+            return correlate(op);
+        case FunctionKind::dispatch:
+            return to_experts(op);
+        case FunctionKind::combine:
+        case FunctionKind::match:
+            return from_experts(op);
         case FunctionKind::expand:
             return move(op);
         case FunctionKind::mask:
@@ -132,8 +134,10 @@ Result<ArrayView> StepBuilder::target(const Op& op, Dtype scratch_dtype) {
     if (!array) return fail(array.error());
     RunArray& made = out_.arrays[*array];
     made.role = RunArray::Role::result;
-    made.copies = 1;
-    made.depth = 0;
+    if (!by_pass_.contains(op.output.value)) {
+        made.copies = 1;
+        made.depth = 0;
+    }
     return ArrayView{*array, op.output.dims};
 }
 
@@ -244,15 +248,10 @@ void StepBuilder::indices(std::size_t array, std::int64_t below) {
 Result<std::size_t> StepBuilder::gather(const Op& op) {
     auto table = input(op.inputs[0]);
     if (!table) return table;
-    auto ids = input(op.inputs[1]);
-    if (!ids) return ids;
+    auto ids = numbers_of_rows(op.inputs[1], op.function);
+    if (!ids) return fail(ids.error());
     const ArrayView rows_of = materialise(*table);
-    const ArrayView at = materialise(*ids);
-    if (info(out_.arrays[at.array].dtype).kind != DtypeKind::integer) {
-        return fail("unsupported",
-                    fmt::format("gather needs whole numbers as indices, not {}", name(out_.arrays[at.array].dtype)),
-                    "declare them int32");
-    }
+    const ArrayView& at = *ids;
     auto out = target(op, out_.arrays[rows_of.array].dtype);
     if (!out) return fail(out.error());
     GatherStep gather;
@@ -275,20 +274,15 @@ Result<std::size_t> StepBuilder::gather(const Op& op) {
 }
 
 Result<std::size_t> StepBuilder::scatter(const Op& op) {
-    std::vector<ArrayView> views;
-    for (const Operand& operand : op.inputs) {
-        auto lazy = input(operand);
-        if (!lazy) return lazy;
-        views.push_back(materialise(*lazy));
-    }
-    const ArrayView& into = views[0];
-    const ArrayView& at = views[1];
-    const ArrayView& update = views[2];
-    if (info(out_.arrays[at.array].dtype).kind != DtypeKind::integer) {
-        return fail("unsupported",
-                    fmt::format("scatter needs whole numbers as indices, not {}", name(out_.arrays[at.array].dtype)),
-                    "declare them int32");
-    }
+    auto target = input(op.inputs[0]);
+    if (!target) return target;
+    auto ids = numbers_of_rows(op.inputs[1], op.function);
+    if (!ids) return fail(ids.error());
+    auto rows = input(op.inputs[2]);
+    if (!rows) return rows;
+    const ArrayView into = materialise(*target);
+    const ArrayView& at = *ids;
+    const ArrayView update = materialise(*rows);
     const Dims loops = together(at.dims, update.dims);
     ScatterStep scatter;
     scatter.loops = sizes_of(loops);

@@ -32,18 +32,6 @@ bool runs_here(Dtype dtype) {
 
 constexpr std::int64_t most_copies = 1'000'000;
 
-/// The last value of that name made in a block.
-void last_named(const Block& block, const Program& program, std::map<std::string, ValueId>& found) {
-    for (const Node& node : block.nodes) {
-        if (const auto* inner = std::get_if<Block>(&node)) {
-            last_named(*inner, program, found);
-            continue;
-        }
-        const ValueId result = std::get<Statement>(node).result;
-        if (program.values[result].carried) found[program.values[result].name] = result;
-    }
-}
-
 }  // namespace
 
 std::int64_t RunArray::elements() const {
@@ -103,6 +91,7 @@ Status StepBuilder::size_values() {
 
 Result<StepProgram> StepBuilder::run() {
     if (auto status = size_values(); !status) return fail(status.error());
+    by_pass_ = values_by_pass(program_);
     out_.array_of.resize(program_.values.size());
     if (auto status = block(program_.body, out_.body, false); !status) return fail(status.error());
     return std::move(out_);
@@ -130,6 +119,7 @@ Status StepBuilder::block(const Block& block, StepBlock& out, bool fused) {
                         fmt::format("give it: --dims {}=2", inner.count));
         }
         repeated.count = *count;
+        repeated.back = goes_back(inner, by_pass_);
         repeats_.push_back({*count, inner.values_before});
         if (auto status = this->block(inner, repeated, fused); !status) return status;
         repeats_.pop_back();
@@ -138,20 +128,6 @@ Status StepBuilder::block(const Block& block, StepBlock& out, bool fused) {
         nodes_ = &out;
     }
     return {};
-}
-
-void StepBuilder::carry(const Block& block, StepBlock& out) const {
-    std::map<std::string, ValueId> last;
-    last_named(block, program_, last);
-    for (const auto& [name, made] : last) {
-        for (std::size_t old = block.values_before; old-- > 0;) {
-            if (program_.values[old].name != name) continue;
-            const auto from = out_.array_of[made];
-            const auto to = out_.array_of[old];
-            if (from && to && *from != *to) out.carried.emplace_back(*from, *to);
-            break;
-        }
-    }
 }
 
 Result<std::size_t> StepBuilder::array_for(ValueId id) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <variant>
@@ -30,7 +31,7 @@ struct RunArray {
     std::vector<std::int64_t> sizes;
     Role role = Role::scratch;
     bool param = false;
-    std::int64_t copies = 1;  ///< declared in a repeat: one for each pass
+    std::int64_t copies = 1;  ///< declared in a repeat, or read by a later one: one for each pass
     std::size_t depth = 0;    ///< repeats around its declaration
     std::int64_t below = 0;   ///< an index: its numbers are in [0, below); 0 for others
     double scale = 1;         ///< of the random numbers it is filled with
@@ -71,6 +72,7 @@ struct RowStep {
     std::size_t along = 1;
     std::vector<Tape> tapes;        ///< two for scan and derivatives, else one
     std::vector<std::int64_t> out;  ///< strides of the output; 0 along the row for a reduction
+    std::int64_t offset = 0;        ///< of the output, where all loops begin
 };
 
 /// output[loops] = table[loops, ids[loops] - first], and 0 where the table is a part of a longer one that has the row elsewhere.
@@ -84,7 +86,8 @@ struct GatherStep {
     std::vector<std::int64_t> out;
 };
 
-/// output[loops, ids[loops] - first] = update[loops]; nothing else of the output changes, nor rows that are elsewhere.
+/// output[loops, ids[loops] - first] = update[loops]; nothing else of the output changes, nor rows that are elsewhere. Or, where it
+/// adds, the sums of all updates of a place, from zero.
 struct ScatterStep {
     std::vector<std::int64_t> loops;
     ArrayLoad update, ids;
@@ -93,20 +96,57 @@ struct ScatterStep {
     std::int64_t first = 0;
     std::int64_t whole = 0;
     std::vector<std::int64_t> out;
+    bool adds = false;
+};
+
+/// Numbers of experts, in the order in which they lie: each choice takes the next place of its expert's group, if there is one left.
+/// By choice: its place among those of all groups, or -1; by place: the choice that has it, or -1.
+struct RouteStep {
+    std::int64_t choices = 0;
+    std::int64_t experts = 1;
+    std::int64_t places = 1;  ///< of each group
+    bool by_place = false;
+};
+
+/// Rows into groups: output[expert, place, rows] = from[choice, rows], times weights[choice]; 0 where no choice has the place.
+struct DispatchStep {
+    std::vector<std::int64_t> choices;  ///< sizes of the dimensions that number them
+    std::vector<std::int64_t> rows;
+    std::int64_t places = 1;
+    ArrayLoad from;                    ///< strides by choices, then by rows; second comes the route, by place
+    std::optional<ArrayLoad> weights;  ///< likewise
+    std::int64_t out_expert = 0, out_place = 0;
+    std::vector<std::int64_t> out;  ///< by rows
+};
+
+/// Rows out of groups: output[kept loops] = sum over the other loops of from[expert, place, loops] beside[loops]; what found no place
+/// adds nothing. Of the kept loops and of the others those over choices come first, then those over rows.
+struct CombineStep {
+    std::vector<std::int64_t> loops;
+    std::size_t kept = 0;
+    bool keeps_row = false;  ///< a loop over rows is among the kept
+    bool sums_row = false;   ///< and among the others
+    std::int64_t places = 1;
+    ArrayLoad from;
+    std::int64_t from_expert = 0, from_place = 0;
+    ArrayLoad route;  ///< by choice
+    std::optional<ArrayLoad> beside;
+    std::vector<std::int64_t> out;
 };
 
 struct RunStep {
-    std::variant<MatmulStep, MapStep, RowStep, GatherStep, ScatterStep> what;
+    std::variant<MatmulStep, MapStep, RowStep, GatherStep, ScatterStep, RouteStep, DispatchStep, CombineStep> what;
     std::vector<std::size_t> inputs;  ///< arrays, in the order in which its kernel takes them: a and b of a matmul
     std::size_t output = 0;
     std::size_t statement = 0;  ///< of the program, counted in the order of the text
     std::size_t kernel = 0;     ///< of the prediction: a statement, or the fuse block it stands in
-    std::string text;           ///< "matmul 64 x 4096 x 4096"
+    std::string text;           ///< "matmul 64 x 4096 x 4096"; "" for what goes on with the one before
 };
 
 /// Steps in order, some of them again and again.
 struct StepBlock {
     std::int64_t count = 1;
+    bool back = false;                                        ///< from the last pass to the first
     std::vector<std::variant<std::size_t, StepBlock>> nodes;  ///< steps by number
     /// At the end of a pass that another one follows these arrays change places: what was made, and what the next pass reads.
     std::vector<std::pair<std::size_t, std::size_t>> carried;
@@ -130,12 +170,25 @@ struct DimPart {
 struct StepOptions {
     std::vector<MapFunction> after_matmul{};  ///< what the device's matmul does to its sums on the way out
     std::map<std::string, DimPart> parts{};   ///< of a program that is one chip's share: dimensions that are split
+    std::optional<Operand> choices{};  ///< of experts, where the program itself has no dispatch: see choices_of()
     std::optional<double>
         mask_fill{};  ///< what masked places hold, where the program itself has nothing that reads them
 };
 
 /// The size of a dimension, also of one chip's share of one. None when it has no size.
 [[nodiscard]] std::optional<std::int64_t> size_of(const Program& program, const std::string& dim);
+
+/// Of a name that a repeat assigns and had before: what a pass makes, and what the next one reads in its place.
+struct CarriedValue {
+    ValueId made = 0;
+    ValueId read = 0;
+};
+[[nodiscard]] std::vector<CarriedValue> carried_values(const Program& program, const Block& block);
+
+/// What a repeat makes and a later one of the same count reads: each pass reads that of the same pass.
+[[nodiscard]] std::set<ValueId> values_by_pass(const Program& program);
+/// Whether the passes of a repeat go from the last to the first: it reads what an earlier one made by pass, as a backward pass does.
+[[nodiscard]] bool goes_back(const Block& block, const std::set<ValueId>& by_pass);
 
 /// What a masked place of `value` must hold so that what is computed from it does not see it: -inf where a softmax or maximum
 /// follows, +inf for a minimum, else 0.
