@@ -33,13 +33,13 @@ auto order(const TimedKernel& kernel) {
     const KernelPoint& point = kernel.point;
     return std::tuple(roofline::bound_of(point), point.math_s, point.vector_s, point.memory_s, point.other_s,
                       point.depth, point.write_s, point.fill, point.m, point.n, point.batch, point.rows, point.heads,
-                      kernel.time_s, kernel.before_s);
+                      point.cache, kernel.time_s, kernel.before_s);
 }
 
 bool in_range(const KernelPoint& point) {
-    const auto sizes = {point.math_s,  point.vector_s, point.memory_s, point.other_s, point.depth,
-                        point.write_s, point.fill,     point.m,        point.n,       point.batch,
-                        point.sums_s,  point.cores,    point.rows,     point.heads,   point.shared_s};
+    const auto sizes = {point.math_s, point.vector_s, point.memory_s, point.other_s, point.depth,  point.write_s,
+                        point.fill,   point.m,        point.n,        point.batch,   point.sums_s, point.cores,
+                        point.rows,   point.heads,    point.shared_s, point.cache};
     return std::all_of(sizes.begin(), sizes.end(), [](double each) { return each >= 0 && each < 1e15; });
 }
 
@@ -183,41 +183,46 @@ std::optional<KernelFit> fit_alike(std::vector<TimedKernel> kernels) {
     return fit;
 }
 
-/// What kernels differ by: heads where all of them have some, rows where all are of products and none has heads. Empty for others,
-/// and where one time holds products of different rows.
-std::optional<BandsBy> bands_by(const std::vector<TimedKernel>& kernels) {
+/// What kernels may differ by: heads or their size where all of them have some, rows where all are of products and none has heads.
+/// Empty for others, and where one time holds products of different rows.
+std::vector<BandsBy> bands_by(const std::vector<TimedKernel>& kernels) {
     const auto all = [&](auto&& is) { return std::all_of(kernels.begin(), kernels.end(), is); };
     if (all([](const TimedKernel& each) { return each.point.heads > 0 && each.more.empty() && !each.first; })) {
-        return BandsBy::heads;
+        return {BandsBy::heads, BandsBy::n};
     }
     const bool rows = all([](const TimedKernel& each) {
         const auto alike = [&](const KernelPoint& other) { return other.m == each.point.m; };
         return each.point.m > 0 && !(each.point.heads > 0) && std::all_of(each.more.begin(), each.more.end(), alike);
     });
-    return rows ? std::optional(BandsBy::m) : std::nullopt;
+    if (rows) return {BandsBy::m};
+    return {};
 }
 
 /// 0 where it is not known.
 double band_size(BandsBy by, const KernelPoint& point) {
+    if (by == BandsBy::n) return point.n;
     // of attention to a product without tokens all rows are heads
     return by == BandsBy::heads && point.heads > 0 ? point.heads : point.m;
 }
 
 /// By rows held out of published tables. 32 heads are what the decode kernels of TensorRT-LLM take at once; 1 row is a vector, up to
-/// 8 fit what multiplies without tiles, up to 64 half a tile, and beyond 512 kernels are bound by the matrix units.
+/// 8 fit what multiplies without tiles, up to 64 half a tile, and beyond 512 kernels are bound by the matrix units. Heads are of the
+/// sizes that models have, and libraries have kernels compiled for each, or for none.
 std::vector<double> band_limits(BandsBy by) {
     if (by == BandsBy::heads) return {1, 32, LawInUse::unlimited};
+    if (by == BandsBy::n) return {64, 128, 192, 256, LawInUse::unlimited};
     return {1, 8, 64, 512, LawInUse::unlimited};
 }
 
-/// Kernels by their heads or rows, those of the limits and more; too few of them count with those that have more, at the end with
+/// Kernels by their heads, columns or rows, those of the limits and more; too few of them count with those that have more, at the end with
 /// fewer.
 struct Band {
     double most = LawInUse::unlimited;
     std::vector<TimedKernel> kernels{};
 };
 std::vector<Band> bands_of(const std::vector<TimedKernel>& kernels, BandsBy by) {
-    constexpr std::size_t fewest = 4 * folds;
+    // of products by ever fewer rows held out ones get no nearer on the whole
+    const std::size_t fewest = (by == BandsBy::m ? 4 : 2) * folds;
     std::vector<Band> bands;
     std::vector<TimedKernel> few;
     double above = 0;
@@ -275,21 +280,25 @@ std::optional<KernelFit> fit_bands(const std::vector<TimedKernel>& kernels, Band
 }
 
 /// The law of what ran first stays that of all kernels; the others' are those of what it leaves.
-std::optional<KernelFit> fit_apart(std::vector<TimedKernel> kernels, const std::optional<KernelFit>& alike) {
-    const auto by = bands_by(kernels);
-    if (!by) return std::nullopt;
+std::optional<KernelFit> fit_apart(std::vector<TimedKernel> kernels, BandsBy by,
+                                   const std::optional<KernelFit>& alike) {
     for (TimedKernel& kernel : kernels) {
         if (!kernel.first) continue;
         if (!alike) return std::nullopt;
         kernel.before_s += seconds_of(*alike->first, *kernel.first);
         kernel.first.reset();
     }
-    auto apart = fit_bands(kernels, *by);
+    auto apart = fit_bands(kernels, by);
     if (apart && alike) apart->first = alike->first;
     return apart;
 }
 
 }  // namespace
+
+KernelPoint point_for(const KernelFit& fit, KernelPoint point) {
+    if (fit.whole && point.cache > 0) point.depth = point.cache;
+    return point;
+}
 
 LawInUse law_for(const KernelFit& fit, const KernelPoint& point) {
     const double size = band_size(fit.by, point);
@@ -302,7 +311,8 @@ LawInUse law_for(const KernelFit& fit, const KernelPoint& point) {
     return {fit.law, fit.factors, least};
 }
 
-double seconds_of(const KernelFit& fit, const KernelPoint& point) {
+double seconds_of(const KernelFit& fit, const KernelPoint& as_it_is) {
+    const KernelPoint point = point_for(fit, as_it_is);
     const LawInUse by = law_for(fit, point);
     const double seconds = seconds_of(by.law, point);
     if (by.factors.logs.empty()) return seconds;
@@ -330,13 +340,24 @@ KernelLaw rounded(KernelLaw law) {
 }
 
 std::optional<KernelFit> fit_kernels(std::vector<TimedKernel> kernels) {
-    std::optional<KernelFit> alike = fit_alike(kernels);
-    std::optional<KernelFit> apart = fit_apart(std::move(kernels), alike);
-    if (!alike || !apart) return alike ? alike : apart;
-    // published kernels timed again are 4 to 6 % off their median: so well is a mean of so many known
-    const double noise = 0.05 / std::sqrt(static_cast<double>(alike->rows));
-    const bool nearer = apart->error_held_out < worth * alike->error_held_out - noise;
-    return nearer ? apart : alike;
+    const bool whole = !kernels.empty() && std::all_of(kernels.begin(), kernels.end(), [](const TimedKernel& each) {
+        return each.point.cache > 0 && each.more.empty() && !each.first;
+    });
+    if (whole) {
+        for (TimedKernel& each : kernels) each.point.depth = each.point.cache;
+    }
+    const std::optional<KernelFit> alike = fit_alike(kernels);
+    std::optional<KernelFit> best = alike;
+    for (const BandsBy by : bands_by(kernels)) {
+        std::optional<KernelFit> apart = fit_apart(kernels, by, alike);
+        if (!apart) continue;
+        // published kernels timed again are 4 to 6 % off their median: so well is a mean of so many known
+        const double noise = 0.05 / std::sqrt(static_cast<double>(apart->rows));
+        const bool nearer = !alike || apart->error_held_out < worth * alike->error_held_out - noise;
+        if (nearer && (!best || apart->error_held_out < best->error_held_out)) best = std::move(apart);
+    }
+    if (best) best->whole = whole;
+    return best;
 }
 
 }  // namespace roofline

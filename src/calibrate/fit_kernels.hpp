@@ -1,6 +1,7 @@
 // The constants of a kernel's law, fitted to timed kernels of one class.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -24,10 +25,14 @@ struct SizedLaw {
 /// and for more.
 enum class BandsBy : std::uint8_t {
     heads,  ///< of queries to the same keys, in attention; where that is not known, the rows of the product
+    n,      ///< the columns of a product's result: the size of a head, in attention
     m,      ///< the rows of a product's result
 };
+inline constexpr std::array<BandsBy, 3> all_bands{BandsBy::heads, BandsBy::n, BandsBy::m};
 /// As calibration files and answers have it.
-[[nodiscard]] constexpr std::string_view bands_name(BandsBy by) { return by == BandsBy::heads ? "heads" : "m"; }
+[[nodiscard]] constexpr std::string_view bands_name(BandsBy by) {
+    return by == BandsBy::heads ? "heads" : by == BandsBy::n ? "n" : "m";
+}
 /// A law for at most so many of them.
 struct BandLaw {
     double most = 0;
@@ -41,6 +46,8 @@ struct KernelFit {
     std::optional<KernelLaw> first{};  ///< of kernels that ran first in the same times
     SizeFactors factors{};
     BandsBy by = BandsBy::heads;
+    /// Attention behind windows is worked off by all of the cache: its depth is that of the cache.
+    bool whole = false;
     std::vector<BandLaw> bands{};  ///< ascending; none where they make held out rows no nearer
     std::int64_t rows = 0;
     std::int64_t left_out =
@@ -56,7 +63,10 @@ struct KernelFit {
     bool operator==(const KernelFit&) const = default;
 };
 
-/// The law that a kernel has by its heads or rows, and its factors.
+/// The point as the fit's laws take it.
+[[nodiscard]] KernelPoint point_for(const KernelFit& fit, KernelPoint point);
+
+/// The law that a kernel has by its heads, columns or rows, and its factors.
 struct LawInUse {
     const KernelLaw& law;
     const SizeFactors& factors;
@@ -79,7 +89,7 @@ inline constexpr std::size_t fewest_kernels = 8;
 /// Fits one law to the kernels. Relative deviations count once, not squared, so a few wild rows do not bend it. Where the points
 /// say nothing of a constant (all bound by memory: the fraction of math), it stays that of the bound. The order of the
 /// points does not matter. Of more than 2,000 so many give the constants, spread evenly, and 500 the terms; errors are those of all. Factors by size are
-/// taken where they make the error of held out rows smaller by 3 % of it, and so are laws of attention by heads and of other products
+/// taken where they make the error of held out rows smaller by 3 % of it, and so are laws of attention by heads or by their size, and of other products
 /// by rows, where there are timed kernels enough of each. Empty when fewer than fewest_kernels are right.
 [[nodiscard]] std::optional<KernelFit> fit_kernels(std::vector<TimedKernel> kernels);
 
