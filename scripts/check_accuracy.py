@@ -18,6 +18,7 @@ KINDS = [
     "contraction",
     "grouped contraction",
     "attention",
+    "windowed attention",
     "causal attention",
     "latent attention",
     "elementwise",

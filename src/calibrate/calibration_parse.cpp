@@ -305,22 +305,25 @@ std::vector<BandLaw> read_bands(Reader& kernel, BandsBy by) {
     return all;
 }
 
-/// Laws by heads or by rows.
+/// Laws by heads, by their size or by rows.
 void read_bands(Reader& table, const std::string& kind, KernelFit& fit) {
     const bool attention = kind.ends_with("attention");
-    for (const BandsBy by : {BandsBy::heads, BandsBy::m}) {
+    for (const BandsBy by : all_bands) {
         std::vector<BandLaw> bands = read_bands(table, by);
         if (bands.empty()) continue;
-        if (by == BandsBy::heads && !attention) {
-            table.fault("heads", "out_of_place", fmt::format("{} has no heads", in_ticks(kind)),
-                        "laws by heads are for kinds of attention");
+        const std::string key(bands_name(by));
+        if (by != BandsBy::m && !attention) {
+            table.fault(key, "out_of_place", fmt::format("{} has no heads", in_ticks(kind)),
+                        fmt::format("laws by {} are for kinds of attention", key));
         }
         if (by == BandsBy::m && !attention && !kind.ends_with("contraction")) {
             table.fault("m", "out_of_place", fmt::format("{} has no product, and no rows of one", in_ticks(kind)),
                         "laws by m are for kinds of contraction and attention");
         }
         if (!fit.bands.empty()) {
-            table.fault("m", "out_of_place", "laws are by heads or by m, not by both", "leave out those of one");
+            table.fault(key, "out_of_place",
+                        fmt::format("laws are by {} or by {}, not by both", bands_name(fit.by), key),
+                        "leave out those of one");
         }
         fit.by = by;
         fit.bands = std::move(bands);
@@ -330,13 +333,15 @@ void read_bands(Reader& table, const std::string& kind, KernelFit& fit) {
 CalibratedKernel read_kernel(Reader& table) {
     CalibratedKernel kernel;
     table.required_text("kind");
-    kernel.key.kind = table.choice("kind", {"contraction", "grouped contraction", "attention", "causal attention",
-                                            "latent attention", "elementwise", "quantisation", "reduction"});
+    kernel.key.kind =
+        table.choice("kind", {"contraction", "grouped contraction", "attention", "causal attention", "latent attention",
+                              "windowed attention", "elementwise", "quantisation", "reduction"});
     kernel.key.dtype = table.text("dtype");
     kernel.key.software = table.text("software");
     kernel.key.variant = table.text("variant");
     kernel.like = table.text("like");
     KernelFit& fit = kernel.fit;
+    fit.whole = kernel.key.kind == "windowed attention";
     fit.rows = read_rows(table);
     fit.left_out = table.whole("left_out", 0, 1'000'000'000, 0);
     kernel.sources = table.texts("sources");

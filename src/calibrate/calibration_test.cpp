@@ -212,7 +212,21 @@ TEST_CASE("laws of kernels are read, strictly, and written as they were") {
     CHECK(wrong_factors("most = 32", "least = 32") == "missing_key");
     CHECK(wrong_factors("\"900 1100\"", "\"900\"") == "wrong_type");
 
+    tiled.kernels.front().key.kind = "windowed attention";
+    fit.by = BandsBy::n;
+    fit.whole = true;
+    const std::string by_size = calibration_text(tiled);
+    CHECK(by_size.find("[[kernel.n]]\nmost = 32\n") != std::string::npos);
+    const auto sizes_again = parse_calibration(by_size, "again.toml");
+    REQUIRE_MESSAGE(sizes_again, sizes_again.error().message);
+    CHECK(sizes_again->kernels.front() == tiled.kernels.front());
+    const auto no_heads =
+        parse_calibration(with(by_size, "kind = \"windowed attention\"", "kind = \"contraction\""), "m.toml");
+    REQUIRE_FALSE(no_heads);
+    CHECK(no_heads.error().code == "out_of_place");
+
     tiled.kernels.front().key.kind = "grouped contraction";
+    fit.whole = false;
     fit.by = BandsBy::m;
     const std::string by_rows = calibration_text(tiled);
     CHECK(by_rows.find("[[kernel.m]]\nmost = 32\n") != std::string::npos);

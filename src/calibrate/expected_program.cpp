@@ -22,7 +22,7 @@ const Analysis& analysis_of(const ProgramAnalysis& analysis, std::size_t kernel)
 
 /// What speaks for a kind that has no law of its own.
 std::string broader_kind(const std::string& kind) {
-    if (kind == "causal attention" || kind == "latent attention") return "attention";
+    if (kind.ends_with(" attention")) return "attention";
     if (kind == "grouped contraction") return "contraction";
     if (kind == "reduction" || kind == "quantisation") return "elementwise";
     return kind;
@@ -96,7 +96,18 @@ ChipTraits chip_traits(const Machine& machine) {
 namespace {
 
 /// The places of a kernel's counts; the depths of its products come behind them.
-enum Count : std::size_t { runs_of, write_s, side_m, side_n, products_of, rows, heads, shared_bytes_of, depths };
+enum Count : std::size_t {
+    runs_of,
+    write_s,
+    side_m,
+    side_n,
+    products_of,
+    rows,
+    heads,
+    cache_keys,
+    shared_bytes_of,
+    depths
+};
 
 }  // namespace
 
@@ -141,6 +152,7 @@ void CompiledKernel::add_products(const KernelWork& kernel, std::vector<Weighted
         sums[side_m] = {{elements(shape.m), 1.0}};
         sums[products_of] = {{elements(shape.batch), 1.0}};
     }
+    if (const auto dim = windowed_dim(kernel); dim && attention) sums[cache_keys] = {{elements({*dim}), 1.0}};
     tiled_product_ = attention || (!products.empty() && side_by_side(products));
     if (products.empty()) {
         sums[rows] = {{rows_of(kernel), 1.0}};
@@ -176,6 +188,7 @@ CompiledKernel::Runs CompiledKernel::evaluate(std::span<const double> sizes, dou
         point.n = counts[side_n];
         point.batch = counts[products_of];
         point.heads = counts[heads];
+        point.cache = counts[cache_keys];
         if (memory_rate_ > 0) point.shared_s = counts[shared_bytes_of] / memory_rate_;
         constexpr double written_and_read = 2 * 4;  // bytes of f32
         if (memory_rate_ > 0) point.sums_s = written_and_read * point.m * point.n * point.batch / memory_rate_;

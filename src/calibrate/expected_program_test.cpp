@@ -96,9 +96,13 @@ TEST_CASE("attention over latents and quantisations are kinds of their own") {
     CHECK(key("X : fp8[B=8, D=8]\nQ : bf16[B, D] = X").kind == "elementwise");
     CHECK(key("X : f32[B=8, D=8]\nQ : bf16[B, D] = X").kind == "elementwise");
     CHECK(key("X : bf16[B=8, D=8]\nQ : fp8[B, D] = gelu(X)").kind == "elementwise");
+    CHECK(key("Q: bf16[N=8, H=8]\nA: bf16[C=64, H]\nV: bf16[C, H]\nW: s32[S=16]\nfuse {\n"
+              " P : bf16[N, S] = softmax[S](Q * gather[C](A, W))\n O : bf16[N, H] = P * gather[C](V, W)\n}") ==
+          KernelKey{"windowed attention", "bf16", "", ""});
     Calibration calibration;
     calibration.kernels = {law_of("attention", "bf16", "", {}), law_of("elementwise", "", "", {})};
     CHECK(choose_kernel(calibration, {"latent attention", "bf16", "", ""}, "") == calibration.kernels.data());
+    CHECK(choose_kernel(calibration, {"windowed attention", "bf16", "", ""}, "") == calibration.kernels.data());
     CHECK(choose_kernel(calibration, {"quantisation", "fp8", "", ""}, "")->key.kind == "elementwise");
 }
 
@@ -117,6 +121,17 @@ TEST_CASE("of attention it is known how many heads read the same keys, of other 
         CHECK(each.shared_s == approx(2 * 3 * 16 * 8 * 2 / 1e12));
         CHECK(each.rows == 0);
     }
+    // 16 places of a cache of 64, each 4 bytes; only what lies there is read
+    const AnalysedProgram window = analysed(
+        "Q: bf16[K=3, G=4, T=5, H=8]\nA: bf16[K, C=64, H]\nV: bf16[K, C, H]\nW: s32[S=16]\nfuse {\n"
+        " P : bf16[K, G, T, S] = softmax[S](Q * gather[C](A, W))\n O : bf16[K, G, T, H] = P * gather[C](V, W)\n}");
+    const KernelPoint behind = kernel_runs(window.program, window.analysis, {}).front().point;
+    CHECK(behind.cache == 64);
+    CHECK(behind.depth == 16);
+    CHECK(behind.heads == 4);
+    CHECK(behind.n == 8);
+    CHECK(behind.shared_s == approx((2 * 3 * 16 * 8 * 2 + 4 * 16) / 1e12));
+    CHECK(point("K=3, G=4, T=5, H=8", "Q * A").cache == 0);
     // a product without the tokens of the mask has no heads
     const AnalysedProgram other = analysed(
         "P: bf16[K=3, T=5, S=16]\nA: bf16[K, T, H=8]\nV: bf16[K, S, H]\nfuse {\n D : bf16[K, S, H] = P *_T A\n"

@@ -19,7 +19,7 @@ namespace {
 auto order(const KernelSample& sample) {
     const KernelPoint& point = sample.timed.point;
     return std::tie(sample.machine, sample.key, point.math_s, point.vector_s, point.memory_s, point.other_s,
-                    point.depth, point.m, point.n, point.batch, sample.timed.time_s, sample.source);
+                    point.depth, point.m, point.n, point.batch, point.cache, sample.timed.time_s, sample.source);
 }
 
 bool same(const KernelSample& a, const KernelSample& b) {

@@ -22,13 +22,13 @@ auto order(const TimedKernel& kernel) {
     const KernelPoint& point = kernel.point;
     return std::tuple(roofline::bound_of(point), point.math_s, point.vector_s, point.memory_s, point.other_s,
                       point.depth, point.write_s, point.fill, point.m, point.n, point.batch, point.rows, point.heads,
-                      kernel.time_s, kernel.before_s);
+                      point.cache, kernel.time_s, kernel.before_s);
 }
 
 bool in_range(const KernelPoint& point) {
-    const auto sizes = {point.math_s,  point.vector_s, point.memory_s, point.other_s, point.depth,
-                        point.write_s, point.fill,     point.m,        point.n,       point.batch,
-                        point.sums_s,  point.cores,    point.rows,     point.heads,   point.shared_s};
+    const auto sizes = {point.math_s, point.vector_s, point.memory_s, point.other_s, point.depth,  point.write_s,
+                        point.fill,   point.m,        point.n,        point.batch,   point.sums_s, point.cores,
+                        point.rows,   point.heads,    point.shared_s, point.cache};
     return std::all_of(sizes.begin(), sizes.end(), [](double each) { return each >= 0 && each < 1e15; });
 }
 
@@ -132,35 +132,39 @@ std::optional<FoldedFit> fit_alike(std::vector<TimedKernel> kernels, const Folds
     return all;
 }
 
-/// What kernels differ by: heads where all of them have some, rows where all are of products and none has heads. Empty for others,
-/// and where one time holds products of different rows.
-std::optional<BandsBy> bands_by(const std::vector<TimedKernel>& kernels) {
+/// What kernels may differ by: heads or their size where all of them have some, rows where all are of products and none has heads.
+/// Empty for others, and where one time holds products of different rows.
+std::vector<BandsBy> bands_by(const std::vector<TimedKernel>& kernels) {
     const auto all = [&](auto&& is) { return std::all_of(kernels.begin(), kernels.end(), is); };
     if (all([](const TimedKernel& each) { return each.point.heads > 0 && each.more.empty() && !each.first; })) {
-        return BandsBy::heads;
+        return {BandsBy::heads, BandsBy::n};
     }
     const bool rows = all([](const TimedKernel& each) {
         const auto alike = [&](const KernelPoint& other) { return other.m == each.point.m; };
         return each.point.m > 0 && !(each.point.heads > 0) && std::all_of(each.more.begin(), each.more.end(), alike);
     });
-    return rows ? std::optional(BandsBy::m) : std::nullopt;
+    if (rows) return {BandsBy::m};
+    return {};
 }
 
 /// By rows held out of published tables. 32 heads are what the decode kernels of TensorRT-LLM take at once; 1 row is a vector, up to
-/// 8 fit what multiplies without tiles, up to 64 half a tile, and beyond 512 kernels are bound by the matrix units.
+/// 8 fit what multiplies without tiles, up to 64 half a tile, and beyond 512 kernels are bound by the matrix units. Heads are of the
+/// sizes that models have, and libraries have kernels compiled for each, or for none.
 std::vector<double> band_limits(BandsBy by) {
     if (by == BandsBy::heads) return {1, 32, LawInUse::unlimited};
+    if (by == BandsBy::n) return {64, 128, 192, 256, LawInUse::unlimited};
     return {1, 8, 64, 512, LawInUse::unlimited};
 }
 
-/// Kernels by their heads or rows, those of the limits and more; too few of them count with those that have more, at the end with
-/// fewer.
+/// Kernels by their heads, columns or rows, those of the limits and more; too few of them count with those that have more, at the end
+/// with fewer.
 struct Band {
     double most = LawInUse::unlimited;
     std::vector<TimedKernel> kernels{};
 };
 std::vector<Band> bands_of(const std::vector<TimedKernel>& kernels, BandsBy by) {
-    constexpr std::size_t fewest = 4 * kernel_folds;
+    // of products by ever fewer rows held out ones get no nearer on the whole
+    const std::size_t fewest = (by == BandsBy::m ? 4 : 2) * kernel_folds;
     std::vector<Band> bands;
     std::vector<TimedKernel> few;
     double above = 0;
@@ -227,20 +231,30 @@ std::optional<FoldedFit> fit_bands(const std::vector<TimedKernel>& kernels, Band
 }
 
 /// The law of what ran first stays that of all kernels; the others' are those of what it leaves.
-std::optional<FoldedFit> fit_apart(std::vector<TimedKernel> kernels, const std::optional<FoldedFit>& alike) {
-    const auto by = bands_by(kernels);
-    if (!by) return std::nullopt;
+std::optional<FoldedFit> fit_apart(std::vector<TimedKernel> kernels, BandsBy by,
+                                   const std::optional<FoldedFit>& alike) {
     for (TimedKernel& kernel : kernels) {
         if (!kernel.first) continue;
         if (!alike) return std::nullopt;
         kernel.before_s += seconds_of(*alike->fit.first, *kernel.first);
         kernel.first.reset();
     }
-    auto apart = fit_bands(kernels, *by);
+    auto apart = fit_bands(kernels, by);
     if (!apart || !alike) return apart;
     apart->fit.first = alike->fit.first;
     for (std::size_t i = 0; i < kernel_folds; ++i) apart->without[i].first = alike->without[i].first;
     return apart;
+}
+
+/// Gives attention behind windows, of which all rows know the whole cache, the depth of that; whether it is such.
+bool takes_whole_cache(std::vector<TimedKernel>& kernels) {
+    const bool whole = !kernels.empty() && std::all_of(kernels.begin(), kernels.end(), [](const TimedKernel& each) {
+        return each.point.cache > 0 && each.more.empty() && !each.first;
+    });
+    if (whole) {
+        for (TimedKernel& each : kernels) each.point.depth = each.point.cache;
+    }
+    return whole;
 }
 
 /// The relative's laws with factors that these kernels tell on top of its own.
@@ -261,13 +275,21 @@ KernelFit corrected(const KernelFit& relative, const Kernels& kernels, const Fac
 }  // namespace
 
 std::optional<FoldedFit> fit_kernels_in_folds(std::vector<TimedKernel> kernels) {
-    std::optional<FoldedFit> alike = fit_alike(kernels);
-    std::optional<FoldedFit> apart = fit_apart(std::move(kernels), alike);
-    if (!alike || !apart) return alike ? alike : apart;
-    // published kernels timed again are 4 to 6 % off their median: so well is a mean of so many known
-    const double noise = 0.05 / std::sqrt(static_cast<double>(alike->fit.rows));
-    const bool nearer = apart->fit.error_held_out < worth * alike->fit.error_held_out - noise;
-    return nearer ? apart : alike;
+    const bool whole = takes_whole_cache(kernels);
+    const std::optional<FoldedFit> alike = fit_alike(kernels);
+    std::optional<FoldedFit> best = alike;
+    for (const BandsBy by : bands_by(kernels)) {
+        std::optional<FoldedFit> apart = fit_apart(kernels, by, alike);
+        if (!apart) continue;
+        // published kernels timed again are 4 to 6 % off their median: so well is a mean of so many known
+        const double noise = 0.05 / std::sqrt(static_cast<double>(apart->fit.rows));
+        const bool nearer = !alike || apart->fit.error_held_out < worth * alike->fit.error_held_out - noise;
+        if (nearer && (!best || apart->fit.error_held_out < best->fit.error_held_out)) best = std::move(apart);
+    }
+    if (!best) return best;
+    best->fit.whole = whole;
+    for (KernelFit& without : best->without) without.whole = whole;
+    return best;
 }
 
 std::optional<KernelFit> fit_kernels(std::vector<TimedKernel> kernels) {
@@ -276,6 +298,7 @@ std::optional<KernelFit> fit_kernels(std::vector<TimedKernel> kernels) {
 }
 
 std::optional<KernelFit> fit_like(const FoldedFit& relative, std::vector<TimedKernel> kernels) {
+    if (takes_whole_cache(kernels) != relative.fit.whole) return std::nullopt;
     std::size_t left_out = leave_out(kernels);
     left_out += std::erase_if(kernels, [&](const auto& each) { return far_off(seconds_of(relative.fit, each), each); });
     const bool products =

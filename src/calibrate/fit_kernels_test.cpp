@@ -178,6 +178,64 @@ TEST_CASE("attention has laws by heads where held out rows are nearer with them"
     CHECK(law_for(*apart, unsaid).least == 2);
 }
 
+TEST_CASE("attention has laws by the size of heads where held out rows are nearer with them") {
+    const KernelLaw of_usual{9e-6, 2e-9, 0.8, 1, 0.75, 2};
+    KernelLaw of_wide = of_usual;
+    of_wide.memory = 0.2;
+    const auto point_of = [](double b, double s, double size) {
+        KernelPoint point = decode_point(b, s, 4);
+        point.n = size;
+        for (double* part : {&point.math_s, &point.memory_s, &point.shared_s, &point.sums_s}) *part *= size / 128;
+        return point;
+    };
+    std::vector<TimedKernel> kernels;
+    for (double b = 1; b <= 512; b *= 2) {
+        for (double s = 64; s <= 16384; s *= 4) {
+            for (const double size : {64.0, 80.0, 128.0, 256.0}) {
+                const KernelPoint point = point_of(b, s, size);
+                kernels.push_back({point, seconds_of(size > 192 ? of_wide : of_usual, point)});
+            }
+        }
+    }
+    const auto fit = fit_kernels(kernels);
+    REQUIRE(fit);
+    CHECK(fit->by == BandsBy::n);
+    REQUIRE(fit->bands.size() == 2);  // those of 192 are none, and count with the wider
+    CHECK(fit->bands[0].most == 64);
+    CHECK(fit->bands[1].most == 128);
+    CHECK(fit->bands[1].sized.law.memory == approx(0.75).epsilon(0.02));
+    CHECK(fit->law.memory == approx(0.2).epsilon(0.02));
+    CHECK(fit->error_held_out < 0.01);
+    CHECK(law_for(*fit, point_of(8, 1024, 80)).least == 65);
+    CHECK(law_for(*fit, point_of(8, 1024, 512)).least == 129);
+}
+
+TEST_CASE("attention behind windows is worked off by all of the cache") {
+    // 128 keys are left of caches of up to 65,536, and each key of the cache takes 2 ns
+    const KernelLaw law{9e-6, 2e-9, 0.8, 1, 0.75, 1};
+    std::vector<TimedKernel> kernels;
+    for (double b = 1; b <= 512; b *= 2) {
+        for (double c = 256; c <= 65536; c *= 4) {
+            KernelPoint point = decode_point(b, 128, 4);
+            point.cache = c;
+            KernelPoint longer = point;
+            longer.depth = c;
+            kernels.push_back({point, seconds_of(law, longer)});
+        }
+    }
+    const auto fit = fit_kernels(kernels);
+    REQUIRE(fit);
+    CHECK(fit->whole);
+    CHECK(fit->error_held_out < 0.01);
+    CHECK(fit->law.ramp_s == approx(2e-9).epsilon(0.02));
+    for (const TimedKernel& kernel : kernels) CHECK(error_of(*fit, kernel) < 0.02);
+    // one that is not told of a cache has its keys
+    CHECK(point_for(*fit, decode_point(1, 128, 4)).depth == 128);
+    // where only some look back through windows the depth is what they see
+    kernels.front().point.cache = 0;
+    CHECK_FALSE(fit_kernels(kernels)->whole);
+}
+
 TEST_CASE("products have laws by rows where held out rows are nearer with them") {
     const KernelLaw of_tiles{9e-6, 2e-9, 0.7, 1, 0.75, 2};
     KernelLaw of_vectors = of_tiles;  // a kernel without tiles: it starts sooner, and adds up in parallel

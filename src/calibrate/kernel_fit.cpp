@@ -15,7 +15,7 @@ SizedDeviation deviation_of(const KernelFit& fit, const TimedKernel& kernel) {
     SizedDeviation all;
     const double seconds = seconds_of(fit, kernel);
     const auto add = [&](const KernelPoint& point) {
-        all.products.push_back({sizes_of(point), seconds_of(fit, point) / seconds});
+        all.products.push_back({sizes_of(point_for(fit, point)), seconds_of(fit, point) / seconds});
     };
     add(kernel.point);
     for (const KernelPoint& point : kernel.more) add(point);
@@ -26,8 +26,14 @@ SizedDeviation deviation_of(const KernelFit& fit, const TimedKernel& kernel) {
 }  // namespace
 
 double band_size(BandsBy by, const KernelPoint& point) {
+    if (by == BandsBy::n) return point.n;
     // of attention to a product without tokens all rows are heads
     return by == BandsBy::heads && point.heads > 0 ? point.heads : point.m;
+}
+
+KernelPoint point_for(const KernelFit& fit, KernelPoint point) {
+    if (fit.whole && point.cache > 0) point.depth = point.cache;
+    return point;
 }
 
 LawInUse law_for(const KernelFit& fit, const KernelPoint& point) {
@@ -41,7 +47,8 @@ LawInUse law_for(const KernelFit& fit, const KernelPoint& point) {
     return {fit.law, fit.factors, least};
 }
 
-double seconds_of(const KernelFit& fit, const KernelPoint& point) {
+double seconds_of(const KernelFit& fit, const KernelPoint& as_it_is) {
+    const KernelPoint point = point_for(fit, as_it_is);
     const LawInUse by = law_for(fit, point);
     const double seconds = seconds_of(by.law, point);
     if (by.factors.logs.empty()) return seconds;

@@ -1,6 +1,7 @@
 // Laws of kernels as they are kept: constants by heads or rows, factors by size, what they were fitted to and how far off they are.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -24,10 +25,14 @@ struct SizedLaw {
 /// and for more.
 enum class BandsBy : std::uint8_t {
     heads,  ///< of queries to the same keys, in attention; where that is not known, the rows of the product
+    n,      ///< the columns of a product's result: the size of a head, in attention
     m,      ///< the rows of a product's result
 };
+inline constexpr std::array<BandsBy, 3> all_bands{BandsBy::heads, BandsBy::n, BandsBy::m};
 /// As calibration files and answers have it.
-[[nodiscard]] constexpr std::string_view bands_name(BandsBy by) { return by == BandsBy::heads ? "heads" : "m"; }
+[[nodiscard]] constexpr std::string_view bands_name(BandsBy by) {
+    return by == BandsBy::heads ? "heads" : by == BandsBy::n ? "n" : "m";
+}
 /// How many of them a kernel has; 0 where it is not known.
 [[nodiscard]] double band_size(BandsBy by, const KernelPoint& point);
 /// A law for at most so many of them.
@@ -43,6 +48,8 @@ struct KernelFit {
     std::optional<KernelLaw> first{};  ///< of kernels that ran first in the same times
     SizeFactors factors{};
     BandsBy by = BandsBy::heads;
+    /// Attention behind windows is worked off by all of the cache: its depth is that of the cache.
+    bool whole = false;
     std::vector<BandLaw> bands{};  ///< ascending; none where they make held out rows no nearer
     std::int64_t rows = 0;
     std::int64_t left_out =
@@ -58,7 +65,10 @@ struct KernelFit {
     bool operator==(const KernelFit&) const = default;
 };
 
-/// The law that a kernel has by its heads or rows, and its factors.
+/// The point as the fit's laws take it.
+[[nodiscard]] KernelPoint point_for(const KernelFit& fit, KernelPoint point);
+
+/// The law that a kernel has by its heads, columns or rows, and its factors.
 struct LawInUse {
     const KernelLaw& law;
     const SizeFactors& factors;

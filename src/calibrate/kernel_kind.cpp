@@ -147,6 +147,22 @@ std::optional<std::vector<std::string>> head_dims(const KernelWork& kernel, cons
     return heads;
 }
 
+std::optional<std::string> windowed_dim(const KernelWork& kernel) {
+    std::vector<const Op*> gathers;
+    for (const Statement* statement : kernel.statements) {
+        for (const Op& op : statement->ops) {
+            if (op.kind == OpKind::apply && op.function == "gather" && !op.along.empty()) gathers.push_back(&op);
+            if (op.kind != OpKind::contract) continue;
+            for (const Operand& input : op.inputs) {
+                const auto made = std::find_if(gathers.begin(), gathers.end(),
+                                               [&](const Op* each) { return each->output.value == input.value; });
+                if (made != gathers.end()) return (*made)->along.front();
+            }
+        }
+    }
+    return std::nullopt;
+}
+
 WeightedSum shared_bytes(const KernelWork& kernel, const MatmulShape& scores) {
     WeightedSum sum;
     for (const Transfer& transfer : kernel.transfers) {
@@ -194,6 +210,7 @@ KernelKey kernel_key(const Program& local, const KernelWork& kernel) {
     key.kind = kernel_kind(kernel);
     if (key.kind == "contraction" && is_grouped(local, kernel)) key.kind = "grouped contraction";
     if (key.kind == "causal attention" && !masks(local, kernel)) key.kind = "attention";
+    if (key.kind == "attention" && windowed_dim(kernel)) key.kind = "windowed attention";
     if (key.kind.ends_with("attention") && has_latents(kernel)) key.kind = "latent attention";
     if (key.kind == "elementwise") {
         const auto narrow = quantised_dtype(local, kernel);

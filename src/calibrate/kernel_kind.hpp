@@ -12,7 +12,7 @@
 namespace roofline {
 
 /// What a kernel is to its law: "attention" (two products or more and a softmax between; "causal attention" with a causal mask,
-/// "latent attention" where keys are values, too), "contraction" (any other with a product), "reduction" (a sum, a maximum ...,
+/// "latent attention" where keys are values, too, "windowed attention" where keys are some of a longer cache), "contraction" (any other with a product), "reduction" (a sum, a maximum ...,
 /// whose result is smaller than what it reads), "quantisation" (a conversion to a narrower dtype of at most 8 bits that a product reads) or "elementwise"
 /// (all others); and the dtypes that its first product multiplies, "bf16" or "bf16 x int8", or the dtype that it quantises to,
 /// none where nothing is multiplied or quantised. The software is not set.
@@ -32,6 +32,9 @@ namespace roofline {
 /// where there is no mask, they come last in what a softmax makes of the scores. None in a product without the mask's tokens; empty
 /// where rows have one dimension and no mask, which may be tokens or heads.
 [[nodiscard]] std::optional<std::vector<std::string>> head_dims(const KernelWork& kernel, const MatmulShape& scores);
+
+/// The dimension of a cache of which a product's operand is some places, gathered in the same kernel: keys in a window.
+[[nodiscard]] std::optional<std::string> windowed_dim(const KernelWork& kernel);
 
 /// Bytes of what all rows of a product read alike: of attention the keys and values.
 [[nodiscard]] WeightedSum shared_bytes(const KernelWork& kernel, const MatmulShape& scores);

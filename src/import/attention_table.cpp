@@ -34,7 +34,8 @@ public:
         }
         const auto [batch, queries, keys, heads, kv_heads, head_dim] =
             std::tie(size[0], size[1], size[2], size[3], size[4], size[5]);
-        if (auto status = read_window(keys, decode, size[2], skip); !status) return status;
+        std::int64_t seen = keys;
+        if (auto status = read_window(keys, decode, seen, skip); !status) return status;
         if (!skip.empty()) return {};
         if (heads % kv_heads != 0) skip = "heads are no multiple of kv_heads";
         if (!decode && queries != keys) skip = "a prefill behind a cache (kv_len is not q_len)";
@@ -46,13 +47,14 @@ public:
         const std::string kv = kv_text.empty() ? q : dtype(kv_text, skip);
         if (!kv_text.empty() && kv != q) row.dtype += fmt::format(", kv {}", lowered(kv_text));
         if (!skip.empty()) return {};
-        row.sizes = {{"B", batch}, {"T", queries}, {"S", size[2]}};
+        row.sizes = {{"B", batch}, {"T", queries}, {"S", seen}};
         if (latent) {
             row.sizes.insert(row.sizes.end(), {{"N", heads}, {"L", head_dim - rope}, {"R", rope}});
             row.program = latent_program(q, kv);
         } else {
             row.sizes.insert(row.sizes.end(), {{"K", kv_heads}, {"G", heads / kv_heads}, {"H", head_dim}});
-            row.program = program(q, kv, !decode);
+            if (seen < keys) row.sizes.emplace_back("C", keys);
+            row.program = program(q, kv, !decode, seen < keys);
         }
         return {};
     }
@@ -78,12 +80,18 @@ private:
         return causal ? fmt::format("causal[T, S]({})", scores) : std::string(scores);
     }
 
-    static std::string program(const std::string& q, const std::string& kv, bool causal) {
+    static std::string keys_of(std::string_view cache, bool window) {
+        return window ? fmt::format("gather[C]({}, W)", cache) : std::string(cache);
+    }
+
+    /// What a window leaves of a longer cache are C's keys at the places W.
+    static std::string program(const std::string& q, const std::string& kv, bool causal, bool window) {
         const std::string out = q == "bf16" || q == "f16" || q == "f32" ? q : "bf16";
         return fmt::format(
-            "Q : {0}[B, K, G, T, H]\nA : {1}[B, K, S, H]\nV : {1}[B, K, S, H]\n"
-            "fuse {{\n P : {0}[B, K, G, T, S] = softmax[S]({2})\n O : {3}[B, K, G, T, H] = P * V\n}}\n",
-            q, kv, masked("Q * A", causal), out);
+            "Q : {0}[B, K, G, T, H]\nA : {1}[B, K, {4}, H]\nV : {1}[B, K, {4}, H]\n{5}"
+            "fuse {{\n P : {0}[B, K, G, T, S] = softmax[S]({2})\n O : {3}[B, K, G, T, H] = P * {6}\n}}\n",
+            q, kv, masked("Q * " + keys_of("A", window), causal), out, window ? "C" : "S", window ? "W : s32[S]\n" : "",
+            keys_of("V", window));
     }
 
     /// Latents are keys and values at once.

@@ -84,7 +84,11 @@ TEST_CASE("attention has groups of heads, a window where it decodes, and latents
     CHECK(table.rows[1].operation == "attention_decode");
     CHECK(table.rows[1].dtype == "bf16, kv fp8");
     CHECK(table.rows[1].program.find("causal") == std::string::npos);
-    CHECK(table.rows[1].sizes == DimSizes{{"B", 2}, {"T", 1}, {"S", 1024}, {"K", 8}, {"G", 4}, {"H", 64}});
+    // 1024 places of a cache of 4096
+    CHECK(table.rows[1].sizes == DimSizes{{"B", 2}, {"T", 1}, {"S", 1024}, {"K", 8}, {"G", 4}, {"H", 64}, {"C", 4096}});
+    CHECK(table.rows[1].program.find("A : fp8[B, K, C, H]") != std::string::npos);
+    CHECK(table.rows[1].program.find("O : bf16[B, K, G, T, H] = P * gather[C](V, W)") != std::string::npos);
+    CHECK(table.rows[0].program.find("gather") == std::string::npos);
     CHECK(table.rows[2].operation == "mla_decode");
     CHECK(table.rows[2].sizes == DimSizes{{"B", 2}, {"T", 1}, {"S", 4096}, {"N", 128}, {"L", 512}, {"R", 64}});
 }

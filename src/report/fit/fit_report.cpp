@@ -147,12 +147,18 @@ std::string limits_of(const KernelFit& fit, BandsBy by) {
     return fmt::format("{}", fmt::join(limits, " "));
 }
 
-/// Laws by heads or rows, each with its constants.
+/// "of one head", "of at most 8 rows", "of heads of at most 64"
+std::string band_name(BandsBy by, double most) {
+    const std::string number = number_text(most);
+    if (by == BandsBy::n) return "of heads of at most " + number;
+    const std::string_view one = by == BandsBy::heads ? "head" : "row";
+    return most > 1 ? fmt::format("of at most {} {}s", number, one) : fmt::format("of one {}", one);
+}
+
+/// Laws by heads, their size or rows, each with its constants.
 void add_bands(Table& table, const KernelFit& fit, std::size_t errors) {
-    const std::string_view one = fit.by == BandsBy::heads ? "head" : "row";
     for (const BandLaw& band : fit.bands) {
-        std::string name = fmt::format("  of one {}", one);
-        if (band.most > 1) name = fmt::format("  of at most {} {}s", number_text(band.most), one);
+        std::string name = "  " + band_name(fit.by, band.most);
         std::vector<std::string> cells{"", std::move(name), "", "", ""};
         append(cells, constant_cells(band.sized.law, band.sized.factors, false));
         cells.resize(cells.size() + errors);
@@ -164,9 +170,10 @@ void add_bands(Table& table, const KernelFit& fit, std::size_t errors) {
 Table kernel_laws(const CollectiveFit& fit, bool raw) {
     Table table;
     if (raw) {
-        table.head = {"machine", "kind",   "dtype",          "software",     "variant",       "rows", "left_out",
-                      "fixed_s", "ramp_s", "math",           "vector",       "memory",        "p",    "factors",
-                      "heads",   "m",      "error_of_bound", "error_fitted", "error_held_out", "like"};
+        table.head = {
+            "machine", "kind",           "dtype",        "software",       "variant", "rows",    "left_out", "fixed_s",
+            "ramp_s",  "math",           "vector",       "memory",         "p",       "factors", "heads",    "n",
+            "m",       "error_of_bound", "error_fitted", "error_held_out", "like"};
     } else {
         table.head = {"machine", "kind",   "dtype", "software", "rows",  "fixed",  "ramp",    "math",
                       "vector",  "memory", "p",     "sizes",    "bound", "fitted", "held out"};
@@ -185,7 +192,9 @@ Table kernel_laws(const CollectiveFit& fit, bool raw) {
             cells.push_back(raw ? std::to_string(each.rows) : grouped(each.rows));
             if (raw) cells.push_back(std::to_string(each.left_out));
             append(cells, constant_cells(each.law, each.factors, raw));
-            if (raw) append(cells, {limits_of(each, BandsBy::heads), limits_of(each, BandsBy::m)});
+            for (const BandsBy by : all_bands) {
+                if (raw) cells.push_back(limits_of(each, by));
+            }
             const std::initializer_list<double> errors{each.error_of_bound, each.error_fitted, each.error_held_out};
             for (const double error : errors) cells.push_back(percent(error));
             if (raw) cells.push_back(kernel.like);
@@ -223,7 +232,7 @@ Json kernels_json(const CollectiveFit& fit) {
             each["left_out"] = each_fit.left_out;
             each["like"] = kernel.like;
             each.update(constants_json(each_fit.law, each_fit.factors));
-            for (const BandsBy by : {BandsBy::heads, BandsBy::m}) each[bands_name(by)] = Json::array();
+            for (const BandsBy by : all_bands) each[bands_name(by)] = Json::array();
             for (const BandLaw& band : each_fit.bands) {
                 Json of_band = constants_json(band.sized.law, band.sized.factors);
                 of_band["most"] = band.most;

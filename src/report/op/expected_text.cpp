@@ -126,13 +126,17 @@ std::string tiling_text(const Tiling& tiling) {
     return text;
 }
 
-/// " of 2 to 32 heads to the same keys", " of 9 to 64 rows": where laws differ by these
+/// " of 2 to 32 heads to the same keys", " with heads of 65 to 128", " of 9 to 64 rows": where laws differ by these
 std::string band_text(BandsBy by, const LawInUse& used) {
     if (used.least == 0) return "";
     const bool heads = by == BandsBy::heads;
-    if (used.most == 1) return heads ? " of one head to its keys" : " of one row";
-    const std::string_view what = heads ? "heads to the same keys" : "rows";
+    if (used.most == 1 && by != BandsBy::n) return heads ? " of one head to its keys" : " of one row";
     const std::string least = number_text(used.least);
+    if (by == BandsBy::n) {
+        if (used.most == LawInUse::unlimited) return fmt::format(" with heads of {} and more", least);
+        return fmt::format(" with heads of {} to {}", least, number_text(used.most));
+    }
+    const std::string_view what = heads ? "heads to the same keys" : "rows";
     if (used.most == LawInUse::unlimited) return fmt::format(" of {} and more {}", least, what);
     return fmt::format(" of {} to {} {}", least, number_text(used.most), what);
 }
@@ -187,7 +191,7 @@ std::vector<std::string> kernel_derivation(const OpAnswer& answer, std::size_t k
     const CalibratedKernel& law = *answer.laws.kernels[kernel];
     const KernelFit& fit = law.fit;
     const LawInUse used = law_for(fit, answer.runs[kernel].point);
-    const KernelPoint point = apart(used.law, answer.runs[kernel].point);
+    const KernelPoint point = apart(used.law, point_for(fit, answer.runs[kernel].point));
     const Tiling tiling = tiling_of(used.law, point);
     const double by_law = seconds_of(used.law, point, tiling);
     const double seconds = seconds_of(fit, answer.runs[kernel].point);
