@@ -49,9 +49,14 @@ FoldsOfShapes folds_of(const TimedKernels& kernels, const FoldsOfShapes& known) 
     FoldsOfShapes folds;
     for (const TimedKernel* kernel : kernels) folds.emplace(shape_of(*kernel), 0);
     const Ranks ranks(folds);
+    std::array<std::size_t, kernel_folds> taken{};
     for (auto& [shape, fold] : folds) {
         const auto found = known.find(shape);
         fold = found == known.end() ? ranks.fold_of(shape) : found->second;
+        // where shapes are no grid, folds are filled alike all the same
+        const auto least = std::min_element(taken.begin(), taken.end());
+        if (found == known.end() && taken[fold] > *least + 1) fold = static_cast<std::size_t>(least - taken.begin());
+        ++taken[fold];
     }
     return folds;
 }
