@@ -207,12 +207,12 @@ void fit_like_relatives(const Samples& samples, const Folded& folded, std::vecto
             if (with_folds == folded.end()) continue;  // of what ran first in the times of others
             const auto fit = fit_like(with_folds->second, kernels_of(rows, *own));
             if (!fit || !(fit->error_held_out < worth * kernel->fit.error_held_out)) continue;
-            kernel->fit = *fit;
-            kernel->like = name_of(relative, first.machine);
             if (const auto before = quantisation_of(rows, *kernel, kernels); before != kernels.end()) {
                 before->fit.error_fitted = fit->error_fitted;
                 before->fit.error_held_out = fit->error_held_out;
             }
+            kernel->fit = *fit;
+            kernel->like = name_of(relative, first.machine);
         }
     }
 }

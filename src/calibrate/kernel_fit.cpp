@@ -47,13 +47,13 @@ LawInUse law_for(const KernelFit& fit, const KernelPoint& point) {
     return {fit.law, fit.factors, least};
 }
 
-double seconds_of(const KernelFit& fit, const KernelPoint& as_it_is) {
-    const KernelPoint point = point_for(fit, as_it_is);
-    const LawInUse by = law_for(fit, point);
-    const double seconds = seconds_of(by.law, point);
+double seconds_of(const KernelFit& fit, const KernelPoint& point) {
+    const KernelPoint taken = point_for(fit, point);
+    const LawInUse by = law_for(fit, taken);
+    const double seconds = seconds_of(by.law, taken);
     if (by.factors.logs.empty()) return seconds;
     // data from a cache may be faster than the bound already
-    return std::max(seconds * factor_of(by.factors, point), std::min(seconds, bound_of(point)));
+    return std::max(seconds * factor_of(by.factors, taken), std::min(seconds, bound_of(taken)));
 }
 
 double seconds_of(const KernelFit& fit, const TimedKernel& kernel) {

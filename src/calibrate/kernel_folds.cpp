@@ -14,9 +14,9 @@ KernelShape shape_of(const TimedKernel& kernel) {
 }
 
 /// Each of a shape's sizes as its rank among those there are.
-class Ranks {
+class SizeRanks {
 public:
-    explicit Ranks(const FoldsOfShapes& shapes) {
+    explicit SizeRanks(const FoldsOfShapes& shapes) {
         for (const auto& [shape, fold] : shapes) {
             sizes_[0].push_back(std::get<0>(shape));
             sizes_[1].push_back(std::get<1>(shape));
@@ -48,7 +48,7 @@ private:
 FoldsOfShapes folds_of(const TimedKernels& kernels, const FoldsOfShapes& known) {
     FoldsOfShapes folds;
     for (const TimedKernel* kernel : kernels) folds.emplace(shape_of(*kernel), 0);
-    const Ranks ranks(folds);
+    const SizeRanks ranks(folds);
     std::array<std::size_t, kernel_folds> taken{};
     for (auto& [shape, fold] : folds) {
         const auto found = known.find(shape);
