@@ -170,11 +170,14 @@ std::vector<Folded::key_type> relatives_of(Calibrations& known, const Calibratio
     return relatives;
 }
 
-/// "sglang 0.5.10", "b200-sxm trtllm 1.3.0".
+/// "sglang 0.5.10", "b200-sxm trtllm 1.3.0 ungated".
 std::string name_of(const Folded::key_type& relative, const std::string& machine) {
-    const auto& [other, key] = relative;
-    if (other == machine) return key.software;
-    return key.software.empty() ? other : other + " " + key.software;
+    std::string name = relative.first == machine ? "" : relative.first;
+    for (const std::string& part : {relative.second.software, relative.second.variant}) {
+        if (!name.empty() && !part.empty()) name += " ";
+        name += part;
+    }
+    return name;
 }
 
 /// The law of what ran before a kernel that was timed with nothing else, told by the same rows: its errors are those of both together.
@@ -189,8 +192,8 @@ std::vector<CalibratedKernel>::iterator quantisation_of(std::span<const KernelSa
 }
 
 /// Gives laws of few rows those of a relative with factors of their own, where that is nearer to rows held out.
-void fit_like_relatives(const Samples& samples, const Folded& folded, std::vector<Calibration>& all) {
-    Calibrations known{all};
+void fit_like_relatives(const Samples& samples, const Folded& folded, KernelLawsFit& all) {
+    Calibrations known{all.calibrations};
     for (std::size_t begin = 0; begin < samples.size();) {
         const std::size_t end = end_of_key(samples, begin);
         const KernelSample& first = samples[begin];
@@ -198,7 +201,7 @@ void fit_like_relatives(const Samples& samples, const Folded& folded, std::vecto
         begin = end;
         const Calibration* const own = known.find(first.machine);
         if (own == nullptr) continue;
-        std::vector<CalibratedKernel>& kernels = calibration_of(all, first.machine).kernels;
+        std::vector<CalibratedKernel>& kernels = calibration_of(all.calibrations, first.machine).kernels;
         const auto has_key = [&](const CalibratedKernel& each) { return each.key == first.key; };
         const auto kernel = std::find_if(kernels.begin(), kernels.end(), has_key);
         if (kernel == kernels.end()) continue;
@@ -211,6 +214,8 @@ void fit_like_relatives(const Samples& samples, const Folded& folded, std::vecto
                 before->fit.error_fitted = fit->error_fitted;
                 before->fit.error_held_out = fit->error_held_out;
             }
+            all.rows += fit->rows - kernel->fit.rows;
+            all.left_out += fit->left_out - kernel->fit.left_out;
             kernel->fit = *fit;
             kernel->like = name_of(relative, first.machine);
         }
@@ -237,7 +242,7 @@ KernelLawsFit fit_kernel_laws(std::vector<KernelSample> samples) {
     samples.erase(kept, samples.end());
     Folded folded;
     for (const Turn turn : {Turn::alone, Turn::quantised, Turn::together}) fit_in_turn(samples, turn, all, folded);
-    fit_like_relatives(samples, folded, all.calibrations);
+    fit_like_relatives(samples, folded, all);
     for (Calibration& calibration : all.calibrations) {
         std::sort(calibration.kernels.begin(), calibration.kernels.end(),
                   [](const auto& a, const auto& b) { return a.key < b.key; });
