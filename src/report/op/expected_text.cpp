@@ -203,7 +203,7 @@ std::vector<std::string> kernel_derivation(const OpAnswer& answer, std::size_t k
     return {fmt::format("expected {} with an error of {} %", us(seconds), percent_text(answer.laws.error_of(kernel))),
             fmt::format("{} on {}{}, {} rows of {} ({} to {})", of,
                         carried.empty() ? answer.machine.name : carried + ", carried over",
-                        law.like.empty() ? "" : fmt::format(", by the constants of {} and factors", law.like),
+                        law.like.empty() ? "" : fmt::format(", by the constants of {} and factors of its own", law.like),
                         grouped(fit.rows),
                         law.sources.empty() ? "unnamed sources" : fmt::format("{}", fmt::join(law.sources, ", ")),
                         us(fit.least_s), us(fit.most_s)),
