@@ -49,7 +49,8 @@ Status time_subject(const FitSubject& subject, const std::string& toml, Device& 
         fitted.sample.key = kernel_key(op.local, op.analysis.work.kernels.front());
         fitted.sample.timed = {runs.front().point, point.cold.median};
         fitted.sample.source = "roofline measure cpu";
-        fitted.program = {answer->title, point.at.front(), point.cold.median, op.analysis.total.bounds.lower, 0};
+        fitted.program = {fmt::format("{}, {}", answer->title, subject.dims), point.at.front(), point.cold.median,
+                          op.analysis.total.bounds.lower, 0};
         all.push_back(std::move(fitted));
     }
     return {};
@@ -66,8 +67,12 @@ std::vector<FitSubject> fit_subjects(Effort effort) {
         if (effort == Effort::thorough) all.push_back({program, "D=4096,F=4096", "B=1..512*2"});
         all.push_back({program, "D=256,F=256", "B=16..256*16"});
     }
-    all.push_back({"A : f32[B, D]\nC : f32[B, D] = gelu(A)", "D=4096", "B=1..4096*4"});
-    all.push_back({"A : f32[B, D]\nE : f32[B, D]\nC : f32[B, D] = A + E", "D=4096", "B=1..4096*4"});
+    // in long rows and short ones: of rows of one length nobody can tell what an element takes from what a row does
+    for (const char* program :
+         {"A : f32[B, D]\nC : f32[B, D] = gelu(A)", "A : f32[B, D]\nE : f32[B, D]\nC : f32[B, D] = A + E"}) {
+        all.push_back({program, "D=4096", "B=1..4096*16"});
+        all.push_back({program, "D=64", "B=16..65536*16"});
+    }
     return all;
 }
 

@@ -17,12 +17,12 @@ struct FitSubject {
     std::string sweep;
 };
 
-/// Contractions in the dtypes that run everywhere, and elementwise work; each from small to large.
+/// Contractions in the dtypes that run everywhere, and elementwise work in long rows and short ones; each from small to large.
 [[nodiscard]] std::vector<FitSubject> fit_subjects(Effort effort);
 
 /// A program that was timed, beside what is expected by the law that it took part in.
 struct TimedProgram {
-    std::string program;
+    std::string program;    ///< with the sizes that all its runs have
     std::int64_t size = 0;  ///< of its first dimension
     double measured_s = 0;  ///< the median, inputs and results in other memory every time
     double lower_s = 0;

@@ -2,6 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#include <map>
+#include <set>
+
 #include "calibrate/fit_kernels.hpp"
 #include "machine/machine_text.hpp"
 #include "measure/run/cpu_device.hpp"
@@ -95,6 +98,18 @@ TEST_CASE("a file so far that is none is no reason to fail") {
           machine_text(invented_machine()));
 }
 
+TEST_CASE("elementwise work is timed in rows of several lengths, as many elements of each") {
+    // of rows of one length a law cannot tell elements from rows
+    for (const Effort effort : {Effort::quick, Effort::thorough}) {
+        std::map<std::string, std::set<std::string>> rows;
+        for (const FitSubject& subject : fit_subjects(effort)) {
+            if (subject.program.find('*') == std::string::npos) rows[subject.program].insert(subject.dims);
+        }
+        CHECK(rows.size() == 2);
+        for (const auto& [program, dims] : rows) CHECK(dims.size() == 2);
+    }
+}
+
 TEST_CASE("programs that run are fitted, and what does not run is noted") {
     auto device = make_cpu_device({1, false});
     REQUIRE(device);
@@ -111,6 +126,7 @@ TEST_CASE("programs that run are fitted, and what does not run is noted") {
     for (const std::string& note : fit->notes) noted = noted || note.find("fp8") != std::string::npos;
     CHECK(noted);
     for (const TimedProgram& each : fit->programs) {
+        CHECK(each.program.ends_with(", D=32,F=32"));
         CHECK(each.measured_s > 0);
         CHECK(each.lower_s > 0);
     }
