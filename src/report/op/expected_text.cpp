@@ -200,17 +200,18 @@ std::vector<std::string> kernel_derivation(const OpAnswer& answer, std::size_t k
     if (!law.key.software.empty()) of += " with " + law.key.software;
     if (!law.key.variant.empty()) of += " " + law.key.variant;
     const std::string& carried = answer.laws.carried[kernel];
-    return {fmt::format("expected {} with an error of {} %", us(seconds), percent_text(answer.laws.error_of(kernel))),
-            fmt::format("{} on {}{}, {} rows of {} ({} to {})", of,
-                        carried.empty() ? answer.machine.name : carried + ", carried over",
-                        law.like.empty() ? "" : fmt::format(", by the constants of {} and factors of its own", law.like),
-                        grouped(fit.rows),
-                        law.sources.empty() ? "unnamed sources" : fmt::format("{}", fmt::join(law.sources, ", ")),
-                        us(fit.least_s), us(fit.most_s)),
-            fmt::format("{} = {}{}{}; off by {} % where fitted, {} % on rows held out; their lower bound by {} %",
-                        kernel_text(used.law, point, tiling, level_label(answer.machine, "hbm")), us(by_law),
-                        tiling_text(tiling), factor_text(seconds, by_law), percent_text(fit.error_fitted),
-                        percent_text(fit.error_held_out), percent_text(fit.error_of_bound))};
+    return {
+        fmt::format("expected {} with an error of {} %", us(seconds), percent_text(answer.laws.error_of(kernel))),
+        fmt::format("{} on {}{}, {} rows of {} ({} to {})", of,
+                    carried.empty() ? answer.machine.name : carried + ", carried over",
+                    law.like.empty() ? "" : fmt::format(", by the constants of {} and factors of its own", law.like),
+                    grouped(fit.rows),
+                    law.sources.empty() ? "unnamed sources" : fmt::format("{}", fmt::join(law.sources, ", ")),
+                    us(fit.least_s), us(fit.most_s)),
+        fmt::format("{} = {}{}{}; off by {} % where fitted, {} % on rows held out; their lower bound by {} %",
+                    kernel_text(used.law, point, tiling, level_label(answer.machine, "hbm")), us(by_law),
+                    tiling_text(tiling), factor_text(seconds, by_law), percent_text(fit.error_fitted),
+                    percent_text(fit.error_held_out), percent_text(fit.error_of_bound))};
 }
 
 namespace {
