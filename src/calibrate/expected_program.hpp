@@ -14,7 +14,8 @@
 
 namespace roofline {
 
-/// The law of a calibration for such a kernel: its kind (else attention for causal, latent and windowed attention, elementwise for reductions and quantisations), its dtype (else the narrow one that operands are quantised to, else a law for any), then the software that is asked for
+/// The law of a calibration for such a kernel: its kind (else attention for causal, latent and windowed attention, elementwise for
+/// reductions and quantisations), its dtype (else the narrow one that operands are quantised to, else a law for any), then the software that is asked for
 /// where it has one, then what software does by itself, then the newest version, then the least error. Null where there is none.
 [[nodiscard]] const CalibratedKernel* choose_kernel(const Calibration& calibration, const KernelKey& key,
                                                     const std::string& software);

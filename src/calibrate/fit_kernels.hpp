@@ -27,7 +27,8 @@ struct FoldedFit {
 /// say nothing of a constant (all bound by memory: the fraction of math), it stays that of the bound. The order of the
 /// points does not matter. Of more than 2,000 so many give the constants, spread evenly, and 500 the terms; errors are those of all. Factors by size are
 /// taken where they make the error of held out rows smaller by 3 % of it, at every power of four or, where that is worth as much
-/// again, of two; and so are laws of attention by heads or by their size, and of other products by rows, where there are timed kernels enough of
+/// again, of two; and so are laws of attention by heads or by their size, and of other products by rows, where there are timed kernels
+/// enough of
 /// each. Empty when fewer than fewest_kernels are right.
 [[nodiscard]] std::optional<FoldedFit> fit_kernels_in_folds(std::vector<TimedKernel> kernels);
 [[nodiscard]] std::optional<KernelFit> fit_kernels(std::vector<TimedKernel> kernels);

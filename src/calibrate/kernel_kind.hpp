@@ -12,7 +12,8 @@
 namespace roofline {
 
 /// What a kernel is to its law: "attention" (two products or more and a softmax between; "causal attention" with a causal mask,
-/// "latent attention" where keys are values, too, "windowed attention" where keys are some of a longer cache), "contraction" (any other with a product), "reduction" (a sum, a maximum ...,
+/// "latent attention" where keys are values, too, "windowed attention" where keys are some of a longer cache), "contraction" (any other
+/// with a product), "reduction" (a sum, a maximum ...,
 /// whose result is smaller than what it reads), "quantisation" (a conversion to a narrower dtype of at most 8 bits that a product reads) or "elementwise"
 /// (all others); and the dtypes that its first product multiplies, "bf16" or "bf16 x int8", or the dtype that it quantises to,
 /// none where nothing is multiplied or quantised. The software is not set.
