@@ -22,6 +22,11 @@ KINDS = [
     "causal attention",
     "latent attention",
     "elementwise",
+    "activation",
+    "softmax",
+    "normalisation",
+    "rotation",
+    "gather",
     "quantisation",
     "reduction",
 ]

@@ -221,6 +221,7 @@ ProgramLaws kernel_laws(Calibrations& calibrations, const Machine& machine, cons
         laws.kernels.push_back(nullptr);
         if (kernel.work.compute.empty() && kernel.work.memory.empty()) {
             laws.carried.emplace_back();
+            laws.instead.emplace_back();
             continue;
         }
         KernelKey key = kernel_key(local, kernel);
@@ -232,7 +233,9 @@ ProgramLaws kernel_laws(Calibrations& calibrations, const Machine& machine, cons
             laws.kernels.back() = carried.law;
             laws.carried.back() = std::move(carried.machine);
         }
-        if (laws.kernels.back() == nullptr && laws.missing.empty()) laws.missing = spoken(key);
+        const CalibratedKernel* const law = laws.kernels.back();
+        laws.instead.push_back(law != nullptr && law->key.kind != key.kind ? key.kind : "");
+        if (law == nullptr && laws.missing.empty()) laws.missing = spoken(key);
     }
     return laws;
 }

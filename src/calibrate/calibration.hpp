@@ -63,7 +63,7 @@ struct CalibratedLaw {
 
 /// What a law of kernels holds for.
 struct KernelKey {
-    std::string kind;      ///< "contraction", "attention", "causal attention", "elementwise", "reduction": kernel_key()
+    std::string kind;      ///< "contraction", "attention", "elementwise" ...: kernel_key()
     std::string dtype;     ///< of its operands, "bf16", "bf16 x int8"; "" for any
     std::string software;  ///< "vllm 0.14.0"; "" where the tables do not say
     std::string variant;   ///< "graph"; "" for what the software does by itself

@@ -335,7 +335,8 @@ CalibratedKernel read_kernel(Reader& table) {
     table.required_text("kind");
     kernel.key.kind =
         table.choice("kind", {"contraction", "grouped contraction", "attention", "causal attention", "latent attention",
-                              "windowed attention", "elementwise", "quantisation", "reduction"});
+                              "windowed attention", "elementwise", "activation", "gather", "normalisation",
+                              "quantisation", "reduction", "rotation", "softmax"});
     kernel.key.dtype = table.text("dtype");
     kernel.key.software = table.text("software");
     kernel.key.variant = table.text("variant");

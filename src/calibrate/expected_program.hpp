@@ -74,6 +74,7 @@ struct ProgramLaws {
     std::vector<std::optional<ExpectedTime>> messages;  ///< by message of the whole program
     std::string missing;                                ///< what has no law: "contraction in fp8"; "" when all is there
     std::vector<std::string> carried;  ///< by kernel: the relative whose law it is; "" for the machine's own
+    std::vector<std::string> instead;  ///< by kernel: its kind where the law is that of a broader one; "" otherwise
     /// The error that a kernel's law is likely to have here.
     [[nodiscard]] double error_of(std::size_t kernel) const;
 };

@@ -70,7 +70,12 @@ TEST_CASE("kernels are told apart by what they do") {
     };
     CHECK(key("bf16[B=8, D=8] * bf16[D, F=8] -> bf16[B, F]") == KernelKey{"contraction", "bf16", "", ""});
     CHECK(key("bf16[B=8, D=8] * int8[D, F=8] -> bf16[B, F]") == KernelKey{"contraction", "bf16 x int8", "", ""});
-    CHECK(key("gelu(bf16[B=8, D=8]) -> bf16[B, D]") == KernelKey{"elementwise", "", "", ""});
+    CHECK(key("bf16[B=8, D=8] + bf16[B, D] -> bf16[B, D]") == KernelKey{"elementwise", "", "", ""});
+    CHECK(key("gelu(bf16[B=8, D=8]) -> bf16[B, D]") == KernelKey{"activation", "", "", ""});
+    CHECK(key("X : bf16[B=8, D=8]\nY : bf16[B, D]\nZ : bf16[B, D] = norm[D](X) * silu(Y)").kind == "normalisation");
+    CHECK(key("softmax[D](bf16[B=8, D=8]) -> bf16[B, D]").kind == "softmax");
+    CHECK(key("rope(bf16[B=8, D=8]) -> bf16[B, D]").kind == "rotation");
+    CHECK(key("X : bf16[V=9, D=8]\nids : int32[B=4]\nZ : bf16[B, D] = gather[V](X, ids)").kind == "gather");
     CHECK(key("Q: bf16[T=8, H=8]\nK: bf16[S=8, H]\nV: bf16[S, H]\nfuse {\n P : bf16[T, S] = softmax[S](Q * K)\n"
               " O : bf16[T, H] = P * V\n}") == KernelKey{"attention", "bf16", "", ""});
     CHECK(key("Q: bf16[T=8, H=8]\nK: bf16[S=8, H]\nV: bf16[S, H]\nfuse {\n"
@@ -95,7 +100,7 @@ TEST_CASE("attention over latents and quantisations are kinds of their own") {
     CHECK(key("X : bf16[B=8, D=8]\nQ : fp8[B, D] = X").kind == "elementwise");  // no product reads it
     CHECK(key("X : fp8[B=8, D=8]\nQ : bf16[B, D] = X").kind == "elementwise");
     CHECK(key("X : f32[B=8, D=8]\nQ : bf16[B, D] = X").kind == "elementwise");
-    CHECK(key("X : bf16[B=8, D=8]\nQ : fp8[B, D] = gelu(X)").kind == "elementwise");
+    CHECK(key("X : bf16[B=8, D=8]\nQ : fp8[B, D] = gelu(X)").kind == "activation");
     CHECK(key("Q: bf16[N=8, H=8]\nA: bf16[C=64, H]\nV: bf16[C, H]\nW: s32[S=16]\nfuse {\n"
               " P : bf16[N, S] = softmax[S](Q * gather[C](A, W))\n O : bf16[N, H] = P * gather[C](V, W)\n}") ==
           KernelKey{"windowed attention", "bf16", "", ""});
@@ -144,6 +149,14 @@ TEST_CASE("of attention it is known how many heads read the same keys, of other 
     CHECK(kernel_runs(unsaid.program, unsaid.analysis, {}).front().point.heads == 0);
     const AnalysedProgram norm = analysed("softmax[D](bf16[B=6, C=7, D=8]) -> bf16[B, C, D]");
     CHECK(kernel_runs(norm.program, norm.analysis, {}).front().point.rows == 42);
+    CHECK(kernel_runs(norm.program, norm.analysis, {}).front().point.columns == 8);
+    // a row holds all heads of which positions are rotated
+    const AnalysedProgram rope = analysed("rope(bf16[B=6, N=7, D=8]) -> bf16[B, N, D]");
+    CHECK(kernel_runs(rope.program, rope.analysis, {}).front().point.rows == 6);
+    CHECK(kernel_runs(rope.program, rope.analysis, {}).front().point.columns == 56);
+    // of a table only what is asked for is read
+    const AnalysedProgram rows = analysed("X : bf16[V=9, D=8]\nids : int32[B=4]\nZ : bf16[B, D] = gather[V](X, ids)");
+    CHECK(kernel_runs(rows.program, rows.analysis, {}).front().point.rows == 4);
 }
 
 TEST_CASE("products of groups of rows are a kind of their own") {
@@ -249,6 +262,27 @@ TEST_CASE("a kind without a law of its own takes the broader one's") {
     calibration.kernels.push_back(law_of("reduction", "", "", {}));
     CHECK(choose_kernel(calibration, {"reduction", "", "", ""}, "")->key.kind == "reduction");
     CHECK(choose_kernel(calibration, {"elementwise", "", "", ""}, "")->key.kind == "elementwise");
+    CHECK(choose_kernel(calibration, {"softmax", "", "", ""}, "")->key.kind == "elementwise");
+    calibration.kernels.push_back(law_of("normalisation", "", "", {}));
+    CHECK(choose_kernel(calibration, {"softmax", "", "", ""}, "")->key.kind == "normalisation");
+    CHECK(choose_kernel(calibration, {"activation", "", "", ""}, "")->key.kind == "elementwise");
+    // what a host launched speaks last, unless it is asked for
+    calibration.kernels.push_back(law_of("activation", "", "torch 2.0", {}));
+    calibration.kernels.back().key.variant = "eager";
+    CHECK(choose_kernel(calibration, {"activation", "", "", ""}, "")->key.kind == "elementwise");
+    CHECK(choose_kernel(calibration, {"activation", "", "", ""}, "torch")->key.kind == "activation");
+    CHECK(choose_kernel(calibration, {"activation", "", "", "eager"}, "")->key.kind == "activation");
+    CHECK(choose_kernel(calibration, {"contraction", "bf16", "", ""}, "") == nullptr);
+}
+
+TEST_CASE("a law of a broader kind is off by what such laws were") {
+    ProgramLaws laws;
+    const CalibratedKernel law = law_of("elementwise", "", "", {});
+    laws.kernels = {&law, &law};
+    laws.carried = {"", ""};
+    laws.instead = {"", "softmax"};
+    CHECK(laws.error_of(0) == approx(0.1));
+    CHECK(laws.error_of(1) == approx(0.49));
 }
 
 TEST_CASE("experts take the law of products, and kernels that of their variant first") {

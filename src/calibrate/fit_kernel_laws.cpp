@@ -9,6 +9,7 @@
 
 #include "calibrate/expected_program.hpp"
 #include "calibrate/fit_kernels.hpp"
+#include "calibrate/kernel_kind.hpp"
 #include "calibrate/kernel_relatives.hpp"
 #include "machine/catalogue.hpp"
 
@@ -19,7 +20,8 @@ namespace {
 auto order(const KernelSample& sample) {
     const KernelPoint& point = sample.timed.point;
     return std::tie(sample.machine, sample.key, point.math_s, point.vector_s, point.memory_s, point.other_s,
-                    point.depth, point.m, point.n, point.batch, point.cache, sample.timed.time_s, sample.source);
+                    point.depth, point.m, point.n, point.batch, point.rows, point.columns, point.cache,
+                    sample.timed.time_s, sample.source);
 }
 
 bool same(const KernelSample& a, const KernelSample& b) {
@@ -222,6 +224,19 @@ void fit_like_relatives(const Samples& samples, const Folded& folded, KernelLaws
     }
 }
 
+/// Kernels without products of which there are too few for a law count as those of the broader kind.
+void join_few(Samples& samples) {
+    std::map<std::pair<std::string, KernelKey>, std::size_t> rows;
+    for (const KernelSample& sample : samples) ++rows[{sample.machine, sample.key}];
+    for (KernelSample& sample : samples) {
+        std::size_t few = rows[{sample.machine, sample.key}];
+        while (sample.key.dtype.empty() && few < fewest_kernels && !broader_kind(sample.key.kind).empty()) {
+            sample.key.kind = broader_kind(sample.key.kind);
+            few += rows[{sample.machine, sample.key}];
+        }
+    }
+}
+
 }  // namespace
 
 double seconds_before(const KernelSample& sample, const Calibration* known) {
@@ -236,6 +251,7 @@ double seconds_before(const KernelSample& sample, const Calibration* known) {
 
 KernelLawsFit fit_kernel_laws(std::vector<KernelSample> samples) {
     KernelLawsFit all;
+    join_few(samples);
     std::sort(samples.begin(), samples.end(), [](const auto& a, const auto& b) { return order(a) < order(b); });
     const auto kept = std::unique(samples.begin(), samples.end(), same);
     all.duplicates = samples.end() - kept;

@@ -40,6 +40,23 @@ TEST_CASE("kernels that were timed together are told apart by the law of those t
     CHECK(fit.rows == 22);
 }
 
+TEST_CASE("too few kernels of a kind count as those of the broader one") {
+    std::vector<KernelSample> samples;
+    for (const char* kind : {"softmax", "normalisation", "activation", "elementwise", "rotation"}) {
+        const int rows = std::string_view(kind) == "rotation" ? 9 : 3;
+        for (int i = 0; i < rows; ++i) {
+            const double size = std::ldexp(1.0, i) + static_cast<double>(samples.size()) / 64;
+            samples.push_back({"one", {kind, "", "", ""}, {reads(size), (2 + size) * 1e-6}, "a table"});
+        }
+    }
+    const KernelLawsFit fit = fit_kernel_laws(samples);
+    REQUIRE(fit.calibrations.front().kernels.size() == 2);
+    CHECK(fit.calibrations.front().kernels[0].key.kind == "elementwise");
+    CHECK(fit.calibrations.front().kernels[0].fit.rows == 12);
+    CHECK(fit.calibrations.front().kernels[1].key.kind == "rotation");
+    CHECK(fit.too_few == 0);
+}
+
 TEST_CASE("a quantisation that was never timed alone is told apart from its product by the rows of both") {
     // of M x K: 1 us, half a microsecond for each of a core's rows, and 3 bytes at 0.75 of 1 TB/s; products of N = 64 and 2048
     const KernelKey quantisation{"quantisation", "fp8", "", ""};

@@ -315,6 +315,31 @@ TEST_CASE("a fit finds that waves are hidden behind the memory") {
     CHECK(fit->error_held_out < 0.01);
 }
 
+TEST_CASE("kernels without products have factors by rows and columns") {
+    // a library that takes 1.5 times as long for rows of 4096 and more, whatever their number
+    const KernelLaw law{3e-6, 0, 1, 1, 0.75};
+    std::vector<TimedKernel> rows;
+    for (double r = 1; r <= 16384; r *= 2) {
+        for (double c = 64; c <= 65536; c *= 2) {
+            KernelPoint point{0, 0, 4 * r * c / 1e12, 0, 0};
+            point.rows = r;
+            point.columns = c;
+            point.cores = 100;
+            rows.push_back({point, seconds_of(law, point) * (c < 4096 ? 1 : 1.5)});
+        }
+    }
+    const auto fit = fit_kernels(rows);
+    REQUIRE(fit);
+    REQUIRE_FALSE(fit->factors.logs.empty());
+    CHECK(fit->error_held_out < 0.03);
+    KernelPoint wide{0, 0, 1e-9, 0, 0};
+    wide.rows = 1;
+    wide.columns = 8192;
+    KernelPoint narrow = wide;
+    narrow.columns = 512;
+    CHECK(seconds_of(*fit, wide) / seconds_of(*fit, narrow) == approx(1.5).epsilon(0.05));
+}
+
 TEST_CASE("a fit finds what rows cost, and keeps to tiles by rows") {
     KernelLaw law{3e-6, 0, 1, 1, 0.75, 1};
     law.row_s = 0.5e-6;

@@ -85,6 +85,30 @@ bool for_product(const Program& local, const KernelWork& kernel) {
     });
 }
 
+/// Whether a function is applied of which `is` holds.
+template <class Is>
+bool applies(const KernelWork& kernel, Is&& is) {
+    return std::any_of(kernel.statements.begin(), kernel.statements.end(), [&](const Statement* statement) {
+        return std::any_of(statement->ops.begin(), statement->ops.end(), [&](const Op& op) {
+            const FunctionInfo* function = op.kind == OpKind::apply ? find_function(op.function) : nullptr;
+            return function != nullptr && is(*function);
+        });
+    });
+}
+
+/// Whether it goes over each row twice: for what all of the row says, then for each element.
+bool normalises(const FunctionInfo& function) {
+    return function.kind == FunctionKind::keep && function.statistics.rounds > 0;
+}
+
+bool is_softmax(const FunctionInfo& function) { return function.name == "softmax" || function.name == "dsoftmax"; }
+
+bool rotates(const FunctionInfo& function) { return function.name == "rope" || function.name == "unrope"; }
+
+bool is_transcendental(const FunctionInfo& function) {
+    return function.kind == FunctionKind::map && function.transcendentals > 0;
+}
+
 /// The dimensions of a tensor as the kernel's operations see it.
 std::vector<std::string> dims_in(const KernelWork& kernel, ValueId value) {
     for (const Statement* statement : kernel.statements) {
@@ -175,34 +199,42 @@ WeightedSum shared_bytes(const KernelWork& kernel, const MatmulShape& scores) {
     return sum;
 }
 
-Polynomial rows_of(const KernelWork& kernel) {
+KernelRows rows_of(const KernelWork& kernel) {
     std::vector<std::string> most;
     for (const Transfer& transfer : kernel.transfers) {
         std::vector<std::string> dims = dims_in(kernel, transfer.value);
-        if (dims.size() > most.size()) most = std::move(dims);
+        // a table has rows that nobody asks for
+        const bool better = dims.size() > most.size() || (transfer.write && dims.size() == most.size());
+        if (better) most = std::move(dims);
     }
-    if (!most.empty()) most.pop_back();
-    return elements(most);
+    const std::size_t inner = std::min(most.size(), applies(kernel, rotates) && most.size() > 2 ? std::size_t{2} : 1);
+    const auto middle = most.end() - static_cast<std::ptrdiff_t>(inner);
+    return {elements({most.begin(), middle}), elements({middle, most.end()})};
 }
 
 std::string kernel_kind(const KernelWork& kernel) {
     const auto products = std::count_if(kernel.matmuls.begin(), kernel.matmuls.end(),
                                         [](const MatmulShape& shape) { return shape.unit == Unit::matmul; });
-    bool softmax = false;
-    bool causal = false;
-    bool reduces = false;
-    for (const Statement* statement : kernel.statements) {
-        for (const Op& op : statement->ops) {
-            const FunctionInfo* function = op.kind == OpKind::apply ? find_function(op.function) : nullptr;
-            if (function == nullptr) continue;
-            softmax = softmax || function->name == "softmax";
-            causal = causal || function->name == "causal";
-            reduces = reduces || function->kind == FunctionKind::reduce;
-        }
+    if (products >= 2 && applies(kernel, [](const FunctionInfo& each) { return each.name == "softmax"; })) {
+        return applies(kernel, [](const FunctionInfo& each) { return each.kind == FunctionKind::mask; })
+                   ? "causal attention"
+                   : "attention";
     }
-    if (products >= 2 && softmax) return causal ? "causal attention" : "attention";
     if (products > 0) return "contraction";
-    return reduces ? "reduction" : "elementwise";
+    if (applies(kernel, [](const FunctionInfo& each) { return each.kind == FunctionKind::reduce; })) return "reduction";
+    if (applies(kernel, is_softmax)) return "softmax";
+    if (applies(kernel, normalises)) return "normalisation";
+    if (applies(kernel, is_transcendental)) return "activation";
+    if (applies(kernel, rotates)) return "rotation";
+    if (applies(kernel, [](const FunctionInfo& each) { return each.kind == FunctionKind::gather; })) return "gather";
+    return "elementwise";
+}
+
+std::string broader_kind(const std::string& kind) {
+    if (kind.ends_with(" attention")) return "attention";
+    if (kind == "grouped contraction") return "contraction";
+    if (kind == "softmax") return "normalisation";
+    return kind.ends_with("attention") || kind == "contraction" || kind == "elementwise" ? "" : "elementwise";
 }
 
 KernelKey kernel_key(const Program& local, const KernelWork& kernel) {
@@ -214,10 +246,9 @@ KernelKey kernel_key(const Program& local, const KernelWork& kernel) {
     if (key.kind.ends_with("attention") && has_latents(kernel)) key.kind = "latent attention";
     if (key.kind == "elementwise") {
         const auto narrow = quantised_dtype(local, kernel);
-        if (narrow && for_product(local, kernel)) key = {"quantisation", std::string(name(*narrow)), "", ""};
-        return key;
+        if (narrow && for_product(local, kernel)) return {"quantisation", std::string(name(*narrow)), "", ""};
     }
-    if (key.kind == "reduction") return key;
+    if (!key.kind.ends_with("attention") && !key.kind.ends_with("contraction")) return key;
     for (const Statement* statement : kernel.statements) {
         for (const Op& op : statement->ops) {
             if (op.kind != OpKind::contract || !key.dtype.empty()) continue;

@@ -19,12 +19,13 @@ struct KernelPoint {
     double write_s = 0;   ///< the part of memory_s that writes
     double fill = 0;  ///< what the whole program reads and writes over what the largest cache holds; 0: no cache known
     // of the only product, or in attention the last one, of probabilities and values; 0 when there is none
-    double m = 0;       ///< rows of the result
-    double n = 0;       ///< its columns
-    double batch = 0;   ///< products of that size
-    double sums_s = 0;  ///< main memory's time for one set of partial results in 4 bytes, written and read back
-    double cores = 0;   ///< that tiles of the result are spread over; 0: not known
-    double rows = 0;    ///< of a kernel without products: all but the last dimension of what it works on
+    double m = 0;        ///< rows of the result
+    double n = 0;        ///< its columns
+    double batch = 0;    ///< products of that size
+    double sums_s = 0;   ///< main memory's time for one set of partial results in 4 bytes, written and read back
+    double cores = 0;    ///< that tiles of the result are spread over; 0: not known
+    double rows = 0;     ///< of a kernel without products: all but the last dimension of what it works on
+    double columns = 0;  ///< and the last one
     // of attention
     double heads = 0;     ///< of queries that read the same keys and values: a part of m; 0: not known
     double shared_s = 0;  ///< the part of memory_s that those keys and values are

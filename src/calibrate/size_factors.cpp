@@ -175,7 +175,10 @@ Powers powers_between(double least, double greatest, int doublings) {
             static_cast<int>(std::ceil(power_of(greatest, doublings)))};
 }
 
-ProductSizes sizes_of(const KernelPoint& point) { return {point.m, point.n, point.depth, point.batch}; }
+ProductSizes sizes_of(const KernelPoint& point) {
+    if (point.rows > 0) return {point.rows, point.columns, 1, 1};
+    return {point.m, point.n, point.depth, point.batch};
+}
 
 std::int64_t thousandths(double log) {
     const double most = static_cast<double>(most_thousandths);

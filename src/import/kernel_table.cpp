@@ -63,8 +63,9 @@ public:
 
 struct Elementwise {
     std::string_view name;
-    std::string_view expression;  ///< of X, and of Y where it has two operands
+    std::string_view expression;  ///< of X, of Y where it has two operands, of rows `ids` of X
     std::string_view operation;
+    int operands_in_row = 1;  ///< that the shape has side by side
 };
 constexpr Elementwise elementwise[] = {
     {"softmax", "softmax[C](X)", "softmax"},
@@ -79,6 +80,12 @@ constexpr Elementwise elementwise[] = {
     {"relu", "relu(X)", "relu"},
     {"exp", "exp(X)", "exp"},
     {"mlp_act", "silu(X) * Y", "mlp_act"},
+    {"act_fn", "silu(X) * Y", "mlp_act", 2},
+    {"rope", "rope(X)", "rope"},
+    {"attn_rope", "rope(X)", "rope"},
+    {"rotary_emb", "rope(X)", "rope"},
+    {"embedding", "gather[V](X, ids)", "embedding"},
+    {"emb", "gather[V](X, ids)", "embedding"},
     {"add", "X + Y", "add"},
     {"mul", "X * Y", "mul"},
     {"fp8_quant_static", "X", "fp8_quant_static"},
@@ -101,21 +108,24 @@ public:
             return {};
         }
         row.operation = known->operation;
-        read_shape(row, skip);
+        read_shape(row, *known, skip);
         const std::size_t arrow = row.dtype.find("->");
         const std::string in = dtype(std::string_view(row.dtype).substr(0, arrow), skip);
         const std::string out =
             arrow == std::string::npos ? in : dtype(std::string_view(row.dtype).substr(arrow + 2), skip);
-        const bool two = known->expression.find('Y') != std::string_view::npos;
-        const bool one = known->expression.starts_with("max[R, C]");  // number for all of the tensor
-        row.program = fmt::format("X : {}[R, C]\n{}Z : {} = {}\n", in, two ? fmt::format("Y : {}[R, C]\n", in) : "",
-                                  one ? "f32[]" : fmt::format("{}[R, C]", out), known->expression);
+        const auto has = [&](std::string_view part) { return known->expression.find(part) != std::string_view::npos; };
+        std::string operands = fmt::format("X : {}[{}, C]\n", in, has("ids") ? "V" : "R");
+        if (has("Y")) operands += fmt::format("Y : {}[R, C]\n", in);
+        if (has("ids")) operands += "ids : int32[R]\n";
+        const bool one = has("max[R, C]");  // number for all of the tensor
+        row.program =
+            fmt::format("{}Z : {} = {}\n", operands, one ? "f32[]" : fmt::format("{}[R, C]", out), known->expression);
         return {};
     }
 
 private:
     /// "4096x64" is rows and columns, "2x4096x64" as many rows as the first two make, "262144" one row.
-    void read_shape(MeasuredKernel& row, std::string& skip) const {
+    void read_shape(MeasuredKernel& row, const Elementwise& known, std::string& skip) const {
         const std::string_view shape = text("shape");
         std::int64_t rows = 1;
         std::int64_t columns = 1;
@@ -132,7 +142,10 @@ private:
             columns = size;
             at = next == end ? end : next + 1;
         }
-        row.sizes = {{"R", rows}, {"C", columns}};
+        if (columns % known.operands_in_row != 0 && skip.empty()) skip = "a row does not divide into its operands";
+        row.sizes = {{"R", rows}, {"C", columns / known.operands_in_row}};
+        // of a table no more is read than a row for each index, however many it has
+        if (known.operation == "embedding") row.sizes.emplace_back("V", rows);
     }
 };
 

@@ -70,6 +70,15 @@ TEST_CASE("elementwise operations have rows and columns") {
     CHECK(table.rows[2].sizes == DimSizes{{"R", 6}, {"C", 64}});
     CHECK(table.rows[2].variant == "eager");
     CHECK(table.rows[3].program == "X : f32[R, C]\nY : f32[R, C]\nZ : f32[R, C] = X + Y\n");
+    const KernelTable more = kernels_of(elementwise +
+                                        "h100_sxm,act_fn,4x64,bf16,1e-5,\nh100_sxm,embedding,4x64,bf16,1e-5,\n"
+                                        "h100_sxm,rotary_emb,4x64,bf16,1e-5,\nh100_sxm,act_fn,4x7,bf16,1e-5,\n");
+    REQUIRE(more.rows.size() == 3);
+    CHECK(more.skipped.front().reason == "a row does not divide into its operands");
+    CHECK(more.rows[0].sizes == DimSizes{{"R", 4}, {"C", 32}});
+    CHECK(more.rows[1].program == "X : bf16[V, C]\nids : int32[R]\nZ : bf16[R, C] = gather[V](X, ids)\n");
+    CHECK(more.rows[1].sizes == DimSizes{{"R", 4}, {"C", 64}, {"V", 4}});
+    CHECK(more.rows[2].program == "X : bf16[R, C]\nZ : bf16[R, C] = rope(X)\n");
 }
 
 TEST_CASE("attention has groups of heads, a window where it decodes, and latents") {

@@ -70,8 +70,8 @@ std::vector<FitSubject> fit_subjects(Effort effort) {
     // in long rows and short ones: of rows of one length nobody can tell what an element takes from what a row does
     for (const char* program :
          {"A : f32[B, D]\nC : f32[B, D] = gelu(A)", "A : f32[B, D]\nE : f32[B, D]\nC : f32[B, D] = A + E"}) {
-        all.push_back({program, "D=4096", "B=1..4096*16"});
-        all.push_back({program, "D=64", "B=16..65536*16"});
+        all.push_back({program, "D=4096", "B=1..4096*8"});
+        all.push_back({program, "D=64", "B=16..65536*8"});
     }
     return all;
 }

@@ -199,6 +199,8 @@ std::vector<std::string> kernel_derivation(const OpAnswer& answer, std::size_t k
     if (!law.key.dtype.empty()) of += " in " + law.key.dtype;
     if (!law.key.software.empty()) of += " with " + law.key.software;
     if (!law.key.variant.empty()) of += " " + law.key.variant;
+    if (const std::string& kind = answer.laws.instead[kernel]; !kind.empty())
+        of += fmt::format(", in place of one for {}", kind);
     const std::string& carried = answer.laws.carried[kernel];
     return {
         fmt::format("expected {} with an error of {} %", us(seconds), percent_text(answer.laws.error_of(kernel))),
