@@ -174,6 +174,17 @@ TEST_CASE("constants in the machine's file predict the table's rows") {
     CHECK(of_others["error_of"] == "lower");
 }
 
+TEST_CASE("a kernel whose law finds its data in the cache is expected to be as fast as that") {
+    const std::string calibrated =
+        std::string(slow_toy) +
+        "[calibration]\n[[calibration.kernel]]\nkind = \"contraction\"\ndtype = \"bf16\"\n"
+        "rows = 10\nsources = []\ntime_us = [1, 10]\nerror_held_out = 0.1\nwarm = 0.5\ncache = 4\n";
+    // 132,096 bytes are an eighth of the cache: all but 1/(1 + 4^6) of them at 4 TB/s
+    const auto json = kernels_on_toy(products + "x,bf16,bf16,1,256,256,0.05\n", calibrated);
+    CHECK(json["worst"][0]["expected_s"].get<double>() == approx(0.033e-6).epsilon(0.01));
+    CHECK(json["worst"][0]["lower_s"].get<double>() == approx(0.132096e-6));
+}
+
 TEST_CASE("no published time is below its bound") {
     for (const std::string name : {"collective_published.csv", "collective_measured.csv"}) {
         std::ifstream file("../shared/measured/" + name, std::ios::binary);

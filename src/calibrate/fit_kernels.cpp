@@ -35,11 +35,12 @@ bool in_range(const KernelPoint& point) {
 bool in_range(const TimedKernel& kernel) {
     if (!in_range(kernel.point) || !(kernel.before_s >= 0)) return false;
     if (kernel.first && !in_range(*kernel.first)) return false;
+    double least_s = resident_bound_of(kernel.point);
     for (const KernelPoint& point : kernel.more) {
         if (!in_range(point)) return false;
+        least_s += resident_bound_of(point);
     }
-    return kernel.time_s > 0 && kernel.time_s < 1e3 && kernel.time_s >= bound_of(kernel) / 2 &&
-           kernel.before_s < kernel.time_s;
+    return kernel.time_s > 0 && kernel.time_s < 1e3 && kernel.time_s >= least_s / 2 && kernel.before_s < kernel.time_s;
 }
 
 /// A wrong unit, a slipped digit.

@@ -315,6 +315,24 @@ TEST_CASE("a fit finds that waves are hidden behind the memory") {
     CHECK(fit->error_held_out < 0.01);
 }
 
+TEST_CASE("what fits a cache may be as fast as a cache is") {
+    // all of it at six times the main memory's rate, and 2 us
+    std::vector<TimedKernel> kernels;
+    for (double bytes = 1e5; bytes < 3e9; bytes *= 1.5) {
+        KernelPoint point{0, 0, bytes / 1e12, 0, 0};
+        point.fill = bytes / 1e8;
+        kernels.push_back({point, 2e-6 + point.memory_s / (point.fill < 1 ? 6 : 0.8)});
+    }
+    const auto fit = fit_kernels(kernels);
+    REQUIRE(fit);
+    CHECK(fit->left_out == 0);
+    CHECK(fit->law.cache == approx(6).epsilon(0.1));
+    CHECK(fit->law.memory == approx(0.8).epsilon(0.02));
+    // of what fits none it is wrong
+    for (TimedKernel& kernel : kernels) kernel.point.fill += 2;
+    CHECK(fit_kernels(kernels)->left_out > 5);
+}
+
 TEST_CASE("kernels without products have factors by rows and columns") {
     // a library that takes 1.5 times as long for rows of 4096 and more, whatever their number
     const KernelLaw law{3e-6, 0, 1, 1, 0.75};

@@ -52,8 +52,7 @@ double seconds_of(const KernelFit& fit, const KernelPoint& point) {
     const LawInUse by = law_for(fit, taken);
     const double seconds = seconds_of(by.law, taken);
     if (by.factors.logs.empty()) return seconds;
-    // data from a cache may be faster than the bound already
-    return std::max(seconds * factor_of(by.factors, taken), std::min(seconds, bound_of(taken)));
+    return std::max(seconds * factor_of(by.factors, taken), std::min(seconds, bound_of(by.law, taken)));
 }
 
 double seconds_of(const KernelFit& fit, const TimedKernel& kernel) {

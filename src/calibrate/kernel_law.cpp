@@ -157,6 +157,18 @@ double bound_of(const KernelPoint& point) {
     return std::max({point.math_s, point.vector_s, point.memory_s, point.other_s});
 }
 
+double bound_of(const KernelLaw& law, const KernelPoint& point) {
+    KernelPoint cached = point;
+    cached.memory_s *= 1 - cached_share(law, point) * (1 - 1 / std::max(law.cache, 1.0));
+    return bound_of(cached);
+}
+
+double resident_bound_of(const KernelPoint& point) {
+    KernelPoint resident = point;
+    if (point.fill > 0 && point.fill <= 1) resident.memory_s /= fastest_cache;
+    return bound_of(resident);
+}
+
 NormSlopes slopes_of(const Parts& parts, double p) {
     NormSlopes all;
     const double longest = longest_of(parts);

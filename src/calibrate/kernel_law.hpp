@@ -136,6 +136,13 @@ inline constexpr std::size_t kernel_parts = 4;
 
 /// The lower bound: the longest part, at the machine's rates.
 [[nodiscard]] double bound_of(const KernelPoint& point);
+/// The same where what the law finds in the cache comes at the cache's rate.
+[[nodiscard]] double bound_of(const KernelLaw& law, const KernelPoint& point);
+/// What no kernel is faster than that finds all of its data in a cache, where they fit one; else the lower bound.
+[[nodiscard]] double resident_bound_of(const KernelPoint& point);
+
+/// The most that a cache's rate is taken to be over the main memory's.
+inline constexpr double fastest_cache = 16;
 
 /// A norm, and by how much it changes with each of its parts: (part / norm)^(p - 1).
 struct NormSlopes {

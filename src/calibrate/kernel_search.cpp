@@ -151,7 +151,7 @@ KernelLaw search_law(CutKernels kernels) {
     take_if_worth(best, apart, kernels);
     LawSearch warm = best;
     warm.law.cache = 1.5;
-    warm = best_value(warm, &KernelLaw::warm, {0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 0.8}, kernels);
+    warm = best_value(warm, &KernelLaw::warm, {0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 0.8, 1.2}, kernels);
     refine_p(warm, kernels, 0.05);
     take_if_worth(best, warm, kernels);
     for (int again = 0; again < 4; ++again)

@@ -23,7 +23,7 @@ KernelLaw law_of(const KernelConstants& constants, KernelLaw law) {
     law.vector = fraction(constants[vector]);
     law.memory = fraction(constants[read]);
     if (law.write > 0) law.write = fraction(constants[write]);
-    if (law.warm > 0) law.cache = multiple(constants[cache], 16);
+    if (law.warm > 0) law.cache = multiple(constants[cache], fastest_cache);
     if (law.row_s > 0) law.row_s = constants[row];
     if (law.share > 0) law.reread = multiple(constants[reread], 64);
     if (!law.tiled) return law;

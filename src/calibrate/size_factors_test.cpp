@@ -97,6 +97,20 @@ TEST_CASE("a factor never puts a kernel below its bound") {
     CHECK(seconds_of(fit, point) == approx(4.5e-6));
 }
 
+TEST_CASE("of data that the law finds in a cache the bound is the cache's") {
+    KernelFit fit;
+    fit.law.warm = 0.5;
+    fit.law.cache = 4;
+    fit.factors.powers = {};
+    fit.factors.logs = {log_of(100)};
+    KernelPoint point = sized(1, 1);
+    point.memory_s = 8e-6;
+    point.fill = 1e-3;
+    CHECK(seconds_of(fit, point) == approx(2e-6));
+    point.fill = 50;
+    CHECK(seconds_of(fit, point) == approx(8e-6));
+}
+
 TEST_CASE("factors upon factors are on the finer of their lattices, as far as either goes") {
     SizeFactors a;  // m of 1 and 4, n of 4 and 16
     a.powers = {{{0, 1}, {1, 2}, {0, 0}, {0, 0}}};
