@@ -43,15 +43,21 @@ public:
         // libraries tune kernels for experts with a gate: in SGLang others take three times what their bytes let expect
         if (!gated && row.variant.empty()) row.variant = "ungated";
         const bool all = works_on_all(row.software);
-        row.program = all ? apart_program(of) : fused_program(of);
-        if (!load || !skip.empty()) return {};
-        row.sizes = {{"T", tokens},
-                     all ? std::pair{"P", tokens * choices} : std::pair{"U", std::min(tokens, load->rows)},
-                     {"A", choices},
-                     {"E", load->experts},
-                     {"C", std::max<std::int64_t>(1, load->rows / load->experts)},
-                     {"D", hidden},
+        if (!load || !skip.empty()) {
+            row.program = all ? apart_program(of, false) : fused_program(of);
+            return {};
+        }
+        const std::int64_t all_rows = tokens * choices;
+        const std::int64_t rows = multiplies_all(row, of) ? all_rows : load->rows;
+        const std::int64_t of_expert = std::max<std::int64_t>(1, rows / load->experts);
+        const std::int64_t others = all_rows - std::min(all_rows, of_expert * load->experts);
+        const bool zeros = writes_zeros(row, of) && others > 0;
+        row.program = all ? apart_program(of, zeros) : fused_program(of);
+        row.sizes = {{"T", tokens},        all ? std::pair{"P", all_rows} : std::pair{"U", std::min(tokens, rows)},
+                     {"A", choices},       {"E", load->experts},
+                     {"C", of_expert},     {"D", hidden},
                      {"I", inter / tensor}};
+        if (zeros) row.sizes.emplace_back("O", others);
         return {};
     }
 
@@ -127,23 +133,40 @@ private:
     }
 
     /// Products fetch their rows themselves; the function, its quantisation and the sum are kernels over the choices of all tokens,
-    /// those of other ranks' experts too, of which there are zeros: P.
-    static std::string apart_program(const Operands& of) {
+    /// those of other ranks' experts too, of which there are zeros: P. The products write these, where `zeros` says so: O.
+    static std::string apart_program(const Operands& of, bool zeros) {
         const bool quantises = of.activations != of.plain;
         std::string text = fmt::format("X : {}[T, D]\nIds : int32[T, A]\n", of.plain);
         if (of.gated) text += fmt::format("param Wg : {}[E, D, I]\n", of.weights);
         text += fmt::format("param Wu : {0}[E, D, I]\nparam Wd : {0}[E, I, D]\n", of.weights);
         if (quantises) text += fmt::format("Q : {}[T, D] = X\n", of.activations);
+        if (zeros) text += fmt::format("zero : {}[]\n", of.plain);
         text +=
             fmt::format("fuse {{\n Xe : {}[E, C, D] = dispatch[E,C]({}, Ids)\n", of.activations, quantises ? "Q" : "X");
         if (of.gated) text += fmt::format(" Ge : {}[E, C, I] = Xe *_D Wg\n", of.plain);
-        text += fmt::format(" Ue : {}[E, C, I] = Xe *_D Wu\n}}\n", of.plain);
+        text += fmt::format(" Ue : {}[E, C, I] = Xe *_D Wu\n", of.plain);
+        if (zeros && of.gated) text += fmt::format(" Go : {}[O, I] = expand[O,I](zero)\n", of.plain);
+        if (zeros) text += fmt::format(" Uo : {}[O, I] = expand[O,I](zero)\n", of.plain);
+        text += "}\n";
         if (of.gated) text += fmt::format("Ga : {}[P, I]\n", of.plain);
         text +=
             fmt::format("Ua : {0}[P, I]\nHa : {0}[P, I] = {1}\n", of.plain, of.gated ? "silu(Ga) * Ua" : "relu2(Ua)");
         if (quantises) text += fmt::format("Qa : {}[P, I] = Ha\n", of.activations);
-        text += fmt::format("He : {}[E, C, I]\nYe : {}[E, C, D] = He *_I Wd\n", of.activations, of.plain);
+        text += fmt::format("He : {}[E, C, I]\nfuse {{\n Ye : {}[E, C, D] = He *_I Wd\n", of.activations, of.plain);
+        if (zeros) text += fmt::format(" Yo : {}[O, D] = expand[O,D](zero)\n", of.plain);
+        text += "}\n";
         return text + fmt::format("Ya : {0}[T, A, D]\nM : {0}[T, D] = sum[A](Ya)\n", of.plain);
+    }
+
+    /// The products of vLLM's own kernels write zeros for choices of other ranks' experts; those with weights in mxfp4 are others.
+    static bool writes_zeros(const MeasuredKernel& row, const Operands& of) {
+        return row.software.starts_with("vllm") && of.weights != "mxfp4";
+    }
+
+    /// With scales of blocks TensorRT-LLM multiplies all choices on workstation cards, whoever has their experts: 130 to 190 TFLOP/s
+    /// if they are all counted, whatever the ranks.
+    static bool multiplies_all(const MeasuredKernel& row, const Operands& of) {
+        return of.block_scaled && row.software.starts_with("trtllm") && row.system.starts_with("rtx_pro");
     }
 
     static bool works_on_all(const std::string& software) {

@@ -129,6 +129,25 @@ TEST_CASE("a layer of experts has the loads of its routing") {
     CHECK(table.rows[3].program.find("Wu : mxfp4[E, D, I]") != std::string::npos);
 }
 
+TEST_CASE("some libraries work on the choices of experts that other ranks have") {
+    const KernelTable table = kernels_of(experts +
+                                         "x,l40s,bf16,8,64,32,2,8,1,2,balanced,1e-3,vllm 0.24\n"
+                                         "x,l40s,bf16,8,64,32,2,8,1,1,balanced,1e-3,vllm 0.24\n"
+                                         "x,l40s,w4a16_mxfp4,8,64,32,2,8,1,2,balanced,1e-3,vllm 0.24\n"
+                                         "x,rtx_pro_6000_server,fp8_block,8,64,32,2,8,1,2,balanced,1e-3,trtllm 1.3\n"
+                                         "x,h100_sxm,fp8_block,8,64,32,2,8,1,2,balanced,1e-3,trtllm 1.3\n");
+    REQUIRE(table.rows.size() == 5);
+    // 16 choices, a half of them here: 4 experts with 2 rows each
+    CHECK(table.rows[0].sizes.back() == std::pair<std::string, std::int64_t>{"O", 8});
+    CHECK(table.rows[0].program.find("Uo : bf16[O, I] = expand[O,I](zero)") != std::string::npos);
+    CHECK(table.rows[0].program.find("Yo : bf16[O, D] = expand[O,D](zero)") != std::string::npos);
+    for (const std::size_t without : {1, 2}) CHECK(table.rows[without].program.find("zero") == std::string::npos);
+    const auto rows_of_expert = [&](std::size_t row) { return table.rows[row].sizes[4].second; };
+    CHECK(table.rows[3].sizes[4].first == "C");
+    CHECK(rows_of_expert(3) == 4);
+    CHECK(rows_of_expert(4) == 2);
+}
+
 TEST_CASE("rows that say too little, or what the notation cannot, are skipped with the reason") {
     const auto reason = [](const std::string& text) {
         const KernelTable table = kernels_of(text);
