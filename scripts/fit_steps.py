@@ -6,7 +6,8 @@
 
 A publisher weighs as the square root of the number of its rows; what counts is the mean of |log(predicted / measured)|, so that
 single rows that are far off do not decide. The error is that of rows of publishers that were left out of the fit, one after the other;
-the time of a launch, and how device and host overlap, are kept where too few of the others' steps wait for launches to tell them.
+the time of a launch, and how device and host overlap, are kept where too few of the others' steps wait for launches to tell them, and of kernels
+of fewer bits, where too few of the others' steps have such, nothing is known but that they are kernels.
 Needs nothing but Python. Deterministic.
 """
 import collections
@@ -14,11 +15,12 @@ import csv
 import math
 import sys
 
-PARTS = ("kernels_s", "narrow_s", "launches", "hideable_s", "exchanged_s", "hideable_wire_s", "exchanged_wire_s")
-FACTORS = ("compute", "narrow", "launch_us", "exposed", "wires", "overlap", "pytorch")
-HOST = (2, 5)  # the factors that steps tell which wait for their launches
-FEWEST_WAITING = 20
-LEAST, MOST = (0.8, 0.4, 0.01, 0.05, 0.3, 1.0, 0.5), (3.0, 3.0, 200.0, 1.0, 1.0, 20.0, 3.0)
+PARTS = ("kernels_s", "narrow_s", "promoted_s", "launches", "hideable_s", "exchanged_s", "hideable_wire_s", "exchanged_wire_s")
+FACTORS = ("compute", "narrow", "promoted", "launch_us", "exposed", "wires", "overlap", "pytorch")
+HOST = (3, 6)  # the factors that steps tell which wait for their launches
+OF_BITS = (1, 2)  # and those of kernels of fewer than 16 bits, the places of whose times among PARTS they share
+FEWEST = 10
+LEAST, MOST = (0.8, 0.4, 0.4, 0.01, 0.05, 0.3, 1.0, 0.5), (3.0, 3.0, 3.0, 200.0, 1.0, 1.0, 20.0, 3.0)
 
 
 def rows_of(paths):
@@ -36,16 +38,16 @@ def rows_of(paths):
 
 def times_of(law, row):
     """Of the device, and of the host that launches its kernels."""
-    kernels, narrow_kernels, launches, _, exchanged, _, exchanged_wire = row[0]
-    compute, narrow, launch_us, _, wires, _, pytorch = law
+    kernels, narrow_kernels, promoted_kernels, launches, _, exchanged, _, exchanged_wire = row[0]
+    compute, narrow, promoted, launch_us, _, wires, _, pytorch = law
     slow = row[4] * (pytorch if row[5] else 1)
-    device = slow * (compute * kernels + narrow * narrow_kernels) + exchanged + exchanged_wire / wires
+    device = slow * (compute * kernels + narrow * narrow_kernels + promoted * promoted_kernels) + exchanged + exchanged_wire / wires
     return device, launch_us * 1e-6 * launches
 
 
 def predicted(law, row):
-    _, _, _, hideable, _, hideable_wire, _ = row[0]
-    _, _, _, exposed, wires, overlap, _ = law
+    _, _, _, _, hideable, _, hideable_wire, _ = row[0]
+    _, _, _, _, exposed, wires, overlap, _ = law
     shorter, longer = sorted(times_of(law, row))
     together = longer * (1 + (shorter / longer) ** overlap) ** (1 / overlap)
     exposed = 1 if row[6] else exposed
@@ -60,20 +62,22 @@ def waits_for_launches(law, row):
 def fit(rows, kept=None):
     """The best of three beginnings: where few rows wait for launches at first, nothing says how long they should be. `kept` are factors
     that give those of HOST."""
-    beginnings = (10.0, 30.0, 100.0) if kept is None else (kept[2],)
-    return min(simplex(rows, (1.2, 1.0, begin, 0.5, 0.6, 4.0, 1.1), kept) for begin in beginnings)[1]
+    beginnings = (10.0, 30.0, 100.0) if kept is None else (kept[HOST[0]],)
+    return min(simplex(rows, (1.2, 1.0, 1.2, begin, 0.5, 0.6, 4.0, 1.1), kept) for begin in beginnings)[1]
 
 
 def simplex(rows, start, kept):
     """Nelder and Mead's between the least and the most of each factor, those of HOST fixed where they are given: what it costs, and
     the factors."""
     counts = collections.Counter(row[2] for row in rows)
+    untold = [i for i in OF_BITS if sum(row[0][i] > 0 for row in rows) < FEWEST]
 
     def cost(law):
         return sum(abs(math.log(predicted(law, row) / row[1])) / math.sqrt(counts[row[2]]) for row in rows)
 
     def clipped(law):
         law = [min(max(x, least), most) for x, least, most in zip(law, LEAST, MOST)]
+        law = [law[0] if i in untold else x for i, x in enumerate(law)]
         return law if kept is None else [kept[i] if i in HOST else x for i, x in enumerate(law)]
 
     n = len(start)
@@ -119,7 +123,7 @@ def main():
     publishers = sorted({row[2] for row in rows})
     for publisher in publishers:
         rest = [row for row in rows if row[2] != publisher]
-        known = sum(waits_for_launches(law, row) for row in rest) >= FEWEST_WAITING
+        known = sum(waits_for_launches(law, row) for row in rest) >= FEWEST
         others = fit(rest, None if known else law)
         its = [row for row in rows if row[2] == publisher]
         errors = [error(others, row) for row in its]

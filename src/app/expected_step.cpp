@@ -12,9 +12,16 @@ namespace roofline {
 
 namespace {
 
-bool narrow(const KernelKey& key) {
+// Which of the sums a kernel's time goes to: that of what multiplies in fewer than 16 bits, and of these that of what the units keep but a part
+// of a sum of.
+double StepParts::* sum_of(const KernelKey& key, const Machine& machine) {
+    constexpr int wide_bits = 16;
+    constexpr std::int64_t sum_bits = 32;
     const auto dtype = find_dtype(key.dtype.substr(0, key.dtype.find(" x ")));
-    return dtype && info(*dtype).bits < 16;
+    if (!dtype || info(*dtype).bits >= wide_bits) return &StepParts::kernels_s;
+    const Peak* peak = machine.peak(Unit::matmul, *dtype);
+    const bool partial = peak != nullptr && peak->sum_bits > 0 && peak->sum_bits < sum_bits;
+    return partial ? &StepParts::promoted_s : &StepParts::narrow_s;
 }
 
 // 0: nobody says what power the chip may draw, or it has no peak in bf16.
@@ -32,6 +39,12 @@ struct Exchanged {
 };
 
 bool over_replicas(const Message& message) { return has(message.axes, "data") || has(message.axes, "fsdp"); }
+
+// All axes of it are such that a framework runs their collectives beside products.
+bool runs_beside(const Message& message, const std::vector<std::string>& overlapped) {
+    return !message.axes.empty() && std::all_of(message.axes.begin(), message.axes.end(),
+                                                [&](const std::string& axis) { return has(overlapped, axis); });
+}
 
 std::optional<std::vector<Exchanged>> exchanges_of(const OpAnswer& step) {
     std::vector<Exchanged> all;
@@ -54,11 +67,13 @@ std::optional<std::vector<Exchanged>> exchanges_of(const OpAnswer& step) {
 }
 
 // Whether there is a time for it.
-bool add_exchange(const OpAnswer& step, const Exchanged& each, const System& system, StepParts& parts) {
+bool add_exchange(const OpAnswer& step, const Exchanged& each, const System& system,
+                  const std::vector<std::string>& overlapped, StepParts& parts) {
     const Message& message = step.analysis.total.work.messages[each.message].message;
     const auto load = load_of(message, system);
     const auto lower = load ? time_of(*load, system, each.bytes) : std::nullopt;
-    const bool hideable = over_replicas(message);
+    const bool bucket = over_replicas(message);
+    const bool hideable = bucket || runs_beside(message, overlapped);
     const bool known = each.message < step.laws.messages.size() && step.laws.messages[each.message];
     if (!known) {
         if (lower) (hideable ? parts.hideable_wire_s : parts.exchanged_wire_s) += lower->lower_s * each.times;
@@ -66,7 +81,7 @@ bool add_exchange(const OpAnswer& step, const Exchanged& each, const System& sys
     }
     const ExpectedTime& law = *step.laws.messages[each.message];
     double seconds = law.seconds;
-    const auto point = hideable && load ? collective_point(*load, system, each.bytes) : std::nullopt;
+    const auto point = bucket && load ? collective_point(*load, system, each.bytes) : std::nullopt;
     if (point) seconds = std::max(seconds_of(law, *point), lower ? lower->lower_s : 0);
     (hideable ? parts.hideable_s : parts.exchanged_s) += seconds * each.times;
     return true;
@@ -74,7 +89,7 @@ bool add_exchange(const OpAnswer& step, const Exchanged& each, const System& sys
 
 }  // namespace
 
-std::optional<StepParts> step_parts(const OpAnswer& step) {
+std::optional<StepParts> step_parts(const OpAnswer& step, const std::vector<std::string>& overlapped) {
     if (!step.analysis.total.seconds) return std::nullopt;
     StepParts parts;
     parts.flops_per_joule = flops_per_joule(step.machine);
@@ -87,15 +102,15 @@ std::optional<StepParts> step_parts(const OpAnswer& step) {
         if (law == nullptr && !(work.compute.empty() && work.memory.empty())) return std::nullopt;
         if (law == nullptr) continue;
         parts.launches += runs[i].count;
-        (narrow(law->key) ? parts.narrow_s : parts.kernels_s) += runs[i].count * seconds_of(law->fit, runs[i].point);
+        parts.*sum_of(law->key, step.machine) += runs[i].count * seconds_of(law->fit, runs[i].point);
     }
-    if (!(parts.kernels_s + parts.narrow_s > 0)) return std::nullopt;
+    if (!(parts.kernels_s + parts.narrow_s + parts.promoted_s > 0)) return std::nullopt;
     const auto exchanges = exchanges_of(step);
     if (!exchanges) return std::nullopt;
     System system = step.system;
     system.collectives = {};
     for (const Exchanged& each : *exchanges) {
-        if (!add_exchange(step, each, system, parts)) return std::nullopt;
+        if (!add_exchange(step, each, system, overlapped, parts)) return std::nullopt;
     }
     return parts;
 }

@@ -84,3 +84,32 @@ TEST_CASE("gradients and shared weights hide, what blocks exchange does not") {
     CHECK(tensor.parts->hideable_s + tensor.parts->hideable_wire_s == 0);
     CHECK(tensor.parts->exchanged_s + tensor.parts->exchanged_wire_s > 0);
 }
+
+TEST_CASE("products in fp8 are told apart by what matrix units keep of their sums") {
+    const auto parts_on = [](const std::string& system) {
+        MeasuredTraining row = two_layers(1);
+        row.dtype = "fp8";
+        row.system = system;
+        const auto compared = MeasuredTrainings::make({}, {}, {})->compare(row);
+        REQUIRE_MESSAGE(compared, to_text(compared.error()));
+        REQUIRE(compared->parts);
+        return *compared->parts;
+    };
+    const StepParts hopper = parts_on("h100-sxm");  // 14 bits of an f32
+    CHECK(hopper.promoted_s > 0);
+    CHECK(hopper.narrow_s == 0);
+    const StepParts blackwell = parts_on("b200-sxm");
+    CHECK(blackwell.promoted_s == 0);
+    CHECK(blackwell.narrow_s > 0);
+}
+
+TEST_CASE("where a framework runs collectives beside products they hide, those of other axes do not") {
+    const Comparison waited = priced(2, 4, "zero1");
+    const Comparison beside = priced(2, 4, "zero1", "NVIDIA-NeMo/Megatron-Bridge");
+    REQUIRE(waited.parts);
+    REQUIRE(beside.parts);
+    CHECK(beside.parts->exchanged_s == 0);
+    CHECK(beside.parts->hideable_s == approx(waited.parts->hideable_s + waited.parts->exchanged_s));
+    CHECK(*beside.prediction.expected_s < *waited.prediction.expected_s);
+    CHECK(beside.prediction.lower_s == waited.prediction.lower_s);
+}

@@ -143,10 +143,10 @@ std::string key_of(const TrainSetup& setup) {
                               habits.fsdp_units,           habits.pipeline_buffers,   habits.flat_optimizer,
                               habits.fused_gradients,      habits.copied_norm,        setup.stored_attention,
                               setup.pytorch_kernels,       setup.gradients_in_turn,   setup.attention_dropout};
-    return fmt::format("{} zero{} {} {} {} {} {} {} {} {}", plan_text(setup.plan), setup.plan.zero,
+    return fmt::format("{} zero{} {} {} {} {} {} {} {} {} {}", plan_text(setup.plan), setup.plan.zero,
                        setup.plan.tensor_tokens, setup.batch.tokens, setup.batch.microbatches,
                        static_cast<int>(setup.options.remat), setup.products ? name(*setup.products) : "",
-                       habits.loss_parts, fmt::join(flags, ""), setup.schedule);
+                       habits.loss_parts, fmt::join(flags, ""), fmt::join(setup.overlapped, ","), setup.schedule);
 }
 
 std::string strategy_of(const Plan& plan) {
@@ -175,6 +175,7 @@ Result<TrainSetup> setup_of(const MeasuredTraining& row, const TrainerHabits& ha
     setup.attention_dropout = habits.attention_dropout;
     setup.pytorch_kernels = habits.pytorch_kernels;
     setup.gradients_in_turn = habits.gradients_in_turn;
+    setup.overlapped = habits.overlapped;
     setup.habits.pipeline_buffers = habits.pipeline_buffers;
     setup.habits.fsdp_units = habits.fsdp_units && holds(row.sharding, "fsdp");
     setup.habits.flat_optimizer = habits.flat_optimizer && holds(row.sharding, "zero");
@@ -252,7 +253,7 @@ Result<MeasuredTrainings::Priced> MeasuredTrainings::price(const MeasuredTrainin
 
 std::string MeasuredTrainings::memory_unsaid(const MeasuredTraining& row) const {
     if (!(row.memory_bytes > 0)) return "";
-    const std::vector<std::string> unsaid = models_.habits(row.source, row.table).unsaid;
+    const std::vector<std::string> unsaid = models_.habits(row.source, row.table, row.notes).unsaid;
     if (std::find(unsaid.begin(), unsaid.end(), row.recompute) == unsaid.end()) return "";
     return fmt::format("what {} keeps with recompute `{}` is not published", row.source.substr(0, 60),
                        row.recompute.substr(0, 40));
@@ -264,7 +265,7 @@ Result<Comparison> MeasuredTrainings::compare(const MeasuredTraining& row) {
     if (row.expert == 0 && has_experts(*model)) {
         return fail("no_plan", "the model has experts, and the table does not say how they are spread: ep is empty");
     }
-    const TrainerHabits habits = models_.habits(row.source, row.table);
+    const TrainerHabits habits = models_.habits(row.source, row.table, row.notes);
     auto setup = setup_of(row, habits);
     if (!setup) return fail(setup.error());
     const Result<MeasuredSystem>& system = systems_.slice_of(row.system, row.chips);

@@ -84,7 +84,7 @@ Result<StageStep> stage_step(const Program& forward, const Model& model, const T
         memory->working += *buffers;
     }
     StageStep priced{stage, std::move(*answer), *memory, std::move(planned->notes)};
-    priced.parts = step_parts(priced.answer);
+    priced.parts = step_parts(priced.answer, setup.overlapped);
     if (priced.parts) {
         priced.parts->pytorch = setup.pytorch_kernels;
         priced.parts->in_turn = setup.gradients_in_turn;

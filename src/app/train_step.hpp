@@ -30,7 +30,8 @@ struct TrainSetup {
     bool attention_dropout = false;   ///< likewise
     bool pytorch_kernels = false;     ///< StepParts: how a framework runs a step
     bool gradients_in_turn = false;   ///< likewise
-    FrameworkHabits habits{};         ///< what else takes memory; `unfused` and `stored_casts` are those of the options
+    std::vector<std::string> overlapped{};  ///< axes whose collectives run beside products, as those of replicas do
+    FrameworkHabits habits{};  ///< what else takes memory; `unfused` and `stored_casts` are those of the options
 };
 
 /// By which constants and approximations steps are priced; many may share them.

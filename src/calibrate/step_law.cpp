@@ -25,6 +25,7 @@ double factor(Reader& table, std::string_view key, double least, double most) {
 StepParts& StepParts::operator+=(const StepParts& other) {
     kernels_s += other.kernels_s;
     narrow_s += other.narrow_s;
+    promoted_s += other.promoted_s;
     launches += other.launches;
     hideable_s += other.hideable_s;
     exchanged_s += other.exchanged_s;
@@ -39,6 +40,7 @@ StepParts& StepParts::operator+=(const StepParts& other) {
 StepParts& StepParts::operator*=(double times) {
     kernels_s *= times;
     narrow_s *= times;
+    promoted_s *= times;
     launches *= times;
     hideable_s *= times;
     exchanged_s *= times;
@@ -59,8 +61,9 @@ double kernel_slowdown(const StepLaw& law, const StepParts& parts) {
 double exposed_share(const StepLaw& law, const StepParts& parts) { return parts.in_turn ? 1 : law.exposed; }
 
 double device_seconds(const StepLaw& law, const StepParts& parts) {
-    return kernel_slowdown(law, parts) * (law.compute * parts.kernels_s + law.narrow * parts.narrow_s) +
-           parts.exchanged_s + parts.exchanged_wire_s / law.wires;
+    const double kernels =
+        law.compute * parts.kernels_s + law.narrow * parts.narrow_s + law.promoted * parts.promoted_s;
+    return kernel_slowdown(law, parts) * kernels + parts.exchanged_s + parts.exchanged_wire_s / law.wires;
 }
 
 double host_seconds(const StepLaw& law, const StepParts& parts) { return law.launch_s * parts.launches; }
@@ -86,6 +89,7 @@ Result<StepLaw> parse_step_law(std::string_view toml, std::string_view origin) {
     StepLaw law;
     law.compute = factor(file, "compute", 0.5, 10);
     law.narrow = factor(file, "narrow", 0.2, 10);
+    law.promoted = factor(file, "promoted", 0.2, 10);
     law.launch_s = factor(file, "launch_us", 1e-3, 1e4) * 1e-6;
     law.overlap = factor(file, "overlap", 1, 1e3);
     law.pytorch = factor(file, "pytorch", 0.5, 10);

@@ -12,9 +12,10 @@ namespace roofline {
 /// stage waits for the others.
 struct StepParts {
     double kernels_s = 0;
-    double narrow_s = 0;         ///< kernels that multiply in fewer than 16 bits: not among the former
-    double launches = 0;         ///< of kernels
-    double hideable_s = 0;       ///< collectives over replicas: of gradients and of weights that are shared out
+    double narrow_s = 0;    ///< kernels that multiply in fewer than 16 bits: not among the former
+    double promoted_s = 0;  ///< those of them whose units keep fewer than 32 bits of a sum: not among the former either
+    double launches = 0;    ///< of kernels
+    double hideable_s = 0;  ///< collectives over replicas: of gradients and of weights that are shared out
     double exchanged_s = 0;      ///< all others: products wait for them
     double hideable_wire_s = 0;  ///< likewise where collectives have not been measured: at the rates of the wires
     double exchanged_wire_s = 0;
@@ -28,7 +29,7 @@ struct StepParts {
     bool operator==(const StepParts&) const = default;
 };
 
-/// What the device does, slow * (compute * kernels + narrow * narrow kernels) + exchanged + exchanged_wire / wires, and what the host takes
+/// What the device does, slow * (compute * kernels + narrow * narrow kernels + promoted * promoted ones) + exchanged + exchanged_wire / wires, and what the host takes
 /// to launch it, launch * launches, put together by their norm of order `overlap`: the longer of the two where they differ much, and more where
 /// now one waits and now the other. And what of the others does not hide, exposed * (hideable + hideable_wire / wires),
 /// or all of it where collectives and kernels take turns.
@@ -41,6 +42,8 @@ struct StepLaw {
         1;  ///< a kernel's time inside a step over that by itself, on a chip of 1 TFLOP/s per watt; caches are cold
     double narrow =
         1;  ///< likewise of products in fewer than 16 bits, whose measured times have the conversion of what they read in them
+    double promoted =
+        1;  ///< likewise where units keep fewer than 32 bits of a sum: training adds up in f32 outside of them, and lays operands out again
     double launch_s =
         0;  ///< of a kernel: what the host takes to launch it, and the small ones that frameworks put around it
     double overlap = 1e3;  ///< order of the norm of device and host

@@ -11,7 +11,8 @@ using namespace roofline;
 namespace {
 
 constexpr std::string_view factors =
-    "compute = 1.5\nnarrow = 0.8\nlaunch_us = 20\noverlap = 100\npytorch = 1.25\nexposed = 0.25\nwires = 0.5\nerror = "
+    "compute = 1.5\nnarrow = 0.8\npromoted = 1.2\nlaunch_us = 20\noverlap = 100\npytorch = 1.25\nexposed = 0.25\nwires "
+    "= 0.5\nerror = "
     "0.1\nrows = 100\npublishers = "
     "5\nreserved = 1.05\nreserved_error = 0.02\nreserved_rows = 17\n";
 
@@ -20,25 +21,25 @@ constexpr std::string_view factors =
 TEST_CASE("a step is kernels as they run there, or their launches, and what does not hide of collectives") {
     const auto law = parse_step_law(factors, "steps.toml");
     REQUIRE_MESSAGE(law, to_text(law.error()));
-    // 1.5 of kernels, 0.8 of narrow ones, a quarter of 4 s and of 2 s at half the rate, and all of 0.3 s and of 0.1 s at half the
+    // 1.5 of kernels, 0.8 of narrow ones, 1.2 of those with sums elsewhere, a quarter of 4 s and of 2 s at half the rate, and all of 0.3 s and of 0.1 s at half the
     // rate: longer than a thousand launches of 20 us
-    const StepParts parts{1, 2, 1000, 4, 0.3, 2, 0.1};
-    CHECK(seconds_of(*law, parts) == approx(1.5 + 1.6 + 0.25 * (4 + 4) + 0.3 + 0.2));
-    // a million launches are longer than the 3.6 s of the device
-    CHECK(seconds_of(*law, {1, 2, 1e6, 4, 0.3, 2, 0.1}) == approx(20 + 0.25 * (4 + 4)));
+    const StepParts parts{1, 2, 0.5, 1000, 4, 0.3, 2, 0.1};
+    CHECK(seconds_of(*law, parts) == approx(1.5 + 1.6 + 0.6 + 0.25 * (4 + 4) + 0.3 + 0.2));
+    // a million launches are longer than the 4.2 s of the device
+    CHECK(seconds_of(*law, {1, 2, 0.5, 1e6, 4, 0.3, 2, 0.1}) == approx(20 + 0.25 * (4 + 4)));
     // kernels of a chip of 8 TFLOP/s per watt take twice as long, of PyTorch's own a quarter more; collectives do not
     StepParts slow = parts;
     slow.flops_per_joule = 8e12;
-    CHECK(seconds_of(*law, slow) == approx(2 * (1.5 + 1.6) + 0.25 * (4 + 4) + 0.3 + 0.2));
+    CHECK(seconds_of(*law, slow) == approx(2 * (1.5 + 1.6 + 0.6) + 0.25 * (4 + 4) + 0.3 + 0.2));
     slow.pytorch = true;
-    CHECK(seconds_of(*law, slow) == approx(2.5 * (1.5 + 1.6) + 0.25 * (4 + 4) + 0.3 + 0.2));
+    CHECK(seconds_of(*law, slow) == approx(2.5 * (1.5 + 1.6 + 0.6) + 0.25 * (4 + 4) + 0.3 + 0.2));
     StepParts turns = parts;
     turns.in_turn = true;
-    CHECK(seconds_of(*law, turns) == approx(1.5 + 1.6 + 4 + 4 + 0.3 + 0.2));
+    CHECK(seconds_of(*law, turns) == approx(1.5 + 1.6 + 0.6 + 4 + 4 + 0.3 + 0.2));
     // a host that takes as long as the device: of order 2 the step is longer than either by the root of 2
     StepLaw even = *law;
     even.overlap = 2;
-    CHECK(seconds_of(even, {2, 0, 3 / 20e-6}) == approx(3 * std::sqrt(2.0)));
+    CHECK(seconds_of(even, {2, 0, 0, 3 / 20e-6}) == approx(3 * std::sqrt(2.0)));
     CHECK(seconds_of(even, {}) == 0);
     StepParts twice = parts;
     twice *= 2;

@@ -98,6 +98,12 @@ TrainedModels::Trainer TrainedModels::read_trainer(Reader& table) {
     Trainer trainer;
     trainer.names = table.texts("names");
     trainer.tables = table.texts("tables");
+    trainer.notes = table.texts("notes");
+    trainer.habits.overlapped = table.texts("overlapped");
+    for (const std::string& axis : trainer.habits.overlapped) {
+        if (axis == "tensor" || axis == "expert") continue;
+        table.fault("overlapped", "bad_value", "`overlapped` holds `tensor`, `expert` or both");
+    }
     trainer.habits.selective = table.choice("selective", {"selective", "alternate"});
     if (table.has("memory")) trainer.habits.memory = table.choice("memory", {"allocated", "reserved", "used"});
     for (const auto& [key, flag] : habit_flags) trainer.habits.*flag = table.flag(key);
@@ -172,13 +178,15 @@ const TrainedModels::Entry* TrainedModels::entry(std::string_view name, bool& an
     return nullptr;
 }
 
-TrainerHabits TrainedModels::habits(std::string_view source, std::string_view table) const {
+TrainerHabits TrainedModels::habits(std::string_view source, std::string_view table, std::string_view notes) const {
     const std::string wanted = lowered(source);
+    const auto speaks_for = [](const std::vector<std::string>& parts, std::string_view text) {
+        return parts.empty() || std::any_of(parts.begin(), parts.end(), [&](const std::string& part) {
+                   return text.find(part) != std::string_view::npos;
+               });
+    };
     for (const Trainer& each : trainers_) {
-        const bool read = std::any_of(each.tables.begin(), each.tables.end(), [&](const std::string& part) {
-            return table.find(part) != std::string_view::npos;
-        });
-        if (!each.tables.empty() && !read) continue;
+        if (!speaks_for(each.tables, table) || !speaks_for(each.notes, notes)) continue;
         if (std::find(each.names.begin(), each.names.end(), wanted) != each.names.end()) return each.habits;
     }
     return {};

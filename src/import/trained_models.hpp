@@ -25,21 +25,22 @@ struct TrainerHabits {
     bool unfused = false;   ///< their optimizer is of plain tensor operations
     /// What of it lies in memory: "stored" (logits and log-probabilities in f32), "eager", "compiled".
     std::string loss{};
-    std::vector<std::string> unsaid{};  ///< words for what is computed again that say too little for memory
-    bool pipeline_buffers = false;      ///< as in FrameworkHabits
-    double loss_parts = 1;              ///< head and loss go over the tokens in so many
-    bool late_layers = false;           ///< of a pipeline's stages the last ones have what does not divide
-    bool fsdp_units = false;            ///< FSDP as in FrameworkHabits
-    bool flat_optimizer = false;        ///< ZeRO as in FrameworkHabits
-    bool fused_gradients = false;       ///< as in FrameworkHabits
-    bool copied_norm = false;           ///< ZeRO as in FrameworkHabits
-    bool whole_tokens = false;          ///< tokens are whole over tensor parallelism, as `no SP` says of a row
-    bool stored_attention = false;      ///< scores of attention lie in memory
-    bool attention_dropout = false;     ///< of probabilities that lie in memory
-    bool pytorch_kernels = false;       ///< their kernels are PyTorch's own
-    bool gradients_in_turn = false;     ///< gradients are reduced when the backward pass has ended
-    bool gib = false;                   ///< what they call GB are GiB
-    double context_bytes = 0;           ///< what a process has of a device beside an allocator's blocks
+    std::vector<std::string> unsaid{};      ///< words for what is computed again that say too little for memory
+    bool pipeline_buffers = false;          ///< as in FrameworkHabits
+    double loss_parts = 1;                  ///< head and loss go over the tokens in so many
+    bool late_layers = false;               ///< of a pipeline's stages the last ones have what does not divide
+    bool fsdp_units = false;                ///< FSDP as in FrameworkHabits
+    bool flat_optimizer = false;            ///< ZeRO as in FrameworkHabits
+    bool fused_gradients = false;           ///< as in FrameworkHabits
+    bool copied_norm = false;               ///< ZeRO as in FrameworkHabits
+    bool whole_tokens = false;              ///< tokens are whole over tensor parallelism, as `no SP` says of a row
+    bool stored_attention = false;          ///< scores of attention lie in memory
+    bool attention_dropout = false;         ///< of probabilities that lie in memory
+    bool pytorch_kernels = false;           ///< their kernels are PyTorch's own
+    bool gradients_in_turn = false;         ///< gradients are reduced when the backward pass has ended
+    std::vector<std::string> overlapped{};  ///< axes whose collectives run beside products
+    bool gib = false;                       ///< what they call GB are GiB
+    double context_bytes = 0;               ///< what a process has of a device beside an allocator's blocks
 };
 
 class TrainedModels {
@@ -54,8 +55,9 @@ public:
     [[nodiscard]] Result<Config> config(const MeasuredTraining& row) const;
 
     /// Those of a row's publisher; empty ones where nothing is known of it. `table` is what the row was read from there: entries
-    /// that name some of these speak for those alone.
-    [[nodiscard]] TrainerHabits habits(std::string_view source, std::string_view table = {}) const;
+    /// that name some of these speak for those alone, and likewise those that name words of notes.
+    [[nodiscard]] TrainerHabits habits(std::string_view source, std::string_view table = {},
+                                       std::string_view notes = {}) const;
 
 private:
     struct Entry {
@@ -72,6 +74,7 @@ private:
     struct Trainer {
         std::vector<std::string> names;   ///< of sources
         std::vector<std::string> tables;  ///< texts of which one is in the name of a row's table; none: all
+        std::vector<std::string> notes;   ///< likewise in its notes
         TrainerHabits habits;
     };
     static Trainer read_trainer(Reader& table);

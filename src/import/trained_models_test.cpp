@@ -89,6 +89,11 @@ TEST_CASE("what a publisher's words mean is known by the publisher") {
     CHECK(models.habits("pytorch/torchtitan", "a_202506_b.md").loss == "compiled");
     CHECK(models.habits("pytorch/torchtitan", "a_202506_b.md").selective == "alternate");
     CHECK(models.habits("somebody", "a_202506_b.md").loss.empty());
+    // a framework changes: notes say which version it was
+    const std::vector<std::string> both{"tensor", "expert"};
+    CHECK(models.habits("NVIDIA-NeMo/Megatron-Bridge", "", "NeMo container 26.06 NeMo").overlapped == both);
+    CHECK(models.habits("NVIDIA-NeMo/Megatron-Bridge", "", "NeMo container 25.09 NeMo").overlapped ==
+          std::vector<std::string>{"tensor"});
     const auto own = TrainedModels::parse("[[trainer]]\nnames = [\"ours\"]\n", "t.toml");
     REQUIRE(own);
     CHECK(own->habits("ours").selective == "selective");
@@ -101,7 +106,7 @@ TEST_CASE("what a publisher's words mean is known by the publisher") {
         "flat_optimizer = true\nlate_layers = true\npipeline_buffers = true\nloss_parts = 4\nunsaid = [\"some\"]\n"
         "copied_norm = true\nfused_gradients = true\nstored_attention = true\nattention_dropout = true\nwhole_tokens = "
         "true\npytorch_kernels = "
-        "true\ngradients_in_turn = true\n",
+        "true\ngradients_in_turn = true\noverlapped = [\"expert\"]\n",
         "t.toml");
     REQUIRE(all);
     const TrainerHabits habits = all->habits("ours");
@@ -111,6 +116,8 @@ TEST_CASE("what a publisher's words mean is known by the publisher") {
     CHECK((habits.copied_norm && habits.fused_gradients && habits.stored_attention && habits.attention_dropout &&
            habits.whole_tokens && habits.pytorch_kernels && habits.gradients_in_turn));
     CHECK(habits.loss_parts == 4);
+    CHECK(habits.overlapped == std::vector<std::string>{"expert"});
+    CHECK(!TrainedModels::parse("[[trainer]]\nnames = [\"ours\"]\noverlapped = [\"data\"]\n", "t.toml"));
     CHECK(habits.unsaid == std::vector<std::string>{"some"});
     CHECK(!TrainedModels::parse("[[trainer]]\nnames = [\"ours\"]\ncontext_gib = -1\n", "t.toml"));
     CHECK(!TrainedModels::parse("[[trainer]]\nnames = [\"ours\"]\nloss_parts = 0\n", "t.toml"));

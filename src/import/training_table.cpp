@@ -86,9 +86,9 @@ public:
             row.*column.field = *value;
         }
         if (auto status = read_figures(row); !status) return status;
-        const std::string_view notes = text({"notes", "note"});
-        read_notes(notes, row);
-        skip = holds(notes, "LoRA") ? "a few parameters beside the model were trained, not the model" : reason(row);
+        row.notes = text({"notes", "note"});
+        read_notes(row.notes, row);
+        skip = holds(row.notes, "LoRA") ? "a few parameters beside the model were trained, not the model" : reason(row);
         return {};
     }
 

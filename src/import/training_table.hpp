@@ -14,6 +14,7 @@ struct MeasuredTraining {
     int line = 0;        ///< of the table
     std::string source;  ///< who published it
     std::string table;   ///< where it stands there
+    std::string notes;   ///< in words
     std::string model;   ///< as the table calls it: "llama3-70b"
     double params = 0;   ///< parameters that the table gives it
     std::int64_t layers = 0;

@@ -46,6 +46,7 @@ struct Peak {
     Dtype accumulator = Dtype::f32;
     Figure<FlopRate> rate;
     bool quoted_sparse = false;  ///< the vendor's headline assumes 2:4 sparsity; `rate` is half of it
+    std::int64_t sum_bits = 0;   ///< of the accumulator's, which the units really keep of a sum; 0: all
 };
 
 enum class Managed { hardware, software, compiler };

@@ -165,6 +165,7 @@ void write_peaks(TomlText& out, const Machine& machine) {
         const Dtype usual = peak.unit == Unit::matmul ? info(peak.dtype).accumulator : peak.dtype;
         if (peak.accumulator != usual) out.text("accumulator", std::string(name(peak.accumulator)));
         if (peak.quoted_sparse) out.text("quoted", "sparse");
+        out.whole("sum_bits", peak.sum_bits);
         out.figure_lines(peak.rate);
     }
 }

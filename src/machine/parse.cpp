@@ -53,6 +53,7 @@ void read_peaks(Reader& file, Unit unit, Machine& machine) {
         peak.accumulator = accumulator.value_or(unit == Unit::matmul ? info(peak.dtype).accumulator : peak.dtype);
         peak.rate = entry.figure<FlopRate>();
         peak.quoted_sparse = entry.choice("quoted", {"dense", "sparse"}) == "sparse";
+        peak.sum_bits = entry.whole("sum_bits", 1, 64, 0);
         entry.finish();
         const bool twice = std::any_of(machine.peaks.begin(), machine.peaks.end(), [&](const Peak& other) {
             return other.unit == unit && other.dtype == peak.dtype && other.accumulator == peak.accumulator;

@@ -1,8 +1,10 @@
 #include "program/weight_arithmetic.hpp"
 
 #include <algorithm>
-#include <set>
+#include <array>
+#include <map>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -12,13 +14,17 @@ namespace roofline {
 
 namespace {
 
+// Parts of a model whose products recipes leave in 16 bits: they are few, and what they get wrong all layers see.
+constexpr std::array<std::string_view, 3> kept_parts{"embedding", "head", "router"};
+
 class WeightArithmetic {
 public:
     WeightArithmetic(TrainingProgram& step, Dtype dtype)
         : values_(step.program.values), dtype_(dtype), arithmetic_(info(dtype).arithmetic) {
         // a gradient is declared and then assigned: two values of one name
         for (const StepTensor& tensor : step.tensors) {
-            if (tensor.role == StepRole::gradient) gradients_.insert(values_[tensor.value].name);
+            if (tensor.role != StepRole::gradient) continue;
+            gradients_.emplace(values_[tensor.value].name, tensor.param.value_or(tensor.value));
         }
     }
 
@@ -31,21 +37,27 @@ public:
 
 private:
     void change(Statement& statement) {
-        const bool gradient = gradients_.contains(values_[statement.result].name);
+        const auto gradient = gradients_.find(values_[statement.result].name);
+        const bool makes = gradient != gradients_.end() && !kept(gradient->second);
         for (Op& op : statement.ops) {
             if (op.kind != OpKind::contract) continue;
-            const bool reads = std::any_of(op.inputs.begin(), op.inputs.end(),
-                                           [&](const Operand& operand) { return values_[operand.value].param; });
-            if (!gradient && !reads) continue;
+            const bool reads = std::any_of(op.inputs.begin(), op.inputs.end(), [&](const Operand& operand) {
+                return values_[operand.value].param && !kept(operand.value);
+            });
+            if (!makes && !reads) continue;
             op.arithmetic = arithmetic_;
             statement.using_dtype = dtype_;
         }
     }
 
+    [[nodiscard]] bool kept(ValueId param) const {
+        return std::find(kept_parts.begin(), kept_parts.end(), values_[param].part) != kept_parts.end();
+    }
+
     const std::vector<Value>& values_;
     Dtype dtype_;
     Dtype arithmetic_;
-    std::set<std::string> gradients_;
+    std::map<std::string, ValueId> gradients_;  ///< by name, and whose they are
 };
 
 void dispatch_in(TrainingProgram& step, std::vector<Node>& nodes, Dtype dtype) {

@@ -7,7 +7,9 @@
 namespace roofline {
 
 /// Computes the products of a step in `dtype` that read a parameter or make the gradient of one: the three of each layer that
-/// mixed-precision recipes for fp8 and fp4 convert. Products of activations, those of attention, stay as they are, and so do all tensors.
+/// mixed-precision recipes for fp8 and fp4 convert. Products of activations, those of attention, stay as they are, and so do all tensors;
+/// and so do the products of the parts `embedding`, `head` and `router`, as in DeepSeek-V3 (arXiv 2412.19437, section 3.3.1), Transformer Engine's
+/// layers and torchtitan's float8.
 /// `dtype` is one that products can be computed in.
 void compute_weights_in(TrainingProgram& step, Dtype dtype);
 

@@ -48,6 +48,7 @@ Json peaks(const Machine& machine) {
                         {"dtype", name(peak.dtype)},
                         {"accumulator", name(peak.accumulator)},
                         {"quoted_sparse", peak.quoted_sparse},
+                        {"sum_bits", peak.sum_bits > 0 ? Json(peak.sum_bits) : Json()},
                         {"flops_per_s", figure(peak.rate)}});
     }
     return list;

@@ -43,6 +43,7 @@ std::string step_derivation(const StepTimes& times) {
     const std::vector<std::string> device{
         part(slow * law.compute, parts.kernels_s, "kernels by themselves"),
         part(slow * law.narrow, parts.narrow_s, "kernels that multiply in fewer than 16 bits"),
+        part(slow * law.promoted, parts.promoted_s, "such kernels, with sums in f32 outside of the matrix units"),
         part(1, parts.exchanged_s, "collectives that are waited for"),
         part(1 / law.wires, parts.exchanged_wire_s, "those that were not measured")};
     say(fmt::format("the device: {} = {}", sum_of(device), to_text(Seconds{device_seconds(law, parts)})));

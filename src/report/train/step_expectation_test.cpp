@@ -9,8 +9,8 @@ namespace {
 /// 1 s of kernels, 0.1 s that is waited for and 0.4 s over replicas, by factors of 1.5 and a quarter.
 StepTimes step_with(double launches) {
     StepTimes times;
-    times.parts = StepParts{1, 0, launches, 0.4, 0.1, 0, 0, 8e12};
-    times.law = StepLaw{1.5, 1, 50e-6, 4, 1.2, 0.25, 0.5, 0.14, 1234, 7};
+    times.parts = StepParts{1, 0, 0, launches, 0.4, 0.1, 0, 0, 8e12};
+    times.law = StepLaw{1.5, 1, 1, 50e-6, 4, 1.2, 0.25, 0.5, 0.14, 1234, 7};
     times.expected = seconds_of(times.law, *times.parts);
     return times;
 }
