@@ -141,7 +141,7 @@ TEST_CASE("some libraries work on the choices of experts that other ranks have")
     CHECK(table.rows[0].sizes.back() == std::pair<std::string, std::int64_t>{"O", 8});
     CHECK(table.rows[0].program.find("Uo : bf16[O, I] = expand[O,I](zero)") != std::string::npos);
     CHECK(table.rows[0].program.find("Yo : bf16[O, D] = expand[O,D](zero)") != std::string::npos);
-    for (const std::size_t without : {1, 2}) CHECK(table.rows[without].program.find("zero") == std::string::npos);
+    for (const std::size_t without : {std::size_t{1}, std::size_t{2}}) CHECK(table.rows[without].program.find("zero") == std::string::npos);
     const auto rows_of_expert = [&](std::size_t row) { return table.rows[row].sizes[4].second; };
     CHECK(table.rows[3].sizes[4].first == "C");
     CHECK(rows_of_expert(3) == 4);
