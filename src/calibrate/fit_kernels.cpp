@@ -82,9 +82,10 @@ Grains hold_out(const KernelLaws& fitted, const Kernels& kernels, const FoldsOfS
     for (std::size_t held = 0; held < kernel_folds; ++held) {
         const Kernels kept = without_fold(folds, held);
         const KernelFit plain = fit_of(search_near(fitted, thinned(kept, plenty)), kept);
+        const std::vector<SizedDeviation> deviations = deviations_from(plain, kept);
         for (std::size_t grain = 0; grain < all.size(); ++grain) {
             KernelFit& fit = all[grain].without[held] = plain;
-            if (grain > 0) fit.factors = factors_on(plain, kept, factor_grains[grain - 1]);
+            if (grain > 0) fit.factors = fit_factors(deviations, factor_grains[grain - 1]);
             all[grain].error += sum_of_errors(fit, folds[held]) / static_cast<double>(kernels.size());
         }
     }
@@ -125,7 +126,7 @@ std::optional<FoldedFit> fit_alike(std::vector<TimedKernel> kernels, const Folds
     FoldedFit all{fit_of(laws, taken), folds_of(taken, folds), {}};
     Grains held_out = hold_out(laws, taken, all.folds);
     const std::size_t grain = worth_having(held_out);
-    if (grain > 0) all.fit.factors = factors_on(all.fit, taken, factor_grains[grain - 1]);
+    if (grain > 0) all.fit.factors = fit_factors(deviations_from(all.fit, taken), factor_grains[grain - 1]);
     all.without = std::move(held_out[grain].without);
     all.fit.error_held_out = held_out[grain].error;
     all.fit.left_out = static_cast<std::int64_t>(left_out);
@@ -258,10 +259,11 @@ bool takes_whole_cache(std::vector<TimedKernel>& kernels) {
     return whole;
 }
 
-/// The relative's laws with factors that these kernels tell on top of its own.
-KernelFit corrected(const KernelFit& relative, const Kernels& kernels, const FactorGrain& grain) {
+/// The relative's laws with factors that kernels' deviations from them tell on top of its own.
+KernelFit corrected(const KernelFit& relative, const std::vector<SizedDeviation>& deviations,
+                    const FactorGrain& grain) {
     KernelFit fit = relative;
-    const SizeFactors own = factors_on(relative, kernels, grain);
+    const SizeFactors own = fit_factors(deviations, grain);
     double least = 1;
     const auto correct = [&](SizeFactors& factors, double most) {
         const bool of_m = fit.by == BandsBy::m && !fit.bands.empty();
@@ -309,14 +311,14 @@ std::optional<KernelFit> fit_like(const FoldedFit& relative, std::vector<TimedKe
     const auto folds = in_folds(taken, folds_of(taken, relative.folds));
     std::array<HeldOut, correction_grains.size()> held_out{};
     for (std::size_t held = 0; held < kernel_folds; ++held) {
-        const Kernels kept = without_fold(folds, held);
+        const auto deviations = deviations_from(relative.without[held], without_fold(folds, held));
         for (std::size_t grain = 0; grain < held_out.size(); ++grain) {
-            const KernelFit fit = corrected(relative.without[held], kept, correction_grains[grain]);
+            const KernelFit fit = corrected(relative.without[held], deviations, correction_grains[grain]);
             held_out[grain].error += sum_of_errors(fit, folds[held]) / static_cast<double>(taken.size());
         }
     }
     const std::size_t grain = worth_having(held_out);
-    KernelFit fit = corrected(relative.fit, taken, correction_grains[grain]);
+    KernelFit fit = corrected(relative.fit, deviations_from(relative.fit, taken), correction_grains[grain]);
     fit.first.reset();
     fit.error_carried.reset();
     fit.error_held_out = held_out[grain].error;

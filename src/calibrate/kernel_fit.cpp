@@ -13,12 +13,17 @@ namespace {
 /// What a time says of the factors of its products.
 SizedDeviation deviation_of(const KernelFit& fit, const TimedKernel& kernel) {
     SizedDeviation all;
-    const double seconds = seconds_of(fit, kernel);
+    double seconds = kernel.before_s;
     const auto add = [&](const KernelPoint& point) {
-        all.products.push_back({sizes_of(point_for(fit, point)), seconds_of(fit, point) / seconds});
+        const double own = seconds_of(fit, point);
+        all.products.push_back({sizes_of(point_for(fit, point)), own});
+        seconds += own;
     };
+    all.products.reserve(1 + kernel.more.size());
     add(kernel.point);
     for (const KernelPoint& point : kernel.more) add(point);
+    if (kernel.first && fit.first) seconds += seconds_of(*fit.first, *kernel.first);
+    for (SizedDeviation::Product& product : all.products) product.share /= seconds;
     all.deviation = std::log(kernel.time_s / seconds);
     return all;
 }
@@ -92,11 +97,11 @@ void describe(KernelFit& fit, const TimedKernels& kernels) {
     fit.error_of_bound = of_bound / rows;
 }
 
-SizeFactors factors_on(const KernelFit& fit, const TimedKernels& kernels, const FactorGrain& grain) {
+std::vector<SizedDeviation> deviations_from(const KernelFit& fit, const TimedKernels& kernels) {
     std::vector<SizedDeviation> deviations;
     deviations.reserve(kernels.size());
     for (const TimedKernel* kernel : kernels) deviations.push_back(deviation_of(fit, *kernel));
-    return fit_factors(deviations, grain);
+    return deviations;
 }
 
 KernelLaw rounded(KernelLaw law) {

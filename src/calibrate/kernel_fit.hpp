@@ -95,8 +95,8 @@ struct LawInUse {
 /// Fills in what the fit was fitted to, and how far off it and the bound are there.
 void describe(KernelFit& fit, const TimedKernels& kernels);
 
-/// The factors that kernels tell on top of a fit's own.
-[[nodiscard]] SizeFactors factors_on(const KernelFit& fit, const TimedKernels& kernels, const FactorGrain& grain);
+/// What kernels tell of factors on top of a fit's own: of those of any grain.
+[[nodiscard]] std::vector<SizedDeviation> deviations_from(const KernelFit& fit, const TimedKernels& kernels);
 
 /// Constants to the four digits that calibration files have.
 [[nodiscard]] KernelLaw rounded(KernelLaw law);

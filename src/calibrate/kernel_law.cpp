@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace roofline {
 
@@ -20,87 +21,156 @@ static_assert(tile_sizes.size() * splits_of_depth.size() == most_tilings);
 
 bool can_tile(const KernelPoint& point) { return point.m > 0 && point.n > 0 && point.batch > 0 && point.cores > 0; }
 
-Tiling cut(const KernelPoint& point, const TileSize& size, double across, double along, double splits) {
-    const double tiles = std::ceil(across / size.rows) * std::ceil(along / size.columns) * point.batch * splits;
-    const double waves = std::ceil(tiles / point.cores);
-    const double wave = point.cores * size.rows * size.columns / (point.m * point.n * point.batch);
-    return {size.rows, size.columns, splits, waves, tiles, point.math_s * waves * wave / splits};
+/// Tiles of one size, before the depth is split.
+struct Tiles {
+    TileSize size;
+    double tiles = 0;
+    double wave = 0;  ///< elements that a whole wave of them works off, over those of the result
+};
+
+Tiles tiles_of(const KernelPoint& point, const TileSize& size, double across, double along) {
+    const double tiles = std::ceil(across / size.rows) * std::ceil(along / size.columns) * point.batch;
+    return {size, tiles, point.cores * size.rows * size.columns / (point.m * point.n * point.batch)};
 }
 
 /// The longer side of a tile lies along the longer side of the result.
-Tiling cut(const KernelPoint& point, const TileSize& size, double splits) {
-    return cut(point, size, std::min(point.m, point.n), std::max(point.m, point.n), splits);
+Tiles tiles_of(const KernelPoint& point, const TileSize& size) {
+    return tiles_of(point, size, std::min(point.m, point.n), std::max(point.m, point.n));
+}
+
+Tiling cut(const KernelPoint& point, const Tiles& all, double splits) {
+    const double tiles = all.tiles * splits;
+    const double waves = std::ceil(tiles / point.cores);
+    const double part = 1 / splits;
+    return {all.size.rows, all.size.columns, splits, waves, tiles, point.math_s * waves * all.wave * part, part};
 }
 
 /// What CUTLASS's dispatch by rows comes to: up to 64 rows a half of the tile's rows and columns, up to 128 a half of its rows.
 Tiling cut_by_rows(const KernelPoint& point) {
     constexpr double half = 64;
     const TileSize size{point.m <= 2 * half ? half : 2 * half, point.m <= half ? half : 2 * half};
-    return cut(point, size, point.m, point.n, 1);
+    return cut(point, tiles_of(point, size, point.m, point.n), 1);
 }
 
 using Parts = std::array<double, kernel_parts>;
 
-/// The parts' powers over that of the longest, so that the longest is 1, and what is not there costs no logarithm.
-Parts powers_of(const Parts& parts, double longest, double p) {
-    Parts powers{};
-    for (std::size_t i = 0; i < kernel_parts; ++i) {
-        if (parts[i] > 0) powers[i] = parts[i] == longest ? 1 : std::pow(parts[i] / longest, p);
-    }
-    return powers;
-}
-
 double sum_of(const Parts& parts) { return parts[0] + parts[1] + parts[2] + parts[3]; }
-
-double norm_from(const Parts& powers, double longest, double p) {
-    const double sum = sum_of(powers);
-    return sum == 1 ? longest : longest * std::pow(sum, 1 / p);
-}
 
 double longest_of(const Parts& parts) { return std::max({parts[0], parts[1], parts[2], parts[3]}); }
 
-/// No more than the norm, and quick: norms fall with p, and those of 1, 2 and 4 need no logarithm.
-double least_norm(const Parts& parts, double p) {
-    if (p <= 1) return sum_of(parts);
-    if (p > 4) return longest_of(parts);
-    Parts squares{};
-    for (std::size_t i = 0; i < kernel_parts; ++i) squares[i] = parts[i] * parts[i];
-    if (p <= 2) return std::sqrt(sum_of(squares));
-    for (double& square : squares) square *= square;
-    return std::sqrt(std::sqrt(sum_of(squares)));
+/// The parts' powers are taken over that of the longest, so that the longest is 1, and what is not there costs no logarithm.
+Norm norm_from(const Parts& parts, double longest, double p) {
+    Norm all;
+    all.norm = longest;
+    if (!(longest > 0)) return all;
+    const bool maximum = std::isinf(p);
+    for (std::size_t i = 0; i < kernel_parts; ++i) {
+        if (parts[i] == longest) {
+            all.powers[i] = 1;
+        } else if (parts[i] > 0 && !maximum) {
+            all.powers[i] = std::pow(parts[i] / longest, p);
+        }
+    }
+    const double sum = sum_of(all.powers);
+    if (!maximum && sum != 1) all.norm *= std::pow(sum, 1 / p);
+    return all;
 }
+
+/// Tells norms that are not below a limit without a logarithm: a part over the limit is less than 1, and its power no less than the
+/// next higher one whose exponent is a multiple of a quarter.
+class QuickNorm {
+public:
+    explicit QuickNorm(double p) : known_(p <= most) {
+        if (!known_) return;
+        const auto quarters = static_cast<unsigned>(std::ceil(4 * p));
+        whole_ = quarters / 4;
+        half_ = (quarters & 2U) != 0;
+        quarter_ = (quarters & 1U) != 0;
+    }
+
+    /// True for none that is below the limit; of parts that are.
+    [[nodiscard]] bool above(const Parts& parts, double limit) const {
+        constexpr double rounding = 1e-12;
+        if (!known_) return false;
+        double sum = 0;
+        for (const double part : parts) {
+            if (part > 0) sum += power(part / limit);
+        }
+        return sum > 1 + rounding;
+    }
+
+private:
+    static constexpr double most = 16;  // beyond it the longest part tells nearly as much
+
+    [[nodiscard]] double power(double x) const {
+        double power = 1;
+        double square = x;
+        for (unsigned bits = whole_; bits != 0; bits >>= 1U) {
+            if ((bits & 1U) != 0) power *= square;
+            square *= square;
+        }
+        if (!half_ && !quarter_) return power;
+        const double root = std::sqrt(x);
+        if (half_) power *= root;
+        return quarter_ ? power * std::sqrt(root) : power;
+    }
+
+    bool known_;
+    unsigned whole_ = 0;
+    bool half_ = false;
+    bool quarter_ = false;
+};
 
 /// What all tilings of a point have in common.
 struct Uncut {
     const KernelLaw& law;
     const KernelPoint& point;
-    double drawn_s = 0;  ///< of the memory: what few tiles stretch
+    double ramp_s = 0;  ///< of the depth in one split
+    double rows_s = 0;
+    double wave_s = 0;    ///< that nothing hides
+    double slowdown = 1;  ///< of the math
+    double drawn_s = 0;   ///< of the memory: what few tiles stretch
     Parts parts{};
 
-    Uncut(const KernelLaw& by, const KernelPoint& of);
-    [[nodiscard]] Parts cut(const Tiling& tiling) const;
+    Uncut(const KernelLaw& by, const KernelPoint& of) : law(by), point(of) {
+        const double write = law.write > 0 ? law.write : law.memory;
+        const double cached = cached_share(law, point);
+        ramp_s = law.ramp_s * point.depth;
+        rows_s = law.row_s * rows_of_core(point);
+        wave_s = law.hidden ? 0 : law.wave_s;
+        slowdown = 1 / law.math;
+        drawn_s = (1 - cached) * ((point.memory_s - point.write_s) / law.memory + point.write_s / write) +
+                  cached * point.memory_s / law.cache;
+        parts = {point.math_s * slowdown, point.vector_s / law.vector, drawn_s + point.again_s / law.reread,
+                 point.other_s};
+    }
+
+    [[nodiscard]] double overhead(const Tiling& tiling) const {
+        // without branches, which are what it takes to ask this of many tilings
+        const double split = std::min(tiling.splits - 1, 1.0);  // splits are whole
+        const double waves = std::max(tiling.waves - 1, 0.0);
+        return law.fixed_s + ramp_s * tiling.part + rows_s + law.split_s * split + wave_s * waves;
+    }
+
+    [[nodiscard]] double math(const Tiling& tiling) const { return math_of(point, tiling) * slowdown; }
+
+    [[nodiscard]] Parts cut(const Tiling& tiling) const {
+        Parts cut = parts;
+        cut[0] = math(tiling);
+        cut[2] += drawn_s * (stretch_of(law, point, tiling) - 1);
+        if (tiling.splits > 1) cut[2] += tiling.splits * point.sums_s / law.partial;
+        if (law.hidden) cut[3] += law.wave_s * tiling.waves;
+        return cut;
+    }
 };
 
-Uncut::Uncut(const KernelLaw& by, const KernelPoint& of) : law(by), point(of) {
-    const double write = law.write > 0 ? law.write : law.memory;
-    const double cached = cached_share(law, point);
-    drawn_s = (1 - cached) * ((point.memory_s - point.write_s) / law.memory + point.write_s / write) +
-              cached * point.memory_s / law.cache;
-    parts = {point.math_s / law.math, point.vector_s / law.vector, drawn_s + point.again_s / law.reread, point.other_s};
-}
-
-Parts Uncut::cut(const Tiling& tiling) const {
-    Parts cut = parts;
-    cut[0] = math_of(point, tiling) / law.math;
-    cut[2] += drawn_s * (stretch_of(law, point, tiling) - 1);
-    if (tiling.splits > 1) cut[2] += tiling.splits * point.sums_s / law.partial;
-    if (law.hidden) cut[3] += law.wave_s * tiling.waves;
-    return cut;
+/// Heads are apart already.
+double seconds_at(const KernelLaw& law, const KernelPoint& point) {
+    if (!law.tiled || law.by_rows || !can_tile(point)) return seconds_of(law, point, tiling_of(law, point));
+    return cheapest(law, point, tilings_of(point)).seconds();
 }
 
 }  // namespace
-
-double rows_of_core(const KernelPoint& point) { return point.cores > 0 ? point.rows / point.cores : point.rows; }
 
 bool heads_apart(const KernelLaw& law, const KernelPoint& point) {
     return law.share > 0 && point.heads > law.share && point.shared_s > 0;
@@ -119,10 +189,6 @@ KernelPoint apart(const KernelLaw& law, const KernelPoint& point) {
     return heads_apart(law, point) ? apart(point) : point;
 }
 
-double math_of(const KernelPoint& point, const Tiling& tiling) {
-    return tiling.waves > 0 ? tiling.math_s : point.math_s;
-}
-
 double cached_share(const KernelLaw& law, const KernelPoint& point) {
     if (!(law.warm > 0 && point.fill > 0)) return 0;
     const double over = point.fill / law.warm;
@@ -130,28 +196,15 @@ double cached_share(const KernelLaw& law, const KernelPoint& point) {
     return 1 / (1 + cube * cube);
 }
 
-double stretch_of(const KernelLaw& law, const KernelPoint& point, const Tiling& tiling) {
-    if (!(tiling.tiles > 0)) return 1;
-    return std::max(1.0, law.busy * point.cores / tiling.tiles);
-}
-
 double overhead_of(const KernelLaw& law, const KernelPoint& point, const Tiling& tiling) {
-    double seconds = law.fixed_s + law.ramp_s * point.depth / tiling.splits;
-    seconds += law.row_s * rows_of_core(point);
-    if (tiling.splits > 1) seconds += law.split_s;
-    if (tiling.waves > 1 && !law.hidden) seconds += law.wave_s * (tiling.waves - 1);
-    return seconds;
+    return Uncut(law, point).overhead(tiling);
 }
 
 Parts parts_of(const KernelLaw& law, const KernelPoint& point, const Tiling& tiling) {
     return Uncut(law, point).cut(tiling);
 }
 
-double norm_of(const Parts& parts, double p) {
-    const double longest = longest_of(parts);
-    if (!(longest > 0) || std::isinf(p)) return longest;
-    return norm_from(powers_of(parts, longest, p), longest, p);
-}
+double norm_of(const Parts& parts, double p) { return norm_from(parts, longest_of(parts), p).norm; }
 
 double bound_of(const KernelPoint& point) {
     return std::max({point.math_s, point.vector_s, point.memory_s, point.other_s});
@@ -169,71 +222,69 @@ double resident_bound_of(const KernelPoint& point) {
     return bound_of(resident);
 }
 
-NormSlopes slopes_of(const Parts& parts, double p) {
-    NormSlopes all;
-    const double longest = longest_of(parts);
-    all.norm = longest;
-    if (!(longest > 0)) return all;
-    if (std::isinf(p)) {
-        for (std::size_t i = 0; i < kernel_parts; ++i) all.slopes[i] = parts[i] == longest ? 1 : 0;
-        return all;
-    }
-    const Parts powers = powers_of(parts, longest, p);
-    all.norm = norm_from(powers, longest, p);
-    const double sum = sum_of(powers);
+Parts slopes_of(const Norm& norm, const Parts& parts) {
+    Parts slopes{};
+    const double sum = sum_of(norm.powers);
     for (std::size_t i = 0; i < kernel_parts; ++i) {
-        if (parts[i] > 0) all.slopes[i] = powers[i] / sum * (all.norm / parts[i]);
+        if (norm.powers[i] > 0) slopes[i] = norm.powers[i] / sum * (norm.norm / parts[i]);
     }
-    return all;
+    return slopes;
 }
 
 double seconds_of(const KernelLaw& law, const KernelPoint& point, const Tiling& tiling) {
-    return overhead_of(law, point, tiling) + norm_of(parts_of(law, point, tiling), law.p);
+    return cheapest(law, point, {&tiling, 1}).seconds();
 }
 
 Tilings tilings_of(const KernelPoint& point) {
     Tilings tilings;
     if (!can_tile(point)) return tilings;
     for (const TileSize& size : tile_sizes) {
+        const Tiles tiles = tiles_of(point, size);
         for (const double splits : splits_of_depth) {
             if (splits > 1 && point.depth < splits * least_depth) break;
-            tilings.each[tilings.count++] = cut(point, size, splits);
+            tilings.each[tilings.count++] = cut(point, tiles, splits);
         }
     }
     return tilings;
 }
 
-std::size_t cheapest(const KernelLaw& law, const KernelPoint& point, std::span<const Tiling> tilings,
-                     std::size_t near) {
+TilingTime cheapest(const KernelLaw& law, const KernelPoint& point, std::span<const Tiling> tilings, std::size_t near) {
     const Uncut uncut(law, point);
-    std::size_t best = near;
-    double least = seconds_of(law, point, tilings[near]);
+    const auto time_of = [&](std::size_t index, const Parts& parts) -> TilingTime {
+        return {index, uncut.overhead(tilings[index]), parts, norm_from(parts, longest_of(parts), law.p)};
+    };
+    TilingTime best = time_of(near, uncut.cut(tilings[near]));
+    if (tilings.size() == 1) return best;
+    // most are out before all of their parts are known: a norm is no less than its longest part
+    std::array<double, most_tilings> at_least{};
+    for (std::size_t i = 0; i < tilings.size(); ++i) at_least[i] = uncut.overhead(tilings[i]) + uncut.math(tilings[i]);
+    at_least[near] = std::numeric_limits<double>::infinity();
+    double least = best.seconds();
+    const QuickNorm quick(law.p);
     for (std::size_t i = 0; i < tilings.size(); ++i) {
-        if (i == near) continue;
-        // most are out before all of their parts are known: a norm is no less than its longest part
-        const double overhead = overhead_of(law, point, tilings[i]);
-        if (overhead + math_of(point, tilings[i]) / law.math > least) continue;
+        if (at_least[i] > least) continue;
         const Parts parts = uncut.cut(tilings[i]);
-        if (overhead + least_norm(parts, law.p) > least) continue;
-        const double seconds = overhead + norm_of(parts, law.p);
-        if (seconds > least || (seconds == least && i > best)) continue;
-        least = seconds;
-        best = i;
+        const double left = least - uncut.overhead(tilings[i]);
+        if (longest_of(parts) > left || quick.above(parts, left)) continue;
+        const TilingTime other = time_of(i, parts);
+        if (other.seconds() > least || (other.seconds() == least && i > best.index)) continue;
+        least = other.seconds();
+        best = other;
     }
     return best;
 }
+
+Tiling tiling_by_rows(const KernelPoint& point) { return can_tile(point) ? cut_by_rows(point) : Tiling{}; }
 
 Tiling tiling_of(const KernelLaw& law, const KernelPoint& point) {
     if (!law.tiled || !can_tile(point)) return {};
     if (law.by_rows) return cut_by_rows(point);
     const Tilings tilings = tilings_of(point);
-    return tilings.each[cheapest(law, point, tilings)];
+    return tilings.each[cheapest(law, point, tilings).index];
 }
 
 double seconds_of(const KernelLaw& law, const KernelPoint& point) {
-    if (!(law.share > 0)) return seconds_of(law, point, tiling_of(law, point));
-    const KernelPoint each = apart(law, point);
-    return seconds_of(law, each, tiling_of(law, each));
+    return heads_apart(law, point) ? seconds_at(law, apart(point)) : seconds_at(law, point);
 }
 
 }  // namespace roofline

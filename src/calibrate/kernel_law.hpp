@@ -1,6 +1,7 @@
 // The law of a kernel's expected time: fixed costs, and the p-norm of what its resources take at the rates it achieves.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <limits>
@@ -76,6 +77,7 @@ struct Tiling {
     double waves = 0;   ///< in which the cores work off all tiles; 0: the kernel is not cut
     double tiles = 0;   ///< of all splits together
     double math_s = 0;  ///< the matrix units' with whole tiles and whole waves
+    double part = 1;    ///< of the depth in one split
 
     bool operator==(const Tiling&) const = default;
 };
@@ -104,24 +106,29 @@ struct Tilings {
 [[nodiscard]] double seconds_of(const KernelLaw& law, const KernelPoint& point);
 [[nodiscard]] double seconds_of(const KernelLaw& law, const KernelPoint& point, const Tiling& tiling);
 
+/// The tiling that the rows alone decide, of a product.
+[[nodiscard]] Tiling tiling_by_rows(const KernelPoint& point);
+
 /// The cheapest tiling; uncut where the law is not tiled or the kernel has no such product.
 [[nodiscard]] Tiling tiling_of(const KernelLaw& law, const KernelPoint& point);
-/// Which of a tiled law's tilings_of(point), made before, is the cheapest; of equals the first. The nearer `near` is to it in
-/// time, the sooner it is found.
-[[nodiscard]] std::size_t cheapest(const KernelLaw& law, const KernelPoint& point, std::span<const Tiling> tilings,
-                                   std::size_t near = 0);
 
 /// Rows that every core works off; all of them where the number of cores is not known.
-[[nodiscard]] double rows_of_core(const KernelPoint& point);
+[[nodiscard]] inline double rows_of_core(const KernelPoint& point) {
+    return point.cores > 0 ? point.rows / point.cores : point.rows;
+}
 
 /// Seconds of the matrix units with whole tiles and whole waves.
-[[nodiscard]] double math_of(const KernelPoint& point, const Tiling& tiling);
+[[nodiscard]] inline double math_of(const KernelPoint& point, const Tiling& tiling) {
+    return tiling.waves > 0 ? tiling.math_s : point.math_s;
+}
 
 /// The share of its traffic that a kernel finds in the cache: one half where the program fills as much of it as `warm` says.
 [[nodiscard]] double cached_share(const KernelLaw& law, const KernelPoint& point);
 
 /// By how much fewer tiles than cores stretch the memory's time; 1 or more.
-[[nodiscard]] double stretch_of(const KernelLaw& law, const KernelPoint& point, const Tiling& tiling);
+[[nodiscard]] inline double stretch_of(const KernelLaw& law, const KernelPoint& point, const Tiling& tiling) {
+    return tiling.tiles > 0 ? std::max(1.0, law.busy * point.cores / tiling.tiles) : 1;
+}
 
 /// What is added to the norm: fixed costs, the ramp, splits, waves and rows.
 [[nodiscard]] double overhead_of(const KernelLaw& law, const KernelPoint& point, const Tiling& tiling);
@@ -144,11 +151,27 @@ inline constexpr std::size_t kernel_parts = 4;
 /// The most that a cache's rate is taken to be over the main memory's.
 inline constexpr double fastest_cache = 16;
 
-/// A norm, and by how much it changes with each of its parts: (part / norm)^(p - 1).
-struct NormSlopes {
+/// A norm with what tells its slopes.
+struct Norm {
     double norm = 0;
-    std::array<double, kernel_parts> slopes{};
+    std::array<double, kernel_parts> powers{};  ///< of the parts, over that of the longest
 };
-[[nodiscard]] NormSlopes slopes_of(const std::array<double, kernel_parts>& parts, double p);
+/// By how much a norm changes with each of its parts: (part / norm)^(p - 1).
+[[nodiscard]] std::array<double, kernel_parts> slopes_of(const Norm& norm,
+                                                         const std::array<double, kernel_parts>& parts);
+
+/// What a law says of a point that is cut in one way.
+struct TilingTime {
+    std::size_t index = 0;  ///< of the tiling among those asked about
+    double overhead_s = 0;
+    std::array<double, kernel_parts> parts{};
+    Norm norm{};
+
+    [[nodiscard]] double seconds() const { return overhead_s + norm.norm; }
+};
+/// The cheapest of some of tilings_of(point), made before; of equals the first. One alone is what is asked about. The nearer `near` is
+/// to the cheapest in time, the sooner it is found.
+[[nodiscard]] TilingTime cheapest(const KernelLaw& law, const KernelPoint& point, std::span<const Tiling> tilings,
+                                  std::size_t near = 0);
 
 }  // namespace roofline

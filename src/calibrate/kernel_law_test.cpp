@@ -3,8 +3,10 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <array>
 #include <limits>
+#include <span>
 #include <utility>
 
 using namespace roofline;
@@ -195,4 +197,55 @@ TEST_CASE("tiles by the rows alone take as long as one core does for its whole d
     // one core of 100 does 128 x 128 for 256 x 32: twice the work at a hundredth of the rate
     point.m = 256;
     CHECK(seconds_of(law, point) == approx(200e-6));
+}
+
+TEST_CASE("the cheapest tiling is that of all tried in turn, wherever the search begins") {
+    KernelLaw law{3e-6, 0.3e-9, 0.75, 1, 0.85, 1};
+    law.tiled = true;
+    law.split_s = 2e-6;
+    law.wave_s = 0.5e-6;
+    law.partial = 2;
+    law.busy = 0.5;
+    for (const double p : {1.0, 1.1, 1.25, 1.9, 2.5, 3.3, 5.0, 12.0, 30.0, std::numeric_limits<double>::infinity()}) {
+        law.p = p;
+        for (const double m : {1.0, 100.0, 700.0, 5000.0}) {
+            for (const double k : {100.0, 3000.0, 20000.0}) {
+                KernelPoint point{m * k * 1e-11, 0, (m + 500) * k * 1e-12, 2e-6, k};
+                point.sums_s = m * 2e-9;
+                point.m = m;
+                point.n = 500;
+                point.batch = 1;
+                point.cores = 132;
+                const Tilings tilings = tilings_of(point);
+                const std::span<const Tiling> all = tilings;
+                double least = std::numeric_limits<double>::infinity();
+                for (const Tiling& each : all) {
+                    least = std::min(least, overhead_of(law, point, each) + norm_of(parts_of(law, point, each), p));
+                }
+                CAPTURE(p);
+                CAPTURE(m);
+                CAPTURE(k);
+                for (const std::size_t near : {std::size_t{0}, all.size() - 1}) {
+                    CHECK(cheapest(law, point, all, near).seconds() == approx(least));
+                }
+            }
+        }
+    }
+}
+
+TEST_CASE("slopes of a norm are what it changes by with its parts") {
+    constexpr double step = 1e-7;
+    const std::array<double, kernel_parts> parts{3, 0, 2, 1};
+    for (const double p : {1.0, 2.5, 7.0}) {
+        KernelLaw law;
+        law.p = p;
+        const TilingTime time = cheapest(law, {parts[0], parts[1], parts[2], parts[3]}, std::array{Tiling{}});
+        const auto slopes = slopes_of(time.norm, time.parts);
+        for (std::size_t i = 0; i < kernel_parts; ++i) {
+            if (parts[i] == 0) continue;
+            auto more = parts;
+            more[i] += step;
+            CHECK(slopes[i] == approx((norm_of(more, p) - norm_of(parts, p)) / step).epsilon(1e-5));
+        }
+    }
 }

@@ -31,14 +31,19 @@ struct StepLimits {
 constexpr StepLimits from_near{2, 12};
 constexpr StepLimits few{5, 5};  // show which p is best
 
-/// The best law with the terms and p of the start.
-LawSearch settled(KernelLaw law, CutKernels kernels, StepLimits steps = {}) {
+/// Steps take ever less off the loss: all that are left no more than this many times what the last one did.
+constexpr double left_to_gain = 8;
+
+/// The best law with the terms and p of the start. Left where it is when no more steps can bring it below what it must be below.
+LawSearch settled(KernelLaw law, CutKernels kernels, StepLimits steps = {}, double below = infinity) {
     LawSearch best;
     double previous = infinity;
     for (int i = 0; i <= steps.most; ++i) {
         const LawStep step = step_from(law, kernels);
         if (step.loss < best.loss) best = {law, step.loss};
         if (i >= steps.least && step.loss > previous * 0.9995) break;
+        const double gain = std::max(previous - step.loss, 0.0);
+        if (best.loss - left_to_gain * gain > below) break;
         previous = std::min(previous, step.loss);
         law = step.next;
     }
@@ -48,9 +53,9 @@ LawSearch settled(KernelLaw law, CutKernels kernels, StepLimits steps = {}) {
 double inverse_of(const KernelLaw& law) { return std::isinf(law.p) ? 0 : 1 / law.p; }
 
 /// p is searched for by 1/p: 0 is the maximum, 1 the sum.
-LawSearch settled_at(double inverse, KernelLaw start, CutKernels kernels, StepLimits steps) {
+LawSearch settled_at(double inverse, KernelLaw start, CutKernels kernels, StepLimits steps, double below) {
     start.p = inverse > 0 ? 1 / inverse : infinity;
-    return settled(start, kernels, steps);
+    return settled(start, kernels, steps, below);
 }
 
 /// A hundredth of a per cent a row.
@@ -61,26 +66,46 @@ void refine_p(LawSearch& best, CutKernels kernels, double first_step) {
         const double middle = inverse_of(best.law);
         for (const double inverse : {std::abs(middle - step) < 1e-9 ? 0 : middle - step, middle + step}) {
             if (inverse < 0 || inverse > 1) continue;
-            LawSearch next = settled_at(inverse, best.law, kernels, from_near);
-            if (next.loss < best.loss - noticed(kernels)) best = next;
+            const double below = best.loss - noticed(kernels);
+            const LawSearch next = settled_at(inverse, best.law, kernels, from_near, below);
+            if (next.loss < below) {
+                best = next;
+                break;  // from a p that is better to either side, the other one leads up
+            }
         }
     }
 }
 
-LawSearch search_from(const KernelLaw& start, CutKernels kernels) {
+/// A quick look at a p leaves out no more of the loss than this, or the p is not the one.
+constexpr double quick_look = 1.5;
+/// Nor does the right p take off more, once the law has settled.
+constexpr double right_p = 1.25;
+
+/// The best law from a start; less is made of it where it will not come below what it must be below.
+LawSearch search_from(const KernelLaw& start, CutKernels kernels, double below = infinity) {
     LawSearch best;
     for (int tenth = 0; tenth <= 10; tenth += 2) {
-        const LawSearch next = settled_at(tenth / 10.0, start, kernels, few);
-        if (next.loss < best.loss - noticed(kernels)) best = next;
+        const double better = best.loss - noticed(kernels);
+        const LawSearch next = settled_at(tenth / 10.0, start, kernels, few, std::min(better, quick_look * below));
+        if (next.loss < better) best = next;
     }
-    best = settled(best.law, kernels);
-    refine_p(best, kernels, 0.1);
+    if (best.loss > quick_look * below) return best;
+    best = settled(best.law, kernels, {}, right_p * below);
+    if (best.loss < right_p * below) refine_p(best, kernels, 0.1);
     return best;
 }
 
-/// A term stays out unless it is worth so many per mille a row.
-void take_if_worth(LawSearch& best, LawSearch next, CutKernels kernels, double per_mille = 1) {
-    if (next.loss < best.loss - 10 * per_mille * noticed(kernels)) best = next;
+/// What a loss must be below for a term that is worth so many per mille a row. It stays out otherwise.
+double worth_below(const LawSearch& best, CutKernels kernels, double per_mille = 1) {
+    return best.loss - 10 * per_mille * noticed(kernels);
+}
+
+void take_if_worth(LawSearch& best, const LawSearch& next, CutKernels kernels, double per_mille = 1) {
+    if (next.loss < worth_below(best, kernels, per_mille)) best = next;
+}
+
+void search_if_worth(LawSearch& best, const KernelLaw& start, CutKernels kernels, double per_mille = 1) {
+    take_if_worth(best, search_from(start, kernels, worth_below(best, kernels, per_mille)), kernels, per_mille);
 }
 
 constexpr double half_per_cent = 5;  // what changes the way of working must be worth
@@ -97,28 +122,42 @@ LawSearch best_value(const LawSearch& from, double KernelLaw::* constant, std::i
     for (const double value : values) {
         KernelLaw law = from.law;
         law.*constant = value;
-        const LawSearch next = settled(law, kernels);
+        const LawSearch next = settled(law, kernels, {}, best.loss);
         if (next.loss < best.loss) best = next;
     }
     return best;
 }
 
+/// Takes the best of some values of a constant, with the p that goes with it, in place of the best law so far.
+void take_value_if_worth(LawSearch& best, const LawSearch& from, double KernelLaw::* constant,
+                         std::initializer_list<double> values, CutKernels kernels) {
+    LawSearch next = best_value(from, constant, values, kernels);
+    if (!(next.loss < from.loss)) return;
+    refine_p(next, kernels, 0.05);
+    take_if_worth(best, next, kernels);
+}
+
 /// Tiles, how many heads share keys, and whether few tiles draw all of the memory's rate. Each starts afresh: what a law without it
 /// has found for the others is no good start.
-void search_tiles(LawSearch& best, KernelLaw start, CutKernels kernels) {
+LawSearch search_tiles(const KernelLaw& uncut, CutKernels kernels) {
+    LawSearch best;
+    KernelLaw start = uncut;
     start.tiled = true;
     start.ramp_s = 0.3e-9;
     start.split_s = 2e-6;
     start.wave_s = 0.3e-6;
     start.partial = 4;
     LawSearch tiled = search_from(start, kernels);
-    take_if_worth(best, tiled, kernels);
+    best = tiled;
+    const double as_good = best.loss + 10 * noticed(kernels);
+    const LawSearch whole = search_from(uncut, kernels, as_good);
+    if (whole.loss < as_good) best = whole;
     if (any_of(kernels, &KernelPoint::heads, 1)) {
         tiled.law.reread = 4;
         const LawSearch shared = best_value(tiled, &KernelLaw::share, {1, 2, 4, 8, 16, 32, 64}, kernels);
         start.share = shared.law.share;
         start.reread = 4;
-        if (start.share > 0) take_if_worth(best, search_from(start, kernels), kernels, half_per_cent);
+        if (start.share > 0) search_if_worth(best, start, kernels, half_per_cent);
         start.share = best.law.share;
     }
     start.busy = 0.5;
@@ -129,38 +168,35 @@ void search_tiles(LawSearch& best, KernelLaw start, CutKernels kernels) {
         KernelLaw hidden = best.law;
         hidden.hidden = true;
         hidden.wave_s = 3e-6;
-        if (hidden.tiled) take_if_worth(best, search_from(hidden, kernels), kernels, half_per_cent);
+        if (hidden.tiled) search_if_worth(best, hidden, kernels, half_per_cent);
     }
     KernelLaw rows = start;
     rows.by_rows = true;
     rows.busy = best.law.busy;
-    if (rows.share == 0) take_if_worth(best, search_from(rows, kernels), kernels, half_per_cent);
+    if (rows.share == 0) search_if_worth(best, rows, kernels, half_per_cent);
+    return best;
 }
 
 KernelLaw search_law(CutKernels kernels) {
     const KernelLaw start{1e-6, 0, 0.8, 0.8, 0.8, 2};
-    LawSearch best = search_from(start, kernels);
-    if (any_of(kernels, &KernelPoint::m, 0)) search_tiles(best, start, kernels);
+    LawSearch best = any_of(kernels, &KernelPoint::m, 0) ? search_tiles(start, kernels) : search_from(start, kernels);
     if (any_of(kernels, &KernelPoint::rows, 1)) {
-        LawSearch rows = best_value(best, &KernelLaw::row_s, {0.1e-6}, kernels);
-        refine_p(rows, kernels, 0.05);
-        take_if_worth(best, rows, kernels);
+        take_value_if_worth(best, best, &KernelLaw::row_s, {0.1e-6}, kernels);
     }
-    LawSearch apart = best_value(best, &KernelLaw::write, {best.law.memory}, kernels);
-    refine_p(apart, kernels, 0.05);
-    take_if_worth(best, apart, kernels);
+    take_value_if_worth(best, best, &KernelLaw::write, {best.law.memory}, kernels);
     LawSearch warm = best;
     warm.law.cache = 1.5;
-    warm = best_value(warm, &KernelLaw::warm, {0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 0.8, 1.2}, kernels);
-    refine_p(warm, kernels, 0.05);
-    take_if_worth(best, warm, kernels);
-    for (int again = 0; again < 4; ++again)
-        best = settled(best.law, kernels);  // terms that came in last have moved least
+    take_value_if_worth(best, warm, &KernelLaw::warm, {0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 0.8, 1.2}, kernels);
+    for (int again = 0; again < 4; ++again) {  // terms that came in last have moved least
+        const LawSearch next = settled(best.law, kernels);
+        if (!(next.loss < best.loss)) break;
+        best = next;
+    }
     return best.law;
 }
 
 KernelLaw near(const KernelLaw& law, CutKernels kernels) {
-    LawSearch best = settled(law, kernels);
+    LawSearch best = settled(law, kernels, from_near);
     refine_p(best, kernels, 0.025);
     return best.law;
 }

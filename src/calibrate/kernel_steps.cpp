@@ -58,8 +58,8 @@ struct Linear {
 };
 
 void add_linear(Linear& linear, const KernelLaw& law, const CutPoint& whole) {
-    const auto [point, tiling] = whole.by(law);
-    const auto [norm, slopes] = slopes_of(parts_of(law, point, tiling), law.p);
+    const auto [point, tiling, time] = whole.by(law);
+    const auto slopes = slopes_of(time.norm, time.parts);
     KernelConstants& features = linear.features;
     features[fixed] += 1;
     features[ramp] += point.depth / tiling.splits;
@@ -83,7 +83,7 @@ void add_linear(Linear& linear, const KernelLaw& law, const CutPoint& whole) {
     if (law.row_s > 0) features[row] += rows_of_core(point);
     features[reread] += point.again_s * memory;
     linear.rest += point.other_s * slopes[3];
-    linear.seconds += overhead_of(law, point, tiling) + norm;
+    linear.seconds += time.seconds();
 }
 
 /// The law of all kernels in a time together.
@@ -95,20 +95,22 @@ Linear linear_at(const KernelLaw& law, const CutKernel& kernel) {
 
 }  // namespace
 
-CutPoint::CutPoint(const KernelPoint& point) : whole_(point), tilings_(kept(point)) {
-    if (!(point.heads > 1)) return;
-    each_ = apart(point);
-    each_tilings_ = kept(each_);
+CutPoint::Ways::Ways(const KernelPoint& of) : point(of), by_rows(tiling_by_rows(of)), tilings(kept(of)) {}
+
+CutPoint::Cut CutPoint::Ways::by(const KernelLaw& law) {
+    if (!law.tiled || tilings.empty()) return {point, uncut, cheapest(law, point, {&uncut, 1})};
+    if (law.by_rows) return {point, by_rows, cheapest(law, point, {&by_rows, 1})};
+    const TilingTime time = cheapest(law, point, tilings, last);
+    last = time.index;
+    return {point, tilings[last], time};
+}
+
+CutPoint::CutPoint(const KernelPoint& point) : whole_(point) {
+    if (point.heads > 1) each_.emplace(apart(point));
 }
 
 CutPoint::Cut CutPoint::by(const KernelLaw& law) const {
-    const bool heads = heads_apart(law, whole_);
-    const KernelPoint& point = heads ? each_ : whole_;
-    const std::vector<Tiling>& tilings = heads ? each_tilings_ : tilings_;
-    if (!law.tiled || law.by_rows || tilings.empty()) return {point, tiling_of(law, point)};
-    std::size_t& last = heads ? each_last_ : last_;
-    last = cheapest(law, point, tilings, last);
-    return {point, tilings[last]};
+    return heads_apart(law, whole_.point) ? each_->by(law) : whole_.by(law);
 }
 
 std::vector<CutKernel> cut_all(const TimedKernels& kernels) {
@@ -122,17 +124,25 @@ LawStep step_from(const KernelLaw& law, CutKernels kernels) {
     constexpr double floor = 0.02;  // below it deviations are noise and count alike
     LawStep step;
     KernelLeastSquares sums;
+    double off = 1;  // so many times: a product, since one logarithm of many tells their sum
+    const auto add_loss = [&] {
+        step.loss += std::log(off);
+        off = 1;
+    };
     for (const CutKernel& kernel : kernels) {
         const TimedKernel& timed = *kernel.timed;
         Linear linear = linear_at(law, kernel);
         const double ratio = (timed.before_s + linear.seconds) / timed.time_s;
-        step.loss += std::abs(std::log(ratio));
+        off *= ratio > 1 ? ratio : 1 / ratio;
+        if (off > 1e100) add_loss();
         const double left = timed.time_s - timed.before_s - linear.rest;
         if (std::abs(left) < 1e-6 * timed.time_s) continue;
-        for (double& feature : linear.features) feature /= left;
+        const double scale = 1 / left;
+        for (double& feature : linear.features) feature *= scale;
         const double share = left / timed.time_s;
         sums.add(linear.features, share * share * floor / std::max(std::abs(ratio - 1), floor));
     }
+    add_loss();
     // what the points do not tell stays as published
     const double hint = 1e-4 * static_cast<double>(kernels.size());
     for (std::size_t i = math; i < kernel_constant_count; ++i) {

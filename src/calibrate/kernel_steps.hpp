@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -16,19 +17,26 @@ public:
 
     struct Cut {
         const KernelPoint& point;
-        Tiling tiling;
+        const Tiling& tiling;
+        TilingTime time;
     };
     /// The point as the law works it off, and the cheapest tiling. Not to be asked from two threads at a time.
     [[nodiscard]] Cut by(const KernelLaw& law) const;
 
 private:
-    KernelPoint whole_;
-    KernelPoint each_;
-    std::vector<Tiling> tilings_;
-    std::vector<Tiling> each_tilings_;
-    // the last law's: the next one's are mostly the same
-    mutable std::size_t last_ = 0;
-    mutable std::size_t each_last_ = 0;
+    /// A point with all that laws may choose from.
+    struct Ways {
+        KernelPoint point;
+        Tiling uncut{};
+        Tiling by_rows;
+        std::vector<Tiling> tilings;
+        std::size_t last = 0;  ///< the last law's: the next one's are mostly the same
+
+        explicit Ways(const KernelPoint& of);
+        [[nodiscard]] Cut by(const KernelLaw& law);
+    };
+    mutable Ways whole_;
+    mutable std::optional<Ways> each_;
 };
 
 /// A timed kernel with all of its points cut.

@@ -108,20 +108,23 @@ private:
     }
 
     void add(std::size_t row, double value, Vector& to) const {
-        for (const Corner& term : terms_of(row)) to[term.index] += term.weight * weights_[row] * value;
+        const double weighted = weights_[row] * value;
+        for (const Corner& term : terms_of(row)) to[term.index] += term.weight * weighted;
     }
 
     /// The left side of the equations: what rows say, that neighbours are alike, and that factors are 1 where nothing speaks.
     [[nodiscard]] Vector times(const Vector& logs) const {
         Vector result(logs.size());
-        for (std::size_t i = 0; i < logs.size(); ++i) {
-            result[i] += grain_.none * logs[i];
-            for (std::size_t axis = 0; axis < size_count; ++axis) {
-                if (i / strides_[axis] % counts_[axis] + 1 == counts_[axis]) continue;
-                const std::size_t next = i + strides_[axis];
-                const double apart = grain_.alike * (logs[i] - logs[next]);
-                result[i] += apart;
-                result[next] -= apart;
+        for (std::size_t i = 0; i < logs.size(); ++i) result[i] = grain_.none * logs[i];
+        for (std::size_t axis = 0; axis < size_count; ++axis) {
+            const std::size_t stride = strides_[axis];
+            const std::size_t block = stride * counts_[axis];
+            for (std::size_t begin = 0; begin < logs.size(); begin += block) {
+                for (std::size_t i = begin; i < begin + block - stride; ++i) {  // the last has no neighbour beyond it
+                    const double apart = grain_.alike * (logs[i] - logs[i + stride]);
+                    result[i] += apart;
+                    result[i + stride] -= apart;
+                }
             }
         }
         for (std::size_t row = 0; row < ends_.size(); ++row) add(row, at(row, logs), result);
