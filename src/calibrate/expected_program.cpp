@@ -162,6 +162,7 @@ void CompiledKernel::add_products(const KernelWork& kernel, std::vector<Weighted
         sums[products_of] = {{elements(shape.batch), 1.0}};
     }
     if (const auto dim = windowed_dim(kernel); dim && attention) sums[cache_keys] = {{elements({*dim}), 1.0}};
+    whole_rows_ = attention && products.size() <= most_forward;
     tiled_product_ = attention || (!products.empty() && side_by_side(products));
     if (products.empty()) {
         KernelRows worked = rows_of(kernel);
@@ -196,6 +197,7 @@ CompiledKernel::Runs CompiledKernel::evaluate(std::span<const double> sizes, dou
     point.rows = counts[rows];
     point.columns = counts[columns];
     if (tiled_product_) {
+        point.whole_rows = whole_rows_;
         point.m = counts[side_m];
         point.n = counts[side_n];
         point.batch = counts[products_of];

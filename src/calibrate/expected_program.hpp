@@ -59,6 +59,7 @@ private:
     CompiledSums counts_;  ///< what evaluate() names, and the depths of all products
     ChipTraits chip_;
     double memory_rate_ = 0;
+    bool whole_rows_ = false;
     bool tiled_product_ = false;
     std::vector<double KernelPoint::*> parts_;  ///< by resource; null for a tier of the network
 };

@@ -148,6 +148,14 @@ TEST_CASE("of attention it is known how many heads read the same keys, of other 
         " P : bf16[K, G, S] = softmax[S](Q * A)\n O : bf16[K, G, H] = P * V\n}");
     CHECK(kernel_runs(unsaid.program, unsaid.analysis, {}).front().point.heads == 0);
     const AnalysedProgram norm = analysed("softmax[D](bf16[B=6, C=7, D=8]) -> bf16[B, C, D]");
+    CHECK(kernel_runs(unsaid.program, unsaid.analysis, {}).front().point.whole_rows);
+    // a backward pass makes gradients of keys and values, too, whose rows are others
+    const AnalysedProgram backward = analysed(
+        "Q: bf16[T=8, H=8]\nA: bf16[S=16, H]\nV: bf16[S, H]\ndO: bf16[T, H]\nfuse {\n"
+        " P : bf16[T, S] = softmax[S](Q *_H A)\n dV : bf16[S, H] = P *_T dO\n dP : bf16[T, S] = dO *_H V\n"
+        " dQ : bf16[T, H] = dP *_S A\n dA : bf16[S, H] = dP *_T Q\n}");
+    CHECK_FALSE(kernel_runs(backward.program, backward.analysis, {}).front().point.whole_rows);
+    CHECK_FALSE(kernel_runs(norm.program, norm.analysis, {}).front().point.whole_rows);
     CHECK(kernel_runs(norm.program, norm.analysis, {}).front().point.rows == 42);
     CHECK(kernel_runs(norm.program, norm.analysis, {}).front().point.columns == 8);
     // a row holds all heads of which positions are rotated

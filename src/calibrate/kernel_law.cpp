@@ -28,13 +28,15 @@ struct Tiles {
     double wave = 0;  ///< elements that a whole wave of them works off, over those of the result
 };
 
-Tiles tiles_of(const KernelPoint& point, const TileSize& size, double across, double along) {
+Tiles tiles_of(const KernelPoint& point, TileSize size, double across, double along) {
+    if (point.whole_rows) size.columns = std::max(size.columns, point.n);
     const double tiles = std::ceil(across / size.rows) * std::ceil(along / size.columns) * point.batch;
     return {size, tiles, point.cores * size.rows * size.columns / (point.m * point.n * point.batch)};
 }
 
 /// The longer side of a tile lies along the longer side of the result.
 Tiles tiles_of(const KernelPoint& point, const TileSize& size) {
+    if (point.whole_rows) return tiles_of(point, size, point.m, point.n);
     return tiles_of(point, size, std::min(point.m, point.n), std::max(point.m, point.n));
 }
 

@@ -28,10 +28,11 @@ struct KernelPoint {
     double rows = 0;     ///< of a kernel without products: all but the last dimension of what it works on
     double columns = 0;  ///< and the last one
     // of attention
-    double heads = 0;     ///< of queries that read the same keys and values: a part of m; 0: not known
-    double shared_s = 0;  ///< the part of memory_s that those keys and values are
-    double cache = 0;     ///< keys of the cache that the depth is the window of; 0: the depth is all of it
-    double again_s = 0;   ///< what reading them again for every further head would take the main memory: apart()
+    bool whole_rows = false;  ///< a core makes whole rows of the result, however many columns that are
+    double heads = 0;         ///< of queries that read the same keys and values: a part of m; 0: not known
+    double shared_s = 0;      ///< the part of memory_s that those keys and values are
+    double cache = 0;         ///< keys of the cache that the depth is the window of; 0: the depth is all of it
+    double again_s = 0;       ///< what reading them again for every further head would take the main memory: apart()
 
     bool operator==(const KernelPoint&) const = default;
 };

@@ -83,6 +83,26 @@ TEST_CASE("tiles come in whole waves, and the depth is split where that is cheap
     CHECK(tiling_of(law, point).splits == 1);
 }
 
+TEST_CASE("a core makes all columns of attention's rows") {
+    // 3 sequences of 16 heads over latents of 512: three tiles of 64 x 512, of which 48 rows are empty, on 4 cores
+    KernelPoint point{3e-6, 0, 0, 0, 1000};
+    point.m = 16;
+    point.n = 512;
+    point.batch = 3;
+    point.cores = 4;
+    KernelLaw law;
+    law.tiled = true;
+    law.by_rows = true;
+    law.ramp_s = 1e-9;
+    CHECK(shape(tiling_of(law, point)) == Shape{64, 64, 1, 6, 24});
+    point.whole_rows = true;
+    CHECK(shape(tiling_of(law, point)) == Shape{64, 512, 1, 1, 3});
+    // a wave of four such tiles has 16 / 3 times the elements
+    CHECK(seconds_of(law, point) == approx(16e-6 + 1e-6));
+    law.by_rows = false;
+    CHECK(tiling_of(law, point).columns == 512);
+}
+
 TEST_CASE("one element more takes a wave more") {
     KernelPoint point{1e-6, 0, 0, 0, 64};
     point.m = 64;
