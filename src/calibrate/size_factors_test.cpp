@@ -101,11 +101,14 @@ TEST_CASE("of data that the law finds in a cache the bound is the cache's") {
     KernelFit fit;
     fit.law.warm = 0.5;
     fit.law.cache = 4;
+    fit.law.fixed_s = 3e-6;
     fit.factors.powers = {};
-    fit.factors.logs = {log_of(100)};
+    fit.factors.logs = {log_of(500)};
     KernelPoint point = sized(1, 1);
     point.memory_s = 8e-6;
     point.fill = 1e-3;
+    CHECK(seconds_of(fit, point) == approx(2.5e-6));  // of 3 us and 2 us from the cache
+    fit.factors.logs = {log_of(100)};
     CHECK(seconds_of(fit, point) == approx(2e-6));
     point.fill = 50;
     CHECK(seconds_of(fit, point) == approx(8e-6));
