@@ -224,16 +224,39 @@ void fit_like_relatives(const Samples& samples, const Folded& folded, KernelLaws
     }
 }
 
+/// The kinds whose law is one, by machine and the key of that law.
+using JoinedKinds = std::map<std::pair<std::string, KernelKey>, std::set<std::string>>;
+
 /// Kernels without products of which there are too few for a law count as those of the broader kind.
-void join_few(Samples& samples) {
+JoinedKinds join_few(Samples& samples) {
     std::map<std::pair<std::string, KernelKey>, std::size_t> rows;
     for (const KernelSample& sample : samples) ++rows[{sample.machine, sample.key}];
+    JoinedKinds joined;
     for (KernelSample& sample : samples) {
+        const std::string own = sample.key.kind;
         std::size_t few = rows[{sample.machine, sample.key}];
         while (sample.key.dtype.empty() && few < fewest_kernels && !broader_kind(sample.key.kind).empty()) {
             sample.key.kind = broader_kind(sample.key.kind);
             few += rows[{sample.machine, sample.key}];
         }
+        if (sample.key.kind != own) joined[{sample.machine, sample.key}].insert(own);
+    }
+    return joined;
+}
+
+/// The law that several kinds have together is that of each.
+void add_joined(const JoinedKinds& joined, std::vector<Calibration>& calibrations) {
+    for (Calibration& calibration : calibrations) {
+        std::vector<CalibratedKernel> more;
+        for (const CalibratedKernel& kernel : calibration.kernels) {
+            const auto kinds = joined.find({calibration.machine, kernel.key});
+            if (kinds == joined.end()) continue;
+            for (const std::string& kind : kinds->second) {
+                more.push_back(kernel);
+                more.back().key.kind = kind;
+            }
+        }
+        calibration.kernels.insert(calibration.kernels.end(), more.begin(), more.end());
     }
 }
 
@@ -251,7 +274,7 @@ double seconds_before(const KernelSample& sample, const Calibration* known) {
 
 KernelLawsFit fit_kernel_laws(std::vector<KernelSample> samples) {
     KernelLawsFit all;
-    join_few(samples);
+    const JoinedKinds joined = join_few(samples);
     std::sort(samples.begin(), samples.end(), [](const auto& a, const auto& b) { return order(a) < order(b); });
     const auto kept = std::unique(samples.begin(), samples.end(), same);
     all.duplicates = samples.end() - kept;
@@ -259,6 +282,7 @@ KernelLawsFit fit_kernel_laws(std::vector<KernelSample> samples) {
     Folded folded;
     for (const Turn turn : {Turn::alone, Turn::quantised, Turn::together}) fit_in_turn(samples, turn, all, folded);
     fit_like_relatives(samples, folded, all);
+    add_joined(joined, all.calibrations);
     for (Calibration& calibration : all.calibrations) {
         std::sort(calibration.kernels.begin(), calibration.kernels.end(),
                   [](const auto& a, const auto& b) { return a.key < b.key; });

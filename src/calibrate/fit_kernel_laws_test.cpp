@@ -50,10 +50,17 @@ TEST_CASE("too few kernels of a kind count as those of the broader one") {
         }
     }
     const KernelLawsFit fit = fit_kernel_laws(samples);
-    REQUIRE(fit.calibrations.front().kernels.size() == 2);
-    CHECK(fit.calibrations.front().kernels[0].key.kind == "elementwise");
-    CHECK(fit.calibrations.front().kernels[0].fit.rows == 12);
-    CHECK(fit.calibrations.front().kernels[1].key.kind == "rotation");
+    const std::vector<CalibratedKernel>& kernels = fit.calibrations.front().kernels;
+    REQUIRE(kernels.size() == 5);
+    std::vector<std::string> kinds;
+    for (const CalibratedKernel& kernel : kernels) {
+        kinds.push_back(kernel.key.kind);
+        CHECK(kernel.fit.rows == (kernel.key.kind == "rotation" ? 9 : 12));
+    }
+    // a law of four kinds together is that of each
+    CHECK(kinds == std::vector<std::string>{"activation", "elementwise", "normalisation", "rotation", "softmax"});
+    CHECK(kernels[0].fit.law == kernels[4].fit.law);
+    CHECK(fit.rows == 21);
     CHECK(fit.too_few == 0);
 }
 
