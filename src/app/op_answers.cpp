@@ -46,6 +46,11 @@ void take_layout(OpAnswer& answer, LaidOut laid) {
     answer.types = std::move(laid.types);
 }
 
+// Textbooks compute where operands or the result lie.
+LayoutFreedom freedom_of(const System& system) {
+    return system.collectives.textbook ? LayoutFreedom::as_written : LayoutFreedom::any;
+}
+
 // What one chip does; of a program of one chip all of it. In a sweep the layout may be another at every point.
 Status lay_out_answer(OpAnswer& answer, const OpRequest& request, const std::vector<SweepAxis>& axes) {
     answer.local = answer.program;
@@ -55,13 +60,13 @@ Status lay_out_answer(OpAnswer& answer, const OpRequest& request, const std::vec
                     "price what one chip does as a program of its own");
     }
     if (axes.empty()) {
-        auto laid = lay_out(answer.program, answer.system);
+        auto laid = lay_out(answer.program, answer.system, {}, freedom_of(answer.system));
         if (!laid) return fail(laid.error());
         answer.notes.insert(answer.notes.end(), laid->notes.begin(), laid->notes.end());
         take_layout(answer, std::move(*laid));
         return {};
     }
-    auto swept = lay_out_sweep(answer.program, answer.system, axes);
+    auto swept = lay_out_sweep(answer.program, answer.system, axes, freedom_of(answer.system));
     if (!swept) return fail(swept.error());
     const OpAnswer alike = answer;
     for (std::size_t i = 1; i < swept->layouts.size(); ++i) {

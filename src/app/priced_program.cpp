@@ -18,7 +18,7 @@ Result<OpAnswer> priced_program(Program program, const Slice& slice, const std::
     }
     answer.local = answer.program;
     if (answer.program.sharded()) {
-        auto laid = lay_out(answer.program, answer.system, stay);
+        auto laid = lay_out(answer.program, answer.system, stay, LayoutFreedom::as_written);
         if (!laid) return fail(laid.error());
         answer.notes = std::move(laid->notes);
         answer.local = std::move(laid->local);

@@ -295,6 +295,8 @@ void set_apart(std::vector<Busy>& terms) {
 Status price_network(Pricing& pricing, const Work& work, const System& system) {
     std::map<std::pair<std::size_t, std::string>, std::pair<LoadName, std::vector<Busy>>>
         resources;  // by tier and name
+    std::map<std::pair<std::size_t, std::string>, WeightedSum>
+        latencies;  // by message and resource, with those before it
     for (const MessageWork& each : work.messages) {
         auto load = load_of(each.message, system);
         if (!load) return fail(load.error());
@@ -309,6 +311,10 @@ Status price_network(Pricing& pricing, const Work& work, const System& system) {
             term.latency_s = tier.latency_s;
             term.count = each.count;
             term.sure = each.message.sure.to_double();
+            WeightedSum& latency = latencies[{each.message.number, name.id}];
+            if (each.message.follows != 0) term.waits = latencies[{each.message.follows, name.id}];
+            latency = term.waits;
+            latency.emplace_back(term.count, term.latency_s);
             for (const Rational& cut : tier.cuts) term.cuts.push_back(cut / tier.link_bytes);
             auto& resource = resources[{tier.tier, name.id}];
             resource.first = name;

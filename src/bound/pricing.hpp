@@ -54,8 +54,9 @@ struct Term {
     double latency_s = 0;  ///< of a collective: what its steps take at the least, each of the `count` times it happens
     Polynomial count{1};
     std::vector<Rational>
-        cuts{};       ///< of a collective on a torus: the share of `work` on each set of its axes (TierLoad)
-    double sure = 1;  ///< the share of `work` that there is at the least: Message::sure
+        cuts{};           ///< of a collective on a torus: the share of `work` on each set of its axes (TierLoad)
+    double sure = 1;      ///< the share of `work` that there is at the least: Message::sure
+    WeightedSum waits{};  ///< latencies of earlier collectives on the same array, which this one waits for
 };
 
 /// A resource is busy for the sum of its terms; a torus for the longest sum over a set of its axes.

@@ -17,6 +17,7 @@ CompiledTimes::CompiledTimes(const Pricing& pricing, const std::vector<std::stri
         for (const Term& term : resource.terms) {
             if (term.latency_s == 0) continue;
             sums.push_back({{term.count, term.latency_s}});
+            sums.push_back(term.waits);
             ++parts.latencies;
         }
         resources_.push_back(parts);
@@ -40,9 +41,11 @@ Bounds CompiledTimes::evaluate(std::span<const double> sizes, std::span<double> 
         double least = parts.unsure ? longest_of(parts.cuts) : time;
         bounds.upper += parts.serial ? *next++ : time;
         for (std::size_t term = 0; term < parts.latencies; ++term) {
-            time = std::max(time, *next);
-            least = std::max(least, *next);
-            bounds.upper += *next++;
+            const double own = *next++;
+            const double latency = own + *next++;
+            time = std::max(time, latency);
+            least = std::max(least, latency);
+            bounds.upper += own;
         }
         seconds[i] = time;
         seconds[resources_.size() + i] = least;

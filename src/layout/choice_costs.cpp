@@ -66,8 +66,32 @@ std::size_t ChoiceCosts::slot(std::string_view resource) {
 void ChoiceCosts::add(std::span<double> to, std::span<const double> more, double count) const {
     const std::size_t sums = this->sums();
     for (std::size_t i = 0; i < sums; ++i) to[i] += count * more[i];
-    for (std::size_t i = sums; i < sums + latencies_; ++i) to[i] = std::max(to[i], count * more[i]);
-    for (std::size_t i = sums + latencies_; i < to.size(); ++i) to[i] += count * more[i];
+    const std::size_t operands = sums + latencies_;
+    const std::size_t results = operands + latencies_;
+    for (std::size_t i = 0; i < latencies_; ++i) {
+        double& latency = to[sums + i];
+        latency = std::max(latency, count * more[sums + i]);
+        if (more[operands + i] > 0) latency = std::max(latency, to[results + i] + count * more[operands + i]);
+    }
+    for (std::size_t i = results + latencies_; i < to.size(); ++i) to[i] += count * more[i];
+}
+
+void ChoiceCosts::note_operand(std::span<double> to, std::span<const double> leg) const {
+    for (std::size_t i = 0; i < latencies_; ++i) {
+        double& latency = to[sums() + latencies_ + i];
+        latency = std::max(latency, leg[sums() + i]);
+    }
+}
+
+void ChoiceCosts::note_result(std::span<double> to, std::span<const double> leg) const {
+    for (std::size_t i = 0; i < latencies_; ++i) to[sums() + 2 * latencies_ + i] = leg[sums() + i];
+}
+
+void ChoiceCosts::keep_results(std::span<double> to, std::span<const double> added, double count, bool own,
+                               bool others) const {
+    for (std::size_t i = sums() + 2 * latencies_; i < sums() + 3 * latencies_; ++i) {
+        to[i] = std::max(others ? to[i] : 0, own ? count * added[i] : 0);
+    }
 }
 
 void ChoiceCosts::add_time(std::span<double> to, std::size_t slot, double seconds) const {
@@ -99,8 +123,14 @@ void ChoiceCosts::add_collective(std::span<double> to, const Route& route, doubl
     to[to.size() - 1] += bytes;
 }
 
+void ChoiceCosts::add_next(std::span<double> to, const Route& route, double bytes) const {
+    std::vector<double> cost(to.size(), 0.0);
+    add_collective(cost, route, bytes);
+    for (std::size_t i = 0; i < to.size(); ++i) to[i] += cost[i];
+}
+
 LayoutPrice ChoiceCosts::price(std::span<const double> cost) const {
-    const auto bounds = cost.first(cost.size() - 3);
+    const auto bounds = cost.first(sums() + latencies_);
     return {*std::max_element(bounds.begin(), bounds.end()), cost[cost.size() - 3], cost[cost.size() - 2],
             cost[cost.size() - 1]};
 }

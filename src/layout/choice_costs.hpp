@@ -50,7 +50,8 @@ struct Route {
 
 /// A cost is a row of `width()` numbers: the seconds of each resource (of a torus for each set of its axes, see TierLoad), which
 /// add up, and so do those out of and into each chip that transfers are known to go from and to; the longest latency on each tier,
-/// or transfer over other wires; and the seconds of everything in turn, the collectives, and the bytes of their
+/// or transfer over other wires, of collectives that follow one another on one array together; of these latencies those on operands
+/// that an earlier operation has left wherever it was best, and those on the result, which such a one adds to; and the seconds of everything in turn, the collectives, and the bytes of their
 /// arrays, which add up too. The lower bound of a program is the greatest of the first two kinds.
 class ChoiceCosts {
 public:
@@ -60,7 +61,7 @@ public:
     [[nodiscard]] const System& system() const { return *system_; }
     /// The place of a resource of compute or memory. All of them are made known before the first cost is made.
     std::size_t slot(std::string_view resource);
-    [[nodiscard]] std::size_t width() const { return sums() + latencies_ + 3; }
+    [[nodiscard]] std::size_t width() const { return sums() + 3 * latencies_ + 3; }
 
     /// to += count * more; latencies take the longer.
     void add(std::span<double> to, std::span<const double> more, double count) const;
@@ -68,6 +69,13 @@ public:
     void add_time(std::span<double> to, std::size_t slot, double seconds) const;
     /// Adds a collective whose group holds `bytes` together.
     void add_collective(std::span<double> to, const Route& route, double bytes) const;
+    /// The same of one that waits for those in `to`, on the same array: their latencies add up.
+    void add_next(std::span<double> to, const Route& route, double bytes) const;
+    /// Notes that the latencies in `leg` are of an operand that an operation has left where it was best, or of the result.
+    void note_operand(std::span<double> to, std::span<const double> leg) const;
+    void note_result(std::span<double> to, std::span<const double> leg) const;
+    /// After an operation was added: whether results wait that lie where it was best, and others than its own.
+    void keep_results(std::span<double> to, std::span<const double> added, double count, bool own, bool others) const;
     /// Takes `count` of them away again, which had been added before: the longest latencies stay.
     void take_back(std::span<double> from, const Route& route, double bytes, double count) const;
 

@@ -79,7 +79,8 @@ Status check_splittable(const Program& program) {
 
 }  // namespace
 
-Result<LayoutSearch> LayoutSearch::compile(const Program& program, const System& system, const StayingAxes& stay) {
+Result<LayoutSearch> LayoutSearch::compile(const Program& program, const System& system, const StayingAxes& stay,
+                                           LayoutFreedom freedom) {
     LayoutSearch search(program, system);
     if (auto status = check_splittable(program); !status) return fail(status.error());
     for (const Value& value : program.values) {
@@ -91,7 +92,25 @@ Result<LayoutSearch> LayoutSearch::compile(const Program& program, const System&
     search.fix_inner(program.body);
     search.note_splits();
     if (auto status = search.compile_ops(stay); !status) return fail(status.error());
+    if (freedom == LayoutFreedom::any) search.free_axes();
     return search;
+}
+
+// An axis that no operand and no result has repeats the work, as it is written; what lies anywhere may have any.
+void LayoutSearch::free_axes() {
+    AxisMask any = 0;
+    for (const auto& fixed : fixed_) any = static_cast<AxisMask>(any | (fixed ? fixed->used() : AxisMask{0}));
+    for (const CompiledOp& each : ops_) {
+        const Op& op = each.ways.op();
+        AxisMask own = 0;
+        const auto add = [&](ValueId value) {
+            own = static_cast<AxisMask>(own | (fixed_[value] ? fixed_[value]->used() : any));
+        };
+        for (const Operand& input : op.inputs) add(input.value);
+        add(op.output.value);
+        axes_.push_back(own);
+    }
+    if (any == 0) axes_.clear();
 }
 
 // A statement whose result is wanted at one chip is done by that chip, all of it.
@@ -181,7 +200,8 @@ std::size_t LayoutSearch::alike(const CompiledOp& op) const {
     std::size_t first = op.shape;
     while (first < ops_.size()) {
         const CompiledOp& other = ops_[first];
-        if (other.shape == op.shape && other.alone == op.alone && other.open == op.open && other.stays == op.stays)
+        if (other.shape == op.shape && other.alone == op.alone && other.open == op.open && other.stays == op.stays &&
+            other.free == op.free)
             break;
         ++first;
     }
@@ -244,6 +264,7 @@ Status LayoutSearch::compile_ops(const StayingAxes& stay) {
                     std::any_of(statement.ops.begin() + static_cast<std::ptrdiff_t>(o) + 1, statement.ops.end(),
                                 [](const Op& other) { return other.function == "add" || other.function == "sub"; });
                 compiled.open = add_behind && op.output.value != statement.result;
+                for (const Operand& input : op.inputs) compiled.free.push_back(!fixed_[input.value]);
                 if (!stay.empty()) compiled.stays = staying(op, statement, stay);
                 compiled.ways.stay(compiled.stays);
                 compiled.alike = alike(compiled);

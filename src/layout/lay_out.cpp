@@ -30,6 +30,11 @@ public:
             localize(id);
         }
         add_sizes();
+        if (layout_.cut_short) {
+            note(
+                "the program can be laid out in more ways than were compared: a better one may exist (written types of "
+                "intermediates, or fewer mesh axes, leave fewer)");
+        }
         return std::move(result_);
     }
 
@@ -109,13 +114,27 @@ private:
     }
 
     // In the order in which they happen: operands, then the result. What has been brought about before is there.
-    [[nodiscard]] std::vector<Message> messages_of(std::size_t index, const Way& way) const {
+    [[nodiscard]] std::vector<Message> messages_of(std::size_t index, const Way& way) {
         std::vector<Message> messages;
         const OpWays& ways = search_.op(index);
+        const Op& op = ways.op();
+        const auto moved = [&](std::size_t tensor) {
+            return tensor < op.inputs.size() ? op.inputs[tensor].value : op.output.value;
+        };
+        // The same array goes on from where it lies under another name.
+        const bool same = op.kind == OpKind::move;
+        std::size_t last = same ? brought_[op.inputs.front().value] : 0;
         for (const auto& [tensor, place] : way.moves) {
             if (search_.done_before(index, {tensor, place}, layout_)) continue;
-            for (const Move& move : search_.resharding(place).moves) messages.push_back(message(ways, tensor, move));
+            std::size_t follows = same ? last : tensor < op.inputs.size() ? brought_[moved(tensor)] : 0;
+            for (const Move& move : search_.resharding(place).moves) {
+                messages.push_back(message(ways, tensor, move));
+                messages.back().number = ++messages_;
+                messages.back().follows = std::exchange(follows, messages_);
+            }
+            if (same || tensor == op.inputs.size()) last = follows;
         }
+        brought_[op.output.value] = last;
         return messages;
     }
 
@@ -270,14 +289,16 @@ private:
     const ProgramLayout& layout_;
     LaidOut result_;
     std::size_t next_op_ = 0;
-    bool repeated_ = false;                                       ///< inside a repeat
+    std::size_t messages_ = 0;                ///< so far
+    std::map<ValueId, std::size_t> brought_;  ///< the last message that brought a value to where it lies
+    bool repeated_ = false;                   ///< inside a repeat
     std::optional<std::pair<std::int64_t, std::string>> worker_;  ///< the chip that works alone, and what it makes
 };
 
 }  // namespace
 
-Result<LaidOut> lay_out(const Program& program, const System& system, const StayingAxes& stay) {
-    auto search = LayoutSearch::compile(program, system, stay);
+Result<LaidOut> lay_out(const Program& program, const System& system, const StayingAxes& stay, LayoutFreedom freedom) {
+    auto search = LayoutSearch::compile(program, system, stay, freedom);
     if (!search) return fail(search.error());
     auto layout = search->choose(program.sizes);
     if (!layout) return fail(layout.error());

@@ -17,6 +17,10 @@ struct ProgramLayout;
 /// Mesh axes over which a tensor is used, or made, as it lies: it is never gathered over them.
 using StayingAxes = std::map<ValueId, std::vector<std::string>>;
 
+/// Where work may be done: with its dimensions split as some tensor of the program has them there, as a plan of parallelism and
+/// textbooks mean it, or over any of the mesh axes that its operands and its result have.
+enum class LayoutFreedom { as_written, any };
+
 /// A legal way to do a statement.
 struct LayoutPlan {
     std::string text;  ///< "all-gather W over X", "no communication"
@@ -42,7 +46,8 @@ struct LaidOut {
 /// Lays a program out. Written types fix where tensors lie; all else is chosen for the whole program (LayoutSearch). Errors: mesh
 /// axes that the system lacks; illegal reshardings; work at several chips, which are not one chip's; a fuse block that is partly
 /// done by one chip.
-[[nodiscard]] Result<LaidOut> lay_out(const Program& program, const System& system, const StayingAxes& stay = {});
+[[nodiscard]] Result<LaidOut> lay_out(const Program& program, const System& system, const StayingAxes& stay = {},
+                                      LayoutFreedom freedom = LayoutFreedom::any);
 
 /// The same in a layout that has been chosen.
 [[nodiscard]] Result<LaidOut> lay_out(const Program& program, const System& system, LayoutSearch& search,

@@ -203,8 +203,11 @@ TEST_CASE("a result at one chip is made there, and what it needs is brought") {
     CHECK(statement.messages[0].to == MeshPlace{{"X", 1}, {"Y", 0}});
     CHECK(statement.messages[0].bytes.evaluate(made.program.sizes) == Rational(2LL * 1024 * 4096));
     CHECK(made.laid.types[statement.result].at == MeshPlace{{"X", 1}, {"Y", 0}});
-    // Without a place all chips take part, and eight rows cost little to bring to them.
-    const Case all = laid(head + "R : bf16[B, F_XY] = gelu(A * W)", "tpu-v5e", "4x4");
+    // Without a place all chips take part, and 96 rows cost little to bring to them.
+    const Case all = laid(
+        "mesh X=4, Y=4\nB=96, D=1024, F=4096\nA : bf16[B, D] at X=1\nW : bf16[D_XY, F]\n"
+        "R : bf16[B, F_XY] = gelu(A * W)",
+        "tpu-v5e", "4x4");
     CHECK(chosen(all) == "scatter A over XY from X=1,Y=0, reduce-scatter the intermediate over XY");
     CHECK(!std::get<Statement>(all.laid.local.body.nodes[0]).one_chip);
 }

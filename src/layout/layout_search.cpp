@@ -41,7 +41,7 @@ const LayoutSearch::Known& LayoutSearch::known_ways(std::size_t index, const Sta
     for (const Operand& input : op.ways.op().inputs) asked.push_back(lie(input.value));
     const ValueId output = op.ways.op().output.value;
     asked.push_back(fixed_[output] ? fixed_ids_[output] : op.lies_as ? lie(*op.lies_as) : anywhere);
-    std::deque<Known>& known = known_[op.alike];
+    std::deque<Known>& known = known_[limits_.empty() ? op.alike : index];
     for (const Known& each : known) {
         // an error says what the operation's own tensors are called
         if (each.asked == asked && (!each.error || each.op == index)) return each;
@@ -53,7 +53,8 @@ const LayoutSearch::Known& LayoutSearch::known_ways(std::size_t index, const Sta
     Known& made = known.emplace_back();
     made.asked = std::move(asked);
     made.op = index;
-    auto found = op.ways.ways({held, wanted, op.elsewhere, op.alone, op.open, false});
+    const SearchLimit* limit = limits_.empty() ? nullptr : &limits_[index];
+    auto found = op.ways.ways({held, wanted, op.elsewhere, op.alone, op.open, false, limit, op.free});
     if (!found) {
         made.error = found.error();
         return made;
@@ -82,7 +83,7 @@ LayoutPrice LayoutSearch::best(const State& state) const {
 bool LayoutSearch::keep(State& state, std::span<const double> cost, std::size_t trace) const {
     const LayoutPrice price = costs_->price(cost);
     const double far = price.lower_s + price.upper_s;
-    const bool full = state.traces.size() == most_kept;
+    const bool full = state.traces.size() == room_.kept;
     const auto worst = full ? std::max_element(state.far.begin(), state.far.end()) : state.far.end();
     if (full && far >= *worst) return false;
     const std::span<const double> kept = state.costs;
@@ -158,19 +159,62 @@ bool LayoutSearch::done_before(std::size_t op, const TensorMove& move, const Pro
     });
 }
 
-Status LayoutSearch::step(std::size_t index) {
+// How often an operation is done.
+double LayoutSearch::count_of(std::size_t index) const {
     double count = 1;
     for (const std::string& dim : ops_[index].counts) {
         const auto size = sizes_.find(dim);
         if (size != sizes_.end()) count *= static_cast<double>(size->second);
     }
+    return count;
+}
+
+// Whether a beginning cannot lead to a better layout than there is already.
+bool LayoutSearch::too_dear(std::span<const double> cost, std::size_t next) const {
+    if (limits_.empty()) return false;
+    std::vector<double> whole = rest_[next];
+    costs_->add(whole, cost, 1);
+    return costs_->price(whole) > limits_.front().least;
+}
+
+// For the second pass: what a layout must not cost more than, and what every operation costs at the least.
+void LayoutSearch::limit(const ProgramLayout* found) {
+    limits_.clear();
+    rest_.clear();
+    room_ = {};
+    steps_ = 0;
+    if (found == nullptr) return;
+    room_ = {256, 4096, 65536};
+    const std::vector<double> none(costs_->width(), 0.0);
+    std::vector<std::vector<double>> least;
+    for (std::size_t i = 0; i < ops_.size(); ++i) {
+        least.push_back(none);
+        costs_->add(least.back(), ops_[i].ways.least_share(axes_[i]), count_of(i));
+    }
+    rest_.assign(ops_.size() + 1, none);
+    for (std::size_t i = ops_.size(); i-- > 0;) {
+        rest_[i] = rest_[i + 1];
+        costs_->add(rest_[i], least[i], 1);
+    }
+    std::vector<double> before = none;
+    for (std::size_t i = 0; i < ops_.size(); ++i) {
+        limits_.push_back({axes_[i], found->price, before, count_of(i), &steps_});
+        costs_->add(limits_.back().others, rest_[i + 1], 1);
+        costs_->add(before, least[i], 1);
+    }
+}
+
+Status LayoutSearch::step(std::size_t index) {
+    const double count = count_of(index);
     const std::vector<ValueId> live = live_after(index);
     const ValueId output = ops_[index].ways.op().output.value;
+    const bool own = std::binary_search(live.begin(), live.end(), output);
     std::map<std::vector<ShardingId>, std::size_t> places;
     std::vector<State> next;
     std::vector<double> sum(costs_->width());
     std::optional<Error> problem;
     for (const State& state : states_) {
+        if (steps_ < 0) break;
         const Known& known = known_ways(index, state);
         if (known.error) problem = known.error;
         for (std::size_t w = 0; w < known.ways.size(); ++w) {
@@ -178,25 +222,28 @@ Status LayoutSearch::step(std::size_t index) {
             for (const ValueId value : live) lies.push_back(value == output ? known.outputs[w] : lie_of(value, state));
             const auto [place, added] = places.emplace(lies, next.size());
             if (added) next.push_back({std::move(lies), {}, {}, {}});
+            if (!limits_.empty()) steps_ -= static_cast<std::int64_t>(state.traces.size());
             for (std::size_t i = 0; i < state.traces.size(); ++i) {
                 std::copy_n(row(state, i).begin(), sum.size(), sum.begin());
                 costs_->add(sum, known.ways[w].cost, count);
+                costs_->keep_results(sum, known.ways[w].cost, count, own, live.size() > (own ? 1U : 0U));
                 take_back_done(index, known.ways[w], state.traces[i], count, sum);
-                if (keep(next[place->second], sum, traces_.size()))
+                if (!too_dear(sum, index + 1) && keep(next[place->second], sum, traces_.size()))
                     traces_.push_back({state.traces[i], &known.ways[w]});
             }
         }
     }
-    if (next.empty()) return fail(*problem);
-    if (next.size() > most_states) {
+    std::erase_if(next, [](const State& state) { return state.traces.empty(); });
+    if (next.empty()) return problem ? fail(*problem) : fail("no_layout", "no layout is better");
+    if (next.size() > room_.states) {
         std::vector<std::pair<LayoutPrice, std::size_t>> order;
         for (std::size_t i = 0; i < next.size(); ++i) order.emplace_back(best(next[i]), i);
         std::sort(order.begin(), order.end());
         std::vector<State> first;
-        for (std::size_t i = 0; i < most_states; ++i) first.push_back(std::move(next[order[i].second]));
+        for (std::size_t i = 0; i < room_.states; ++i) first.push_back(std::move(next[order[i].second]));
         next = std::move(first);
     }
-    const std::size_t kept = std::max(most_rows / next.size(), fewest_kept);
+    const std::size_t kept = std::max(room_.rows / next.size(), fewest_kept);
     for (State& state : next) {
         if (state.traces.size() > kept) trim(state, kept);
     }
@@ -212,6 +259,18 @@ Result<ProgramLayout> LayoutSearch::choose(const Sizes& sizes) {
     const Sizes known = comparable_sizes(sizes, dims);
     for (CompiledOp& op : ops_) op.ways.set_sizes(known);
     reshardings_->set_sizes(known);
+    limit(nullptr);
+    auto written = pass();
+    if (axes_.empty() || !written) return written;
+    limit(&*written);
+    steps_ = most_steps;
+    auto any = pass();
+    ProgramLayout best = any && any->price < written->price ? std::move(*any) : std::move(*written);
+    best.cut_short = steps_ < 0;
+    return best;
+}
+
+Result<ProgramLayout> LayoutSearch::pass() {
     live_.clear();
     shardings_.clear();
     hashes_.clear();
@@ -260,10 +319,10 @@ Result<std::vector<Way>> LayoutSearch::ways(std::size_t op, const ProgramLayout&
     auto ways =
         ops_[op].ways.ways({choice.held, choice.wanted, ops_[op].elsewhere, ops_[op].alone, ops_[op].open, true});
     if (!ways) return ways;
-    const auto same = std::find_if(ways->begin(), ways->end(), [&](const Way& way) {
+    std::erase_if(*ways, [&](const Way& way) {
         return way.split == choice.way.split && way.at == choice.way.at && way.output == choice.way.output;
     });
-    std::rotate(ways->begin(), same, same + 1);
+    ways->insert(ways->begin(), choice.way);
     return ways;
 }
 

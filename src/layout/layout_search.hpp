@@ -33,6 +33,7 @@ struct ProgramLayout {
     std::vector<Choice> choices;
     std::vector<Sharding> held;  ///< by value
     LayoutPrice price;           ///< of the program: its lower and upper bound
+    bool cut_short = false;      ///< there are more ways than were looked at
 };
 
 /// A program on a system, compiled for choosing layouts at many sizes. Program and system must outlive it.
@@ -41,12 +42,21 @@ struct ProgramLayout {
 /// operations keeps, for every way in which the free tensors that are still needed may lie, the costs that are not beaten in
 /// every respect by another's: the program's bound is the maximum of sums, so the cheapest beginning need not lead to the
 /// cheapest whole. At the end the least lower bound wins, then the least upper, then the fewest collectives, then the fewest
-/// bytes. No more than `most_kept` costs are kept for each, fewer where very many ways are open; programs with many free tensors at once, and long ones in which
+/// bytes.
+///
+/// The first pass splits dimensions as the program's types do. LayoutFreedom::any adds a second one, in which products and
+/// elementwise work may be split over any mesh axis that their operands or their result have, and reshardings take any legal steps;
+/// where one of them may lie anywhere, over any axis that the program's types have. It is
+/// branch and bound: what costs more than the first pass's layout, with what the rest of the program costs each resource at the
+/// least, is left out.
+///
+/// No more than `most_kept` costs are kept for each, fewer where very many ways are open; programs with many free tensors at once, and long ones in which
 /// many choices are open, can so miss a choice that is a little better.
 class LayoutSearch {
 public:
     /// Errors: mesh axes that the system lacks; work that cannot be counted.
-    static Result<LayoutSearch> compile(const Program& program, const System& system, const StayingAxes& stay = {});
+    static Result<LayoutSearch> compile(const Program& program, const System& system, const StayingAxes& stay = {},
+                                        LayoutFreedom freedom = LayoutFreedom::any);
 
     /// Dimensions without a size count as a million. Errors: a statement that no legal way leads to.
     [[nodiscard]] Result<ProgramLayout> choose(const Sizes& sizes);
@@ -59,10 +69,14 @@ public:
     [[nodiscard]] const Resharding& resharding(std::size_t place) const { return (*reshardings_)[place]; }
 
 private:
-    static constexpr std::size_t most_kept = 16;
-    static constexpr std::size_t most_states = 256;
-    static constexpr std::size_t most_rows = 1024;  ///< of all states together, but a few of each
+    /// What a pass keeps of what it finds.
+    struct Room {
+        std::size_t kept = 16;
+        std::size_t states = 256;
+        std::size_t rows = 1024;  ///< of all states together, but a few of each
+    };
     static constexpr std::size_t fewest_kept = 4;
+    static constexpr std::int64_t most_steps = 300'000;  ///< of the second pass: half a second at most
 
     /// An operation and which of its operands.
     struct Use {
@@ -76,6 +90,7 @@ private:
         std::vector<std::vector<AxisList>> elsewhere;  ///< splits of its dimensions in the rest of the program
         bool alone = false;                            ///< a chip that holds an operand may do it alone
         bool open = false;                             ///< its sums may stay partial
+        std::vector<bool> free{};                      ///< by operand, OpWays::Question::free
         std::vector<std::vector<Use>> before{};  ///< by operand: where else the same pass uses it, the latest first
         std::vector<AxisMask> stays{};           ///< as OpWays::stay() takes them; none: all may move
         std::size_t shape = 0;                   ///< the first operation of its shape: itself, or one before it
@@ -110,6 +125,11 @@ private:
     };
 
     LayoutSearch(const Program& program, const System& system);
+    void free_axes();
+    [[nodiscard]] Result<ProgramLayout> pass();
+    void limit(const ProgramLayout* found);
+    [[nodiscard]] double count_of(std::size_t index) const;
+    [[nodiscard]] bool too_dear(std::span<const double> cost, std::size_t next) const;
     [[nodiscard]] Status compile_ops(const StayingAxes& stay);
     /// The operation's ways and shape: what is of a known shape is not compiled again.
     [[nodiscard]] Result<CompiledOp> compiled(const Op& op, const Stored& stored, std::vector<KnownShape>& shapes);
@@ -134,6 +154,7 @@ private:
     [[nodiscard]] ProgramLayout traced(std::size_t trace, const LayoutPrice& price) const;
 
     const Program* program_;
+    std::vector<AxisMask> axes_;  ///< by operation, those that it may be split over; empty: only as tensors lie
     std::unique_ptr<ChoiceCosts> costs_;
     std::unique_ptr<Reshardings> reshardings_;
     std::vector<std::optional<Sharding>> fixed_;  ///< by value; none for free ones
@@ -143,6 +164,10 @@ private:
 
     // Of one search.
     Sizes sizes_;
+    Room room_;
+    std::int64_t steps_ = 0;                 ///< that the second pass may still take
+    std::vector<SearchLimit> limits_;        ///< by operation, in the second pass
+    std::vector<std::vector<double>> rest_;  ///< by operation, what it and all behind it cost at the least
     std::vector<ValueId> live_;
     std::vector<State> states_;
     std::vector<Trace> traces_;

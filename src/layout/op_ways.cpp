@@ -86,7 +86,7 @@ Result<std::vector<Way>> OpWays::ways(const Question& question) {
     const auto planned = [&](std::size_t i) { return Plan{split(i), query.places[i], 0, edge_of(split(i))}; };
     for (std::size_t i = 0; i < count; ++i) {
         share_cost(planned(i), share(i));
-        order.emplace_back(costs_->price(share(i)), i);
+        if (!too_dear(query, share(i))) order.emplace_back(costs_->price(share(i)), i);
     }
     std::sort(order.begin(), order.end());
     AxisMask open = open_ == 0 ? AxisMask{0} : AxisMask{0xFF};
@@ -101,6 +101,7 @@ Result<std::vector<Way>> OpWays::ways(const Question& question) {
         }
     }
     if (query.found.empty()) {
+        if (question.limit != nullptr) return std::vector<Way>{};
         if (query.problem) return fail(*query.problem);
         return fail("no_layout", "no way to split this operation over the mesh");
     }
@@ -179,9 +180,55 @@ void OpWays::offer_choices(Query& query) const {
             for (const AxisList list : query.asked.elsewhere[d]) add_choice(query.choices[d], list);
         }
     }
+    if (query.asked.limit != nullptr && splits_freely()) offer_any(query, query.asked.limit->axes);
     for (std::size_t d = 0; d < dims_.size(); ++d) {
         if (!may_split_[d] || (tied_ && tied_->dim == d)) query.choices[d].resize(1);
     }
+}
+
+// Products, and functions that work element by element: chips may share these along any dimension.
+bool OpWays::splits_freely() const {
+    return op_->kind != OpKind::move && looks_.empty() && rows_.empty() && !tied_ && !statistics_ &&
+           unmasked_.slots.empty();
+}
+
+void OpWays::offer_any(Query& query, AxisMask axes) const {
+    double splits = 1;  // of all dimensions together, not counting orders
+    for (std::size_t i = 0; i < listed(axes).size(); ++i) splits *= static_cast<double>(dims_.size() + 1);
+    if (splits > most_splits) return;
+    for (AxisMask set = axes; set != 0; set = static_cast<AxisMask>((set - 1) & axes)) {
+        for (const AxisList list : orders_of(set)) {
+            for (std::vector<AxisList>& choices : query.choices) add_choice(choices, list);
+        }
+    }
+}
+
+std::vector<double> OpWays::least_share(AxisMask axes) {
+    std::vector<double> least(costs_->width(), 0.0);
+    if (!splits_freely()) return least;
+    Query query{{}, {}, {}, {}, {}, {}, {}};
+    query.choices.assign(dims_.size(), {AxisList{}});
+    offer_any(query, axes);
+    for (std::size_t d = 0; d < dims_.size(); ++d) {
+        if (!may_split_[d]) query.choices[d].resize(1);
+    }
+    query.split.resize(dims_.size());
+    combine_choices(query, 0, 0);
+    std::vector<double> share(least.size());
+    for (std::size_t at = 0; at < query.splits.size(); at += dims_.size()) {
+        std::fill(share.begin(), share.end(), 0.0);
+        share_cost({std::span(query.splits).subspan(at, dims_.size())}, share);
+        for (std::size_t i = 0; i < share.size(); ++i) least[i] = at == 0 ? share[i] : std::min(least[i], share[i]);
+    }
+    return least;
+}
+
+bool OpWays::too_dear(const Query& query, std::span<const double> cost) const {
+    const SearchLimit* limit = query.asked.limit;
+    if (limit == nullptr) return false;
+    std::vector<double> whole = limit->others;
+    costs_->add(whole, cost, limit->count);
+    return costs_->price(whole) > limit->least;
 }
 
 void OpWays::combine_choices(Query& query, std::size_t dim, AxisMask used) const {
@@ -256,8 +303,40 @@ std::vector<Sharding> OpWays::outputs(const Query& query, const Plan& plan) cons
         scattered.dims[d].append(sums);
         outputs.push_back(scattered);
     }
+    if (query.asked.limit != nullptr) offer_outputs(whole, made(plan).used(), sums, outputs);
     if (!sums.empty() && query.asked.open) outputs.push_back(made(plan));
     return outputs;
+}
+
+// What has partial sums can be brought to where it is needed while they are completed, and what has none before it is needed: it may
+// lie anywhere over the axes that it has, or, of more than three, its sums be scattered over any dimensions.
+void OpWays::offer_outputs(const Sharding& whole, AxisMask used, AxisList sums, std::vector<Sharding>& outputs) {
+    constexpr std::size_t most = 3;
+    const AxisList all = listed(used);
+    if (all.size() > most) return place_any(whole, sums, 0, outputs);
+    Sharding bare;
+    bare.rank = whole.rank;
+    if (!whole.at_chip()) place_any(bare, all, 0, outputs);
+}
+
+// Each of these axes splits nothing, or any dimension.
+void OpWays::place_any(const Sharding& whole, AxisList axes, std::size_t next, std::vector<Sharding>& outputs) {
+    if (next == axes.size()) {
+        if (std::find(outputs.begin(), outputs.end(), whole) == outputs.end()) outputs.push_back(whole);
+        return;
+    }
+    place_any(whole, axes, next + 1, outputs);
+    for (std::size_t d = 0; d < whole.rank; ++d) {
+        Sharding scattered = whole;
+        scattered.dims[d].push_back(axes[next]);
+        place_any(scattered, axes, next + 1, outputs);
+        if (whole.dims[d].empty()) continue;
+        Sharding outermost = whole;
+        outermost.dims[d] = AxisList{};
+        outermost.dims[d].push_back(axes[next]);
+        outermost.dims[d].append(whole.dims[d]);
+        place_any(outermost, axes, next + 1, outputs);
+    }
 }
 
 // The chip's share of the work. Of a masked plane all chips compute as much, but behind others' columns all of a band.
@@ -292,32 +371,10 @@ bool OpWays::stays(std::size_t tensor, const Sharding& from, const Sharding& to)
     return true;
 }
 
-Status OpWays::add_way(Query& query, const Plan& plan, const Sharding& output, std::span<const double> share) {
-    Way way;
-    way.at = plan.at;
-    way.edge = plan.edge;
-    way.open = plan.open;
-    way.output = output;
-    way.cost.assign(share.begin(), share.end());
-    bool beaten = this->beaten(query, way);
-    const auto add = [&](std::size_t tensor, const Sharding& from, const Sharding& to) -> Status {
-        const std::optional<Edge> edge = edge_of_tensor(tensor, plan);
-        if (beaten || (from == to && !edge)) return {};
-        if (tensor < tensors_.size() && !stays(tensor, from, to)) {
-            beaten = true;
-            return {};
-        }
-        auto place = move(tensor, from, to, edge);
-        if (!place) return fail(place.error());
-        const Resharding& resharding = (*reshardings_)[*place];
-        if (resharding.moves.empty()) return {};
-        way.moves.push_back({tensor, *place});
-        for (const Move& move : resharding.moves) {
-            costs_->add_collective(way.cost, move.route(), move.bytes);
-        }
-        beaten = this->beaten(query, way);
-        return {};
-    };
+// What has to move: nothing if a tensor that must stay would not, or another way does the same.
+std::optional<std::vector<OpWays::Leg>> OpWays::legs(const Query& query, const Plan& plan,
+                                                     const Sharding& output) const {
+    std::vector<Leg> legs;
     const std::span<const Sharding> held = query.asked.held;
     Sharding made = this->made(plan);
     for (std::size_t i = 0; i < held.size(); ++i) {
@@ -328,35 +385,84 @@ Status OpWays::add_way(Query& query, const Plan& plan, const Sharding& output, s
         Sharding to = moves && !tensors_[i].in_host ? output : sharding(i, plan);
         if (moves && tensors_[i].in_host) to.unreduced = held[i].unreduced;
         // That all load what one chip wants is no other way than that it loads it.
-        if (moves && output.at_chip() && to.used() == 0 && !to.at_chip()) return {};
+        if (moves && output.at_chip() && to.used() == 0 && !to.at_chip()) return std::nullopt;
         if (moves) made = to;
-        if (auto status = add(i, held[i], to); !status) return status;
+        legs.push_back({i, held[i], to, edge_of_tensor(i, plan)});
     }
     for (int round = 0; round < rounds_; ++round) {
         const Sharding part = part_statistics(plan);
         Sharding whole = part;
         whole.unreduced = 0;
-        if (auto status = add(held.size() + 1, part, whole); !status) return status;
+        legs.push_back({held.size() + 1, part, whole, std::nullopt});
     }
-    if (auto status = add(held.size(), made, output); !status) return status;
-    if (beaten) return {};
-    way.price = costs_->price(way.cost);
-    way.split.assign(plan.split.begin(), plan.split.end());
-    query.found.push_back(std::move(way));
+    legs.push_back({held.size(), made, output, edge_of_tensor(held.size(), plan)});
+    std::erase_if(legs, [](const Leg& leg) { return leg.from == leg.to && !leg.edge; });
+    const bool stay = std::all_of(legs.begin(), legs.end(), [&](const Leg& leg) {
+        return leg.tensor >= tensors_.size() || stays(leg.tensor, leg.from, leg.to);
+    });
+    if (!stay) return std::nullopt;
+    return legs;
+}
+
+Status OpWays::add_way(Query& query, const Plan& plan, const Sharding& output, std::span<const double> share) {
+    Way way;
+    way.at = plan.at;
+    way.edge = plan.edge;
+    way.open = plan.open;
+    way.output = output;
+    way.cost.assign(share.begin(), share.end());
+    if (beaten(query, way)) return {};
+    const auto legs = this->legs(query, plan, output);
+    return legs ? go(query, plan, *legs, way) : Status{};
+}
+
+// Takes every resharding of the first leg, and goes on with the others.
+Status OpWays::go(Query& query, const Plan& plan, std::span<const Leg> legs, const Way& way) {
+    if (query.asked.limit != nullptr && --*query.asked.limit->steps < 0) return {};
+    if (legs.empty()) {
+        Way found = way;
+        found.price = costs_->price(found.cost);
+        found.split.assign(plan.split.begin(), plan.split.end());
+        query.found.push_back(std::move(found));
+        return {};
+    }
+    const auto places = reshardings(legs.front(), query.asked.limit);
+    if (!places) return fail(places.error());
+    for (const std::size_t place : *places) {
+        Way next = way;
+        const Resharding& resharding = (*reshardings_)[place];
+        if (!resharding.moves.empty()) next.moves.push_back({legs.front().tensor, place});
+        std::vector<double> cost(next.cost.size(), 0.0);
+        for (const Move& move : resharding.moves) costs_->add_next(cost, move.route(), move.bytes);
+        costs_->add(next.cost, cost, 1);
+        const std::vector<bool>& free = query.asked.free;
+        const std::size_t tensor = legs.front().tensor;
+        if (tensor < free.size() && free[tensor]) costs_->note_operand(next.cost, cost);
+        if (tensor + 1 == tensors_.size()) costs_->note_result(next.cost, cost);
+        if (too_dear(query, next.cost) || beaten(query, next)) continue;
+        if (auto status = go(query, plan, legs.subspan(1), next); !status) return status;
+    }
     return {};
 }
 
-Result<std::size_t> OpWays::move(std::size_t tensor, const Sharding& from, const Sharding& to,
-                                 const std::optional<Edge>& edge) {
-    const MovedTensor& moved = this->moved(tensor);
-    auto place = reshardings_->find(moved.shape, moved.name, from, to, edge);
-    if (!place) return place;
-    if (moved.in_host && tensor + 1 < tensors_.size() && !(*reshardings_)[*place].moves.empty()) {
+Result<std::vector<std::size_t>> OpWays::reshardings(const Leg& leg, const SearchLimit* limit) {
+    const MovedTensor& moved = this->moved(leg.tensor);
+    const bool any = limit != nullptr && !leg.edge && !moved.in_host;
+    Result<std::vector<std::size_t>> places;
+    if (any) {
+        places = reshardings_->front(moved.shape, moved.name, leg.from, leg.to, limit->axes, *limit->steps);
+    } else if (const auto place = reshardings_->find(moved.shape, moved.name, leg.from, leg.to, leg.edge)) {
+        places->push_back(*place);
+    } else {
+        return fail(place.error());
+    }
+    if (!places) return places;
+    if (moved.in_host && leg.tensor + 1 < tensors_.size() && !(*reshardings_)[places->front()].moves.empty()) {
         return fail("host_collective",
                     fmt::format("`{}` lies in the host's memory, and collectives work in device memory", moved.name),
                     "load it first, by a statement of its own: L : bf16[...] = ...");
     }
-    return place;
+    return places;
 }
 
 }  // namespace roofline

@@ -52,6 +52,16 @@ struct Way {
     LayoutPrice price;
 };
 
+/// What a search knows of the rest of a program while it looks at one operation: ways with which no layout can be better than
+/// one that it has are left out.
+struct SearchLimit {
+    AxisMask axes = 0;              ///< the mesh axes that any dimension may be split over
+    LayoutPrice least;              ///< of the best layout so far
+    std::vector<double> others;     ///< what all other operations cost at the least
+    double count = 1;               ///< how often the operation is done
+    std::int64_t* steps = nullptr;  ///< that may still be taken, by all operations together
+};
+
 /// Which of an operation's tensors cross memory in it: not what stays inside its statement or fuse block, and what a kernel
 /// reads twice only the first time.
 struct Stored {
@@ -65,7 +75,8 @@ struct Stored {
 /// An operation, compiled: choices of its layout are looked at by the thousand.
 ///
 /// Every dimension may be split as one of the operands has it there, or as the result is wanted; a result that may lie anywhere
-/// also as that dimension is split elsewhere in the program. Operands are resharded to the split, each chip does its share, and
+/// also as that dimension is split elsewhere in the program. Under a SearchLimit dimensions of products and elementwise work may be
+/// split over any of its axes. Operands are resharded to the split, each chip does its share, and
 /// what comes out (partial sums where a summed dimension is split) is resharded to where the result is wanted. Where a function's
 /// rows are split, chips all-reduce what its table says of each row (RowStatistics), in the dtype in which sums are accumulated: of
 /// a softmax the maximum and the sum. Dimensions along which another function works stay whole, but for masks. Collectives work in
@@ -120,9 +131,13 @@ public:
         bool alone = false;                                ///< a chip that holds an operand may do it alone
         bool open = false;                                 ///< sums in the result may stay partial
         bool all = false;  ///< else those that another with the same result beats in every respect may be left out
+        const SearchLimit* limit = nullptr;  ///< any split over its axes, unless it cannot be better
+        std::vector<bool> free{};            ///< by operand: an earlier operation has left it where it was best
     };
-    /// The ways, best first. Errors: no way is legal.
+    /// The ways, best first; under a limit there may be none. Errors: no way is legal.
     [[nodiscard]] Result<std::vector<Way>> ways(const Question& question);
+    /// What a chip's share costs at the least when dimensions are split over any of these axes.
+    [[nodiscard]] std::vector<double> least_share(AxisMask axes);
 
     [[nodiscard]] const std::string& tensor_name(std::size_t tensor) const { return moved(tensor).name; }
     /// What moves of a tensor (see TensorMove): its dimensions, and the bytes of each element.
@@ -176,6 +191,14 @@ private:
         Compiled compiled;
     };
 
+    /// A tensor goes from one sharding to another; `places` of reshardings that do it.
+    struct Leg {
+        std::size_t tensor = 0;
+        Sharding from;
+        Sharding to;
+        std::optional<Edge> edge;
+    };
+
     static std::string name_of(const Program& program, const Operand& operand);
     static Plan plan_of(const Way& way) { return {way.split, way.at, way.open, way.edge}; }
     [[nodiscard]] Status compile_times(const Program& program, const Stored& stored, ChoiceCosts& costs);
@@ -199,13 +222,20 @@ private:
     [[nodiscard]] std::vector<std::int64_t> places(const Question& question) const;
     void offer_loads(Query& query) const;
     void offer_choices(Query& query) const;
+    void offer_any(Query& query, AxisMask axes) const;
+    [[nodiscard]] bool splits_freely() const;
     void combine_choices(Query& query, std::size_t dim, AxisMask used) const;
     [[nodiscard]] Sharding sharding(std::size_t tensor, const Plan& plan) const;
     [[nodiscard]] Sharding made(const Plan& plan) const;
     [[nodiscard]] std::vector<Sharding> outputs(const Query& query, const Plan& plan) const;
+    static void offer_outputs(const Sharding& whole, AxisMask used, AxisList sums, std::vector<Sharding>& outputs);
+    static void place_any(const Sharding& whole, AxisList axes, std::size_t next, std::vector<Sharding>& outputs);
     [[nodiscard]] Sharding part_statistics(const Plan& plan) const;
-    [[nodiscard]] Result<std::size_t> move(std::size_t tensor, const Sharding& from, const Sharding& to,
-                                           const std::optional<Edge>& edge);
+    [[nodiscard]] Result<std::vector<std::size_t>> reshardings(const Leg& leg, const SearchLimit* limit);
+    [[nodiscard]] std::optional<std::vector<Leg>> legs(const Query& query, const Plan& plan,
+                                                       const Sharding& output) const;
+    [[nodiscard]] bool too_dear(const Query& query, std::span<const double> cost) const;
+    [[nodiscard]] Status go(Query& query, const Plan& plan, std::span<const Leg> legs, const Way& way);
     [[nodiscard]] bool stays(std::size_t tensor, const Sharding& from, const Sharding& to) const;
     void share_cost(const Plan& plan, std::span<double> cost);
     [[nodiscard]] bool beaten(const Query& query, const Way& way) const;

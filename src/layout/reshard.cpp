@@ -6,6 +6,8 @@
 #include <array>
 #include <cmath>
 
+#include "layout/reshard_front.hpp"
+
 namespace roofline {
 
 namespace {
@@ -167,7 +169,27 @@ AxisList reordered(const Sharding& from, const Sharding& there) {
     return {};
 }
 
+// V of a collective: so many local parts.
+double bytes_of(const System& system, const Moved& moved, const Move& move) {
+    double bytes = moved.element_bytes * static_cast<double>(move.times);
+    for (std::size_t d = 0; d < moved.sizes.size(); ++d) {
+        const AxisList split = move.held.dims[d];
+        bytes *= split.empty() ? moved.sizes[d]
+                               : std::ceil(moved.sizes[d] / static_cast<double>(chips_across(system, split)));
+    }
+    return bytes;
+}
+
 }  // namespace
+
+Move move_of(const System& system, const Moved& moved, const Sharding& from, const Sharding& there, CollectiveKind kind,
+             AxisList axes, bool gathered) {
+    const bool all = kind == CollectiveKind::all_to_all || kind == CollectiveKind::permute;
+    Move move{kind, axes, 0, gathered ? there : from, all ? chips_across(system, axes) : 1};
+    if (kind == CollectiveKind::permute) move.after = reordered(from, there);
+    move.bytes = bytes_of(system, moved, move);
+    return move;
+}
 
 std::size_t ReshardSearch::cheapest() const {
     std::size_t best = nodes_.size();
@@ -194,13 +216,7 @@ void ReshardSearch::reach(std::size_t here, const Sharding& there, const LayoutP
 // A collective that leads from one sharding to another; its bytes are found here.
 Status ReshardSearch::take(const Moved& moved, std::size_t here, const Sharding& there, Move move) {
     if (auto status = costs_.loaded(move.route()); !status) return status;
-    move.bytes = moved.element_bytes * static_cast<double>(move.times);
-    for (std::size_t d = 0; d < moved.sizes.size(); ++d) {
-        const AxisList split = move.held.dims[d];
-        move.bytes *= split.empty()
-                          ? moved.sizes[d]
-                          : std::ceil(moved.sizes[d] / static_cast<double>(chips_across(costs_.system(), split)));
-    }
+    move.bytes = bytes_of(costs_.system(), moved, move);
     LayoutPrice next = nodes_[here].price;
     next += costs_.price(move.route(), move.bytes);
     reach(here, there, next, &move);
@@ -235,10 +251,7 @@ Status ReshardSearch::expand(const Moved& moved, std::size_t here, const Shardin
     const auto visit = [&](const Sharding& there, const CollectiveKind* kind, AxisList axes, bool gathered) {
         --steps_left_;
         if (kind == nullptr) return reach(here, there, price, nullptr);
-        // What is gathered; what each member holds before a sum; all that a group redistributes.
-        const bool all = *kind == CollectiveKind::all_to_all || *kind == CollectiveKind::permute;
-        Move move{*kind, axes, 0, gathered ? there : from, all ? chips_across(costs_.system(), axes) : 1};
-        if (*kind == CollectiveKind::permute) move.after = reordered(from, there);
+        const Move move = move_of(costs_.system(), moved, from, there, *kind, axes, gathered);
         if (auto status = take(moved, here, there, move); !status) problem = status;
     };
     std::size_t roomiest = 0;
@@ -349,7 +362,33 @@ void Reshardings::set_sizes(const Sizes& sizes) {
         for (const std::string& dim : shape.dims) shape.sizes.push_back(static_cast<double>(sizes.at(dim)));
     }
     places_.clear();
+    fronts_.clear();
     ways_.clear();
+}
+
+Result<std::vector<std::size_t>> Reshardings::front(std::size_t shape, std::string_view tensor, const Sharding& from,
+                                                    const Sharding& to, AxisMask axes, std::int64_t& steps) {
+    const bool rooted = from.at_chip() || to.at_chip();
+    if (rooted || from == to || (to.unreduced & ~from.unreduced) != 0) {
+        auto place = find(shape, tensor, from, to);
+        if (!place) return fail(place.error());
+        return std::vector<std::size_t>{*place};
+    }
+    const auto [known, added] = fronts_.try_emplace({shape, from, to, std::nullopt});
+    if (!added) return known->second;
+    const Shape& of = shapes_[shape];
+    ReshardFront search(costs_, axes);
+    auto ways = search.run({tensor, of.element_bytes, of.sizes}, from, to);
+    steps -= ReshardFront::cost_of_a_step * static_cast<std::int64_t>(search.expanded());
+    if (!ways) {
+        fronts_.erase(known);
+        return fail(ways.error());
+    }
+    for (Resharding& way : *ways) {
+        known->second.push_back(ways_.size());
+        ways_.push_back(std::move(way));
+    }
+    return known->second;
 }
 
 Result<std::size_t> Reshardings::find(std::size_t shape, std::string_view tensor, const Sharding& from,

@@ -67,6 +67,11 @@ struct Moved {
     std::span<const double> sizes;  ///< of its dimensions
 };
 
+/// The collective that leads from one sharding to another over these axes; `gathered`: its array is what each member holds
+/// afterwards, else before, or all that the group redistributes.
+[[nodiscard]] Move move_of(const System& system, const Moved& moved, const Sharding& from, const Sharding& there,
+                           CollectiveKind kind, AxisList axes, bool gathered);
+
 /// Dijkstra's search over shardings, whose steps are slices (free), all-gathers, reduce-scatters, all-reduces, all-to-alls and
 /// permutes over one or several axes together. From one chip an array is sent, broadcast or scattered to where it is wanted; to
 /// one chip it is gathered when its sums are complete, from wherever it then lies. It keeps its room from one search to the next.
@@ -114,7 +119,7 @@ private:
 /// Reshardings of a whole program, each found once: tensors of the same dimensions and dtype share them.
 class Reshardings {
 public:
-    explicit Reshardings(ChoiceCosts& costs) : search_(costs) {}
+    explicit Reshardings(ChoiceCosts& costs) : costs_(costs), search_(costs) {}
 
     /// A place for tensors of these dimensions.
     [[nodiscard]] std::size_t shape(const std::vector<std::string>& dims, double element_bytes);
@@ -124,6 +129,11 @@ public:
     /// The place of a resharding. Errors: as ReshardSearch; `tensor` is what they call it.
     [[nodiscard]] Result<std::size_t> find(std::size_t shape, std::string_view tensor, const Sharding& from,
                                            const Sharding& to, const std::optional<Edge>& edge = std::nullopt);
+    /// The places of all that may be part of a best layout, which may use these mesh axes (ReshardFront); what that took is taken off
+    /// `steps`. Errors: likewise.
+    [[nodiscard]] Result<std::vector<std::size_t>> front(std::size_t shape, std::string_view tensor,
+                                                         const Sharding& from, const Sharding& to, AxisMask axes,
+                                                         std::int64_t& steps);
     [[nodiscard]] const Resharding& operator[](std::size_t place) const { return ways_[place]; }
 
     void refill() { search_.refill(); }
@@ -148,9 +158,11 @@ private:
         }
     };
 
+    ChoiceCosts& costs_;
     ReshardSearch search_;
     std::vector<Shape> shapes_;
     std::unordered_map<Key, std::size_t, Hash> places_;
+    std::unordered_map<Key, std::vector<std::size_t>, Hash> fronts_;
     std::vector<Resharding> ways_;
 };
 

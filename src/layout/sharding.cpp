@@ -56,6 +56,14 @@ AxisList listed(AxisMask mask) {
     return list;
 }
 
+std::vector<AxisList> orders_of(AxisMask mask) {
+    const AxisList rising = listed(mask);
+    if (rising.size() != 2) return {rising};
+    AxisList falling = rising.from(1);
+    falling.append(rising.first(1));
+    return {rising, falling};
+}
+
 Result<Sharding> sharding_of(const TensorType& type, const System& system) {
     Sharding sharding;
     if (type.axes.size() > Sharding::most_dims) {

@@ -53,6 +53,9 @@ private:
 /// The axes of a set, in the mesh's order.
 [[nodiscard]] AxisList listed(AxisMask mask);
 
+/// The orders in which the axes of a set may split a dimension: all of up to two axes, of more the mesh's alone.
+[[nodiscard]] std::vector<AxisList> orders_of(AxisMask mask);
+
 /// By dimension the mesh axes it is split over; and the axes over which each member holds a partial sum. Or one chip holds all.
 struct Sharding {
     static constexpr std::size_t most_dims = 16;

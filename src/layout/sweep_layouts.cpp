@@ -31,8 +31,9 @@ std::vector<std::uint32_t> key_of(const LayoutSearch& search, const ProgramLayou
 
 }  // namespace
 
-Result<SweptLayouts> lay_out_sweep(const Program& program, const System& system, const std::vector<SweepAxis>& axes) {
-    auto search = LayoutSearch::compile(program, system);
+Result<SweptLayouts> lay_out_sweep(const Program& program, const System& system, const std::vector<SweepAxis>& axes,
+                                   LayoutFreedom freedom) {
+    auto search = LayoutSearch::compile(program, system, {}, freedom);
     if (!search) return fail(search.error());
     SweptLayouts swept;
     std::map<std::vector<std::uint32_t>, std::uint32_t> known;

@@ -17,6 +17,7 @@ struct SweptLayouts {
 /// Chooses a layout at every point, as lay_out() does at one; points whose layouts are alike share one. The program has been
 /// through apply_sweep(). Errors: as lay_out().
 [[nodiscard]] Result<SweptLayouts> lay_out_sweep(const Program& program, const System& system,
-                                                 const std::vector<SweepAxis>& axes);
+                                                 const std::vector<SweepAxis>& axes,
+                                                 LayoutFreedom freedom = LayoutFreedom::any);
 
 }  // namespace roofline

@@ -53,7 +53,7 @@ inline LaidOut laid_out(const Program& program, const StayingAxes& stay, const s
     System system;
     system.slice = slices.at(shape);
     system.mesh = place_mesh(system.slice, program.mesh).value();
-    auto laid = lay_out(program, system, stay);
+    auto laid = lay_out(program, system, stay, LayoutFreedom::as_written);
     REQUIRE_MESSAGE(laid, laid.error().message);
     return *laid;
 }

@@ -46,7 +46,7 @@ Program local_of_two(const Program& program) {
     System system;
     system.slice = *make_slice(*machine, "2");
     system.mesh = *place_mesh(system.slice, program.mesh);
-    const auto laid = lay_out(program, system);
+    const auto laid = lay_out(program, system, {}, LayoutFreedom::as_written);
     REQUIRE_MESSAGE(laid.has_value(), to_text(laid.error()));
     return laid->local;
 }

@@ -55,7 +55,7 @@ TEST_CASE("parameters divide exactly and activations are padded") {
     auto placed = place_mesh(system.slice, parsed->mesh);
     REQUIRE(placed);
     system.mesh = *placed;
-    const auto laid = lay_out(*parsed, system);
+    const auto laid = lay_out(*parsed, system, {}, LayoutFreedom::as_written);
     REQUIRE_MESSAGE(laid.has_value(), to_text(laid.error()));
     TrainingProgram step;
     step.program = *parsed;

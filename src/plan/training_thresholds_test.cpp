@@ -28,7 +28,7 @@ std::vector<PlanThreshold> thresholds_of(const std::string& text, const Plan& pl
     auto placed = place_mesh(system.slice, program->mesh);
     REQUIRE(placed);
     system.mesh = *placed;
-    const auto laid = lay_out(*program, system);
+    const auto laid = lay_out(*program, system, {}, LayoutFreedom::as_written);
     REQUIRE(laid);
     const auto analysis = analyse(*program, laid->local, system, {});
     REQUIRE(analysis);

@@ -155,6 +155,9 @@ struct Message {
     /// The share of V that crosses whoever chooses whom: of a token that goes to several experts one copy, for a chip that has
     /// several of them needs no more, and hands back one sum (DeepSeek-V3, arXiv 2412.19437, section 3.2.2).
     Rational sure{1};
+    std::size_t number = 0;  ///< among the program's messages, from 1
+    std::size_t follows =
+        0;  ///< the number of the one that it waits for, because that brought the same array there; or 0
 
     bool operator==(const Message&) const = default;
 };

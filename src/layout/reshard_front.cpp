@@ -1,0 +1,213 @@
+#include "layout/reshard_front.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace roofline {
+
+namespace {
+
+/// Every legal step from a sharding over some mesh axes. `visit(there, kind or nullptr, axes, gathered)` as for the steps
+/// towards one target (reshard.cpp).
+template <class Visit>
+class LegalSteps {
+public:
+    LegalSteps(const Sharding& here, AxisMask axes, AxisMask open, const Visit& visit)
+        : here_(here), idle_(static_cast<AxisMask>(axes & ~here.used())), open_(open), visit_(visit) {}
+
+    void all() const {
+        for (std::size_t d = 0; d < here_.rank; ++d) {
+            slices(d);
+            scatters(d);
+            exchanges(d);
+            permutes(d);
+        }
+        gathers();
+        sums();
+    }
+
+private:
+    // One axis at a time: several follow one another.
+    void slices(std::size_t d) const {
+        const AxisList idle = listed(idle_);
+        for (std::size_t i = 0; i < idle.size(); ++i) {
+            Sharding there = here_;
+            there.dims[d].push_back(idle[i]);
+            visit_(there, nullptr, AxisList{}, false);
+        }
+    }
+
+    void scatters(std::size_t d) const {
+        for (AxisMask set = open_; set != 0; set = static_cast<AxisMask>((set - 1) & open_)) {
+            for (const AxisList run : orders_of(set)) {
+                Sharding there = here_;
+                there.dims[d].append(run);
+                there.unreduced = static_cast<AxisMask>(there.unreduced & ~set);
+                const CollectiveKind kind = CollectiveKind::reduce_scatter;
+                visit_(there, &kind, run, false);
+            }
+        }
+    }
+
+    void exchanges(std::size_t d) const {
+        const AxisList have = here_.dims[d];
+        for (std::size_t kept = 0; kept < have.size(); ++kept) {
+            for (std::size_t other = 0; other < here_.rank; ++other) {
+                if (other == d) continue;
+                Sharding there = here_;
+                there.dims[d] = have.first(kept);
+                there.dims[other].append(have.from(kept));
+                const CollectiveKind kind = CollectiveKind::all_to_all;
+                visit_(there, &kind, have.from(kept), false);
+            }
+        }
+    }
+
+    void permutes(std::size_t d) const {
+        const AxisList have = here_.dims[d];
+        for (const AxisList other : orders_of(have.mask())) {
+            if (other == have) continue;
+            Sharding there = here_;
+            there.dims[d] = other;
+            const CollectiveKind kind = CollectiveKind::permute;
+            visit_(there, &kind, have, false);
+        }
+    }
+
+    // Trailing axes of one or several dimensions together.
+    void gathers() const {
+        std::array<std::size_t, Sharding::most_dims> drop{};
+        while (true) {
+            std::size_t d = 0;
+            while (d < here_.rank && drop[d] == here_.dims[d].size()) drop[d++] = 0;
+            if (d == here_.rank) return;
+            ++drop[d];
+            Sharding there = here_;
+            AxisList axes;
+            for (std::size_t i = 0; i < here_.rank; ++i) {
+                const std::size_t kept = here_.dims[i].size() - drop[i];
+                axes.append(here_.dims[i].from(kept));
+                there.dims[i] = here_.dims[i].first(kept);
+            }
+            const CollectiveKind kind = CollectiveKind::all_gather;
+            visit_(there, &kind, axes, true);
+        }
+    }
+
+    void sums() const {
+        for (AxisMask set = open_; set != 0; set = static_cast<AxisMask>((set - 1) & open_)) {
+            Sharding there = here_;
+            there.unreduced = static_cast<AxisMask>(there.unreduced & ~set);
+            const CollectiveKind kind = CollectiveKind::all_reduce;
+            visit_(there, &kind, listed(set), false);
+        }
+    }
+
+    const Sharding& here_;
+    AxisMask idle_;
+    AxisMask open_;  ///< partial sums that must be completed
+    const Visit& visit_;
+};
+
+}  // namespace
+
+std::size_t ReshardFront::place_of(const Sharding& sharding) {
+    const std::uint64_t hash = sharding.hash();
+    for (std::size_t i = 0; i < hashes_.size(); ++i) {
+        if (hashes_[i] == hash && shardings_[i] == sharding) return i;
+    }
+    shardings_.push_back(sharding);
+    hashes_.push_back(hash);
+    labels_of_.emplace_back();
+    return shardings_.size() - 1;
+}
+
+std::span<const double> ReshardFront::row(std::size_t label) const {
+    return std::span(costs_of_).subspan(label * costs_.width(), costs_.width());
+}
+
+void ReshardFront::reach(std::size_t before, const Sharding& there, std::span<const double> cost, const Move* move) {
+    const auto beats = [&](std::size_t other) { return costs_.no_worse(row(other), cost); };
+    if (std::any_of(labels_of_.front().begin(), labels_of_.front().end(), beats)) return;
+    const std::size_t place = place_of(there);
+    std::vector<std::size_t>& labels = labels_of_[place];
+    if (std::any_of(labels.begin(), labels.end(), beats)) return;
+    std::erase_if(labels, [&](std::size_t other) {
+        if (!costs_.no_worse(cost, row(other))) return false;
+        labels_[other].beaten = true;
+        return true;
+    });
+    if (labels.size() >= most_labels) return;
+    labels.push_back(labels_.size());
+    open_.push_back(labels_.size());
+    labels_.push_back({place, before, move != nullptr, false, move != nullptr ? *move : Move{}});
+    costs_of_.insert(costs_of_.end(), cost.begin(), cost.end());
+}
+
+Status ReshardFront::expand(const Moved& moved, std::size_t label) {
+    const Sharding from = shardings_[labels_[label].lies];
+    const std::vector<double> cost(row(label).begin(), row(label).end());
+    std::vector<double> next;
+    Status problem;
+    const auto visit = [&](const Sharding& there, const CollectiveKind* kind, AxisList axes, bool gathered) {
+        if (kind == nullptr) return reach(label, there, cost, nullptr);
+        const Move move = move_of(costs_.system(), moved, from, there, *kind, axes, gathered);
+        if (auto status = costs_.loaded(move.route()); !status) {
+            problem = status;
+            return;
+        }
+        next = cost;
+        costs_.add_next(next, move.route(), move.bytes);
+        reach(label, there, next, &move);
+    };
+    const AxisMask open = from.unreduced & static_cast<AxisMask>(~shardings_.front().unreduced);
+    LegalSteps(from, axes_, open, visit).all();
+    return problem;
+}
+
+Resharding ReshardFront::traced(std::size_t label) const {
+    std::vector<std::size_t> path;
+    for (std::size_t i = label; i != 0; i = labels_[i].before) path.push_back(i);
+    std::reverse(path.begin(), path.end());
+    Resharding way;
+    for (const std::size_t each : path) {
+        way.steps.push_back({shardings_[labels_[each].lies], std::nullopt});
+        if (!labels_[each].moves) continue;
+        way.steps.back().move = way.moves.size();
+        way.moves.push_back(labels_[each].move);
+        way.price += costs_.price(labels_[each].move.route(), labels_[each].move.bytes);
+    }
+    return way;
+}
+
+Result<std::vector<Resharding>> ReshardFront::run(const Moved& moved, const Sharding& from, const Sharding& to) {
+    shardings_.clear();
+    hashes_.clear();
+    labels_of_.clear();
+    labels_.clear();
+    costs_of_.clear();
+    open_.clear();
+    (void)place_of(to);
+    reach(0, from, std::vector<double>(costs_.width(), 0.0), nullptr);
+    const auto in_turn = [&](std::size_t label) { return costs_.price(row(label)).upper_s; };
+    for (expanded_ = 0; !open_.empty() && expanded_ < most_expanded; ++expanded_) {
+        const auto first = std::min_element(open_.begin(), open_.end(),
+                                            [&](std::size_t a, std::size_t b) { return in_turn(a) < in_turn(b); });
+        const std::size_t label = *first;
+        open_.erase(first);
+        if (labels_[label].beaten || labels_[label].lies == 0) continue;
+        const auto beats = [&](std::size_t goal) { return costs_.no_worse(row(goal), row(label)); };
+        if (std::any_of(labels_of_.front().begin(), labels_of_.front().end(), beats)) continue;
+        if (auto status = expand(moved, label); !status) return fail(status.error());
+    }
+    if (labels_of_.front().empty()) {
+        return fail("no_way", fmt::format("no collective leads to the layout that is wanted of `{}`", moved.tensor));
+    }
+    std::vector<Resharding> ways;
+    for (const std::size_t label : labels_of_.front()) ways.push_back(traced(label));
+    return ways;
+}
+
+}  // namespace roofline

@@ -1,0 +1,289 @@
+// No program that reshards by hand beats the layout that is chosen: brute force over what the notation can write.
+//
+// ROOFLINE_LAYOUT_PROGRAMS=N tries N programs of each kind instead of a few, ROOFLINE_LAYOUT_SEED=N begins elsewhere.
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "bound/analysis.hpp"
+#include "layout/lay_out.hpp"
+#include "machine/catalogue.hpp"
+#include "notation/notation.hpp"
+
+using namespace roofline;
+
+namespace {
+
+using Random = std::mt19937_64;
+
+std::size_t below(Random& random, std::size_t count) { return random() % count; }
+
+std::size_t from_environment(const char* name, std::size_t otherwise) {
+    const char* text = std::getenv(name);  // NOLINT(concurrency-mt-unsafe)
+    return text == nullptr ? otherwise : static_cast<std::size_t>(std::strtoull(text, nullptr, 10));
+}
+
+struct Place {
+    const char* machine;
+    const char* shape;
+    std::vector<MeshAxis> mesh;
+};
+
+// Tori open and closed, NVLink, and nodes on a second tier; a mesh axis on one of each and over several.
+const std::vector<Place> places{
+    {"tpu-v5e", "4x4", {{"X", 4}, {"Y", 4}}},
+    {"tpu-v5e", "16x16", {{"X", 16}, {"Y", 16}}},
+    {"tpu-v5e", "2x8", {{"X", 2}, {"Y", 8}}},
+    {"tpu-v5p", "4x4x4", {{"X", 4}, {"Y", 16}}},
+    {"tpu-v5p", "2x2x4", {{"X", 4}, {"Y", 4}}},
+    {"h100-sxm", "8", {{"X", 2}, {"Y", 4}}},
+    {"h100-sxm", "8x4", {{"X", 8}, {"Y", 4}}},
+    {"h100-sxm", "8x2", {{"X", 4}, {"Y", 4}}},
+    {"tpu-v5e", "4x4", {{"X", 16}}},
+    {"h100-sxm", "8", {{"X", 8}}},
+    {"h100-sxm", "8x2", {{"X", 16}}},
+    {"tpu-v5e", "8x8", {{"X", 64}}},
+};
+
+/// Mesh axes by dimension, in order, and those of partial sums.
+struct Split {
+    std::vector<std::string> dims;
+    std::string sums;
+};
+
+struct Tensor {
+    std::string name;
+    std::vector<std::string> dims;
+    Split split;
+    std::string dtype = "bf16";
+};
+
+std::string type_of(const Tensor& tensor) {
+    std::string text = tensor.dtype + "[";
+    for (std::size_t d = 0; d < tensor.dims.size(); ++d) {
+        text += (d == 0 ? "" : ", ") + tensor.dims[d];
+        if (!tensor.split.dims[d].empty()) text += "_" + tensor.split.dims[d];
+    }
+    return text + "]" + (tensor.split.sums.empty() ? "" : "{U_" + tensor.split.sums + "}");
+}
+
+// Each axis on no dimension or on one, in any order there.
+Split random_split(Random& random, std::size_t rank, std::string axes, bool sums = false) {
+    Split split{std::vector<std::string>(rank), ""};
+    std::shuffle(axes.begin(), axes.end(), random);
+    for (const char axis : axes) {
+        const std::size_t place = below(random, rank + (sums ? 3 : 2));
+        if (place < rank) split.dims[place] += axis;
+        if (place == rank && sums) split.sums += axis;
+    }
+    return split;
+}
+
+// All ways to put axes on dimensions or on none.
+void all_splits(std::size_t rank, const std::string& axes, std::size_t next, Split& split, std::vector<Split>& all) {
+    if (next == axes.size()) {
+        all.push_back(split);
+        return;
+    }
+    all_splits(rank, axes, next + 1, split, all);
+    for (std::size_t d = 0; d < rank; ++d) {
+        const std::string before = split.dims[d];
+        for (std::size_t at = 0; at <= before.size(); ++at) {
+            split.dims[d] = before.substr(0, at) + axes[next] + before.substr(at);
+            all_splits(rank, axes, next + 1, split, all);
+        }
+        split.dims[d] = before;
+    }
+}
+
+/// A product, or two of which the second takes the first one's result.
+struct Question {
+    std::string head;  ///< mesh and sizes
+    std::string axes;  ///< that occur in types
+    Tensor a, w, v, o;
+    std::vector<std::string> inner;  ///< of the first of two products: its result
+    bool two = false;
+};
+
+std::string declared(const Question& q) {
+    std::string text = q.head + fmt::format("A : {}\nW : {}\n", type_of(q.a), type_of(q.w));
+    return q.two ? text + fmt::format("V : {}\n", type_of(q.v)) : text;
+}
+
+std::string asked(const Question& q) {
+    if (!q.two) return declared(q) + fmt::format("O : {} = A * W\n", type_of(q.o));
+    return declared(q) + fmt::format("H = A *_D W\nO : {} = H * V\n", type_of(q.o));
+}
+
+// The axes of a split of all dimensions that a tensor has; those of dimensions summed over are partial sums of a result.
+Split part_of(const Split& whole, const std::vector<std::string>& all, const std::vector<std::string>& dims,
+              bool result) {
+    Split part{std::vector<std::string>(dims.size()), ""};
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        const auto place = std::find(dims.begin(), dims.end(), all[i]) - dims.begin();
+        if (static_cast<std::size_t>(place) < dims.size()) {
+            part.dims[static_cast<std::size_t>(place)] = whole.dims[i];
+        } else if (result) {
+            part.sums += whole.dims[i];
+        }
+    }
+    return part;
+}
+
+class Writer {
+public:
+    Writer(const Question& question, Random& random) : question_(question), random_(random) {
+        text_ = declared(question);
+    }
+
+    // To another split, in one step or by way of a random one.
+    std::string resharded(const Tensor& tensor, const std::string& from, const Split& split, const std::string& last) {
+        std::string name = from;
+        if (below(random_, 3) == 0) {
+            Split between = random_split(random_, tensor.dims.size(), question_.axes);
+            name = assigned(tensor, between, name, "");
+        }
+        return assigned(tensor, split, name, last);
+    }
+
+    std::string product(const Tensor& a, const std::string& at, const Tensor& b, const std::string& bt, Tensor result,
+                        const Split& split, const std::vector<std::string>& dims) {
+        const std::string left = resharded(a, at, part_of(split, dims, a.dims, false), "");
+        const std::string right = resharded(b, bt, part_of(split, dims, b.dims, false), "");
+        result.split = part_of(split, dims, result.dims, true);
+        const std::string name = fmt::format("T{}", next_++);
+        text_ += fmt::format("{} : {} = {} * {}\n", name, type_of(result), left, right);
+        return name;
+    }
+
+    [[nodiscard]] const std::string& text() const { return text_; }
+
+private:
+    std::string assigned(Tensor tensor, const Split& split, const std::string& from, const std::string& last) {
+        tensor.split = split;
+        const std::string name = last.empty() ? fmt::format("T{}", next_++) : last;
+        text_ += fmt::format("{} : {} = {}\n", name, type_of(tensor), from);
+        return name;
+    }
+
+    const Question& question_;
+    Random& random_;
+    std::string text_;
+    int next_ = 0;
+};
+
+double lower_of(const std::string& text, const Place& place, LayoutFreedom freedom) {
+    const auto program = parse_program(text);
+    REQUIRE_MESSAGE(program.has_value(), (to_text(program.error()) + text));
+    System system;
+    system.slice = make_slice(find_machine(place.machine).value(), place.shape).value();
+    system.mesh = place_mesh(system.slice, place.mesh).value();
+    Program local = *program;
+    if (program->sharded()) {
+        auto laid = lay_out(*program, system, {}, freedom);
+        REQUIRE_MESSAGE(laid.has_value(), (to_text(laid.error()) + text));
+        local = std::move(laid->local);
+    }
+    const auto analysis = analyse(*program, local, system, {{}, false, false});
+    REQUIRE_MESSAGE(analysis.has_value(), (to_text(analysis.error()) + text));
+    return analysis->total.bounds.lower;
+}
+
+Question random_question(Random& random, const Place& place, bool two) {
+    Question q;
+    q.two = two;
+    std::string mesh;
+    for (const MeshAxis& axis : place.mesh) {
+        mesh += fmt::format("{}{}={}", mesh.empty() ? "mesh " : ", ", axis.name, axis.size);
+        q.axes += axis.name;
+    }
+    const bool batched = below(random, 4) == 0;
+    const auto dims = [&](std::vector<std::string> own) {
+        if (batched) own.insert(own.begin(), "N");
+        return own;
+    };
+    q.a = {"A", dims({"B", "D"}), {}};
+    q.w = {"W", dims({"D", "F"}), {}};
+    q.inner = dims({"B", "F"});
+    q.v = {"V", dims({"F", "E"}), {}};
+    q.o = {"O", two ? dims({"B", "E"}) : q.inner, {}};
+    if (below(random, 4) == 0) q.w.dtype = "int8";
+    std::string sizes;
+    for (const char* dim : {"N", "B", "D", "F", "E"}) {
+        const bool used = (*dim != 'N' || batched) && (*dim != 'E' || two);
+        if (!used) continue;
+        const std::size_t power = *dim == 'N' ? below(random, 7) : 5 + below(random, 11);
+        sizes += fmt::format("{}{}={}", sizes.empty() ? "" : ", ", dim, std::size_t{1} << power);
+    }
+    q.head = mesh + "\n" + sizes + "\n";
+    std::string used;
+    for (Tensor* tensor : {&q.a, &q.w, &q.v, &q.o}) {
+        tensor->split = random_split(random, tensor->dims.size(), q.axes);
+        if (tensor == &q.v && !two) continue;
+        for (const std::string& axes : tensor->split.dims) used += axes;
+    }
+    std::erase_if(q.axes, [&](char axis) { return used.find(axis) == std::string::npos; });
+    return q;
+}
+
+// The best of programs written by hand, all splits of the products among them; `tries` of those of two products.
+std::pair<double, std::string> best_by_hand(const Question& q, const Place& place, Random& random, std::size_t tries) {
+    std::vector<std::string> first = q.inner;
+    first.insert(first.end() - 1, "D");
+    std::vector<std::string> second = q.inner;
+    second.emplace_back("E");
+    const auto splits = [&](std::size_t rank) {
+        std::vector<Split> all;
+        Split split{std::vector<std::string>(rank), ""};
+        all_splits(rank, q.axes, 0, split, all);
+        return all;
+    };
+    const std::vector<Split> firsts = splits(first.size());
+    const std::vector<Split> seconds = splits(second.size());
+    const Tensor inner{"H", q.inner, {}};
+    std::pair<double, std::string> best{1e30, ""};
+    for (std::size_t i = 0; i < (q.two ? tries : 2 * firsts.size()); ++i) {
+        Writer writer(q, random);
+        const Split& split = q.two ? firsts[below(random, firsts.size())] : firsts[i % firsts.size()];
+        std::string made = writer.product(q.a, "A", q.w, "W", q.two ? inner : q.o, split, first);
+        if (q.two) {
+            const Split& then = seconds[below(random, seconds.size())];
+            made = writer.product(inner, made, q.v, "V", q.o, then, second);
+        }
+        (void)writer.resharded(q.o, made, q.o.split, "O");
+        const double lower = lower_of(writer.text(), place, LayoutFreedom::as_written);
+        if (lower < best.first) best = {lower, writer.text()};
+    }
+    return best;
+}
+
+void try_programs(bool two, std::size_t count, std::size_t tries) {
+    const std::size_t seed = from_environment("ROOFLINE_LAYOUT_SEED", 19);
+    count = from_environment("ROOFLINE_LAYOUT_PROGRAMS", count);
+    for (std::size_t i = 0; i < count; ++i) {
+        Random random(seed * 1'000'000 + i);
+        const Place& place = places[below(random, places.size())];
+        const Question question = random_question(random, place, two);
+        const std::string text = asked(question);
+        const double answer = lower_of(text, place, LayoutFreedom::any);
+        const auto [by_hand, program] = best_by_hand(question, place, random, tries);
+        CHECK_MESSAGE(answer <= by_hand * (1 + 1e-9), place.machine << ":" << place.shape << " program " << i << "\n"
+                                                                    << text << answer << " s, but by hand " << by_hand
+                                                                    << " s:\n"
+                                                                    << program);
+    }
+}
+
+}  // namespace
+
+TEST_CASE("no program that reshards by hand is faster than the chosen layout of one product") {
+    try_programs(false, 60, 0);
+}
+
+TEST_CASE("no program that reshards by hand is faster than the chosen layout of two products") {
+    try_programs(true, 30, 40);
+}
