@@ -3,7 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <map>
 #include <memory>
+#include <span>
+#include <utility>
 
 #include "app/expected_op.hpp"
 #include "app/system_option.hpp"
@@ -11,6 +15,8 @@
 #include "layout/lay_out.hpp"
 #include "layout/sweep_layouts.hpp"
 #include "notation/notation.hpp"
+#include "program/elementwise_products.hpp"
+#include "program/one_sided_sums.hpp"
 
 namespace roofline {
 
@@ -51,10 +57,92 @@ LayoutFreedom freedom_of(const System& system) {
     return system.collectives.textbook ? LayoutFreedom::as_written : LayoutFreedom::any;
 }
 
+// Points of a sweep at which work has the same formulas, of masks and of products in their cheapest order: sizes of one point of
+// each, the largest first.
+struct WorkRegions {
+    std::vector<Sizes> sizes;
+    std::vector<std::uint32_t> which;  ///< by point
+};
+
+WorkRegions work_regions(const Program& program, const std::vector<SweepAxis>& axes) {
+    WorkRegions regions;
+    using Formulas = std::pair<std::vector<MaskCase>, std::vector<std::vector<std::pair<std::size_t, std::size_t>>>>;
+    std::map<Formulas, std::uint32_t> known;
+    const auto formulas = [&](const Sizes& sizes) {
+        Formulas result{mask_cases(program, sizes), {}};
+        for (const std::vector<Pair>& order : product_orders(program, sizes)) {
+            auto& pairs = result.second.emplace_back();
+            for (const Pair& pair : order) pairs.emplace_back(pair.first, pair.second);
+        }
+        return result;
+    };
+    const auto add = [&](const Sizes& sizes) {
+        const auto [found, added] = known.emplace(formulas(sizes), static_cast<std::uint32_t>(regions.sizes.size()));
+        if (added) regions.sizes.push_back(sizes);
+        return found->second;
+    };
+    add(program.sizes);
+    Sizes sizes = program.sizes;
+    for_each_size(axes, [&](std::span<const std::int64_t> at) {
+        for (std::size_t i = 0; i < axes.size(); ++i) {
+            for (const std::string& dim : axes[i].dims) sizes[dim] = at[i];
+        }
+        regions.which.push_back(add(sizes));
+    });
+    return regions;
+}
+
+// What one chip does at the points of a sweep: an answer for each layout and each region of formulas.
+Status lay_out_points(OpAnswer& answer, const std::vector<SweepAxis>& axes) {
+    const bool several = !mask_cases(answer.program, answer.program.sizes).empty() ||
+                         !product_orders(answer.program, answer.program.sizes).empty();
+    const WorkRegions regions = several ? work_regions(answer.program, axes) : WorkRegions{{answer.program.sizes}, {}};
+    if (!answer.program.sharded() && regions.sizes.size() == 1) return {};
+    const OpAnswer alike = answer;
+    std::vector<std::uint32_t> which(regions.which.size());
+    std::size_t made = 0;
+    const auto next = [&]() -> OpAnswer& {
+        if (made++ == 0) return answer;
+        answer.elsewhere.push_back(alike);
+        return answer.elsewhere.back();
+    };
+    for (std::uint32_t region = 0; region < regions.sizes.size(); ++region) {
+        const auto first = static_cast<std::uint32_t>(made);
+        Program program = alike.program;
+        program.sizes = regions.sizes[region];
+        order_elementwise(program);
+        std::vector<std::uint32_t> layout_of;
+        if (program.sharded()) {
+            auto swept = lay_out_sweep(program, alike.system, axes, freedom_of(alike.system));
+            if (!swept) return fail(swept.error());
+            layout_of = std::move(swept->which);
+            for (LaidOut& laid : swept->layouts) {
+                OpAnswer& at = next();
+                at.program = program;
+                take_layout(at, std::move(laid));
+            }
+        } else {
+            OpAnswer& at = next();
+            at.program = program;
+            at.local = program;
+        }
+        if (regions.which.empty()) {
+            which = std::move(layout_of);
+            break;
+        }
+        for (std::size_t point = 0; point < which.size(); ++point) {
+            if (regions.which[point] != region) continue;
+            which[point] = first + (layout_of.empty() ? 0 : layout_of[point]);
+        }
+    }
+    answer.which = std::move(which);
+    return {};
+}
+
 // What one chip does; of a program of one chip all of it. In a sweep the layout may be another at every point.
 Status lay_out_answer(OpAnswer& answer, const OpRequest& request, const std::vector<SweepAxis>& axes) {
     answer.local = answer.program;
-    if (!answer.program.sharded()) return {};
+    if (!answer.program.sharded()) return axes.empty() ? Status{} : lay_out_points(answer, axes);
     if (!request.tiles.empty()) {
         return fail("unsupported", "a program that is split over a mesh takes no --tile yet",
                     "price what one chip does as a program of its own");
@@ -66,16 +154,7 @@ Status lay_out_answer(OpAnswer& answer, const OpRequest& request, const std::vec
         take_layout(answer, std::move(*laid));
         return {};
     }
-    auto swept = lay_out_sweep(answer.program, answer.system, axes, freedom_of(answer.system));
-    if (!swept) return fail(swept.error());
-    const OpAnswer alike = answer;
-    for (std::size_t i = 1; i < swept->layouts.size(); ++i) {
-        answer.elsewhere.push_back(alike);
-        take_layout(answer.elsewhere.back(), std::move(swept->layouts[i]));
-    }
-    take_layout(answer, std::move(swept->layouts.front()));
-    answer.which = std::move(swept->which);
-    return {};
+    return lay_out_points(answer, axes);
 }
 
 Status analyse_answer(OpAnswer& answer) {
@@ -102,6 +181,8 @@ Result<Program> read_program(const OpRequest& request, const std::vector<SweepAx
         if (!overruled) return fail(overruled.error());
         notes.insert(notes.end(), overruled->begin(), overruled->end());
     }
+    const std::vector<std::string> slips = one_sided_sums(*program);
+    notes.insert(notes.end(), slips.begin(), slips.end());
     return program;
 }
 
@@ -140,6 +221,7 @@ Result<std::vector<OpAnswer>> op_answers(const OpRequest& request, const std::ve
         auto tiles = resolve_tiles(answer.local, answer.machine, request.exact_flops, request.tiles, answer.notes);
         if (!tiles) return fail(tiles.error());
         answer.options.tiles = std::move(*tiles);
+        for (OpAnswer& other : answer.elsewhere) other.options = answer.options;
         answers.push_back(std::move(answer));
     }
     for (std::size_t i = 0; i < answers.size(); ++i) {

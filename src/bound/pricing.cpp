@@ -113,21 +113,31 @@ Resource& resource(Pricing& pricing, const std::string& id, const std::string& l
     return pricing.resources.back();
 }
 
+// In how many passes a product is taken, at which precision, and what other choices there are.
+void note_passes(Pricing& pricing, const Machine& machine, const Peak& peak) {
+    std::string others;
+    for (const PassScheme& scheme : pass_schemes(peak.dtype, peak.of)) {
+        if (scheme.passes == peak.passes) continue;
+        others += fmt::format("{} --set passes.{}={} for {} ({})", others.empty() ? ";" : ",", name(peak.dtype),
+                              scheme.passes, scheme.passes, scheme.precision);
+    }
+    pricing.notes.push_back(fmt::format("{} has no {} matrix unit: products in {} take {}{}", machine.name,
+                                        name(peak.dtype), name(peak.dtype), passes_text(peak), others));
+}
+
 // What somebody may want to know about why this peak does this work.
 void note_peak(Pricing& pricing, const Machine& machine, const ComputeWork& work, const Assigned& assigned) {
     const Peak& peak = *assigned.peak;
     if (assigned.stands_in) {
-        const bool wider = peak.dtype != work.dtype;
+        const bool integer_lanes = work.dtype == Dtype::int32 && peak.dtype == Dtype::f32;
         pricing.notes.push_back(fmt::format("{} has no {} {} rate: priced at its {} {} rate{}", machine.name,
                                             name(work.dtype), work.unit == Unit::matmul ? "matrix-unit" : "vector",
                                             name(peak.dtype), peak.unit == Unit::matmul ? "matrix-unit" : "vector",
-                                            wider ? ", the next that is wide enough" : ""));
-        if (work.unit == Unit::matmul && peak.unit == Unit::vector && machine.kind == "tpu") {
-            pricing.notes.emplace_back(
-                "TPU compilers can split such a product into several bf16 passes on the matrix units, "
-                "faster than this bound; write bf16 for what each pass does");
-        }
+                                            integer_lanes              ? ", which its integer lanes do not exceed"
+                                            : peak.dtype != work.dtype ? ", the next that is wide enough"
+                                                                       : ""));
     }
+    if (peak.passes > 0) note_passes(pricing, machine, peak);
     if (peak.unit != Unit::matmul) return;
     for (const Peak& other : machine.peaks) {
         const bool narrower =

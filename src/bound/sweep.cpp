@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/ascii.hpp"
+#include "program/elementwise_products.hpp"
 #include "units/text.hpp"
 
 namespace roofline {
@@ -105,6 +106,7 @@ Status apply_sweep(Program& program, const std::vector<SweepAxis>& axes) {
                         fmt::format("give it: --dims {}=4096", dim));
         }
     }
+    order_elementwise(program);
     return {};
 }
 

@@ -24,8 +24,12 @@ std::string operand_dtypes(const Program& local, const Op& product) {
 /// Whether a mask leaves anything out: the one token of a decode step looks back on all there is.
 bool masks(const Program& local, const KernelWork& kernel) {
     return std::any_of(kernel.statements.begin(), kernel.statements.end(), [&](const Statement* statement) {
-        return std::any_of(statement->ops.begin(), statement->ops.end(),
-                           [&](const Op& op) { return !local.values[op.output.value].masks.empty(); });
+        return std::any_of(statement->ops.begin(), statement->ops.end(), [&](const Op& op) {
+            const auto& planes = local.values[op.output.value].masks;
+            return std::any_of(planes.begin(), planes.end(), [&](const MaskedPlane& plane) {
+                return mask_case(plane, local.sizes).rows != MaskCase::Rows::one;
+            });
+        });
     });
 }
 

@@ -125,10 +125,10 @@ Result<OpWays> OpWays::compile(const Program& program, const Op& op, const Store
         tensor.shape = reshardings.shape(operand.dims, tensor.element_bytes.to_double());
         for (const std::string& dim : operand.dims) tensor.dims.push_back(ways.place_of(dim));
         for (const MaskedPlane& plane : value.masks) {
-            if (plane.window.empty()) continue;
+            if (plane.window.empty() && mask_case(plane, program.sizes).rows == MaskCase::Rows::all) continue;
             ways.banded_[ways.place_of(plane.rows)] = true;
             ways.banded_[ways.place_of(plane.columns)] = true;
-            windows.push_back(plane.window);
+            if (!plane.window.empty()) windows.push_back(plane.window);
         }
         ways.tensors_.push_back(std::move(tensor));
     };

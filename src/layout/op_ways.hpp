@@ -262,7 +262,7 @@ private:
     bool writes_ = false;            ///< a scatter
     std::size_t open_ = 0;           ///< of how many operands partial sums may stay so until the result is completed
     bool sums_ = true;               ///< what the result lacks has been summed over
-    std::vector<bool> banded_;       ///< a causal mask with a window lies over it
+    std::vector<bool> banded_;       ///< a causal mask lies over it that leaves no plain half
     std::vector<Looks> looks_;       ///< of which a way has one at most
     Compiled whole_;
     Compiled unmasked_;          ///< of bands of windows: chips share what is left of a plane, and not each has a band

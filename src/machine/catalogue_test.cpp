@@ -265,3 +265,33 @@ TEST_CASE("what a processor's dot-product instructions do is matmul, not element
         CHECK(machine.peak(Unit::vector, Dtype::int8) == nullptr);
     }
 }
+
+// f32 in 1, 3 or 6 bf16 passes (jax.lax.Precision); an f16 has 11 significant bits, two pieces of 8, so 2 x 2 products; an int32 four
+// pieces of 8 bits, of whose 16 products those with a weight of 2^32 or more vanish: 4 + 3 + 2 + 1 = 10.
+TEST_CASE("TPUs multiply in passes what their matrix units do not") {
+    for (const char* const id : {"tpu-v2", "tpu-v3", "tpu-v4", "tpu-v5e", "tpu-v5p", "tpu-v6e", "tpu-v7x"}) {
+        CAPTURE(id);
+        auto machine = find_machine(id);
+        REQUIRE(machine.has_value());
+        const auto rate = [&](Dtype dtype) { return assign(*machine, Unit::matmul, dtype)->peak->rate.value->value; };
+        const double bf16 = rate(Dtype::bf16);
+        CHECK(rate(Dtype::f32) == bf16);
+        CHECK(rate(Dtype::tf32) == bf16 / 3);
+        CHECK(rate(Dtype::f16) == bf16 / 4);
+        CHECK(rate(Dtype::int32) == rate(Dtype::int8) / 10);
+        CHECK(rate(Dtype::fp8) >= bf16);  // bf16 holds it, and f16 would take more passes
+        CHECK_FALSE(assign(*machine, Unit::matmul, Dtype::f64).has_value());
+        REQUIRE(set_figure(*machine, "passes.f32=6").has_value());
+        CHECK(rate(Dtype::f32) == bf16 / 6);
+    }
+}
+
+TEST_CASE("f32 and int32 on GPUs: tf32 only where it is written, integers on the vector units") {
+    const auto machine = find_machine("h100-sxm");
+    REQUIRE(machine.has_value());
+    const Peak& f32 = *assign(*machine, Unit::matmul, Dtype::f32)->peak;
+    CHECK(f32.unit == Unit::vector);
+    CHECK(f32.dtype == Dtype::f32);
+    CHECK(assign(*machine, Unit::matmul, Dtype::tf32)->peak->dtype == Dtype::tf32);
+    CHECK(assign(*machine, Unit::matmul, Dtype::int32)->peak->unit == Unit::vector);
+}

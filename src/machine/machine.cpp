@@ -13,10 +13,19 @@ const Peak* with_rate(const Machine& machine, Unit unit, Dtype dtype) {
     return peak != nullptr && peak->rate.value ? peak : nullptr;
 }
 
+const Peak* vector_peak(const Machine& machine, Dtype arithmetic);
+
 const Peak* matmul_peak(const Machine& machine, Dtype arithmetic) {
+    if (arithmetic == Dtype::int32) {
+        const Peak* own = with_rate(machine, Unit::matmul, arithmetic);
+        return own != nullptr ? own : vector_peak(machine, arithmetic);
+    }
     for (const Dtype dtype : info(arithmetic).runs_as) {
         for (const Unit unit : {Unit::matmul, Unit::vector}) {
-            if (const Peak* peak = with_rate(machine, unit, dtype)) return peak;
+            const Peak* peak = with_rate(machine, unit, dtype);
+            if (peak == nullptr) continue;
+            if (dtype == arithmetic || peak->passes == 0)
+                return peak;  // a unit stands in, and passes only for their own
         }
     }
     return nullptr;
@@ -81,6 +90,28 @@ const Peak* Machine::peak(Unit unit, Dtype dtype) const {
         if (best == nullptr || worth(peak) > worth(*best)) best = &peak;
     }
     return best;
+}
+
+void settle_passes(Machine& machine) {
+    for (Peak& peak : machine.peaks) {
+        if (peak.passes == 0) continue;
+        const Peak* unit = machine.peak(peak.unit, peak.of);
+        peak.rate.value.reset();
+        if (unit == nullptr || !unit->rate.value) continue;
+        peak.rate.value = *unit->rate.value / static_cast<double>(peak.passes);
+        peak.rate.basis = unit->rate.basis == Basis::spec ? Basis::derived : unit->rate.basis;
+        peak.rate.confidence = unit->rate.confidence;
+        peak.rate.what_if = unit->rate.what_if;
+        peak.rate.note = passes_text(peak);
+    }
+}
+
+std::string passes_text(const Peak& peak) {
+    std::string precision;
+    for (const PassScheme& scheme : pass_schemes(peak.dtype, peak.of)) {
+        if (scheme.passes == peak.passes) precision = scheme.precision;
+    }
+    return fmt::format("{} {} pass{}: {}", peak.passes, name(peak.of), peak.passes == 1 ? "" : "es", precision);
 }
 
 Result<Assigned> assign(const Machine& machine, Unit unit, Dtype arithmetic) {

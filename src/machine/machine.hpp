@@ -47,6 +47,8 @@ struct Peak {
     Figure<FlopRate> rate;
     bool quoted_sparse = false;  ///< the vendor's headline assumes 2:4 sparsity; `rate` is half of it
     std::int64_t sum_bits = 0;   ///< of the accumulator's, which the units really keep of a sum; 0: all
+    std::int64_t passes = 0;     ///< its products are so many of `of`, whose rate gives its own; 0: a unit of its own
+    Dtype of = Dtype::bf16;
 };
 
 enum class Managed { hardware, software, compiler };
@@ -166,8 +168,15 @@ struct Assigned {
     bool stands_in = false;  ///< the machine has no such unit or dtype: the next that can do it
 };
 
+/// Gives peaks that are passes over another dtype's unit the rate that follows from it: to be called when rates have changed.
+void settle_passes(Machine& machine);
+
+/// "3 bf16 passes: about 16 significant bits, XLA's HIGH precision"
+[[nodiscard]] std::string passes_text(const Peak& peak);
+
 /// The peak that a contraction (unit matmul) or elementwise work (unit vector) in this arithmetic runs at:
-/// for matmul, dtype by dtype along info(dtype).runs_as, the matrix unit and then the vector unit of that dtype;
+/// for matmul, dtype by dtype along info(dtype).runs_as, the matrix unit and then the vector unit of that dtype; int32 without a matrix unit
+/// of its own runs as vector work does, for f64's units would lose the low half of its products;
 /// for vector work its own rate, else f32's, else the next wider. Error: the machine has nothing wide enough.
 [[nodiscard]] Result<Assigned> assign(const Machine& machine, Unit unit, Dtype arithmetic);
 
@@ -178,7 +187,8 @@ struct Assigned {
 /// Reads a machine file. `origin` is its name in messages. Errors carry line and column.
 [[nodiscard]] Result<Machine> parse_machine(std::string_view toml, std::string_view origin);
 
-/// A what-if: `hbm.bandwidth=3TB/s`, `matmul.bf16=*2`, `price=2`. Paths: matmul.DTYPE vector.DTYPE LEVEL.bandwidth
+/// A what-if: `hbm.bandwidth=3TB/s`, `matmul.bf16=*2`, `price=2`. Paths: matmul.DTYPE vector.DTYPE passes.DTYPE (how many a
+/// product in that dtype takes, where it is made of narrower ones) LEVEL.bandwidth
 /// LEVEL.capacity TIER.bandwidth TIER.latency pcie.bandwidth dram.bandwidth dram.capacity price power clock. Levels and tiers
 /// must exist on the machine; a matmul or vector rate may be added. TIER.bandwidth is one link of a torus or ring, the whole
 /// chip elsewhere, and the tier's other rates follow in proportion; the clock takes the compute rates with it. The figure becomes

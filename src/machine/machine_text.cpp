@@ -166,6 +166,12 @@ void write_peaks(TomlText& out, const Machine& machine) {
         if (peak.accumulator != usual) out.text("accumulator", std::string(name(peak.accumulator)));
         if (peak.quoted_sparse) out.text("quoted", "sparse");
         out.whole("sum_bits", peak.sum_bits);
+        if (peak.passes > 0) {
+            out.text("of", std::string(name(peak.of)));
+            out.whole("passes", peak.passes);
+            out.text("source", peak.rate.source);
+            continue;
+        }
         out.figure_lines(peak.rate);
     }
 }

@@ -13,7 +13,8 @@ namespace {
 
 const std::vector<std::string> level_ids{"hbm", "l3", "l2", "cmem", "vmem", "smem", "l1", "tmem", "psum", "reg"};
 // The first words of `--set` paths: a tier that took one of them could not be addressed.
-const std::vector<std::string> reserved{"matmul", "vector", "pcie", "dram", "price", "power", "clock", "host"};
+const std::vector<std::string> reserved{"matmul", "vector", "passes", "pcie", "dram",
+                                        "price",  "power",  "clock",  "host"};
 const std::vector<std::string> topologies{"none",         "torus2d",   "torus3d", "switch",    "full_mesh",
                                           "partial_mesh", "pair",      "ring",    "pcie_tree", "hybrid_cube_mesh",
                                           "mesh2d",       "dragonfly", "nic"};
@@ -42,6 +43,33 @@ void read_identity(Reader& file, Machine& machine) {
     machine.notes = file.text("notes");
 }
 
+// A product that is made of narrower ones has no rate of its own in the file.
+void read_passes(Reader& entry, Peak& peak) {
+    if (!entry.has("of") && !entry.has("passes")) return;
+    const auto of = entry.dtype("of");
+    peak.passes = entry.whole("passes", 1, 100, 1);
+    peak.of = of.value_or(Dtype::bf16);
+    const auto schemes = pass_schemes(peak.dtype, peak.of);
+    std::vector<std::string> counts;
+    for (const PassScheme& scheme : schemes) counts.push_back(fmt::format("{}", scheme.passes));
+    const auto known = [&](const PassScheme& scheme) { return scheme.passes == peak.passes; };
+    if (schemes.empty() || !entry.has("of")) {
+        entry.fault(entry.has("of") ? "of" : "passes", "bad_value",
+                    fmt::format("products in {} are not known as passes over {}", name(peak.dtype),
+                                entry.has("of") ? name(peak.of) : "nothing"),
+                    "f32, tf32 and f16 are taken apart into bf16, int32 into int8 or bf16: of = \"bf16\"");
+    } else if (std::none_of(schemes.begin(), schemes.end(), known)) {
+        entry.fault(
+            "passes", "bad_value",
+            fmt::format("{} passes over {} are no way to multiply {}", peak.passes, name(peak.of), name(peak.dtype)),
+            fmt::format("it takes {}", fmt::join(counts, ", ")));
+    }
+    if (peak.rate.value) {
+        entry.fault("value", "bad_value", "a product in passes has the rate that follows from the unit it runs on",
+                    "leave out `value`, or `of` and `passes`");
+    }
+}
+
 void read_peaks(Reader& file, Unit unit, Machine& machine) {
     for (Reader& entry : file.each(name(unit))) {
         Peak peak;
@@ -54,6 +82,7 @@ void read_peaks(Reader& file, Unit unit, Machine& machine) {
         peak.rate = entry.figure<FlopRate>();
         peak.quoted_sparse = entry.choice("quoted", {"dense", "sparse"}) == "sparse";
         peak.sum_bits = entry.whole("sum_bits", 1, 64, 0);
+        if (unit == Unit::matmul) read_passes(entry, peak);
         entry.finish();
         const bool twice = std::any_of(machine.peaks.begin(), machine.peaks.end(), [&](const Peak& other) {
             return other.unit == unit && other.dtype == peak.dtype && other.accumulator == peak.accumulator;
@@ -234,6 +263,7 @@ Machine read_machine(Reader& file, const Citations& citations) {
     machine.clock = file.figure_at<Frequency>("clock");
     read_peaks(file, Unit::matmul, machine);
     read_peaks(file, Unit::vector, machine);
+    settle_passes(machine);
     read_memory(file, machine);
     read_host(file, machine);
     read_network(file, machine);

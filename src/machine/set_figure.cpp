@@ -1,6 +1,7 @@
 // What-ifs: one figure of a machine replaced for one answer.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <string>
@@ -40,6 +41,7 @@ public:
         const std::string owner = path_.substr(0, dot);
         const std::string what = dot == std::string::npos ? "" : path_.substr(dot + 1);
         if (owner == "matmul") return rate(Unit::matmul, what);
+        if (owner == "passes") return passes(what);
         if (owner == "vector") return rate(Unit::vector, what);
         if (owner == "pcie" || owner == "dram") return host(owner, what);
         for (MemoryLevel& level : machine_.memory) {
@@ -114,10 +116,11 @@ private:
         if (auto status = set(machine_.clock, path_); !status) return status;
         const double ratio = machine_.clock.value->value / before->value;
         for (Peak& peak : machine_.peaks) {
-            if (!peak.rate.value) continue;
+            if (!peak.rate.value || peak.passes > 0) continue;
             const FlopRate after = *peak.rate.value * ratio;
             replace(peak.rate, after, fmt::format("{}.{}", name(peak.unit), name(peak.dtype)));
         }
+        settle_passes(machine_);
         return {};
     }
 
@@ -129,12 +132,44 @@ private:
         const Peak* known = machine_.peak(unit, arithmetic);
         if (known != nullptr) {
             Peak& peak = machine_.peaks[static_cast<std::size_t>(known - machine_.peaks.data())];
-            return set(peak.rate, path_);
+            if (auto status = set(peak.rate, path_); !status) return status;
+            peak.passes = 0;
+            settle_passes(machine_);
+            return {};
         }
         Peak peak{unit, arithmetic, unit == Unit::matmul ? info(arithmetic).accumulator : arithmetic, {}, false};
         if (auto status = set(peak.rate, path_); !status) return status;
         machine_.peaks.push_back(std::move(peak));
         return {};
+    }
+
+    /// In how many passes over a narrower unit a product is taken: as many as some precision needs.
+    Status passes(const std::string& what) {
+        const auto dtype = find_dtype(what);
+        if (!dtype) return unknown();
+        const Dtype arithmetic = info(*dtype).arithmetic;
+        path_ = fmt::format("passes.{}", name(arithmetic));
+        const auto peak = std::find_if(machine_.peaks.begin(), machine_.peaks.end(),
+                                       [&](const Peak& each) { return each.passes > 0 && each.dtype == arithmetic; });
+        if (peak == machine_.peaks.end()) {
+            return fail("unknown_path",
+                        fmt::format("{} does not take products in {} in passes", machine_.name, name(arithmetic)),
+                        "docs/machines.md says which machine files do");
+        }
+        std::vector<std::string> choices;
+        for (const PassScheme& scheme : pass_schemes(arithmetic, peak->of)) {
+            const std::string count = fmt::format("{}", scheme.passes);
+            if (count == value_) {
+                machine_.changes.push_back({path_, fmt::format("{}", peak->passes), count});
+                peak->passes = scheme.passes;
+                settle_passes(machine_);
+                peak->rate.what_if = true;
+                return {};
+            }
+            choices.push_back(fmt::format("{} ({})", count, scheme.precision));
+        }
+        return fail("bad_value", fmt::format("{} is no number of passes for {}", in_ticks(value_), name(arithmetic)),
+                    fmt::format("choose {}", fmt::join(choices, " or ")));
     }
 
     Status host(const std::string& owner, const std::string& what) {
@@ -178,6 +213,9 @@ private:
         for (const MemoryLevel& level : machine_.memory) add(level.id, "bandwidth"), add(level.id, "capacity");
         for (const NetworkTier& tier : machine_.network) add(tier.id, "bandwidth"), add(tier.id, "latency");
         for (const Dtype dtype : {Dtype::bf16, Dtype::f32}) own += fmt::format(", matmul.{0}, vector.{0}", name(dtype));
+        for (const Peak& peak : machine_.peaks) {
+            if (peak.passes > 0) add("passes", name(peak.dtype));
+        }
         for (const std::string& dtype : dtype_names()) {
             paths.push_back("matmul." + dtype);
             paths.push_back("vector." + dtype);

@@ -162,3 +162,40 @@ TEST_CASE("errors name the nearest path or the right unit, and change nothing") 
         CHECK_FALSE(assignment_error(bad).hint.empty());
     }
 }
+
+TEST_CASE("passes follow the unit they run on, and precisions choose their number") {
+    const auto parsed = parse_machine(R"(
+id = "toy"
+name = "Toy"
+[[matmul]]
+dtype = "bf16"
+value = "120 TFLOP/s"
+source = "s"
+[[matmul]]
+dtype = "f32"
+of = "bf16"
+passes = 1
+source = "x"
+[[vector]]
+dtype = "f32"
+value = "1 TFLOP/s"
+source = "s"
+)",
+                                      "toy.toml");
+    REQUIRE(parsed.has_value());
+    Machine machine = *parsed;
+    const auto rate = [&] { return assign(machine, Unit::matmul, Dtype::f32)->peak->rate.value->value; };
+    CHECK(rate() == 120e12);
+    CHECK_FALSE(assign(machine, Unit::matmul, Dtype::f32)->stands_in);
+    REQUIRE(set_figure(machine, "passes.f32=6").has_value());
+    CHECK(rate() == 20e12);
+    REQUIRE(set_figure(machine, "matmul.bf16=*2").has_value());
+    CHECK(rate() == 40e12);
+    REQUIRE(set_figure(machine, "passes.f32=3").has_value());
+    CHECK(rate() == 80e12);
+    CHECK(set_figure(machine, "passes.f32=2").error().code == "bad_value");
+    CHECK(set_figure(machine, "passes.f16=4").error().code == "unknown_path");
+    REQUIRE(set_figure(machine, "matmul.f32=5TFLOP/s").has_value());  // a unit of its own
+    CHECK(rate() == 5e12);
+    CHECK(assign(machine, Unit::vector, Dtype::f32)->peak->rate.value->value == 1e12);
+}

@@ -8,6 +8,7 @@
 #include "base/ascii.hpp"
 #include "model/expression.hpp"
 #include "model/routed_experts.hpp"
+#include "program/elementwise_products.hpp"
 
 namespace roofline {
 
@@ -196,6 +197,7 @@ void bind_known(Program& program, const Sizes& sizes) {
         const bool known = std::find(program.dims.begin(), program.dims.end(), dim) != program.dims.end();
         if (size > 0 && known) program.sizes.insert_or_assign(dim, size);
     }
+    order_elementwise(program);
 }
 
 Status check_sized(const Program& program) {

@@ -6,6 +6,7 @@
 #include "notation/lower.hpp"
 #include "notation/parser.hpp"
 #include "notation/source.hpp"
+#include "program/elementwise_products.hpp"
 
 namespace roofline {
 
@@ -28,7 +29,9 @@ Result<Program> parse_program(std::string_view text, std::string_view source_nam
     if (!syntax) return fail(syntax.error());
     auto chosen = choose(std::move(*syntax), source, choices);
     if (!chosen) return fail(chosen.error());
-    return lower(*chosen, source);
+    auto program = lower(*chosen, source);
+    if (program) order_elementwise(*program);
+    return program;
 }
 
 Result<DimRoles> parse_roles(std::string_view text, std::string_view source_name) {

@@ -12,7 +12,7 @@ enum class FunctionKind {
     map,       ///< element by element; arguments broadcast
     reduce,    ///< the bracketed dimensions disappear: sum[S](x)
     keep,      ///< works along the bracketed dimensions and keeps them: softmax[S](x), norm[D](x), scan[T](a, b)
-    mask,      ///< causal[T,S](x): half of the T x S plane is never computed; causal[T,S,W](x): all but a band of W
+    mask,      ///< causal[T,S](x): only what rows see of the T x S plane is computed; causal[T,S,W](x): a band of W
     gather,    ///< gather[V](table, ids): rows of `table` along V, one for each element of `ids`
     scatter,   ///< scatter[S](target, ids, update): writes `update` into `target` along S
     dispatch,  ///< dispatch[E,C](x, ids): rows of x into groups of C, one for each expert of `ids`

@@ -7,6 +7,8 @@
 #include <set>
 #include <string_view>
 
+#include "program/elementwise_products.hpp"
+
 namespace roofline {
 
 bool Program::sharded() const {
@@ -220,20 +222,34 @@ struct Plane {
     bool column_edge = false;  ///< it has its rows, and the columns that they see
 };
 
-// The band of a window. Where rows and columns are shares each chip has its share of it: rows take the place of T, W^2/2 is divided
-// by the chips of both. With what others have beside it each row, or column, of a chip has all of it.
-Polynomial band_of(const Plane& plane, const std::string& window) {
-    const Polynomial width = Polynomial::symbol(symbol_of(window));
+// What a mask leaves of a plane whose T rows are the last of S positions: row i sees the S - T + i positions up to its own, or the last W
+// of them. So T W' points less a triangle at the beginning, where rows see fewer than W' = min(W, S): of side W' - (S - T) if that is
+// positive. The field counts the triangle as half a square, and so half of the plane at T = S; exactly its diagonal is computed too.
+// One row has no triangle. Of more rows than positions the first see nothing. Where rows and columns are shares each chip has its
+// share of all that; with what others have beside it each row, or column, of a chip has all of its band.
+Polynomial kept_of(const Plane& plane, const MaskedPlane& mask, const MaskCase& at, bool exact) {
     const Polynomial rows = Polynomial::symbol(plane.rows);
-    if (plane.column_edge) return rows * width;
-    if (plane.row_edge) return Polynomial::symbol(plane.columns) * width;
-    return rows * width * Polynomial(Rational(1, plane.columns.divisor)) -
-           width * width * Polynomial(Rational(1, 2) / Rational(plane.rows.divisor) / Rational(plane.columns.divisor));
+    const Polynomial columns = Polynomial::symbol(plane.columns);
+    const bool windowed = !mask.window.empty();
+    const Polynomial window = windowed ? Polynomial::symbol(symbol_of(mask.window)) : Polynomial();
+    if (windowed && plane.column_edge) return rows * window;
+    if (windowed && plane.row_edge) return columns * window;
+    const Polynomial width = at.window ? window * Polynomial(Rational(1, plane.columns.divisor)) : columns;
+    if (at.rows == MaskCase::Rows::one || at.full_windows) return rows * width;
+    if (at.rows == MaskCase::Rows::all && !at.window && !exact) return rows * columns * Polynomial(Rational(1, 2));
+    const Polynomial all_rows = Polynomial::dim(plane.rows.dim);
+    const Polynomial all_columns = Polynomial::dim(plane.columns.dim);
+    const bool more = at.rows == MaskCase::Rows::more;
+    Polynomial side = more ? all_columns : all_rows;
+    if (at.window) side = at.rows == MaskCase::Rows::last ? window - all_columns + all_rows : window;
+    const Rational chips = Rational(plane.rows.divisor) * Rational(plane.columns.divisor);
+    const Polynomial seeing = more ? all_columns * Polynomial(Rational(1, plane.rows.divisor)) : rows;
+    const Polynomial triangle = exact ? side * (side - Polynomial(1)) : side * side;
+    return seeing * width - triangle * Polynomial(Rational(1, 2) / chips);
 }
 
 // The count with the band in the place of the plane's two dimensions, in every term that has both.
-Polynomial banded(const Plane& plane, const std::string& window, const Polynomial& count) {
-    const Polynomial band = band_of(plane, window);
+Polynomial banded(const Plane& plane, const Polynomial& band, const Polynomial& count) {
     Polynomial result;
     for (const auto& [monomial, coefficient] : count.terms()) {
         Monomial rest;
@@ -269,7 +285,39 @@ Polynomial spread(const Polynomial& count) {
 
 }  // namespace
 
-Polynomial masked(const Program& program, const Op& op, const std::vector<std::string>& dims, const Polynomial& count) {
+MaskCase mask_case(const MaskedPlane& plane, const Sizes& sizes) {
+    const auto size_of = [&](const std::string& dim) -> std::optional<std::int64_t> {
+        const auto found = sizes.find(dim);
+        return found == sizes.end() ? std::nullopt : std::optional(found->second);
+    };
+    const auto rows = size_of(plane.rows);
+    const auto columns = size_of(plane.columns);
+    MaskCase result;
+    if (rows == 1) {
+        result.rows = MaskCase::Rows::one;
+    } else if (rows && columns) {
+        result.rows = *rows > *columns    ? MaskCase::Rows::more
+                      : *rows == *columns ? MaskCase::Rows::all
+                                          : MaskCase::Rows::last;
+    } else if (!plane.window.empty()) {
+        result.rows = MaskCase::Rows::all;
+    }
+    const auto window = plane.window.empty() ? std::nullopt : size_of(plane.window);
+    result.window = !plane.window.empty() && !(window && columns && *window >= *columns);
+    result.full_windows = result.window && window && rows && columns && *columns - *rows >= *window;
+    return result;
+}
+
+std::vector<MaskCase> mask_cases(const Program& program, const Sizes& sizes) {
+    std::vector<MaskCase> cases;
+    for (const Value& value : program.values) {
+        for (const MaskedPlane& plane : value.masks) cases.push_back(mask_case(plane, sizes));
+    }
+    return cases;
+}
+
+Polynomial masked(const Program& program, const Op& op, const std::vector<std::string>& dims, const Polynomial& count,
+                  bool exact) {
     auto planes = program.values[op.output.value].masks;
     for (const Operand& input : op.inputs) {
         for (const MaskedPlane& plane : program.values[input.value].masks) {
@@ -288,7 +336,7 @@ Polynomial masked(const Program& program, const Op& op, const std::vector<std::s
         if (rows == dims.end() || columns == dims.end()) continue;
         const auto symbol = [](const std::string& dim) { return has_edge(dim) ? Symbol{dim, 1} : symbol_of(dim); };
         const Plane shares{symbol(*rows), symbol(*columns), has_edge(*rows), has_edge(*columns)};
-        left = plane.window.empty() ? left * Polynomial(Rational(1, 2)) : banded(shares, plane.window, left);
+        left = banded(shares, kept_of(shares, plane, mask_case(plane, program.sizes), exact), left);
     }
     return std::any_of(dims.begin(), dims.end(), has_edge) ? spread(left) : left;
 }
@@ -323,6 +371,7 @@ Result<std::vector<std::string>> bind_sizes(Program& program, const Sizes& sizes
             place->second = size;
         }
     }
+    order_elementwise(program);
     return notes;
 }
 

@@ -268,11 +268,26 @@ void label_values(Program& program);
 /// The same for masked(): shares with edges are symbols.
 [[nodiscard]] Polynomial points(const std::vector<std::string>& dims);
 
-/// What causal masks leave of a count of an operation's points() over the dimensions `dims`: half for each whole plane T x S among
-/// them; with a window W, T W - W^2/2 in the place of T S, which is half of it at W = T = S. Of a chip whose columns have an
-/// edge each row sees all W, and of one whose rows have it each column is seen by as many.
+/// Which formula a mask's share has at some sizes: whether its rows are one, the last or all of the positions or more than there
+/// are (`last` where sizes are not known), and whether a window narrows it, for all rows alike (`full_windows`) or not.
+struct MaskCase {
+    enum class Rows { one, last, all, more };
+    Rows rows = Rows::last;
+    bool window = false;
+    bool full_windows = false;
+
+    auto operator<=>(const MaskCase&) const = default;
+};
+[[nodiscard]] MaskCase mask_case(const MaskedPlane& plane, const Sizes& sizes);
+/// Of all masks of a program: counts are those of the same formulas at sizes where this is the same.
+[[nodiscard]] std::vector<MaskCase> mask_cases(const Program& program, const Sizes& sizes);
+
+/// What causal masks leave of a count of an operation's points() over the dimensions `dims`. The T rows of a plane are the last of S
+/// positions: of T S points T S - T^2/2 are left, half at T = S; one row sees all of S; of more rows than positions the first
+/// see nothing, S^2/2. With a window W < S, T W - (W - (S - T))^2/2, and T W where S - T >= W. `exact` counts the diagonal: s(s-1)/2
+/// for each s^2/2. Of a chip whose columns have an edge each row sees all W, and of one whose rows have it each column is seen by as many.
 [[nodiscard]] Polynomial masked(const Program& program, const Op& op, const std::vector<std::string>& dims,
-                                const Polynomial& count);
+                                const Polynomial& count, bool exact = false);
 
 /// These sizes, and a million for each dimension of `dims` without one: for comparing ways of doing something.
 [[nodiscard]] Sizes comparable_sizes(Sizes sizes, const std::vector<std::string>& dims);

@@ -66,6 +66,7 @@ TEST_CASE("each causal plane that an operation covers halves it, once however of
     program.values = {value_of(Dtype::bf16, {"T", "S"}), value_of(Dtype::bf16, {"T", "S"})};
     program.values[0].masks = {{"T", "S"}};
     program.values[1].masks = {{"T", "S"}, {"T", "H"}};
+    program.sizes = {{"T", 8}, {"S", 8}, {"H", 8}};
     Op op;
     op.inputs = {{0, {"T", "S"}}};
     op.output = {1, {"T", "S"}};
@@ -75,6 +76,43 @@ TEST_CASE("each causal plane that an operation covers halves it, once however of
     CHECK(share({"T", "S"}) == Rational(1, 2));
     CHECK(share({"T", "S", "H"}) == Rational(1, 4));
     CHECK(share({"T"}) == Rational(1));
+}
+
+TEST_CASE("a mask leaves what its rows see: the last of the positions, each those up to its own or a window of them") {
+    for (const std::int64_t rows : {1, 2, 3, 5, 8, 12}) {
+        for (const std::int64_t window : {0, 1, 3, 7, 8, 20}) {
+            Program program;
+            program.values = {value_of(Dtype::bf16, {"T", "S"})};
+            program.values[0].masks = {{"T", "S", window > 0 ? "W" : ""}};
+            program.sizes = {{"T", rows}, {"S", 8}};
+            if (window > 0) program.sizes["W"] = window;
+            Op op;
+            op.output = {0, {"T", "S"}};
+            CAPTURE(rows);
+            CAPTURE(window);
+            std::int64_t seen = 0;  // counted one by one
+            double field = 0;       // the diagonal's elements above the side of the triangle count half
+            for (std::int64_t row = 0; row < rows; ++row) {
+                const std::int64_t position = 8 - rows + row;
+                std::int64_t here = 0;
+                for (std::int64_t column = 0; column < 8; ++column) {
+                    here += column <= position && (window == 0 || column > position - window) ? 1 : 0;
+                }
+                seen += here;
+                const bool on_triangle = position >= 0 && (window == 0 || position < window);
+                field += static_cast<double>(here) - (on_triangle ? 0.5 : 0);
+            }
+            const std::vector<std::string> dims{"T", "S"};
+            CHECK(masked(program, op, dims, elements(dims), true).evaluate(program.sizes)->to_double() ==
+                  static_cast<double>(seen));
+            const double by_field = masked(program, op, dims, elements(dims)).evaluate(program.sizes)->to_double();
+            if (rows == 1) {
+                CHECK(by_field == static_cast<double>(seen));  // a row of its own sees all of it
+            } else {
+                CHECK(by_field == field);
+            }
+        }
+    }
 }
 
 TEST_CASE("sizes from outside win and say so; an unknown dimension changes nothing it names wrongly") {

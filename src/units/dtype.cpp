@@ -53,6 +53,22 @@ std::vector<DtypeInfo> make_table() {
     };
 }
 
+// Pieces of a number: bf16 holds 8 significant bits, int8 8 bits.
+//   f32    24 significant bits are three pieces: of their nine products the first is one pass, those of the first two pieces but
+//          for the least are three, and those down to 2^-24 of the result are six. XLA names the three precisions.
+//   tf32   11 significant bits are two pieces; the product of the two small ones is below its last bit
+//   f16    11 significant bits are two pieces, and all four products make it exact
+//   int32  four pieces; of the 16 products those of 2^32 and more do not count, so ten are left
+constexpr PassScheme pass_table[] = {
+    {f32, bf16, 1, "operands rounded to bf16, XLA's DEFAULT precision"},
+    {f32, bf16, 3, "about 16 significant bits, XLA's HIGH precision"},
+    {f32, bf16, 6, "f32's own precision, XLA's HIGHEST"},
+    {tf32, bf16, 3, "about 16 significant bits, XLA's HIGH precision"},
+    {f16, bf16, 4, "two pieces of each operand, products exact"},
+    {int32, int8, 10, "four pieces of each operand, exact modulo 2^32"},
+    {int32, bf16, 10, "four pieces of each operand, exact modulo 2^32"},
+};
+
 struct Alias {
     std::string_view text;
     Dtype dtype;
@@ -153,6 +169,14 @@ const std::vector<DtypeInfo>& all_dtypes() {
 const DtypeInfo& info(Dtype dtype) { return all_dtypes()[static_cast<std::size_t>(dtype)]; }
 
 std::string_view name(Dtype dtype) { return info(dtype).name; }
+
+std::vector<PassScheme> pass_schemes(Dtype dtype, Dtype of) {
+    std::vector<PassScheme> found;
+    for (const PassScheme& scheme : pass_table) {
+        if (scheme.dtype == dtype && scheme.of == of) found.push_back(scheme);
+    }
+    return found;
+}
 
 std::optional<Dtype> find_dtype(std::string_view text) {
     for (const DtypeInfo& entry : all_dtypes()) {

@@ -49,6 +49,17 @@ struct DtypeInfo {
 [[nodiscard]] const std::vector<DtypeInfo>& all_dtypes();
 [[nodiscard]] std::string_view name(Dtype dtype);
 
+/// A product in one dtype as several products of narrower pieces: `passes` of them, for a precision.
+struct PassScheme {
+    Dtype dtype;
+    Dtype of;  ///< what the pieces are multiplied in
+    std::int64_t passes;
+    std::string_view precision;  ///< of the result
+};
+
+/// Those of `dtype` in pieces of `of`, fewest passes first; none for a product that nobody takes apart so.
+[[nodiscard]] std::vector<PassScheme> pass_schemes(Dtype dtype, Dtype of);
+
 /// Names and aliases, case folded: bfloat16, float32, fp32, half, s8, i8, u8, e4m3 ...
 [[nodiscard]] std::optional<Dtype> find_dtype(std::string_view text);
 [[nodiscard]] std::vector<std::string> dtype_names();

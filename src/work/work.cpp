@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "program/elementwise_products.hpp"
 #include "program/functions.hpp"
 #include "program/typing.hpp"
 #include "work/contraction.hpp"
@@ -84,6 +85,9 @@ public:
         kernel_.statements.push_back(&statement);
         for (const Message& message : statement.messages) kernel_.work.messages.push_back({message, Polynomial(1)});
         for (const Op& op : statement.ops) this->op(op, &op == &statement.ops.back());
+        for (const ElementwiseProduct& product : elementwise_products(statement)) {
+            note_order(order_text(program_, statement, product), order_of(product, program_.sizes).has_value());
+        }
     }
 
     // `stays_inside(v)`: made in this kernel and needed nowhere after it.
@@ -146,16 +150,18 @@ private:
         }
     }
 
+    void note_order(const std::string& order, bool by_size) {
+        kernel_.notes.push_back(
+            by_size
+                ? fmt::format("the product is taken as {}, the cheapest pairwise order", order)
+                : fmt::format(
+                      "the product is taken as {}, as written: the cheapest order depends on sizes that are not given",
+                      order));
+    }
+
     void contraction(const Op& op) {
         ContractionPlan plan = plan_contraction(program_, op, options_.exact_flops);
-        if (!plan.order.empty()) {
-            kernel_.notes.push_back(
-                plan.by_size
-                    ? fmt::format("the product is taken as {}, the cheapest pairwise order", plan.order)
-                    : fmt::format("the product is taken as {}, as written: the cheapest order depends on sizes "
-                                  "that are not given",
-                                  plan.order));
-        }
+        if (!plan.order.empty()) note_order(plan.order, plan.by_size);
         for (MatmulShape& step : plan.steps) {
             kernel_.work.add_flops(step.unit, step.dtype, step.flops);
             kernel_.matmuls.push_back(std::move(step));
@@ -180,7 +186,7 @@ private:
             return;
         }
         read_all(op.inputs);
-        FunctionWork made = function_work(program_, op);
+        FunctionWork made = function_work(program_, op, options_.exact_flops);
         kernel_.work.add_flops(Unit::vector, op.arithmetic, made.flops);
         kernel_.work.transcendentals += made.transcendentals;
     }
@@ -366,7 +372,7 @@ void drop_edges(Dims& dims) {
 
 }  // namespace
 
-FunctionWork function_work(const Program& program, const Op& op) {
+FunctionWork function_work(const Program& program, const Op& op, bool exact_flops) {
     const FunctionInfo& function = *find_function(op.function);
     Dims dims;
     if (function.kind == FunctionKind::combine) {  // every row once for each expert that it went to
@@ -383,7 +389,7 @@ FunctionWork function_work(const Program& program, const Op& op) {
     for (const std::string& dim : dims) {
         if (!has(op.along, dim)) rows.push_back(dim);
     }
-    const Polynomial computed = masked(program, op, dims, points(dims));
+    const Polynomial computed = masked(program, op, dims, points(dims), exact_flops);
     const Polynomial row_count = elements(rows);
     return {computed * Polynomial(function.flops) + row_count * Polynomial(function.row_flops),
             computed * Polynomial(function.transcendentals) + row_count * Polynomial(function.row_transcendentals)};

@@ -103,7 +103,7 @@ struct FunctionWork {
     Polynomial flops;
     Polynomial transcendentals;
 };
-[[nodiscard]] FunctionWork function_work(const Program& program, const Op& op);
+[[nodiscard]] FunctionWork function_work(const Program& program, const Op& op, bool exact_flops = false);
 
 /// Derives the work. Errors: a count beyond 127 bits; a sharded program (communication is another layer's).
 [[nodiscard]] Result<ProgramWork> derive_work(const Program& program, const WorkOptions& options = {});

@@ -101,12 +101,12 @@ TEST_CASE("a repeat multiplies; a carried value crosses memory in every pass") {
                   {}) == "3BL");
 }
 
-TEST_CASE("a causal mask halves the products and functions over its plane, not the traffic") {
+TEST_CASE("a causal mask leaves T S - T^2/2 of the products and functions over its plane, not of the traffic") {
     const Derived attention = derive(
         "Q : bf16[T,H]; K : bf16[S,H]; V : bf16[S,H]\n"
         "fuse { P : bf16[T,S] = softmax[S](causal[T,S](Q * K)); O : bf16[T,H] = P * V }");
-    CHECK(flops(attention, Unit::matmul, Dtype::bf16) == "2THS");  // THS for each of the two
-    CHECK(flops(attention, Unit::vector, Dtype::bf16) == "2TS");
+    CHECK(flops(attention, Unit::matmul, Dtype::bf16) == "4THS - 2T^2H");  // 2H (TS - T^2/2) for each of the two
+    CHECK(flops(attention, Unit::vector, Dtype::bf16) == "4TS - 2T^2");
     CHECK(traffic(attention) == "2TH + 4HS -> 2TH");
 }
 
@@ -155,4 +155,34 @@ TEST_CASE("what cannot be derived is refused") {
     CHECK(code_of("bf16[B_X, D] * bf16[D, F] -> bf16[B_X, F]") == "unsupported");
     CHECK(code_of("X : bf16[B]; fuse { repeat 2 { X = relu(X) } }") == "unsupported");
     CHECK(code_of("X : bf16[B]; repeat 2 { fuse { X = relu(X) } }").empty());
+}
+
+// Over all orders, by hand: each pair costs the points of the dimensions of both.
+TEST_CASE("elementwise products are taken in the cheapest order, numbers with the smallest factor") {
+    const auto vector_flops = [](std::string_view text, const Sizes& sizes) {
+        auto program = parse_program(text);
+        REQUIRE(program.has_value());
+        REQUIRE(bind_sizes(*program, sizes).has_value());
+        const auto work = derive_work(*program);
+        REQUIRE(work.has_value());
+        return work->total.flops().evaluate(program->sizes)->to_double();
+    };
+    const Sizes sizes{{"A", 10}, {"B", 100}};
+    // X * Z first is 10 points, then 1,000 twice over with Y; as written 1,000 twice and 10 more never
+    CHECK(vector_flops("f32[A]*f32[A,B]*f32[A]->f32[A,B]", sizes) == 10 + 1000);
+    CHECK(vector_flops("f32[A,B]*f32[A]*f32[B]*f32[A]->f32[A,B]", sizes) == 10 + 1000 + 1000);
+    // (A) (C) first: 10 * 3 = 30, then 3,000; as written 1,000 + 3,000
+    CHECK(vector_flops("f32[A]*f32[B]*f32[C]->f32[A,B,C]", {{"A", 10}, {"B", 100}, {"C", 3}}) == 30 + 3000);
+    CHECK(vector_flops("X:f32[A,B]; Y:f32[A]\nZ:f32[A,B] = 2 * X * Y", sizes) == 10 + 1000);
+    // parentheses keep a product apart
+    CHECK(vector_flops("X:f32[A]; Y:f32[A,B]; V:f32[A]\nZ:f32[A,B] = (X * Y) * V", sizes) == 2000);
+}
+
+TEST_CASE("what one operand has alone is summed before anything is multiplied") {
+    const Derived apart = derive("bf16[B=8,D=16]*bf16[E=32,F=4]->bf16[B,F]");
+    CHECK(apart.work.total.flops().evaluate(apart.program.sizes)->to_double() == 8 * 16 + 32 * 4 + 8 * 4);
+    const Derived exact = derive("bf16[B=8,D=16]*bf16[E=32,F=4]->bf16[B,F]", {.exact_flops = true, .tiles = {}});
+    CHECK(exact.work.total.flops().evaluate(exact.program.sizes)->to_double() == 8 * 15 + 31 * 4 + 8 * 4);
+    const Derived half = derive("bf16[B=8,D=16,E=3]*bf16[E,F=4]->bf16[B,F]");  // 2 x 8 x 3 x 4 after 384 adds
+    CHECK(half.work.total.flops().evaluate(half.program.sizes)->to_double() == 384 + 192);
 }

@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "measure/run/step_builder.hpp"
-#include "work/order.hpp"
+#include "program/order.hpp"
 
 namespace roofline {
 

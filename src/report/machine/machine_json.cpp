@@ -49,6 +49,8 @@ Json peaks(const Machine& machine) {
                         {"accumulator", name(peak.accumulator)},
                         {"quoted_sparse", peak.quoted_sparse},
                         {"sum_bits", peak.sum_bits > 0 ? Json(peak.sum_bits) : Json()},
+                        {"passes", peak.passes > 0 ? Json(peak.passes) : Json()},
+                        {"of", peak.passes > 0 ? Json(name(peak.of)) : Json()},
                         {"flops_per_s", figure(peak.rate)}});
     }
     return list;

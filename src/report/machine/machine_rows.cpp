@@ -71,6 +71,10 @@ void add_peaks(Rows& rows, const Machine& machine, Unit unit) {
             std::string(name(unit)), path,
             same ? std::string(name(peak.dtype)) : fmt::format("{}, {} sums", name(peak.dtype), name(peak.accumulator)),
             peak.rate);
+        if (peak.passes > 0) {
+            rows.rows.back().label = fmt::format("{}, in {} {} pass{}", name(peak.dtype), peak.passes, name(peak.of),
+                                                 peak.passes == 1 ? "" : "es");
+        }
         const bool told = peak.rate.note.find("spars") != std::string::npos;
         if (peak.quoted_sparse && peak.rate.value && !told) {
             rows.rows.back().note += rows.rows.back().note.empty() ? "" : "; ";

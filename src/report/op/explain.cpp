@@ -11,6 +11,7 @@
 #include "report/op/expected_text.hpp"
 #include "report/table.hpp"
 #include "units/text.hpp"
+#include "work/contraction.hpp"
 
 namespace roofline {
 
@@ -100,7 +101,7 @@ private:
     void kernel(const KernelWork& kernel) {
         for (const Statement* statement : kernel.statements) {
             say(statement_text(program_, *statement, Types::none));
-            for (const Op& op : statement->ops) operation(kernel, op);
+            for (const Op& op : statement->ops) operation(op);
         }
         if (kernel.statements.size() > 1)
             say("the statements are fused: what is made and used up inside is not stored", 4);
@@ -150,7 +151,7 @@ private:
         for (const std::string& line : expected_derivation(answer_, i)) say(line, 8);
     }
 
-    void operation(const KernelWork& kernel, const Op& op) {
+    void operation(const Op& op) {
         if (op.kind == OpKind::contract) {
             std::vector<std::string> dtypes;
             for (const Operand& input : op.inputs) dtypes.emplace_back(name(program_.values[input.value].type.dtype));
@@ -159,9 +160,9 @@ private:
             say(fmt::format("sum over {}: {} {} is {} arithmetic", fmt::join(summed, ", "), fmt::join(dtypes, " x "),
                             op.inputs.size() == 2 ? "" : "together", name(op.arithmetic)),
                 4);
-            // The steps of this contraction are those of its dtype and dimensions; a kernel lists them in order.
-            for (const MatmulShape& shape : steps_of(kernel, op)) {
-                const std::string_view how = shape.k.empty() ? "a multiply each"
+            for (const MatmulShape& shape : plan_contraction(answer_.local, op, answer_.options.exact_flops).steps) {
+                const std::string_view how = shape.k.empty()         ? "a multiply each"
+                                             : sums_alone(op, shape) ? "an add each, before anything is multiplied"
                                              : answer_.options.exact_flops
                                                  ? "a multiply and an add each, but one add fewer per sum"
                                                  : "a multiply and an add each";
@@ -174,7 +175,7 @@ private:
         if (op.kind != OpKind::apply) return;
         const FunctionInfo& function = *find_function(op.function);
         if (function.flops == 0 && function.transcendentals == 0) return;
-        const FunctionWork made = function_work(program_, op);
+        const FunctionWork made = function_work(answer_.local, op, answer_.options.exact_flops);
         std::string per = fmt::format("{} FLOP", function.flops);
         if (function.transcendentals > 0)
             per += fmt::format(" and {} transcendental{}", function.transcendentals,
@@ -183,12 +184,13 @@ private:
         say(fmt::format("FLOPs {} (vector units)", derived(made.flops, "FLOP")), 8);
     }
 
-    [[nodiscard]] std::vector<MatmulShape> steps_of(const KernelWork& kernel, const Op& op) {
-        std::vector<MatmulShape> steps;
-        const std::size_t count = op.inputs.size() - 1;
-        std::size_t& next = next_step_[&kernel];
-        for (std::size_t i = 0; i < count && next < kernel.matmuls.size(); ++i) steps.push_back(kernel.matmuls[next++]);
-        return steps;
+    // Whether a step sums what one operand of the product has alone.
+    [[nodiscard]] static bool sums_alone(const Op& op, const MatmulShape& shape) {
+        return shape.batch.empty() && shape.n.empty() &&
+               std::all_of(shape.k.begin(), shape.k.end(), [&](const std::string& dim) {
+                   return std::count_if(op.inputs.begin(), op.inputs.end(),
+                                        [&](const Operand& input) { return has(input.dims, dim); }) == 1;
+               });
     }
 
     void resource(std::size_t index) {
@@ -358,7 +360,6 @@ private:
     const Program& program_;
     const Analysis& total_;
     std::string out_;
-    std::map<const KernelWork*, std::size_t> next_step_;
 };
 
 }  // namespace

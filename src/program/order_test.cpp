@@ -1,4 +1,4 @@
-#include "work/order.hpp"
+#include "program/order.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,0 +1,94 @@
+#include "program/one_sided_sums.hpp"
+
+#include <fmt/format.h>
+
+#include <set>
+#include <utility>
+#include <variant>
+
+namespace roofline {
+
+namespace {
+
+struct LoneSum {
+    std::string dim;
+    std::size_t operand = 0;
+};
+
+std::vector<LoneSum> lone_sums(const Op& op) {
+    std::vector<LoneSum> found;
+    for (const std::string& dim : op.along) {
+        std::vector<std::size_t> holders;
+        for (std::size_t i = 0; i < op.inputs.size(); ++i) {
+            if (has(op.inputs[i].dims, dim)) holders.push_back(i);
+        }
+        if (holders.size() == 1) found.push_back({dim, holders.front()});
+    }
+    return found;
+}
+
+// Two of them, of different operands, that could be one dimension: of no sizes, or of one.
+const LoneSum* partner_of(const LoneSum& sum, const std::vector<LoneSum>& sums, const Sizes& sizes) {
+    const auto size = sizes.find(sum.dim);
+    for (const LoneSum& other : sums) {
+        if (other.operand <= sum.operand) continue;
+        const auto theirs = sizes.find(other.dim);
+        const bool known = size != sizes.end() && theirs != sizes.end();
+        if (!known || size->second == theirs->second) return &other;
+    }
+    return nullptr;
+}
+
+std::string warning(const Program& program, const Op& op, const std::vector<LoneSum>& sums) {
+    const auto operand = [&](const LoneSum& sum) -> std::string {
+        const ValueId id = op.inputs[sum.operand].value;
+        return program.values[id].intermediate ? "the product inside" : value_name(program, id);
+    };
+    std::vector<std::string> alone;
+    std::vector<std::string> first;
+    std::vector<std::string> meant;
+    std::set<std::string> paired;
+    for (const LoneSum& sum : sums) {
+        const std::string dim = dim_text(program, sum.dim);
+        alone.push_back(fmt::format("{} in {} alone", dim, operand(sum)));
+        first.push_back(fmt::format("sum[{}]({})", dim,
+                                    program.values[op.inputs[sum.operand].value].intermediate ? "..." : operand(sum)));
+        if (paired.contains(sum.dim)) continue;
+        if (const LoneSum* other = partner_of(sum, sums, program.sizes)) {
+            paired.insert(other->dim);
+            meant.push_back(fmt::format("{} and {} are one dimension, as in a matrix product: give them one name", dim,
+                                        dim_text(program, other->dim)));
+        } else {
+            meant.push_back(fmt::format("the result or another operand has {} as well: give it that dimension", dim));
+        }
+    }
+    return fmt::format(
+        "line {}, column {}: warning: this product sums {}. Computed is {} first, then the product of what is left; "
+        "write that if "
+        "it is meant. Probably {}",
+        op.span.line, op.span.column, fmt::join(alone, " and "), fmt::join(first, " and "), fmt::join(meant, "; "));
+}
+
+void add_warnings(const Program& program, const Block& block, std::vector<std::string>& warnings) {
+    for (const Node& node : block.nodes) {
+        if (const auto* inner = std::get_if<Block>(&node)) {
+            add_warnings(program, *inner, warnings);
+            continue;
+        }
+        for (const Op& op : std::get<Statement>(node).ops) {
+            if (op.kind != OpKind::contract || op.named_sum) continue;
+            const std::vector<LoneSum> sums = lone_sums(op);
+            if (!sums.empty()) warnings.push_back(warning(program, op, sums));
+        }
+    }
+}
+
+}  // namespace
+
+std::vector<std::string> one_sided_sums(const Program& program) {
+    std::vector<std::string> warnings;
+    add_warnings(program, program.body, warnings);
+    return warnings;
+}
+
+}  // namespace roofline
