@@ -53,7 +53,7 @@ const LayoutSearch::Known& LayoutSearch::known_ways(std::size_t index, const Sta
     Known& made = known.emplace_back();
     made.asked = std::move(asked);
     made.op = index;
-    auto found = op.ways.ways({held, wanted, op.elsewhere, op.alone, op.open, false});
+    auto found = op.ways.ways({held, wanted, op.elsewhere, op.alone, op.open, false, op.keep});
     if (!found) {
         made.error = found.error();
         return made;
@@ -257,8 +257,8 @@ ProgramLayout LayoutSearch::traced(std::size_t trace, const LayoutPrice& price) 
 
 Result<std::vector<Way>> LayoutSearch::ways(std::size_t op, const ProgramLayout& layout) {
     const ProgramLayout::Choice& choice = layout.choices[op];
-    auto ways =
-        ops_[op].ways.ways({choice.held, choice.wanted, ops_[op].elsewhere, ops_[op].alone, ops_[op].open, true});
+    auto ways = ops_[op].ways.ways(
+        {choice.held, choice.wanted, ops_[op].elsewhere, ops_[op].alone, ops_[op].open, true, ops_[op].keep});
     if (!ways) return ways;
     const auto same = std::find_if(ways->begin(), ways->end(), [&](const Way& way) {
         return way.split == choice.way.split && way.at == choice.way.at && way.output == choice.way.output;

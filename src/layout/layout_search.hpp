@@ -76,6 +76,7 @@ private:
         std::vector<std::vector<AxisList>> elsewhere;  ///< splits of its dimensions in the rest of the program
         bool alone = false;                            ///< a chip that holds an operand may do it alone
         bool open = false;                             ///< its sums may stay partial
+        AxisMask keep = 0;                             ///< as OpWays::Question has it
         std::vector<std::vector<Use>> before{};  ///< by operand: where else the same pass uses it, the latest first
         std::vector<AxisMask> stays{};           ///< as OpWays::stay() takes them; none: all may move
         std::size_t shape = 0;                   ///< the first operation of its shape: itself, or one before it
