@@ -44,6 +44,7 @@ if(Python3_Interpreter_FOUND)
   endfunction()
   roofline_script_test(transcripts program scripts/check_transcripts.py --program $<TARGET_FILE:roofline>)
   roofline_script_test(cases program scripts/check_cases.py --program $<TARGET_FILE:roofline>)
+  roofline_script_test(plans program scripts/check_plans.py --program $<TARGET_FILE:roofline> --jobs 1)
   # what takes longest starts first
   set_tests_properties(cases PROPERTIES COST 300)
   set_tests_properties(transcripts PROPERTIES COST 200)

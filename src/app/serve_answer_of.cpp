@@ -197,13 +197,20 @@ private:
         load();
         if (auto status = steps(); !status) return status;
         if (auto status = frontier(); !status) return status;
-        answer_.prefill_lower_s = pass_lower(answer_.prefill);
-        answer_.decode_lower_s = pass_lower(answer_.decode);
+        for (auto [pass, least] :
+             {std::pair(&answer_.prefill, &answer_.least_prefill), std::pair(&answer_.decode, &answer_.least_decode)}) {
+            auto found = least_pass(*pass);
+            if (!found) return fail(found.error());
+            *least = std::move(*found);
+        }
         answer_.compute_bound_known = !has_experts(answer_.model.program);
         if (!answer_.compute_bound_known) {
             answer_.notes.emplace_back(
-                "tokens choose their experts independently of each other, all alike likely; for the lower bound they "
-                "all choose the same ones, which reads the fewest");
+                "`lower` is the least that any routing does: tokens all choose the same experts, which reads the "
+                "fewest, "
+                "or each those on its own chip, which sends nothing; `uniform` is the bound where they choose "
+                "independently of each other, all alike likely, with one copy of a token sent; all other times rest on "
+                "that choice too, with all copies");
         }
         answer_.compute_bound = compute_bound_batch(answer_.model, answer_.weights, answer_.decode);
         // solved for the sequences of one stage
@@ -286,7 +293,10 @@ private:
                                                : best_split(setup(), answer_.plan, decode_pass(answer_.plan, batch));
             if (!pass) return fail(pass.error());
             const OpAnswer& step = pass->pass;
-            ServePoint point{batch, pass_lower(step), pass_seconds(step), 0, bound_label(step)};
+            const auto least = least_pass(step);
+            if (!least) return fail(least.error());
+            ServePoint point{batch, least->lower, pass_seconds(step), 0, bound_label(step)};
+            point.uniform_lower_s = step.analysis.total.bounds.lower;
             point.tokens_per_s = static_cast<double>(batch) / point.tpot_s;
             if (point.tokens_per_s / point.tpot_s > best) {
                 best = point.tokens_per_s / point.tpot_s;

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "bound/network_pricing.hpp"
+#include "bound/pricing.hpp"
 #include "bound/times.hpp"
 #include "model/routed_experts.hpp"
 #include "network/slice_shapes.hpp"
@@ -101,10 +103,40 @@ std::vector<Plan> serving_plans(const Model& model, const Slice& slice, std::int
 
 ServingPass prefill_pass(const Plan& plan, std::int64_t prompt) { return {prompts_at_once(plan), prompt, prompt}; }
 
-double pass_lower(const OpAnswer& pass) {
+namespace {
+
+// The pass's resources where every token finds its experts on its own chip, so that nothing is sent to them and back.
+Result<Pricing> without_dispatch(const OpAnswer& pass) {
+    Work work = pass.analysis.total.work;
+    for (MessageWork& each : work.messages) {
+        const bool routed = each.message.kind == CollectiveKind::all_to_all && has(each.message.axes, "expert");
+        if (routed) each.message.sure = Rational(0);
+    }
+    auto pricing = price(work, pass.machine);
+    if (!pricing) return pricing;
+    if (auto status = price_network(*pricing, work, pass.system); !status) return fail(status.error());
+    return pricing;
+}
+
+// The longest of some resources' times.
+LeastPass longest_of(const Pricing& pricing, std::vector<double> seconds) {
+    LeastPass least;
+    for (std::size_t i = 0; i < seconds.size(); ++i) {
+        if (seconds[i] <= least.lower) continue;
+        least.lower = seconds[i];
+        least.bound_by = pricing.resources[i].id;
+        least.bound_label = pricing.resources[i].label;
+    }
+    least.seconds = std::move(seconds);
+    return least;
+}
+
+}  // namespace
+
+Result<LeastPass> least_pass(const OpAnswer& pass) {
     const auto& even = pass.analysis.total.seconds;
     const std::vector<RoutedExperts> routed = routed_experts(pass.program);
-    if (routed.empty() || !even) return pass.analysis.total.bounds.lower;
+    if (routed.empty() || !even) return longest_of(pass.analysis.total.pricing, pass.analysis.total.least_seconds);
     // rows of an expert need not be a whole number on average
     Sizes sizes = pass.local.sizes;
     std::vector<std::string> dims;
@@ -115,22 +147,22 @@ double pass_lower(const OpAnswer& pass) {
             static_cast<double>(product_of(each.tokens, sizes)) * static_cast<double>(product_of(each.choices, sizes));
         rows.push_back(routes / static_cast<double>(product_of({each.experts}, sizes)));
     }
-    const Pricing& pricing = pass.analysis.total.pricing;
+    const auto pricing = without_dispatch(pass);
+    if (!pricing) return fail(pricing.error());
     Sizes others = sizes;
     for (const std::string& dim : dims) others.erase(dim);
-    const CompiledTimes shared(pricing, dims, others);
+    const CompiledTimes shared(*pricing, dims, others);
     std::vector<double> seconds(shared.places());
     shared.evaluate(rows, seconds);
     bind_fewest_experts(pass.program, sizes);
-    const CompiledTimes same(pricing, {}, sizes);
+    const CompiledTimes same(*pricing, {}, sizes);
     std::vector<double> fewest(same.places());
     same.evaluate({}, fewest);
-    // the least times of either
-    double lower = 0;
+    std::vector<double> least;
     for (std::size_t i = shared.resources(); i < 2 * shared.resources(); ++i) {
-        lower = std::max(lower, std::min(seconds[i], fewest[i]));
+        least.push_back(std::min(seconds[i], fewest[i]));
     }
-    return lower;
+    return longest_of(*pricing, std::move(least));
 }
 
 Result<OpAnswer> priced_pass(const ServingSetup& setup, const Plan& plan, CacheSplit caches, const ServingPass& pass) {

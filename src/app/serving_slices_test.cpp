@@ -11,10 +11,10 @@ using namespace roofline;
 namespace {
 
 /// A decode step of some sequences at their first token, on one H100 of which nothing is calibrated.
-OpAnswer first_step(const char* model, std::int64_t batch) {
+OpAnswer first_step(const char* model, std::int64_t batch, const char* chips = "1", const Plan& plan = {}) {
     auto machine = find_machine("h100-sxm5");
     REQUIRE(machine);
-    const auto slice = make_slice(*machine, "1");
+    const auto slice = make_slice(*machine, chips);
     REQUIRE(slice);
     const auto config = resolve_config({model, ""});
     REQUIRE(config);
@@ -22,12 +22,18 @@ OpAnswer first_step(const char* model, std::int64_t batch) {
     REQUIRE(served);
     const auto none = std::make_shared<Calibrations>(std::vector<Calibration>{});
     const std::string software;
-    auto pass = priced_pass({*served, *served, *slice, none, software, {}}, {}, CacheSplit::heads, {batch, 1, 1});
+    auto pass = priced_pass({*served, *served, *slice, none, software, {}}, plan, CacheSplit::heads, {batch, 1, 1});
     REQUIRE_MESSAGE(pass, pass.error().message);
     return std::move(*pass);
 }
 
 constexpr double hbm_rate = 3.35e12;
+
+double pass_lower(const OpAnswer& pass) {
+    const auto least = least_pass(pass);
+    REQUIRE(least);
+    return least->lower;
+}
 
 }  // namespace
 
@@ -60,4 +66,24 @@ TEST_CASE(
     const OpAnswer pass = first_step("mixtral-8x7b", 4096);
     CHECK(pass_lower(pass) <= pass.analysis.total.bounds.lower * (1 + 1e-12));
     CHECK(pass_lower(pass) == approx(2 * (12.88e9 - 32000.0 * 4096) * 4096 / 989.4e12).epsilon(0.02));
+}
+
+TEST_CASE("routing may keep to experts on the token's own chip, and then nothing is sent") {
+    Plan plan;
+    plan.expert = 8;
+    const OpAnswer pass = first_step("qwen3-30b-a3b", 8192, "8", plan);
+    const auto least = least_pass(pass);
+    REQUIRE(least);
+    const std::vector<Resource>& resources = pass.analysis.total.pricing.resources;
+    double sent = 0;
+    for (std::size_t i = 0; i < resources.size(); ++i) {
+        if (resources[i].id != "nvlink") continue;
+        // 48 layers send 1024 tokens of 2048 numbers of a chip to 8 experts, and take them back; of them one copy in `uniform`,
+        // 7/8 of it to other chips, at 450 GB/s
+        sent = pass.analysis.total.least_seconds[i];
+        CHECK(sent == approx(48 * 2 * 1024.0 * 2048 * 2 * 7 / 8 / 450e9).epsilon(0.05));
+        CHECK(least->seconds[i] < 0.05 * sent);
+    }
+    CHECK(sent > 0);
+    CHECK(least->lower <= pass.analysis.total.bounds.lower);
 }

@@ -200,8 +200,8 @@ std::size_t LayoutSearch::alike(const CompiledOp& op) const {
     std::size_t first = op.shape;
     while (first < ops_.size()) {
         const CompiledOp& other = ops_[first];
-        if (other.shape == op.shape && other.alone == op.alone && other.open == op.open && other.stays == op.stays &&
-            other.free == op.free)
+        if (other.shape == op.shape && other.alone == op.alone && other.open == op.open && other.keep == op.keep &&
+            other.stays == op.stays && other.free == op.free)
             break;
         ++first;
     }
@@ -259,12 +259,15 @@ Status LayoutSearch::compile_ops(const StayingAxes& stay) {
                 compiled.counts = counts;
                 // A kernel is done by one chip or by all.
                 compiled.alone = one_place && !fused && statement.ops.size() == 1;
-                // Sums inside an expression may stay partial until they are added to others.
+                // Sums inside an expression may stay partial until they are added to others, or where its result is to be so.
                 const auto add_behind =
                     std::any_of(statement.ops.begin() + static_cast<std::ptrdiff_t>(o) + 1, statement.ops.end(),
                                 [](const Op& other) { return other.function == "add" || other.function == "sub"; });
-                compiled.open = add_behind && op.output.value != statement.result;
                 for (const Operand& input : op.inputs) compiled.free.push_back(!fixed_[input.value]);
+                if (fixed_[statement.result] && stays_open(statement, o)) {
+                    compiled.keep = fixed_[statement.result]->unreduced;
+                }
+                compiled.open = (add_behind || compiled.keep != 0) && op.output.value != statement.result;
                 if (!stay.empty()) compiled.stays = staying(op, statement, stay);
                 compiled.ways.stay(compiled.stays);
                 compiled.alike = alike(compiled);

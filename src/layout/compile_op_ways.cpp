@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <numeric>
 #include <ranges>
 
 #include "bound/pricing.hpp"
@@ -68,16 +69,50 @@ Rational copies_of_rows(const Program& program, const Op& op) {
     return copies;
 }
 
-// Partial sums can be added to others before they are completed: sums of some operands, all of them or the first, whose other
-// operands only weigh and place its rows.
-std::size_t operands_that_add_up(const Op& op) {
-    if (op.kind != OpKind::apply) return 0;
-    if (op.function == "add" || op.function == "sub" || op.function == "neg") return op.inputs.size();
+// The sets of operands in which an operation is linear: where these are partial sums over an axis and the others whole, so is its
+// result. A sum with a number is none: each chip would add it.
+std::vector<std::uint32_t> linear_in(const Op& op) {
+    std::vector<std::uint32_t> each;
+    for (std::size_t i = 0; i < std::min<std::size_t>(op.inputs.size(), 32); ++i) each.push_back(std::uint32_t{1} << i);
+    if (op.kind == OpKind::contract) return each;
+    if (op.kind != OpKind::apply || op.inputs.empty()) return {};
     const FunctionKind kind = find_function(op.function)->kind;
-    return kind == FunctionKind::combine || kind == FunctionKind::match ? 1 : 0;
+    const bool first = kind == FunctionKind::combine || kind == FunctionKind::match || op.function == "neg" ||
+                       op.function == "sum" || op.function == "mean";
+    if (first || (op.function == "div" && (op.constants.empty() || op.constants.front().position > 0))) return {1};
+    if (op.function == "mul") return each;
+    if ((op.function != "add" && op.function != "sub") || !op.constants.empty()) return {};
+    return {std::accumulate(each.begin(), each.end(), std::uint32_t{0})};
+}
+
+// Partial sums of these are added to others before they are completed, or only put in their places.
+bool adds_up(const Op& op) {
+    if (op.kind != OpKind::apply) return false;
+    const FunctionKind kind = find_function(op.function)->kind;
+    const bool sum = op.function == "add" || op.function == "sub";
+    return (sum && op.constants.empty()) || op.function == "neg" || kind == FunctionKind::combine ||
+           kind == FunctionKind::match;
 }
 
 }  // namespace
+
+bool stays_open(const Statement& statement, std::size_t op) {
+    ValueId value = statement.ops[op].output.value;
+    for (std::size_t i = op + 1; i < statement.ops.size(); ++i) {
+        const Op& next = statement.ops[i];
+        std::uint32_t places = 0;
+        for (std::size_t input = 0; input < next.inputs.size() && input < 32; ++input) {
+            if (next.inputs[input].value == value) places |= std::uint32_t{1} << input;
+        }
+        if (places == 0) continue;
+        const std::vector<std::uint32_t> sets = linear_in(next);
+        const bool linear =
+            std::any_of(sets.begin(), sets.end(), [&](std::uint32_t set) { return (places & ~set) == 0; });
+        if (!linear) return false;
+        value = next.output.value;
+    }
+    return value == statement.result && op + 1 < statement.ops.size();
+}
 
 Program op_shape(const Program& program, const Op& op, const Stored& stored) {
     Program shape = alone(program, op, stored, true, {});
@@ -134,7 +169,8 @@ Result<OpWays> OpWays::compile(const Program& program, const Op& op, const Store
     };
     for (const Operand& input : op.inputs) add(input);
     add(op.output);
-    ways.open_ = operands_that_add_up(op);
+    ways.linear_in_ = linear_in(op);
+    ways.adds_ = adds_up(op);
     for (const std::string& dim : op.along) (void)ways.place_of(dim);
     for (const std::string& dim : ways.dims_) ways.may_split_.push_back(ways.splittable(dim));
     ways.tie_rows();

@@ -105,6 +105,7 @@ private:
                 if (auto status = note_plans(index, laid); !status) return status;
             }
             if (!way.edge.none()) note_edge(ways);
+            note_zeros(ways, way);
             statement.messages.insert(statement.messages.end(), messages.begin(), messages.end());
         }
         laid.communicates = !statement.messages.empty();
@@ -176,6 +177,21 @@ private:
                         "chip gets {} places "
                         "(halo exchange), and the busiest computes all of a window for each row",
                         places ? places->to_text() : edge));
+    }
+
+    // What is whole and counts as a partial sum: nothing is sent, and only one chip of a group has the numbers.
+    void note_zeros(const OpWays& ways, const Way& way) {
+        const Op& op = ways.op();
+        const auto say = [&](std::size_t tensor, const Sharding& from, const Sharding& to) {
+            const auto zeros = static_cast<AxisMask>(to.unreduced & ~from.used());
+            if (zeros == 0) return;
+            note(fmt::format("{} is whole over {} and one of partial sums: one chip has it, the others zeros",
+                             ways.tensor_name(tensor), fmt::join(axis_names(system_, listed(zeros)), ", ")));
+        };
+        for (std::size_t i = 0; i < op.inputs.size() && op.kind != OpKind::move; ++i) {
+            say(i, layout_.held[op.inputs[i].value], ways.used(way, i));
+        }
+        say(op.inputs.size(), ways.made(way), way.output);
     }
 
     void note_free(const Operand& operand) {

@@ -347,3 +347,33 @@ TEST_CASE("what a causal mask leaves of a split plane is shared evenly") {
     CHECK(flops("T,S,W", "T_X", "S") == band / 8);
     CHECK(flops("T,S,W", "T", "S_X") == band / 8);
 }
+
+namespace {
+
+// What a program of one statement communicates at B=D=F=1024, over four chips.
+std::string communicates(const std::string& text) {
+    return chosen(laid("mesh X=4\nB=1024, D=1024, F=1024\n" + text, "h100-sxm", "4"));
+}
+
+}  // namespace
+
+TEST_CASE("what is whole is added to partial sums by one chip, and stays a partial sum") {
+    // Megatron's row-parallel product with a bias whose sum is completed later: nothing is sent here
+    CHECK(communicates("H : bf16[B, F_X]; W : bf16[F_X, D]; b : bf16[D]; Y : bf16[B, D]{U_X} = H * W + b") ==
+          "no communication");
+    // a gradient as a product with a whole parameter: its sum goes on as it is, over the axis that splits what is summed
+    CHECK(communicates("G : bf16[B_X, D]; g : bf16[D]; dg : bf16[D]{U_X} = sum[B](G) * exp(g)") == "no communication");
+    CHECK(communicates("G : bf16[B_X, D]; g : bf16[D]; dg : bf16[D]{U_X} = sum[B](G) * (1 - exp(g))") ==
+          "no communication");
+    const Case made = laid("mesh X=4\nA : bf16[B=16]; C : bf16[B]{U_X} = A", "h100-sxm", "4");
+    CHECK(chosen(made) == "no communication");
+}
+
+TEST_CASE("only sums come apart") {
+    // a number that is added, a square and a maximum want the whole: each chip would have its own
+    CHECK(communicates("A : bf16[B, D]{U_X}; C : bf16[B, D]{U_X} = A + 1").find("reduce") != std::string::npos);
+    CHECK(communicates("A : bf16[B, D]{U_X}; C : bf16[B, D]{U_X} = square(A)").find("reduce") != std::string::npos);
+    CHECK(communicates("A : bf16[B, D]{U_X}; C : bf16[B, D]{U_X} = A * A").find("reduce") != std::string::npos);
+    CHECK(communicates("A : bf16[B, D_X]; C : bf16[B]{U_X} = max[D](A)").find("all-reduce statistics") !=
+          std::string::npos);
+}

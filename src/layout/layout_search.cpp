@@ -54,7 +54,7 @@ const LayoutSearch::Known& LayoutSearch::known_ways(std::size_t index, const Sta
     made.asked = std::move(asked);
     made.op = index;
     const SearchLimit* limit = limits_.empty() ? nullptr : &limits_[index];
-    auto found = op.ways.ways({held, wanted, op.elsewhere, op.alone, op.open, false, limit, op.free});
+    auto found = op.ways.ways({held, wanted, op.elsewhere, op.alone, op.open, false, op.keep, limit, op.free});
     if (!found) {
         made.error = found.error();
         return made;
@@ -316,8 +316,8 @@ ProgramLayout LayoutSearch::traced(std::size_t trace, const LayoutPrice& price) 
 
 Result<std::vector<Way>> LayoutSearch::ways(std::size_t op, const ProgramLayout& layout) {
     const ProgramLayout::Choice& choice = layout.choices[op];
-    auto ways =
-        ops_[op].ways.ways({choice.held, choice.wanted, ops_[op].elsewhere, ops_[op].alone, ops_[op].open, true});
+    auto ways = ops_[op].ways.ways(
+        {choice.held, choice.wanted, ops_[op].elsewhere, ops_[op].alone, ops_[op].open, true, ops_[op].keep});
     if (!ways) return ways;
     std::erase_if(*ways, [&](const Way& way) {
         return way.split == choice.way.split && way.at == choice.way.at && way.output == choice.way.output;

@@ -91,6 +91,7 @@ private:
         bool alone = false;                            ///< a chip that holds an operand may do it alone
         bool open = false;                             ///< its sums may stay partial
         std::vector<bool> free{};                      ///< by operand, OpWays::Question::free
+        AxisMask keep = 0;                             ///< as OpWays::Question has it
         std::vector<std::vector<Use>> before{};  ///< by operand: where else the same pass uses it, the latest first
         std::vector<AxisMask> stays{};           ///< as OpWays::stay() takes them; none: all may move
         std::size_t shape = 0;                   ///< the first operation of its shape: itself, or one before it

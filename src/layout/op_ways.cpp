@@ -83,21 +83,19 @@ Result<std::vector<Way>> OpWays::ways(const Question& question) {
     std::vector<std::pair<LayoutPrice, std::size_t>> order;
     const auto split = [&](std::size_t i) { return std::span(query.splits).subspan(i * dims_.size(), dims_.size()); };
     const auto share = [&](std::size_t i) { return std::span(shares).subspan(i * width, width); };
-    const auto planned = [&](std::size_t i) { return Plan{split(i), query.places[i], 0, edge_of(split(i))}; };
+    const auto planned = [&](std::size_t i) { return Plan{split(i), query.places[i], {}, edge_of(split(i))}; };
     for (std::size_t i = 0; i < count; ++i) {
         share_cost(planned(i), share(i));
         if (!too_dear(query, share(i))) order.emplace_back(costs_->price(share(i)), i);
     }
     std::sort(order.begin(), order.end());
-    AxisMask open = open_ == 0 ? AxisMask{0} : AxisMask{0xFF};
-    for (std::size_t i = 0; i < open_; ++i) open = static_cast<AxisMask>(open & question.held[i].unreduced);
     for (const auto& [price, i] : order) {
-        AxisMask used = 0;
-        for (const AxisList axes : split(i)) used = static_cast<AxisMask>(used | axes.mask());
         Plan plan = planned(i);
-        plan.open = static_cast<AxisMask>(open & ~used);
-        for (const Sharding& output : outputs(query, plan)) {
-            if (auto status = add_way(query, plan, output, share(i)); !status) query.problem = status.error();
+        for (const Open& open : opens(question, split(i))) {
+            plan.open = open;
+            for (const Sharding& output : outputs(query, plan)) {
+                if (auto status = add_way(query, plan, output, share(i)); !status) query.problem = status.error();
+            }
         }
     }
     if (query.found.empty()) {
@@ -115,6 +113,34 @@ Result<std::vector<Way>> OpWays::ways(const Question& question) {
     sorted.reserve(best.size());
     for (const std::size_t place : best) sorted.push_back(std::move(query.found[place]));
     return sorted;
+}
+
+// Which partial sums of operands stay so. Where others are added to them that are whole, these become partial sums as well if
+// that is what the result is to be: one chip adds them, and the others zeros. A product with partial sums stays open only then.
+std::vector<Open> OpWays::opens(const Question& question, std::span<const AxisList> split) const {
+    AxisMask free = 0xFF;
+    for (const AxisList axes : split) free = static_cast<AxisMask>(free & ~axes.mask());
+    // elsewhere a sum is completed once for all that use it
+    const AxisMask open = adds_ && question.open ? AxisMask{0xFF} : question.keep;
+    const AxisMask asked = question.wanted ? question.wanted->unreduced : open;
+    std::vector<Open> opens;
+    const auto offer = [&](AxisMask axes, std::uint32_t operands) {
+        const Open open = axes == 0 ? Open{} : Open{axes, operands};
+        if (std::find(opens.begin(), opens.end(), open) == opens.end()) opens.push_back(open);
+    };
+    for (const std::uint32_t operands : linear_in_) {
+        AxisMask all = free;
+        AxisMask any = 0;
+        for (std::size_t i = 0; i < question.held.size(); ++i) {
+            if (!Open{0, operands}.has(i)) continue;
+            all = static_cast<AxisMask>(all & question.held[i].unreduced);
+            any = static_cast<AxisMask>(any | (question.held[i].unreduced & free & asked));
+        }
+        if (adds_) offer(all, operands);
+        offer(adds_ ? static_cast<AxisMask>(all | any) : any, operands);
+    }
+    if (!adds_) offer(0, 0);
+    return opens;
 }
 
 // By which chip the operation may be done, or by all.
@@ -178,6 +204,17 @@ void OpWays::offer_choices(Query& query) const {
     } else {
         for (std::size_t d = 0; d < query.asked.elsewhere.size(); ++d) {
             for (const AxisList list : query.asked.elsewhere[d]) add_choice(query.choices[d], list);
+        }
+    }
+    // What is summed may stay split over the axes over which partial sums are wanted, whatever its other axes do.
+    for (std::size_t d = 0; query.asked.wanted && query.asked.wanted->unreduced != 0 && d < dims_.size(); ++d) {
+        if (has_place(tensors_.back().dims, d)) continue;
+        for (const AxisList list : std::vector<AxisList>(query.choices[d])) {
+            AxisList summed;
+            for (std::size_t i = 0; i < list.size(); ++i) {
+                if ((unsigned{query.asked.wanted->unreduced} >> list[i] & 1U) != 0) summed.push_back(list[i]);
+            }
+            add_choice(query.choices[d], summed);
         }
     }
     if (query.asked.limit != nullptr && splits_freely()) offer_any(query, query.asked.limit->axes);
@@ -253,7 +290,7 @@ void OpWays::combine_choices(Query& query, std::size_t dim, AxisMask used) const
 Sharding OpWays::sharding(std::size_t tensor, const Plan& plan) const {
     Sharding sharding;
     sharding.at = plan.at;
-    if (tensor < open_ || tensor + 1 == tensors_.size()) sharding.unreduced = plan.open;
+    if (plan.open.has(tensor) || tensor + 1 == tensors_.size()) sharding.unreduced = plan.open.axes;
     const std::vector<std::size_t>& dims = tensors_[tensor].dims;
     sharding.rank = static_cast<std::uint8_t>(dims.size());
     for (std::size_t d = 0; d < dims.size(); ++d) sharding.dims[d] = plan.split[dims[d]];
@@ -297,6 +334,10 @@ std::vector<Sharding> OpWays::outputs(const Query& query, const Plan& plan) cons
     Sharding whole = made(plan);
     const AxisList sums = listed(whole.unreduced);
     whole.unreduced = 0;
+    if (const auto kept = static_cast<AxisMask>(sums.mask() & query.asked.keep); kept != 0) {
+        whole.unreduced = kept;
+        return {whole};
+    }
     std::vector<Sharding> outputs{whole};
     for (std::size_t d = 0; !sums.empty() && d < whole.rank; ++d) {
         Sharding scattered = whole;

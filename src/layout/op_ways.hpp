@@ -40,11 +40,20 @@ struct DimShare {
     std::int64_t behind = 0;
 };
 
+/// Partial sums that go through an operation which is linear in some of its operands, and come out as such.
+struct Open {
+    AxisMask axes = 0;
+    std::uint32_t operands = 0;  ///< that are partial sums over these axes, a bit each
+
+    bool operator==(const Open&) const = default;
+    [[nodiscard]] bool has(std::size_t operand) const { return operand < 32 && (operands >> operand & 1U) != 0; }
+};
+
 /// One way: how the operation's dimensions are split, or which chip does it alone, and so what has to move before and after.
 struct Way {
     std::vector<AxisList> split;  ///< by the operation's dimensions
     WayEdge edge;
-    AxisMask open = 0;  ///< partial sums of operands that stay so
+    Open open;
     std::int64_t at = Sharding::everywhere;
     std::vector<TensorMove> moves;  ///< of operands, of its rows' statistics, then of the result
     Sharding output;                ///< where the result ends up
@@ -71,6 +80,9 @@ struct Stored {
 
 /// All of an operation that its ways depend on, as a program of it alone: not what its tensors are called.
 [[nodiscard]] Program op_shape(const Program& program, const Op& op, const Stored& stored);
+
+/// Whether the sums of an intermediate may go on to its statement's result as partial sums: nothing behind it needs them complete.
+[[nodiscard]] bool stays_open(const Statement& statement, std::size_t op);
 
 /// An operation, compiled: choices of its layout are looked at by the thousand.
 ///
@@ -130,7 +142,8 @@ public:
         std::span<const std::vector<AxisList>> elsewhere;  ///< splits of each dimension, by dims(), in other statements
         bool alone = false;                                ///< a chip that holds an operand may do it alone
         bool open = false;                                 ///< sums in the result may stay partial
-        bool all = false;  ///< else those that another with the same result beats in every respect may be left out
+        bool all = false;   ///< else those that another with the same result beats in every respect may be left out
+        AxisMask keep = 0;  ///< over these axes they stay so: what is added up later is not completed before
         const SearchLimit* limit = nullptr;  ///< any split over its axes, unless it cannot be better
         std::vector<bool> free{};            ///< by operand: an earlier operation has left it where it was best
     };
@@ -169,7 +182,7 @@ private:
     struct Plan {
         std::span<const AxisList> split;
         std::int64_t at = Sharding::everywhere;
-        AxisMask open = 0;  ///< partial sums of the operands that stay so
+        Open open{};
         WayEdge edge{};
     };
 
@@ -227,6 +240,7 @@ private:
     void combine_choices(Query& query, std::size_t dim, AxisMask used) const;
     [[nodiscard]] Sharding sharding(std::size_t tensor, const Plan& plan) const;
     [[nodiscard]] Sharding made(const Plan& plan) const;
+    [[nodiscard]] std::vector<Open> opens(const Question& question, std::span<const AxisList> split) const;
     [[nodiscard]] std::vector<Sharding> outputs(const Query& query, const Plan& plan) const;
     static void offer_outputs(const Sharding& whole, AxisMask used, AxisList sums, std::vector<Sharding>& outputs);
     static void place_any(const Sharding& whole, AxisList axes, std::size_t next, std::vector<Sharding>& outputs);
@@ -260,10 +274,12 @@ private:
     std::vector<std::size_t> rows_;  ///< of a gather and a scatter: dimensions of the indices that the tensor lacks
     std::size_t along_ = 0;          ///< likewise: the dimension that they point along
     bool writes_ = false;            ///< a scatter
-    std::size_t open_ = 0;           ///< of how many operands partial sums may stay so until the result is completed
-    bool sums_ = true;               ///< what the result lacks has been summed over
-    std::vector<bool> banded_;       ///< a causal mask lies over it that leaves no plain half
-    std::vector<Looks> looks_;       ///< of which a way has one at most
+    std::vector<std::uint32_t>
+        linear_in_;             ///< sets of operands (Open::operands) of which partial sums give partial sums
+    bool adds_ = false;         ///< such a result is wanted wherever the operands are so, not only where asked
+    bool sums_ = true;          ///< what the result lacks has been summed over
+    std::vector<bool> banded_;  ///< a causal mask lies over it that leaves no plain half
+    std::vector<Looks> looks_;  ///< of which a way has one at most
     Compiled whole_;
     Compiled unmasked_;          ///< of bands of windows: chips share what is left of a plane, and not each has a band
     std::vector<double> bands_;  ///< by resource: what windows leave

@@ -15,6 +15,8 @@ namespace {
 /// Steps from one sharding that may be part of a cheapest way to the target. Slices only go towards it. Axes are exchanged, and
 /// partial sums scattered, to a dimension that the target splits over them, in the target's order or to be put in order there.
 /// Sums that the target wants whole may be scattered too, over the roomiest dimension, and gathered later together with others.
+/// Where the target wants partial sums, what a member has becomes one for nothing: of a part the rest is zeros, and of what all
+/// members have one keeps it while the others hold zeros.
 /// `visit(there, kind or nullptr, axes, gathered)`; gathered: the group's array is what each member holds afterwards, else
 /// before.
 template <class Visit>
@@ -32,6 +34,7 @@ public:
         }
         if (!target_.at_chip()) gathers();  // else to that chip alone
         sums();
+        zeros();
     }
 
 private:
@@ -134,6 +137,34 @@ private:
         }
     }
 
+    // What is whole over an axis becomes a partial sum over it; so does what is split over it, where it is the last axis. What
+    // is whole may be split over it until then: other axes' collectives have less to move.
+    void zeros() const {
+        const auto wanted = static_cast<AxisMask>(target_.unreduced & ~here_.unreduced);
+        const auto whole = static_cast<AxisMask>(wanted & ~used_);
+        if (whole != 0) {
+            Sharding there = here_;
+            there.unreduced = static_cast<AxisMask>(there.unreduced | whole);
+            visit_(there, nullptr, listed(whole), false);
+            for (std::size_t d = 0; d < here_.rank && !target_.at_chip(); ++d) {
+                there = here_;
+                there.dims[d].append(listed(whole));
+                visit_(there, nullptr, listed(whole), false);
+            }
+        }
+        for (std::size_t d = 0; d < here_.rank; ++d) {
+            const AxisList have = here_.dims[d];
+            std::size_t kept = have.size();
+            while (kept > common_with_target(d) && (unsigned{wanted} >> have[kept - 1] & 1U) != 0) --kept;
+            if (kept == have.size()) continue;
+            const AxisList run = have.from(kept);
+            Sharding there = here_;
+            there.dims[d] = have.first(kept);
+            there.unreduced = static_cast<AxisMask>(there.unreduced | run.mask());
+            visit_(there, nullptr, run, false);
+        }
+    }
+
     // A dimension's axes change their order: chips swap what they hold.
     void permutes(std::size_t d) const {
         const AxisList have = here_.dims[d];
@@ -223,9 +254,20 @@ Status ReshardSearch::take(const Moved& moved, std::size_t here, const Sharding&
     return {};
 }
 
-// The step from one chip to where the array is wanted, or from where it lies to the chip that wants it.
-Status ReshardSearch::expand_rooted(const Moved& moved, std::size_t here, const Sharding& to) {
+// The step from one chip to where the array is wanted, or from where it lies to the chip that wants it. Wanted as partial sums
+// over all chips it stays there, beside zeros; over some axes it goes to the others first.
+Status ReshardSearch::expand_rooted(const Moved& moved, std::size_t here, const Sharding& goal) {
     const Sharding from = nodes_[here].sharding;
+    Sharding to = goal;
+    to.unreduced = 0;
+    bool all = from.at_chip() && goal.unreduced != 0 && to.used() == 0;
+    for (std::size_t axis = 0; axis < costs_.system().mesh.size(); ++axis) {
+        all = all && (costs_.system().mesh[axis].size == 1 || (unsigned{goal.unreduced} >> axis & 1U) != 0);
+    }
+    if (all) {
+        reach(here, goal, nodes_[here].price, nullptr);
+        return {};
+    }
     const Sharding& split = from.at_chip() ? to : from;
     --steps_left_;
     if (!from.at_chip() && split.used() == 0) {  // it is there
@@ -282,13 +324,6 @@ Resharding ReshardSearch::traced(std::size_t goal) const {
 
 Result<Resharding> ReshardSearch::run(const Moved& moved, const Sharding& from, const Sharding& to) {
     if (from == to) return Resharding{};
-    if ((to.unreduced & ~from.unreduced) != 0) {
-        const AxisList sums = listed(static_cast<AxisMask>(to.unreduced & ~from.unreduced));
-        return fail("illegal_resharding",
-                    fmt::format("`{}` is whole, and cannot become a partial sum over {}", moved.tensor,
-                                fmt::join(axis_names(costs_.system(), sums), "")),
-                    "leave {U_...} out of the result");
-    }
     to_ = to;
     goal_.reset();
     nodes_.assign(1, Node{from, {}, 0, false, false, {}});

@@ -48,7 +48,8 @@ struct Edge {
     bool operator==(const Edge&) const = default;
 };
 
-/// A step on the way: a collective, or a slice that every chip takes of what it holds.
+/// A step on the way: a collective, or a slice that every chip takes of what it holds, or zeros that it puts beside it or in its
+/// place, where the others' arrays are to be added to its own.
 struct ShardingStep {
     Sharding to;
     std::optional<std::size_t> move;  ///< place in Resharding::moves
@@ -72,15 +73,14 @@ struct Moved {
 [[nodiscard]] Move move_of(const System& system, const Moved& moved, const Sharding& from, const Sharding& there,
                            CollectiveKind kind, AxisList axes, bool gathered);
 
-/// Dijkstra's search over shardings, whose steps are slices (free), all-gathers, reduce-scatters, all-reduces, all-to-alls and
-/// permutes over one or several axes together. From one chip an array is sent, broadcast or scattered to where it is wanted; to
+/// Dijkstra's search over shardings, whose steps are slices and partial sums made with zeros (both free), all-gathers,
+/// reduce-scatters, all-reduces, all-to-alls and permutes over one or several axes together. From one chip an array is sent, broadcast or scattered to where it is wanted; to
 /// one chip it is gathered when its sums are complete, from wherever it then lies. It keeps its room from one search to the next.
 class ReshardSearch {
 public:
     explicit ReshardSearch(ChoiceCosts& costs) : costs_(costs) {}
 
-    /// Errors: a sum that was complete cannot become partial; a topology that is not costed; too many steps since `refill()`:
-    /// a mesh of many axes has more ways than can be looked at.
+    /// Errors: a topology that is not costed; too many steps since `refill()`: a mesh of many axes has more ways than can be looked at.
     [[nodiscard]] Result<Resharding> run(const Moved& moved, const Sharding& from, const Sharding& to);
     /// The same where an edge is all that is needed beside each chip's share: of an operand `to`, of a result `from` may have the
     /// dimension whole, and what is cheaper is taken.
@@ -104,7 +104,7 @@ private:
     [[nodiscard]] std::size_t cheapest() const;
     [[nodiscard]] Resharding traced(std::size_t goal) const;
     [[nodiscard]] Status expand(const Moved& moved, std::size_t here, const Sharding& to);
-    [[nodiscard]] Status expand_rooted(const Moved& moved, std::size_t here, const Sharding& to);
+    [[nodiscard]] Status expand_rooted(const Moved& moved, std::size_t here, const Sharding& goal);
     [[nodiscard]] Status take(const Moved& moved, std::size_t here, const Sharding& there, Move move);
     void reach(std::size_t here, const Sharding& there, const LayoutPrice& price, const Move* move);
 

@@ -77,8 +77,15 @@ TEST_CASE("several steps: the cheap ones first") {
           "all_to_all X 1048576, permute YX 4194304, all_to_all Y 1048576");
 }
 
-TEST_CASE("what was added up cannot come apart again") {
-    CHECK(moves("bf16[B, D] -> bf16[B, D]{U_X}") == "illegal_resharding");
+TEST_CASE("what is whole or split becomes a partial sum for nothing") {
+    CHECK(moves("bf16[B, D] -> bf16[B, D]{U_X}") == "");    // one member keeps it, the others hold zeros
+    CHECK(moves("bf16[B_X, D] -> bf16[B, D]{U_X}") == "");  // each has zeros beside its part
+    CHECK(moves("bf16[B, D_YX] -> bf16[B, D_Y]{U_X}") == "");
+    CHECK(moves("bf16[B, D]{U_X} -> bf16[B, D]{U_XY}") == "");
+    CHECK(moves("bf16[B, D] -> bf16[B_Y, D]{U_X}") == "");  // and of that a slice
+    // What X has must be brought together: each member of Y does so for a quarter, and has zeros for the others.
+    CHECK(moves("bf16[B_X, D] -> bf16[B, D]{U_Y}") == "all_gather X 1048576");
+    CHECK(moves("f32[B, D]{U_X} -> f32[B, D]{U_Y}") == "all_reduce X 2097152");
 }
 
 TEST_CASE("to one chip, from one, and from one to another") {
@@ -91,5 +98,7 @@ TEST_CASE("to one chip, from one, and from one to another") {
     CHECK(moves("bf16[B_X, D_Y] -> bf16[B, D] at X=1") == "gather XY>4 4194304");
     // A sum is scattered over all links of the corners, then gathered: 15/32 and 5/16 of it on a link.
     CHECK(moves("bf16[B, D]{U_XY} -> bf16[B, D] at X=1") == "reduce_scatter XY 4194304, gather XY>4 4194304");
-    CHECK(moves("bf16[B, D] at X=1 -> bf16[B, D]{U_X}") == "illegal_resharding");
+    // at X=1,Y=0: where all chips are added up it stays there; over X alone the chips of another Y need it as well
+    CHECK(moves("bf16[B, D] at X=1 -> bf16[B, D]{U_XY}") == "");
+    CHECK(moves("bf16[B, D] at X=1 -> bf16[B, D]{U_X}") == "broadcast <4 4194304");
 }

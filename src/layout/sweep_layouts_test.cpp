@@ -33,11 +33,11 @@ TEST_CASE("at every point of a sweep the layout is the one that is best there") 
 }
 
 TEST_CASE("a sweep of a program that cannot be laid out is refused") {
-    auto program = parse_program("mesh X=4\nA: bf16[B] -> C: bf16[B]{U_X}").value();
+    auto program = parse_program("mesh X=4\nA : bf16[B] in host at X=0\nC : bf16[B] at X=1 = relu(A)").value();
     const std::vector<SweepAxis> axes{{{"B"}, {16, 512}}};
     System system;
     system.slice = make_slice(find_machine("tpu-v5e").value(), "2x2").value();
     system.mesh = place_mesh(system.slice, program.mesh).value();
     REQUIRE(apply_sweep(program, axes).has_value());
-    CHECK(lay_out_sweep(program, system, axes).error().code == "illegal_resharding");
+    CHECK(lay_out_sweep(program, system, axes).error().code == "host_collective");
 }

@@ -61,7 +61,10 @@ Status ShardMove::prepare() {
     }
     before_ = box_of(what_.from, what_.sizes, ranks_->system(), ranks_->chip());
     after_ = box_of(what_.to, what_.sizes, ranks_->system(), ranks_->chip());
-    if (!what_.move) return {};
+    if (!what_.move) {
+        keeps_ = keeps_numbers();
+        return {};
+    }
     exchange_.kind = what_.move->kind;
     exchange_.dtype = what_.dtype;
     exchange_.reduction = what_.reduction;
@@ -83,6 +86,17 @@ Status ShardMove::prepare() {
         prepare_parts(ranks_->members(axes));
     }
     return {};
+}
+
+// Of what all members have whole and add up from now on only the first has the numbers, and the others zeros.
+bool ShardMove::keeps_numbers() const {
+    const Sharding& from = what_.from.lies;
+    const auto opened = static_cast<AxisMask>(what_.to.lies.unreduced & ~from.used());
+    for (std::size_t axis = 0; axis < ranks_->system().mesh.size() && !from.at_chip(); ++axis) {
+        if ((unsigned{opened} >> axis & 1U) != 0 && coordinate(ranks_->system(), ranks_->chip(), axis) != 0)
+            return false;
+    }
+    return true;
 }
 
 // What each member of the group sends to each: where its shard before and another's after it meet.
@@ -185,9 +199,10 @@ Exchange ShardMove::exchange_of(const std::byte* in, std::byte* out) {
 
 Status ShardMove::run(const std::byte* in, std::byte* out) {
     if (!what_.move) {
-        const Box both = common(before_, after_);
-        if (both != after_) std::memset(out, 0, bytes_after());
-        copy_part(out, after_, in, before_, both, element_);
+        const bool any = keeps_ && before_.elements() > 0;
+        const Box both = any ? common(before_, after_) : Box{};
+        if (both != after_ || !any) std::memset(out, 0, bytes_after());
+        if (any) copy_part(out, after_, in, before_, both, element_);
         return {};
     }
     if (group_ == nullptr) return {};

@@ -23,7 +23,7 @@ public:
     struct What {
         HeldShard from;
         HeldShard to;
-        std::optional<Move> move;         ///< none for a slice
+        std::optional<Move> move;         ///< none for a slice, and for partial sums made with zeros
         std::vector<std::int64_t> sizes;  ///< of the whole array
         Dtype dtype = Dtype::f32;
         Reduction reduction = Reduction::sum;  ///< of partial results
@@ -47,6 +47,7 @@ public:
 private:
     ShardMove(MeshRanks& ranks, What what) : ranks_(&ranks), what_(std::move(what)) {}
     Status prepare();
+    [[nodiscard]] bool keeps_numbers() const;
     void prepare_parts(const std::vector<std::int64_t>& members);
     Status prepare_rooted();
     void pack(const std::byte* in);
@@ -58,6 +59,7 @@ private:
     std::size_t element_ = 1;
     Box before_;
     Box after_;
+    bool keeps_ = true;              ///< of a step without an exchange: this rank's numbers, not zeros in their place
     Communicator* group_ = nullptr;  ///< null for a rank that has nothing to do with it
     std::unique_ptr<Communicator> own_group_;
     std::optional<HaloExchange> halo_;

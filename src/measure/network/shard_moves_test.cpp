@@ -79,11 +79,45 @@ std::vector<float> shard(const Sharding& sharding, const System& system, std::in
     return numbers;
 }
 
+// What all ranks have of each element together. Partial sums that are still open add up, and so do copies.
+class Totals {
+public:
+    Totals(const ShardCase& wanted, const System& system) : wanted_(wanted), system_(system) {
+        for (std::int64_t i = wanted.sizes[0] * wanted.sizes[1]; i > 0; --i) sums_.push_back(0);
+    }
+    void add(std::int64_t chip, const std::vector<float>& numbers) {
+        const Box box = box_of(wanted_.to, wanted_.sizes, system_, chip);
+        for (std::size_t i = 0; i < numbers.size(); ++i) {
+            const std::int64_t row = box.start[0] + static_cast<std::int64_t>(i) / box.size[1];
+            const std::int64_t column = box.start[1] + static_cast<std::int64_t>(i) % box.size[1];
+            sums_[static_cast<std::size_t>(row * wanted_.sizes[1] + column)] += numbers[i];
+        }
+    }
+    bool right() const {
+        float factor = 1;
+        for (std::size_t axis = 0; axis < system_.mesh.size(); ++axis) {
+            if ((wanted_.from.unreduced >> axis & 1U) != 0) factor *= 3;  // 1 + 2
+            if ((wanted_.to.used() >> axis & 1U) == 0) factor *= 2;       // copies
+        }
+        for (std::size_t i = 0; i < sums_.size(); ++i) {
+            if (sums_[i] != static_cast<float>(i + 1) * factor) return false;
+        }
+        return true;
+    }
+
+private:
+    const ShardCase& wanted_;
+    const System& system_;
+    std::vector<float> sums_;
+};
+
 // What went wrong at any rank; "" for nothing.
 std::string taken(const std::string& text, bool background = false) {
     const System system = mesh_of_4();
     const ShardCase wanted = ::wanted(text, system);
     const auto summed = static_cast<AxisMask>(wanted.from.unreduced & ~wanted.to.unreduced);
+    const bool opened = (wanted.to.unreduced & ~wanted.from.unreduced) != 0;
+    Totals totals(wanted, system);
     std::mutex mutex;
     std::string problems;
     const auto rank = [&](Communicator& world) {
@@ -109,11 +143,15 @@ std::string taken(const std::string& text, bool background = false) {
             now = std::move(next);
             lies = step.to;
         }
-        if (problem.empty() && now != shard(wanted.to, system, ranks.chip(), wanted.sizes, summed)) problem = "wrong";
+        if (problem.empty() && !opened && now != shard(wanted.to, system, ranks.chip(), wanted.sizes, summed)) {
+            problem = "wrong";
+        }
         const std::lock_guard lock(mutex);
+        if (opened) totals.add(ranks.chip(), now);
         if (!problem.empty()) problems += std::to_string(world.rank()) + ": " + problem + "; ";
     };
     run_in_threads(4, rank);
+    if (opened && problems.empty() && !totals.right()) problems = "the totals are wrong";
     return problems;
 }
 
@@ -132,6 +170,14 @@ TEST_CASE("every step that the layout derives puts each element where it belongs
                              "f32[B, D]{U_XY} -> f32[B_YX, D]",               //
                              "f32[B, D]{U_XY} -> f32[B_X, D]",                //
                              "f32[B, D]{U_XY} -> f32[B, D]{U_Y}",             // the sums over Y stay open
+                             "f32[B, D] -> f32[B, D]{U_X}",                   // zeros but for one member
+                             "f32[B_X, D] -> f32[B, D]{U_X}",                 // zeros beside each part
+                             "f32[B, D_YX] -> f32[B, D_Y]{U_X}",              //
+                             "f32[B, D] -> f32[B_Y, D]{U_X}",                 // a slice and zeros
+                             "f32[B_X, D] -> f32[B, D]{U_Y}",                 // with an all-gather in between
+                             "f32[B, D]{U_X} -> f32[B, D]{U_Y}",              // or sums
+                             "f32[B, D] at X=1,Y=0 -> f32[B, D]{U_XY}",       // where the one chip is
+                             "f32[B, D] at X=1,Y=1 -> f32[B, D]{U_X}",        //
                              "f32[B_X, D] -> f32[B, D_X]",                    // all-to-all
                              "f32[B, D_XY] -> f32[B_XY, D]",                  //
                              "f32[B_XY, D] -> f32[B_YX, D]",                  // permute

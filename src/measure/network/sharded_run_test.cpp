@@ -221,6 +221,18 @@ TEST_CASE("the collective that a program's layout derives is the one that runs")
     CHECK(swapped.stages.starts_with("permute A over"));
 }
 
+TEST_CASE("what is whole is added to partial sums by one rank") {
+    const auto bias =
+        ran("H : f32[B, F_X]\nW : f32[F_X, D]\nb : f32[D]\nY : f32[B, D]{U_X} = H * W + b\nZ : f32[B, D] = Y",
+            {{"X", 4}}, "B=8,D=16,F=32");
+    check_right(bias);
+    CHECK(bias.stages.find("all-reduce Y over X") != std::string::npos);
+    check_right(ran("G : f32[B_X, D]\ng : f32[D]\ndg : f32[D]{U_X} = sum[B](G) * exp(g)\ne : f32[D] = dg", {{"X", 4}},
+                    "B=8,D=16"));
+    check_right(ran("A : f32[B, D_X]\nC : f32[B]{U_X} = max[D](A)\nE : f32[B] = C", {{"X", 2}}, "B=8,D=16"));
+    check_right(ran("f32[B] -> f32[B]{U_X}", {{"X", 2}}, "B=8"));
+}
+
 TEST_CASE("from one chip and to one") {
     check_right(ran("f32[B, D] at X=0 -> f32[B, D] at X=1", {{"X", 2}}, "B=4,D=6"));
     check_right(ran("f32[B, D] at X=1 -> f32[B_X, D]", {{"X", 4}}, "B=8,D=6"));

@@ -398,6 +398,12 @@ private:
                 text = fmt::format("{}-bound: nothing is computed.", bound->label);
             }
         }
+        const auto& resources = total_.pricing.resources;
+        const bool routed =
+            std::any_of(resources.begin(), resources.end(), [](const Resource& each) { return each.unsure(); });
+        if (routed && !text.empty()) {
+            text.insert(text.size() - 1, ", by `lower`, which has one copy of a token go to its experts");
+        }
         const std::string critical = critical_text();
         if (!critical.empty()) text += (text.empty() ? "" : " ") + critical;
         if (!text.empty()) out_ += "\n  " + wrapped(text, 2, 2, page_width) + "\n";

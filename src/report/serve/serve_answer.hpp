@@ -17,13 +17,22 @@
 
 namespace roofline {
 
+/// The lower bound of a pass, whatever experts the tokens choose.
+struct LeastPass {
+    double lower = 0;
+    std::string bound_by{};         ///< the resource's id: "hbm"; "" where nothing takes time
+    std::string bound_label{};      ///< "HBM"
+    std::vector<double> seconds{};  ///< by resource, as the pass's pricing has them
+};
+
 /// One batch size of the frontier.
 struct ServePoint {
     std::int64_t batch = 0;
-    double lower_s = 0;       ///< of a step, whatever experts the tokens choose
-    double tpot_s = 0;        ///< of a step: expected, or in turn
-    double tokens_per_s = 0;  ///< of the slice
-    std::string bound_by;     ///< "HBM"
+    double lower_s = 0;          ///< of a step, whatever experts the tokens choose
+    double tpot_s = 0;           ///< of a step: expected, or in turn
+    double tokens_per_s = 0;     ///< of the slice
+    std::string bound_by;        ///< "HBM": of a step whose tokens choose experts uniformly
+    double uniform_lower_s = 0;  ///< of such a step; the same as lower_s without experts
 };
 
 /// The batch from which a decode step is compute-bound.
@@ -71,15 +80,16 @@ struct ServeAnswer {
     bool fits = true;
     std::int64_t max_batch = 0;  ///< 0: not even one sequence
 
-    OpAnswer prefill;            ///< one prompt for each member of `data`
-    OpAnswer decode;             ///< a step at the context that it has on average
-    std::int64_t context = 0;    ///< that one
-    double prefill_lower_s = 0;  ///< whatever experts the tokens choose
-    double decode_lower_s = 0;   ///< likewise
-    double first_step_s = 0;     ///< of the first token after the prompt's
-    double last_step_s = 0;      ///< of the last token
+    OpAnswer prefill;          ///< one prompt for each member of `data`
+    OpAnswer decode;           ///< a step at the context that it has on average
+    std::int64_t context = 0;  ///< that one
+    LeastPass least_prefill;   ///< whatever experts the tokens choose
+    LeastPass least_decode;    ///< likewise
+    double first_step_s = 0;   ///< of the first token after the prompt's
+    double last_step_s = 0;    ///< of the last token
     std::vector<ServePoint> frontier;
-    std::optional<std::size_t> knee;   ///< of the frontier: the most tokens/s for the time of a token
+    std::optional<std::size_t> knee;  ///< of the frontier: the most tokens/s for the time of a token
+    [[nodiscard]] bool experts() const { return !compute_bound_known; }
     bool compute_bound_known = false;  ///< whether the exact sizes were solved for: not where experts share tokens
     ComputeBoundBatch compute_bound;
     std::optional<SmallestSlice> smallest;

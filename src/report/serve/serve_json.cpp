@@ -35,24 +35,31 @@ Json collectives_json(const OpAnswer& pass) {
     return list;
 }
 
-Json pass_json(const OpAnswer& pass, double lower) {
+// `least` is whatever experts tokens choose, `uniform` where they choose all alike likely.
+Json pass_json(const OpAnswer& pass, const LeastPass& least, bool experts) {
     const Analysis& total = pass.analysis.total;
     Json times = Json::object();
+    Json uniform = experts ? Json::object() : Json(nullptr);
     for (std::size_t i = 0; i < total.pricing.resources.size(); ++i) {
-        times[total.pricing.resources[i].id] = total.seconds ? Json(total.least_seconds[i]) : Json(nullptr);
+        const std::string& id = total.pricing.resources[i].id;
+        times[id] = total.seconds ? Json(least.seconds[i]) : Json(nullptr);
+        if (experts) uniform[id] = total.seconds ? Json(total.least_seconds[i]) : Json(nullptr);
     }
     const Resource* bound = total.bound_resource();
     Json dims = Json::object();
     for (const auto& [dim, size] : pass.program.sizes) {
         if (!dim.starts_with('#')) dims[dim] = size;
     }
-    return {{"lower_s", lower},
+    return {{"lower_s", least.lower},
+            {"uniform_lower_s", experts ? Json(total.bounds.lower) : Json(nullptr)},
             {"sequential_s", total.sequential},
             {"expected_s", or_null(pass.expected_s)},
             {"expected_error", or_null(pass.expected_error)},
             {"upper_s", total.bounds.upper},
-            {"bound_by", bound == nullptr ? Json(nullptr) : Json(bound->id)},
+            {"bound_by", least.bound_by.empty() ? Json(nullptr) : Json(least.bound_by)},
+            {"uniform_bound_by", bound == nullptr || !experts ? Json(nullptr) : Json(bound->id)},
             {"time_s", std::move(times)},
+            {"uniform_time_s", std::move(uniform)},
             {"dims", std::move(dims)},
             {"collectives", collectives_json(pass)}};
 }
@@ -76,6 +83,7 @@ Json frontier_json(const ServeAnswer& answer) {
         list.push_back({{"batch", point.batch},
                         {"fits", answer.capacity ? Json(point.batch <= answer.max_batch) : Json(nullptr)},
                         {"lower_s", point.lower_s},
+                        {"uniform_lower_s", answer.experts() ? Json(point.uniform_lower_s) : Json(nullptr)},
                         {"tpot_s", point.tpot_s},
                         {"tokens_per_s", point.tokens_per_s},
                         {"tokens_per_s_per_chip", point.tokens_per_s / chips},
@@ -117,8 +125,8 @@ std::string serve_json(const ServeAnswer& answer) {
     json["capacity_bytes_per_chip"] = or_null(answer.capacity);
     json["fits"] = answer.capacity ? Json(answer.fits) : Json(nullptr);
     json["max_batch"] = answer.capacity ? Json(answer.max_batch) : Json(nullptr);
-    json["prefill"] = pass_json(answer.prefill, answer.prefill_lower_s);
-    json["decode"] = pass_json(answer.decode, answer.decode_lower_s);
+    json["prefill"] = pass_json(answer.prefill, answer.least_prefill, answer.experts());
+    json["decode"] = pass_json(answer.decode, answer.least_decode, answer.experts());
     json["decode"]["context"] = answer.context;
     json["decode"]["first_s"] = answer.first_step_s;
     json["decode"]["last_s"] = answer.last_step_s;

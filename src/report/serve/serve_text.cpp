@@ -139,10 +139,11 @@ private:
     }
 
     void passes() {
-        out_ += fmt::format("  {:<15} {:>11} {:>11} {:>11} {:>11}   {}\n", "pass", "lower", "in turn", "expected",
-                            "upper", "bound by");
-        pass("prefill", answer_.prefill, answer_.prefill_lower_s);
-        pass("decode", answer_.decode, answer_.decode_lower_s);
+        out_ += fmt::format("  {:<15} {:>11}{} {:>11} {:>11} {:>11}   {}\n", "pass", "lower",
+                            answer_.experts() ? fmt::format(" {:>11}", "uniform") : "", "in turn", "expected", "upper",
+                            "bound by");
+        pass("prefill", answer_.prefill, answer_.least_prefill);
+        pass("decode", answer_.decode, answer_.least_decode);
         out_ += "\n";
         for (const Resource& resource : answer_.decode.analysis.total.pricing.resources) {
             const auto index =
@@ -154,7 +155,9 @@ private:
             out_ += fmt::format(
                 "  {:<15} {:>11}   {:<30} {:>3.0f} %{}\n", "step: " + resource.label, to_text(Seconds{(*all)[index]}),
                 std::string(static_cast<std::size_t>(std::lround(30 * share)), '#'), 100 * share,
-                least < (*all)[index] ? fmt::format("   {} of it in lower", to_text(Seconds{least})) : "");
+                least < (*all)[index]
+                    ? fmt::format("   {} of it in {}", to_text(Seconds{least}), answer_.experts() ? "uniform" : "lower")
+                    : "");
         }
         for (const MessageWork& each : answer_.decode.analysis.total.work.messages) {
             const auto size = each.message.bytes.evaluate(answer_.decode.program.sizes);
@@ -167,12 +170,16 @@ private:
         out_ += "\n";
     }
 
-    void pass(std::string_view label, const OpAnswer& pass, double lower) {
+    void pass(std::string_view label, const OpAnswer& pass, const LeastPass& least) {
         const Analysis& total = pass.analysis.total;
+        const std::string uniform =
+            answer_.experts() ? fmt::format(" {:>11}", to_text(Seconds{total.bounds.lower})) : std::string();
+        std::string bound = bound_label(pass);
+        if (bound != least.bound_label) bound = fmt::format("lower: {}, uniform: {}", least.bound_label, bound);
         out_ +=
-            fmt::format("  {:<15} {:>11} {:>11} {:>11} {:>11}   {}\n", label, to_text(Seconds{lower}),
+            fmt::format("  {:<15} {:>11}{} {:>11} {:>11} {:>11}   {}\n", label, to_text(Seconds{least.lower}), uniform,
                         to_text(Seconds{total.sequential}), pass.expected_s ? to_text(Seconds{*pass.expected_s}) : "-",
-                        to_text(Seconds{total.bounds.upper}), bound_label(pass));
+                        to_text(Seconds{total.bounds.upper}), bound);
     }
 
     void frontier() {
@@ -198,7 +205,8 @@ private:
 
     void bounds() {
         const ComputeBoundBatch& from = answer_.compute_bound;
-        std::string text = fmt::format("{}-bound: ", bound_label(answer_.decode));
+        std::string text = fmt::format("{}-bound{}: ", bound_label(answer_.decode),
+                                       answer_.experts() ? " where tokens choose experts uniformly" : "");
         if (answer_.compute_bound_known) {
             text += from.step ? fmt::format("a step is compute-bound from batch {:.0f}", std::ceil(*from.step))
                               : "no batch makes a step compute-bound, for caches grow with it";
