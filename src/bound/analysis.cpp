@@ -161,7 +161,7 @@ private:
         }
     }
 
-    // Another set of axes may take longer at another size, so compute has to outlast all of them. Without sizes, and where
+    // Another cut of a torus may take longer at another size, so compute has to outlast all of them. Without sizes, and where
     // there is no one size for all, it is that of the first one.
     [[nodiscard]] CriticalSize critical_over(const WeightedSum& ours, const std::vector<WeightedSum>& cuts,
                                              const CriticalSize& blank) const {
@@ -176,7 +176,7 @@ private:
         return all.empty() ? sizes.front() : all.front();
     }
 
-    // The set of a torus's axes that takes longest, at these sizes.
+    // The cut of a torus that takes longest, at these sizes.
     [[nodiscard]] std::size_t busiest_cut(const Resource& resource) const {
         if (resource.cuts() == 1) return 0;
         const Sizes sizes = comparable_sizes(program_.sizes, program_.dims);

@@ -84,6 +84,7 @@ TierLoad load_of(const TransferCut& cut, const TransferLoad& transfer) {
     load.over = LoadedWires::between;
     if (tiers > 1) load.wires = cut.links;
     load.link_bytes = tiers > 1 ? cut.bytes : cut.bytes / cut.links[load.tier];
+    load.in_turn_bytes = load.link_bytes;
     return load;
 }
 
@@ -241,7 +242,9 @@ Result<CollectiveLoad> load_of(const Message& message, const System& system) {
     if (known && system.slice.chips() <= most_reordered && !system.collectives.textbook) {
         return permuted(message, axes, system, parts);
     }
-    if (!has_root(message.kind)) return collective_load(system.slice, message.kind, axes, system.collectives);
+    if (!has_root(message.kind)) {
+        return collective_load(system.slice, message.kind, axes, system.collectives, system.axes());
+    }
     const auto transfer = transfer_of(message, system, parts);
     if (!transfer) return fail(transfer.error());
     return tightest(*transfer, message, system, parts);
@@ -269,7 +272,7 @@ std::string wires_text(const TierLoad& load, const Message& message) {
     return fmt::format("{}{}", collective_name(message.kind), route_text(message));
 }
 
-// Terms over other wires go on at the same time: each of those is a cut of its own, beside the sets of a torus's axes.
+// Terms over other wires go on at the same time: each of those is a cut of its own, beside those of a torus.
 void set_apart(std::vector<Busy>& terms) {
     std::vector<std::string> apart;
     std::size_t sets = 0;

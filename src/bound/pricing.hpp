@@ -53,20 +53,19 @@ struct Term {
     Rate rate;
     double latency_s = 0;  ///< of a collective: what its steps take at the least, each of the `count` times it happens
     Polynomial count{1};
-    std::vector<Rational>
-        cuts{};           ///< of a collective on a torus: the share of `work` on each set of its axes (TierLoad)
-    double sure = 1;      ///< the share of `work` that there is at the least: Message::sure
-    WeightedSum waits{};  ///< latencies of earlier collectives on the same array, which this one waits for
+    std::vector<Rational> cuts{};  ///< of a collective on a torus: the share of `work` over each cut (TierLoad)
+    double sure = 1;               ///< the share of `work` that there is at the least: Message::sure
+    WeightedSum waits{};           ///< latencies of earlier collectives on the same array, which this one waits for
 };
 
-/// A resource is busy for the sum of its terms; a torus for the longest sum over a set of its axes.
+/// A resource is busy for the sum of its terms; a torus for the longest sum over one of its cuts.
 struct Resource {
     std::string id;     ///< math, vector, hbm, vmem, l2 ..., pcie; ici, nvlink ... of the network
     std::string label;  ///< "math", "HBM"
     std::vector<Term> terms;
 
     [[nodiscard]] WeightedSum time() const;  ///< seconds of all terms in turn, as polynomials times 1/rate
-    [[nodiscard]] std::size_t cuts() const;  ///< 1, or the sets of a torus's axes
+    [[nodiscard]] std::size_t cuts() const;  ///< 1, or those of a torus
     [[nodiscard]] WeightedSum time(std::size_t cut) const;
     [[nodiscard]] WeightedSum least_time(std::size_t cut) const;  ///< of what there is at the least
     [[nodiscard]] bool unsure() const;                            ///< whether that is less

@@ -19,7 +19,7 @@ struct Bounds {
     std::optional<std::size_t> bound_by;  ///< index of the longest; none when nothing takes time
 };
 
-/// A resource's time is that of its terms together, on a torus that of its busiest set of axes, and no less than the latency of
+/// A resource's time is that of its terms together, on a torus that of its busiest cut, and no less than the latency of
 /// any one of them. The lower bound takes of each term what there is at the least (Term::sure), the upper one all terms and all
 /// latencies one after the other.
 class CompiledTimes {

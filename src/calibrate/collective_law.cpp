@@ -13,14 +13,6 @@ bool one_members_part(CollectiveKind kind) {
     return kind == CollectiveKind::all_to_all || kind == CollectiveKind::permute;
 }
 
-/// Bytes over the busiest link for each byte of the array; of an all-reduce those of its two halves.
-double link_bytes(const CollectiveLoad& load, const TierLoad& tier, const System& system) {
-    const NetworkTier& network = system.slice.network(system.slice.tiers[tier.tier]);
-    const bool added_up_on_the_way = load.kind == CollectiveKind::all_reduce && network.in_network_reduction;
-    // where the network does not add up, the load is that of both halves; where it does, a chip still sends them by itself
-    return added_up_on_the_way ? tier.sent_bytes.to_double() : tier.link_bytes.to_double();
-}
-
 double extra_steps(StepCount steps, std::int64_t members) {
     const auto n = static_cast<double>(members);
     return steps == StepCount::linear ? n - 2 : std::log2(n) - 1;
@@ -44,7 +36,7 @@ std::optional<CollectivePoint> collective_point(const CollectiveLoad& load, cons
         const auto rate = rate_of(system.slice.network(system.slice.tiers[tier.tier]));
         if (!rate) return std::nullopt;
         if (&tier == &load.tiers.front()) point.buffer_s = point.buffer_bytes / rate->value;
-        point.wire_s = std::max(point.wire_s, bytes * link_bytes(load, tier, system) / rate->value);
+        point.wire_s = std::max(point.wire_s, bytes * tier.in_turn_bytes.to_double() / rate->value);
     }
     return point;
 }

@@ -8,6 +8,7 @@
 
 #include "base/ascii.hpp"
 #include "import/measurement_notes.hpp"
+#include "network/collective.hpp"
 
 namespace roofline {
 
@@ -77,24 +78,6 @@ std::optional<CollectiveKind> collective_in(std::string_view text) {
         if (each.folded == folded) return each.kind;
     }
     return std::nullopt;
-}
-
-double bus_factor(CollectiveKind kind, double members) {
-    switch (kind) {
-        case CollectiveKind::all_reduce:
-            return 2 * (members - 1) / members;
-        case CollectiveKind::all_gather:
-        case CollectiveKind::reduce_scatter:
-        case CollectiveKind::all_to_all:
-            return (members - 1) / members;
-        case CollectiveKind::permute:
-        case CollectiveKind::send:
-        case CollectiveKind::gather:
-        case CollectiveKind::scatter:
-        case CollectiveKind::broadcast:
-            break;
-    }
-    return 1;
 }
 
 double whole_bytes(CollectiveKind kind, double size, double members) {

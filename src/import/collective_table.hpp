@@ -31,9 +31,6 @@ struct CollectiveTable {
 /// The operation that a word names, with or without '_', '-' and case.
 [[nodiscard]] std::optional<CollectiveKind> collective_in(std::string_view text);
 
-/// Bus bandwidth over algorithm bandwidth of an operation of so many devices, as nccl-tests define them.
-[[nodiscard]] double bus_factor(CollectiveKind kind, double members);
-
 /// The whole array of the group, of a size as nccl-tests count it.
 [[nodiscard]] double whole_bytes(CollectiveKind kind, double size, double members);
 

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/ascii.hpp"
+#include "network/collective.hpp"
 
 namespace roofline {
 

@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "bound/network_pricing.hpp"
+#include "network/torus_cuts.hpp"
 
 namespace roofline {
 
@@ -47,9 +48,12 @@ Message message_of(const Route& route, AxisList axes, const System& system) {
 
 ChoiceCosts::ChoiceCosts(const System& system, std::vector<std::int64_t> roots)
     : system_(&system), roots_(std::move(roots)), loads_(kinds * 256) {
-    for (const SliceTier& tier : system.slice.tiers) {
+    for (std::size_t i = 0; i < system.slice.tiers.size(); ++i) {
+        const SliceTier& tier = system.slice.tiers[i];
         first_slot_.push_back(network_slots_);
-        network_slots_ += has_axes(system.slice.network(tier)) ? (std::size_t{1} << tier.shape.size()) - 1 : 1;
+        const bool torus = has_axes(system.slice.network(tier)) && !system.collectives.textbook;
+        const std::size_t cuts = torus ? TorusCuts(tier, i, system.axes()).size() : 0;
+        network_slots_ += std::max<std::size_t>(cuts, 1);
     }
     latencies_ = system.slice.tiers.size();
     root_slots_ = network_slots_;

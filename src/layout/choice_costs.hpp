@@ -48,7 +48,7 @@ struct Route {
 /// The route as a message without bytes.
 [[nodiscard]] Message message_of(const Route& route, AxisList axes, const System& system);
 
-/// A cost is a row of `width()` numbers: the seconds of each resource (of a torus for each set of its axes, see TierLoad), which
+/// A cost is a row of `width()` numbers: the seconds of each resource (of a torus for each cut, see TierLoad), which
 /// add up, and so do those out of and into each chip that transfers are known to go from and to; the longest latency on each tier,
 /// or transfer over other wires, of collectives that follow one another on one array together; of these latencies those on operands
 /// that an earlier operation has left wherever it was best, and those on the result, which such a one adds to; and the seconds of everything in turn, the collectives, and the bytes of their
@@ -110,7 +110,7 @@ private:
     [[nodiscard]] std::size_t sums() const { return network_slots_ + resources_.size(); }
 
     const System* system_;
-    std::vector<std::size_t> first_slot_;  ///< of each tier's sets of axes
+    std::vector<std::size_t> first_slot_;  ///< of each tier's cuts
     std::vector<std::int64_t> roots_;
     std::size_t root_slots_ = 0;  ///< the first of them: out of the first root, into it, out of the second ...
     std::size_t network_slots_ = 0;

@@ -90,13 +90,13 @@ TEST_CASE("a block across chips: work of one chip, and the sum on its way") {
     const Analysis& out = analysis->kernels.at(1);
     CHECK(out.work.flops().evaluate(made.program.sizes) == Rational(2LL * 1024 * 8192 * 7168));
     CHECK(out.work.messages.at(0).message.bytes.evaluate(made.program.sizes) == Rational(2LL * 1024 * 8192));
-    // An open axis of four: twice 3/4 of it over one link of 50 GB/s.
+    // An open axis of four: its wires carry V both ways, i/4 of it scattered and (4-i)/4 gathered, at 50 GB/s.
     REQUIRE(out.pricing.find("ici") != nullptr);
-    CHECK(out.seconds->back() == approx(2 * 0.75 * 2 * 1024 * 8192 / 50e9));
+    CHECK(out.seconds->back() == approx(2.0 * 1024 * 8192 / 50e9));
     const double math = 2.0 * 1024 * 8192 * 7168 / 197e12;
     CHECK(analysis->total.bounds.lower == approx(2 * math));
     CHECK(analysis->total.sequential == approx(2 * math));  // the exchange hides under its product
-    CHECK(analysis->total.exposed.value() == approx(2 * math + 2 * 0.75 * 2 * 1024 * 8192 / 50e9));
+    CHECK(analysis->total.exposed.value() == approx(2 * math + 2.0 * 1024 * 8192 / 50e9));
     CHECK_FALSE(analysis->kernels.at(0).exposed.has_value());
 }
 

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "network/leaf.hpp"
+#include "network/torus_cuts.hpp"
 
 namespace roofline {
 
@@ -17,137 +18,20 @@ std::int64_t product(const std::vector<Lane>& lanes) {
     return n;
 }
 
-// In the order of the wires. A part that goes on where another ends is one with it: they share every link.
-std::vector<Lane> joined(std::vector<Lane> lanes) {
-    std::sort(lanes.begin(), lanes.end(),
-              [](const Lane& a, const Lane& b) { return a.axis != b.axis ? a.axis < b.axis : a.stride < b.stride; });
-    std::vector<Lane> result;
-    for (const Lane& lane : lanes) {
-        if (!result.empty() && result.back().axis == lane.axis &&
-            result.back().stride * result.back().size == lane.stride) {
-            result.back().size *= lane.size;
-            result.back().wrapped = lane.wrapped;
-        } else {
-            result.push_back(lane);
-        }
-    }
-    return result;
-}
-
 Rational larger(const Rational& a, const Rational& b) { return a < b ? b : a; }
 Rational lesser(const Rational& a, const Rational& b) { return a < b ? a : b; }
 
-/// The lanes of a group on one torus; loads for each byte of the array on this tier, by sets of the torus's axes.
-class Torus {
-public:
-    Torus(std::vector<Lane> lanes, const SliceTier& tier)
-        : lanes_(joined(std::move(lanes))), tier_(tier), n_(product(lanes_)) {}
-
-    [[nodiscard]] std::vector<Rational> gather() const {
-        std::vector<Rational> cuts(sets() - 1, Rational(0));
-        for (std::size_t lanes = 1; lanes < (std::size_t{1} << lanes_.size()); ++lanes) {
-            std::int64_t members = 1;
-            for (std::size_t i = 0; i < lanes_.size(); ++i) {
-                if ((lanes >> i & 1U) != 0) members *= lanes_[i].size;
-            }
-            add(cuts, lanes, Rational(members - 1, n_));
-        }
-        return cuts;
+// Hops that follow one another when each axis is gone through once.
+Rational hops_of(const std::vector<Lane>& lanes, bool textbook) {
+    Rational sum(0);
+    for (const Lane& lane : lanes) {
+        const Rational steps = textbook       ? Rational(lane.size, 2)
+                               : lane.wrapped ? Rational(lane.size / 2)
+                                              : Rational(lane.size - 1);
+        sum += steps * Rational(lane.stride);
     }
-
-    [[nodiscard]] std::vector<Rational> all_to_all() const {
-        std::vector<Rational> cuts(sets() - 1, Rational(0));
-        std::vector<Rational> over(lanes_.size(),
-                                   Rational(0));  // what crosses the middle of a lane, for each line of it
-        for (std::size_t i = 0; i < lanes_.size(); ++i) {
-            const std::int64_t half = lanes_[i].size / 2;
-            over[i] = Rational(half, lanes_[i].size) * Rational(lanes_[i].size - half, n_);
-        }
-        for (std::size_t lanes = 1; lanes < (std::size_t{1} << lanes_.size()); ++lanes) {
-            Rational sum(0);
-            for (std::size_t i = 0; i < lanes_.size(); ++i) {
-                if ((lanes >> i & 1U) != 0) sum += over[i];
-            }
-            add(cuts, lanes, sum);
-        }
-        return cuts;
-    }
-
-    // V/n leaves each chip along the group's axes, by one link.
-    [[nodiscard]] std::vector<Rational> permute() const {
-        std::vector<Rational> cuts(sets() - 1, Rational(0));
-        const std::size_t all = (std::size_t{1} << lanes_.size()) - 1;
-        add(cuts, all, Rational(1, n_) * ways_of(all));
-        return cuts;
-    }
-
-    // Every axis a ring, whatever the wiring, and nothing but it at work.
-    [[nodiscard]] Rational textbook_gather() const { return Rational(1, 2 * static_cast<std::int64_t>(lanes_.size())); }
-
-    // Hops that follow one another when each axis is gone through once.
-    [[nodiscard]] Rational hops(bool textbook) const {
-        Rational sum(0);
-        for (const Lane& lane : lanes_) {
-            const Rational steps = textbook       ? Rational(lane.size, 2)
-                                   : lane.wrapped ? Rational(lane.size / 2)
-                                                  : Rational(lane.size - 1);
-            sum += steps * Rational(lane.stride);
-        }
-        return sum;
-    }
-
-private:
-    // Links into a chip along a lane. Neighbours that are `stride` chips apart share the wires between with as many others.
-    // Two chips side by side have one link; two that lie across a ring reach each other either way.
-    [[nodiscard]] Rational ways(const Lane& lane) const {
-        const bool both = lane.wrapped && (lane.size > 2 || lane.stride > 1);
-        return Rational(both ? 2 : 1) / Rational(lane.stride);
-    }
-
-    [[nodiscard]] std::size_t sets() const { return std::size_t{1} << tier_.shape.size(); }
-
-    // `bytes` must go over these lanes: a demand on every set of axes that holds theirs, which its other axes help to carry.
-    void add(std::vector<Rational>& cuts, std::size_t lanes, const Rational& bytes) const {
-        std::size_t axes = 0;
-        for (std::size_t i = 0; i < lanes_.size(); ++i) {
-            if ((lanes >> i & 1U) != 0) axes |= std::size_t{1} << lanes_[i].axis;
-        }
-        const Rational own = ways_of(lanes);
-        for (std::size_t set = axes; set < sets(); ++set) {
-            if ((set & axes) != axes) continue;
-            Rational ways = own;
-            for (std::size_t axis = 0; axis < tier_.shape.size(); ++axis) {
-                const bool helps = (set >> axis & 1U) != 0 && (axes >> axis & 1U) == 0 && tier_.shape[axis] > 1;
-                if (helps) ways += Rational(tier_.wrapped[axis] && tier_.shape[axis] > 2 ? 2 : 1);
-            }
-            cuts[set - 1] = larger(cuts[set - 1], bytes / ways);
-        }
-    }
-
-    // Links into a chip along the lanes of a set. Parts of one axis share its links: the innermost has the most of them.
-    [[nodiscard]] Rational ways_of(std::size_t set) const {
-        Rational sum(0);
-        for (std::size_t i = 0; i < lanes_.size();) {
-            const std::size_t axis = lanes_[i].axis;
-            std::optional<Lane> innermost;
-            for (; i < lanes_.size() && lanes_[i].axis == axis; ++i) {
-                if ((set >> i & 1U) == 0) continue;
-                if (innermost) {
-                    innermost->size *= lanes_[i].size;
-                    innermost->wrapped = innermost->wrapped || lanes_[i].wrapped;
-                } else {
-                    innermost = lanes_[i];
-                }
-            }
-            if (innermost) sum += ways(*innermost);
-        }
-        return sum;
-    }
-
-    std::vector<Lane> lanes_;
-    const SliceTier& tier_;
-    std::int64_t n_;
-};
+    return sum;
+}
 
 // What one of n equal parties sends at the least, whatever the wires; chips, or leaves with all chips under them.
 Rational sent_by_one(CollectiveKind kind, const Rational& n) {
@@ -171,23 +55,37 @@ Rational sent_by_one(CollectiveKind kind, const Rational& n) {
     return Rational(0);
 }
 
-TierLoad on_torus(CollectiveKind kind, const Torus& torus, bool textbook, double hop_s) {
+// Every axis a ring, whatever the wiring, and nothing but it at work.
+TierLoad by_hand(CollectiveKind kind, const std::vector<Lane>& lanes, double hop_s) {
+    const Rational rounds(kind == CollectiveKind::all_reduce ? 2 : 1);
     TierLoad load;
-    const int rounds = kind == CollectiveKind::all_reduce ? 2 : 1;
-    // Who sends to whom is not known of a permute: it may be as between neighbours.
-    const double hops = kind == CollectiveKind::permute ? 1 : torus.hops(textbook).to_double();
-    load.latency_s = rounds * hops * hop_s;
-    if (textbook && kind != CollectiveKind::permute) {
-        load.link_bytes = torus.textbook_gather() * Rational(rounds);
-        if (kind == CollectiveKind::all_to_all) load.link_bytes = load.link_bytes / Rational(4);
-        return load;
-    }
-    load.cuts = kind == CollectiveKind::all_to_all ? torus.all_to_all()
-                : kind == CollectiveKind::permute  ? torus.permute()
-                                                   : torus.gather();
-    for (Rational& cut : load.cuts) {
-        cut = cut * Rational(rounds);
-        load.link_bytes = larger(load.link_bytes, cut);
+    load.link_bytes = rounds * Rational(1, 2 * static_cast<std::int64_t>(lanes.size()));
+    if (kind == CollectiveKind::all_to_all) load.link_bytes = load.link_bytes / Rational(4);
+    load.in_turn_bytes = load.link_bytes;
+    load.latency_s = (rounds * hops_of(lanes, true)).to_double() * hop_s;
+    return load;
+}
+
+// Each chip sends V/n to another; to whom is not known, so it may be as between neighbours, by one link and one hop. Whether others
+// use that link then is not known either.
+TierLoad to_neighbour(const std::vector<Lane>& lanes, bool textbook, double hop_s) {
+    TierLoad load;
+    load.link_bytes = load.in_turn_bytes = Rational(1, product(lanes));
+    load.latency_s = hop_s;
+    if (!textbook) load.over = LoadedWires::between;
+    return load;
+}
+
+TierLoad on_torus(CollectiveKind kind, const std::vector<Lane>& lanes, const TorusCuts& torus, double hop_s) {
+    TierLoad load;
+    load.latency_s = hops_of(lanes, false).to_double() * hop_s;
+    load.cuts = torus.loads(kind, lanes);
+    for (const Rational& cut : load.cuts) load.link_bytes = larger(load.link_bytes, cut);
+    load.in_turn_bytes = load.link_bytes;
+    if (kind == CollectiveKind::all_reduce) {
+        Rational gather(0);
+        for (const Rational& cut : torus.loads(CollectiveKind::all_gather, lanes)) gather = larger(gather, cut);
+        load.in_turn_bytes = Rational(2) * gather;
     }
     return load;
 }
@@ -201,6 +99,9 @@ Rational through_switch(CollectiveKind kind, const Rational& n, const NetworkTie
     return lesser(load, tier.topology == "nic" ? Rational(1) : Rational(1) + Rational(1) / n);
 }
 
+// By hand an all-reduce is a scatter and a gather. When next to nothing is summed, all can get all parts and each add them up.
+int rounds_of(CollectiveKind kind, bool textbook) { return textbook && kind == CollectiveKind::all_reduce ? 2 : 1; }
+
 // Most members of a group under one leaf.
 std::int64_t under_one_leaf(const std::vector<Lane>& lanes, std::int64_t leaf) {
     std::int64_t members = 1;
@@ -208,7 +109,7 @@ std::int64_t under_one_leaf(const std::vector<Lane>& lanes, std::int64_t leaf) {
     return members;
 }
 
-// Steps that follow one another are not published for switches: latency is that of one step, each way. Between leaves it is
+// Steps that follow one another are not published for switches: latency is that of one step. Between leaves it is
 // the leaves that exchange, each for its q members, over ways out that are narrower than their ports. A permute need not leave
 // its leaf.
 TierLoad on_switch(CollectiveKind kind, const std::vector<Lane>& lanes, const NetworkTier& tier,
@@ -223,18 +124,31 @@ TierLoad on_switch(CollectiveKind kind, const std::vector<Lane>& lanes, const Ne
                 larger(load.link_bytes, through_switch(kind, n / q, tier, textbook) / q * leaves->narrowing);
         }
     }
-    load.latency_s = (kind == CollectiveKind::all_reduce ? 2 : 1) * step_s;
+    const bool added_on_the_way = kind == CollectiveKind::all_reduce && tier.in_network_reduction;
+    load.in_turn_bytes = added_on_the_way ? sent_by_one(kind, n) : load.link_bytes;
+    load.latency_s = rounds_of(kind, textbook) * step_s;
     return load;
 }
 
 // Every pair has a link of its own: a member's share goes to each of the others at once.
-TierLoad on_full_mesh(CollectiveKind kind, std::int64_t n, double step_s) {
+TierLoad on_full_mesh(CollectiveKind kind, std::int64_t n, bool textbook, double step_s) {
     TierLoad load;
     load.link_bytes = kind == CollectiveKind::all_to_all   ? Rational(1, n) / Rational(n)
                       : kind == CollectiveKind::all_reduce ? Rational(2, n)
                                                            : Rational(1, n);
-    load.latency_s = (kind == CollectiveKind::all_reduce ? 2 : 1) * step_s;
+    load.in_turn_bytes = load.link_bytes;
+    load.latency_s = rounds_of(kind, textbook) * step_s;
     return load;
+}
+
+Status short_enough(const SliceTier& tier) {
+    for (const std::int64_t places : tier.shape) {
+        if (places <= most_axis_places) continue;
+        return fail("too_many_chips",
+                    fmt::format("an axis of a torus is looked at place by place, and this one has {}", places),
+                    fmt::format("at most {}", most_axis_places));
+    }
+    return {};
 }
 
 // What the groups of tier `i` hold of each byte of the whole array. What is gathered or summed is divided by the members inside.
@@ -256,8 +170,27 @@ Rational share_of(const Slice& slice, CollectiveKind kind, const std::vector<std
 
 }  // namespace
 
+double bus_factor(CollectiveKind kind, double members) {
+    switch (kind) {
+        case CollectiveKind::all_reduce:
+            return 2 * (members - 1) / members;
+        case CollectiveKind::all_gather:
+        case CollectiveKind::reduce_scatter:
+        case CollectiveKind::all_to_all:
+        case CollectiveKind::gather:
+        case CollectiveKind::scatter:
+            return (members - 1) / members;
+        case CollectiveKind::permute:
+        case CollectiveKind::send:
+        case CollectiveKind::broadcast:
+            break;
+    }
+    return 1;
+}
+
 Result<CollectiveLoad> collective_load(const Slice& slice, CollectiveKind kind,
-                                       const std::vector<const PlacedAxis*>& axes, const CollectiveOptions& options) {
+                                       const std::vector<const PlacedAxis*>& axes, const CollectiveOptions& options,
+                                       const std::vector<const PlacedAxis*>& mesh) {
     CollectiveLoad result;
     result.kind = kind;
     std::vector<std::vector<Lane>> by_tier(slice.tiers.size());
@@ -271,15 +204,26 @@ Result<CollectiveLoad> collective_load(const Slice& slice, CollectiveKind kind,
         const NetworkTier& tier = slice.network(slice.tiers[i]);
         const double step_s = tier.hop_latency.value ? tier.hop_latency.value->value : 0;
         const Rational share = share_of(slice, kind, by_tier, i, result.members);
-        TierLoad load = has_axes(tier) ? on_torus(kind, Torus(by_tier[i], slice.tiers[i]), options.textbook, step_s)
-                        : pairs_have_links(tier)
-                            ? on_full_mesh(kind, n, step_s)
-                            : on_switch(kind, by_tier[i], tier, leaves_of(slice, i), options.textbook, step_s);
+        TierLoad load;
+        if (has_axes(tier)) {
+            if (auto status = short_enough(slice.tiers[i]); !status) return fail(status.error());
+            const std::vector<Lane> lanes = joined(by_tier[i]);
+            load = kind == CollectiveKind::permute ? to_neighbour(lanes, options.textbook, step_s)
+                   : options.textbook
+                       ? by_hand(kind, lanes, step_s)
+                       : on_torus(kind, lanes, TorusCuts(slice.tiers[i], i, mesh.empty() ? axes : mesh), step_s);
+        } else if (pairs_have_links(tier)) {
+            load = on_full_mesh(kind, n, options.textbook, step_s);
+        } else {
+            load = on_switch(kind, by_tier[i], tier, leaves_of(slice, i), options.textbook, step_s);
+        }
         load.tier = i;
-        load.link_bytes = load.link_bytes * share;
-        for (Rational& cut : load.cuts) cut = cut * share;
-        load.sent_bytes = sent_by_one(kind, Rational(n)) * share;
-        result.tiers.push_back(load);
+        load.sent_bytes = through_switch(kind, n, tier, false);
+        load.link_bytes *= share;
+        load.in_turn_bytes *= share;
+        load.sent_bytes *= share;
+        for (Rational& cut : load.cuts) cut *= share;
+        result.tiers.push_back(std::move(load));
     }
     return result;
 }

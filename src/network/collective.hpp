@@ -21,10 +21,14 @@ enum class LoadedWires { all, sender, receiver, between };
 struct TierLoad {
     std::size_t tier = 0;  ///< index in slice.tiers
     Rational link_bytes;   ///< over the busiest link of a torus or full mesh, or in and out of one chip of a switch
-    Rational sent_bytes;   ///< by one chip over all its links of the tier
-    /// On a torus, for each set of its axes (by the set's bits, less one) what must go over the links of those axes, for each
-    /// link. The greatest is link_bytes. Collectives that run at once add up set by set: together they take the longest set's
-    /// time at the least, and two on different axes do not wait for each other. Empty elsewhere: there all is added up.
+    Rational
+        sent_bytes;  ///< by one chip over all its links of the tier; where the network adds up, what it hands over and back
+    /// As link_bytes, but an all-reduce is done by the chips, as a reduce-scatter and then an all-gather: what libraries mostly do,
+    /// so that measured times are compared with it.
+    Rational in_turn_bytes;
+    /// On a torus, by cut (network/torus_cuts.hpp), what goes over its wires, for each of them. The greatest is link_bytes.
+    /// Collectives that run at once add up cut by cut: together they take the longest one's time at the least, and two on
+    /// different axes, or in opposite directions, do not wait for each other. Empty elsewhere: there all is added up.
     std::vector<Rational> cuts;
     double latency_s = 0;  ///< hops in sequence times the published latency of one; 0 where none is published
     /// Of a transfer over wires of several tiers at once: how many of each, by tier of the slice. link_bytes are then those over
@@ -51,23 +55,25 @@ struct CollectiveOptions {
     bool textbook = false;
 };
 
-/// Loads of a collective over mesh axes together (their lanes). W is the one-way rate of a link, n the members, n_i those along
-/// torus axis i, c_i the ways into a chip along it (2 on a ring, 1 on an open axis, where the end has one neighbour;
-/// divided by the lane's stride).
+/// Bus bandwidth over algorithm bandwidth of an operation of so many devices, as nccl-tests define them: 2(n-1)/n for an all-reduce, 1
+/// for what is sent or broadcast, (n-1)/n for the others.
+[[nodiscard]] double bus_factor(CollectiveKind kind, double members);
+
+/// Loads of a collective over mesh axes together (their lanes). `mesh`: all axes that collectives may go over which are to be added
+/// up with this one, in the order that all of these are given; without any, `axes`. Which cuts there are depends on it.
 ///
-/// Torus, all-gather and reduce-scatter: each chip must receive V(n-1)/n; shares of V that take the axes in different orders
-/// spread it over the links, as well as the axes allow: max over sets S of axes of V (n_S - 1) / (n c_S W), where n_S is the
-/// product of their lengths and c_S the sum of their ways (what goes over S alone at the least, whatever the orders).
-/// All-reduce: both in turn, twice that. All-to-all: the bytes that cross the middle of the worst axis over the links there,
-/// floor(n_i/2) ceil(n_i/2) / n_i^2 of V over n/n_i lines, c_i links each. Permute: V/n over one link.
+/// Torus: the cuts of network/torus_cuts.hpp, each a bound for any algorithm and for several collectives at once. An unknown permute
+/// puts V/n on one link. Latency is that of the hops to the farthest chip, once, for an all-reduce too: of next to nothing all
+/// can gather all parts.
 /// Switch: V(n-1)/n through a chip's port; all-reduce 2V(n-1)/n, with reduction in the network V(n+1)/n (V on a nic), the lesser counts;
 /// all-to-all V(n-1)/n^2. Full mesh, of a pair's rate: V/n and V/n^2, all-reduce 2V/n. Several tiers: the inner ones carry V,
 /// the outer ones V divided by the members inside; an all-to-all goes straight over a tier of switches, so that the inner ones
 /// carry what stays in a node. Between leaves of a tier (network/leaf.hpp) the leaves exchange at the rate of their ways out.
 /// Parts of one torus axis that adjoin count as one; others of it share its links. docs/network.md derives the formulas.
-/// Transfers with a root are not among these (network/transfer.hpp).
+/// Transfers with a root are not among these (network/transfer.hpp). Errors: an axis of a torus with more than a million places.
 [[nodiscard]] Result<CollectiveLoad> collective_load(const Slice& slice, CollectiveKind kind,
                                                      const std::vector<const PlacedAxis*>& axes,
-                                                     const CollectiveOptions& options = {});
+                                                     const CollectiveOptions& options = {},
+                                                     const std::vector<const PlacedAxis*>& mesh = {});
 
 }  // namespace roofline

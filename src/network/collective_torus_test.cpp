@@ -7,6 +7,9 @@
 #include <numeric>
 #include <tuple>
 
+#include <string>
+#include <string_view>
+
 #include "network/collective.hpp"
 
 #include "base/approx_test.hpp"
@@ -229,4 +232,153 @@ TEST_CASE("network: all-to-all against the links counted one by one") {
         }
         CHECK(closed == approx(wires.busiest()));
     }
+}
+
+namespace {
+
+struct Job {
+    CollectiveKind kind;
+    std::string_view over;  ///< mesh axes, a letter each
+    std::int64_t arrays = 1;
+};
+
+// The longest of the cuts, to each of which all jobs add.
+Rational at_once(const Shape& shape, const std::vector<MeshAxis>& mesh, const std::vector<Job>& jobs) {
+    const Slice on = test_torus(shape.sizes, shape.wrapped);
+    const auto placed = place_mesh(on, mesh);
+    REQUIRE(placed.has_value());
+    std::vector<const PlacedAxis*> all;
+    for (const PlacedAxis& axis : *placed) all.push_back(&axis);
+    std::vector<Rational> sums;
+    for (const Job& job : jobs) {
+        std::vector<const PlacedAxis*> axes;
+        for (const PlacedAxis* axis : all) {
+            if (job.over.find(axis->name) != std::string_view::npos) axes.push_back(axis);
+        }
+        const auto load = collective_load(on, job.kind, axes, {}, all);
+        REQUIRE(load.has_value());
+        const std::vector<Rational>& cuts = load->tiers.at(0).cuts;
+        sums.resize(cuts.size(), Rational(0));
+        for (std::size_t i = 0; i < cuts.size(); ++i) sums[i] += Rational(job.arrays) * cuts[i];
+    }
+    return *std::max_element(sums.begin(), sums.end());
+}
+
+}  // namespace
+
+TEST_CASE("network: wires of a chain, counted one by one, for any mixture") {
+    // From the i chips below a wire to the others: all-gather i/n of V, reduce-scatter the sums of (n-i)/n, all-reduce V,
+    // all-to-all i (n-i) / n^2; the other way the same from the other end. There is no other way, so nothing is faster.
+    for (std::int64_t n = 2; n <= 8; ++n) {
+        const Shape chain{{n}, {false}};
+        const auto busiest = [&](std::int64_t gathers, std::int64_t scatters, std::int64_t reduces) {
+            Rational most(0);
+            for (std::int64_t i = 1; i < n; ++i) {
+                const Rational up = Rational(gathers * i + scatters * (n - i), n) + Rational(reduces);
+                if (most < up) most = up;
+            }
+            return most;
+        };
+        for (const std::vector<std::int64_t>& mix :
+             {std::vector<std::int64_t>{1, 0, 0}, {0, 1, 0}, {0, 0, 1}, {2, 1, 0}, {1, 1, 0}, {1, 3, 2}}) {
+            CAPTURE(n);
+            CHECK(at_once(chain, {{"X", n}},
+                          {{all_gather, "X", mix[0]}, {reduce_scatter, "X", mix[1]}, {all_reduce, "X", mix[2]}}) ==
+                  busiest(mix[0], mix[1], mix[2]));
+        }
+    }
+    // With an all-to-all: 3/4 + 3/16 at the end of four, 3/4 + 2 x 4/16 + ... of two scatters and a gather in the middle.
+    CHECK(at_once({{4}, {false}}, {{"X", 4}}, {{all_gather, "X"}, {all_to_all, "X"}}) == Rational(15, 16));
+    CHECK(at_once({{4}, {false}}, {{"X", 4}}, {{all_gather, "X"}, {reduce_scatter, "X", 2}, {all_to_all, "X", 2}}) ==
+          Rational(17, 8));
+}
+
+TEST_CASE("network: an all-reduce on a grid takes as long as packed spanning trees") {
+    // Each link both ways carries what one spanning tree of each (n-1)/links of V needs: so many disjoint ones fit in
+    // (Nash-Williams, Tutte: no division of the chips has fewer links between its p parts for each of the p-1), and sums go up
+    // a tree while others come down. No less: each byte takes n-1 messages to be summed, n-1 more to be known everywhere.
+    const auto reduced = [](const Shape& shape) { return on_torus(shape.sizes, shape.wrapped, all_reduce).link_bytes; };
+    CHECK(reduced({{4, 4}, {false, false}}) == Rational(15, 24));
+    CHECK(reduced({{8, 8}, {false, false}}) == Rational(63, 112));
+    CHECK(reduced({{4, 8}, {false, false}}) == Rational(31, 28 + 24));
+    CHECK(reduced({{2, 2}, {false, false}}) == Rational(3, 4));
+    CHECK(reduced({{2, 2, 2}, {false, false, false}}) == Rational(7, 12));
+    CHECK(reduced({{2, 2, 4}, {false, false, false}}) == Rational(15, 8 + 8 + 12));
+    CHECK(reduced({{8, 16}, {false, true}}) == Rational(127, 7 * 16 + 8 * 16));
+    CHECK(reduced({{3, 4}, {false, true}}) == Rational(11, 20));
+    CHECK(reduced({{16, 16}, {true, true}}) == Rational(255, 512));
+    CHECK(reduced({{4, 4, 4}, {true, true, true}}) == Rational(63, 192));
+}
+
+TEST_CASE("network: collectives at once take as long as the best schedule of all of them") {
+    // Least times of linear programs over all schedules of small slices: from each chip of a group a flow to each other one, over a
+    // share of the links that all flows from that chip use together (Edmonds: trees of that much can be packed into it);
+    // reduce-scatters the same backwards, all-reduces both with roots wherever it is best.
+    struct Known {
+        Shape shape;
+        std::vector<MeshAxis> mesh;
+        std::vector<Job> jobs;
+        Rational least;
+    };
+    const std::vector<MeshAxis> four_two = {{"X", 4}, {"Y", 2}};
+    const std::vector<MeshAxis> two_four = {{"X", 2}, {"Y", 4}};
+    const Shape ring{{8}, {true}};
+    const Shape open{{8}, {false}};
+    const Shape grid{{2, 4}, {false, false}};
+    const Known all[] = {
+        {{{4}, {true}}, {{"X", 4}}, {{all_gather, "X", 2}, {reduce_scatter, "X"}}, Rational(9, 8)},
+        {{{4}, {true}}, {{"X", 4}}, {{all_gather, "X"}, {all_to_all, "X"}}, Rational(1, 2)},
+        {{{2, 3}, {false, false}}, {{"X", 6}}, {{all_gather, "X", 2}, {reduce_scatter, "X"}}, Rational(15, 14)},
+        {grid, {{"X", 8}}, {{all_gather, "X", 2}, {reduce_scatter, "X"}}, Rational(21, 20)},
+        {grid, {{"X", 8}}, {{all_gather, "X"}, {all_to_all, "X"}}, Rational(63, 128)},
+        {grid, {{"X", 8}}, {{all_gather, "X"}, {reduce_scatter, "X", 2}, {all_to_all, "X", 2}}, Rational(49, 40)},
+        {grid, two_four, {{all_reduce, "XY"}, {all_gather, "X"}}, Rational(9, 10)},
+        {grid, two_four, {{reduce_scatter, "X", 2}, {all_gather, "Y"}}, Rational(1)},
+        {{{2, 2, 2}, {false, false, false}}, {{"X", 8}}, {{all_gather, "X"}, {all_reduce, "X"}}, Rational(7, 8)},
+        {{{2, 4}, {false, true}}, {{"X", 8}}, {{all_gather, "X"}, {all_to_all, "X"}}, Rational(17, 48)},
+        {{{3, 4}, {false, true}}, {{"X", 3}, {"Y", 4}}, {{all_reduce, "XY"}, {all_gather, "X"}}, Rational(11, 12)},
+        // Parts of one axis: four neighbours and every fourth chip, which share the wires.
+        {ring, four_two, {{all_gather, "X"}}, Rational(3, 4)},
+        {ring, four_two, {{all_gather, "X"}, {reduce_scatter, "X"}}, Rational(1)},
+        {ring, four_two, {{all_gather, "XY"}, {reduce_scatter, "Y"}}, Rational(23, 16)},
+        {ring, four_two, {{all_gather, "X"}, {all_gather, "Y"}}, Rational(7, 4)},
+        {ring, four_two, {{reduce_scatter, "X", 2}, {all_gather, "Y"}}, Rational(5, 2)},
+        {{{9}, {true}}, {{"X", 3}, {"Y", 3}}, {{all_gather, "X"}, {all_gather, "Y"}}, Rational(5, 3)},
+        {{{9}, {true}}, {{"X", 3}, {"Y", 3}}, {{reduce_scatter, "X", 2}, {all_gather, "Y"}}, Rational(7, 3)},
+        {ring, two_four, {{all_gather, "X"}, {all_gather, "Y"}}, Rational(5, 4)},
+        {ring, two_four, {{reduce_scatter, "X", 2}, {all_gather, "Y"}}, Rational(7, 4)},
+        {open, four_two, {{all_gather, "X"}, {all_gather, "Y"}}, Rational(9, 4)},
+        {open, four_two, {{reduce_scatter, "X", 2}, {all_gather, "Y"}}, Rational(3)},
+        {open, four_two, {{all_reduce, "Y"}}, Rational(4)},
+        {open, four_two, {{all_gather, "XY"}, {reduce_scatter, "Y"}}, Rational(5, 2)},
+        {open, two_four, {{all_reduce, "XY"}, {all_gather, "X"}}, Rational(3, 2)},
+    };
+    for (const Known& known : all) {
+        CAPTURE(&known - all);
+        CHECK(at_once(known.shape, known.mesh, known.jobs) == known.least);
+    }
+    // And where cuts are missing they may say less, never more: 28/27 in a grid of nine, 3/2 of parts of a ring.
+    const Rational nine = at_once({{3, 3}, {false, false}}, {{"X", 9}}, {{all_gather, "X", 2}, {reduce_scatter, "X"}});
+    CHECK(!(Rational(28, 27) < nine));
+    CHECK(!(nine < Rational(1)));
+    const Rational parts = at_once(ring, four_two, {{all_reduce, "XY"}, {all_gather, "X"}});
+    CHECK(!(Rational(3, 2) < parts));
+    CHECK(!(parts < Rational(5, 4)));
+}
+
+TEST_CASE("network: closed tori have one cut for each set of their axes") {
+    const auto cuts = [](const Shape& shape, const std::vector<MeshAxis>& mesh) {
+        const Slice on = test_torus(shape.sizes, shape.wrapped);
+        const auto placed = place_mesh(on, mesh);
+        REQUIRE(placed.has_value());
+        std::vector<const PlacedAxis*> all;
+        for (const PlacedAxis& axis : *placed) all.push_back(&axis);
+        return collective_load(on, all_gather, all, {}, all)->tiers.at(0).cuts.size();
+    };
+    const Shape cube{{8, 8, 8}, {true, true, true}};
+    CHECK(cuts(cube, {{"X", 8}, {"Y", 8}, {"Z", 8}}) == 7);
+    CHECK(cuts(cube, {{"X", 8}, {"Y", 64}}) == 5);  // each axis, the last two, all three
+    CHECK(cuts({{2, 2}, {false, false}}, {{"X", 2}, {"Y", 2}}) == 3);
+    // Of an open axis the ends and the middle; of two together the corner in and out, and all wires.
+    CHECK(cuts({{4, 4}, {false, false}}, {{"X", 4}, {"Y", 4}}) == 9);
 }

@@ -17,6 +17,11 @@ struct System {
     CollectiveOptions collectives;
 
     [[nodiscard]] const Machine& machine() const { return slice.machine; }
+    [[nodiscard]] std::vector<const PlacedAxis*> axes() const {
+        std::vector<const PlacedAxis*> all;
+        for (const PlacedAxis& axis : mesh) all.push_back(&axis);
+        return all;
+    }
     [[nodiscard]] const PlacedAxis* axis(std::string_view name) const {
         const auto found =
             std::find_if(mesh.begin(), mesh.end(), [&](const PlacedAxis& axis) { return axis.name == name; });

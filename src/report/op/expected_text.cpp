@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "network/collective.hpp"
 #include "units/text.hpp"
 
 namespace roofline {
@@ -163,8 +164,7 @@ CollectiveBandwidth collective_bandwidth(CollectiveKind kind, std::int64_t membe
     const bool part = kind == CollectiveKind::all_to_all || kind == CollectiveKind::permute;
     CollectiveBandwidth bandwidth;
     bandwidth.algorithm = (part ? bytes / n : bytes) / seconds;
-    const double share = kind == CollectiveKind::permute ? 1 : (n - 1) / n;
-    bandwidth.bus = bandwidth.algorithm * share * (kind == CollectiveKind::all_reduce ? 2 : 1);
+    bandwidth.bus = bandwidth.algorithm * bus_factor(kind, n);
     return bandwidth;
 }
 

@@ -64,7 +64,7 @@ PlotRoof tier_roof(const Resource& resource) {
     return {resource.label + ", one way", rate.value, rate.low_confidence()};
 }
 
-// Bytes over the busiest link, at its rate: of the set of a torus's axes that takes longest.
+// Bytes over the busiest link, at its rate: of the cut of a torus that takes longest.
 double busiest_bytes(const OpAnswer& answer, const Resource& resource) {
     double most = 0;
     for (std::size_t cut = 0; cut < resource.cuts(); ++cut) {
