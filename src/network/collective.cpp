@@ -276,6 +276,7 @@ Result<CollectiveLoad> collective_load(const Slice& slice, CollectiveKind kind,
                             ? on_full_mesh(kind, n, step_s)
                             : on_switch(kind, by_tier[i], tier, leaves_of(slice, i), options.textbook, step_s);
         load.tier = i;
+        load.members = n;
         load.link_bytes = load.link_bytes * share;
         for (Rational& cut : load.cuts) cut = cut * share;
         load.sent_bytes = sent_by_one(kind, Rational(n)) * share;

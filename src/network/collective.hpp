@@ -19,9 +19,10 @@ enum class LoadedWires { all, sender, receiver, between };
 
 /// What one tier carries, for each byte of the group's whole array.
 struct TierLoad {
-    std::size_t tier = 0;  ///< index in slice.tiers
-    Rational link_bytes;   ///< over the busiest link of a torus or full mesh, or in and out of one chip of a switch
-    Rational sent_bytes;   ///< by one chip over all its links of the tier
+    std::size_t tier = 0;      ///< index in slice.tiers
+    std::int64_t members = 1;  ///< of a group along this tier; of a transfer with a root not said
+    Rational link_bytes;       ///< over the busiest link of a torus or full mesh, or in and out of one chip of a switch
+    Rational sent_bytes;       ///< by one chip over all its links of the tier
     /// On a torus, for each set of its axes (by the set's bits, less one) what must go over the links of those axes, for each
     /// link. The greatest is link_bytes. Collectives that run at once add up set by set: together they take the longest set's
     /// time at the least, and two on different axes do not wait for each other. Empty elsewhere: there all is added up.
