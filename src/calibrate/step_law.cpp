@@ -69,7 +69,9 @@ double device_seconds(const StepLaw& law, const StepParts& parts) {
 double host_seconds(const StepLaw& law, const StepParts& parts) { return law.launch_s * parts.launches; }
 
 double exposed_seconds(const StepLaw& law, const StepParts& parts) {
-    return exposed_share(law, parts) * (parts.hideable_s + parts.hideable_wire_s / law.wires);
+    const double beside = parts.hideable_s + parts.hideable_wire_s / law.wires;
+    // nothing hides behind more than there is
+    return std::max(exposed_share(law, parts) * beside, beside - device_seconds(law, parts));
 }
 
 double seconds_of(const StepLaw& law, const StepParts& parts) {

@@ -78,3 +78,19 @@ TEST_CASE("the program's own factors") {
     CHECK(law->exposed <= 1);
     CHECK(law->error < 0.5);
 }
+
+TEST_CASE("collectives hide behind what the device does, and no longer") {
+    StepLaw law;
+    law.exposed = 0.05;
+    StepParts parts;
+    parts.kernels_s = 2;
+    parts.hideable_s = 1;
+    CHECK(exposed_seconds(law, parts) == approx(0.05));
+    CHECK(seconds_of(law, parts) == approx(2.05));
+    // 5 s beside 2 s of kernels: 3 s are left when these have ended
+    parts.hideable_s = 5;
+    CHECK(exposed_seconds(law, parts) == approx(3));
+    CHECK(seconds_of(law, parts) == approx(5));
+    parts.in_turn = true;
+    CHECK(seconds_of(law, parts) == approx(7));
+}
