@@ -52,7 +52,7 @@ def predicted(law, row):
     together = longer * (1 + (shorter / longer) ** overlap) ** (1 / overlap)
     exposed = 1 if row[6] else exposed
     beside = hideable + hideable_wire / wires
-    return max(together + max(exposed * beside, beside - times_of(law, row)[0]), row[3])
+    return max(together + max(exposed * beside, beside - together), row[3])
 
 
 def waits_for_launches(law, row):

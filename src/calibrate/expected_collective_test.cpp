@@ -175,6 +175,7 @@ TEST_CASE("laws of collectives that move the same bytes stand in for those that 
     CollectiveRequest gather = request("m");
     gather.kind = CollectiveKind::all_gather;
     gather.tiers = "nvlink+ib";
+    gather.system = "s";  // on the network that was measured
     gather.point.wire_s = 1e-3;
     Calibrations alone({{"m", {}, {}, {all_reduce}}});
     const auto half = alone.expected(gather);

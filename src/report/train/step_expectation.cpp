@@ -62,7 +62,7 @@ std::string step_derivation(const StepTimes& times) {
         part(share / law.wires, parts.hideable_wire_s, "those of them that were not measured")};
     std::string hidden = sum_of(exposed);
     if (outlasts)
-        hidden += fmt::format(" - {} of the device, which they outlast",
+        hidden += fmt::format(" - {} of device and host, which they outlast",
                               to_text(Seconds{beside - exposed_seconds(law, parts)}));
     if (!hidden.empty()) {
         say(fmt::format("what does not hide: {} = {}", hidden, to_text(Seconds{exposed_seconds(law, parts)})));
