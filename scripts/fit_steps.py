@@ -51,7 +51,8 @@ def predicted(law, row):
     shorter, longer = sorted(times_of(law, row))
     together = longer * (1 + (shorter / longer) ** overlap) ** (1 / overlap)
     exposed = 1 if row[6] else exposed
-    return max(together + exposed * (hideable + hideable_wire / wires), row[3])
+    beside = hideable + hideable_wire / wires
+    return max(together + max(exposed * beside, beside - together), row[3])
 
 
 def waits_for_launches(law, row):

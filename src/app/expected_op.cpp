@@ -193,6 +193,12 @@ void add_notes(OpAnswer& answer, const std::string& software) {
             notes.push_back(fmt::format("{} is not calibrated for that: expected times are carried over from {}",
                                         answer.machine.name, fmt::join(expected->machines, ", ")));
         }
+        if (!expected->fabric.empty()) {
+            notes.push_back(fmt::format(
+                "collectives between nodes were measured on the network of {}: on another they may well take longer or "
+                "shorter, which their error says",
+                expected->fabric));
+        }
         if (expected->buffer_rate) {
             notes.push_back(fmt::format("groups of one chip a node were not measured: expected times are those of {}",
                                         expected->laws.front()->key.tiers));

@@ -112,6 +112,7 @@ struct TrainRequest {
     std::string optimizer;          ///< "adam", "adam,moments=bf16,master", "sgd"; "": adam with f32 moments
     std::string products;           ///< "fp8": in which products with parameters are computed; "": as they are stored
     std::string dispatch;       ///< "fp8": in which tokens and gradients are sent to experts; "": as they are stored
+    std::string overlap;        ///< "expert": axes whose collectives run beside products; "": those of replicas alone
     std::string tokens;         ///< "15T": of the whole training; "": none is asked about
     std::optional<double> mfu;  ///< the utilisation that is assumed, in the place of a predicted step
     std::string price;          ///< "2.5": USD for a chip and hour; "": the machine's

@@ -122,9 +122,9 @@ Status predict(TrainAnswer& answer, const TrainRequest& request, const TrainingO
     const StepPricing pricing{std::make_shared<Calibrations>(std::move(*calibrations)), request.software,
                               request.textbook, request.explain, *law};
     Result<TrainStep> step = check_batch(*answer.batch, shards).and_then([&]() -> Result<TrainStep> {
-        return train_step(answer.model,
-                          {answer.plan, *answer.batch, options, answer.schedule, answer.products, answer.dispatch},
-                          answer.slice, pricing, answer.notes);
+        TrainSetup setup{answer.plan, *answer.batch, options, answer.schedule, answer.products, answer.dispatch};
+        setup.overlapped = answer.overlapped;
+        return train_step(answer.model, setup, answer.slice, pricing, answer.notes);
     });
     if (step) {
         const std::vector<std::string> notes = notes_of(step->program);
@@ -213,6 +213,9 @@ Result<TrainAnswer> train_answer_of(const TrainRequest& request) {
                     "leave it out");
     }
     answer.dispatch = *dispatch;
+    auto overlapped = overlapped_axes(request.overlap, answer.plan);
+    if (!overlapped) return fail(overlapped.error());
+    answer.overlapped = std::move(*overlapped);
     answer.assumed_mfu = request.mfu;
     if (answer.batch) {
         if (auto status = predict(answer, request, *options); !status) return fail(status.error());

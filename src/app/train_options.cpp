@@ -1,6 +1,9 @@
 #include "app/train_options.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
 
 #include "app/model_option.hpp"
 
@@ -81,6 +84,27 @@ Result<std::optional<Dtype>> narrow_dtype(const std::string& word, std::string_v
     if (info(**dtype).kind == DtypeKind::floating && info(**dtype).bits < stored_bits) return dtype;
     return fail("bad_dtype", fmt::format("{}: {} is no float of fewer than 16 bits", option, name(**dtype)),
                 "fp8, mxfp8, nvfp4 are meant; without it bf16 stays as it is");
+}
+
+Result<std::vector<std::string>> overlapped_axes(const std::string& words, const Plan& plan) {
+    std::vector<std::string> axes;
+    std::vector<std::string> known;
+    for (const auto& [axis, degree] : plan_axes(plan)) known.emplace_back(axis);
+    if (words.empty()) return axes;
+    for (const std::string& word : split(words)) {
+        if (!has(known, word)) {
+            return fail("bad_plan", fmt::format("--overlap: a plan has no axis `{}`", word.substr(0, 40)),
+                        did_you_mean(word, known, fmt::format("there are {}", fmt::join(known, ", "))));
+        }
+        const auto all = plan_axes(plan);
+        const auto axis = std::find_if(all.begin(), all.end(), [&](const auto& each) { return each.first == word; });
+        if (axis->second == 1) {
+            return fail("bad_request", fmt::format("--overlap {}: the plan has one member there", word),
+                        fmt::format("leave it out, or add the axis to --mesh: {}=8", word));
+        }
+        if (!has(axes, word)) axes.push_back(word);
+    }
+    return axes;
 }
 
 std::string remat_text(const TrainingOptions& options) {

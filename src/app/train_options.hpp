@@ -4,8 +4,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "app/request.hpp"
+#include "plan/plan.hpp"
 #include "program/adjoint.hpp"
 
 namespace roofline {
@@ -18,6 +20,9 @@ namespace roofline {
 /// Reads --products or --dispatch: floats of fewer than 16 bits, which training converts tensors to on their way. None: it is not given.
 /// Errors: others.
 [[nodiscard]] Result<std::optional<Dtype>> narrow_dtype(const std::string& word, std::string_view option);
+
+/// Reads --overlap, "expert,tensor": axes of the plan whose collectives run beside products. Errors: no axis of plans; one that has one member.
+[[nodiscard]] Result<std::vector<std::string>> overlapped_axes(const std::string& words, const Plan& plan);
 
 /// "selective", "keep H, O".
 [[nodiscard]] std::string remat_text(const TrainingOptions& options);

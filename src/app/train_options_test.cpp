@@ -68,3 +68,12 @@ TEST_CASE("mistyped policies and optimizers get the nearest") {
 }
 
 }  // namespace roofline
+
+TEST_CASE("axes whose collectives run beside products") {
+    Plan plan;
+    plan.expert = 8;
+    CHECK(overlapped_axes("", plan).value().empty());
+    CHECK(overlapped_axes("expert", plan).value() == std::vector<std::string>{"expert"});
+    CHECK(overlapped_axes("experts", plan).error().hint == "did you mean `expert`?");
+    CHECK(overlapped_axes("expert,tensor", plan).error().code == "bad_request");
+}

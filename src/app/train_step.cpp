@@ -206,6 +206,32 @@ Result<Pipeline> pipeline_of(const Model& model, const TrainSetup& setup) {
     return pipeline;
 }
 
+// Which part of a forward pass's products the backward pass computes again: of all layers on one chip, for the passes of a pipeline are as
+// long as each other where its schedule is asked how long stages wait.
+Result<double> recomputed_share(const Program& forward, const TrainSetup& setup, const Machine& machine) {
+    TrainingOptions options = setup.options;
+    if (options.remat == Remat::none) return 0.0;
+    const auto with = with_loss(forward, options.f32_logits);
+    if (!with) return fail(with.error());
+    AnalysisOptions quick;
+    quick.kernels = quick.growth = false;
+    const auto math = [&](const TrainingOptions& each) -> Result<double> {
+        const auto step = training_step(*with, each);
+        if (!step) return fail(step.error());
+        const auto analysis = analyse(step->program, machine, quick);
+        if (!analysis) return fail(analysis.error());
+        return analysis->total.seconds_of("math").value_or(0);
+    };
+    const auto again = math(options);
+    if (!again) return again;
+    options.remat = Remat::none;
+    options.kept = {};
+    const auto once = math(options);
+    if (!once) return once;
+    constexpr double passes = 3;  // forward, gradients of inputs and of weights
+    return *once > 0 ? std::clamp((*again / *once - 1) * passes, 0.0, 1.0) : 0.0;
+}
+
 Result<std::vector<StageStep>> stage_steps(const Model& model, const TrainSetup& setup, const Pipeline& pipeline,
                                            const Slice& slice, const StepPricing& pricing) {
     Program forward = model.program;
@@ -237,6 +263,14 @@ Result<TrainStep> train_step(const Model& model, const TrainSetup& setup, const 
                              const StepPricing& pricing, std::vector<std::string>& notes) {
     auto pipeline = pipeline_of(model, setup);
     if (!pipeline) return fail(pipeline.error());
+    if (pipeline->schedule == Schedule::zero_bubble && pipeline->stages > 1) {
+        Program forward = model.program;
+        forward.sizes["B"] = setup.batch.sequences();
+        bind_groups_of_experts(forward);
+        const auto again = recomputed_share(forward, setup, slice.machine);
+        if (!again) return fail(again.error());
+        pipeline->recomputed = *again;
+    }
     auto schedule = pipeline_cost(*pipeline);
     if (!schedule) return fail(schedule.error());
     auto stages = stage_steps(model, setup, *pipeline, slice, pricing);

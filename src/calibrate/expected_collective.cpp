@@ -147,7 +147,9 @@ double carried_error(const ExpectedTime& expected, std::int64_t members) {
 
 }  // namespace
 
-double seconds_of(const ExpectedTime& expected, const CollectivePoint& point) {
+namespace {
+
+double seconds_of_laws(const ExpectedTime& expected, const CollectivePoint& point) {
     double votes = 0;
     double sum = 0;
     for (const CalibratedLaw* law : expected.laws) {
@@ -161,6 +163,30 @@ double seconds_of(const ExpectedTime& expected, const CollectivePoint& point) {
         votes += vote;
     }
     return votes > 0 ? expected.part * std::exp(sum / votes) : 0;
+}
+
+double seconds_inside(const ExpectedTime& expected, const CollectivePoint& point) {
+    if (expected.inside.empty()) return 0;
+    const ExpectedTime& inside = expected.inside.front();
+    CollectivePoint there = point;
+    there.members = inside.point.members;
+    if (expected.point.wire_s > 0) there.wire_s *= inside.point.wire_s / expected.point.wire_s;
+    return seconds_of(inside, there);
+}
+
+/// A network between nodes is each provider's own; links inside a node are the machine's.
+std::string other_fabric(const CalibratedLaw& law, const CollectiveRequest& request) {
+    return tier_count(request.tiers) > 0 && law.key.system != request.system ? law.key.system : "";
+}
+
+}  // namespace
+
+bool inside_decides(const ExpectedTime& expected, const CollectivePoint& point) {
+    return seconds_inside(expected, point) > seconds_of_laws(expected, point);
+}
+
+double seconds_of(const ExpectedTime& expected, const CollectivePoint& point) {
+    return std::max(seconds_of_laws(expected, point), seconds_inside(expected, point));
 }
 
 CollectivePoint point_for(const ExpectedTime& expected, const CalibratedLaw& law, CollectivePoint point) {
@@ -230,6 +256,14 @@ std::optional<CollectiveRequest> request_for(const CollectiveLoad& load, const S
     request.machine = system.machine().id;
     request.kind = load.kind;
     request.point = *point;
+    const bool grows = load.kind == CollectiveKind::all_gather || load.kind == CollectiveKind::reduce_scatter ||
+                       load.kind == CollectiveKind::all_reduce;
+    if (grows && load.tiers.size() > 1) {
+        CollectiveLoad inner = load;
+        inner.members /= load.tiers.back().members;
+        inner.tiers.pop_back();
+        if (auto inside = request_for(inner, system, bytes)) request.inside = {std::move(*inside)};
+    }
     for (const TierLoad& tier : load.tiers) {
         const NetworkTier& network = system.slice.network(system.slice.tiers[tier.tier]);
         if (request.tiers.empty()) request.link = {network.topology, network.domain, rate_of(network)->value};
@@ -239,6 +273,27 @@ std::optional<CollectiveRequest> request_for(const CollectiveLoad& load, const S
 }
 
 std::optional<ExpectedTime> Calibrations::expected(const CollectiveRequest& request) {
+    auto found = of_all_tiers(request);
+    if (!found) return found;
+    found->point = request.point;
+    if (request.inside.empty()) return found;
+    CollectiveRequest asked = request.inside.front();
+    asked.system = request.system;
+    asked.software = request.software;
+    asked.variant = request.variant;
+    asked.dtype = request.dtype;
+    asked.error = request.error;
+    auto inside = expected(asked);
+    if (!inside) return found;
+    found->inside = {std::move(*inside)};
+    if (inside_decides(*found, request.point)) {
+        found->seconds = found->inside.front().seconds;
+        found->error = std::max(found->error, found->inside.front().error);
+    }
+    return found;
+}
+
+std::optional<ExpectedTime> Calibrations::of_all_tiers(const CollectiveRequest& request) {
     if (auto found = own(request, false)) return found;
     if (auto found = carried(request)) return found;
     return kindred(request);
@@ -257,6 +312,9 @@ std::optional<ExpectedTime> Calibrations::own(const CollectiveRequest& request, 
     expected.machines = {request.machine};
     expected.seconds = seconds_of(expected, request.point);
     expected.error = error_of(*law, request.point.members);
+    expected.fabric = other_fabric(*law, request);
+    if (!expected.fabric.empty())
+        expected.error = std::max(expected.error, law->errors.relative.value_or(law->errors.far.value_or(unproven)));
     expected.counted = std::binary_search(law->members.begin(), law->members.end(), request.point.members);
     expected.software_found = of_library_asked(*law, request);
     return expected;

@@ -29,6 +29,9 @@ struct CollectiveRequest {
     /// Whether somebody asks how far off the time is: of a stand-in that takes other machines' laws to say. Else its error is that of
     /// the laws themselves.
     bool error = true;
+    /// The same collective of that part of the group which lies inside its outermost tier, over as large an array; at most one. None of an
+    /// all-to-all, of which every member has less the more there are.
+    std::vector<CollectiveRequest> inside{};
 };
 
 /// A request for a load of an array of `bytes`. Empty for one member, and where a rate is not published.
@@ -73,13 +76,21 @@ struct ExpectedTime {
     std::optional<double> buffer_rate;
     /// Of rows that go to experts and back, where such exchanges were measured; `laws` is empty then.
     std::optional<ExpectedExchange> exchange;
+    /// The system of a provider on whose network between nodes the law was measured, where another is asked for or nobody says which; "" else.
+    std::string fabric{};
+    CollectivePoint point{};  ///< that it was asked for
+    std::vector<ExpectedTime>
+        inside{};  ///< of the request inside: more chips over more tiers are not faster; at most one
 };
+
+/// Whether the part of the group inside its outermost tier takes longer than the laws of all tiers say: then it decides.
+[[nodiscard]] bool inside_decides(const ExpectedTime& expected, const CollectivePoint& point);
 
 /// The point at which one of the laws is asked for its part.
 [[nodiscard]] CollectivePoint point_for(const ExpectedTime& expected, const CalibratedLaw& law, CollectivePoint point);
 
 /// The time that its laws give for another point with as many members: their geometric mean, those with one link rate together
-/// having one vote.
+/// having one vote; and not less than what the group inside takes.
 [[nodiscard]] double seconds_of(const ExpectedTime& expected, const CollectivePoint& point);
 
 /// A law of another machine that can stand in.
@@ -112,7 +123,8 @@ public:
     /// nearest count. Without any all others count, one vote for each rate. Constants of links
     /// are fractions of their rate and scale with it; times of steps are kept. Where there is neither, laws of collectives that
     /// move the same bytes the same way (kindred.hpp), or of groups that span tiers inside the one asked for; the machine's
-    /// own first. Empty where there is none of all these.
+    /// own first. Not less than what the part of the group inside its outermost tier takes, whose laws may be those of other software and other
+    /// measurements. Empty where there is none of all these.
     [[nodiscard]] std::optional<ExpectedTime> expected(const CollectiveRequest& request);
 
     /// The machine's own law of the step over the same tiers, else its nearest relative's that has one. Of several those of the
@@ -144,6 +156,8 @@ public:
 private:
     Calibrations() = default;
 
+    /// Without the group inside.
+    [[nodiscard]] std::optional<ExpectedTime> of_all_tiers(const CollectiveRequest& request);
     /// By laws of the operation asked for, over the same tiers.
     [[nodiscard]] std::optional<ExpectedTime> own(const CollectiveRequest& request, bool wider);
     [[nodiscard]] std::optional<ExpectedTime> carried(const CollectiveRequest& request);

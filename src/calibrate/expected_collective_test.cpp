@@ -175,6 +175,7 @@ TEST_CASE("laws of collectives that move the same bytes stand in for those that 
     CollectiveRequest gather = request("m");
     gather.kind = CollectiveKind::all_gather;
     gather.tiers = "nvlink+ib";
+    gather.system = "s";  // on the network that was measured
     gather.point.wire_s = 1e-3;
     Calibrations alone({{"m", {}, {}, {all_reduce}}});
     const auto half = alone.expected(gather);
@@ -226,4 +227,49 @@ TEST_CASE("groups of one chip a node take the laws of groups of whole nodes") {
     CHECK(expected->error == approx(0.4));
     across.tiers = "dcn";
     CHECK_FALSE(all.expected(across));
+}
+
+TEST_CASE("a group over two tiers is not faster than the part of it inside one") {
+    // 8 chips of a node take 10 us, a law of two nodes says 6: 16 chips have at least to do what 8 have
+    CalibratedLaw inner = law("nccl 2.29", 10);
+    CalibratedLaw outer = law("nccl 2.20", 6);
+    outer.key.tiers = "nvlink+ib";
+    outer.key.system = "m-cloud";
+    outer.members = {16};
+    outer.errors.relative.reset();
+    outer.errors.far.reset();
+    Calibrations all({{"m", {}, {}, {inner, outer}}});
+    CollectiveRequest asked = request("m", 16);
+    asked.tiers = "nvlink+ib";
+    CHECK(us(all, asked) == approx(6));
+    asked.inside = {request("m", 8)};
+    CHECK(us(all, asked) == approx(10));
+    const auto expected = all.expected(asked);
+    REQUIRE(expected);
+    CHECK(inside_decides(*expected, asked.point));
+    CHECK(seconds_of(*expected, asked.point) == approx(10e-6));
+    // where the whole group's law is longer, it speaks
+    outer.law.shared.segments = {{12e-6, 0, 0, 0, 0}};
+    Calibrations slower({{"m", {}, {}, {inner, outer}}});
+    CHECK(us(slower, asked) == approx(12));
+}
+
+TEST_CASE("a network between nodes that was measured elsewhere has the error of transfers") {
+    CalibratedLaw outer = law("nccl 2.20", 6);
+    outer.key.tiers = "nvlink+ib";
+    outer.key.system = "m-cloud";
+    outer.errors.relative.reset();
+    outer.errors.far = 0.3;
+    CalibratedLaw inner = law("nccl 2.20", 6);
+    inner.key.system = "m-cloud";
+    Calibrations all({{"m", {}, {}, {outer, inner}}});
+    CollectiveRequest asked = request("m");
+    CHECK(all.expected(asked)->error == approx(0.05));  // links in a node are the machine's
+    CHECK(all.expected(asked)->fabric.empty());
+    asked.tiers = "nvlink+ib";
+    CHECK(all.expected(asked)->error == approx(0.3));
+    CHECK(all.expected(asked)->fabric == "m-cloud");
+    asked.system = "m-cloud";
+    CHECK(all.expected(asked)->error == approx(0.05));
+    CHECK(all.expected(asked)->fabric.empty());
 }

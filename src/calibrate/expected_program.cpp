@@ -75,8 +75,24 @@ const CalibratedKernel* choose_kernel(const Calibration& calibration, const Kern
     return best;
 }
 
+namespace {
+
+/// Of several libraries with laws for layers of experts the one whose GEMMs the program has besides: which of them predicts its own layers
+/// best says nothing of whose layers these are.
+std::string library_of_gemms(Calibrations& calibrations, std::string_view machine, const KernelKey& grouped) {
+    const CalibratedKernel* law =
+        choose_kernel(calibrations, machine, {broader_kind(grouped.kind), grouped.dtype, "", grouped.variant}, "");
+    return law == nullptr ? "" : law->key.software.substr(0, law->key.software.find(' '));
+}
+
+}  // namespace
+
 const CalibratedKernel* choose_kernel(Calibrations& calibrations, std::string_view machine, const KernelKey& key,
                                       const std::string& software) {
+    if (software.empty() && key.kind == "grouped contraction") {
+        const std::string library = library_of_gemms(calibrations, machine, key);
+        if (!library.empty()) return choose_kernel(calibrations, machine, key, library);
+    }
     // a law of the kind itself goes first whatever else it holds for, so the broader kinds need not be read beside it: but for one of
     // kernels that a host launched
     const CalibratedKernel* best = nullptr;

@@ -309,6 +309,46 @@ TEST_CASE("experts take the law of products, and kernels that of their variant f
     CHECK(chosen({"contraction", "fp8", "", ""}) == 0);
 }
 
+TEST_CASE("experts that chips share out are groups as those that one chip has") {
+    // what is dispatched to all four experts goes on to those of them that a chip has
+    const AnalysedProgram layer = analysed(
+        "X : bf16[T=4, D=8]\nIds : int32[T, A=2]\nW : bf16[E=4, D, F=8]\n"
+        "Xe : bf16[E, C=2, D] = dispatch[E,C](X, Ids)\nH : bf16[E, C, F] = Xe *_D W");
+    KernelWork product = layer.analysis.work.kernels.back();
+    REQUIRE(product.matmuls.size() == 1);
+    REQUIRE(product.matmuls.front().batch == std::vector<std::string>{"E"});
+    CHECK(kernel_key(layer.program, product).kind == "grouped contraction");
+    product.matmuls.front().batch = {"E/2"};
+    CHECK(kernel_key(layer.program, product).kind == "grouped contraction");
+    product.matmuls.front().batch = {"F/2"};
+    CHECK(kernel_key(layer.program, product).kind == "contraction");
+}
+
+TEST_CASE("of layers of experts that library speaks whose GEMMs the program has") {
+    Calibration calibration;
+    calibration.machine = "toy";
+    calibration.kernels = {law_of("contraction", "bf16", "one 1.0", {}), law_of("contraction", "bf16", "two 2.0", {}),
+                           law_of("grouped contraction", "bf16", "one 1.0", {}),
+                           law_of("grouped contraction", "bf16", "two 2.0", {})};
+    calibration.kernels[0].fit.error_held_out = 0.04;
+    calibration.kernels[1].fit.error_held_out = 0.05;
+    calibration.kernels[2].fit.error_held_out = 0.19;
+    calibration.kernels[3].fit.error_held_out = 0.10;  // tells its own layers better, and is not the one that multiplies
+    const auto software = [&](std::string_view kind, const std::string& asked) {
+        Calibrations calibrations({calibration});
+        const CalibratedKernel* law = choose_kernel(calibrations, "toy", {std::string(kind), "bf16", "", ""}, asked);
+        REQUIRE(law != nullptr);
+        CHECK(law->key.kind == kind);
+        return law->key.software;
+    };
+    CHECK(software("contraction", "") == "one 1.0");
+    CHECK(software("grouped contraction", "") == "one 1.0");
+    CHECK(software("grouped contraction", "two") == "two 2.0");
+    // a library without such a law leaves the choice to the others
+    calibration.kernels.erase(calibration.kernels.begin() + 2);
+    CHECK(software("grouped contraction", "") == "two 2.0");
+}
+
 TEST_CASE("what a kernel's law sees") {
     // 2 * 100 * 1000 * 200 FLOPs at 100 TFLOP/s; 2 * (100*1000 + 1000*200 + 100*200) bytes at 1 TB/s; three times
     const AnalysedProgram one =

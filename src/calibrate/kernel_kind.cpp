@@ -33,10 +33,11 @@ bool masks(const Program& local, const KernelWork& kernel) {
     });
 }
 
+/// The number of groups may be shared out after the rows went into them: `dim` is that of which a chip has all or a part.
 bool groups_by(const Op& op, const std::string& dim) {
     const FunctionInfo* function = op.kind == OpKind::apply ? find_function(op.function) : nullptr;
     return function != nullptr && function->kind == FunctionKind::dispatch && !op.along.empty() &&
-           op.along.front() == dim;
+           symbol_of(op.along.front()).dim == dim;
 }
 
 /// True when rows are put into groups of which `dim` is the number, one for each expert.
@@ -52,7 +53,7 @@ bool is_grouped(const Program& program, const KernelWork& kernel) {
     return std::any_of(kernel.matmuls.begin(), kernel.matmuls.end(), [&](const MatmulShape& shape) {
         return shape.unit == Unit::matmul &&
                std::any_of(shape.batch.begin(), shape.batch.end(),
-                           [&](const std::string& dim) { return counts_groups(program.body, dim); });
+                           [&](const std::string& dim) { return counts_groups(program.body, symbol_of(dim).dim); });
     });
 }
 

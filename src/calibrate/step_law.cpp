@@ -68,18 +68,27 @@ double device_seconds(const StepLaw& law, const StepParts& parts) {
 
 double host_seconds(const StepLaw& law, const StepParts& parts) { return law.launch_s * parts.launches; }
 
-double exposed_seconds(const StepLaw& law, const StepParts& parts) {
-    return exposed_share(law, parts) * (parts.hideable_s + parts.hideable_wire_s / law.wires);
-}
+namespace {
 
-double seconds_of(const StepLaw& law, const StepParts& parts) {
+double both_seconds(const StepLaw& law, const StepParts& parts) {
     const double device = device_seconds(law, parts);
     const double host = host_seconds(law, parts);
     const double longer = std::max(device, host);
-    if (!(longer > 0)) return exposed_seconds(law, parts);
+    if (!(longer > 0)) return 0;
     const double shorter = std::min(device, host);
-    return longer * std::pow(1 + std::pow(shorter / longer, law.overlap), 1 / law.overlap) +
-           exposed_seconds(law, parts);
+    return longer * std::pow(1 + std::pow(shorter / longer, law.overlap), 1 / law.overlap);
+}
+
+}  // namespace
+
+double exposed_seconds(const StepLaw& law, const StepParts& parts) {
+    const double beside = parts.hideable_s + parts.hideable_wire_s / law.wires;
+    // nothing hides behind more than there is
+    return std::max(exposed_share(law, parts) * beside, beside - both_seconds(law, parts));
+}
+
+double seconds_of(const StepLaw& law, const StepParts& parts) {
+    return both_seconds(law, parts) + exposed_seconds(law, parts);
 }
 
 Result<StepLaw> parse_step_law(std::string_view toml, std::string_view origin) {

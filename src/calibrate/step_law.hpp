@@ -31,8 +31,8 @@ struct StepParts {
 
 /// What the device does, slow * (compute * kernels + narrow * narrow kernels + promoted * promoted ones) + exchanged + exchanged_wire / wires, and what the host takes
 /// to launch it, launch * launches, put together by their norm of order `overlap`: the longer of the two where they differ much, and more where
-/// now one waits and now the other. And what of the others does not hide, exposed * (hideable + hideable_wire / wires),
-/// or all of it where collectives and kernels take turns.
+/// now one waits and now the other. And what of the others does not hide: exposed * (hideable + hideable_wire / wires), what of that is longer than
+/// device and host together if that is more, or all of it where collectives and kernels take turns.
 ///
 /// A chip that computes for long runs at the clock that its power allows. Switching takes C V^2 f and the voltage follows the clock, so that the
 /// clock goes as the cube root of power: `slow` is the cube root of the chip's peak in bf16 over its power, in TFLOP/s per watt (1 where

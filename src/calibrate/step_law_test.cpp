@@ -21,10 +21,14 @@ constexpr std::string_view factors =
 TEST_CASE("a step is kernels as they run there, or their launches, and what does not hide of collectives") {
     const auto law = parse_step_law(factors, "steps.toml");
     REQUIRE_MESSAGE(law, to_text(law.error()));
-    // 1.5 of kernels, 0.8 of narrow ones, 1.2 of those with sums elsewhere, a quarter of 4 s and of 2 s at half the rate, and all of 0.3 s and of 0.1 s at half the
+    // 1.5 of kernels, 0.8 of narrow ones, 1.2 of those with sums elsewhere, a quarter of 1 s and of 2 s at half the rate, and all of 0.3 s and of 0.1 s at half the
     // rate: longer than a thousand launches of 20 us
     const StepParts parts{1, 2, 0.5, 1000, 4, 0.3, 2, 0.1};
-    CHECK(seconds_of(*law, parts) == approx(1.5 + 1.6 + 0.6 + 0.25 * (4 + 4) + 0.3 + 0.2));
+    StepParts short_collectives = parts;
+    short_collectives.hideable_s = 1;
+    CHECK(seconds_of(*law, short_collectives) == approx(1.5 + 1.6 + 0.6 + 0.25 * (1 + 4) + 0.3 + 0.2));
+    // 4 s and 4 s outlast the 4.2 s that they could hide behind
+    CHECK(seconds_of(*law, parts) == approx(8));
     // a million launches are longer than the 4.2 s of the device
     CHECK(seconds_of(*law, {1, 2, 0.5, 1e6, 4, 0.3, 2, 0.1}) == approx(20 + 0.25 * (4 + 4)));
     // kernels of a chip of 8 TFLOP/s per watt take twice as long, of PyTorch's own a quarter more; collectives do not
@@ -77,4 +81,20 @@ TEST_CASE("the program's own factors") {
     CHECK(law->pytorch >= 1);
     CHECK(law->exposed <= 1);
     CHECK(law->error < 0.5);
+}
+
+TEST_CASE("collectives hide behind what the device does, and no longer") {
+    StepLaw law;
+    law.exposed = 0.05;
+    StepParts parts;
+    parts.kernels_s = 2;
+    parts.hideable_s = 1;
+    CHECK(exposed_seconds(law, parts) == approx(0.05));
+    CHECK(seconds_of(law, parts) == approx(2.05));
+    // 5 s beside 2 s of kernels: 3 s are left when these have ended
+    parts.hideable_s = 5;
+    CHECK(exposed_seconds(law, parts) == approx(3));
+    CHECK(seconds_of(law, parts) == approx(5));
+    parts.in_turn = true;
+    CHECK(seconds_of(law, parts) == approx(7));
 }

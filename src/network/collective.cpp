@@ -218,6 +218,7 @@ Result<CollectiveLoad> collective_load(const Slice& slice, CollectiveKind kind,
             load = on_switch(kind, by_tier[i], tier, leaves_of(slice, i), options.textbook, step_s);
         }
         load.tier = i;
+        load.members = n;
         load.sent_bytes = through_switch(kind, n, tier, false);
         load.link_bytes *= share;
         load.in_turn_bytes *= share;

@@ -19,8 +19,9 @@ enum class LoadedWires { all, sender, receiver, between };
 
 /// What one tier carries, for each byte of the group's whole array.
 struct TierLoad {
-    std::size_t tier = 0;  ///< index in slice.tiers
-    Rational link_bytes;   ///< over the busiest link of a torus or full mesh, or in and out of one chip of a switch
+    std::size_t tier = 0;      ///< index in slice.tiers
+    std::int64_t members = 1;  ///< of a group along this tier; of a transfer with a root not said
+    Rational link_bytes;       ///< over the busiest link of a torus or full mesh, or in and out of one chip of a switch
     Rational
         sent_bytes;  ///< by one chip over all its links of the tier; where the network adds up, what it hands over and back
     /// As link_bytes, but an all-reduce is done by the chips, as a reduce-scatter and then an all-gather: what libraries mostly do,

@@ -22,10 +22,12 @@ constexpr std::array<std::pair<std::string_view, Schedule>, 4> names{{{"gpipe", 
 constexpr std::int64_t most = std::int64_t{1} << 40;  // of products that stay exact in a double
 
 Status check(const Pipeline& pipeline) {
-    const auto [schedule, p, m, v] = pipeline;
+    const auto [schedule, p, m, v, again] = pipeline;
     if (p < 1 || m < 1 || v < 1) {
         return fail("bad_plan", "a pipeline has at least one stage, one microbatch and one chunk a stage");
     }
+    if (!(again >= 0 && again <= 1))
+        return fail("bad_plan", "a backward pass computes a forward pass once again at most");
     if (p > most || m > most || v > most)
         return fail("bad_plan", "a pipeline of more than 2^40 stages or microbatches");
     const bool interleaved = schedule == Schedule::interleaved;
@@ -92,7 +94,8 @@ Result<PipelineCost> pipeline_cost(const Pipeline& pipeline) {
     const auto m = static_cast<double>(pipeline.microbatches);
     const auto v = static_cast<double>(pipeline.chunks);
     PipelineCost cost;
-    cost.fill = 1 / (pipeline.schedule == Schedule::zero_bubble ? 3 * m : v * m);
+    const double again = pipeline.recomputed;
+    cost.fill = pipeline.schedule == Schedule::zero_bubble ? (1 + again) / ((3 + again) * m) : 1 / (v * m);
     cost.transfers = 2 * pipeline.microbatches * pipeline.chunks;
     return cost;
 }

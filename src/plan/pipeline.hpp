@@ -20,6 +20,7 @@ struct Pipeline {
     std::int64_t stages = 1;
     std::int64_t microbatches = 1;  ///< of a step
     std::int64_t chunks = 1;        ///< of layers in each stage; more than one only where they are interleaved
+    double recomputed = 0;          ///< which part of a forward pass the backward pass computes again
 };
 
 struct PipelineCost {
@@ -39,7 +40,9 @@ struct PipelineCost {
 /// With p stages, m microbatches and v chunks, a stage waits while the first microbatch comes and the last one leaves: for every
 /// other stage as long as that takes for one microbatch (GPipe, 1F1B), one chunk of it (interleaved), or the forward pass of one
 /// (ZB-H1, where a backward pass is a part for the input and one for weights, each as long as the forward pass). Of stages that take
-/// equally long that is (p-1) of m+p-1 parts of a step, of vm+p-1, of 3m+p-1. Errors: numbers below 1; chunks where they are not
+/// equally long that is (p-1) of m+p-1 parts of a step, of vm+p-1, of 3m+p-1. ZB-H1 waits T_F + T_B - T_W for each other stage (arXiv
+/// 2401.10241): what is computed again stands before the gradients of the input, T_B = (1+r) T_F, and a step has 3+r parts for each microbatch,
+/// so that (1+r)/(3+r) of a microbatch's time are waited for. Errors: numbers below 1; chunks where they are not
 /// interleaved, or one where they are; interleaved microbatches that are no multiple of the stages; ZB-H1 with fewer microbatches
 /// than stages.
 [[nodiscard]] Result<PipelineCost> pipeline_cost(const Pipeline& pipeline);

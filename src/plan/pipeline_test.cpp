@@ -146,6 +146,15 @@ TEST_CASE("what stages wait and hold is what the schedules come to when they are
         const Pipeline zero{Schedule::zero_bubble, p, m, 1};
         CHECK(pipeline_cost(zero).value().bubble(p) == approx(bubble_of(third, 3 * m)));
         check_held(third, zero);
+
+        // all or half of a forward pass is done again before the gradients of the input; lengths in halves of a forward pass
+        for (const int again : {1, 2}) {
+            CAPTURE(again);
+            const Played fourth =
+                play(filled, 1, {{Pass::forward, 2}, {Pass::backward, 2 + again}, {Pass::weights, 2}});
+            const Pipeline twice{Schedule::zero_bubble, p, m, 1, again / 2.0};
+            CHECK(pipeline_cost(twice).value().bubble(p) == approx(bubble_of(fourth, (6 + again) * m)));
+        }
     }
 }
 
@@ -179,6 +188,7 @@ TEST_CASE("schedules that cannot be") {
     CHECK(pipeline_cost({Schedule::interleaved, 4, 6, 2}).error().hint.find("take 8") != std::string::npos);
     CHECK(!pipeline_cost({Schedule::zero_bubble, 8, 4, 1}));
     CHECK(!pipeline_cost({Schedule::gpipe, 0, 4, 1}));
+    CHECK(!pipeline_cost({Schedule::zero_bubble, 4, 8, 1, 1.5}));
     CHECK(!pipeline_cost({Schedule::gpipe, 4, -1, 1}));
     CHECK(!pipeline_cost({Schedule::gpipe, INT64_MAX, INT64_MAX, 1}));
 }

@@ -51,6 +51,10 @@ void add_training_plan(CLI::App& app, TrainRequest& train) {
                    "the dtype of fewer than 16 bits that tokens are sent to experts in, and their gradients in the "
                    "backward pass")
         ->type_name("fp8|mxfp8|nvfp4");
+    app.add_option("--overlap", train.overlap,
+                   "axes of the plan whose collectives run beside products of other microbatches or layers (DualPipe: "
+                   "expert);\nthose over data and fsdp do anyway")
+        ->type_name("expert,tensor");
 }
 
 }  // namespace

@@ -282,6 +282,19 @@ std::vector<std::string> expected_derivation(const OpAnswer& answer, std::size_t
     if (expected->laws.size() > 1) {
         lines.emplace_back("the geometric mean of these, one vote for each link rate");
     }
+    if (!expected->fabric.empty()) {
+        lines.push_back(fmt::format("measured on the network of {}; on another the mean error is {} %",
+                                    expected->fabric, percent_text(expected->error)));
+    }
+    if (inside_decides(*expected, *point)) {
+        const ExpectedTime& inside = expected->inside.front();
+        const CalibratedLaw& law = *inside.laws.front();
+        lines.push_back(
+            fmt::format("more chips are not faster: the {} of them over {} alone take {} by {}{}", inside.point.members,
+                        inside.buffer_rate ? "its inner links" : law.key.tiers, us(inside.seconds),
+                        law.key.software.empty() ? "measured times" : law.key.software,
+                        inside.instead ? fmt::format("'s {}", collective_name(*inside.instead, true)) : ""));
+    }
     return lines;
 }
 

@@ -54,11 +54,16 @@ std::string step_derivation(const StepTimes& times) {
     }
     say(fmt::format("the host: {} = {}; both together their norm of order {}", launches_text(times),
                     to_text(Seconds{host_seconds(law, parts)}), number_text(law.overlap)));
-    const double share = exposed_share(law, parts);
+    const double beside = parts.hideable_s + parts.hideable_wire_s / law.wires;
+    const bool outlasts = exposed_seconds(law, parts) > exposed_share(law, parts) * beside;
+    const double share = outlasts ? 1 : exposed_share(law, parts);
     const std::vector<std::string> exposed{
-        part(share, parts.hideable_s, "collectives over replicas"),
+        part(share, parts.hideable_s, "collectives beside kernels"),
         part(share / law.wires, parts.hideable_wire_s, "those of them that were not measured")};
-    const std::string hidden = sum_of(exposed);
+    std::string hidden = sum_of(exposed);
+    if (outlasts)
+        hidden += fmt::format(" - {} of device and host, which they outlast",
+                              to_text(Seconds{beside - exposed_seconds(law, parts)}));
     if (!hidden.empty()) {
         say(fmt::format("what does not hide: {} = {}", hidden, to_text(Seconds{exposed_seconds(law, parts)})));
     }

@@ -1,6 +1,7 @@
 #include "report/train/train_answer.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -19,6 +20,8 @@ std::string recipe_text(const TrainAnswer& answer) {
     text += fmt::format("remat {}, {}", answer.remat, answer.optimizer);
     if (answer.products) text += fmt::format(", products in {}", name(*answer.products));
     if (answer.dispatch) text += fmt::format(", dispatch in {}", name(*answer.dispatch));
+    if (!answer.overlapped.empty())
+        text += fmt::format(", collectives over {} beside products", fmt::join(answer.overlapped, ", "));
     return text;
 }
 
@@ -108,6 +111,7 @@ Table train_table(const TrainAnswer& answer) {
     add("remat", answer.remat, false);
     add("products", answer.products ? std::string(name(*answer.products)) : "", false);
     add("dispatch", answer.dispatch ? std::string(name(*answer.dispatch)) : "", false);
+    add("overlap", fmt::format("{}", fmt::join(answer.overlapped, " ")), false);
     const TrainStep* step = answer.step ? &*answer.step : nullptr;
     const auto memory = [&](double TrainingMemory::* part) {
         return step == nullptr ? std::string() : raw(step->memory.*part);

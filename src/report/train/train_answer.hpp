@@ -53,6 +53,7 @@ struct TrainAnswer {
     std::string optimizer;
     std::optional<Dtype> products;  ///< in which products with parameters are computed; none: as they are stored
     std::optional<Dtype> dispatch;  ///< in which tokens and gradients are sent to experts; none: as they are stored
+    std::vector<std::string> overlapped;  ///< axes whose collectives run beside products, beside those of replicas
     TrainingDemand demand;
     std::optional<TrainStep> step;      ///< none: the utilisation is assumed, and the batch cannot be laid out as it is
     std::optional<double> assumed_mfu;  ///< of the request

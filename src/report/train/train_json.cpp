@@ -26,6 +26,7 @@ Json plan_json(const TrainAnswer& answer) {
     json["optimizer"] = answer.optimizer;
     json["products"] = answer.products ? Json(name(*answer.products)) : Json(nullptr);
     json["dispatch"] = answer.dispatch ? Json(name(*answer.dispatch)) : Json(nullptr);
+    json["overlap"] = answer.overlapped;
     return json;
 }
 
