@@ -39,8 +39,8 @@ struct NearMachine {
 
 double unlikeness(const Machine& a, const Machine& b) {
     if (a.vendor != b.vendor || a.kind != b.kind) return never;
-    return std::abs(a.year - b.year) + doublings(matrix_rate(a), matrix_rate(b)) +
-           doublings(memory_rate(a), memory_rate(b)) +
+    const double years = a.year > 0 && b.year > 0 ? std::abs(a.year - b.year) : 0;  // what was measured has no year
+    return years + doublings(matrix_rate(a), matrix_rate(b)) + doublings(memory_rate(a), memory_rate(b)) +
            doublings(static_cast<double>(a.cores), static_cast<double>(b.cores));
 }
 

@@ -10,8 +10,9 @@
 
 namespace roofline {
 
-/// How unlike two machines are: years apart, and how often the rates of their matrix units and memories and their cores double
-/// between them. Infinite for different vendors or kinds, whose kernels are other people's.
+/// How unlike two machines are: years apart where both have one (measured machines have none), and how often the rates of their
+/// matrix units and memories and their cores double between them. Infinite for different vendors or kinds, whose kernels are other
+/// people's.
 [[nodiscard]] double unlikeness(const Machine& a, const Machine& b);
 
 /// A law and the machine that it was fitted to.

@@ -2,7 +2,8 @@
 // imaginary device with a clock of its own: every launch and copy moves that clock by what the device's rates say, and nothing
 // is timed. Products are really multiplied, one element at a time when it is asked for. Of the kernels that measure only `fill` is run;
 // those of steps (src/measure/gpu/gpu_steps.hpp) are compiled for the processor, with fibers for threads, and run.
-// ROOFLINE_FAKE_CUDA, a list of words, makes it fail: no_device, stub, old, no_memory, no_fp8, wrong, slow, new_device.
+// ROOFLINE_FAKE_CUDA, a list of words, makes it fail: no_device, stub, old, no_memory, no_fp8, wrong, slow,
+// fast_shared, new_device.
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -193,8 +194,11 @@ void* host_library(const std::string& source) {
         file << host_begin << source << "#define BARRIERS " << (body.find("shared") != std::string::npos) << "\n"
              << host_end;
     }
-    const std::string command = ROOFLINE_FAKE_COMPILER " -std=c++17 -O0 -w -shared -fPIC -o " + path + "/step.so " +
-                                path + "/step.cpp 2>" + path + "/log";
+    // a GPU refuses a load or store whose address is no multiple of its width: so does this one
+    const std::string command =
+        ROOFLINE_FAKE_COMPILER
+        " -std=c++17 -O0 -w -fsanitize=alignment -fsanitize-undefined-trap-on-error -shared -fPIC -o " +
+        path + "/step.so " + path + "/step.cpp 2>" + path + "/log";
     const bool compiled = std::system(command.c_str()) == 0;
     void* library = compiled ? ::dlopen((path + "/step.so").c_str(), RTLD_NOW | RTLD_LOCAL) : nullptr;
     if (!compiled) std::system(("head -5 " + path + "/log >&2").c_str());
@@ -240,7 +244,8 @@ double run_kernel(const std::string& name, double threads, void** a) {
         return threads * argument<int>(a, 2) * 16 * 16 / (bytes > (1 << 20) ? 2.5e12 : 5e12);
     }
     if (name == "read_shared") {
-        const double seconds = threads * argument<int>(a, 0) * 16 * 16 / (128.0 * multiprocessors * clock_hz);
+        const double per_cycle = asked_for("fast_shared") ? 512 : 128;
+        const double seconds = threads * argument<int>(a, 0) * 16 * 16 / (per_cycle * multiprocessors * clock_hz);
         write_clock(pointer<std::uint64_t>(a, 2), seconds);
         return seconds;
     }

@@ -1,8 +1,11 @@
-// Compares src/measure/gpu/cuda_api.hpp with the vendor's headers; compiled where a CUDA toolkit is installed. (NVML's header comes
-// with no toolkit package that is needed otherwise; its five functions are not compared.)
+// Compares src/measure/gpu/cuda_api.hpp with the vendor's headers; compiled where a CUDA toolkit is installed. NVML's header is of
+// a package of its own, and is compared where it is there.
 #include <cublasLt.h>
 #include <cuda.h>
 #include <nvrtc.h>
+#if __has_include(<nvml.h>)
+#include <nvml.h>
+#endif
 
 #include <type_traits>
 
@@ -42,6 +45,13 @@ namespace compiler {
 using Functions = Nvrtc;
 ROOFLINE_NVRTC(ROOFLINE_COMPARE)
 }  // namespace compiler
+#if __has_include(<nvml.h>)
+namespace management {
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"  // the name that drivers before 535 have too
+using Functions = Nvml;
+ROOFLINE_NVML(ROOFLINE_COMPARE)
+}  // namespace management
+#endif
 
 static_assert(cuda::success == CUDA_SUCCESS && cuda::success == CUBLAS_STATUS_SUCCESS &&
               cuda::success == NVRTC_SUCCESS);

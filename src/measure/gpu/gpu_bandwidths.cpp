@@ -14,6 +14,11 @@ namespace {
 
 constexpr unsigned bandwidth_threads = 512;
 constexpr std::uint64_t element_bytes = 16;
+/// Of a multiprocessor's shared memory: 32 banks of 4 bytes (NVIDIA, CUDA C++ Programming Guide, "Shared Memory", from compute
+/// capability 5.0 on).
+constexpr double bank_bytes_per_cycle = 128;
+/// The rate is that of the fastest samples and the clock that of the last, which a power limit may have lowered a little by then.
+constexpr double most_of_banks = 1.1;
 
 /// A kernel and the grid that fills the device once.
 struct FullGrid {
@@ -133,9 +138,16 @@ Status measure_shared(GpuProbe& probe) {
     auto clock = probe.clock_written();
     if (!clock) return fail(clock.error());
     if (*clock > 0) {
-        figure->how = fmt::format("{} bytes a cycle and multiprocessor at {}",
-                                  number_text(figure->rate() / *clock / probe.gpu.properties().multiprocessors, 4),
-                                  to_text(Frequency{*clock}));
+        const double per_cycle = figure->rate() / *clock / probe.gpu.properties().multiprocessors;
+        figure->how = fmt::format("{} bytes a cycle and multiprocessor of {} at {}", number_text(per_cycle, 4),
+                                  bank_bytes_per_cycle, to_text(Frequency{*clock}));
+        if (per_cycle > most_of_banks * bank_bytes_per_cycle) {
+            probe.result.notes.push_back(
+                fmt::format("shared memory is left out: {}, more than its banks give, so something was not read or the "
+                            "clock changed meanwhile",
+                            figure->how));
+            return {};
+        }
     }
     probe.result.shared = std::move(*figure);
     return {};

@@ -51,7 +51,7 @@ const char* const peak = R"cuda(
         const u64 start = nanoseconds();                                                          \
         TYPE x[8];                                                                                \
         _Pragma("unroll") for (int i = 0; i < 8; ++i) x[i] = a + (TYPE)(threadIdx.x + i);         \
-        for (int round = 0; round < rounds; ++round) {                                            \
+        _Pragma("unroll 1") for (int round = 0; round < rounds; ++round) {                        \
             _Pragma("unroll") for (int k = 0; k < ROUND / 8; ++k) {                               \
                 _Pragma("unroll") for (int i = 0; i < 8; ++i) { FMA(x[i], a, b); }                \
             }                                                                                     \
@@ -159,7 +159,8 @@ extern "C" __global__ void read_l2(const float4* x, u64 mask, int rounds, float*
     keep(sum, out);
 }
 
-// The loads are volatile assembly: the compiler neither drops them nor takes them out of the loop.
+// Volatile assembly keeps the compiler from dropping the loads or taking them out of the loop, and ld.volatile the assembler from
+// reading once what is read again from the same address.
 extern "C" __global__ void read_shared(int rounds, float* out, u64* clock) {
     __shared__ float4 data[1024];
     for (int i = threadIdx.x; i < 1024; i += blockDim.x) data[i] = make_float4(i, 1, 2, 3);
@@ -172,7 +173,7 @@ extern "C" __global__ void read_shared(int rounds, float* out, u64* clock) {
 #pragma unroll
         for (int k = 0; k < LOADS; ++k) {
             float4 a;
-            asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
+            asm volatile("ld.volatile.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
                          : "=f"(a.x), "=f"(a.y), "=f"(a.z), "=f"(a.w)
                          : "r"(address));
             add(sum, a);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <vector>
 
 namespace roofline {
@@ -19,25 +20,41 @@ constexpr const char* driver_remedy =
 struct Opened {
     void* library = nullptr;
     std::string name;
-    std::string problem;  ///< why the last one that exists could not be loaded
+    std::string problem;  ///< why the first one that exists could not be loaded, else that there is none
 };
+
+bool is_absence(const std::string& problem, const std::string& name) {
+    return problem == name + ": cannot open shared object file: No such file or directory";
+}
 
 Opened open_first(const std::vector<std::string>& names) {
     Opened opened;
+    bool only_absent = true;
     for (const std::string& name : names) {
         // local: nothing of ours is to be found in it by accident; never closed, for the libraries keep threads
         opened.library = ::dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
         opened.name = name;
         if (opened.library != nullptr) return opened;
         const char* problem = ::dlerror();
-        if (opened.problem.empty() && problem != nullptr) opened.problem = problem;
+        if (problem == nullptr || !only_absent) continue;
+        only_absent = is_absence(problem, name);
+        if (opened.problem.empty() || !only_absent) opened.problem = problem;
     }
     return opened;
 }
 
+/// Where the system looks, where the user says that a toolkit is, and where its installer puts one. A toolkit's libraries are in
+/// lib64, those of Python's and Conda's packages in lib.
 std::vector<std::string> places(const std::string& file, const std::string& folder) {
     if (!folder.empty()) return {fmt::format("{}/{}", folder, file)};
-    return {file, fmt::format("{}/{}", toolkit_folder, file)};
+    std::vector<std::string> all{file};
+    for (const char* variable : {"CUDA_HOME", "CUDA_PATH"}) {
+        const char* root = std::getenv(variable);
+        if (root == nullptr || *root == '\0') continue;
+        for (const char* libraries : {"lib64", "lib"}) all.push_back(fmt::format("{}/{}/{}", root, libraries, file));
+    }
+    all.push_back(fmt::format("{}/{}", toolkit_folder, file));
+    return all;
 }
 
 /// "libcublasLt.so" of all toolkits that the driver can run, the newest first: a program built with a toolkit needs a driver
@@ -76,9 +93,23 @@ Result<CublasLt> blas_of(const Opened& opened) {
     return functions;
 }
 
+/// NVRTC looks for its built-in functions where the system looks for libraries, and not always in its own folder. What is loaded
+/// already, it finds.
+void load_builtins_beside(const Opened& compiler, const Nvrtc& functions) {
+    const std::size_t slash = compiler.name.rfind('/');
+    int major = 0;
+    int minor = 0;
+    if (slash == std::string::npos || functions.version(&major, &minor) != cuda::success) return;
+    const std::string beside =
+        fmt::format("{}/libnvrtc-builtins.so.{}.{}", compiler.name.substr(0, slash), major, minor);
+    // where it is not, a system's folder may have it, and else the first kernel's error says so
+    (void)::dlopen(beside.c_str(), RTLD_NOW | RTLD_LOCAL);
+}
+
 Result<Nvrtc> compiler_of(const Opened& opened) {
     Nvrtc functions;
     ROOFLINE_NVRTC(ROOFLINE_LOAD)
+    load_builtins_beside(opened, functions);
     return functions;
 }
 
@@ -122,11 +153,14 @@ Result<int> start_driver(const CudaDriver& driver) {
 }
 
 Error no_library(const std::string& library, const std::string& what, const Opened& tried, int driver_version) {
-    return {"absent",
-            fmt::format("{} ({}) cannot be loaded: {}", library, what, tried.problem),
-            fmt::format("install the CUDA toolkit {}, or add the folder of its libraries to LD_LIBRARY_PATH",
-                        driver_version / 1000 >= newest_toolkit ? "12 or 13" : "12"),
-            {}};
+    return {
+        "absent",
+        fmt::format("{} ({}) cannot be loaded: {}", library, what, tried.problem),
+        fmt::format(
+            "install the CUDA toolkit {}, or say where it is: CUDA_HOME is the folder that has its lib64 or lib (of "
+            "Python's packages site-packages/nvidia/cu13), LD_LIBRARY_PATH has folders of libraries",
+            driver_version / 1000 >= newest_toolkit ? "12 or 13" : "12"),
+        {}};
 }
 
 }  // namespace

@@ -5,8 +5,14 @@
 #include <dlfcn.h>
 #include <doctest/doctest.h>
 
+#include <fmt/format.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
 
 #include "base/approx_test.hpp"
 #include "machine/machine_text.hpp"
@@ -147,6 +153,15 @@ TEST_CASE("a GPU that something slowed is found out") {
     CHECK(clean->notes.empty());
 }
 
+TEST_CASE("shared memory that is read faster than its banks can is no roof") {
+    auto measurement = measured_on_fake("fast_shared");
+    REQUIRE(measurement);
+    CHECK_FALSE(measurement->shared);
+    REQUIRE(measurement->notes.size() == 1);
+    CHECK(measurement->notes[0].find("of 128 at 1.5 GHz, more than its banks give") != std::string::npos);
+    CHECK(machine_of_gpu(*measurement, "").level("smem") == nullptr);
+}
+
 TEST_CASE("a GPU that multiplies wrongly gives no roofs") {
     const auto measurement = measured_on_fake("wrong");
     REQUIRE_FALSE(measurement);
@@ -180,6 +195,37 @@ TEST_CASE("without a GPU it is said what is missing") {
     }
 }
 
+TEST_CASE("a toolkit that is there and does not load is named, and CUDA_HOME says where one is") {
+    namespace fs = std::filesystem;
+    const fs::path folder = fs::temp_directory_path() / fmt::format("roofline_toolkit_{}", ::getpid());
+    fs::create_directories(folder / "lib");
+    fs::create_symlink(fake_folder + "/libcuda.so.1", folder / "libcuda.so.1");
+    std::ofstream(folder / "libcublasLt.so.12") << "no library";
+    const auto broken = load_gpu_libraries(folder.string());
+    REQUIRE_FALSE(broken);
+    CHECK_MESSAGE(broken.error().message.find("libcublasLt.so.12: ") != std::string::npos, broken.error().message);
+    CHECK(broken.error().hint.find("CUDA_HOME") != std::string::npos);
+
+    fs::create_symlink(fake_folder + "/libnvrtc.so.13", folder / "lib/libnvrtc.so.13");
+    ::setenv("CUDA_HOME", folder.c_str(), 1);
+    const auto found = load_nvrtc("", 13);
+    ::unsetenv("CUDA_HOME");
+    CHECK_MESSAGE(found, (found ? "" : found.error().message));
+    fs::remove_all(folder);
+}
+
+TEST_CASE("NVRTC's built-in functions are loaded from beside it") {
+    namespace fs = std::filesystem;
+    const fs::path folder = fs::temp_directory_path() / fmt::format("roofline_builtins_{}", ::getpid());
+    fs::create_directories(folder);
+    const fs::path builtins = folder / "libnvrtc-builtins.so.13.0";  // what the stand-in says its version is
+    fs::copy_file(fs::canonical(fake_folder + "/libcuda.so.1"), builtins);
+    fs::create_symlink(fake_folder + "/libnvrtc.so.13", folder / "libnvrtc.so.13");
+    REQUIRE(load_nvrtc(folder.string(), 13));
+    CHECK(::dlopen(builtins.c_str(), RTLD_NOW | RTLD_NOLOAD) != nullptr);
+    fs::remove_all(folder);
+}
+
 TEST_CASE("an interrupt ends a GPU's measurement") {
     request_stop();
     const auto measurement = measured_on_fake();
@@ -187,6 +233,58 @@ TEST_CASE("an interrupt ends a GPU's measurement") {
     REQUIRE_FALSE(measurement);
     CHECK(measurement.error().code == "interrupted");
     CHECK(fake_objects_left() == 0);
+}
+
+namespace {
+
+/// How many instructions of a kernel are one of `operations`: machine code from compute capability 7.0 on has 16 bytes an
+/// instruction, and says in the lowest 9 bits what it does.
+std::size_t instructions_in(const std::string& binary, const std::string& kernel, std::vector<unsigned> operations) {
+    const auto number = [&]<class T>(std::size_t at, T value) {
+        REQUIRE(at + sizeof value <= binary.size());
+        std::memcpy(&value, binary.data() + at, sizeof value);
+        return value;
+    };
+    // ELF's table of sections: names, offsets and sizes
+    const auto table = number(0x28, std::uint64_t{});
+    const auto header = [&](std::size_t section) { return table + section * number(0x3A, std::uint16_t{}); };
+    const auto names = number(header(number(0x3E, std::uint16_t{})) + 0x18, std::uint64_t{});
+    for (std::size_t section = 0; section < number(0x3C, std::uint16_t{}); ++section) {
+        if (binary.c_str() + names + number(header(section), std::uint32_t{}) != ".text." + kernel) continue;
+        const auto begin = number(header(section) + 0x18, std::uint64_t{});
+        const auto size = number(header(section) + 0x20, std::uint64_t{});
+        std::size_t count = 0;
+        for (std::size_t at = begin; at < begin + size; at += 16) {
+            const unsigned does = number(at, std::uint32_t{}) & 0x1FF;
+            if (std::find(operations.begin(), operations.end(), does) != operations.end()) ++count;
+        }
+        return count;
+    }
+    return 0;
+}
+
+}  // namespace
+
+TEST_CASE("what a GPU's roofs count is in the machine code") {
+    auto compiler = load_nvrtc("", 13);
+    if (!compiler) compiler = load_nvrtc("", 12);
+    if (!compiler) {
+        MESSAGE("skipped: " << compiler.error().message);
+        return;
+    }
+    for (const int capability : {80, 90, 100}) {
+        CAPTURE(capability);
+        const auto binary = compile_for_gpu(*compiler, "NVRTC", gpu_measuring_kernels(capability), capability);
+        if (!binary && binary.error().code == "absent") continue;  // an older toolkit
+        REQUIRE(binary);
+        // operations as nvdisasm -hex shows them: FFMA, DFMA, HFMA2 on either pipe, LDS, LDG
+        CHECK(instructions_in(*binary, "peak_f32", {0x023}) >= fmas_per_round);
+        CHECK(instructions_in(*binary, "peak_f64", {0x02B}) >= fmas_per_round);
+        CHECK(instructions_in(*binary, "peak_f16x2", {0x031, 0x035}) >= fmas_per_round);
+        CHECK(instructions_in(*binary, "peak_bf16x2", {0x031, 0x035}) >= fmas_per_round);
+        CHECK(instructions_in(*binary, "read_shared", {0x184}) >= loads_per_round);
+        CHECK(instructions_in(*binary, "read_l2", {0x181}) >= loads_per_round);
+    }
 }
 
 TEST_CASE("the kernels that measure a GPU compile for every generation") {
