@@ -48,6 +48,7 @@ if(Python3_Interpreter_FOUND)
   # what takes longest starts first
   set_tests_properties(cases PROPERTIES COST 300)
   set_tests_properties(transcripts PROPERTIES COST 200)
+  roofline_script_test(cliffs program scripts/count_cliffs.py --program $<TARGET_FILE:roofline> --few --most 1)
   roofline_script_test(layers source scripts/check_layers.py)
   roofline_script_test(accuracy source scripts/check_accuracy.py)
   roofline_script_test(scripts source tests/scripts/run.py)

@@ -111,8 +111,14 @@ std::size_t leave_out(std::vector<TimedKernel>& kernels) {
     return wrong;
 }
 
+/// One law, and the kernels that it was fitted to.
+struct AlikeFit {
+    FoldedFit folded;
+    std::vector<TimedKernel> taken;
+};
+
 /// One law for all. Shapes that `folds` has are held out as it says.
-std::optional<FoldedFit> fit_alike(std::vector<TimedKernel> kernels, const FoldsOfShapes& folds = {}) {
+std::optional<AlikeFit> fit_alike(std::vector<TimedKernel> kernels, const FoldsOfShapes& folds = {}) {
     std::size_t left_out = leave_out(kernels);
     if (kernels.size() < fewest_kernels) return std::nullopt;
     const KernelLaws terms = search_laws(thinned(all_of(kernels), enough));
@@ -131,7 +137,7 @@ std::optional<FoldedFit> fit_alike(std::vector<TimedKernel> kernels, const Folds
     all.fit.error_held_out = held_out[grain].error;
     all.fit.left_out = static_cast<std::int64_t>(left_out);
     describe(all.fit, taken);
-    return all;
+    return AlikeFit{std::move(all), std::move(kernels)};
 }
 
 /// What kernels may differ by: heads or their size where all of them have some, rows where all are of products and none has heads.
@@ -158,35 +164,49 @@ std::vector<double> band_limits(BandsBy by) {
     return {1, 8, 64, 512, LawInUse::unlimited};
 }
 
-/// Kernels by their heads, columns or rows, those of the limits and more; too few of them count with those that have more, at the end
-/// with fewer.
+/// Kernels that one band's law is for, and those beyond it that the law fades out over.
 struct Band {
+    double above = 0;
     double most = LawInUse::unlimited;
     std::vector<TimedKernel> kernels{};
+
+    [[nodiscard]] bool is_for(double size) const { return size > above && size <= most; }
 };
-std::vector<Band> bands_of(const std::vector<TimedKernel>& kernels, BandsBy by) {
+
+/// Of the limits those that bands end at: too few kernels count with those that have more, at the end with fewer.
+std::vector<double> band_ends(const std::vector<TimedKernel>& kernels, BandsBy by) {
     // of products by ever fewer rows held out ones get no nearer on the whole
     const std::size_t fewest = (by == BandsBy::m ? 4 : 2) * kernel_folds;
-    std::vector<Band> bands;
-    std::vector<TimedKernel> few;
+    std::vector<double> ends;
     double above = 0;
     for (const double most : band_limits(by)) {
-        Band band{most, std::move(few)};
-        few.clear();
+        const auto count = std::count_if(kernels.begin(), kernels.end(), [&](const TimedKernel& kernel) {
+            const double size = band_size(by, kernel.point);
+            return size > above && size <= most;
+        });
+        if (static_cast<std::size_t>(count) < fewest) continue;
+        ends.push_back(most);
+        above = most;
+    }
+    if (!ends.empty()) ends.back() = LawInUse::unlimited;
+    return ends;
+}
+
+/// Kernels by their heads, columns or rows.
+std::vector<Band> bands_of(const std::vector<TimedKernel>& kernels, BandsBy by) {
+    std::vector<Band> bands;
+    double above = 0;
+    const std::vector<double> ends = band_ends(kernels, by);
+    for (std::size_t i = 0; i < ends.size(); ++i) {
+        Band band{above, ends[i]};
+        const double faded = faded_at(by, ends[i], i + 1 < ends.size() ? ends[i + 1] : LawInUse::unlimited);
         for (const TimedKernel& kernel : kernels) {
             const double size = band_size(by, kernel.point);
-            if (size > above && size <= most) band.kernels.push_back(kernel);
+            if (band.is_for(size) || (size > above && size < faded)) band.kernels.push_back(kernel);
         }
-        above = most;
-        if (band.kernels.size() >= fewest) {
-            bands.push_back(std::move(band));
-        } else {
-            few = std::move(band.kernels);
-        }
+        above = ends[i];
+        bands.push_back(std::move(band));
     }
-    if (bands.empty()) return bands;
-    bands.back().most = LawInUse::unlimited;
-    bands.back().kernels.insert(bands.back().kernels.end(), few.begin(), few.end());
     return bands;
 }
 
@@ -201,50 +221,46 @@ void add_band(KernelFit& all, double most, const KernelFit& band) {
 
 /// A law for each band; none where there is but one.
 std::optional<FoldedFit> fit_bands(const std::vector<TimedKernel>& kernels, BandsBy by) {
-    std::vector<Band> bands = bands_of(kernels, by);
+    const std::vector<Band> bands = bands_of(kernels, by);
     if (bands.size() < 2) return std::nullopt;
     FoldedFit all;
     all.folds = folds_of(all_of(kernels));
     KernelFit& fit = all.fit;
     fit.by = by;
-    fit.least_s = infinity;
     for (KernelFit& without : all.without) without.by = by;
-    double rows = 0;
-    for (Band& band : bands) {
-        const auto of_band = fit_alike(std::move(band.kernels), all.folds);
+    std::vector<TimedKernel> taken;
+    for (const Band& band : bands) {
+        const auto of_band = fit_alike(band.kernels, all.folds);
         if (!of_band) return std::nullopt;
-        const KernelFit& one = of_band->fit;
-        add_band(fit, band.most, one);
-        for (std::size_t i = 0; i < kernel_folds; ++i) add_band(all.without[i], band.most, of_band->without[i]);
-        const auto more = static_cast<double>(one.rows);
-        const auto join = [&](double KernelFit::* error) {
-            fit.*error = (fit.*error * rows + one.*error * more) / (rows + more);
-        };
-        join(&KernelFit::error_fitted);
-        join(&KernelFit::error_held_out);
-        join(&KernelFit::error_of_bound);
-        rows += more;
-        fit.rows += one.rows;
-        fit.left_out += one.left_out;
-        fit.least_s = std::min(fit.least_s, one.least_s);
-        fit.most_s = std::max(fit.most_s, one.most_s);
+        add_band(fit, band.most, of_band->folded.fit);
+        for (std::size_t i = 0; i < kernel_folds; ++i) {
+            add_band(all.without[i], band.most, of_band->folded.without[i]);
+        }
+        for (const TimedKernel& kernel : of_band->taken) {
+            if (band.is_for(band_size(by, kernel.point))) taken.push_back(kernel);
+        }
     }
+    // errors are those of the laws together: where one fades out, of both
+    const auto folds = in_folds(all_of(taken), all.folds);
+    for (std::size_t i = 0; i < kernel_folds; ++i) fit.error_held_out += sum_of_errors(all.without[i], folds[i]);
+    fit.error_held_out /= static_cast<double>(taken.size());
+    fit.left_out = static_cast<std::int64_t>(kernels.size() - taken.size());
+    describe(fit, all_of(taken));
     return all;
 }
 
 /// The law of what ran first stays that of all kernels; the others' are those of what it leaves.
-std::optional<FoldedFit> fit_apart(std::vector<TimedKernel> kernels, BandsBy by,
-                                   const std::optional<FoldedFit>& alike) {
+std::optional<FoldedFit> fit_apart(std::vector<TimedKernel> kernels, BandsBy by, const std::optional<AlikeFit>& alike) {
     for (TimedKernel& kernel : kernels) {
         if (!kernel.first) continue;
         if (!alike) return std::nullopt;
-        kernel.before_s += seconds_of(*alike->fit.first, *kernel.first);
+        kernel.before_s += seconds_of(*alike->folded.fit.first, *kernel.first);
         kernel.first.reset();
     }
     auto apart = fit_bands(kernels, by);
     if (!apart || !alike) return apart;
-    apart->fit.first = alike->fit.first;
-    for (std::size_t i = 0; i < kernel_folds; ++i) apart->without[i].first = alike->without[i].first;
+    apart->fit.first = alike->folded.fit.first;
+    for (std::size_t i = 0; i < kernel_folds; ++i) apart->without[i].first = alike->folded.without[i].first;
     return apart;
 }
 
@@ -265,13 +281,17 @@ KernelFit corrected(const KernelFit& relative, const std::vector<SizedDeviation>
     KernelFit fit = relative;
     const SizeFactors own = fit_factors(deviations, grain);
     double least = 1;
-    const auto correct = [&](SizeFactors& factors, double most) {
+    const auto correct = [&](SizeFactors& factors, double faded, double most) {
         const bool of_m = fit.by == BandsBy::m && !fit.bands.empty();
-        factors = of_m ? product_of(factors, own, least, most) : product_of(factors, own);
+        factors = of_m ? product_of(factors, own, least, faded) : product_of(factors, own);
         least = most + 1;
     };
-    for (BandLaw& band : fit.bands) correct(band.sized.factors, band.most);
-    correct(fit.factors, LawInUse::unlimited);
+    for (std::size_t i = 0; i < fit.bands.size(); ++i) {
+        BandLaw& band = fit.bands[i];
+        const double next = i + 1 < fit.bands.size() ? fit.bands[i + 1].most : LawInUse::unlimited;
+        correct(band.sized.factors, faded_at(fit.by, band.most, next), band.most);
+    }
+    correct(fit.factors, LawInUse::unlimited, LawInUse::unlimited);
     return fit;
 }
 
@@ -279,14 +299,15 @@ KernelFit corrected(const KernelFit& relative, const std::vector<SizedDeviation>
 
 std::optional<FoldedFit> fit_kernels_in_folds(std::vector<TimedKernel> kernels) {
     const bool whole = takes_whole_cache(kernels);
-    const std::optional<FoldedFit> alike = fit_alike(kernels);
-    std::optional<FoldedFit> best = alike;
+    const std::optional<AlikeFit> alike = fit_alike(kernels);
+    std::optional<FoldedFit> best;
+    if (alike) best = alike->folded;
     for (const BandsBy by : bands_by(kernels)) {
         std::optional<FoldedFit> apart = fit_apart(kernels, by, alike);
         if (!apart) continue;
         // published kernels timed again are 4 to 6 % off their median: so well is a mean of so many known
         const double noise = 0.05 / std::sqrt(static_cast<double>(apart->fit.rows));
-        const bool nearer = !alike || apart->fit.error_held_out < worth * alike->fit.error_held_out - noise;
+        const bool nearer = !alike || apart->fit.error_held_out < worth * alike->folded.fit.error_held_out - noise;
         if (nearer && (!best || apart->fit.error_held_out < best->fit.error_held_out)) best = std::move(apart);
     }
     if (!best) return best;

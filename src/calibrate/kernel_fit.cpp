@@ -52,12 +52,41 @@ LawInUse law_for(const KernelFit& fit, const KernelPoint& point) {
     return {fit.law, fit.factors, least};
 }
 
+double faded_at(BandsBy by, double most, double next_most) {
+    const double width = by == BandsBy::m ? 2 : 1.25;
+    return std::min(width * most, next_most);
+}
+
+std::optional<FadingLaw> fading_law(const KernelFit& fit, const KernelPoint& point) {
+    if (fit.bands.empty()) return std::nullopt;
+    const double size = band_size(fit.by, point);
+    double least = 1;
+    for (std::size_t i = 0; i < fit.bands.size(); ++i) {
+        const BandLaw& band = fit.bands[i];
+        if (size <= band.most) return std::nullopt;
+        const double next = i + 1 < fit.bands.size() ? fit.bands[i + 1].most : LawInUse::unlimited;
+        const double end = faded_at(fit.by, band.most, next);
+        if (size < end) {
+            const double share = std::log(end / size) / std::log(end / band.most);
+            return FadingLaw{{band.sized.law, band.sized.factors, least, band.most}, share};
+        }
+        least = band.most + 1;
+    }
+    return std::nullopt;
+}
+
+double seconds_of(const LawInUse& used, const KernelPoint& point) {
+    const double seconds = seconds_of(used.law, point);
+    if (used.factors.logs.empty()) return seconds;
+    return std::max(seconds * factor_of(used.factors, point), std::min(seconds, bound_of(used.law, point)));
+}
+
 double seconds_of(const KernelFit& fit, const KernelPoint& point) {
     const KernelPoint taken = point_for(fit, point);
-    const LawInUse by = law_for(fit, taken);
-    const double seconds = seconds_of(by.law, taken);
-    if (by.factors.logs.empty()) return seconds;
-    return std::max(seconds * factor_of(by.factors, taken), std::min(seconds, bound_of(by.law, taken)));
+    const double seconds = seconds_of(law_for(fit, taken), taken);
+    const auto fading = fading_law(fit, taken);
+    if (!fading || !(seconds > 0)) return seconds;
+    return seconds * std::pow(seconds_of(fading->used, taken) / seconds, fading->share);
 }
 
 double seconds_of(const KernelFit& fit, const TimedKernel& kernel) {

@@ -79,7 +79,22 @@ struct LawInUse {
 };
 [[nodiscard]] LawInUse law_for(const KernelFit& fit, const KernelPoint& point);
 
-/// Seconds of a kernel: the law's times the factor of its size, which never puts it below its bound.
+/// A band's law fades out beyond the most that it is for, so that no size is where one law ends and another, fitted to other kernels,
+/// begins: of rows up to twice as many, of heads and their columns up to a quarter more, since kernels are compiled for some of
+/// these and the next size that is measured has others. At the latest at the most of the next band.
+[[nodiscard]] double faded_at(BandsBy by, double most, double next_most);
+/// The law of the band below that a kernel still has a share of.
+struct FadingLaw {
+    LawInUse used;
+    double share = 0;  ///< of the logarithm of the time: 1 at the most of its band, 0 at faded_at()
+};
+[[nodiscard]] std::optional<FadingLaw> fading_law(const KernelFit& fit, const KernelPoint& point);
+
+/// Seconds of a kernel, as point_for() has it, by one law: its times the factor of the kernel's size, which never puts it below its
+/// bound.
+[[nodiscard]] double seconds_of(const LawInUse& used, const KernelPoint& point);
+
+/// Seconds of a kernel by its law, and by the one that fades out.
 [[nodiscard]] double seconds_of(const KernelFit& fit, const KernelPoint& point);
 
 /// Seconds of all that was timed together.

@@ -15,7 +15,7 @@ struct TileSize {
 // what libraries have for small, usual and large results; more of them improve no table's error
 constexpr std::array<TileSize, 3> tile_sizes{{{64, 64}, {128, 128}, {128, 256}}};
 constexpr std::array<double, 9> splits_of_depth{1, 2, 3, 4, 6, 8, 12, 16, 32};
-constexpr double least_depth = 64;  // of a split: shorter ones would only start and end
+constexpr double least_depth = 64;  // of a split: a shorter one takes as long
 
 static_assert(tile_sizes.size() * splits_of_depth.size() == most_tilings);
 
@@ -43,7 +43,8 @@ Tiles tiles_of(const KernelPoint& point, const TileSize& size) {
 Tiling cut(const KernelPoint& point, const Tiles& all, double splits) {
     const double tiles = all.tiles * splits;
     const double waves = std::ceil(tiles / point.cores);
-    const double part = 1 / splits;
+    // without a step where the depth is just enough for one split more
+    const double part = splits > 1 ? std::max(1 / splits, least_depth / point.depth) : 1;
     return {all.size.rows, all.size.columns, splits, waves, tiles, point.math_s * waves * all.wave * part, part};
 }
 
@@ -243,8 +244,8 @@ Tilings tilings_of(const KernelPoint& point) {
     for (const TileSize& size : tile_sizes) {
         const Tiles tiles = tiles_of(point, size);
         for (const double splits : splits_of_depth) {
-            if (splits > 1 && point.depth < splits * least_depth) break;
             tilings.each[tilings.count++] = cut(point, tiles, splits);
+            if (point.depth <= splits * least_depth) break;  // more of them would be no shorter
         }
     }
     return tilings;

@@ -83,6 +83,26 @@ TEST_CASE("tiles come in whole waves, and the depth is split where that is cheap
     CHECK(tiling_of(law, point).splits == 1);
 }
 
+TEST_CASE("a split shorter than 64 takes as long as one of 64, so that no depth is where splits begin") {
+    KernelLaw law;
+    law.ramp_s = 1e-9;
+    law.tiled = true;
+    KernelPoint point;
+    point.m = 64;
+    point.n = 64;
+    point.batch = 1;
+    point.cores = 128;
+    for (const double depth :
+         {65.0, 96.0, 127.0, 128.0, 767.0, 768.0, 1000.0, 1023.0, 1024.0, 1025.0, 2047.0, 2048.0}) {
+        point.depth = depth;
+        CHECK(seconds_of(law, point) == approx(64e-9));  // splits are free here: there are as many as help
+    }
+    point.depth = 40;
+    CHECK(seconds_of(law, point) == approx(40e-9));
+    point.depth = 3200;  // 32 splits are the most
+    CHECK(seconds_of(law, point) == approx(100e-9));
+}
+
 TEST_CASE("a core makes all columns of attention's rows") {
     // 3 sequences of 16 heads over latents of 512: three tiles of 64 x 512, of which 48 rows are empty, on 4 cores
     KernelPoint point{3e-6, 0, 0, 0, 1000};

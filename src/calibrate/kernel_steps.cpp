@@ -62,7 +62,7 @@ void add_linear(Linear& linear, const KernelLaw& law, const CutPoint& whole) {
     const auto slopes = slopes_of(time.norm, time.parts);
     KernelConstants& features = linear.features;
     features[fixed] += 1;
-    features[ramp] += point.depth / tiling.splits;
+    features[ramp] += point.depth * tiling.part;
     features[math] += math_of(point, tiling) * slopes[0];
     features[vector] += point.vector_s * slopes[1];
     const double memory = slopes[2];

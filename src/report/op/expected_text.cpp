@@ -105,7 +105,7 @@ std::string kernel_text(const KernelLaw& law, const KernelPoint& point, const Ti
     std::vector<std::string> terms;
     if (law.fixed_s > 0) terms.push_back(us(law.fixed_s));
     if (law.ramp_s > 0 && point.depth > 0) {
-        terms.push_back(fmt::format("{} x {}", number_text(point.depth / tiling.splits), us(law.ramp_s)));
+        terms.push_back(fmt::format("{} x {}", number_text(point.depth * tiling.part), us(law.ramp_s)));
     }
     if (tiling.splits > 1 && law.split_s > 0) terms.push_back(fmt::format("{} for splits", us(law.split_s)));
     if (tiling.waves > 1 && law.wave_s > 0 && !law.hidden) {
@@ -146,6 +146,24 @@ std::string band_text(BandsBy by, const LawInUse& used) {
 std::string factor_text(double seconds, double by_law) {
     if (seconds == by_law) return "";
     return fmt::format("; x {} for what the library chooses at such sizes", number_text(seconds / by_law));
+}
+
+/// A law, what it comes to, its tiles and factor.
+std::string law_text(const LawInUse& used, const KernelPoint& taken, const std::string& memory) {
+    const KernelPoint point = apart(used.law, taken);
+    const Tiling tiling = tiling_of(used.law, point);
+    const double by_law = seconds_of(used.law, point, tiling);
+    return fmt::format("{} = {}{}{}", kernel_text(used.law, point, tiling, memory), us(by_law), tiling_text(tiling),
+                       factor_text(seconds_of(used, taken), by_law));
+}
+
+/// "; to the power of 0.4, and to that of 0.6 the law of 65 to 512 rows, which ends here: ..."
+std::string fading_text(const KernelFit& fit, const KernelPoint& taken, const std::string& memory) {
+    const auto fading = fading_law(fit, taken);
+    if (!fading) return "";
+    return fmt::format("; that to the power of {}, times to that of {} the law{}, which fades out here: {}",
+                       number_text(1 - fading->share), number_text(fading->share), band_text(fit.by, fading->used),
+                       law_text(fading->used, taken, memory));
 }
 
 std::string errors_text(const CalibratedLaw& law) {
@@ -191,10 +209,9 @@ std::vector<std::string> kernel_derivation(const OpAnswer& answer, std::size_t k
     const CalibratedKernel& law = *answer.laws.kernels[kernel];
     const KernelFit& fit = law.fit;
     const LawInUse used = law_for(fit, answer.runs[kernel].point);
-    const KernelPoint point = apart(used.law, point_for(fit, answer.runs[kernel].point));
-    const Tiling tiling = tiling_of(used.law, point);
-    const double by_law = seconds_of(used.law, point, tiling);
-    const double seconds = seconds_of(fit, answer.runs[kernel].point);
+    const KernelPoint taken = point_for(fit, answer.runs[kernel].point);
+    const double seconds = seconds_of(fit, taken);
+    const std::string memory = level_label(answer.machine, "hbm");
     std::string of = law.key.kind + band_text(fit.by, used);
     if (!law.key.dtype.empty()) of += " in " + law.key.dtype;
     if (!law.key.software.empty()) of += " with " + law.key.software;
@@ -210,9 +227,8 @@ std::vector<std::string> kernel_derivation(const OpAnswer& answer, std::size_t k
                     grouped(fit.rows),
                     law.sources.empty() ? "unnamed sources" : fmt::format("{}", fmt::join(law.sources, ", ")),
                     us(fit.least_s), us(fit.most_s)),
-        fmt::format("{} = {}{}{}; off by {} % where fitted, {} % on rows held out; their lower bound by {} %",
-                    kernel_text(used.law, point, tiling, level_label(answer.machine, "hbm")), us(by_law),
-                    tiling_text(tiling), factor_text(seconds, by_law), percent_text(fit.error_fitted),
+        fmt::format("{}{}; off by {} % where fitted, {} % on rows held out; their lower bound by {} %",
+                    law_text(used, taken, memory), fading_text(fit, taken, memory), percent_text(fit.error_fitted),
                     percent_text(fit.error_held_out), percent_text(fit.error_of_bound))};
 }
 
