@@ -227,6 +227,7 @@ std::optional<FoldedFit> fit_bands(const std::vector<TimedKernel>& kernels, Band
         fit.rows += one.rows;
         fit.left_out += one.left_out;
         fit.least_s = std::min(fit.least_s, one.least_s);
+        for (std::size_t i = 0; i < size_count; ++i) widen_range(fit.ranges[i], one.ranges[i]);
         fit.most_s = std::max(fit.most_s, one.most_s);
     }
     return all;

@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "calibrate/extrapolation.hpp"
 #include "units/text.hpp"
 
 namespace roofline {
@@ -142,8 +143,10 @@ std::string band_text(BandsBy by, const LawInUse& used) {
 }
 
 /// "; x 1.08 for what the library chooses at such sizes"
-std::string factor_text(double seconds, double by_law) {
+std::string factor_text(const KernelFit& fit, const KernelPoint& point, double seconds, double by_law) {
     if (seconds == by_law) return "";
+    if (!sizes_beyond(fit, point).empty())
+        return fmt::format("; x {} at sizes beyond those that were measured", number_text(seconds / by_law));
     return fmt::format("; x {} for what the library chooses at such sizes", number_text(seconds / by_law));
 }
 
@@ -203,7 +206,7 @@ std::vector<std::string> kernel_derivation(const OpAnswer& answer, std::size_t k
         of += fmt::format(", in place of one for {}", kind);
     const std::string& carried = answer.laws.carried[kernel];
     return {
-        fmt::format("expected {} with an error of {} %", us(seconds), percent_text(answer.laws.error_of(kernel))),
+        fmt::format("expected {} with an error of {} %", us(seconds), percent_text(answer.laws.error_of(kernel, answer.runs[kernel].point))),
         fmt::format("{} on {}{}, {} rows of {} ({} to {})", of,
                     carried.empty() ? answer.machine.name : carried + ", carried over",
                     law.like.empty() ? "" : fmt::format(", by the constants of {} and factors of its own", law.like),
@@ -212,7 +215,7 @@ std::vector<std::string> kernel_derivation(const OpAnswer& answer, std::size_t k
                     us(fit.least_s), us(fit.most_s)),
         fmt::format("{} = {}{}{}; off by {} % where fitted, {} % on rows held out; their lower bound by {} %",
                     kernel_text(used.law, point, tiling, level_label(answer.machine, "hbm")), us(by_law),
-                    tiling_text(tiling), factor_text(seconds, by_law), percent_text(fit.error_fitted),
+                    tiling_text(tiling), factor_text(fit, answer.runs[kernel].point, seconds, by_law), percent_text(fit.error_fitted),
                     percent_text(fit.error_held_out), percent_text(fit.error_of_bound))};
 }
 

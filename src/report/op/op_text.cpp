@@ -8,6 +8,7 @@
 #include "bound/compute_bound_size.hpp"
 #include "bound/network_pricing.hpp"
 #include "notation/notation.hpp"
+#include "report/op/expected_basis.hpp"
 #include "report/op/expected_text.hpp"
 #include "report/table.hpp"
 #include "units/text.hpp"
@@ -361,8 +362,9 @@ private:
     void expected() {
         if (answer_.expected_s) {
             const bool above = *answer_.expected_s > total_.bounds.upper;
-            out_ += fmt::format("  {:<9}  {:>13}  off by {} % on average{}\n", "expected",
-                                to_text(Seconds{*answer_.expected_s}), percent_text(*answer_.expected_error),
+            out_ += fmt::format("  {:<9}  {:>13}  {}, mean error {} %{}\n", "expected",
+                                to_text(Seconds{*answer_.expected_s}), expected_basis(answer_),
+                                percent_text(*answer_.expected_error),
                                 above ? "; longer than upper, which is at published rates" : "");
             return;
         }

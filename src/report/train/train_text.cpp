@@ -115,8 +115,7 @@ private:
         line("in turn", to_text(Seconds{times.sequential}), "if only the work inside each kernel overlaps");
         if (times.expected) {
             line("expected", to_text(Seconds{*times.expected}),
-                 fmt::format("off by {} % on average, on published runs that were left out of the fit",
-                             percent_text(times.expected_error.value_or(0))));
+                 error_text(times));
         } else {
             const std::string& why = answer_.step->program.why_not_expected;
             line("expected", "-", why.empty() ? fmt::format("no calibration for {}", answer_.slice.machine.name) : why);
