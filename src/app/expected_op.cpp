@@ -168,11 +168,10 @@ void note_quantised(const OpAnswer& answer, std::vector<std::string>& notes) {
         const CalibratedKernel* law = answer.laws.kernels[i];
         const CalibratedKernel* with = answer.laws.quantised[i];
         if (law == nullptr || with == nullptr || !(answer.runs[i].count > 0)) continue;
-        notes.push_back(
-            fmt::format("{} was measured with the quantisation of activations to {} in the same time; a fit takes it "
-                        "out, its launch and rows by {} here, and as much again may be left: that is in the error",
-                        law->key.software, law->key.dtype,
-                        to_text(Seconds{quantisation_s(with->fit, answer.runs[i].point)})));
+        notes.push_back(fmt::format(
+            "{} was measured with the quantisation of activations to {} in the same time; a fit takes it "
+            "out, its launch and rows by {} here, and as much again may be left: that is in the error",
+            law->key.software, law->key.dtype, to_text(Seconds{quantisation_s(with->fit, answer.runs[i].point)})));
     }
 }
 

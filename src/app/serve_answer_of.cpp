@@ -238,8 +238,10 @@ private:
         const ServingLoad load = serving_load(size, static_cast<double>(answer_.batch), room);
         if (load.requests < answer_.batch) return;
         const ServingTimes times = serving_times(load, serving_costs(*passes, server->law, size, load.requests));
-        answer_.under_load = ServedLoad{server->software, std::hypot(server->error_held_out, error_beyond_measured(answer_.decode)), times.later_ttft_s,
-                                        times.tpot_s,     times.running,          times.requests_per_s * size.output};
+        answer_.under_load =
+            ServedLoad{server->software,   std::hypot(server->error_held_out, error_beyond_measured(answer_.decode)),
+                       times.later_ttft_s, times.tpot_s,
+                       times.running,      times.requests_per_s * size.output};
     }
 
     // Memory only grows with the batch.

@@ -207,7 +207,8 @@ std::string kernel_text(const CalibratedKernel& kernel, std::string_view prefix)
     text += fmt::format("time_us = [{:.4g}, {:.4g}]\n", fit.least_s * 1e6, fit.most_s * 1e6);
     for (std::size_t i = 0; i < size_count; ++i) {
         const SizeRange& range = fit.ranges[i];
-        if (range.most > 0) text += fmt::format("range_{} = [{:.0f}, {:.0f}]\n", size_names[i], range.least, range.most);
+        if (range.most > 0)
+            text += fmt::format("range_{} = [{:.0f}, {:.0f}]\n", size_names[i], range.least, range.most);
     }
     text += error_text("error_fitted", fit.error_fitted);
     text += error_text("error_held_out", fit.error_held_out);

@@ -43,8 +43,8 @@ std::string quantised_to(const std::string& dtypes) {
 
 }  // namespace
 
-const CalibratedKernel* choose_kernel(const Calibration& calibration, const KernelKey& key,
-                                      const std::string& software, const LibraryRank& library_rank) {
+const CalibratedKernel* choose_kernel(const Calibration& calibration, const KernelKey& key, const std::string& software,
+                                      const LibraryRank& library_rank) {
     const std::string quantised = quantised_to(key.dtype);
     const std::vector<std::string> kinds = kinds_for(key.kind);
     const auto breadth = [&](const CalibratedKernel& law) {
@@ -277,8 +277,8 @@ double error_at(const KernelFit& fit, const Growths& growths, const KernelFit* q
 double ProgramLaws::error_of(std::size_t kernel, const KernelPoint& point) const {
     const CalibratedKernel& law = *kernels[kernel];
     const CalibratedKernel* with = kernel < quantised.size() ? quantised[kernel] : nullptr;
-    return error_of(kernel) + error_at(law.fit, built_in_extrapolation().of(law.key.kind),
-                                       with != nullptr ? &with->fit : nullptr, point);
+    return error_of(kernel) +
+           error_at(law.fit, built_in_extrapolation().of(law.key.kind), with != nullptr ? &with->fit : nullptr, point);
 }
 
 CompiledExpected::CompiledExpected(const Program& program, const ProgramAnalysis& analysis, const System& system,

@@ -373,10 +373,9 @@ TEST_CASE("libraries are ranked by the machines that were measured with them, th
         }
         return all;
     };
-    Calibrations all(std::vector<Calibration>{calibration("a", {{"vllm 2", 0.01}, {"trtllm 1", 0.09}}),
-                                              calibration("b", {{"vllm 1", 0.01}}),
-                                              calibration("c", {{"trtllm 1", 0.05}, {"sglang 1", 0.01}}),
-                                              calibration("d", {{"trtllm 2", 0.05}})});
+    Calibrations all(std::vector<Calibration>{
+        calibration("a", {{"vllm 2", 0.01}, {"trtllm 1", 0.09}}), calibration("b", {{"vllm 1", 0.01}}),
+        calibration("c", {{"trtllm 1", 0.05}, {"sglang 1", 0.01}}), calibration("d", {{"trtllm 2", 0.05}})});
     const KernelKey key{"contraction", "fp8", "", ""};
     CHECK(all.libraries(key) == std::vector<std::string>{"trtllm", "vllm", "sglang"});
     CHECK(choose_kernel(all, "a", key, "")->key.software == "trtllm 1");

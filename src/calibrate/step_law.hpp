@@ -35,7 +35,8 @@ struct StepParts {
 struct StepClass {
     bool experts = false;
     bool narrow = false;  ///< some products in fewer than 16 bits
-    double error = 0;     ///< mean, on rows of publishers that were left out of the fit, each weighed as the root of its rows
+    double error =
+        0;  ///< mean, on rows of publishers that were left out of the fit, each weighed as the root of its rows
     std::int64_t rows = 0;
     std::int64_t publishers = 0;
 

@@ -91,9 +91,9 @@ std::string expected_basis(const OpAnswer& answer) {
     const MeasuredBasis basis = basis_of(answer);
     if (basis.software.empty()) return "";
     constexpr std::size_t most_named = 2;
-    std::vector<std::string> named(basis.software.begin(),
-                                   basis.software.begin() +
-                                       static_cast<std::ptrdiff_t>(std::min(most_named, basis.software.size())));
+    std::vector<std::string> named(
+        basis.software.begin(),
+        basis.software.begin() + static_cast<std::ptrdiff_t>(std::min(most_named, basis.software.size())));
     std::string text = fmt::format("{}", fmt::join(named, " + "));
     if (basis.software.size() > most_named) text += fmt::format(" + {} more", basis.software.size() - most_named);
     return fmt::format("{}, {} measurements", text, grouped(basis.measurements));
@@ -120,8 +120,17 @@ std::vector<Extrapolated> extrapolated(const OpAnswer& answer) {
         if (law == nullptr || !(answer.runs[i].count > 0)) continue;
         const KernelPoint& point = answer.runs[i].point;
         for (const SizeBeyond& beyond : sizes_beyond(law->fit, point)) {
-            all.push_back({size_text(answer.analysis.work.kernels[i], law->key, beyond.size), beyond.value,
-                           beyond.limit, answer.laws.error_of(i, point), answer.laws.error_of(i)});
+            Extrapolated each{size_text(answer.analysis.work.kernels[i], law->key, beyond.size), beyond.value,
+                              beyond.limit, answer.laws.error_of(i, point), answer.laws.error_of(i)};
+            // of kernels that share a size, the one that is worst known
+            const auto known = std::find_if(all.begin(), all.end(), [&](const Extrapolated& other) {
+                return other.size == each.size && other.value == each.value;
+            });
+            if (known == all.end()) {
+                all.push_back(std::move(each));
+            } else if (each.error > known->error) {
+                *known = std::move(each);
+            }
         }
     }
     return all;
@@ -130,9 +139,10 @@ std::vector<Extrapolated> extrapolated(const OpAnswer& answer) {
 std::string extrapolation_text(const Extrapolated& each) {
     const bool above = each.value > each.limit;
     const double ratio = above ? each.value / each.limit : each.limit / each.value;
-    return fmt::format("extrapolated: {} = {} is {} times {} that was measured ({}): mean error of {} % instead of {} %",
-                       each.size, number_text(each.value, 4), number_text(ratio), above ? "the largest" : "below the smallest",
-                       number_text(each.limit, 4), percent_text(each.error), percent_text(each.error_inside));
+    return fmt::format(
+        "extrapolated: {} = {} is {} times {} that was measured ({}): mean error of {} % instead of {} %", each.size,
+        number_text(each.value, 4), number_text(ratio), above ? "the largest" : "below the smallest",
+        number_text(each.limit, 4), percent_text(each.error), percent_text(each.error_inside));
 }
 
 }  // namespace roofline

@@ -206,7 +206,8 @@ std::vector<std::string> kernel_derivation(const OpAnswer& answer, std::size_t k
         of += fmt::format(", in place of one for {}", kind);
     const std::string& carried = answer.laws.carried[kernel];
     return {
-        fmt::format("expected {} with an error of {} %", us(seconds), percent_text(answer.laws.error_of(kernel, answer.runs[kernel].point))),
+        fmt::format("expected {} with an error of {} %", us(seconds),
+                    percent_text(answer.laws.error_of(kernel, answer.runs[kernel].point))),
         fmt::format("{} on {}{}, {} rows of {} ({} to {})", of,
                     carried.empty() ? answer.machine.name : carried + ", carried over",
                     law.like.empty() ? "" : fmt::format(", by the constants of {} and factors of its own", law.like),
@@ -215,8 +216,9 @@ std::vector<std::string> kernel_derivation(const OpAnswer& answer, std::size_t k
                     us(fit.least_s), us(fit.most_s)),
         fmt::format("{} = {}{}{}; off by {} % where fitted, {} % on rows held out; their lower bound by {} %",
                     kernel_text(used.law, point, tiling, level_label(answer.machine, "hbm")), us(by_law),
-                    tiling_text(tiling), factor_text(fit, answer.runs[kernel].point, seconds, by_law), percent_text(fit.error_fitted),
-                    percent_text(fit.error_held_out), percent_text(fit.error_of_bound))};
+                    tiling_text(tiling), factor_text(fit, answer.runs[kernel].point, seconds, by_law),
+                    percent_text(fit.error_fitted), percent_text(fit.error_held_out),
+                    percent_text(fit.error_of_bound))};
 }
 
 namespace {

@@ -184,8 +184,7 @@ private:
     [[nodiscard]] Json beyond_measured() const {
         Json list = Json::array();
         for (const Extrapolated& each : extrapolated(answer_)) {
-            list.push_back(
-                {{"size", each.size}, {"value", each.value}, {"limit", each.limit}, {"error", each.error}});
+            list.push_back({{"size", each.size}, {"value", each.value}, {"limit", each.limit}, {"error", each.error}});
         }
         return list;
     }

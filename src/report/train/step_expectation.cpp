@@ -68,11 +68,12 @@ std::string step_derivation(const StepTimes& times) {
     if (!hidden.empty()) {
         say(fmt::format("what does not hide: {} = {}", hidden, to_text(Seconds{exposed_seconds(law, parts)})));
     }
-    say(fmt::format(
-        "together {}, and never below the lower bound; factors fitted to {} published runs of {} publishers; mean error "
-        "of those of publishers that were left out {} %, of {} {} %",
-        to_text(Seconds{*times.expected}), grouped(law.rows), law.publishers, percent_text(law.error),
-        class_text(class_of(law, parts)), percent_text(class_of(law, parts).error)));
+    say(
+        fmt::format("together {}, and never below the lower bound; factors fitted to {} published runs of {} "
+                    "publishers; mean error "
+                    "of those of publishers that were left out {} %, of {} {} %",
+                    to_text(Seconds{*times.expected}), grouped(law.rows), law.publishers, percent_text(law.error),
+                    class_text(class_of(law, parts)), percent_text(class_of(law, parts).error)));
     return text;
 }
 

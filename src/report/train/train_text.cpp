@@ -114,8 +114,7 @@ private:
         line("lower", to_text(Seconds{times.lower}), "if everything overlaps");
         line("in turn", to_text(Seconds{times.sequential}), "if only the work inside each kernel overlaps");
         if (times.expected) {
-            line("expected", to_text(Seconds{*times.expected}),
-                 error_text(times));
+            line("expected", to_text(Seconds{*times.expected}), error_text(times));
         } else {
             const std::string& why = answer_.step->program.why_not_expected;
             line("expected", "-", why.empty() ? fmt::format("no calibration for {}", answer_.slice.machine.name) : why);
