@@ -170,6 +170,11 @@ file(READ "${path}" text)
 literal("${text}" literals)
 string(APPEND generated "\nconstexpr std::string_view systems =\n${literals};\n")
 
+set(path "${INPUT_DIR}/extrapolation.toml")
+file(READ "${path}" text)
+literal("${text}" literals)
+string(APPEND generated "\nconstexpr std::string_view extrapolation =\n${literals};\n")
+
 set(path "${INPUT_DIR}/servers.toml")
 file(READ "${path}" text)
 literal("${text}" literals)
@@ -215,6 +220,10 @@ std::string_view embedded_model_names() {
 
 std::string_view embedded_systems() {
     return systems;
+}
+
+std::string_view embedded_extrapolation() {
+    return extrapolation;
 }
 
 std::string_view embedded_servers() {

@@ -32,7 +32,8 @@ def rows_of(paths):
                     parts = [float(row[part]) for part in PARTS]
                     power = float(row["flops_per_joule"]) / 1e12
                     rows.append((parts, float(row["measured_s"]), row["source"], float(row["lower_s"]),
-                                 power ** (1 / 3) if power > 0 else 1, row["pytorch"] == "1", row["in_turn"] == "1"))
+                                 power ** (1 / 3) if power > 0 else 1, row["pytorch"] == "1", row["in_turn"] == "1",
+                                 row["experts"] == "1"))
     return rows
 
 
@@ -115,6 +116,22 @@ def mean(numbers):
     return sum(numbers) / len(numbers)
 
 
+def class_of(row):
+    """With experts or without, and with products in fewer than 16 bits or without: what a step shows of how well it is predicted."""
+    return row[7], row[0][1] + row[0][2] > 0
+
+
+def print_classes(held_out):
+    """The mean error of each class on rows of publishers that were left out, each of which weighs as the root of the number of its rows."""
+    for experts, narrow in sorted({class_of(row) for row, _ in held_out}):
+        its = [(row[2], off) for row, off in held_out if class_of(row) == (experts, narrow)]
+        counts = collections.Counter(publisher for publisher, _ in its)
+        weights = sum(math.sqrt(count) for count in counts.values())
+        off = sum(error / math.sqrt(counts[publisher]) for publisher, error in its) / weights
+        print(f"\n[[class]]\nexperts = \"{'yes' if experts else 'no'}\"\nnarrow = \"{'yes' if narrow else 'no'}\"\nerror = {off:.3g}\n"
+              f"rows = {len(its)}\npublishers = {len(counts)}")
+
+
 def main():
     if len(sys.argv) < 2:
         sys.exit(__doc__)
@@ -128,12 +145,13 @@ def main():
         others = fit(rest, None if known else law)
         its = [row for row in rows if row[2] == publisher]
         errors = [error(others, row) for row in its]
-        held_out += errors
+        held_out += zip(its, errors)
         print(f"# {publisher}: {len(its)} rows, in {mean(error(law, r) for r in its):.3f}, left out {mean(errors):.3f}, "
               f"predicted/measured {mean(predicted(others, r) / r[1] for r in its):.2f}", file=sys.stderr)
     for name, value in zip(FACTORS, law):
         print(f"{name} = {value:.3g}")
-    print(f"error = {mean(held_out):.3g}\nrows = {len(rows)}\npublishers = {len(publishers)}")
+    print(f"error = {mean(off for _, off in held_out):.3g}\nrows = {len(rows)}\npublishers = {len(publishers)}")
+    print_classes(held_out)
 
 
 if __name__ == "__main__":

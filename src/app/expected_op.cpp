@@ -6,7 +6,10 @@
 #include <cmath>
 
 #include "base/ascii.hpp"
+#include "calibrate/extrapolation.hpp"
 #include "calibrate/kernel_relatives.hpp"
+#include "machine/catalogue.hpp"
+#include "report/op/expected_basis.hpp"
 #include "report/op/expected_text.hpp"
 #include "units/text.hpp"
 
@@ -159,11 +162,26 @@ void note_carried(const OpAnswer& answer, std::vector<std::string>& notes) {
     }
 }
 
-/// A law that speaks far from where it was measured.
-void note_extrapolation(const OpAnswer& answer, std::vector<std::string>& notes) {
+/// What measured times of a product have in them, and what of it a fit has taken out.
+void note_quantised(const OpAnswer& answer, std::vector<std::string>& notes) {
     for (std::size_t i = 0; i < answer.runs.size(); ++i) {
         const CalibratedKernel* law = answer.laws.kernels[i];
-        if (law == nullptr || !(answer.runs[i].count > 0)) continue;
+        const CalibratedKernel* with = answer.laws.quantised[i];
+        if (law == nullptr || with == nullptr || !(answer.runs[i].count > 0)) continue;
+        notes.push_back(fmt::format(
+            "{} was measured with the quantisation of activations to {} in the same time; a fit takes it "
+            "out, its launch and rows by {} here, and as much again may be left: that is in the error",
+            law->key.software, law->key.dtype, to_text(Seconds{quantisation_s(with->fit, answer.runs[i].point)})));
+    }
+}
+
+/// A law that speaks far from where it was measured.
+void note_extrapolation(const OpAnswer& answer, std::vector<std::string>& notes) {
+    for (const Extrapolated& each : extrapolated(answer)) notes.push_back(extrapolation_text(each));
+    for (std::size_t i = 0; i < answer.runs.size(); ++i) {
+        const CalibratedKernel* law = answer.laws.kernels[i];
+        if (law == nullptr || !(answer.runs[i].count > 0) || !sizes_beyond(law->fit, answer.runs[i].point).empty())
+            continue;
         const double seconds = seconds_of(law->fit, answer.runs[i].point);
         if (seconds >= law->fit.least_s / 2 && seconds <= law->fit.most_s * 2) continue;
         notes.push_back(fmt::format("expected times of {} were fitted to kernels of {} to {}: this is beyond them",
@@ -176,6 +194,7 @@ void note_extrapolation(const OpAnswer& answer, std::vector<std::string>& notes)
 void add_notes(OpAnswer& answer, const std::string& software) {
     std::vector<std::string> notes;
     note_carried(answer, notes);
+    note_quantised(answer, notes);
     note_extrapolation(answer, notes);
     for (std::size_t i = 0; i < answer.laws.messages.size(); ++i) {
         const auto& expected = answer.laws.messages[i];
@@ -220,18 +239,37 @@ void add_notes(OpAnswer& answer, const std::string& software) {
 
 }  // namespace
 
+namespace {
+
+/// The law of the quantisation that a product's rows were timed with: its library has no other rows of either.
+const CalibratedKernel* quantised_with(Calibrations& calibrations, const std::string& machine,
+                                       const CalibratedKernel* law, const KernelKey& asked) {
+    if (law == nullptr || law->key.kind != "contraction" || law->key.dtype != asked.dtype) return nullptr;
+    const Calibration* all = calibrations.find(machine, laws_of_kernels("quantisation"));
+    if (all == nullptr) return nullptr;
+    const KernelKey key{"quantisation", law->key.dtype, law->key.software, law->key.variant};
+    const auto found = std::find_if(all->kernels.begin(), all->kernels.end(),
+                                    [&](const CalibratedKernel& each) { return each.key == key; });
+    return found == all->kernels.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
 ProgramLaws kernel_laws(Calibrations& calibrations, const Machine& machine, const Program& local,
                         const ProgramAnalysis& analysis, const std::string& software, const std::string& variant) {
     ProgramLaws laws;
+    bool quantises = false;  // the program itself, so that rows of both together say what both take
     for (const KernelWork& kernel : analysis.work.kernels) {
         laws.kernels.push_back(nullptr);
         if (kernel.work.compute.empty() && kernel.work.memory.empty()) {
             laws.carried.emplace_back();
             laws.instead.emplace_back();
+            laws.quantised.push_back(nullptr);
             continue;
         }
         KernelKey key = kernel_key(local, kernel);
         key.variant = variant;
+        quantises = quantises || key.kind == "quantisation";
         laws.carried.emplace_back();
         laws.kernels.back() = choose_kernel(calibrations, machine.id, key, software);
         if (laws.kernels.back() == nullptr) {
@@ -240,9 +278,12 @@ ProgramLaws kernel_laws(Calibrations& calibrations, const Machine& machine, cons
             laws.carried.back() = std::move(carried.machine);
         }
         const CalibratedKernel* const law = laws.kernels.back();
+        const std::string& measured_on = laws.carried.back().empty() ? machine.id : laws.carried.back();
+        laws.quantised.push_back(quantised_with(calibrations, measured_on, law, key));
         laws.instead.push_back(law != nullptr && law->key.kind != key.kind ? key.kind : "");
         if (law == nullptr && laws.missing.empty()) laws.missing = spoken(key);
     }
+    if (quantises) std::fill(laws.quantised.begin(), laws.quantised.end(), nullptr);
     return laws;
 }
 
@@ -265,6 +306,12 @@ Result<Calibrations> resolve_calibrations(const CalibrationRef& reference, const
         if (!calibration) return fail(calibration.error());
         calibrations.replace(std::move(*calibration));
     }
+    std::vector<std::string> beside;
+    for (const std::string& name : reference.beside) {
+        const auto machine = find_machine(name.substr(0, name.find(':')));
+        beside.push_back(machine ? machine->id : name);
+    }
+    calibrations.compare(std::move(beside));
     return calibrations;
 }
 

@@ -45,7 +45,9 @@ TEST_CASE("the parts of a step, and its expected time by the law of steps") {
     const double host = law->launch_s * alone.parts->launches;
     CHECK(*alone.prediction.expected_s ==
           approx(std::pow(std::pow(device, law->overlap) + std::pow(host, law->overlap), 1 / law->overlap)));
-    CHECK(alone.prediction.expected_error == law->error);
+    // a dense model in 16 bits: its class, and more where kernels are beyond what was measured
+    CHECK(alone.prediction.expected_error >= class_of(*law, *alone.parts).error);
+    CHECK(class_of(*law, *alone.parts).error == 0.0819);
     CHECK(*alone.prediction.expected_s > alone.prediction.lower_s);
 }
 

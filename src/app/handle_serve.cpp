@@ -20,6 +20,7 @@ Result<Response> compared(const ServeRequest& request, Format format) {
     for (const MachineRef& machine : request.machines) {
         ServeRequest one = request;
         one.machines = {machine};
+        for (const MachineRef& each : request.machines) one.calibration.beside.push_back(each.name);
         auto answer = serve_answer_of(one);
         if (!answer) {
             Error error = answer.error();

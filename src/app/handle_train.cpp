@@ -59,6 +59,7 @@ Result<Response> compared(const TrainRequest& request, Format format) {
     for (const MachineRef& machine : request.machines) {
         TrainRequest one = request;
         one.machines = {machine};
+        for (const MachineRef& each : request.machines) one.calibration.beside.push_back(each.name);
         auto answer = train_answer_of(one);
         if (!answer) {
             Error error = answer.error();

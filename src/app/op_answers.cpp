@@ -157,6 +157,12 @@ Status lay_out_answer(OpAnswer& answer, const OpRequest& request, const std::vec
     return lay_out_points(answer, axes);
 }
 
+CalibrationRef beside(const OpRequest& request) {
+    CalibrationRef reference = request.calibration;
+    for (const MachineRef& machine : request.machines) reference.beside.push_back(machine.name);
+    return reference;
+}
+
 Status analyse_answer(OpAnswer& answer) {
     auto analysis = analyse(answer.program, answer.local, answer.system, {answer.options, true});
     if (!analysis) return fail(analysis.error());
@@ -229,7 +235,7 @@ Result<std::vector<OpAnswer>> op_answers(const OpRequest& request, const std::ve
         if (auto status = analyse_answer(answer); !status) return fail(status.error());
         // two files may give the same machine other constants
         if (auto status = without_servers(request.calibration); !status) return fail(status.error());
-        auto calibrations = resolve_calibrations(request.calibration, {request.machines[i]});
+        auto calibrations = resolve_calibrations(beside(request), {request.machines[i]});
         if (!calibrations) return fail(calibrations.error());
         auto shared = std::make_shared<Calibrations>(std::move(*calibrations));
         if (auto status = expect(answer, request.software, std::move(shared)); !status) return fail(status.error());

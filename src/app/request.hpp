@@ -29,6 +29,7 @@ struct NamedText {
 struct CalibrationRef {
     bool none = false;  ///< no constants at all, so no expected times
     std::vector<NamedText> files{};
+    std::vector<std::string> beside{};  ///< machines whose answers stand beside each other, as --on names them
 };
 
 /// `roofline op`

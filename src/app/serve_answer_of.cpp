@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <memory>
 
@@ -12,6 +13,7 @@
 #include "app/model_option.hpp"
 #include "app/serving_slices.hpp"
 #include "app/system_option.hpp"
+#include "report/op/expected_basis.hpp"
 #include "units/text.hpp"
 
 namespace roofline {
@@ -243,8 +245,10 @@ private:
         const ServingLoad load = serving_load(size, static_cast<double>(answer_.batch), room);
         if (load.requests < answer_.batch) return;
         const ServingTimes times = serving_times(load, serving_costs(*passes, server->law, size, load.requests));
-        answer_.under_load = ServedLoad{server->software, server->error_held_out, times.later_ttft_s,
-                                        times.tpot_s,     times.running,          times.requests_per_s * size.output};
+        answer_.under_load =
+            ServedLoad{server->software,   std::hypot(server->error_held_out, error_beyond_measured(answer_.decode)),
+                       times.later_ttft_s, times.tpot_s,
+                       times.running,      times.requests_per_s * size.output};
     }
 
     // Memory only grows with the batch.

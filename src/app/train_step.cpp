@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <utility>
 
@@ -14,6 +15,7 @@
 #include "plan/pipeline_stage.hpp"
 #include "program/stored_attention.hpp"
 #include "program/weight_arithmetic.hpp"
+#include "report/op/expected_basis.hpp"
 
 namespace roofline {
 
@@ -174,7 +176,9 @@ void expect_step(const PipelineTimes& pipeline, const StepLaw& law, StepTimes& t
     }
     if (!times.expected) return;
     times.expected = std::max(*times.expected, times.lower);
-    times.expected_error = law.error;
+    double beyond = 0;
+    for (const StageStep& each : pipeline.stages) beyond = std::max(beyond, error_beyond_measured(each.answer));
+    times.expected_error = std::hypot(class_of(law, *times.parts).error, beyond);
     times.law = law;
 }
 

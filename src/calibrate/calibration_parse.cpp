@@ -330,6 +330,20 @@ void read_bands(Reader& table, const std::string& kind, KernelFit& fit) {
     }
 }
 
+/// Sizes that nobody says stay unknown: of a file that was written by hand, or for no such kernels.
+void read_ranges(Reader& table, KernelFit& fit) {
+    for (std::size_t i = 0; i < size_count; ++i) {
+        const std::string key = fmt::format("range_{}", size_names[i]);
+        if (!table.has(key)) continue;
+        const auto range = table.numbers(key);
+        if (range.size() == 2 && range.front() >= 0 && range.front() <= range.back() && range.back() > 0) {
+            fit.ranges[i] = {range.front(), range.back()};
+        } else {
+            table.fault(key, "wrong_type", fmt::format("{} is the least and the greatest", table.of(key)));
+        }
+    }
+}
+
 CalibratedKernel read_kernel(Reader& table) {
     CalibratedKernel kernel;
     table.required_text("kind");
@@ -352,6 +366,7 @@ CalibratedKernel read_kernel(Reader& table) {
     } else {
         table.fault("time_us", "wrong_type", fmt::format("{} is the least and the greatest", table.of("time_us")));
     }
+    read_ranges(table, fit);
     fit.error_fitted = number(table, "error_fitted");
     fit.error_held_out = number(table, "error_held_out");
     fit.error_of_bound = number(table, "error_of_bound");

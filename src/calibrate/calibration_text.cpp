@@ -205,6 +205,11 @@ std::string kernel_text(const CalibratedKernel& kernel, std::string_view prefix)
     if (fit.left_out > 0) text += fmt::format("left_out = {}\n", fit.left_out);
     text += sources_text(kernel.sources);
     text += fmt::format("time_us = [{:.4g}, {:.4g}]\n", fit.least_s * 1e6, fit.most_s * 1e6);
+    for (std::size_t i = 0; i < size_count; ++i) {
+        const SizeRange& range = fit.ranges[i];
+        if (range.most > 0)
+            text += fmt::format("range_{} = [{:.0f}, {:.0f}]\n", size_names[i], range.least, range.most);
+    }
     text += error_text("error_fitted", fit.error_fitted);
     text += error_text("error_held_out", fit.error_held_out);
     text += error_text("error_of_bound", fit.error_of_bound);

@@ -32,6 +32,7 @@ Calibrations::Calibrations(std::vector<Calibration> calibrations) {
 
 void Calibrations::replace(Calibration calibration) {
     likest_.clear();
+    libraries_.clear();
     std::string machine = calibration.machine;
     if (const Calibration* known = find(machine)) {
         if (calibration.laws.empty()) calibration.laws = known->laws;
@@ -105,6 +106,50 @@ bool Calibrations::switched(std::string_view machine, const LawGroup& group) {
     const Part& part = Calibrations::part(found->second, machine, group);
     return std::any_of(part.laws.begin(), part.laws.end(),
                        [](std::string_view law) { return text_in(law, "topology") == compared_topology; });
+}
+
+void Calibrations::compare(std::vector<std::string> machines) {
+    compared_ = std::move(machines);
+    libraries_.clear();
+}
+
+std::vector<KernelKey> Calibrations::kernel_keys(std::string_view machine, std::string_view kind) {
+    std::vector<KernelKey> keys;
+    const auto found = by_machine_.find(machine);
+    if (found == by_machine_.end()) return keys;
+    if (found->second.whole) {
+        for (const CalibratedKernel& kernel : found->second.whole->kernels) keys.push_back(kernel.key);
+    } else {
+        for (const std::string_view law : part(found->second, machine, laws_of_kernels(kind)).laws) {
+            keys.push_back({std::string(kind), std::string(text_in(law, "dtype")),
+                            std::string(text_in(law, "software")), std::string(text_in(law, "variant"))});
+        }
+    }
+    return keys;
+}
+
+const std::vector<std::string>& Calibrations::libraries(const KernelKey& key) {
+    const auto [place, added] = libraries_.try_emplace({key.kind, key.dtype});
+    if (!added) return place->second;
+    std::map<std::string, std::pair<int, int>> votes;  // of the machines compared, and of all
+    for (const std::string& machine : machines()) {
+        std::vector<std::string> names;
+        for (const KernelKey& each : kernel_keys(machine, key.kind)) {
+            if (each.kind != key.kind || each.dtype != key.dtype || each.software.empty() || of_host(each)) continue;
+            names.push_back(each.software.substr(0, each.software.find(' ')));
+        }
+        std::sort(names.begin(), names.end());
+        names.erase(std::unique(names.begin(), names.end()), names.end());
+        const bool compared = std::find(compared_.begin(), compared_.end(), machine) != compared_.end();
+        for (const std::string& name : names) {
+            votes[name].first += compared ? 1 : 0;
+            votes[name].second += 1;
+        }
+    }
+    for (const auto& [name, count] : votes) place->second.push_back(name);
+    std::stable_sort(place->second.begin(), place->second.end(),
+                     [&](const std::string& a, const std::string& b) { return votes[a] > votes[b]; });
+    return place->second;
 }
 
 std::vector<std::string> Calibrations::software(std::string_view machine) {

@@ -149,6 +149,13 @@ public:
     [[nodiscard]] const Calibration* find(std::string_view machine, const LawGroup& group);
     [[nodiscard]] std::vector<std::string> machines() const;
 
+    /// Machines whose answers stand beside each other: what most of them were measured with goes first in libraries().
+    void compare(std::vector<std::string> machines);
+    /// The libraries that were measured with kernels of this kind and dtype, launched by no host: those that most of the machines
+    /// compared were measured with, then those that most of all machines were, then by their names. The order is one for all
+    /// machines, so that those which have the first of them are compared by it.
+    [[nodiscard]] const std::vector<std::string>& libraries(const KernelKey& key);
+
     /// Those of machines() that are in the catalogue and whose kernels may be like this machine's, the likest first; it is not among
     /// them. Found once for a machine's id.
     [[nodiscard]] const std::vector<std::string>& likest(const Machine& machine);
@@ -181,12 +188,17 @@ private:
     /// Whether a machine can have laws of the group for the innermost of these tiers. Others need not be read.
     [[nodiscard]] bool mentions(std::string_view machine, const LawGroup& group, std::string_view tiers);
 
+    /// What a machine's laws of kernels of a kind are for, and perhaps others; those of files that are built in need not be read.
+    [[nodiscard]] std::vector<KernelKey> kernel_keys(std::string_view machine, std::string_view kind);
+
     /// Whether it can have laws of the group that kindred_deviation() compares.
     [[nodiscard]] bool switched(std::string_view machine, const LawGroup& group);
 
     std::map<std::string, File, std::less<>> by_machine_;
     std::map<std::string, std::vector<std::string>, std::less<>> likest_;
     std::map<std::pair<CollectiveKind, CollectiveKind>, double> kindred_errors_;
+    std::vector<std::string> compared_;
+    std::map<std::pair<std::string, std::string>, std::vector<std::string>> libraries_;  ///< by kind and dtype
     ServerLaws servers_;
 };
 

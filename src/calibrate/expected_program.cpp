@@ -43,8 +43,8 @@ std::string quantised_to(const std::string& dtypes) {
 
 }  // namespace
 
-const CalibratedKernel* choose_kernel(const Calibration& calibration, const KernelKey& key,
-                                      const std::string& software) {
+const CalibratedKernel* choose_kernel(const Calibration& calibration, const KernelKey& key, const std::string& software,
+                                      const LibraryRank& library_rank) {
     const std::string quantised = quantised_to(key.dtype);
     const std::vector<std::string> kinds = kinds_for(key.kind);
     const auto breadth = [&](const CalibratedKernel& law) {
@@ -65,10 +65,12 @@ const CalibratedKernel* choose_kernel(const Calibration& calibration, const Kern
         }
         bool better = best == nullptr || rank(law) > rank(*best);
         if (best != nullptr && rank(law) == rank(*best)) {
+            const auto order = [&](const CalibratedKernel& each) {
+                return std::tuple(library_rank ? library_rank(each.key) : 0, each.fit.error_held_out, -each.fit.rows);
+            };
             better = same_library(law.key.software, best->key.software) && law.key.software != best->key.software
                          ? older(best->key.software, law.key.software)
-                         : std::pair(law.fit.error_held_out, -law.fit.rows) <
-                               std::pair(best->fit.error_held_out, -best->fit.rows);
+                         : order(law) < order(*best);
         }
         if (better) best = &law;
     }
@@ -95,11 +97,16 @@ const CalibratedKernel* choose_kernel(Calibrations& calibrations, std::string_vi
     }
     // a law of the kind itself goes first whatever else it holds for, so the broader kinds need not be read beside it: but for one of
     // kernels that a host launched
+    const LibraryRank rank = [&](const KernelKey& law) {
+        const std::vector<std::string>& libraries = calibrations.libraries(law);
+        const auto same = [&](const std::string& name) { return same_library(law.software, name); };
+        return static_cast<std::size_t>(std::find_if(libraries.begin(), libraries.end(), same) - libraries.begin());
+    };
     const CalibratedKernel* best = nullptr;
     for (const std::string& kind : kinds_for(key.kind)) {
         const Calibration* laws = calibrations.find(machine, laws_of_kernels(kind));
         if (laws == nullptr) break;
-        const CalibratedKernel* law = choose_kernel(*laws, key, software);
+        const CalibratedKernel* law = choose_kernel(*laws, key, software, rank);
         if (law != nullptr && (best == nullptr || !of_host(law->key))) best = law;
         if (best != nullptr && !of_host(best->key)) break;
     }
@@ -266,6 +273,30 @@ double ProgramLaws::error_of(std::size_t kernel) const {
     return error;
 }
 
+double quantisation_s(const KernelFit& quantisation, const KernelPoint& product) {
+    KernelPoint rows;
+    rows.rows = product.m;
+    rows.cores = product.cores;
+    return quantisation.law.fixed_s + quantisation.law.row_s * rows_of_core(rows);
+}
+
+namespace {
+
+double error_at(const KernelFit& fit, const Growths& growths, const KernelFit* quantised, const KernelPoint& point) {
+    double error = error_beyond(fit, growths, point);
+    if (quantised != nullptr) error += quantisation_s(*quantised, point) / seconds_of(fit, point);
+    return error;
+}
+
+}  // namespace
+
+double ProgramLaws::error_of(std::size_t kernel, const KernelPoint& point) const {
+    const CalibratedKernel& law = *kernels[kernel];
+    const CalibratedKernel* with = kernel < quantised.size() ? quantised[kernel] : nullptr;
+    return error_of(kernel) +
+           error_at(law.fit, built_in_extrapolation().of(law.key.kind), with != nullptr ? &with->fit : nullptr, point);
+}
+
 CompiledExpected::CompiledExpected(const Program& program, const ProgramAnalysis& analysis, const System& system,
                                    const ProgramLaws& laws, const std::vector<std::string>& swept) {
     const Sizes fixed = without(program.sizes, swept);
@@ -274,7 +305,10 @@ CompiledExpected::CompiledExpected(const Program& program, const ProgramAnalysis
     for (std::size_t i = 0; i < laws.kernels.size(); ++i) {
         if (laws.kernels[i] == nullptr) continue;
         const KernelFit& fit = laws.kernels[i]->fit;
-        kernels_.push_back({CompiledKernel(analysis, i, chip, swept, fixed), fit, laws.error_of(i)});
+        const Growths& growths = built_in_extrapolation().of(laws.kernels[i]->key.kind);
+        kernels_.push_back({CompiledKernel(analysis, i, chip, swept, fixed), fit, laws.error_of(i), &growths, nullptr});
+        if (i < laws.quantised.size() && laws.quantised[i] != nullptr)
+            kernels_.back().quantised = &laws.quantised[i]->fit;
         places_ = std::max(places_, kernels_.back().compiled.places());
     }
     // constants are fractions of what really crosses the wires, whatever approximation the bounds are asked with
@@ -332,7 +366,9 @@ ExpectedProgramTime CompiledExpected::evaluate(std::span<const double> sizes, st
     traffic_.evaluate(sizes, {&traffic, 1});
     for (const Kernel& kernel : kernels_) {
         const auto runs = kernel.compiled.evaluate(sizes, traffic, scratch);
-        if (runs.count > 0) add(runs.count * seconds_of(kernel.fit, runs.point), kernel.error);
+        if (!(runs.count > 0)) continue;
+        const double error = kernel.error + error_at(kernel.fit, *kernel.growths, kernel.quantised, runs.point);
+        add(runs.count * seconds_of(kernel.fit, runs.point), error);
     }
     messages_.evaluate(sizes, scratch.first(messages_.size()));
     for (std::size_t i = 0; i < message_laws_.size(); ++i) {

@@ -1,6 +1,7 @@
 // Expected times of whole programs: the law of every kernel and collective, one after another.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -10,16 +11,19 @@
 #include "bound/times.hpp"
 #include "calibrate/calibration.hpp"
 #include "calibrate/expected_collective.hpp"
+#include "calibrate/extrapolation.hpp"
 #include "calibrate/kernel_kind.hpp"
 
 namespace roofline {
 
 /// The law of a calibration for such a kernel: its kind (else attention for causal, latent and windowed attention, elementwise for
 /// reductions and quantisations), its dtype (else the narrow one that operands are quantised to, else a law for any), then the software that is asked for
-/// where it has one, then what software does by itself, then the newest version, then the least error. Null where there is none.
+/// where it has one, then what software does by itself, then the library that `rank` puts first (0), then the newest version, then
+/// the least error. Null where there is none.
+using LibraryRank = std::function<std::size_t(const KernelKey&)>;
 [[nodiscard]] const CalibratedKernel* choose_kernel(const Calibration& calibration, const KernelKey& key,
-                                                    const std::string& software);
-/// The same of a machine's laws, of which those are read that may speak for it.
+                                                    const std::string& software, const LibraryRank& rank = {});
+/// The same of a machine's laws, of which those are read that may speak for it. Libraries are ranked by Calibrations::libraries().
 [[nodiscard]] const CalibratedKernel* choose_kernel(Calibrations& calibrations, std::string_view machine,
                                                     const KernelKey& key, const std::string& software);
 
@@ -68,6 +72,9 @@ private:
 [[nodiscard]] std::vector<CompiledKernel::Runs> kernel_runs(const Program& program, const ProgramAnalysis& analysis,
                                                             const ChipTraits& chip);
 
+/// What a quantisation's launch and rows take, of the operand of a product at this point: seconds.
+[[nodiscard]] double quantisation_s(const KernelFit& quantisation, const KernelPoint& product);
+
 /// The laws that speak for a program.
 struct ProgramLaws {
     std::vector<const CalibratedKernel*>
@@ -75,9 +82,15 @@ struct ProgramLaws {
     std::vector<std::optional<ExpectedTime>> messages;  ///< by message of the whole program
     std::string missing;                                ///< what has no law: "contraction in fp8"; "" when all is there
     std::vector<std::string> carried;  ///< by kernel: the relative whose law it is; "" for the machine's own
+    /// By kernel: the law of the quantisation that was timed together with the kernel's rows, and taken out of them by a fit; null
+    /// where there was none, and where the program quantises itself.
+    std::vector<const CalibratedKernel*> quantised;
     std::vector<std::string> instead;  ///< by kernel: its kind where the law is that of a broader one; "" otherwise
     /// The error that a kernel's law is likely to have here.
     [[nodiscard]] double error_of(std::size_t kernel) const;
+    /// The same at these sizes: more beyond those that the law was fitted to, and where a quantisation was timed with them. As much as its
+    /// launch and rows take may be left in the product's time, for no measurement tells the two apart.
+    [[nodiscard]] double error_of(std::size_t kernel, const KernelPoint& point) const;
 };
 
 /// An expected time and the relative error it is likely to have: the kernels' and collectives', weighted by their times.
@@ -102,7 +115,9 @@ private:
     struct Kernel {
         CompiledKernel compiled;
         KernelFit fit;
-        double error = 0;
+        double error = 0;  ///< at sizes that were measured
+        const Growths* growths = nullptr;
+        const KernelFit* quantised = nullptr;
     };
     struct MessageLaw {
         ExpectedTime expected;

@@ -399,3 +399,30 @@ TEST_CASE("a program takes its kernels one after another, in a sweep as at one s
     CHECK(swept.evaluate({&large, 1}, scratch).seconds == approx(there.evaluate({}, scratch).seconds));
     CHECK(there.evaluate({}, scratch).seconds >= other.analysis.total.bounds.lower);
 }
+
+TEST_CASE("libraries are ranked by the machines that were measured with them, those compared first") {
+    const auto calibration = [](const std::string& machine, const std::vector<std::pair<std::string, double>>& laws) {
+        Calibration all;
+        all.machine = machine;
+        for (const auto& [software, error] : laws) {
+            CalibratedKernel kernel;
+            kernel.key = {"contraction", "fp8", software, ""};
+            kernel.fit.rows = 100;
+            kernel.fit.error_held_out = error;
+            all.kernels.push_back(kernel);
+        }
+        return all;
+    };
+    Calibrations all(std::vector<Calibration>{
+        calibration("a", {{"vllm 2", 0.01}, {"trtllm 1", 0.09}}), calibration("b", {{"vllm 1", 0.01}}),
+        calibration("c", {{"trtllm 1", 0.05}, {"sglang 1", 0.01}}), calibration("d", {{"trtllm 2", 0.05}})});
+    const KernelKey key{"contraction", "fp8", "", ""};
+    CHECK(all.libraries(key) == std::vector<std::string>{"trtllm", "vllm", "sglang"});
+    CHECK(choose_kernel(all, "a", key, "")->key.software == "trtllm 1");
+    CHECK(choose_kernel(all, "c", key, "")->key.software == "trtllm 1");
+    CHECK(choose_kernel(all, "a", key, "vllm")->key.software == "vllm 2");
+    all.compare({"a", "b"});
+    CHECK(all.libraries(key).front() == "vllm");
+    CHECK(choose_kernel(all, "a", key, "")->key.software == "vllm 2");
+    CHECK(choose_kernel(all, "b", key, "")->key.software == "vllm 1");
+}

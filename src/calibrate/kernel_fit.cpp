@@ -30,15 +30,58 @@ SizedDeviation deviation_of(const KernelFit& fit, const TimedKernel& kernel) {
 
 }  // namespace
 
+ProductSizes asked_sizes(const KernelFit& fit, KernelPoint point) {
+    if (fit.whole && point.cache > 0) point.depth = point.cache;
+    return sizes_of(point);
+}
+
+void widen_range(SizeRange& range, const SizeRange& other) {
+    if (!(other.most > 0)) return;
+    range.least = range.most > 0 ? std::min(range.least, other.least) : other.least;
+    range.most = std::max(range.most, other.most);
+}
+
+namespace {
+
+/// Takes the sizes of another kernel into the ranges. In files they are whole.
+void widen(KernelFit& fit, const KernelPoint& point) {
+    const ProductSizes sizes = asked_sizes(fit, point);
+    for (std::size_t i = 0; i < size_count; ++i) {
+        if (sizes[i] > 0) widen_range(fit.ranges[i], {std::floor(sizes[i]), std::ceil(sizes[i])});
+    }
+}
+
+}  // namespace
+
 double band_size(BandsBy by, const KernelPoint& point) {
     if (by == BandsBy::n) return point.n;
     // of attention to a product without tokens all rows are heads
     return by == BandsBy::heads && point.heads > 0 ? point.heads : point.m;
 }
 
+namespace {
+
+/// The same with its depth in parts, as many products whose results are added up. Not rounded up, so that times have no step here.
+KernelPoint in_parts(const KernelPoint& point, double deepest) {
+    const double parts = point.depth / deepest;
+    KernelPoint cut = point;
+    cut.depth = deepest;
+    cut.batch *= parts;
+    cut.memory_s += (parts - 1) * point.sums_s;
+    cut.sums_s *= parts;
+    return cut;
+}
+
+}  // namespace
+
 KernelPoint point_for(const KernelFit& fit, KernelPoint point) {
     if (fit.whole && point.cache > 0) point.depth = point.cache;
-    return point;
+    const double deepest = fit.ranges[depth_size].most;
+    if (!(deepest > 0 && point.depth > deepest && point.batch > 0)) return point;
+    const KernelLaw& law = law_for(fit, point).law;
+    if (!law.tiled || law.by_rows) return point;
+    const KernelPoint cut = in_parts(point, deepest);
+    return seconds_of(law, cut) < seconds_of(law, point) ? cut : point;
 }
 
 LawInUse law_for(const KernelFit& fit, const KernelPoint& point) {
@@ -81,12 +124,35 @@ double seconds_of(const LawInUse& used, const KernelPoint& point) {
     return std::max(seconds * factor_of(used.factors, point), std::min(seconds, bound_of(used.law, point)));
 }
 
-double seconds_of(const KernelFit& fit, const KernelPoint& point) {
+namespace {
+
+double seconds_within(const KernelFit& fit, const KernelPoint& point) {
     const KernelPoint taken = point_for(fit, point);
     const double seconds = seconds_of(law_for(fit, taken), taken);
     const auto fading = fading_law(fit, taken);
     if (!fading || !(seconds > 0)) return seconds;
     return seconds * std::pow(seconds_of(fading->used, taken) / seconds, fading->share);
+}
+
+}  // namespace
+
+double seconds_of(const KernelFit& fit, const KernelPoint& point) {
+    const double seconds = seconds_within(fit, point);
+    const double deepest = fit.ranges[depth_size].most;
+    const KernelLaw& law = law_for(fit, point).law;
+    const bool of_vector = (point.m == 1 || point.n == 1) && point.batch == 1;
+    if (!(of_vector && deepest > 0 && point.depth > deepest) || !law.tiled || law.by_rows) return seconds;
+    // A product with a vector is done by kernels without tiles, which take what they read: beyond the greatest depth that was measured
+    // it grows by that, where tiles of 64 columns would compute 63 of them for nothing.
+    KernelPoint measured = point;
+    const double share = deepest / point.depth;
+    measured.depth = deepest;
+    for (double KernelPoint::* part : {&KernelPoint::math_s, &KernelPoint::vector_s, &KernelPoint::memory_s,
+                                       &KernelPoint::other_s, &KernelPoint::fill})
+        measured.*part *= share;
+    measured.write_s = std::min(measured.write_s, measured.memory_s);
+    const double more_s = std::max(bound_of(point) - bound_of(measured), 0.0) / law.memory;
+    return std::max(std::min(seconds, seconds_within(fit, measured) + more_s), std::min(seconds, bound_of(point)));
 }
 
 double seconds_of(const KernelFit& fit, const TimedKernel& kernel) {
@@ -116,11 +182,14 @@ void describe(KernelFit& fit, const TimedKernels& kernels) {
     fit.rows = static_cast<std::int64_t>(kernels.size());
     fit.least_s = std::numeric_limits<double>::infinity();
     fit.most_s = 0;
+    fit.ranges = {};
     double of_bound = 0;
     for (const TimedKernel* kernel : kernels) {
         fit.least_s = std::min(fit.least_s, kernel->time_s);
         fit.most_s = std::max(fit.most_s, kernel->time_s);
         of_bound += std::abs(bound_of(*kernel) - kernel->time_s) / kernel->time_s;
+        widen(fit, kernel->point);
+        for (const KernelPoint& point : kernel->more) widen(fit, point);
     }
     fit.error_fitted = sum_of_errors(fit, kernels) / rows;
     fit.error_of_bound = of_bound / rows;

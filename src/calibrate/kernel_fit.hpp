@@ -43,6 +43,14 @@ struct BandLaw {
     bool operator==(const BandLaw&) const = default;
 };
 
+/// The least and the greatest of a size among the kernels that a law was fitted to; 0 where it is not known.
+struct SizeRange {
+    double least = 0;
+    double most = 0;
+
+    bool operator==(const SizeRange&) const = default;
+};
+
 struct KernelFit {
     KernelLaw law;                     ///< of all kernels that no band has a law for
     std::optional<KernelLaw> first{};  ///< of kernels that ran first in the same times
@@ -56,6 +64,7 @@ struct KernelFit {
         0;               ///< that cannot be right: faster than half their bound, 30 times off the law of the others
     double least_s = 0;  ///< of the measured times
     double most_s = 0;
+    std::array<SizeRange, size_count> ranges{};  ///< of the sizes of sizes_of()
     // means of |predicted - measured| / measured
     double error_fitted = 0;              ///< of the rows that it was fitted to
     double error_held_out = 0;            ///< of every fifth in turn, by shape, by the law of the others
@@ -65,7 +74,13 @@ struct KernelFit {
     bool operator==(const KernelFit&) const = default;
 };
 
-/// The point as the fit's laws take it.
+/// Sizes as a fit's ranges have them: those of the kernel itself, and not of parts that its depth is worked off in.
+[[nodiscard]] ProductSizes asked_sizes(const KernelFit& fit, KernelPoint point);
+/// Widens a range to hold the other as well.
+void widen_range(SizeRange& range, const SizeRange& other);
+
+/// The point as the fit's laws take it. A depth beyond the greatest that was measured is worked off in parts of that depth where the
+/// law's library splits depths and that is faster: as many splits as there were of the longest, each no longer, and further ones.
 [[nodiscard]] KernelPoint point_for(const KernelFit& fit, KernelPoint point);
 
 /// The law that a kernel has by its heads, columns or rows, and its factors.

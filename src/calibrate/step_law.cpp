@@ -33,6 +33,7 @@ StepParts& StepParts::operator+=(const StepParts& other) {
     exchanged_wire_s += other.exchanged_wire_s;
     flops_per_joule = std::max(flops_per_joule, other.flops_per_joule);
     pytorch = pytorch || other.pytorch;
+    experts = experts || other.experts;
     in_turn = in_turn || other.in_turn;
     return *this;
 }
@@ -91,6 +92,15 @@ double seconds_of(const StepLaw& law, const StepParts& parts) {
     return both_seconds(law, parts) + exposed_seconds(law, parts);
 }
 
+StepClass class_of(const StepLaw& law, const StepParts& parts) {
+    const bool narrow = parts.narrow_s + parts.promoted_s > 0;
+    const auto found = std::find_if(law.classes.begin(), law.classes.end(), [&](const StepClass& each) {
+        return each.experts == parts.experts && each.narrow == narrow;
+    });
+    if (found != law.classes.end()) return *found;
+    return {parts.experts, narrow, law.error, law.rows, law.publishers};
+}
+
 Result<StepLaw> parse_step_law(std::string_view toml, std::string_view origin) {
     constexpr std::int64_t many = 1'000'000'000;
     TomlFile text(toml, origin);
@@ -111,6 +121,16 @@ Result<StepLaw> parse_step_law(std::string_view toml, std::string_view origin) {
     law.reserved_error = factor(file, "reserved_error", 1e-4, 1);
     law.reserved_rows = file.whole("reserved_rows", 1, many, 1);
     static_cast<void>(file.text("note"));
+    for (Reader& table : file.each("class")) {
+        StepClass each;
+        each.experts = table.choice("experts", {"yes", "no"}) == "yes";
+        each.narrow = table.choice("narrow", {"yes", "no"}) == "yes";
+        each.error = factor(table, "error", 1e-4, 10);
+        each.rows = table.whole("rows", 1, many, 1);
+        each.publishers = table.whole("publishers", 1, many, 1);
+        table.finish();
+        law.classes.push_back(each);
+    }
     file.finish();
     if (auto status = text.status(); !status) return fail(status.error());
     return law;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 #include "base/result.hpp"
 
@@ -22,11 +23,24 @@ struct StepParts {
     double flops_per_joule = 0;  ///< the chip's peak in bf16 over the power that it may draw; 0: not known
     bool pytorch = false;        ///< kernels of PyTorch's own
     bool in_turn = false;        ///< collectives over replicas begin when kernels have ended: none of them hides
+    bool experts = false;        ///< some kernels multiply for experts
 
     StepParts& operator+=(const StepParts& other);
     StepParts& operator*=(double times);
 
     bool operator==(const StepParts&) const = default;
+};
+
+/// How well steps of one class are predicted: models with experts or without, with products in fewer than 16 bits or without.
+struct StepClass {
+    bool experts = false;
+    bool narrow = false;  ///< some products in fewer than 16 bits
+    double error =
+        0;  ///< mean, on rows of publishers that were left out of the fit, each weighed as the root of its rows
+    std::int64_t rows = 0;
+    std::int64_t publishers = 0;
+
+    bool operator==(const StepClass&) const = default;
 };
 
 /// What the device does, slow * (compute * kernels + narrow * narrow kernels + promoted * promoted ones) + exchanged + exchanged_wire / wires, and what the host takes
@@ -53,6 +67,7 @@ struct StepLaw {
     double error = 0;      ///< mean, on rows of publishers that were left out of the fit
     std::int64_t rows = 0;
     std::int64_t publishers = 0;
+    std::vector<StepClass> classes{};
     double reserved = 1;  ///< memory that a caching allocator takes from the device over what its tensors take at most
     double reserved_error = 0;  ///< mean, on set-ups that were left out of the fit
     std::int64_t reserved_rows = 0;
@@ -61,6 +76,8 @@ struct StepLaw {
 };
 
 [[nodiscard]] double seconds_of(const StepLaw& law, const StepParts& parts);
+/// The class that such a step belongs to; that of all rows where none was published.
+[[nodiscard]] StepClass class_of(const StepLaw& law, const StepParts& parts);
 /// Of these: how much slower a kernel is for the chip's power, and with the framework as well; the share of collectives over replicas that
 /// does not hide; what the device does that nothing hides behind; what the host takes to launch it; collectives that do not hide.
 [[nodiscard]] double power_slowdown(const StepParts& parts);

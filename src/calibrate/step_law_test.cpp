@@ -60,6 +60,21 @@ TEST_CASE("a step is kernels as they run there, or their launches, and what does
     CHECK(law->reserved_rows == 17);
 }
 
+TEST_CASE("a step's error is that of its class, and of all rows where none of its class was published") {
+    const std::string text = std::string(factors) +
+                             "[[class]]\nexperts = \"yes\"\nnarrow = \"no\"\nerror = 0.4\nrows = 12\npublishers = 2\n";
+    const auto law = parse_step_law(text, "steps.toml");
+    REQUIRE_MESSAGE(law, to_text(law.error()));
+    StepParts parts{1};
+    CHECK(class_of(*law, parts).error == 0.1);
+    CHECK(class_of(*law, parts).rows == 100);
+    parts.experts = true;
+    CHECK(class_of(*law, parts).error == 0.4);
+    CHECK(class_of(*law, parts).publishers == 2);
+    parts.narrow_s = 1;
+    CHECK(class_of(*law, parts).error == 0.1);
+}
+
 TEST_CASE("a file of factors is read strictly") {
     std::string text(factors);
     CHECK(!parse_step_law(text + "extra = 1\n", "steps.toml"));

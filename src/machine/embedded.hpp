@@ -61,6 +61,9 @@ struct EmbeddedArchitecture {
 /// data/systems.toml.
 [[nodiscard]] std::string_view embedded_systems();
 
+/// data/extrapolation.toml.
+[[nodiscard]] std::string_view embedded_extrapolation();
+
 /// data/servers.toml.
 [[nodiscard]] std::string_view embedded_servers();
 

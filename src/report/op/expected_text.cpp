@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "calibrate/extrapolation.hpp"
 #include "network/collective.hpp"
 #include "units/text.hpp"
 
@@ -143,8 +144,10 @@ std::string band_text(BandsBy by, const LawInUse& used) {
 }
 
 /// "; x 1.08 for what the library chooses at such sizes"
-std::string factor_text(double seconds, double by_law) {
+std::string factor_text(const KernelFit& fit, const KernelPoint& point, double seconds, double by_law) {
     if (seconds == by_law) return "";
+    if (!sizes_beyond(fit, point).empty())
+        return fmt::format("; x {} at sizes beyond those that were measured", number_text(seconds / by_law));
     return fmt::format("; x {} for what the library chooses at such sizes", number_text(seconds / by_law));
 }
 
@@ -220,7 +223,8 @@ std::vector<std::string> kernel_derivation(const OpAnswer& answer, std::size_t k
         of += fmt::format(", in place of one for {}", kind);
     const std::string& carried = answer.laws.carried[kernel];
     return {
-        fmt::format("expected {} with an error of {} %", us(seconds), percent_text(answer.laws.error_of(kernel))),
+        fmt::format("expected {} with an error of {} %", us(seconds),
+                    percent_text(answer.laws.error_of(kernel, answer.runs[kernel].point))),
         fmt::format("{} on {}{}, {} rows of {} ({} to {})", of,
                     carried.empty() ? answer.machine.name : carried + ", carried over",
                     law.like.empty() ? "" : fmt::format(", by the constants of {} and factors of its own", law.like),

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "bound/network_pricing.hpp"
+#include "report/op/expected_basis.hpp"
 #include "report/op/expected_text.hpp"
 #include "report/source_json.hpp"
 #include "units/text.hpp"
@@ -155,10 +156,37 @@ private:
         const bool whole = &analysis == &answer_.analysis.total;
         json["expected_s"] = number(whole ? answer_.expected_s : expected_of_kernel(answer_, place_of(analysis)));
         json["expected_error"] = whole ? number(answer_.expected_error) : Json(nullptr);
+        if (whole) json["expected_by"] = expected_by();
+        if (whole) json["extrapolated"] = beyond_measured();
         json["upper_s"] = sized ? number(analysis.bounds.upper) : Json(nullptr);
         const Resource* bound = analysis.bound_resource();
         json["bound_by"] = bound != nullptr ? Json(bound->id) : Json(nullptr);
         json["peak_fraction"] = number(analysis.peak_fraction);
+    }
+
+    /// The laws of kernels that the expected time is made of.
+    [[nodiscard]] Json expected_by() const {
+        Json list = Json::array();
+        for (const LawBasis& each : law_bases(answer_)) {
+            const KernelKey& key = each.law->key;
+            list.push_back({{"kind", key.kind},
+                            {"dtype", key.dtype},
+                            {"software", key.software},
+                            {"variant", key.variant},
+                            {"machine", each.machine},
+                            {"carried", each.carried},
+                            {"measurements", each.law->fit.rows},
+                            {"error", each.error}});
+        }
+        return list;
+    }
+
+    [[nodiscard]] Json beyond_measured() const {
+        Json list = Json::array();
+        for (const Extrapolated& each : extrapolated(answer_)) {
+            list.push_back({{"size", each.size}, {"value", each.value}, {"limit", each.limit}, {"error", each.error}});
+        }
+        return list;
     }
 
     /// Of a kernel among all.

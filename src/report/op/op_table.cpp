@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "bound/compute_bound_size.hpp"
+#include "report/op/expected_basis.hpp"
 #include "report/op/op_cells.hpp"
 #include "report/table.hpp"
 #include "units/text.hpp"
@@ -124,7 +125,11 @@ std::string op_table(const std::vector<OpAnswer>& answers, Format format) {
     };
     row("lower", bound(&Bounds::lower));
     row("expected", [](const OpAnswer& answer) { return text_of<Seconds>(answer.expected_s); });
-    row("upper", bound(&Bounds::upper));
+    row("by", [](const OpAnswer& answer) { return answer.expected_s ? expected_software(answer) : std::string("-"); });
+    row("mean error", [](const OpAnswer& answer) {
+        return answer.expected_error ? percent_text(*answer.expected_error) + " %" : std::string("-");
+    });
+    row("no overlap", bound(&Bounds::upper));
     row("bound by", [](const OpAnswer& answer) {
         const Resource* resource = answer.analysis.total.bound_resource();
         return resource == nullptr ? std::string("-") : resource->label;

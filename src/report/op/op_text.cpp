@@ -8,6 +8,7 @@
 #include "bound/compute_bound_size.hpp"
 #include "bound/network_pricing.hpp"
 #include "notation/notation.hpp"
+#include "report/op/expected_basis.hpp"
 #include "report/op/expected_text.hpp"
 #include "report/table.hpp"
 #include "units/text.hpp"
@@ -306,7 +307,7 @@ private:
         for (std::size_t i = 0; i < total_.pricing.resources.size(); ++i) {
             const Resource& resource = total_.pricing.resources[i];
             if (!sized) {
-                out_ += fmt::format("  {:<9}  {}\n", resource.label, time_formula(resource));
+                out_ += fmt::format("  {:<10}  {}\n", resource.label, time_formula(resource));
                 continue;
             }
             const double seconds = (*total_.seconds)[i];
@@ -332,27 +333,27 @@ private:
                                 missing.size() == 1 ? "it" : "them", fmt::join(missing, "=4096,"));
             return;
         }
-        out_ += fmt::format("  {:<9}  {}  if everything overlaps\n", "lower",
+        out_ += fmt::format("  {:<10}  {}  if everything overlaps\n", "lower",
                             bold(fmt::format("{:>13}", to_text(Seconds{total_.bounds.lower}))));
         if (!answer_.analysis.kernels.empty()) {
-            out_ += fmt::format("  {:<9}  {:>13}  if only the work inside each kernel overlaps\n", "in turn",
+            out_ += fmt::format("  {:<10}  {:>13}  if only the work inside each kernel overlaps\n", "in turn",
                                 to_text(Seconds{total_.sequential}));
         }
         const bool computes = total_.pricing.compute() != nullptr || !answer_.analysis.kernels.empty();
         if (total_.exposed && computes) {
-            out_ += fmt::format("  {:<9}  {:>13}  if collectives wait for the work beside them\n", "exposed",
+            out_ += fmt::format("  {:<10}  {:>13}  if collectives wait for the work beside them\n", "exposed",
                                 to_text(Seconds{*total_.exposed}));
         }
         expected();
-        out_ += fmt::format("  {:<9}  {:>13}  if nothing overlaps\n", "upper", to_text(Seconds{total_.bounds.upper}));
+        out_ += fmt::format("  {:<10}  {:>13}  nothing runs beside anything else, at published rates\n", "no overlap", to_text(Seconds{total_.bounds.upper}));
         if (total_.padding) {
             const double lost = 1 - total_.padding->useful_flops / total_.padding->padded_flops;
-            out_ += fmt::format("  {:<9}  {:>13}  {:.1f} % of the matrix units' FLOPs are padding: {}\n", "padded",
+            out_ += fmt::format("  {:<10}  {:>13}  {:.1f} % of the matrix units' FLOPs are padding: {}\n", "padded",
                                 to_text(Seconds{total_.padding->padded_seconds}), lost * 100,
                                 fmt::join(total_.padding->sides, ", "));
         }
         if (total_.energy_j && total_.bounds.lower > 0) {
-            out_ += fmt::format("  {:<9}  {:>13}  {} at its rated {} for the lower time\n", "energy",
+            out_ += fmt::format("  {:<10}  {:>13}  {} at its rated {} for the lower time\n", "energy",
                                 to_text(Joules{*total_.energy_j}), answer_.machine.name,
                                 to_text(*answer_.machine.power.value));
         }
@@ -361,15 +362,16 @@ private:
     void expected() {
         if (answer_.expected_s) {
             const bool above = *answer_.expected_s > total_.bounds.upper;
-            out_ += fmt::format("  {:<9}  {:>13}  off by {} % on average{}\n", "expected",
-                                to_text(Seconds{*answer_.expected_s}), percent_text(*answer_.expected_error),
-                                above ? "; longer than upper, which is at published rates" : "");
+            out_ += fmt::format("  {:<10}  {:>13}  {}, mean error {} %{}\n", "expected",
+                                to_text(Seconds{*answer_.expected_s}), expected_basis(answer_),
+                                percent_text(*answer_.expected_error),
+                                above ? "; longer than without overlap, which is at published rates" : "");
             return;
         }
         const std::string why = answer_.why_not_expected.empty()
                                     ? fmt::format("no calibration for {}", answer_.machine.name)
                                     : answer_.why_not_expected;
-        out_ += fmt::format("  {:<9}  {:>13}  {}\n", "expected", "-", why);
+        out_ += fmt::format("  {:<10}  {:>13}  {}\n", "expected", "-", why);
     }
 
     [[nodiscard]] std::string time_formula(const Resource& resource) const {

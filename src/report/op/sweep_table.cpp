@@ -66,7 +66,7 @@ private:
         for (const std::string& id : resources_) column(resource_label(answers, id), "time_" + id + "_s");
         column("lower", "lower_s");
         if (expected_) column("expected", "expected_s");
-        column("upper", "upper_s");
+        column("no overlap", "upper_s");
         column("bound by", "bound_by", false);
         column("FLOP/s", "flop_per_s");
         column("of peak", "peak_fraction");

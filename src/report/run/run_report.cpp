@@ -105,7 +105,7 @@ private:
                      ? fmt::format("no calibration for {}", point_.answer->machine.name)
                      : point_.answer->why_not_expected);
         }
-        line("upper", to_text(Seconds{total.bounds.upper}), "if nothing overlaps");
+        line("no overlap", to_text(Seconds{total.bounds.upper}), "if nothing runs beside anything else");
         if (point_.cold.median < lower && !point_.cold.disturbed) {
             line("", "", "measured is below the lower bound: what is read may still be in a cache, or a roof of the");
             line("", "", "machine file is too low");
@@ -175,7 +175,7 @@ Table points_table(const RunAnswer& answer, bool exact) {
     if (priced) {
         column("lower", "lower_s");
         if (expects || exact) column("expected", "expected_s");
-        column("upper", "upper_s");
+        column("no overlap", "upper_s");
         column("of roofline", "roofline_fraction");
         column("bound by", "bound_by", false);
     }

@@ -25,6 +25,12 @@ std::string sum_of(std::vector<std::string> parts) {
     return fmt::format("{}", fmt::join(parts, " + "));
 }
 
+/// "models with experts in 16 bits"
+std::string class_text(const StepClass& of) {
+    return fmt::format("{} in {}", of.experts ? "models with experts" : "dense models",
+                       of.narrow ? "fewer than 16 bits" : "16 bits");
+}
+
 std::string launches_text(const StepTimes& times) {
     return fmt::format("{} launches of {}", grouped(std::llround(times.parts->launches)),
                        to_text(Seconds{times.law.launch_s}));
@@ -67,10 +73,27 @@ std::string step_derivation(const StepTimes& times) {
     if (!hidden.empty()) {
         say(fmt::format("what does not hide: {} = {}", hidden, to_text(Seconds{exposed_seconds(law, parts)})));
     }
-    say(fmt::format(
-        "together {}, and never below the lower bound; factors fitted to {} published runs of {} publishers, {} % off "
-        "on those of publishers that were left out",
-        to_text(Seconds{*times.expected}), grouped(law.rows), law.publishers, percent_text(law.error)));
+    say(
+        fmt::format("together {}, and never below the lower bound; factors fitted to {} published runs of {} "
+                    "publishers; mean error "
+                    "of those of publishers that were left out {} %, of {} {} %",
+                    to_text(Seconds{*times.expected}), grouped(law.rows), law.publishers, percent_text(law.error),
+                    class_text(class_of(law, parts)), percent_text(class_of(law, parts).error)));
+    return text;
+}
+
+std::string error_text(const StepTimes& times) {
+    if (!times.expected || !times.parts) return "";
+    const StepClass of = class_of(times.law, *times.parts);
+    const double error = times.expected_error.value_or(of.error);
+    std::string text = fmt::format("mean error {} %: {}, {} runs of {} publisher{}, each left out of the fit in turn",
+                                   percent_text(error), class_text(of), grouped(of.rows), of.publishers,
+                                   of.publishers == 1 ? "" : "s");
+    constexpr double shown = 0.005;
+    if (error > of.error + shown)
+        text += fmt::format(", {} % off, with kernels on machines or at sizes that were not measured",
+                            percent_text(of.error));
+    if (*times.expected > times.upper) text += "; longer than without overlap, which is at published rates";
     return text;
 }
 

@@ -79,7 +79,7 @@ constexpr StepLine lines[] = {
     {"lower", step_time<&StepTimes::lower>},
     {"in turn", step_time<&StepTimes::sequential>},
     {"expected", step_time<&StepTimes::expected>},
-    {"upper", step_time<&StepTimes::upper>},
+    {"no overlap", step_time<&StepTimes::upper>},
     {"MFU", [](const TrainAnswer& answer) { return percent_text(answer.mfu) + " %"; }},
     {"tokens/s", [](const TrainAnswer& answer) { return rate(answer.tokens_per_s); }},
     {"a chip",

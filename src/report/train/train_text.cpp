@@ -114,15 +114,12 @@ private:
         line("lower", to_text(Seconds{times.lower}), "if everything overlaps");
         line("in turn", to_text(Seconds{times.sequential}), "if only the work inside each kernel overlaps");
         if (times.expected) {
-            line("expected", to_text(Seconds{*times.expected}),
-                 fmt::format("off by {} % on average, on published runs that were left out of the fit{}",
-                             percent_text(times.expected_error.value_or(0)),
-                             *times.expected > times.upper ? "; longer than upper, which is at published rates" : ""));
+            line("expected", to_text(Seconds{*times.expected}), error_text(times));
         } else {
             const std::string& why = answer_.step->program.why_not_expected;
             line("expected", "-", why.empty() ? fmt::format("no calibration for {}", answer_.slice.machine.name) : why);
         }
-        line("upper", to_text(Seconds{times.upper}), "if nothing overlaps");
+        line("no overlap", to_text(Seconds{times.upper}), "nothing runs beside anything else, at published rates");
         out_ += "\n";
     }
 

@@ -255,7 +255,8 @@ std::string validation_csv(const Validation& validation) {
                   "exchanged_wire_s",
                   "flops_per_joule",
                   "pytorch",
-                  "in_turn"};
+                  "in_turn",
+                  "experts"};
     const auto optional = [](const std::optional<double>& value) {
         return value ? fmt::format("{}", *value) : std::string();
     };
@@ -297,7 +298,8 @@ std::string validation_csv(const Validation& validation) {
                               part(&StepParts::exchanged_wire_s),
                               part(&StepParts::flops_per_joule),
                               row.parts ? (row.parts->pytorch ? "1" : "0") : "",
-                              row.parts ? (row.parts->in_turn ? "1" : "0") : ""});
+                              row.parts ? (row.parts->in_turn ? "1" : "0") : "",
+                              row.parts ? (row.parts->experts ? "1" : "0") : ""});
     }
     return table_csv(table);
 }

@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+"""Fits data/extrapolation.toml: how far off laws of kernels are beyond the sizes that they were fitted to.
+
+    scripts/fit_extrapolation.py --program build/roofline gemm.csv attention.csv moe.csv elementwise.csv > data/extrapolation.toml
+
+Held out by range: of the rows of one machine, software and dtype those whose size is at most the median are fitted, and those
+above it are predicted by that fit; then the other way round. What is kept for a class of kernels and a size is by how much the mean
+error grows per doubling of the distance from the fitted range, beyond the error of rows inside it; each group of rows counts alike.
+Needs nothing but Python and the program. Deterministic.
+"""
+import argparse
+import collections
+import csv
+import math
+import os
+import subprocess
+import sys
+import tempfile
+
+# of each table: the columns that name a group, and its sizes with the columns that they are products of
+TABLES = {
+    "m": ("products", ("source", "accelerator", "dtype_in"), {"m": ("m",), "n": ("n",), "depth": ("k",)}),
+    "kv_len": ("attention", ("source", "accelerator", "phase", "dtype", "kv_dtype"),
+               {"m": ("q_len",), "depth": ("kv_len",), "batch": ("batch",)}),
+    "topk": ("experts", ("source", "accelerator", "dtype"), {"m": ("tokens",), "n": ("inter",), "depth": ("hidden",)}),
+    "shape": ("others", ("source", "accelerator", "op"), {"rows": (0, -1), "columns": (-1,)}),
+}
+FEWEST = 30  # rows on either side of the cut
+MOST = 600   # rows of a group: every n-th of more
+
+
+def size_of(row, columns):
+    if isinstance(columns[0], int):
+        shape = [int(x) for x in row["shape"].split("x")]
+        return shape[-1] if columns == (-1,) else math.prod(shape[:-1])
+    return math.prod(int(row[column]) for column in columns)
+
+
+def errors_of(program, folder, header, fitted, tested):
+    """|predicted - measured| / measured of the rows that are tested; None where there is no law."""
+    paths = {}
+    for name, rows in (("fitted", fitted), ("tested", tested)):
+        paths[name] = os.path.join(folder, name + ".csv")
+        with open(paths[name], "w", newline="", encoding="utf-8") as file:
+            writer = csv.DictWriter(file, header)
+            writer.writeheader()
+            writer.writerows(rows)
+    constants = os.path.join(folder, "constants.toml")
+    if os.path.exists(constants):
+        os.remove(constants)
+    subprocess.run([program, "fit", paths["fitted"], "-o", constants], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                   check=False)
+    if not os.path.exists(constants):
+        return None
+    answer = subprocess.run([program, "validate", paths["tested"], "--calibration", constants, "--csv"],
+                            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False, text=True)
+    errors = {}
+    for row in csv.DictReader(answer.stdout.splitlines()):
+        if row.get("expected_s") and float(row["measured_s"]) > 0:
+            errors[int(row["line"]) - 2] = abs(float(row["expected_s"]) / float(row["measured_s"]) - 1)
+    return errors
+
+
+def growths_of(program, folder, header, rows, columns):
+    """By how much the mean error grows per doubling, of laws fitted below the median and tested above, and the reverse."""
+    sizes = [size_of(row, columns) for row in rows]
+    middle = sorted(sizes)[len(sizes) // 2]
+    growths = {}
+    for name, inside in (("above", lambda size: size <= middle), ("below", lambda size: size >= middle)):
+        fitted = [row for row, size in zip(rows, sizes) if inside(size)]
+        if len(fitted) < FEWEST or len(rows) - len(fitted) < FEWEST:
+            continue
+        errors = errors_of(program, folder, header, fitted, rows)
+        if not errors:
+            continue
+        known = [error for i, error in errors.items() if inside(sizes[i])]
+        if not known:
+            continue
+        within = sum(known) / len(known)
+        beyond = [(abs(math.log2(sizes[i] / middle)), min(error, 10)) for i, error in errors.items() if not inside(sizes[i])]
+        if len(beyond) < FEWEST:
+            continue
+        # least squares through the error inside, all distances alike whatever number of rows they have
+        bins = collections.defaultdict(list)
+        for distance, error in beyond:
+            bins[math.ceil(distance)].append((distance, error - within))
+        points = [(sum(d for d, _ in each) / len(each), sum(e for _, e in each) / len(each)) for each in bins.values()]
+        growths[name] = sum(d * e for d, e in points) / sum(d * d for d, _ in points)
+    return growths
+
+
+def main():
+    arguments = argparse.ArgumentParser()
+    arguments.add_argument("--program", default="build/roofline")
+    arguments.add_argument("tables", nargs="+")
+    options = arguments.parse_args()
+    growths = collections.defaultdict(list)
+    with tempfile.TemporaryDirectory() as folder:
+        for path in options.tables:
+            with open(path, newline="", encoding="utf-8") as file:
+                reader = csv.DictReader(file)
+                header = reader.fieldnames
+                kind, group_columns, sizes = next(what for column, what in TABLES.items() if column in header)
+                groups = collections.defaultdict(list)
+                for row in reader:
+                    groups[tuple(row[column] for column in group_columns)].append(row)
+            for name in sorted(groups):
+                rows = groups[name][::max(1, len(groups[name]) // MOST)]
+                for size, columns in sizes.items():
+                    for side, growth in growths_of(options.program, folder, header, rows, columns).items():
+                        growths[kind, size, side].append(growth)
+                        print(f"# {' '.join(name)}, {side} the median {size}: {growth:.3f}", file=sys.stderr)
+    print("# How far off laws of kernels are beyond the sizes that they were fitted to: what is added to the error per doubling of the\n"
+          "# distance. Written by scripts/fit_extrapolation.py of public tables, held out by range; docs/accuracy.md says how.")
+    for kind, size, side in sorted(growths):
+        each = growths[kind, size, side]
+        mean = max(sum(each) / len(each), 0)
+        print(f'\n[[growth]]\nkind = "{kind}"\nsize = "{size}"\nside = "{side}"\nper_doubling = {mean:.3g}\ngroups = {len(each)}')
+
+
+if __name__ == "__main__":
+    main()
