@@ -16,6 +16,8 @@ std::vector<double> numbers(const MeasuredKernel& row) {
     return sizes;
 }
 
+Sizes sizes_of(const MeasuredKernel& row) { return {row.sizes.begin(), row.sizes.end()}; }
+
 /// Bytes of every tensor that lives outside of the kernels, counted once.
 WeightedSum tensor_bytes(const Program& program, const ProgramAnalysis& analysis) {
     std::set<ValueId> values;
@@ -39,7 +41,9 @@ Result<MeasuredKernels> MeasuredKernels::make(const std::vector<MachineRef>& mac
 }
 
 Result<MeasuredKernels::Compiled*> MeasuredKernels::compiled(const MeasuredKernel& row) {
-    const Key key{row.system, row.program, row.software, row.variant};
+    const Result<Program>& program = parsed(row.program);
+    if (!program) return fail(program.error());
+    const Key key{row.system, row.program, row.software, row.variant, mask_cases(*program, sizes_of(row))};
     auto found = compiled_.find(key);
     constexpr std::size_t most = 10'000;  // a table of real measurements has some hundred
     if (found == compiled_.end() && compiled_.size() >= most) {
@@ -50,13 +54,18 @@ Result<MeasuredKernels::Compiled*> MeasuredKernels::compiled(const MeasuredKerne
     return found->second->get();
 }
 
+const Result<Program>& MeasuredKernels::parsed(const std::string& text) {
+    const auto found = programs_.find(text);
+    return found != programs_.end() ? found->second : programs_.emplace(text, parse_program(text, "")).first->second;
+}
+
 Result<std::unique_ptr<MeasuredKernels::Compiled>> MeasuredKernels::compile(const MeasuredKernel& row) {
     const Result<System>& chip = systems_.chip(row.system);
     if (!chip) return fail(chip.error());
     auto result = std::make_unique<Compiled>();
-    auto program = parse_program(row.program, "");
+    const Result<Program>& program = parsed(row.program);
     if (!program) return fail(program.error());
-    result->program = std::move(*program);
+    result->program = *program;
     std::vector<std::string> dims;
     for (const auto& [dim, size] : row.sizes) {
         dims.push_back(dim);

@@ -59,8 +59,8 @@ private:
         std::vector<std::size_t> timed;  ///< the kernels whose law the row's time tells of
         std::vector<double> scratch;
     };
-    ///< machine, program, software, variant
-    using Key = std::tuple<std::string, std::string, std::string, std::string>;
+    /// Machine, program, software, variant, and the formulas of its masks at a row's sizes.
+    using Key = std::tuple<std::string, std::string, std::string, std::string, std::vector<MaskCase>>;
 
     MeasuredKernels(MeasuredSystems systems, Calibrations calibrations)
         : systems_(std::move(systems)), calibrations_(std::move(calibrations)) {}
@@ -68,12 +68,15 @@ private:
     /// Lives as long as this object; its sizes are passed in the order of the row's.
     [[nodiscard]] Result<Compiled*> compiled(const MeasuredKernel& row);
     [[nodiscard]] Result<std::unique_ptr<Compiled>> compile(const MeasuredKernel& row);
+    /// A row's program without sizes. Lives as long as this object.
+    [[nodiscard]] const Result<Program>& parsed(const std::string& text);
     /// The bound where everything stays in the innermost cache that holds it; where none does, that of what is more than the largest
     /// of them can keep from one kernel to the next. Empty without caches.
     [[nodiscard]] static std::optional<double> resident_bound(const Compiled& compiled, double bytes);
 
     MeasuredSystems systems_;
     Calibrations calibrations_;
+    std::map<std::string, Result<Program>> programs_;
     std::map<Key, Result<std::unique_ptr<Compiled>>> compiled_;
 };
 

@@ -52,9 +52,9 @@ void take_layout(OpAnswer& answer, LaidOut laid) {
     answer.types = std::move(laid.types);
 }
 
-// Textbooks compute where operands or the result lie.
-LayoutFreedom freedom_of(const System& system) {
-    return system.collectives.textbook ? LayoutFreedom::as_written : LayoutFreedom::any;
+// Textbooks compute where operands or the result lie, and so do ranks.
+LayoutFreedom freedom_of(const OpRequest& request) {
+    return request.textbook || request.in_place ? LayoutFreedom::as_written : LayoutFreedom::any;
 }
 
 // Points of a sweep at which work has the same formulas, of masks and of products in their cheapest order: sizes of one point of
@@ -93,7 +93,7 @@ WorkRegions work_regions(const Program& program, const std::vector<SweepAxis>& a
 }
 
 // What one chip does at the points of a sweep: an answer for each layout and each region of formulas.
-Status lay_out_points(OpAnswer& answer, const std::vector<SweepAxis>& axes) {
+Status lay_out_points(OpAnswer& answer, const std::vector<SweepAxis>& axes, LayoutFreedom freedom) {
     const bool several = !mask_cases(answer.program, answer.program.sizes).empty() ||
                          !product_orders(answer.program, answer.program.sizes).empty();
     const WorkRegions regions = several ? work_regions(answer.program, axes) : WorkRegions{{answer.program.sizes}, {}};
@@ -113,7 +113,7 @@ Status lay_out_points(OpAnswer& answer, const std::vector<SweepAxis>& axes) {
         order_elementwise(program);
         std::vector<std::uint32_t> layout_of;
         if (program.sharded()) {
-            auto swept = lay_out_sweep(program, alike.system, axes, freedom_of(alike.system));
+            auto swept = lay_out_sweep(program, alike.system, axes, freedom);
             if (!swept) return fail(swept.error());
             layout_of = std::move(swept->which);
             for (LaidOut& laid : swept->layouts) {
@@ -142,19 +142,19 @@ Status lay_out_points(OpAnswer& answer, const std::vector<SweepAxis>& axes) {
 // What one chip does; of a program of one chip all of it. In a sweep the layout may be another at every point.
 Status lay_out_answer(OpAnswer& answer, const OpRequest& request, const std::vector<SweepAxis>& axes) {
     answer.local = answer.program;
-    if (!answer.program.sharded()) return axes.empty() ? Status{} : lay_out_points(answer, axes);
+    if (!answer.program.sharded()) return axes.empty() ? Status{} : lay_out_points(answer, axes, freedom_of(request));
     if (!request.tiles.empty()) {
         return fail("unsupported", "a program that is split over a mesh takes no --tile yet",
                     "price what one chip does as a program of its own");
     }
     if (axes.empty()) {
-        auto laid = lay_out(answer.program, answer.system, {}, freedom_of(answer.system));
+        auto laid = lay_out(answer.program, answer.system, {}, freedom_of(request));
         if (!laid) return fail(laid.error());
         answer.notes.insert(answer.notes.end(), laid->notes.begin(), laid->notes.end());
         take_layout(answer, std::move(*laid));
         return {};
     }
-    return lay_out_points(answer, axes);
+    return lay_out_points(answer, axes, freedom_of(request));
 }
 
 CalibrationRef beside(const OpRequest& request) {

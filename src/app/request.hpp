@@ -45,6 +45,7 @@ struct OpRequest {
     std::string software;             ///< "nccl-2.29": whose constants expected times are taken from; "": the newest
     CalibrationRef calibration{};
     bool textbook = false;  ///< collectives as people approximate them by hand
+    bool in_place = false;  ///< products are split as their tensors are, as they run over ranks
     bool explain = false;
     bool exact_flops = false;
     PlotKind plot = PlotKind::none;

@@ -1,6 +1,7 @@
 #include "calibrate/expected_program.hpp"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include "base/approx_test.hpp"
 #include "notation/notation.hpp"
@@ -247,6 +248,16 @@ TEST_CASE("a mask that leaves nothing out makes no causal kernel, and products s
     };
     CHECK(attention(true) == "causal attention");
     CHECK(attention(false) == "attention");
+    const auto rows = [](std::int64_t tokens, std::int64_t positions) {
+        const AnalysedProgram one = analysed(
+            fmt::format("Q: bf16[T={}, H=8]\nK: bf16[S={}, H]\nV: bf16[S, H]\nfuse {{\n"
+                        " P : bf16[T, S] = softmax[S](causal[T, S](Q * K))\n O : bf16[T, H] = P * V\n}}",
+                        tokens, positions));
+        return kernel_key(one.program, one.analysis.work.kernels.front()).kind;
+    };
+    CHECK(rows(1, 8) == "attention");         // a step of decoding
+    CHECK(rows(2, 8) == "causal attention");  // a chunk
+    CHECK(rows(1, 1) == "causal attention");  // a prompt of one token
     const AnalysedProgram gated = analysed(
         "X: bf16[B=100, D=1000]\nW: bf16[D, F=200]\nU: bf16[D, E=300]\n"
         "fuse {\n G : bf16[B, F] = X *_D W\n H : bf16[B, E] = X *_D U\n}");

@@ -21,14 +21,19 @@ std::string operand_dtypes(const Program& local, const Op& product) {
     return text;
 }
 
+/// Whether one row looks back on others: a decode step. A row that has none but itself is a prefill of one token.
+bool looks_back(const MaskedPlane& plane, const Sizes& sizes) {
+    const auto columns = sizes.find(plane.columns);
+    return mask_case(plane, sizes).rows == MaskCase::Rows::one && (columns == sizes.end() || columns->second > 1);
+}
+
 /// Whether a mask leaves anything out: the one token of a decode step looks back on all there is.
 bool masks(const Program& local, const KernelWork& kernel) {
     return std::any_of(kernel.statements.begin(), kernel.statements.end(), [&](const Statement* statement) {
         return std::any_of(statement->ops.begin(), statement->ops.end(), [&](const Op& op) {
             const auto& planes = local.values[op.output.value].masks;
-            return std::any_of(planes.begin(), planes.end(), [&](const MaskedPlane& plane) {
-                return mask_case(plane, local.sizes).rows != MaskCase::Rows::one;
-            });
+            return std::any_of(planes.begin(), planes.end(),
+                               [&](const MaskedPlane& plane) { return !looks_back(plane, local.sizes); });
         });
     });
 }

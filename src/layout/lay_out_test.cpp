@@ -30,9 +30,10 @@ Case read(const std::string& text, const std::string& machine, const std::string
     return made;
 }
 
-Case laid(const std::string& text, const std::string& machine, const std::string& shape) {
+Case laid(const std::string& text, const std::string& machine, const std::string& shape,
+          LayoutFreedom freedom = LayoutFreedom::any) {
     Case made = read(text, machine, shape);
-    auto out = lay_out(made.program, made.system);
+    auto out = lay_out(made.program, made.system, {}, freedom);
     REQUIRE_MESSAGE(out.has_value(), to_text(out.error()));
     made.laid = std::move(*out);
     return made;
@@ -350,9 +351,9 @@ TEST_CASE("what a causal mask leaves of a split plane is shared evenly") {
 
 namespace {
 
-// What a program of one statement communicates at B=D=F=1024, over four chips.
+// What a program of one statement communicates at B=D=F=1024, over four chips that compute where tensors lie.
 std::string communicates(const std::string& text) {
-    return chosen(laid("mesh X=4\nB=1024, D=1024, F=1024\n" + text, "h100-sxm", "4"));
+    return chosen(laid("mesh X=4\nB=1024, D=1024, F=1024\n" + text, "h100-sxm", "4", LayoutFreedom::as_written));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <set>
 #include <variant>
 
 #include "program/typing.hpp"
@@ -18,8 +19,6 @@ using Dims = std::vector<std::string>;
 bool is_step(const Op& op) {
     return op.kind == OpKind::apply && op.function == "mul" && op.inputs.size() + op.constants.size() == 2;
 }
-
-bool same_place(const Span& a, const Span& b) { return a.line == b.line && a.column == b.column; }
 
 bool all_sized(const std::vector<Dims>& factors, const Sizes& sizes) {
     return std::all_of(factors.begin(), factors.end(), [&](const Dims& dims) {
@@ -39,60 +38,137 @@ double points_of(const Dims& dims, const Sizes& sizes) {
     return product;
 }
 
-// Whether each step but the last makes what another one takes, and nobody else does.
-bool joined(const Program* program, const Statement& statement, std::size_t first, std::size_t end) {
-    for (std::size_t i = first; i + 1 < end; ++i) {
-        const ValueId made = statement.ops[i].output.value;
-        if (program != nullptr && !program->values[made].intermediate) return false;
-        std::size_t uses = 0;
-        for (std::size_t j = i + 1; j < statement.ops.size(); ++j) {
-            const std::vector<Operand>& inputs = statement.ops[j].inputs;
-            uses += static_cast<std::size_t>(std::count_if(inputs.begin(), inputs.end(),
-                                                           [&](const Operand& input) { return input.value == made; })) *
-                    (j < end ? 1 : 2);
+// The steps of a statement's products, and which of them another step takes.
+class Steps {
+public:
+    explicit Steps(const Statement& statement) : ops_(statement.ops) {
+        for (std::size_t i = 0; i < ops_.size(); ++i) {
+            if (is_step(ops_[i])) makers_[ops_[i].output.value] = i;
+            for (const Operand& input : ops_[i].inputs) ++uses_[input.value];
         }
-        if (uses != 1) return false;
     }
-    return true;
-}
 
-// The steps in their order, written into the statement and the values that they make.
+    // The step that makes an operand of another one for it alone, in the same arithmetic.
+    [[nodiscard]] const std::size_t* inside(const Op& outer, const Operand& input) const {
+        const auto made = makers_.find(input.value);
+        if (made == makers_.end() || uses_.at(input.value) > 1) return nullptr;
+        return ops_[made->second].arithmetic == outer.arithmetic ? &made->second : nullptr;
+    }
+
+    void gather(std::size_t step, ElementwiseProduct& product) const {
+        const Op& op = ops_[step];
+        for (const Operand& input : op.inputs) {
+            if (const std::size_t* inner = inside(op, input)) {
+                gather(*inner, product);
+            } else {
+                product.factors.push_back(input);
+            }
+        }
+        product.numbers.insert(product.numbers.end(), op.constants.begin(), op.constants.end());
+        product.steps.push_back(step);
+    }
+
+    [[nodiscard]] std::set<std::size_t> outermost() const {
+        std::set<std::size_t> places;
+        for (const auto& [value, place] : makers_) places.insert(place);
+        for (const auto& [value, place] : makers_) {
+            for (const Operand& input : ops_[place].inputs) {
+                if (const std::size_t* inner = inside(ops_[place], input)) places.erase(*inner);
+            }
+        }
+        return places;
+    }
+
+private:
+    const std::vector<Op>& ops_;
+    std::map<ValueId, std::size_t> makers_;
+    std::map<ValueId, std::size_t> uses_;
+};
+
+// A product in another order, written into its statement and the values that the steps make.
 class Reordered {
 public:
     Reordered(Program& program, Statement& statement, const ElementwiseProduct& product)
-        : program_(program),
-          old_(statement.ops.begin() + static_cast<std::ptrdiff_t>(product.first),
-               statement.ops.begin() + static_cast<std::ptrdiff_t>(product.end)) {}
+        : program_(program), statement_(statement), product_(product), root_(statement.ops[product.steps.back()]) {}
 
-    std::vector<Op> steps(const ElementwiseProduct& product, const std::vector<Pair>& order) {
-        std::vector<Operand> left = product.factors;
-        if (!product.numbers.empty()) {
-            auto& smallest = *std::min_element(left.begin(), left.end(), [&](const Operand& a, const Operand& b) {
-                return points_of(a.dims, program_.sizes) < points_of(b.dims, program_.sizes);
-            });
-            for (const Constant& number : product.numbers) smallest = step({smallest}, number);
+    // What the steps take, each point of a result being one multiplication.
+    [[nodiscard]] double cost_now() const {
+        double cost = 0;
+        for (const std::size_t step : product_.steps)
+            cost += points_of(statement_.ops[step].output.dims, program_.sizes);
+        return cost;
+    }
+
+    [[nodiscard]] double cost_of(const std::vector<Pair>& order) const {
+        std::vector<Operand> left = product_.factors;
+        const double number = points_of(smallest(left)->dims, program_.sizes);
+        double cost = number * static_cast<double>(product_.numbers.size());
+        for (const Pair& pair : order) {
+            left[pair.first].dims = together({left[pair.first], left[pair.second]});
+            left.erase(left.begin() + static_cast<std::ptrdiff_t>(pair.second));
+            cost += points_of(left[pair.first].dims, program_.sizes);
+        }
+        return cost;
+    }
+
+    // Whether each step, written by itself, would be computed in the dtype that the whole product is: bf16 operands of a product in f32
+    // are not multiplied with each other in bf16.
+    [[nodiscard]] bool keeps_arithmetic(const std::vector<Pair>& order) const {
+        std::vector<Dtype> left;
+        for (const Operand& factor : product_.factors) left.push_back(program_.values[factor.value].type.dtype);
+        DtypeClash clash;
+        if (arithmetic_of(left, clash) != root_.arithmetic) return true;  // the statement says `using`
+        for (const Pair& pair : order) {
+            if (arithmetic_of({left[pair.first], left[pair.second]}, clash) != root_.arithmetic) return false;
+            left[pair.first] = result_dtype(root_.arithmetic);
+            left.erase(left.begin() + static_cast<std::ptrdiff_t>(pair.second));
+        }
+        return product_.numbers.empty() ||
+               arithmetic_of({program_.values[smallest(product_.factors)->value].type.dtype}, clash) == root_.arithmetic;
+    }
+
+    void take(const std::vector<Pair>& order) {
+        std::vector<Operand> left = product_.factors;
+        if (!product_.numbers.empty()) {
+            const auto least = smallest(left);
+            Operand& place = left[static_cast<std::size_t>(least - left.begin())];
+            for (const Constant& number : product_.numbers) place = step({place}, number);
         }
         for (const Pair& pair : order) {
             left[pair.first] = step({left[pair.first], left[pair.second]}, std::nullopt);
             left.erase(left.begin() + static_cast<std::ptrdiff_t>(pair.second));
         }
-        return std::move(made_);
+        std::vector<Op> ops;
+        for (std::size_t i = 0; i < statement_.ops.size(); ++i) {
+            if (i == product_.steps.back()) {
+                ops.insert(ops.end(), made_.begin(), made_.end());
+            } else if (std::find(product_.steps.begin(), product_.steps.end(), i) == product_.steps.end()) {
+                ops.push_back(std::move(statement_.ops[i]));
+            }
+        }
+        statement_.ops = std::move(ops);
     }
 
 private:
+    [[nodiscard]] std::vector<Operand>::const_iterator smallest(const std::vector<Operand>& factors) const {
+        return std::min_element(factors.begin(), factors.end(), [&](const Operand& a, const Operand& b) {
+            return points_of(a.dims, program_.sizes) < points_of(b.dims, program_.sizes);
+        });
+    }
+
     Operand step(std::vector<Operand> inputs, const std::optional<Constant>& number) {
-        const bool last = made_.size() + 1 == old_.size();
-        Op op = old_.back();
+        const bool last = made_.size() + 1 == product_.steps.size();
+        Op op = root_;
         op.constants.clear();
         if (number) op.constants.push_back({1, number->value});
         op.inputs = std::move(inputs);
         if (!last) {
-            op.output = {old_[made_.size()].output.value, together(op.inputs)};
+            op.output = {statement_.ops[product_.steps[made_.size()]].output.value, together(op.inputs)};
             Value& value = program_.values[op.output.value];
             value.type.axes.clear();
             for (const std::string& dim : op.output.dims) value.type.axes.push_back({dim, {}});
             value.masks.clear();
-            for (const MaskedPlane& plane : program_.values[old_.back().output.value].masks) {
+            for (const MaskedPlane& plane : program_.values[root_.output.value].masks) {
                 if (has(op.output.dims, plane.rows) && has(op.output.dims, plane.columns)) value.masks.push_back(plane);
             }
             inherit_masks(program_, op, value);
@@ -102,23 +178,84 @@ private:
     }
 
     Program& program_;
-    std::vector<Op> old_;
+    Statement& statement_;
+    const ElementwiseProduct& product_;
+    Op root_;
     std::vector<Op> made_;
 };
+
+// Operations behind those that make their operands, from the left to the right, and what they make numbered in that order: as a
+// program is read, so that one that is printed reads back as the same.
+void put_in_order(Program& program, Statement& statement) {
+    std::map<ValueId, std::size_t> makers;
+    std::set<ValueId> places;
+    for (std::size_t i = 0; i < statement.ops.size(); ++i) {
+        makers[statement.ops[i].output.value] = i;
+        if (i + 1 < statement.ops.size()) places.insert(statement.ops[i].output.value);
+    }
+    std::vector<std::size_t> order;
+    std::set<std::size_t> seen;
+    const std::function<void(std::size_t)> visit = [&](std::size_t place) {
+        if (!seen.insert(place).second) return;
+        for (const Operand& input : statement.ops[place].inputs) {
+            const auto made = makers.find(input.value);
+            if (made != makers.end() && made->second != place) visit(made->second);
+        }
+        order.push_back(place);
+    };
+    for (std::size_t i = 0; i < statement.ops.size(); ++i) {
+        // those that nothing takes: the last one, and others as they stand
+        const bool taken = std::any_of(statement.ops.begin(), statement.ops.end(), [&](const Op& op) {
+            return std::any_of(op.inputs.begin(), op.inputs.end(), [&](const Operand& input) {
+                return input.value == statement.ops[i].output.value;
+            });
+        });
+        if (!taken || i + 1 == statement.ops.size()) visit(i);
+    }
+    if (order.size() != statement.ops.size()) return;
+    std::map<ValueId, ValueId> renamed;
+    std::map<ValueId, Value> values;
+    auto place = places.begin();
+    for (const std::size_t i : order) {
+        const ValueId made = statement.ops[i].output.value;
+        if (!places.contains(made)) continue;
+        renamed[made] = *place;
+        values.emplace(*place++, program.values[made]);
+    }
+    for (auto& [id, value] : values) program.values[id] = std::move(value);
+    const auto rename = [&](Operand& operand) {
+        const auto found = renamed.find(operand.value);
+        if (found != renamed.end()) operand.value = found->second;
+    };
+    std::vector<Op> ops;
+    for (const std::size_t i : order) {
+        Op& op = ops.emplace_back(std::move(statement.ops[i]));
+        for (Operand& input : op.inputs) rename(input);
+        rename(op.output);
+    }
+    statement.ops = std::move(ops);
+}
+
+void order_statement(Program& program, Statement& statement) {
+    bool changed = false;
+    for (std::size_t i = 0; i < elementwise_products(statement).size(); ++i) {
+        const ElementwiseProduct product = elementwise_products(statement)[i];
+        const auto order = order_of(product, program.sizes);
+        if (!order) continue;
+        Reordered reordered(program, statement, product);
+        if (!(reordered.cost_of(*order) < reordered.cost_now()) || !reordered.keeps_arithmetic(*order)) continue;
+        reordered.take(*order);
+        changed = true;
+    }
+    if (changed) put_in_order(program, statement);
+}
 
 void order_block(Program& program, Block& block) {
     for (Node& node : block.nodes) {
         if (auto* inner = std::get_if<Block>(&node)) {
             order_block(program, *inner);
-            continue;
-        }
-        Statement& statement = std::get<Statement>(node);
-        for (const ElementwiseProduct& product : elementwise_products(statement)) {
-            if (!joined(&program, statement, product.first, product.end)) continue;
-            const auto order = order_of(product, program.sizes);
-            if (!order) continue;
-            std::vector<Op> steps = Reordered(program, statement, product).steps(product, *order);
-            std::move(steps.begin(), steps.end(), statement.ops.begin() + static_cast<std::ptrdiff_t>(product.first));
+        } else {
+            order_statement(program, std::get<Statement>(node));
         }
     }
 }
@@ -127,26 +264,11 @@ void order_block(Program& program, Block& block) {
 
 std::vector<ElementwiseProduct> elementwise_products(const Statement& statement) {
     std::vector<ElementwiseProduct> found;
-    for (std::size_t i = 0; i < statement.ops.size();) {
-        std::size_t end = i;
-        while (end < statement.ops.size() && is_step(statement.ops[end]) &&
-               same_place(statement.ops[end].span, statement.ops[i].span)) {
-            ++end;
-        }
-        ElementwiseProduct product{i, end, {}, {}};
-        for (std::size_t j = i; j < end; ++j) {
-            const Op& op = statement.ops[j];
-            product.numbers.insert(product.numbers.end(), op.constants.begin(), op.constants.end());
-            for (const Operand& input : op.inputs) {
-                const bool inside = std::any_of(statement.ops.begin() + static_cast<std::ptrdiff_t>(i),
-                                                statement.ops.begin() + static_cast<std::ptrdiff_t>(j),
-                                                [&](const Op& other) { return other.output.value == input.value; });
-                if (!inside) product.factors.push_back(input);
-            }
-        }
-        const bool several = product.factors.size() > 1 && end - i > 1;
-        if (several && joined(nullptr, statement, i, end)) found.push_back(std::move(product));
-        i = std::max(end, i + 1);
+    const Steps steps(statement);
+    for (const std::size_t outermost : steps.outermost()) {
+        ElementwiseProduct product;
+        steps.gather(outermost, product);
+        if (product.factors.size() > 1 && product.steps.size() > 1) found.push_back(std::move(product));
     }
     return found;
 }
@@ -167,8 +289,8 @@ std::string order_text(const Program& program, const Statement& statement, const
         if (made != texts.end()) return fmt::format("({})", made->second);
         return program.values[operand.value].intermediate ? "(...)" : value_name(program, operand.value);
     };
-    for (std::size_t i = product.first; i < product.end; ++i) {
-        const Op& op = statement.ops[i];
+    for (const std::size_t step : product.steps) {
+        const Op& op = statement.ops[step];
         text = text_of(op.inputs.front());
         text += op.constants.empty() ? " * " + text_of(op.inputs.back()) : fmt::format(" * {}", op.constants[0].value);
         texts[op.output.value] = text;

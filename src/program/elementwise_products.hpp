@@ -11,23 +11,22 @@
 
 namespace roofline {
 
-/// Operations of a statement that one elementwise product `a * b * c` became: those from `first` up to `end`, a step for each pair and
-/// one for each number.
+/// An elementwise product of a statement: the places of the operations that it became, a step for each pair and one for each number,
+/// its last one at the end. Factors are in the order in which the steps take them.
 struct ElementwiseProduct {
-    std::size_t first = 0;
-    std::size_t end = 0;
+    std::vector<std::size_t> steps;
     std::vector<Operand> factors;
     std::vector<Constant> numbers;
 };
 
-/// Those of three factors or more, numbers counted, in a statement.
+/// Those of two factors or more and two steps or more in a statement, however they were put in parentheses.
 [[nodiscard]] std::vector<ElementwiseProduct> elementwise_products(const Statement& statement);
 
 /// The order with the fewest FLOPs at these sizes; none while some are missing.
 [[nodiscard]] std::optional<std::vector<Pair>> order_of(const ElementwiseProduct& product, const Sizes& sizes);
 
 /// Puts the elementwise products of a program in the order that is cheapest at its sizes: numbers with the smallest factor, then the
-/// factors as order_of() says. Those without all sizes stay as they are.
+/// factors as order_of() says. Those without all sizes stay as they are, and those to which no order is cheaper.
 void order_elementwise(Program& program);
 
 /// "(A * B) * C": the order in which the steps of a product are.

@@ -33,7 +33,6 @@ public:
 
     ContractionPlan run() {
         const std::size_t count = parts_.size();
-        for (ContractionPart& part : parts_) sum_alone(part);
         if (count == 2) {
             plan_.steps.push_back(step(parts_[0], parts_[1], op_.output.dims));
             return std::move(plan_);
@@ -70,25 +69,6 @@ private:
     [[nodiscard]] static std::size_t holders(const ContractionPart& a, const ContractionPart& b,
                                              const std::string& dim) {
         return std::size_t{has(a.dims, dim)} + std::size_t{has(b.dims, dim)};
-    }
-
-    // What neither the result nor another operand has is summed before anything is multiplied: an add for each element.
-    void sum_alone(ContractionPart& part) {
-        MatmulShape shape;
-        for (const std::string& dim : part.dims) {
-            const bool wanted = has(op_.output.dims, dim) ||
-                                std::any_of(parts_.begin(), parts_.end(), [&](const ContractionPart& other) {
-                                    return &other != &part && has(other.dims, dim);
-                                });
-            (wanted ? shape.m : shape.k).push_back(dim);
-        }
-        if (shape.k.empty()) return;
-        shape.dtype = op_.arithmetic;
-        shape.unit = Unit::vector;
-        const Polynomial adds = exact_ ? points(part.dims) - points(shape.m) : points(part.dims);
-        shape.flops = masked(program_, op_, part.dims, adds, exact_);
-        part.dims = shape.m;
-        plan_.steps.push_back(std::move(shape));
     }
 
     // Joins the parts at two places; the product takes the first place. `uses` says how many of what is left, and of the

@@ -58,6 +58,7 @@ OpRequest on_slice(OpRequest op, int ranks) {
             machine.name += fmt::format(":{}", ranks);
         }
     }
+    op.in_place = true;
     return op;
 }
 

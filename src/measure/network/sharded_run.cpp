@@ -90,7 +90,7 @@ Status ShardedRun::check_memory() const {
 // How it is split, before anything is allocated.
 Status ShardedRun::choose() {
     if (auto status = check_memory(); !status) return status;
-    auto search = LayoutSearch::compile(program_, system_);
+    auto search = LayoutSearch::compile(program_, system_, {}, LayoutFreedom::as_written);
     if (!search) return fail(search.error());
     auto layout = search->choose(program_.sizes);
     if (!layout) return fail(layout.error());

@@ -124,7 +124,7 @@ RunCase ran(const std::string& text, const std::vector<MeshAxis>& mesh, const st
     system.slice = make_slice(parse_machine(machine_text, "four.toml").value(), std::to_string(chips)).value();
     system.mesh = place_mesh(system.slice, mesh).value();
     RunCase all;
-    const auto laid = lay_out(*program, system);
+    const auto laid = lay_out(*program, system, {}, LayoutFreedom::as_written);
     const double predicted = laid ? predicted_bytes(laid->local.body, *program) : 0;
     std::mutex mutex;
     run_in_threads(static_cast<int>(chips), [&](Communicator& group) {

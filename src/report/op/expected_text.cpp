@@ -144,29 +144,29 @@ std::string band_text(BandsBy by, const LawInUse& used) {
 }
 
 /// "; x 1.08 for what the library chooses at such sizes"
-std::string factor_text(const KernelFit& fit, const KernelPoint& point, double seconds, double by_law) {
+std::string factor_text(double seconds, double by_law, bool beyond) {
     if (seconds == by_law) return "";
-    if (!sizes_beyond(fit, point).empty())
-        return fmt::format("; x {} at sizes beyond those that were measured", number_text(seconds / by_law));
-    return fmt::format("; x {} for what the library chooses at such sizes", number_text(seconds / by_law));
+    return fmt::format("; x {} {}", number_text(seconds / by_law),
+                       beyond ? "at sizes beyond those that were measured" : "for what the library chooses at such sizes");
 }
 
-/// A law, what it comes to, its tiles and factor.
-std::string law_text(const LawInUse& used, const KernelPoint& taken, const std::string& memory) {
+/// A law, what it comes to, its tiles, and the factor that makes that `seconds`.
+std::string law_text(const LawInUse& used, const KernelPoint& taken, const std::string& memory, double seconds,
+                     bool beyond) {
     const KernelPoint point = apart(used.law, taken);
     const Tiling tiling = tiling_of(used.law, point);
     const double by_law = seconds_of(used.law, point, tiling);
     return fmt::format("{} = {}{}{}", kernel_text(used.law, point, tiling, memory), us(by_law), tiling_text(tiling),
-                       factor_text(seconds_of(used, taken), by_law));
+                       factor_text(seconds, by_law, beyond));
 }
 
 /// "; to the power of 0.4, and to that of 0.6 the law of 65 to 512 rows, which ends here: ..."
-std::string fading_text(const KernelFit& fit, const KernelPoint& taken, const std::string& memory) {
-    const auto fading = fading_law(fit, taken);
+std::string fading_text(const std::optional<FadingLaw>& fading, BandsBy by, const KernelPoint& taken,
+                        const std::string& memory) {
     if (!fading) return "";
     return fmt::format("; that to the power of {}, times to that of {} the law{}, which fades out here: {}",
-                       number_text(1 - fading->share), number_text(fading->share), band_text(fit.by, fading->used),
-                       law_text(fading->used, taken, memory));
+                       number_text(1 - fading->share), number_text(fading->share), band_text(by, fading->used),
+                       law_text(fading->used, taken, memory, seconds_of(fading->used, taken), false));
 }
 
 std::string errors_text(const CalibratedLaw& law) {
@@ -213,7 +213,9 @@ std::vector<std::string> kernel_derivation(const OpAnswer& answer, std::size_t k
     const KernelFit& fit = law.fit;
     const LawInUse used = law_for(fit, answer.runs[kernel].point);
     const KernelPoint taken = point_for(fit, answer.runs[kernel].point);
-    const double seconds = seconds_of(fit, taken);
+    const auto fading = fading_law(fit, taken);
+    const double seconds = seconds_of(fit, answer.runs[kernel].point);
+    const bool beyond = !sizes_beyond(fit, answer.runs[kernel].point).empty();
     const std::string memory = level_label(answer.machine, "hbm");
     std::string of = law.key.kind + band_text(fit.by, used);
     if (!law.key.dtype.empty()) of += " in " + law.key.dtype;
@@ -232,7 +234,8 @@ std::vector<std::string> kernel_derivation(const OpAnswer& answer, std::size_t k
                     law.sources.empty() ? "unnamed sources" : fmt::format("{}", fmt::join(law.sources, ", ")),
                     us(fit.least_s), us(fit.most_s)),
         fmt::format("{}{}; off by {} % where fitted, {} % on rows held out; their lower bound by {} %",
-                    law_text(used, taken, memory), fading_text(fit, taken, memory), percent_text(fit.error_fitted),
+                    law_text(used, taken, memory, fading ? seconds_of(used, taken) : seconds, beyond),
+                    fading_text(fading, fit.by, taken, memory), percent_text(fit.error_fitted),
                     percent_text(fit.error_held_out), percent_text(fit.error_of_bound))};
 }
 
