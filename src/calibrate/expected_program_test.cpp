@@ -249,10 +249,10 @@ TEST_CASE("a mask that leaves nothing out makes no causal kernel, and products s
     CHECK(attention(true) == "causal attention");
     CHECK(attention(false) == "attention");
     const auto rows = [](std::int64_t tokens, std::int64_t positions) {
-        const AnalysedProgram one = analysed(
-            fmt::format("Q: bf16[T={}, H=8]\nK: bf16[S={}, H]\nV: bf16[S, H]\nfuse {{\n"
-                        " P : bf16[T, S] = softmax[S](causal[T, S](Q * K))\n O : bf16[T, H] = P * V\n}}",
-                        tokens, positions));
+        const AnalysedProgram one =
+            analysed(fmt::format("Q: bf16[T={}, H=8]\nK: bf16[S={}, H]\nV: bf16[S, H]\nfuse {{\n"
+                                 " P : bf16[T, S] = softmax[S](causal[T, S](Q * K))\n O : bf16[T, H] = P * V\n}}",
+                                 tokens, positions));
         return kernel_key(one.program, one.analysis.work.kernels.front()).kind;
     };
     CHECK(rows(1, 8) == "attention");         // a step of decoding
@@ -344,7 +344,8 @@ TEST_CASE("of layers of experts that library speaks whose GEMMs the program has"
     calibration.kernels[0].fit.error_held_out = 0.04;
     calibration.kernels[1].fit.error_held_out = 0.05;
     calibration.kernels[2].fit.error_held_out = 0.19;
-    calibration.kernels[3].fit.error_held_out = 0.10;  // tells its own layers better, and is not the one that multiplies
+    calibration.kernels[3].fit.error_held_out =
+        0.10;  // tells its own layers better, and is not the one that multiplies
     const auto software = [&](std::string_view kind, const std::string& asked) {
         Calibrations calibrations({calibration});
         const CalibratedKernel* law = choose_kernel(calibrations, "toy", {std::string(kind), "bf16", "", ""}, asked);

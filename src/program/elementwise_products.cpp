@@ -124,7 +124,8 @@ public:
             left.erase(left.begin() + static_cast<std::ptrdiff_t>(pair.second));
         }
         return product_.numbers.empty() ||
-               arithmetic_of({program_.values[smallest(product_.factors)->value].type.dtype}, clash) == root_.arithmetic;
+               arithmetic_of({program_.values[smallest(product_.factors)->value].type.dtype}, clash) ==
+                   root_.arithmetic;
     }
 
     void take(const std::vector<Pair>& order) {
@@ -206,9 +207,8 @@ void put_in_order(Program& program, Statement& statement) {
     for (std::size_t i = 0; i < statement.ops.size(); ++i) {
         // those that nothing takes: the last one, and others as they stand
         const bool taken = std::any_of(statement.ops.begin(), statement.ops.end(), [&](const Op& op) {
-            return std::any_of(op.inputs.begin(), op.inputs.end(), [&](const Operand& input) {
-                return input.value == statement.ops[i].output.value;
-            });
+            return std::any_of(op.inputs.begin(), op.inputs.end(),
+                               [&](const Operand& input) { return input.value == statement.ops[i].output.value; });
         });
         if (!taken || i + 1 == statement.ops.size()) visit(i);
     }

@@ -63,7 +63,8 @@ std::string warning(const Program& program, const Op& op, const std::vector<Lone
         }
     }
     return fmt::format(
-        "line {}, column {}: warning: this product sums {}. As written every element of one operand multiplies every element of the "
+        "line {}, column {}: warning: this product sums {}. As written every element of one operand multiplies every "
+        "element of the "
         "other, and that is what is counted; {} first takes far less. Probably {}",
         op.span.line, op.span.column, fmt::join(alone, " and "), fmt::join(first, " and "), fmt::join(meant, "; "));
 }

@@ -146,8 +146,9 @@ std::string band_text(BandsBy by, const LawInUse& used) {
 /// "; x 1.08 for what the library chooses at such sizes"
 std::string factor_text(double seconds, double by_law, bool beyond) {
     if (seconds == by_law) return "";
-    return fmt::format("; x {} {}", number_text(seconds / by_law),
-                       beyond ? "at sizes beyond those that were measured" : "for what the library chooses at such sizes");
+    return fmt::format(
+        "; x {} {}", number_text(seconds / by_law),
+        beyond ? "at sizes beyond those that were measured" : "for what the library chooses at such sizes");
 }
 
 /// A law, what it comes to, its tiles, and the factor that makes that `seconds`.

@@ -345,7 +345,8 @@ private:
                                 to_text(Seconds{*total_.exposed}));
         }
         expected();
-        out_ += fmt::format("  {:<10}  {:>13}  nothing runs beside anything else, at published rates\n", "no overlap", to_text(Seconds{total_.bounds.upper}));
+        out_ += fmt::format("  {:<10}  {:>13}  nothing runs beside anything else, at published rates\n", "no overlap",
+                            to_text(Seconds{total_.bounds.upper}));
         if (total_.padding) {
             const double lost = 1 - total_.padding->useful_flops / total_.padding->padded_flops;
             out_ += fmt::format("  {:<10}  {:>13}  {:.1f} % of the matrix units' FLOPs are padding: {}\n", "padded",

@@ -140,8 +140,8 @@ private:
 
     void passes() {
         out_ += fmt::format("  {:<15} {:>11}{} {:>11} {:>11} {:>11}   {}\n", "pass", "lower",
-                            answer_.experts() ? fmt::format(" {:>11}", "uniform") : "", "in turn", "expected", "no overlap",
-                            "bound by");
+                            answer_.experts() ? fmt::format(" {:>11}", "uniform") : "", "in turn", "expected",
+                            "no overlap", "bound by");
         pass("prefill", answer_.prefill, answer_.least_prefill);
         pass("decode", answer_.decode, answer_.least_decode);
         out_ += "\n";
