@@ -39,9 +39,9 @@ double points_of(const Dims& dims, const Sizes& sizes) {
 }
 
 // The steps of a statement's products, and which of them another step takes.
-class Steps {
+class ProductSteps {
 public:
-    explicit Steps(const Statement& statement) : ops_(statement.ops) {
+    explicit ProductSteps(const Statement& statement) : ops_(statement.ops) {
         for (std::size_t i = 0; i < ops_.size(); ++i) {
             if (is_step(ops_[i])) makers_[ops_[i].output.value] = i;
             for (const Operand& input : ops_[i].inputs) ++uses_[input.value];
@@ -264,7 +264,7 @@ void order_block(Program& program, Block& block) {
 
 std::vector<ElementwiseProduct> elementwise_products(const Statement& statement) {
     std::vector<ElementwiseProduct> found;
-    const Steps steps(statement);
+    const ProductSteps steps(statement);
     for (const std::size_t outermost : steps.outermost()) {
         ElementwiseProduct product;
         steps.gather(outermost, product);
