@@ -17,6 +17,7 @@
 #include "notation/notation.hpp"
 #include "program/elementwise_products.hpp"
 #include "program/one_sided_sums.hpp"
+#include "units/text.hpp"
 
 namespace roofline {
 
@@ -119,11 +120,13 @@ Status lay_out_points(OpAnswer& answer, const std::vector<SweepAxis>& axes, Layo
             for (LaidOut& laid : swept->layouts) {
                 OpAnswer& at = next();
                 at.program = program;
+                at.region = region;
                 take_layout(at, std::move(laid));
             }
         } else {
             OpAnswer& at = next();
             at.program = program;
+            at.region = region;
             at.local = program;
         }
         if (regions.which.empty()) {
@@ -155,6 +158,43 @@ Status lay_out_answer(OpAnswer& answer, const OpRequest& request, const std::vec
         return {};
     }
     return lay_out_points(answer, axes, freedom_of(request));
+}
+
+// Layouts that may be faster than that with the least bound, where times are expected at all: one for each set of formulas.
+Status add_candidates(OpAnswer& answer, const std::vector<SweepAxis>& axes) {
+    std::map<std::uint32_t, OpAnswer> regions;
+    const auto add = [&](const OpAnswer& each) {
+        const auto [place, added] = regions.try_emplace(each.region);
+        if (!added) return;
+        OpAnswer& first = place->second;
+        first.name = each.name;
+        first.program = each.program;
+        first.system = each.system;
+        first.machine = each.machine;
+        first.options = each.options;
+        first.region = each.region;
+    };
+    add(answer);
+    for (const OpAnswer& other : answer.elsewhere) add(other);
+    for (const auto& [region, first] : regions) {
+        auto candidates = lay_out_candidates(first.program, first.system, axes);
+        if (!candidates) return fail(candidates.error());
+        for (LaidOut& laid : *candidates) {
+            answer.elsewhere.push_back(first);
+            take_layout(answer.elsewhere.back(), std::move(laid));
+        }
+    }
+    return {};
+}
+
+// That the expected time is not that of the layout that is shown.
+void note_fastest(OpAnswer& answer, const std::vector<SweepAxis>& axes) {
+    const OpAnswer& best = fastest(answer);
+    if (&best == &answer || !axes.empty()) return;
+    const std::string exchanged = communication_text(best);
+    answer.notes.push_back(fmt::format(
+        "the layout with the least bound is expected to take {}; expected is the time of one that is faster: {}",
+        to_text(Seconds{*answer.expected_s}), exchanged.empty() ? "no communication" : exchanged));
 }
 
 CalibrationRef beside(const OpRequest& request) {
@@ -238,7 +278,16 @@ Result<std::vector<OpAnswer>> op_answers(const OpRequest& request, const std::ve
         auto calibrations = resolve_calibrations(beside(request), {request.machines[i]});
         if (!calibrations) return fail(calibrations.error());
         auto shared = std::make_shared<Calibrations>(std::move(*calibrations));
-        if (auto status = expect(answer, request.software, std::move(shared)); !status) return fail(status.error());
+        if (auto status = expect(answer, request.software, shared); !status) return fail(status.error());
+        if (answer.expected_s && freedom_of(request) == LayoutFreedom::any && answer.program.sharded()) {
+            const std::size_t known = answer.elsewhere.size();
+            if (auto status = add_candidates(answer, axes); !status) return fail(status.error());
+            for (OpAnswer& other : std::span(answer.elsewhere).subspan(known)) {
+                if (auto status = analyse_answer(other); !status) return fail(status.error());
+                if (auto status = expect(other, request.software, shared); !status) return fail(status.error());
+            }
+            note_fastest(answer, axes);
+        }
         if (!axes.empty()) note_low_confidence(answer);
     }
     return answers;

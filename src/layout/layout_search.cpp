@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <tuple>
 #include <utility>
 
 namespace roofline {
@@ -252,7 +253,7 @@ Status LayoutSearch::step(std::size_t index) {
     return {};
 }
 
-Result<ProgramLayout> LayoutSearch::choose(const Sizes& sizes) {
+void LayoutSearch::start(const Sizes& sizes) {
     sizes_ = sizes;
     std::vector<std::string> dims;
     for (const CompiledOp& op : ops_) dims.insert(dims.end(), op.ways.symbols().begin(), op.ways.symbols().end());
@@ -260,17 +261,46 @@ Result<ProgramLayout> LayoutSearch::choose(const Sizes& sizes) {
     for (CompiledOp& op : ops_) op.ways.set_sizes(known);
     reshardings_->set_sizes(known);
     limit(nullptr);
-    auto written = pass();
-    if (axes_.empty() || !written) return written;
-    limit(&*written);
+}
+
+Result<ProgramLayout> LayoutSearch::choose(const Sizes& sizes) {
+    start(sizes);
+    if (auto status = pass(); !status) return fail(status.error());
+    ProgramLayout best = cheapest();
+    if (axes_.empty()) return best;
+    limit(&best);
     steps_ = most_steps;
-    auto any = pass();
-    ProgramLayout best = any && any->price < written->price ? std::move(*any) : std::move(*written);
+    if (pass()) {
+        ProgramLayout any = cheapest();
+        if (any.price < best.price) best = std::move(any);
+    }
     best.cut_short = steps_ < 0;
     return best;
 }
 
-Result<ProgramLayout> LayoutSearch::pass() {
+Result<std::vector<ProgramLayout>> LayoutSearch::candidates(const Sizes& sizes) {
+    start(sizes);
+    if (auto status = pass(); !status) return fail(status.error());
+    std::vector<ProgramLayout> found{cheapest()};
+    std::vector<std::pair<LayoutPrice, std::size_t>> all;  // and traces
+    for (const State& state : states_) {
+        for (std::size_t i = 0; i < state.traces.size(); ++i) {
+            all.emplace_back(costs_->price(row(state, i)), state.traces[i]);
+        }
+    }
+    const auto take = [&](std::size_t most, auto&& key) {
+        std::sort(all.begin(), all.end(), [&](const auto& a, const auto& b) { return key(a) < key(b); });
+        for (std::size_t i = 0; i < std::min(most, all.size()); ++i)
+            found.push_back(traced(all[i].second, all[i].first));
+    };
+    take(most_candidates, [](const auto& each) { return std::pair(each.first.upper_s, each.second); });
+    // every collective takes some time to launch, which bounds do not know
+    take(most_candidates,
+         [](const auto& each) { return std::tuple(each.first.collectives, each.first.upper_s, each.second); });
+    return found;
+}
+
+Status LayoutSearch::pass() {
     live_.clear();
     shardings_.clear();
     hashes_.clear();
@@ -280,8 +310,12 @@ Result<ProgramLayout> LayoutSearch::pass() {
     traces_.assign(1, Trace{});
     states_.assign(1, State{{}, std::vector<double>(costs_->width(), 0.0), {0}, {0}});
     for (std::size_t i = 0; i < ops_.size(); ++i) {
-        if (auto status = step(i); !status) return fail(status.error());
+        if (auto status = step(i); !status) return status;
     }
+    return {};
+}
+
+ProgramLayout LayoutSearch::cheapest() const {
     LayoutPrice least;
     std::optional<std::size_t> trace;
     for (const State& state : states_) {

@@ -61,6 +61,11 @@ public:
     /// Dimensions without a size count as a million. Errors: a statement that no legal way leads to.
     [[nodiscard]] Result<ProgramLayout> choose(const Sizes& sizes);
 
+    /// Those of the first pass's layouts that have the least upper bounds, those that have the fewest collectives, and the one with the
+    /// least lower bound: none of them need have the program's least bound, but one may be the fastest in fact. Some may be
+    /// there twice. A few at most. Errors: as choose().
+    [[nodiscard]] Result<std::vector<ProgramLayout>> candidates(const Sizes& sizes);
+
     /// All ways of one operation with its operands as they lie in `layout`, best first, the chosen one before them all.
     [[nodiscard]] Result<std::vector<Way>> ways(std::size_t op, const ProgramLayout& layout);
     [[nodiscard]] const OpWays& op(std::size_t index) const { return ops_[index].ways; }
@@ -76,6 +81,7 @@ private:
         std::size_t rows = 1024;  ///< of all states together, but a few of each
     };
     static constexpr std::size_t fewest_kept = 4;
+    static constexpr std::size_t most_candidates = 4;
     static constexpr std::int64_t most_steps = 300'000;  ///< of the second pass: half a second at most
 
     /// An operation and which of its operands.
@@ -127,7 +133,9 @@ private:
 
     LayoutSearch(const Program& program, const System& system);
     void free_axes();
-    [[nodiscard]] Result<ProgramLayout> pass();
+    void start(const Sizes& sizes);
+    [[nodiscard]] Status pass();
+    [[nodiscard]] ProgramLayout cheapest() const;
     void limit(const ProgramLayout* found);
     [[nodiscard]] double count_of(std::size_t index) const;
     [[nodiscard]] bool too_dear(std::span<const double> cost, std::size_t next) const;

@@ -2,6 +2,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 
 #include "layout/layout_search.hpp"
 
@@ -66,6 +67,48 @@ Result<SweptLayouts> lay_out_sweep(const Program& program, const System& system,
     });
     if (problem) return fail(*problem);
     return swept;
+}
+
+Result<std::vector<LaidOut>> lay_out_candidates(const Program& program, const System& system,
+                                                const std::vector<SweepAxis>& axes) {
+    auto search = LayoutSearch::compile(program, system, {}, LayoutFreedom::as_written);
+    if (!search) return fail(search.error());
+    constexpr std::size_t most = 16;
+    constexpr std::size_t most_points = 64;
+    std::vector<Sizes> points{program.sizes};
+    Sizes sizes = program.sizes;
+    for_each_size(axes, [&](std::span<const std::int64_t> at) {
+        for (std::size_t i = 0; i < axes.size(); ++i) {
+            for (const std::string& dim : axes[i].dims) sizes[dim] = at[i];
+        }
+        points.push_back(sizes);
+    });
+    // what is best at sizes nearby may be the fastest here, so that times do not jump from one size to the next
+    if (axes.empty()) {
+        for (const std::string& dim : program.dims) {
+            const auto size = program.sizes.find(dim);
+            if (size == program.sizes.end() || points.size() + 2 > most_points / 4) continue;
+            for (const std::int64_t other : {size->second / 4, size->second * 4}) {
+                if (other < 1 || size->second > std::int64_t{1} << 40) continue;
+                points.push_back(program.sizes);
+                points.back()[dim] = other;
+            }
+        }
+    }
+    const std::size_t stride = (points.size() + most_points - 1) / most_points;
+    std::vector<LaidOut> laid;
+    std::set<std::vector<std::uint32_t>> known;
+    for (std::size_t i = 0; i < points.size() && laid.size() < most; i += stride) {
+        const auto layouts = search->candidates(points[i]);
+        if (!layouts) return fail(layouts.error());
+        for (const ProgramLayout& layout : *layouts) {
+            if (laid.size() == most || !known.insert(key_of(*search, layout)).second) continue;
+            auto one = lay_out(program, system, *search, layout);
+            if (!one) return fail(one.error());
+            laid.push_back(std::move(*one));
+        }
+    }
+    return laid;
 }
 
 }  // namespace roofline

@@ -20,4 +20,9 @@ struct SweptLayouts {
                                                  const std::vector<SweepAxis>& axes,
                                                  LayoutFreedom freedom = LayoutFreedom::any);
 
+/// Layouts in which the program may be faster than in that with the least bound, whatever its sizes on the way through a sweep: those
+/// with the least sums of all work and those with the fewest collectives, unlike each other, computing where tensors lie. A few at most. Errors: as lay_out().
+[[nodiscard]] Result<std::vector<LaidOut>> lay_out_candidates(const Program& program, const System& system,
+                                                              const std::vector<SweepAxis>& axes);
+
 }  // namespace roofline

@@ -196,13 +196,28 @@ void put_in_order(Program& program, Statement& statement) {
     }
     std::vector<std::size_t> order;
     std::set<std::size_t> seen;
+    const auto maker_of = [&](const Operand& input) -> std::optional<std::size_t> {
+        const auto made = makers.find(input.value);
+        return made == makers.end() ? std::nullopt : std::optional(made->second);
+    };
+    // of a * b * c all three come before the first product
     const std::function<void(std::size_t)> visit = [&](std::size_t place) {
-        if (!seen.insert(place).second) return;
-        for (const Operand& input : statement.ops[place].inputs) {
-            const auto made = makers.find(input.value);
-            if (made != makers.end() && made->second != place) visit(made->second);
+        std::vector<std::size_t> chain{place};
+        while (is_step(statement.ops[chain.back()])) {
+            const auto left = maker_of(statement.ops[chain.back()].inputs.front());
+            if (!left || !is_step(statement.ops[*left])) break;
+            chain.push_back(*left);
         }
-        order.push_back(place);
+        for (auto step = chain.rbegin(); step != chain.rend(); ++step) {
+            for (const Operand& input : statement.ops[*step].inputs) {
+                const auto made = maker_of(input);
+                const bool inside = made && std::find(chain.begin(), chain.end(), *made) != chain.end();
+                if (made && !inside && !seen.contains(*made)) visit(*made);
+            }
+        }
+        for (auto step = chain.rbegin(); step != chain.rend(); ++step) {
+            if (seen.insert(*step).second) order.push_back(*step);
+        }
     };
     for (std::size_t i = 0; i < statement.ops.size(); ++i) {
         // those that nothing takes: the last one, and others as they stand
@@ -236,8 +251,40 @@ void put_in_order(Program& program, Statement& statement) {
     statement.ops = std::move(ops);
 }
 
+// The dimensions that an operation keeps, in the order in which its operands have them.
+Dims kept_dims(const Op& op) {
+    Dims kept = together(op.inputs);
+    std::erase_if(kept, [&](const std::string& dim) { return !has(op.output.dims, dim); });
+    return kept;
+}
+
+// Gives what is made on the way its dimensions in the order of what it is made of, as reading does.
+void follow_dims(Program& program, Statement& statement, const std::vector<bool>& follows) {
+    for (std::size_t i = 0; i + 1 < statement.ops.size(); ++i) {
+        Op& op = statement.ops[i];
+        if (!follows[i]) continue;
+        op.output.dims = kept_dims(op);
+        std::vector<Axis>& axes = program.values[op.output.value].type.axes;
+        std::sort(axes.begin(), axes.end(), [&](const Axis& a, const Axis& b) {
+            const auto place = [&](const Axis& axis) {
+                return std::find(op.output.dims.begin(), op.output.dims.end(), axis.dim);
+            };
+            return place(a) < place(b);
+        });
+        for (Op& other : statement.ops) {
+            for (Operand& input : other.inputs) {
+                if (input.value == op.output.value) input.dims = op.output.dims;
+            }
+        }
+    }
+}
+
 void order_statement(Program& program, Statement& statement) {
     bool changed = false;
+    std::set<ValueId> following;
+    for (const Op& op : statement.ops) {
+        if (op.output.dims == kept_dims(op)) following.insert(op.output.value);
+    }
     for (std::size_t i = 0; i < elementwise_products(statement).size(); ++i) {
         const ElementwiseProduct product = elementwise_products(statement)[i];
         const auto order = order_of(product, program.sizes);
@@ -247,7 +294,11 @@ void order_statement(Program& program, Statement& statement) {
         reordered.take(*order);
         changed = true;
     }
-    if (changed) put_in_order(program, statement);
+    if (!changed) return;
+    std::vector<bool> follows;
+    for (const Op& op : statement.ops) follows.push_back(following.contains(op.output.value));
+    follow_dims(program, statement, follows);
+    put_in_order(program, statement);
 }
 
 void order_block(Program& program, Block& block) {

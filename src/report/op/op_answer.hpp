@@ -31,16 +31,22 @@ struct OpAnswer {
     ProgramAnalysis analysis;
     WorkOptions options;
     std::vector<std::string> notes;  ///< of the request: sizes overruled, a tile that was chosen
-    /// Of a sweep over a mesh: the same program in the other layouts that are best at some points.
+    /// The same program in other layouts, and with other formulas of its work: those that are best at some points of a sweep, and those
+    /// that may be the fastest in fact.
     std::vector<OpAnswer> elsewhere;
+    std::uint32_t region = 0;                ///< answers with the same number have the same formulas of work
     std::vector<std::uint32_t> which;        ///< by point: 0 for this answer, else 1 + the place in `elsewhere`
     ProgramLaws laws;                        ///< of expected times
     std::vector<CompiledKernel::Runs> runs;  ///< by kernel: what its law sees; empty without sizes
-    std::optional<double> expected_s;        ///< of the whole program, where its laws lack nothing
+    std::optional<double>
+        expected_s;  ///< of the whole program, where its laws lack nothing, in the layout of this answer
     std::optional<double> expected_error;
     std::string why_not_expected;                ///< "" where the machine is not calibrated
     std::shared_ptr<Calibrations> calibrations;  ///< keeps what `laws` points at
 };
+
+/// The answer in the layout that is expected to be the fastest: this one, or another one of those elsewhere with the same formulas.
+[[nodiscard]] const OpAnswer& fastest(const OpAnswer& answer);
 
 /// What communicates in the layout that was chosen: "all-reduce C over X", or "".
 [[nodiscard]] std::string communication_text(const OpAnswer& answer);

@@ -154,8 +154,10 @@ private:
         json["sequential_s"] = sized ? number(analysis.sequential) : Json(nullptr);
         json["exposed_s"] = number(analysis.exposed);
         const bool whole = &analysis == &answer_.analysis.total;
-        json["expected_s"] = number(whole ? answer_.expected_s : expected_of_kernel(answer_, place_of(analysis)));
-        json["expected_error"] = whole ? number(answer_.expected_error) : Json(nullptr);
+        json["expected_s"] =
+            number(whole ? fastest(answer_).expected_s : expected_of_kernel(answer_, place_of(analysis)));
+        json["expected_error"] = whole ? number(fastest(answer_).expected_error) : Json(nullptr);
+        if (whole) json["expected_layout"] = expected_layout();
         if (whole) json["expected_by"] = expected_by();
         if (whole) json["extrapolated"] = beyond_measured();
         json["upper_s"] = sized ? number(analysis.bounds.upper) : Json(nullptr);
@@ -164,10 +166,16 @@ private:
         json["peak_fraction"] = number(analysis.peak_fraction);
     }
 
+    /// What communicates in the layout that is expected to be the fastest, where it is not the one that the answer shows.
+    [[nodiscard]] Json expected_layout() const {
+        const OpAnswer& best = fastest(answer_);
+        return &best == &answer_ ? Json(nullptr) : Json(communication_text(best));
+    }
+
     /// The laws of kernels that the expected time is made of.
     [[nodiscard]] Json expected_by() const {
         Json list = Json::array();
-        for (const LawBasis& each : law_bases(answer_)) {
+        for (const LawBasis& each : law_bases(fastest(answer_))) {
             const KernelKey& key = each.law->key;
             list.push_back({{"kind", key.kind},
                             {"dtype", key.dtype},
@@ -183,7 +191,7 @@ private:
 
     [[nodiscard]] Json beyond_measured() const {
         Json list = Json::array();
-        for (const Extrapolated& each : extrapolated(answer_)) {
+        for (const Extrapolated& each : extrapolated(fastest(answer_))) {
             list.push_back({{"size", each.size}, {"value", each.value}, {"limit", each.limit}, {"error", each.error}});
         }
         return list;
