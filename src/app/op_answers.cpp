@@ -197,6 +197,19 @@ void note_fastest(OpAnswer& answer, const std::vector<SweepAxis>& axes) {
         to_text(Seconds{*answer.expected_s}), exchanged.empty() ? "no communication" : exchanged));
 }
 
+// At each point of a sweep the layout with the least bound of all that are known with the same formulas.
+void choose_at_points(OpAnswer& answer, const std::vector<SweepAxis>& axes) {
+    std::vector<const ProgramAnalysis*> analyses{&answer.analysis};
+    std::vector<std::uint32_t> groups{answer.region};
+    for (const OpAnswer& other : answer.elsewhere) {
+        analyses.push_back(&other.analysis);
+        groups.push_back(other.region);
+    }
+    constexpr std::size_t most = 4'000'000;  // some seconds
+    if (answer.elsewhere.empty() || answer.which.size() * analyses.size() > most) return;
+    answer.which = least_at_points(answer.program, analyses, groups, answer.which, axes);
+}
+
 CalibrationRef beside(const OpRequest& request) {
     CalibrationRef reference = request.calibration;
     for (const MachineRef& machine : request.machines) reference.beside.push_back(machine.name);
@@ -273,6 +286,7 @@ Result<std::vector<OpAnswer>> op_answers(const OpRequest& request, const std::ve
     for (std::size_t i = 0; i < answers.size(); ++i) {
         OpAnswer& answer = answers[i];
         if (auto status = analyse_answer(answer); !status) return fail(status.error());
+        if (!axes.empty() && answer.program.sharded()) choose_at_points(answer, axes);
         // two files may give the same machine other constants
         if (auto status = without_servers(request.calibration); !status) return fail(status.error());
         auto calibrations = resolve_calibrations(beside(request), {request.machines[i]});

@@ -123,29 +123,80 @@ void for_each_size(const std::vector<SweepAxis>& axes,
     }
 }
 
+namespace {
+
+// A program in several layouts, at the points of a sweep.
+class SweptPrograms {
+public:
+    SweptPrograms(const Program& program, const std::vector<const ProgramAnalysis*>& analyses,
+                  const std::vector<SweepAxis>& axes)
+        : axes_(axes) {
+        std::vector<std::string> dims;
+        for (const SweepAxis& axis : axes) dims.insert(dims.end(), axis.dims.begin(), axis.dims.end());
+        for (const ProgramAnalysis* analysis : analyses) {
+            compiled_.emplace_back(program, *analysis, dims);
+            points_.push_back(compiled_.back().make_point());
+        }
+        numbers_.resize(dims.size());
+    }
+
+    void go_to(std::span<const std::int64_t> sizes) {
+        auto next = numbers_.begin();
+        for (std::size_t i = 0; i < axes_.size(); ++i) {
+            next = std::fill_n(next, axes_[i].dims.size(), static_cast<double>(sizes[i]));
+        }
+    }
+
+    const CompiledProgram::Point& at(std::size_t which) {
+        compiled_[which].evaluate(numbers_, points_[which]);
+        return points_[which];
+    }
+
+private:
+    const std::vector<SweepAxis>& axes_;
+    std::vector<CompiledProgram> compiled_;
+    std::vector<CompiledProgram::Point> points_;
+    std::vector<double> numbers_;
+};
+
+}  // namespace
+
 void for_each_point(const Program& program, const std::vector<const ProgramAnalysis*>& analyses,
                     std::span<const std::uint32_t> which, const std::vector<SweepAxis>& axes,
                     const SweepVisitor& visit) {
-    std::vector<std::string> dims;
-    for (const SweepAxis& axis : axes) dims.insert(dims.end(), axis.dims.begin(), axis.dims.end());
-    std::vector<CompiledProgram> compiled;
-    std::vector<CompiledProgram::Point> points;
-    for (const ProgramAnalysis* analysis : analyses) {
-        compiled.emplace_back(program, *analysis, dims);
-        points.push_back(compiled.back().make_point());
-    }
-    std::vector<double> numbers(dims.size());
+    SweptPrograms programs(program, analyses, axes);
     std::size_t index = 0;
     for_each_size(axes, [&](std::span<const std::int64_t> sizes) {
-        auto next = numbers.begin();
-        for (std::size_t i = 0; i < axes.size(); ++i) {
-            next = std::fill_n(next, axes[i].dims.size(), static_cast<double>(sizes[i]));
-        }
         const std::size_t here = which.empty() ? 0 : which[index];
         ++index;
-        compiled[here].evaluate(numbers, points[here]);
-        visit(sizes, points[here], here);
+        programs.go_to(sizes);
+        visit(sizes, programs.at(here), here);
     });
+}
+
+std::vector<std::uint32_t> least_at_points(const Program& program, const std::vector<const ProgramAnalysis*>& analyses,
+                                           std::span<const std::uint32_t> groups, std::span<const std::uint32_t> which,
+                                           const std::vector<SweepAxis>& axes) {
+    SweptPrograms programs(program, analyses, axes);
+    std::vector<std::uint32_t> least(which.begin(), which.end());
+    std::size_t index = 0;
+    for_each_size(axes, [&](std::span<const std::int64_t> sizes) {
+        programs.go_to(sizes);
+        std::uint32_t& best = least[index++];
+        Bounds bounds = programs.at(best).bounds;
+        const std::uint32_t group = groups[best];
+        for (std::uint32_t i = 0; i < analyses.size(); ++i) {
+            if (groups[i] != group || i == best) continue;
+            const Bounds& other = programs.at(i).bounds;
+            constexpr double alike = 1e-12;
+            const bool no_longer = other.lower <= bounds.lower * (1 + alike);
+            const bool shorter = other.lower < bounds.lower * (1 - alike) || other.upper < bounds.upper * (1 - alike);
+            if (!no_longer || !shorter) continue;
+            bounds = other;
+            best = i;
+        }
+    });
+    return least;
 }
 
 }  // namespace roofline

@@ -147,8 +147,9 @@ const std::vector<std::string>& Calibrations::libraries(const KernelKey& key) {
         }
     }
     for (const auto& [name, count] : votes) place->second.push_back(name);
-    std::stable_sort(place->second.begin(), place->second.end(),
-                     [&](const std::string& a, const std::string& b) { return votes[a] > votes[b]; });
+    std::sort(place->second.begin(), place->second.end(), [&](const std::string& a, const std::string& b) {
+        return votes[a] != votes[b] ? votes[a] > votes[b] : a < b;
+    });
     return place->second;
 }
 

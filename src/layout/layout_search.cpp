@@ -60,12 +60,16 @@ const LayoutSearch::Known& LayoutSearch::known_ways(std::size_t index, const Sta
         made.error = found.error();
         return made;
     }
+    std::map<ShardingId, std::vector<std::size_t>> alike;  // ways by where their results lie
     for (Way& way : *found) {
-        const bool beaten = std::any_of(made.ways.begin(), made.ways.end(), [&](const Way& other) {
-            return other.output == way.output && costs_->no_worse(other.cost, way.cost);
+        const ShardingId lies = interned(way.output);
+        std::vector<std::size_t>& known_alike = alike[lies];
+        const bool beaten = std::any_of(known_alike.begin(), known_alike.end(), [&](std::size_t other) {
+            return costs_->no_worse(made.ways[other].cost, way.cost);
         });
         if (beaten) continue;
-        made.outputs.push_back(interned(way.output));
+        known_alike.push_back(made.ways.size());
+        made.outputs.push_back(lies);
         made.ways.push_back(std::move(way));
     }
     return made;
@@ -199,7 +203,8 @@ void LayoutSearch::limit(const ProgramLayout* found) {
     }
     std::vector<double> before = none;
     for (std::size_t i = 0; i < ops_.size(); ++i) {
-        limits_.push_back({axes_[i], found->price, before, count_of(i), &steps_});
+        const bool alone = ops_.size() == 1 && fixed_[ops_[i].ways.op().output.value].has_value() && count_of(i) == 1;
+        limits_.push_back({axes_[i], found->price, alone, before, count_of(i), &steps_});
         costs_->add(limits_.back().others, rest_[i + 1], 1);
         costs_->add(before, least[i], 1);
     }
@@ -263,11 +268,16 @@ void LayoutSearch::start(const Sizes& sizes) {
     limit(nullptr);
 }
 
-Result<ProgramLayout> LayoutSearch::choose(const Sizes& sizes) {
+Result<ProgramLayout> LayoutSearch::choose_as_written(const Sizes& sizes) {
     start(sizes);
     if (auto status = pass(); !status) return fail(status.error());
-    ProgramLayout best = cheapest();
-    if (axes_.empty()) return best;
+    return cheapest();
+}
+
+Result<ProgramLayout> LayoutSearch::choose(const Sizes& sizes) {
+    auto written = choose_as_written(sizes);
+    if (axes_.empty() || !written) return written;
+    ProgramLayout best = std::move(*written);
     limit(&best);
     steps_ = most_steps;
     if (pass()) {

@@ -65,7 +65,8 @@ void OpWays::set_sizes(const Sizes& sizes) {
 
 Result<std::vector<Way>> OpWays::ways(const Question& question) {
     reshardings_->refill();
-    Query query{question, {}, {}, {}, {}, {}, {}};
+    Query query{question, {}, {}, {}, {}, {}, {}, {}, {}};
+    if (question.limit != nullptr) query.least = question.limit->least;
     offer_choices(query);
     query.split.resize(dims_.size());
     for (const std::int64_t place : places(question)) {
@@ -243,7 +244,7 @@ void OpWays::offer_any(Query& query, AxisMask axes) const {
 std::vector<double> OpWays::least_share(AxisMask axes) {
     std::vector<double> least(costs_->width(), 0.0);
     if (!splits_freely()) return least;
-    Query query{{}, {}, {}, {}, {}, {}, {}};
+    Query query{{}, {}, {}, {}, {}, {}, {}, {}, {}};
     query.choices.assign(dims_.size(), {AxisList{}});
     offer_any(query, axes);
     for (std::size_t d = 0; d < dims_.size(); ++d) {
@@ -265,7 +266,7 @@ bool OpWays::too_dear(const Query& query, std::span<const double> cost) const {
     if (limit == nullptr) return false;
     std::vector<double> whole = limit->others;
     costs_->add(whole, cost, limit->count);
-    return costs_->price(whole) > limit->least;
+    return costs_->price(whole) > query.least;
 }
 
 void OpWays::combine_choices(Query& query, std::size_t dim, AxisMask used) const {
@@ -399,8 +400,13 @@ void OpWays::share_cost(const Plan& plan, std::span<double> cost) {
 }
 
 bool OpWays::beaten(const Query& query, const Way& way) const {
-    return !query.asked.all && std::any_of(query.found.begin(), query.found.end(), [&](const Way& other) {
-        return other.output == way.output && costs_->no_worse(other.cost, way.cost);
+    if (query.asked.all) return false;
+    const auto known = query.unbeaten.find(way.output.hash());
+    if (known == query.unbeaten.end()) return false;
+    if (query.asked.limit != nullptr) *query.asked.limit->steps -= static_cast<std::int64_t>(known->second.size() / 64);
+    return std::any_of(known->second.begin(), known->second.end(), [&](std::size_t i) {
+        const Way& other = query.found[i];
+        return costs_->no_worse(other.cost, way.cost) && other.output == way.output;
     });
 }
 
@@ -463,11 +469,15 @@ Status OpWays::go(Query& query, const Plan& plan, std::span<const Leg> legs, con
     if (legs.empty()) {
         Way found = way;
         found.price = costs_->price(found.cost);
+        if (query.asked.limit != nullptr && query.asked.limit->alone) query.least = std::min(query.least, found.price);
         found.split.assign(plan.split.begin(), plan.split.end());
+        std::vector<std::size_t>& alike = query.unbeaten[found.output.hash()];
+        std::erase_if(alike, [&](std::size_t i) { return costs_->no_worse(found.cost, query.found[i].cost); });
+        alike.push_back(query.found.size());
         query.found.push_back(std::move(found));
         return {};
     }
-    const auto places = reshardings(legs.front(), query.asked.limit);
+    const auto places = reshardings(legs.front(), query);
     if (!places) return fail(places.error());
     for (const std::size_t place : *places) {
         Way next = way;
@@ -486,12 +496,14 @@ Status OpWays::go(Query& query, const Plan& plan, std::span<const Leg> legs, con
     return {};
 }
 
-Result<std::vector<std::size_t>> OpWays::reshardings(const Leg& leg, const SearchLimit* limit) {
+Result<std::vector<std::size_t>> OpWays::reshardings(const Leg& leg, const Query& query) {
+    const SearchLimit* limit = query.asked.limit;
     const MovedTensor& moved = this->moved(leg.tensor);
     const bool any = limit != nullptr && !leg.edge && !moved.in_host;
     Result<std::vector<std::size_t>> places;
     if (any) {
-        places = reshardings_->front(moved.shape, moved.name, leg.from, leg.to, limit->axes, *limit->steps);
+        places = reshardings_->front(moved.shape, moved.name, leg.from, leg.to, limit->axes, query.least.lower_s,
+                                     *limit->steps);
     } else if (const auto place = reshardings_->find(moved.shape, moved.name, leg.from, leg.to, leg.edge)) {
         places->push_back(*place);
     } else {

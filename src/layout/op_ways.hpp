@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "base/result.hpp"
@@ -66,6 +67,7 @@ struct Way {
 struct SearchLimit {
     AxisMask axes = 0;              ///< the mesh axes that any dimension may be split over
     LayoutPrice least;              ///< of the best layout so far
+    bool alone = false;             ///< the operation is all of the program, with its result where it is wanted
     std::vector<double> others;     ///< what all other operations cost at the least
     double count = 1;               ///< how often the operation is done
     std::int64_t* steps = nullptr;  ///< that may still be taken, by all operations together
@@ -175,7 +177,9 @@ private:
         std::vector<AxisList> splits;                ///< all of them, a row each
         std::vector<std::int64_t> places;            ///< by row
         std::vector<Way> found;
+        std::unordered_map<std::uint64_t, std::vector<std::size_t>> unbeaten{};  ///< their places, by the result's hash
         std::optional<Error> problem;
+        LayoutPrice least{};  ///< of a layout that is known; with a limit only
     };
 
     /// How the operation is done.
@@ -245,7 +249,7 @@ private:
     static void offer_outputs(const Sharding& whole, AxisMask used, AxisList sums, std::vector<Sharding>& outputs);
     static void place_any(const Sharding& whole, AxisList axes, std::size_t next, std::vector<Sharding>& outputs);
     [[nodiscard]] Sharding part_statistics(const Plan& plan) const;
-    [[nodiscard]] Result<std::vector<std::size_t>> reshardings(const Leg& leg, const SearchLimit* limit);
+    [[nodiscard]] Result<std::vector<std::size_t>> reshardings(const Leg& leg, const Query& query);
     [[nodiscard]] std::optional<std::vector<Leg>> legs(const Query& query, const Plan& plan,
                                                        const Sharding& output) const;
     [[nodiscard]] bool too_dear(const Query& query, std::span<const double> cost) const;

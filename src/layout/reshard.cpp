@@ -402,7 +402,8 @@ void Reshardings::set_sizes(const Sizes& sizes) {
 }
 
 Result<std::vector<std::size_t>> Reshardings::front(std::size_t shape, std::string_view tensor, const Sharding& from,
-                                                    const Sharding& to, AxisMask axes, std::int64_t& steps) {
+                                                    const Sharding& to, AxisMask axes, double most,
+                                                    std::int64_t& steps) {
     const bool rooted = from.at_chip() || to.at_chip();
     if (rooted || from == to || (to.unreduced & ~from.unreduced) != 0) {
         auto place = find(shape, tensor, from, to);
@@ -413,7 +414,7 @@ Result<std::vector<std::size_t>> Reshardings::front(std::size_t shape, std::stri
     if (!added) return known->second;
     const Shape& of = shapes_[shape];
     ReshardFront search(costs_, axes);
-    auto ways = search.run({tensor, of.element_bytes, of.sizes}, from, to);
+    auto ways = search.run({tensor, of.element_bytes, of.sizes}, from, to, most);
     steps -= ReshardFront::cost_of_a_step * static_cast<std::int64_t>(search.expanded());
     if (!ways) {
         fronts_.erase(known);

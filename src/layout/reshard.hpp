@@ -133,7 +133,7 @@ public:
     /// `steps`. Errors: likewise.
     [[nodiscard]] Result<std::vector<std::size_t>> front(std::size_t shape, std::string_view tensor,
                                                          const Sharding& from, const Sharding& to, AxisMask axes,
-                                                         std::int64_t& steps);
+                                                         double most, std::int64_t& steps);
     [[nodiscard]] const Resharding& operator[](std::size_t place) const { return ways_[place]; }
 
     void refill() { search_.refill(); }

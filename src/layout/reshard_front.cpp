@@ -115,11 +115,11 @@ private:
 
 std::size_t ReshardFront::place_of(const Sharding& sharding) {
     const std::uint64_t hash = sharding.hash();
-    for (std::size_t i = 0; i < hashes_.size(); ++i) {
-        if (hashes_[i] == hash && shardings_[i] == sharding) return i;
-    }
+    const auto [first, end] = places_.equal_range(hash);
+    const auto found = std::find_if(first, end, [&](const auto& each) { return shardings_[each.second] == sharding; });
+    if (found != end) return found->second;
+    places_.emplace(hash, shardings_.size());
     shardings_.push_back(sharding);
-    hashes_.push_back(hash);
     labels_of_.emplace_back();
     return shardings_.size() - 1;
 }
@@ -128,7 +128,16 @@ std::span<const double> ReshardFront::row(std::size_t label) const {
     return std::span(costs_of_).subspan(label * costs_.width(), costs_.width());
 }
 
+bool ReshardFront::later(std::size_t a, std::size_t b) const {
+    return std::pair(labels_[a].in_turn_s, a) > std::pair(labels_[b].in_turn_s, b);
+}
+
 void ReshardFront::reach(std::size_t before, const Sharding& there, std::span<const double> cost, const Move* move) {
+    const LayoutPrice price = costs_.price(cost);
+    if (price.lower_s > most_) {
+        left_out_ = true;
+        return;
+    }
     const auto beats = [&](std::size_t other) { return costs_.no_worse(row(other), cost); };
     if (std::any_of(labels_of_.front().begin(), labels_of_.front().end(), beats)) return;
     const std::size_t place = place_of(there);
@@ -141,9 +150,10 @@ void ReshardFront::reach(std::size_t before, const Sharding& there, std::span<co
     });
     if (labels.size() >= most_labels) return;
     labels.push_back(labels_.size());
-    open_.push_back(labels_.size());
-    labels_.push_back({place, before, move != nullptr, false, move != nullptr ? *move : Move{}});
+    labels_.push_back({place, before, move != nullptr, false, move != nullptr ? *move : Move{}, price.upper_s});
     costs_of_.insert(costs_of_.end(), cost.begin(), cost.end());
+    open_.push_back(labels_.size() - 1);
+    std::push_heap(open_.begin(), open_.end(), [&](std::size_t a, std::size_t b) { return later(a, b); });
 }
 
 Status ReshardFront::expand(const Moved& moved, std::size_t label) {
@@ -182,27 +192,28 @@ Resharding ReshardFront::traced(std::size_t label) const {
     return way;
 }
 
-Result<std::vector<Resharding>> ReshardFront::run(const Moved& moved, const Sharding& from, const Sharding& to) {
+Result<std::vector<Resharding>> ReshardFront::run(const Moved& moved, const Sharding& from, const Sharding& to,
+                                                  double most) {
+    most_ = most * (1 + 1e-12);
+    left_out_ = false;
     shardings_.clear();
-    hashes_.clear();
+    places_.clear();
     labels_of_.clear();
     labels_.clear();
     costs_of_.clear();
     open_.clear();
     (void)place_of(to);
     reach(0, from, std::vector<double>(costs_.width(), 0.0), nullptr);
-    const auto in_turn = [&](std::size_t label) { return costs_.price(row(label)).upper_s; };
     for (expanded_ = 0; !open_.empty() && expanded_ < most_expanded; ++expanded_) {
-        const auto first = std::min_element(open_.begin(), open_.end(),
-                                            [&](std::size_t a, std::size_t b) { return in_turn(a) < in_turn(b); });
-        const std::size_t label = *first;
-        open_.erase(first);
+        std::pop_heap(open_.begin(), open_.end(), [&](std::size_t a, std::size_t b) { return later(a, b); });
+        const std::size_t label = open_.back();
+        open_.pop_back();
         if (labels_[label].beaten || labels_[label].lies == 0) continue;
         const auto beats = [&](std::size_t goal) { return costs_.no_worse(row(goal), row(label)); };
         if (std::any_of(labels_of_.front().begin(), labels_of_.front().end(), beats)) continue;
         if (auto status = expand(moved, label); !status) return fail(status.error());
     }
-    if (labels_of_.front().empty()) {
+    if (labels_of_.front().empty() && !left_out_) {
         return fail("no_way", fmt::format("no collective leads to the layout that is wanted of `{}`", moved.tensor));
     }
     std::vector<Resharding> ways;

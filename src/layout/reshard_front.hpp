@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "base/result.hpp"
@@ -27,7 +28,9 @@ public:
     ReshardFront(ChoiceCosts& costs, AxisMask axes) : costs_(costs), axes_(axes) {}
 
     /// Errors: a topology that is not costed; no way. Neither sharding is at one chip.
-    [[nodiscard]] Result<std::vector<Resharding>> run(const Moved& moved, const Sharding& from, const Sharding& to);
+    /// Those that cost more than `most` seconds in their bound are left out: it may be that none are left.
+    [[nodiscard]] Result<std::vector<Resharding>> run(const Moved& moved, const Sharding& from, const Sharding& to,
+                                                      double most);
 
     /// Labels that the last run went on from; looking at one takes as long as so many other steps of a layout's search.
     [[nodiscard]] std::size_t expanded() const { return expanded_; }
@@ -44,22 +47,26 @@ private:
         bool moves = false;  ///< by a collective, not by a slice
         bool beaten = false;
         Move move;
+        double in_turn_s = 0;
     };
 
     [[nodiscard]] std::size_t place_of(const Sharding& sharding);
     [[nodiscard]] std::span<const double> row(std::size_t label) const;
+    [[nodiscard]] bool later(std::size_t a, std::size_t b) const;
     void reach(std::size_t before, const Sharding& there, std::span<const double> cost, const Move* move);
     [[nodiscard]] Status expand(const Moved& moved, std::size_t label);
     [[nodiscard]] Resharding traced(std::size_t label) const;
 
     ChoiceCosts& costs_;
     AxisMask axes_;
+    double most_ = 0;
+    bool left_out_ = false;            ///< something cost more than that
     std::vector<Sharding> shardings_;  ///< the first is the one that is wanted
-    std::vector<std::uint64_t> hashes_;
+    std::unordered_multimap<std::uint64_t, std::size_t> places_;
     std::vector<std::vector<std::size_t>> labels_of_;  ///< by sharding, those not beaten
     std::vector<Label> labels_;
-    std::vector<double> costs_of_;  ///< rows by label
-    std::vector<std::size_t> open_;
+    std::vector<double> costs_of_;   ///< rows by label
+    std::vector<std::size_t> open_;  ///< a heap, the least in turn first
     std::size_t expanded_ = 0;
 };
 

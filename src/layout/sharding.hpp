@@ -2,6 +2,7 @@
 // thousand.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstdint>
@@ -66,7 +67,10 @@ struct Sharding {
     AxisMask unreduced = 0;
     std::int64_t at = everywhere;  ///< the chip that holds all of it, numbered along the mesh, the last axis fastest
 
-    bool operator==(const Sharding&) const = default;
+    bool operator==(const Sharding& other) const {
+        return rank == other.rank && unreduced == other.unreduced && at == other.at &&
+               std::equal(dims.begin(), dims.begin() + rank, other.dims.begin());  // those behind are empty
+    }
     auto operator<=>(const Sharding&) const = default;
 
     [[nodiscard]] AxisMask used() const {

@@ -14,8 +14,9 @@ struct SweptLayouts {
     std::vector<std::uint32_t> which;  ///< by point, in the order of for_each_size()
 };
 
-/// Chooses a layout at every point, as lay_out() does at one; points whose layouts are alike share one. The program has been
-/// through apply_sweep(). Errors: as lay_out().
+/// Chooses a layout at every point, as lay_out() does at one, but in a long sweep with all freedom at some points alone: elsewhere one of
+/// the others may be better (least_at_points()). Points whose layouts are alike share one. The program has been through
+/// apply_sweep(). Errors: as lay_out().
 [[nodiscard]] Result<SweptLayouts> lay_out_sweep(const Program& program, const System& system,
                                                  const std::vector<SweepAxis>& axes,
                                                  LayoutFreedom freedom = LayoutFreedom::any);
