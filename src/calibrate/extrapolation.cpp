@@ -83,6 +83,7 @@ std::vector<SizeBeyond> sizes_beyond(const KernelFit& fit, const KernelPoint& po
     std::vector<SizeBeyond> beyond;
     const ProductSizes sizes = asked_sizes(fit, point);
     for (std::size_t i = 0; i < size_count; ++i) {
+        if (!(sizes[i] > 0)) continue;
         const double nearest = nearest_measured(fit.ranges[i], sizes[i]);
         if (nearest != sizes[i]) beyond.push_back({i, sizes[i], nearest});
     }
@@ -93,6 +94,7 @@ double error_beyond(const KernelFit& fit, const Growths& growths, const KernelPo
     const ProductSizes sizes = asked_sizes(fit, point);
     double error = 0;
     for (std::size_t i = 0; i < size_count; ++i) {
+        if (!(sizes[i] > 0)) continue;
         const double nearest = nearest_measured(fit.ranges[i], sizes[i]);
         if (sizes[i] > nearest) error += growths[i].above * std::log2(sizes[i] / nearest);
         if (sizes[i] < nearest) error += growths[i].below * std::log2(nearest / sizes[i]);

@@ -71,6 +71,16 @@ TEST_CASE("an error grows with the doublings beyond the sizes that were measured
     CHECK(error_beyond({}, growths, ramped(1e9)) == 0);
 }
 
+TEST_CASE("columns of the last product of attention's backward pass are no head that was not measured") {
+    const KernelFit fit = ramp_alone();
+    KernelPoint point = ramped(6400);
+    point.heads = 4;
+    point.n = 4096;
+    CHECK(sizes_beyond(fit, point).empty());
+    point.whole_rows = true;  // the forward pass, whose last product has a head's columns
+    CHECK(sizes_beyond(fit, point).size() == 1);
+}
+
 TEST_CASE("a depth beyond those measured is split further, each split no longer than the longest that was") {
     KernelFit fit = ramp_alone();
     // 6400 in 32 splits: 200 elements in order. So are those of 100 times the depth, in 100 times the splits

@@ -32,7 +32,10 @@ SizedDeviation deviation_of(const KernelFit& fit, const TimedKernel& kernel) {
 
 ProductSizes asked_sizes(const KernelFit& fit, KernelPoint point) {
     if (fit.whole && point.cache > 0) point.depth = point.cache;
-    return sizes_of(point);
+    ProductSizes sizes = sizes_of(point);
+    // Of attention's backward pass the last product is another one: its columns are no head.
+    if (point.heads > 0 && !point.whole_rows) sizes[columns_size] = 0;
+    return sizes;
 }
 
 void widen_range(SizeRange& range, const SizeRange& other) {

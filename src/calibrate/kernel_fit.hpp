@@ -74,7 +74,8 @@ struct KernelFit {
     bool operator==(const KernelFit&) const = default;
 };
 
-/// Sizes as a fit's ranges have them: those of the kernel itself, and not of parts that its depth is worked off in.
+/// Sizes as a fit's ranges have them: those of the kernel itself, and not of parts that its depth is worked off in; 0 for one that the
+/// kernel does not tell.
 [[nodiscard]] ProductSizes asked_sizes(const KernelFit& fit, KernelPoint point);
 /// Widens a range to hold the other as well.
 void widen_range(SizeRange& range, const SizeRange& other);
