@@ -12,6 +12,7 @@
 #include "app/expected_op.hpp"
 #include "app/system_option.hpp"
 #include "app/tile_option.hpp"
+#include "app/uniform_routing.hpp"
 #include "layout/lay_out.hpp"
 #include "layout/sweep_layouts.hpp"
 #include "notation/notation.hpp"
@@ -286,6 +287,9 @@ Result<std::vector<OpAnswer>> op_answers(const OpRequest& request, const std::ve
     for (std::size_t i = 0; i < answers.size(); ++i) {
         OpAnswer& answer = answers[i];
         if (auto status = analyse_answer(answer); !status) return fail(status.error());
+        auto uniform = uniform_bound(answer);
+        if (!uniform) return fail(uniform.error());
+        answer.uniform = std::move(*uniform);
         if (!axes.empty() && answer.program.sharded()) choose_at_points(answer, axes);
         // two files may give the same machine other constants
         if (auto status = without_servers(request.calibration); !status) return fail(status.error());

@@ -15,7 +15,7 @@ namespace roofline {
 /// The sizes of a product that a library chooses its kernel by: m, n and batch as KernelPoint has them, and the depth.
 inline constexpr std::size_t size_count = 4;
 inline constexpr std::size_t columns_size = 1;  ///< the place of n
-inline constexpr std::size_t depth_size = 2;  ///< the place of the depth
+inline constexpr std::size_t depth_size = 2;    ///< the place of the depth
 using ProductSizes = std::array<double, size_count>;
 /// Their names in calibration files.
 inline constexpr std::array<std::string_view, size_count> size_names{"m", "n", "depth", "batch"};

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <ranges>
 #include <set>
 #include <variant>
 
@@ -208,15 +209,15 @@ void put_in_order(Program& program, Statement& statement) {
             if (!left || !is_step(statement.ops[*left])) break;
             chain.push_back(*left);
         }
-        for (auto step = chain.rbegin(); step != chain.rend(); ++step) {
-            for (const Operand& input : statement.ops[*step].inputs) {
+        for (const std::size_t step : std::views::reverse(chain)) {
+            for (const Operand& input : statement.ops[step].inputs) {
                 const auto made = maker_of(input);
                 const bool inside = made && std::find(chain.begin(), chain.end(), *made) != chain.end();
                 if (made && !inside && !seen.contains(*made)) visit(*made);
             }
         }
-        for (auto step = chain.rbegin(); step != chain.rend(); ++step) {
-            if (seen.insert(*step).second) order.push_back(*step);
+        for (const std::size_t step : std::views::reverse(chain)) {
+            if (seen.insert(step).second) order.push_back(step);
         }
     };
     for (std::size_t i = 0; i < statement.ops.size(); ++i) {

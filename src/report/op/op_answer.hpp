@@ -19,6 +19,12 @@
 
 namespace roofline {
 
+/// What a program takes at the least whose tokens choose their experts uniformly.
+struct UniformBound {
+    double lower_s = 0;
+    std::string bound_by;  ///< the resource that decides: "nvlink"
+};
+
 /// A program on one machine.
 struct OpAnswer {
     std::string name;  ///< of the program: its file, or ""
@@ -36,6 +42,7 @@ struct OpAnswer {
     std::vector<OpAnswer> elsewhere;
     std::uint32_t region = 0;                ///< answers with the same number have the same formulas of work
     std::vector<std::uint32_t> which;        ///< by point: 0 for this answer, else 1 + the place in `elsewhere`
+    std::optional<UniformBound> uniform;     ///< where tokens go to experts on other chips
     ProgramLaws laws;                        ///< of expected times
     std::vector<CompiledKernel::Runs> runs;  ///< by kernel: what its law sees; empty without sizes
     std::optional<double>

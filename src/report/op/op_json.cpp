@@ -154,6 +154,10 @@ private:
         json["sequential_s"] = sized ? number(analysis.sequential) : Json(nullptr);
         json["exposed_s"] = number(analysis.exposed);
         const bool whole = &analysis == &answer_.analysis.total;
+        if (whole) {
+            json["uniform_lower_s"] = answer_.uniform ? number(answer_.uniform->lower_s) : Json(nullptr);
+            json["uniform_bound_by"] = answer_.uniform ? Json(answer_.uniform->bound_by) : Json(nullptr);
+        }
         json["expected_s"] =
             number(whole ? fastest(answer_).expected_s : expected_of_kernel(answer_, place_of(analysis)));
         json["expected_error"] = whole ? number(fastest(answer_).expected_error) : Json(nullptr);

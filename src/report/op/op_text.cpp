@@ -335,6 +335,10 @@ private:
         }
         out_ += fmt::format("  {:<10}  {}  if everything overlaps\n", "lower",
                             bold(fmt::format("{:>13}", to_text(Seconds{total_.bounds.lower}))));
+        if (answer_.uniform) {
+            out_ += fmt::format("  {:<10}  {:>13}  if everything overlaps and tokens choose their experts uniformly\n",
+                                "uniform", to_text(Seconds{answer_.uniform->lower_s}));
+        }
         if (!answer_.analysis.kernels.empty()) {
             out_ += fmt::format("  {:<10}  {:>13}  if only the work inside each kernel overlaps\n", "in turn",
                                 to_text(Seconds{total_.sequential}));

@@ -1,0 +1,56 @@
+#include <doctest/doctest.h>
+
+#include "app/op_answers.hpp"
+#include "base/approx_test.hpp"
+
+using namespace roofline;
+
+namespace {
+
+constexpr const char* to_eight_experts =
+    "X : bf16[T_X=8192, D=2048]; R : int32[T_X, A=8]; Xe : bf16[E_X=128, C=512, D] = dispatch[E,C](X, R)";
+constexpr const char* to_four_experts =
+    "X : bf16[T_X=8192, D=2048]; R : int32[T_X, A=4]; Xe : bf16[E_X=128, C=256, D] = dispatch[E,C](X, R)";
+
+OpAnswer answer_for(const std::string& program, const std::string& slice, const std::string& mesh) {
+    OpRequest request;
+    request.program = program;
+    request.mesh = {mesh};
+    request.machines = {{slice, {}}};
+    auto answers = op_answers(request, {});
+    REQUIRE_MESSAGE(answers.has_value(), (answers ? "" : answers.error().message));
+    return std::move(answers->front());
+}
+
+/// C(E - E/g, k) / C(E, k): that none of k choices among 128 experts falls into one of g groups.
+double missed(int groups, int choices) {
+    double none = 1;
+    for (int i = 0; i < choices; ++i) none *= (128.0 - 128.0 / groups - i) / (128.0 - i);
+    return none;
+}
+
+constexpr double token_bytes = 2048 * 2;
+
+}  // namespace
+
+TEST_CASE("a token that chooses experts uniformly goes once to each chip that has one of them") {
+    const OpAnswer answer = answer_for(to_eight_experts, "h100-sxm:8", "X=8");
+    REQUIRE(answer.uniform);
+    // 8 (1 - C(112, 8) / C(128, 8)) = 5.3 chips for eight choices, of which 7/8 are others; `lower` has one
+    const double copies = 8 * (1 - missed(8, 8));
+    CHECK(answer.uniform->lower_s == approx(8192.0 / 8 * token_bytes * copies * 7 / 8 / 450e9).epsilon(1e-5));
+    CHECK(answer.uniform->bound_by == "nvlink");
+    CHECK(answer.analysis.total.bounds.lower < answer.uniform->lower_s);
+}
+
+TEST_CASE("from one node to another a token goes once for all chips there") {
+    const OpAnswer answer = answer_for(to_four_experts, "h100-sxm:8x4", "X=32");
+    REQUIRE(answer.uniform);
+    // 4 (1 - C(96, 4) / C(128, 4)) = 2.7 nodes for four choices, of which 3/4 are others
+    const double copies = 4 * (1 - missed(4, 4));
+    CHECK(answer.uniform->lower_s == approx(8192.0 / 32 * token_bytes * copies * 3 / 4 / 50e9).epsilon(1e-5));
+}
+
+TEST_CASE("a program that sends nothing to experts has no uniform bound") {
+    CHECK_FALSE(answer_for("A : bf16[B_X=64, D=64]; C : bf16[B, D] = A", "h100-sxm:8", "X=8").uniform);
+}
