@@ -15,6 +15,7 @@
 #include "app/uniform_routing.hpp"
 #include "layout/lay_out.hpp"
 #include "layout/sweep_layouts.hpp"
+#include "model/routed_experts.hpp"
 #include "notation/notation.hpp"
 #include "program/elementwise_products.hpp"
 #include "program/one_sided_sums.hpp"
@@ -229,6 +230,21 @@ Status analyse_answer(OpAnswer& answer) {
 
 }  // namespace
 
+namespace {
+
+/// "4/8".
+Result<ExpertGroups> parse_expert_groups(const std::string& text) {
+    const std::size_t slash = text.find('/');
+    const auto chosen = parse_size(std::string_view(text).substr(0, slash));
+    const auto of =
+        parse_size(slash == std::string::npos ? std::string_view() : std::string_view(text).substr(slash + 1));
+    if (chosen && of) return ExpertGroups{*chosen, *of};
+    return fail("bad_expert_groups", fmt::format("--expert-groups: `{}` is not two whole numbers", text),
+                "--expert-groups 4/8 limits each token to 4 of 8 equal groups of experts");
+}
+
+}  // namespace
+
 Result<Program> read_program(const OpRequest& request, const std::vector<SweepAxis>& axes,
                              std::vector<std::string>& notes) {
     auto program = parse_program(request.program, request.program_name);
@@ -240,6 +256,11 @@ Result<Program> read_program(const OpRequest& request, const std::vector<SweepAx
         auto overruled = bind_sizes(*program, *sizes);
         if (!overruled) return fail(overruled.error());
         notes.insert(notes.end(), overruled->begin(), overruled->end());
+    }
+    if (!request.expert_groups.empty()) {
+        auto groups = parse_expert_groups(request.expert_groups);
+        if (!groups) return fail(groups.error());
+        if (auto status = limit_to_groups(*program, *groups); !status) return fail(status.error());
     }
     const std::vector<std::string> slips = one_sided_sums(*program);
     notes.insert(notes.end(), slips.begin(), slips.end());

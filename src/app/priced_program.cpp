@@ -1,10 +1,13 @@
 #include "app/priced_program.hpp"
 
+#include "app/uniform_routing.hpp"
+
 namespace roofline {
 
 Result<OpAnswer> priced_program(Program program, const Slice& slice, const std::string& name,
                                 const std::string& software, const std::shared_ptr<Calibrations>& calibrations,
-                                const CollectiveOptions& collectives, const StayingAxes& stay, Expect what) {
+                                const CollectiveOptions& collectives, const StayingAxes& stay, Expect what,
+                                TokenRouting routing) {
     OpAnswer answer;
     answer.name = name;
     answer.program = std::move(program);
@@ -25,6 +28,7 @@ Result<OpAnswer> priced_program(Program program, const Slice& slice, const std::
         answer.layouts = std::move(laid->statements);
         answer.types = std::move(laid->types);
     }
+    if (routing == TokenRouting::uniform) route_uniformly(answer.local, answer.program.sizes, answer.system);
     constexpr bool kernels = true;
     constexpr bool growth = false;  // a plan's sizes are given; where others would lead its own thresholds say
     auto analysis = analyse(answer.program, answer.local, answer.system, {answer.options, kernels, growth});

@@ -42,6 +42,7 @@ struct OpRequest {
     std::vector<std::string> sets;    ///< "hbm.bandwidth=3TB/s"
     std::vector<std::string> sweeps;  ///< "B=1..4096*2"
     std::vector<std::string> tiles;   ///< "vmem:B=128,F=256", "best"
+    std::string expert_groups;        ///< "4/8": the groups of experts that each token is limited to; "": all
     std::string software;             ///< "nccl-2.29": whose constants expected times are taken from; "": the newest
     CalibrationRef calibration{};
     bool textbook = false;  ///< collectives as people approximate them by hand

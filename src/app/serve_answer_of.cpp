@@ -211,8 +211,11 @@ private:
                 "`lower` is the least that any routing does: tokens all choose the same experts, which reads the "
                 "fewest, "
                 "or each those on its own chip, which sends nothing; `uniform` is the bound where they choose "
-                "independently of each other, all alike likely, with one copy of a token sent; all other times rest on "
-                "that choice too, with all copies");
+                "independently of each other, all alike likely, and a token is sent once to each chip, between nodes "
+                "once "
+                "to each node, that has one of them; all other times rest on that choice too, `no overlap` and "
+                "`expected` "
+                "with the copies that software sends");
         }
         answer_.compute_bound = compute_bound_batch(answer_.model, answer_.weights, answer_.decode);
         // solved for the sequences of one stage
@@ -299,7 +302,7 @@ private:
             const OpAnswer& step = pass->pass;
             const auto least = least_pass(step);
             if (!least) return fail(least.error());
-            ServePoint point{batch, least->lower, pass_seconds(step), 0, bound_label(step)};
+            ServePoint point{batch, least->lower_s, pass_seconds(step), 0, bound_label(step)};
             point.uniform_lower_s = step.analysis.total.bounds.lower;
             point.tokens_per_s = static_cast<double>(batch) / point.tpot_s;
             if (point.tokens_per_s / point.tpot_s > best) {

@@ -118,25 +118,12 @@ Result<Pricing> without_dispatch(const OpAnswer& pass) {
     return pricing;
 }
 
-// The longest of some resources' times.
-LeastPass longest_of(const Pricing& pricing, std::vector<double> seconds) {
-    LeastPass least;
-    for (std::size_t i = 0; i < seconds.size(); ++i) {
-        if (seconds[i] <= least.lower) continue;
-        least.lower = seconds[i];
-        least.bound_by = pricing.resources[i].id;
-        least.bound_label = pricing.resources[i].label;
-    }
-    least.seconds = std::move(seconds);
-    return least;
-}
-
 }  // namespace
 
-Result<LeastPass> least_pass(const OpAnswer& pass) {
+Result<RoutingBound> least_pass(const OpAnswer& pass) {
     const auto& even = pass.analysis.total.seconds;
     const std::vector<RoutedExperts> routed = routed_experts(pass.program);
-    if (routed.empty() || !even) return longest_of(pass.analysis.total.pricing, pass.analysis.total.least_seconds);
+    if (routed.empty() || !even) return bound_of(pass.analysis.total.pricing, pass.analysis.total.least_seconds);
     // rows of an expert need not be a whole number on average
     Sizes sizes = pass.local.sizes;
     std::vector<std::string> dims;
@@ -162,14 +149,15 @@ Result<LeastPass> least_pass(const OpAnswer& pass) {
     for (std::size_t i = shared.resources(); i < 2 * shared.resources(); ++i) {
         least.push_back(std::min(seconds[i], fewest[i]));
     }
-    return longest_of(*pricing, std::move(least));
+    return bound_of(*pricing, std::move(least));
 }
 
 Result<OpAnswer> priced_pass(const ServingSetup& setup, const Plan& plan, CacheSplit caches, const ServingPass& pass) {
     auto split = split_pass(setup, plan, caches, pass);
     if (!split) return fail(split.error());
-    auto priced = priced_program(std::move(split->program), setup.slice, setup.of(pass).model.name, setup.software,
-                                 setup.calibrations, setup.collectives, split->stay);
+    auto priced =
+        priced_program(std::move(split->program), setup.slice, setup.of(pass).model.name, setup.software,
+                       setup.calibrations, setup.collectives, split->stay, Expect::all, TokenRouting::uniform);
     if (!priced || plan.pipeline == 1) return priced;
     auto sends = send_seconds(*priced, plan.pipeline);
     if (!sends) return fail(sends.error());

@@ -47,7 +47,7 @@ struct ServingSetup {
 /// Nothing is faster, whatever experts the tokens choose: each resource has its work for the even choice that the pass is priced
 /// with, or that for all tokens choosing the same experts, whichever is less, and nothing is sent to experts, for each token may
 /// find its own on its chip. Without experts the bound of the pass. Errors: as price_network().
-[[nodiscard]] Result<LeastPass> least_pass(const OpAnswer& pass);
+[[nodiscard]] Result<RoutingBound> least_pass(const OpAnswer& pass);
 
 /// The stages of a pipeline do a pass in turn, and send what goes from layer to layer on.
 [[nodiscard]] Result<OpAnswer> priced_pass(const ServingSetup& setup, const Plan& plan, CacheSplit caches,

@@ -13,44 +13,56 @@ namespace roofline {
 namespace {
 
 /// The share of all copies that an exchange sends; empty for other messages.
-std::optional<double> share_sent(const OpAnswer& answer, const Message& message) {
-    const auto rows = expert_rows(answer.local, message);
-    const auto load = load_of(message, answer.system);
+std::optional<double> share_sent(const Program& local, const Message& message, const Sizes& sizes,
+                                 const System& system) {
+    const auto rows = expert_rows(local, message);
+    const auto load = load_of(message, system);
     if (!rows || !(rows->choices > 1) || !load) return std::nullopt;
-    const auto experts = rows->experts.evaluate(answer.program.sizes);
-    const auto wires = exchange_wires(*load, axes_of(message, answer.system), answer.system.slice);
+    const auto experts = rows->experts.evaluate(sizes);
+    const auto wires = exchange_wires(*load, axes_of(message, system), system.slice);
     if (!experts || !wires) return std::nullopt;
     double inside = 1;
     for (const ExchangeWires::Tier& tier : wires->tiers) inside = std::max(inside, tier.inside);
-    return groups_reached(experts->to_double(), rows->choices, wires->members / inside) / rows->choices;
+    const double parts = wires->members / inside;
+    return parts_reached(experts->to_double(), rows->choices, parts, local.expert_groups) / rows->choices;
+}
+
+/// Messages as they are routed, of `nodes` which are those of `local` or a copy of theirs.
+bool route(std::vector<Node>& nodes, const Program& local, const Sizes& sizes, const System& system) {
+    bool routed = false;
+    for (Node& node : nodes) {
+        if (auto* block = std::get_if<Block>(&node)) {
+            routed = route(block->nodes, local, sizes, system) || routed;
+            continue;
+        }
+        for (Message& message : std::get<Statement>(node).messages) {
+            const auto share = share_sent(local, message, sizes, system);
+            if (!share) continue;
+            routed = true;
+            constexpr std::int64_t parts = 1 << 20;  // of a share; rounded down, so that it stays a bound
+            const Rational sent(static_cast<std::int64_t>(std::floor(*share * static_cast<double>(parts))), parts);
+            message.sure = std::max(message.sure, sent);
+        }
+    }
+    return routed;
 }
 
 }  // namespace
 
-Result<std::optional<UniformBound>> uniform_bound(const OpAnswer& answer) {
+bool route_uniformly(Program& local, const Sizes& sizes, const System& system) {
+    std::vector<Node> nodes = local.body.nodes;
+    const bool routed = route(nodes, local, sizes, system);
+    if (routed) local.body.nodes = std::move(nodes);
+    return routed;
+}
+
+Result<std::optional<RoutingBound>> uniform_bound(const OpAnswer& answer) {
     if (!answer.analysis.total.seconds) return std::nullopt;
-    Work work = answer.analysis.total.work;
-    bool routed = false;
-    for (MessageWork& each : work.messages) {
-        const auto share = share_sent(answer, each.message);
-        if (!share) continue;
-        routed = true;
-        constexpr std::int64_t parts = 1 << 20;  // of a share; rounded down, so that it stays a bound
-        const Rational sent(static_cast<std::int64_t>(std::floor(*share * static_cast<double>(parts))), parts);
-        if (each.message.sure < sent) each.message.sure = sent;
-    }
-    if (!routed) return std::nullopt;
-    auto pricing = price(work, answer.machine);
-    if (!pricing) return fail(pricing.error());
-    if (auto status = price_network(*pricing, work, answer.system); !status) return fail(status.error());
-    const CompiledTimes times(*pricing, {}, answer.local.sizes);
-    std::vector<double> seconds(times.places());
-    UniformBound uniform;
-    uniform.lower_s = times.evaluate({}, seconds).lower;
-    const auto least = seconds.begin() + static_cast<std::ptrdiff_t>(times.resources());
-    const auto longest = std::max_element(least, least + static_cast<std::ptrdiff_t>(times.resources()));
-    uniform.bound_by = pricing->resources[static_cast<std::size_t>(longest - least)].id;
-    return uniform;
+    Program local = answer.local;
+    if (!route_uniformly(local, answer.program.sizes, answer.system)) return std::nullopt;
+    auto analysis = analyse(answer.program, local, answer.system, {answer.options, false, false});
+    if (!analysis) return fail(analysis.error());
+    return bound_of(analysis->total.pricing, analysis->total.least_seconds);
 }
 
 }  // namespace roofline

@@ -12,14 +12,22 @@ constexpr const char* to_eight_experts =
 constexpr const char* to_four_experts =
     "X : bf16[T_X=8192, D=2048]; R : int32[T_X, A=4]; Xe : bf16[E_X=128, C=256, D] = dispatch[E,C](X, R)";
 
-OpAnswer answer_for(const std::string& program, const std::string& slice, const std::string& mesh) {
+OpRequest request_for(const std::string& program, const std::string& slice, const std::string& mesh) {
     OpRequest request;
     request.program = program;
     request.mesh = {mesh};
     request.machines = {{slice, {}}};
+    return request;
+}
+
+OpAnswer answer_to(const OpRequest& request) {
     auto answers = op_answers(request, {});
     REQUIRE_MESSAGE(answers.has_value(), (answers ? "" : answers.error().message));
     return std::move(answers->front());
+}
+
+OpAnswer answer_for(const std::string& program, const std::string& slice, const std::string& mesh) {
+    return answer_to(request_for(program, slice, mesh));
 }
 
 /// C(E - E/g, k) / C(E, k): that none of k choices among 128 experts falls into one of g groups.
@@ -53,4 +61,32 @@ TEST_CASE("from one node to another a token goes once for all chips there") {
 
 TEST_CASE("a program that sends nothing to experts has no uniform bound") {
     CHECK_FALSE(answer_for("A : bf16[B_X=64, D=64]; C : bf16[B, D] = A", "h100-sxm:8", "X=8").uniform);
+}
+
+TEST_CASE("tokens that are limited to groups of experts go to fewer nodes") {
+    OpRequest request = request_for(to_four_experts, "h100-sxm:8x4", "X=32");
+    request.expert_groups = "2/4";
+    const OpAnswer answer = answer_to(request);
+    REQUIRE(answer.uniform);
+    // two nodes of four have the token's groups: 2 (1 - C(32, 4) / C(64, 4)) of them have an expert of four
+    double none = 1;
+    for (int i = 0; i < 4; ++i) none *= (32.0 - i) / (64.0 - i);
+    const double copies = 2 * (1 - none);
+    CHECK(answer.uniform->lower_s == approx(8192.0 / 32 * token_bytes * copies * 3 / 4 / 50e9).epsilon(1e-5));
+}
+
+TEST_CASE("groups of experts that cannot be are refused") {
+    const auto refused = [](const std::string& groups, const std::string& program) {
+        OpRequest request = request_for(program, "h100-sxm:8x4", "X=32");
+        request.expert_groups = groups;
+        const auto answers = op_answers(request, {});
+        return answers ? std::string() : answers.error().message;
+    };
+    CHECK(refused("4", to_four_experts) == "--expert-groups: `4` is not two whole numbers");
+    CHECK(refused("x/8", to_four_experts) == "--expert-groups: `x/8` is not two whole numbers");
+    CHECK(refused("5/4", to_four_experts) == "5 of 4 groups of experts: a token chooses one at least and all at most");
+    CHECK(refused("1/3", to_four_experts) == "1 of 3 groups of experts: 128 experts cannot be cut into them");
+    CHECK(refused("1/64", to_four_experts) == "1 of 64 groups of experts: 2 experts are left for 4 choices");
+    CHECK(refused("1/2", "A : bf16[B_X=64, D=64]; C : bf16[B, D] = A") ==
+          "1 of 2 groups of experts: no tokens choose experts (`dispatch`) in this program");
 }

@@ -60,9 +60,10 @@ public:
         const auto& resources = analysis.pricing.resources;
         if (std::any_of(resources.begin(), resources.end(), [](const Resource& each) { return each.unsure(); })) {
             analysis.notes.emplace_back(
-                "of a token that goes to several experts `lower` has one copy cross the network, for a chip with "
-                "several of "
-                "them needs no more; all other times have all copies");
+                "of a token that goes to several experts `lower` has one copy cross the network, because a chip with "
+                "several of them needs no more; other times have all copies, and those for uniform routing one for "
+                "each "
+                "chip, between nodes each node");
         }
         intensities(analysis);
         if (detailed && with_growth_) growth(analysis);

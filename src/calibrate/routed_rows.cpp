@@ -1,6 +1,7 @@
 #include "calibrate/routed_rows.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "bound/network_pricing.hpp"
 #include "program/functions.hpp"
@@ -34,6 +35,53 @@ const Statement* sender_of(const std::vector<Node>& nodes, const Message& messag
     return nullptr;
 }
 
+/// C(all - these, k) / C(all, k): that none of k choices, no expert twice, is one of `these`.
+double missed(double all, double these, double choices) {
+    double none = 1;
+    for (double i = 0; i < choices && none > 0; i += 1) {
+        none *= std::max(0.0, all - these - i) / std::max(1.0, all - i);
+    }
+    return none;
+}
+
+/// C(n, k) as a number; 0 where k is not in 0..n.
+double combinations(double n, double k) {
+    if (k < 0 || k > n) return 0;
+    double ways = 1;
+    for (double i = 0; i < k; i += 1) ways *= (n - i) / (k - i);
+    return ways;
+}
+
+/// That a token misses the part which holds groups `from` to `to`, the first and the last maybe not whole, where it chooses among the
+/// experts of some groups only.
+double missed_of_groups(double experts, double choices, ExpertGroups limit, double from, double to) {
+    constexpr double near = 1e-9;
+    const auto groups = static_cast<double>(limit.of);
+    const auto chosen = static_cast<double>(limit.chosen);
+    const double whole_from = std::ceil(from - near);
+    const double whole_to = std::floor(to + near);
+    const bool within = whole_to < whole_from;  // the part lies inside of one group
+    const double whole = within ? 0 : whole_to - whole_from;
+    const double first = within ? to - from : whole_from - from;
+    const double last = within ? 0 : to - whole_to;
+    const double edges = (first > near ? 1 : 0) + (last > near ? 1 : 0);
+    const double others = groups - whole - edges;
+    const double group = experts / groups;
+    double none = 0;
+    for (const double in_first : {0.0, 1.0}) {
+        if (in_first > 0 && !(first > near)) continue;
+        for (const double in_last : {0.0, 1.0}) {
+            if (in_last > 0 && !(last > near)) continue;
+            for (double i = 0; i <= whole; i += 1) {
+                const double ways = combinations(whole, i) * combinations(others, chosen - i - in_first - in_last);
+                const double here = (i + in_first * first + in_last * last) * group;
+                none += ways * missed(chosen * group, here, choices);
+            }
+        }
+    }
+    return none / combinations(groups, chosen);
+}
+
 /// The dimension that a share of it, "E/8", is one of.
 std::string whole_dim(const std::string& dim) { return dim.substr(0, dim.find('/')); }
 
@@ -57,7 +105,7 @@ std::optional<ExpertRows> expert_rows(const Program& local, const Message& messa
         }
         ExpertRows rows;
         rows.back = kind == FunctionKind::combine;
-        rows.choices = 1 / message.sure.to_double();
+        rows.choices = message.copies.to_double();
         rows.experts = elements({whole_dim(op.along.front())});
         const BitsPerElement bits = stored_bits(value.type.dtype);
         rows.row_bytes = Polynomial(Rational(bits.numerator, bits.denominator * std::int64_t{8})) * elements(row);
@@ -66,15 +114,20 @@ std::optional<ExpertRows> expert_rows(const Program& local, const Message& messa
     return std::nullopt;
 }
 
-double groups_reached(double experts, double choices, double groups) {
-    if (!(groups > 1)) return 1;
-    const double each = std::max(1.0, experts / groups);
-    const double all = std::max(experts, each * groups);
-    double missed = 1;  // that none of the choices falls into one group
-    for (double i = 0; i < choices && missed > 0; i += 1) {
-        missed *= std::max(0.0, all - each - i) / std::max(1.0, all - i);
+double parts_reached(double experts, double choices, double parts, ExpertGroups limit) {
+    if (!(parts > 1)) return 1;
+    const double each = std::max(1.0, experts / parts);
+    const double all = each * parts;
+    if (limit.chosen >= limit.of) return parts * (1 - missed(all, each, choices));
+    const auto groups = static_cast<double>(limit.of);
+    // parts and groups that lie in one another are all alike
+    const bool alike = std::fmod(parts, groups) == 0 || std::fmod(groups, parts) == 0;
+    const double counted = alike ? 1 : parts;
+    double reached = 0;
+    for (double part = 0; part < counted; part += 1) {
+        reached += 1 - missed_of_groups(all, choices, limit, part * groups / parts, (part + 1) * groups / parts);
     }
-    return groups * (1 - missed);
+    return reached * parts / counted;
 }
 
 std::optional<ExchangeWires> exchange_wires(const CollectiveLoad& load, const std::vector<const PlacedAxis*>& axes,
@@ -110,7 +163,7 @@ RoutedTokens routed_tokens(double bytes, double choices, double experts, double 
 
 RoutedRows routed_rows(const RoutedTokens& tokens, const ExchangeWires& wires, bool once) {
     const double n = wires.members;
-    const auto reached = [&](double groups) { return groups_reached(tokens.experts, tokens.choices, groups); };
+    const auto reached = [&](double parts) { return parts_reached(tokens.experts, tokens.choices, parts); };
     RoutedRows routed;
     routed.rows = tokens.tokens * (once ? reached(n) : tokens.choices) * (n - 1) / n;
     const double bytes = tokens.tokens * tokens.choices * tokens.row_bytes * n;

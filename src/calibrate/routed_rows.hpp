@@ -8,9 +8,11 @@
 
 namespace roofline {
 
-/// Of `groups` that hold `experts` in equal parts, how many a token reaches that chooses `choices` of them at random, no expert twice:
-/// groups * (1 - C(E - E/groups, k) / C(E, k)). As many as there are choices where a group has less than one expert.
-[[nodiscard]] double groups_reached(double experts, double choices, double groups);
+/// Of `parts` (chips, nodes) that hold `experts` in equal shares, the mean number that a token reaches which chooses `choices` experts
+/// at random, no expert twice: parts * (1 - C(E - E/parts, k) / C(E, k)). Where the token is limited to K of G groups of experts, all
+/// alike likely, it is the sum over the parts of 1 - the mean of C(E' - s, k) / C(E', k), E' = K E / G experts in the groups that
+/// were chosen and s of these on the part. As many as there are choices where a part has less than one expert.
+[[nodiscard]] double parts_reached(double experts, double choices, double parts, ExpertGroups limit = {});
 
 /// Rows that go to experts, or come back, as a laid-out program has them.
 struct ExpertRows {

@@ -157,7 +157,7 @@ Result<OpWays> OpWays::compile(const Program& program, const Op& op, const Store
         const BitsPerElement bits = stored_bits(value.type.dtype);
         tensor.element_bytes = Rational(bits.numerator, bits.denominator * std::int64_t{8});
         if (&operand == groups_of(op)) tensor.sure = Rational(1) / copies;
-        tensor.shape = reshardings.shape(operand.dims, tensor.element_bytes.to_double());
+        tensor.shape = reshardings.shape(operand.dims, (tensor.element_bytes * tensor.sure).to_double());
         for (const std::string& dim : operand.dims) tensor.dims.push_back(ways.place_of(dim));
         for (const MaskedPlane& plane : value.masks) {
             if (plane.window.empty() && mask_case(plane, program.sizes).rows == MaskCase::Rows::all) continue;

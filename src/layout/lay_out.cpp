@@ -143,6 +143,7 @@ private:
         Message message = message_of(move.route(), move.axes, system_);
         message.tensor = ways.tensor_name(tensor);
         message.sure = ways.sure_share(tensor);
+        message.copies = Rational(1) / message.sure;
         std::vector<std::string> dims = local_dims(system_, ways.moved_dims(tensor), move.held);
         Polynomial moved = Polynomial(ways.moved_bytes(tensor) * Rational(move.times));
         if (move.hops > 0) {

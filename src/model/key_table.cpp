@@ -104,12 +104,13 @@ private:
             table.notes = cases(node);
         } else if (key == "layers") {
             layers(node, table);
-        } else if (key == "let" || key == "dims" || key == "options" || key == "modules") {
+        } else if (key == "let" || key == "dims" || key == "options" || key == "modules" || key == "expert_groups") {
             Expressions all = expressions(node);
             (key == "let"       ? table.let
              : key == "dims"    ? table.dims
              : key == "options" ? table.options
-                                : table.modules) = std::move(all);
+             : key == "modules" ? table.modules
+                                : table.expert_groups) = std::move(all);
         } else if (key != "base" && key != "aliases") {
             wrong(node, fmt::format("a key table has no `{}`", key));
         }
@@ -168,6 +169,7 @@ KeyTable over(KeyTable base, KeyTable own) {
     base.refuse = over(std::move(base.refuse), own.refuse);
     base.notes = over(std::move(base.notes), own.notes);
     base.modules = over(std::move(base.modules), own.modules);
+    base.expert_groups = over(std::move(base.expert_groups), own.expert_groups);
     return base;
 }
 

@@ -30,6 +30,7 @@ struct KeyTable {
     Expressions layer_refuse;   ///< likewise, of a layer
     Expressions notes;          ///< a condition, and what is said then
     Expressions modules;        ///< parameters, and the modules that hold them in the checkpoint
+    Expressions expert_groups;  ///< `chosen` and `of`: the groups of experts that a token is limited to
     std::string active =
         "embedding";      ///< whether the publisher counts the input embedding as active: or "no embedding"
     std::string context;  ///< the longest context, in tokens

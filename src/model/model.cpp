@@ -280,6 +280,18 @@ Result<Choices> choices_of(Binder& binder, const KeyTable& table, Model& model) 
     return choices;
 }
 
+/// What the configuration limits tokens to, where its model has experts.
+Status limit_experts(Binder& binder, const KeyTable& table, Program& program) {
+    ExpertGroups groups;
+    for (const auto& [name, text] : table.expert_groups) {
+        auto number = binder.whole(text, "expert_groups");
+        if (!number) return fail(number.error());
+        (name == "chosen" ? groups.chosen : groups.of) = *number;
+    }
+    const bool limited = groups.of > 1 && groups.chosen != groups.of && !routed_experts(program).empty();
+    return limited ? limit_to_groups(program, groups) : Status{};
+}
+
 }  // namespace
 
 void bind_groups_of_experts(Program& program) {
@@ -327,6 +339,7 @@ Result<Model> build_model(const Config& config, std::optional<std::int64_t> sequ
     bind_known(model.program, model.sizes);
     bind_groups_of_experts(model.program);
     bind_windows(model);
+    if (auto status = limit_experts(binder, *table, model.program); !status) return fail(status.error());
     if (auto status = check_sized(model.program); !status) return fail(status.error());
     place_groups(model);
     for (const auto& [condition, text] : table->notes) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/result.hpp"
 #include "program/program.hpp"
 
 namespace roofline {
@@ -19,6 +20,11 @@ struct RoutedExperts {
 
 /// Of every dispatch, each pair of experts and rows once.
 [[nodiscard]] std::vector<RoutedExperts> routed_experts(const Program& program);
+
+/// Limits tokens to some groups of the experts, as DeepSeek-V3's reach 4 nodes of 8 at most. Errors: no group is chosen, or more than
+/// there are; tokens choose no experts in the program; experts, as far as their number is known, that the groups do not divide, or
+/// of which too few are left for a token's choices.
+[[nodiscard]] Status limit_to_groups(Program& program, ExpertGroups groups);
 
 /// The product of some dimensions, at most 2^50; one without a size counts as 1.
 [[nodiscard]] std::int64_t product_of(const std::vector<std::string>& dims, const Sizes& sizes);

@@ -155,6 +155,7 @@ struct Message {
     /// The share of V that crosses whoever chooses whom: of a token that goes to several experts one copy, for a chip that has
     /// several of them needs no more, and hands back one sum (DeepSeek-V3, arXiv 2412.19437, section 3.2.2).
     Rational sure{1};
+    Rational copies{1};      ///< of each token in V: as many as it has experts
     std::size_t number = 0;  ///< among the program's messages, from 1
     std::size_t follows =
         0;  ///< the number of the one that it waits for, because that brought the same array there; or 0
@@ -204,12 +205,21 @@ struct MeshAxis {
 /// "X=4, Y=16 on ici.0+ici.2"
 [[nodiscard]] std::string mesh_text(const std::vector<MeshAxis>& mesh);
 
+/// Equal groups of consecutive experts; a token's experts lie in `chosen` of them.
+struct ExpertGroups {
+    std::int64_t chosen = 1;
+    std::int64_t of = 1;
+
+    bool operator==(const ExpertGroups&) const = default;
+};
+
 struct Program {
     std::vector<Value> values;
     Block body;
     std::vector<std::string> dims;  ///< named dimensions in order of first appearance, repeat counts included
     Sizes sizes;                    ///< of named and anonymous dimensions, as far as they are known
     std::vector<MeshAxis> mesh;     ///< in the order given
+    ExpertGroups expert_groups;     ///< that tokens are limited to (node-limited routing); all of them by default
 
     bool operator==(const Program&) const = default;
 

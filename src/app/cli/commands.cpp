@@ -70,6 +70,9 @@ void add_op(CLI::App& app, Line& line) {
              "B=1..4096*2");
     repeated(app, "--tile", op.tiles, "tile sizes, held in the level next to main memory or the one named; or best",
              "[LEVEL:]B=128,F=256|best");
+    app.add_option("--expert-groups", op.expert_groups,
+                   "groups of experts that each token is limited to, of how many (node-limited routing)")
+        ->type_name("4/8");
     app.add_option(
            "--software", op.software,
            "the library whose measured times collectives are expected to take, and its version; the newest\nif it "

@@ -22,6 +22,18 @@ std::vector<std::string> notes_of(const OpAnswer& answer) {
     return notes;
 }
 
+RoutingBound bound_of(const Pricing& pricing, std::vector<double> seconds) {
+    RoutingBound bound;
+    for (std::size_t i = 0; i < seconds.size(); ++i) {
+        if (seconds[i] <= bound.lower_s) continue;
+        bound.lower_s = seconds[i];
+        bound.bound_by = pricing.resources[i].id;
+        bound.bound_label = pricing.resources[i].label;
+    }
+    bound.seconds = std::move(seconds);
+    return bound;
+}
+
 const OpAnswer& fastest(const OpAnswer& answer) {
     const OpAnswer* best = &answer;
     for (const OpAnswer& other : answer.elsewhere) {

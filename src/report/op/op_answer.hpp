@@ -19,11 +19,16 @@
 
 namespace roofline {
 
-/// What a program takes at the least whose tokens choose their experts uniformly.
-struct UniformBound {
+/// The lower bound of a program where it depends on which experts tokens choose: under one assumption about that.
+struct RoutingBound {
     double lower_s = 0;
-    std::string bound_by;  ///< the resource that decides: "nvlink"
+    std::string bound_by{};         ///< the id of the resource that decides, "nvlink"; "" where nothing takes time
+    std::string bound_label{};      ///< "NVLink"
+    std::vector<double> seconds{};  ///< by resource, as the program's pricing has them
 };
+
+/// The bound that some resources' times make.
+[[nodiscard]] RoutingBound bound_of(const Pricing& pricing, std::vector<double> seconds);
 
 /// A program on one machine.
 struct OpAnswer {
@@ -42,7 +47,7 @@ struct OpAnswer {
     std::vector<OpAnswer> elsewhere;
     std::uint32_t region = 0;                ///< answers with the same number have the same formulas of work
     std::vector<std::uint32_t> which;        ///< by point: 0 for this answer, else 1 + the place in `elsewhere`
-    std::optional<UniformBound> uniform;     ///< where tokens go to experts on other chips
+    std::optional<RoutingBound> uniform;     ///< where tokens go to experts on other chips
     ProgramLaws laws;                        ///< of expected times
     std::vector<CompiledKernel::Runs> runs;  ///< by kernel: what its law sees; empty without sizes
     std::optional<double>

@@ -17,14 +17,6 @@
 
 namespace roofline {
 
-/// The lower bound of a pass, whatever experts the tokens choose.
-struct LeastPass {
-    double lower = 0;
-    std::string bound_by{};         ///< the resource's id: "hbm"; "" where nothing takes time
-    std::string bound_label{};      ///< "HBM"
-    std::vector<double> seconds{};  ///< by resource, as the pass's pricing has them
-};
-
 /// One batch size of the frontier.
 struct ServePoint {
     std::int64_t batch = 0;
@@ -80,13 +72,13 @@ struct ServeAnswer {
     bool fits = true;
     std::int64_t max_batch = 0;  ///< 0: not even one sequence
 
-    OpAnswer prefill;          ///< one prompt for each member of `data`
-    OpAnswer decode;           ///< a step at the context that it has on average
-    std::int64_t context = 0;  ///< that one
-    LeastPass least_prefill;   ///< whatever experts the tokens choose
-    LeastPass least_decode;    ///< likewise
-    double first_step_s = 0;   ///< of the first token after the prompt's
-    double last_step_s = 0;    ///< of the last token
+    OpAnswer prefill;            ///< one prompt for each member of `data`
+    OpAnswer decode;             ///< a step at the context that it has on average
+    std::int64_t context = 0;    ///< that one
+    RoutingBound least_prefill;  ///< whatever experts the tokens choose
+    RoutingBound least_decode;   ///< likewise
+    double first_step_s = 0;     ///< of the first token after the prompt's
+    double last_step_s = 0;      ///< of the last token
     std::vector<ServePoint> frontier;
     std::optional<std::size_t> knee;  ///< of the frontier: the most tokens/s for the time of a token
     [[nodiscard]] bool experts() const { return !compute_bound_known; }

@@ -33,7 +33,7 @@ constexpr ComparedLine lines[] = {
     {"room for", [](const ServeAnswer& answer) { return answer.capacity ? fmt::format("{}", answer.max_batch) : "-"; }},
     {"first token", [](const ServeAnswer& answer) { return to_text(Seconds{pass_seconds(answer.prefill)}); }},
     {"time a token", [](const ServeAnswer& answer) { return to_text(Seconds{pass_seconds(answer.decode)}); }},
-    {"at least", [](const ServeAnswer& answer) { return to_text(Seconds{answer.least_decode.lower}); }},
+    {"at least", [](const ServeAnswer& answer) { return to_text(Seconds{answer.least_decode.lower_s}); }},
     {"bound by", [](const ServeAnswer& answer) { return bound_label(answer.decode); }},
     {"tokens/s", [](const ServeAnswer& answer) { return rate_text(decode_tokens_per_s(answer)); }},
     {"a chip",
@@ -103,7 +103,7 @@ Table serve_compare_table(const std::vector<ServeAnswer>& answers) {
                               fits(answer), number(answer.chip_memory.total()),
                               answer.capacity ? fmt::format("{}", answer.max_batch) : "",
                               number(pass_seconds(answer.prefill)), number(pass_seconds(answer.decode)),
-                              number(answer.least_decode.lower), bound_label(answer.decode), number(tokens),
+                              number(answer.least_decode.lower_s), bound_label(answer.decode), number(tokens),
                               number(tokens / chips), number(usd_per_million(answer, chips, tokens)),
                               number(usd_per_million(answer, serving_chips(answer), served_tokens_per_s(answer)))});
     }

@@ -36,7 +36,7 @@ Json collectives_json(const OpAnswer& pass) {
 }
 
 // `least` is whatever experts tokens choose, `uniform` where they choose all alike likely.
-Json pass_json(const OpAnswer& pass, const LeastPass& least, bool experts) {
+Json pass_json(const OpAnswer& pass, const RoutingBound& least, bool experts) {
     const Analysis& total = pass.analysis.total;
     Json times = Json::object();
     Json uniform = experts ? Json::object() : Json(nullptr);
@@ -50,7 +50,7 @@ Json pass_json(const OpAnswer& pass, const LeastPass& least, bool experts) {
     for (const auto& [dim, size] : pass.program.sizes) {
         if (!dim.starts_with('#')) dims[dim] = size;
     }
-    return {{"lower_s", least.lower},
+    return {{"lower_s", least.lower_s},
             {"uniform_lower_s", experts ? Json(total.bounds.lower) : Json(nullptr)},
             {"sequential_s", total.sequential},
             {"expected_s", or_null(pass.expected_s)},

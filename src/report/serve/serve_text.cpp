@@ -170,16 +170,16 @@ private:
         out_ += "\n";
     }
 
-    void pass(std::string_view label, const OpAnswer& pass, const LeastPass& least) {
+    void pass(std::string_view label, const OpAnswer& pass, const RoutingBound& least) {
         const Analysis& total = pass.analysis.total;
         const std::string uniform =
             answer_.experts() ? fmt::format(" {:>11}", to_text(Seconds{total.bounds.lower})) : std::string();
         std::string bound = bound_label(pass);
         if (bound != least.bound_label) bound = fmt::format("lower: {}, uniform: {}", least.bound_label, bound);
-        out_ +=
-            fmt::format("  {:<15} {:>11}{} {:>11} {:>11} {:>11}   {}\n", label, to_text(Seconds{least.lower}), uniform,
-                        to_text(Seconds{total.sequential}), pass.expected_s ? to_text(Seconds{*pass.expected_s}) : "-",
-                        to_text(Seconds{total.bounds.upper}), bound);
+        out_ += fmt::format("  {:<15} {:>11}{} {:>11} {:>11} {:>11}   {}\n", label, to_text(Seconds{least.lower_s}),
+                            uniform, to_text(Seconds{total.sequential}),
+                            pass.expected_s ? to_text(Seconds{*pass.expected_s}) : "-",
+                            to_text(Seconds{total.bounds.upper}), bound);
     }
 
     void frontier() {
