@@ -22,6 +22,7 @@ add_library(roofline::roofline ALIAS roofline_core)
 set_target_properties(roofline_core PROPERTIES
   OUTPUT_NAME roofline EXPORT_NAME roofline POSITION_INDEPENDENT_CODE ON)
 roofline_own_code(roofline_core)
+roofline_harden(roofline_core)
 roofline_precompile(roofline_core)
 roofline_compile_by_folder(roofline_core)
 target_compile_features(roofline_core PUBLIC cxx_std_20)

@@ -26,6 +26,23 @@ function(roofline_own_code target)
   target_compile_definitions(${target} PRIVATE TOML_EXCEPTIONS=0 TOML_HEADER_ONLY=1 JSON_NOEXCEPTION)
 endfunction()
 
+# What is shipped is hardened: calls that know the size of a buffer check it, and what an overflow overwrites is noticed.
+# Sanitizers do more of that themselves, and without optimisation there are no such checks.
+function(roofline_harden target)
+  if(NOT CMAKE_BUILD_TYPE STREQUAL "Release")
+    return()
+  endif()
+  target_compile_options(${target} PRIVATE -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2 -fstack-protector-strong
+    -fstack-clash-protection)
+  get_target_property(type ${target} TYPE)
+  if(type STREQUAL "EXECUTABLE")
+    target_link_options(${target} PRIVATE -pie -Wl,-z,relro,-z,now)
+    set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+  elseif(type STREQUAL "MODULE_LIBRARY" OR type STREQUAL "SHARED_LIBRARY")
+    target_link_options(${target} PRIVATE -Wl,-z,relro,-z,now)
+  endif()
+endfunction()
+
 # The sources of a folder are compiled as one: a build from nothing takes a quarter of the time. So names in the unnamed namespaces
 # of a folder differ; tests are a target of their own. Sources with flags of their own are compiled alone, and clang-tidy looks at each alone.
 function(roofline_compile_by_folder target)

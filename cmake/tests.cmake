@@ -57,6 +57,14 @@ if(Python3_Interpreter_FOUND)
   roofline_script_test(scripts source tests/scripts/run.py)
 endif()
 
+# One allocation and one write after another fail. Sanitizers have an `operator new` of their own.
+if(Python3_Interpreter_FOUND AND NOT CMAKE_BUILD_TYPE STREQUAL "Sanitize")
+  add_library(roofline_faults MODULE ${PROJECT_SOURCE_DIR}/tests/faults/faults.cpp)
+  roofline_own_code(roofline_faults)
+  roofline_script_test(faults program tests/faults/check_faults.py --program $<TARGET_FILE:roofline>
+                       --faults $<TARGET_FILE:roofline_faults>)
+endif()
+
 # Between ranks. An MPI leaves memory behind, which the sanitizers would take for ours.
 if(Python3_Interpreter_FOUND AND MPI_CXX_FOUND AND MPIEXEC_EXECUTABLE AND NOT CMAKE_BUILD_TYPE STREQUAL "Sanitize")
   roofline_script_test(ranks program tests/ranks/check_ranks.py --program $<TARGET_FILE:roofline>

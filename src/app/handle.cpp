@@ -64,18 +64,54 @@ Result<Response> handle_machine(const MachineRequest& request, Format format) {
         0, machines.size() == 1 ? machine_show(machines.front(), format) : machine_compare(machines, format), {}, {}};
 }
 
+/// Where a request names several machines and cannot be answered for some of them, the others are answered, and the errors stand
+/// beside.
+template <class Asked, class Handle>
+Result<Response> answer_each(const Asked& request, const Handle& handle) {
+    auto all = handle(request);
+    if (all || request.machines.size() < 2) return all;
+    Asked rest = request;
+    rest.machines.clear();
+    std::vector<Error> errors;
+    for (const MachineRef& reference : request.machines) {
+        Asked one = request;
+        one.machines = {reference};
+        if (auto alone = handle(one)) {
+            rest.machines.push_back(reference);
+        } else {
+            errors.push_back(alone.error());
+            std::string& message = errors.back().message;
+            if (message.find(reference.name) == std::string::npos) message = reference.name + ": " + message;
+        }
+    }
+    if (rest.machines.empty() || errors.empty()) return all;
+    auto others = handle(rest);
+    if (!others) return all;
+    others->beside = std::move(errors);
+    others->exit_code = 2;
+    return others;
+}
+
 Result<Response> answer(const Request& request) {
-    if (const auto* op = std::get_if<OpRequest>(&request.what)) return handle_op(*op, request.format, request.color);
+    if (const auto* op = std::get_if<OpRequest>(&request.what)) {
+        return answer_each(*op,
+                           [&](const OpRequest& asked) { return handle_op(asked, request.format, request.color); });
+    }
     if (const auto* validate = std::get_if<ValidateRequest>(&request.what)) {
         return handle_validate(*validate, request.format);
     }
     if (const auto* fit = std::get_if<FitRequest>(&request.what)) return handle_fit(*fit, request.format);
     if (const auto* model = std::get_if<ModelRequest>(&request.what)) return handle_model(*model, request.format);
-    if (const auto* train = std::get_if<TrainRequest>(&request.what)) return handle_train(*train, request.format);
-    if (const auto* serve = std::get_if<ServeRequest>(&request.what)) return handle_serve(*serve, request.format);
+    if (const auto* train = std::get_if<TrainRequest>(&request.what)) {
+        return answer_each(*train, [&](const TrainRequest& asked) { return handle_train(asked, request.format); });
+    }
+    if (const auto* serve = std::get_if<ServeRequest>(&request.what)) {
+        return answer_each(*serve, [&](const ServeRequest& asked) { return handle_serve(asked, request.format); });
+    }
     if (const auto* import = std::get_if<ImportRequest>(&request.what)) return handle_import(*import, request.format);
     if (const auto* trace = std::get_if<TraceRequest>(&request.what)) return handle_trace(*trace, request.format);
-    return handle_machine(std::get<MachineRequest>(request.what), request.format);
+    return answer_each(std::get<MachineRequest>(request.what),
+                       [&](const MachineRequest& asked) { return handle_machine(asked, request.format); });
 }
 
 // Answers that are negative rather than mistaken.

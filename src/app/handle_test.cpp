@@ -103,6 +103,20 @@ TEST_CASE("what is asked wrongly has a code, and an exit status of 2") {
     CHECK(handle({OpRequest{}, Format::text, false}).out.empty());  // in text an error is no answer
 }
 
+TEST_CASE("a size may be an expression of others") {
+    OpRequest op = toy_matmul({});
+    op.dims = {"B=8", "D=B*4/2,F=(B+1)*D"};
+    CHECK(answer(op)["dims"]["D"] == 16);
+    CHECK(answer(op)["dims"]["F"] == 144);
+    const auto refused = [&](const char* dims) {
+        op.dims = {"B=8", dims};
+        return handle({op, Format::text, false}).error->message;
+    };
+    CHECK(refused("D=B/3,F=1") == "--dims: `D=B/3`: `B/3` does not come out even: 8 is no multiple of 3");
+    CHECK(refused("D=F*2,F=D*2") == "--dims: `D=F*2`: `F` has no size that is known here");
+    CHECK(refused("D=B*Q,F=1") == "--dims: `D=B*Q`: `Q` has no size that is known here");
+}
+
 TEST_CASE("a tile that does not fit is a negative answer, not a mistake") {
     OpRequest op = toy_matmul({"B=1024,D=1024,F=1024"});
     op.tiles = {"B=1024,F=1024,D=128"};  // 4 MiB of sums alone
@@ -116,5 +130,12 @@ TEST_CASE("machines: listed, shown, compared") {
     request.machines = {op_toy};
     CHECK(handle({request, Format::text, false}).out.find("Toy") != std::string::npos);
     request.machines.push_back({"no-such-chip", {}});
+    // the others are shown, and the one that is wrong is named beside
+    const Response others = handle({request, Format::text, false});
+    CHECK(others.out.find("Toy") != std::string::npos);
+    REQUIRE(others.beside.size() == 1);
+    CHECK(others.beside.front().code == "unknown_machine");
+    CHECK(others.exit_code == 2);
+    request.machines = {{"no-such-chip", {}}, {"nor-this", {}}};
     CHECK(handle({request, Format::text, false}).error->code == "unknown_machine");
 }

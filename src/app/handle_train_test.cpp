@@ -181,3 +181,32 @@ TEST_CASE("a stage cannot have more chunks of layers than layers") {
     request.schedule = "interleaved:4";
     CHECK(json_of(request)["plan"]["schedule"] == "interleaved:4");
 }
+
+TEST_CASE("without --seq a model of long context is trained on sequences of 8192 tokens, and says so") {
+    TrainRequest request = trained_llama({"h100-sxm:8"});
+    request.sequence.clear();
+    request.batch_tokens = "64Ki";
+    const auto json = json_of(request);
+    CHECK(json["seq"] == 8192);
+    CHECK(json["notes"].dump().find("--seq is not given") != std::string::npos);
+    CHECK(trained(request, Format::text)
+              .out.find("8 sequences of 8,192 (--seq is not given; the model's context is 131,072)") < 300);
+    request.config = {"gpt2", ""};  // whose context is 1024
+    CHECK(json_of(request)["seq"] == 1024);
+}
+
+TEST_CASE("a plan that does not fit has no utilisation, days or dollars") {
+    TrainRequest request = trained_llama({"h100-sxm:8"});
+    request.mesh = {"data=8"};  // 16 bytes for each of 8 G parameters on each chip of 80 GB
+    request.tokens = "1T";
+    const auto json = json_of(request);
+    CHECK(json["fits"] == false);
+    for (const char* key : {"mfu", "tokens_per_s", "tokens_per_s_per_chip", "train_s", "usd", "chip_hours"}) {
+        CAPTURE(key);
+        CHECK(json[key].is_null());
+    }
+    CHECK(json["step"]["lower_s"].get<double>() > 0);
+    CHECK(trained(request, Format::text).out.find("the plan does not fit: no utilisation") != std::string::npos);
+    request.mesh = {"fsdp=8"};
+    CHECK(json_of(request)["mfu"].get<double>() > 0);
+}

@@ -13,8 +13,10 @@
 #include "app/system_option.hpp"
 #include "app/tile_option.hpp"
 #include "app/uniform_routing.hpp"
+#include "base/ascii.hpp"
 #include "layout/lay_out.hpp"
 #include "layout/sweep_layouts.hpp"
+#include "model/expression.hpp"
 #include "model/routed_experts.hpp"
 #include "notation/notation.hpp"
 #include "program/elementwise_products.hpp"
@@ -232,6 +234,75 @@ Status analyse_answer(OpAnswer& answer) {
 
 namespace {
 
+/// A list cut at the commas that stand in no parentheses.
+std::vector<std::string_view> outer_parts(std::string_view text) {
+    std::vector<std::string_view> parts;
+    int depth = 0;
+    std::size_t from = 0;
+    for (std::size_t i = 0; i <= text.size(); ++i) {
+        if (i < text.size()) depth += text[i] == '(' ? 1 : text[i] == ')' ? -1 : 0;
+        if (i < text.size() && (text[i] != ',' || depth > 0)) continue;
+        parts.push_back(text.substr(from, i - from));
+        from = i + 1;
+    }
+    return parts;
+}
+
+/// The size that an expression of others comes to.
+Result<std::int64_t> derived_size(const std::string& name, const std::string& text, const Sizes& sizes,
+                                  const Sizes& known) {
+    const auto wrong = [&](const std::string& why) {
+        return fail("bad_size", fmt::format("--dims: `{}={}`: {}", name, text, why),
+                    "sizes that are known, whole numbers, + - * / // ( ), and round_up(x, multiple)");
+    };
+    std::string unknown;
+    const auto value = evaluate(text, [&](std::string_view word) -> ConfigResult {
+        for (const Sizes* each : {&sizes, &known}) {
+            if (const auto found = each->find(std::string(word)); found != each->end()) return found->second;
+        }
+        if (unknown.empty()) unknown = word;
+        return NoValue{std::string(word)};
+    });
+    if (!unknown.empty()) return wrong(fmt::format("{} has no size that is known here", in_ticks(unknown)));
+    if (!value) return wrong(value.error().message);
+    const auto* whole = std::get_if<std::int64_t>(&*value);
+    if (whole == nullptr) return wrong("it is no whole number");
+    if (*whole < 1) return wrong(fmt::format("it is {}: a size is at least 1", *whole));
+    return *whole;
+}
+
+/// "B=256,C=B*A/E": a value that is no size is an expression of sizes that are known or stand in the same list. Errors: those of
+/// parse_sizes(); sizes that are not known, that go round in a circle, or that are not whole.
+Result<Sizes> sizes_of(const std::string& text, const Sizes& known) {
+    if (text.find_first_of("*/+(") == std::string::npos) return parse_sizes(text, "--dims");
+    std::string plain;
+    std::vector<std::pair<std::string, std::string>> derived;
+    for (const std::string_view part : outer_parts(text)) {
+        const std::size_t equals = part.find('=');
+        const std::string_view value = equals == std::string_view::npos ? part : trimmed(part.substr(equals + 1));
+        if (equals != std::string_view::npos && value.find_first_of("*/+(") != std::string_view::npos) {
+            derived.emplace_back(trimmed(part.substr(0, equals)), value);
+        } else {
+            plain += (plain.empty() ? "" : ",") + std::string(part);
+        }
+    }
+    auto sizes = plain.empty() ? Result<Sizes>(Sizes{}) : parse_sizes(plain, "--dims");
+    if (!sizes) return sizes;
+    // each pass finds one at least, or none can be found any more
+    while (!derived.empty()) {
+        std::optional<Error> problem;
+        const std::size_t before = derived.size();
+        std::erase_if(derived, [&](const auto& each) {
+            auto size = derived_size(each.first, each.second, *sizes, known);
+            if (size) return sizes->emplace(each.first, *size).second;
+            if (!problem) problem = size.error();
+            return false;
+        });
+        if (derived.size() == before) return fail(*problem);
+    }
+    return sizes;
+}
+
 /// "4/8".
 Result<ExpertGroups> parse_expert_groups(const std::string& text) {
     const std::size_t slash = text.find('/');
@@ -250,7 +321,7 @@ Result<Program> read_program(const OpRequest& request, const std::vector<SweepAx
     auto program = parse_program(request.program, request.program_name);
     if (!program) return program;
     for (const std::string& text : request.dims) {
-        auto sizes = parse_sizes(text, "--dims");
+        auto sizes = sizes_of(text, program->sizes);
         if (!sizes) return fail(sizes.error());
         if (auto status = check_not_swept(*sizes, axes); !status) return fail(status.error());
         auto overruled = bind_sizes(*program, *sizes);

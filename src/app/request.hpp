@@ -16,7 +16,8 @@ namespace roofline {
 struct MachineRef {
     std::string name;  ///< "tpu-v5e", or the file's name for messages
     std::optional<std::string> toml;
-    std::string slice{};  ///< of a file, "4x4"; a built-in machine's stands behind the colon of its name
+    std::string slice{};                ///< of a file, "4x4"; a built-in machine's stands behind the colon of its name
+    std::optional<Error> unreadable{};  ///< why the file cannot be read
 };
 
 /// A file by its name and contents.
@@ -136,6 +137,7 @@ struct ServeRequest {
     std::string prompt;             ///< "8k": tokens of each request that go in
     std::string output;             ///< tokens that come out
     std::string batch;              ///< sequences that are decoded together
+    std::string chunk{};            ///< tokens of a long prompt that are taken in together; "": 8192
     std::string weights;            ///< a dtype for all parameters; "": as the checkpoint has them
     std::string kv_dtype;           ///< "": bf16, or what the checkpoint asks for
     std::string price;              ///< "2.5": USD for a chip and hour; "": the machine's
@@ -178,6 +180,7 @@ struct Response {
     std::optional<Error> error;
     std::string svg;                 ///< the plot that was asked for
     std::vector<NamedText> files{};  ///< to be written
+    std::vector<Error> beside{};     ///< of the machines that an answer about others leaves out
 };
 
 /// Answers a request. Exit codes: 0 done, 1 a negative answer (no tile fits, a check failed), 2 the request or its input is wrong.

@@ -47,6 +47,9 @@ std::vector<std::int64_t> frontier_batches(const ServeAnswer& answer) {
     return batches;
 }
 
+/// Tokens of a chunk of a long prompt: what vLLM (max_num_batched_tokens, H100) and SGLang (chunked_prefill_size) take by default.
+constexpr std::int64_t prefill_chunk = 8192;
+
 class Serve {
 public:
     explicit Serve(const ServeRequest& request) : request_(request) {}
@@ -66,6 +69,11 @@ private:
         if (!output) return fail(output.error());
         auto batch = count_option(request_.batch, "--batch", 1, answer_.notes);
         if (!batch) return fail(batch.error());
+        // said beside the activations, where it makes a difference
+        std::vector<std::string> unsaid;
+        auto chunk = count_option(request_.chunk, "--chunk", prefill_chunk, unsaid);
+        if (!chunk) return fail(chunk.error());
+        answer_.chunk = *chunk;
         answer_.prompt = *prompt;
         answer_.output = *output;
         answer_.batch = *batch;
@@ -145,7 +153,7 @@ private:
     Status choose_plan() {
         std::vector<Plan> plans;
         if (!request_.mesh.empty()) {
-            auto plan = parse_plan(request_.mesh, answer_.slice.chips());
+            auto plan = parse_plan(request_.mesh, answer_.slice.chips(), &answer_.notes);
             if (!plan) return fail(plan.error());
             plans.push_back(std::move(*plan));
         } else {
@@ -166,7 +174,9 @@ private:
                 if (!error) error = prefill.error();
                 continue;
             }
-            auto memory = memory_of(setup(), plan, found->caches, last_pass(answer_.batch), *prefill, found->pass);
+            auto activations = prefill_activations(setup(), plan, answer_.prompt, answer_.chunk, *prefill);
+            if (!activations) return fail(activations.error());
+            auto memory = memory_of(setup(), plan, found->caches, last_pass(answer_.batch), *activations, found->pass);
             if (!memory) return fail(memory.error());
             const bool fits = !answer_.capacity || memory->total() <= *answer_.capacity;
             const bool better = !any || (fits && !best_fits) ||
@@ -174,6 +184,7 @@ private:
             if (!better) continue;
             any = true;
             best_fits = fits;
+            prefill_activations_ = *activations;
             take(plan, std::move(*found), std::move(*prefill), *memory);
         }
         if (!any)
@@ -192,7 +203,7 @@ private:
     }
 
     Status details() {
-        auto whole = whole_memory(setup(), last_pass(answer_.batch), prefill_pass(Plan{}, answer_.prompt));
+        auto whole = whole_memory(setup(), last_pass(answer_.batch), chunk_pass(Plan{}, answer_.prompt, answer_.chunk));
         if (!whole) return fail(whole.error());
         answer_.slice_memory = *whole;
         if (auto status = find_max_batch(); !status) return status;
@@ -227,7 +238,8 @@ private:
         // by heart it is that of one copy of the weights, and each member of `data` has one
         if (auto& textbook = answer_.compute_bound.textbook) *textbook *= static_cast<double>(answer_.plan.data);
         if (answer_.capacity) {
-            auto smallest = smallest_slice(setup(), answer_.machine_id, answer_.prompt, last_pass(answer_.batch));
+            auto smallest =
+                smallest_slice(setup(), answer_.machine_id, answer_.prompt, answer_.chunk, last_pass(answer_.batch));
             if (!smallest) return fail(smallest.error());
             answer_.smallest = std::move(*smallest);
         }
@@ -258,8 +270,8 @@ private:
     Status find_max_batch() {
         if (!answer_.capacity) return {};
         const auto holds = [&](std::int64_t batch) -> Result<bool> {
-            auto memory =
-                memory_of(setup(), answer_.plan, answer_.caches, last_pass(batch), answer_.prefill, answer_.decode);
+            auto memory = memory_of(setup(), answer_.plan, answer_.caches, last_pass(batch), prefill_activations_,
+                                    answer_.decode);
             if (!memory) return fail(memory.error());
             return memory->total() <= *answer_.capacity;
         };
@@ -315,6 +327,7 @@ private:
     }
 
     const ServeRequest& request_;
+    double prefill_activations_ = 0;  ///< bytes, in the plan of the answer
     ServeAnswer answer_;
     ServedModel prefill_;
     ServedModel decode_;

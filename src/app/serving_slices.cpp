@@ -101,6 +101,10 @@ std::vector<Plan> serving_plans(const Model& model, const Slice& slice, std::int
     return plans;
 }
 
+ServingPass chunk_pass(const Plan& plan, std::int64_t prompt, std::int64_t chunk) {
+    return {prompts_at_once(plan), std::min(prompt, chunk), prompt};
+}
+
 ServingPass prefill_pass(const Plan& plan, std::int64_t prompt) { return {prompts_at_once(plan), prompt, prompt}; }
 
 namespace {
@@ -168,6 +172,17 @@ Result<OpAnswer> priced_pass(const ServingSetup& setup, const Plan& plan, CacheS
     return priced;
 }
 
+Result<double> prefill_activations(const ServingSetup& setup, const Plan& plan, std::int64_t prompt, std::int64_t chunk,
+                                   const OpAnswer& prefill) {
+    const auto of = [](const OpAnswer& pass) {
+        return activation_bytes(pass.local, pass.analysis.work, pass.local.sizes);
+    };
+    if (prompt <= chunk) return of(prefill);
+    auto last = priced_pass(setup, plan, CacheSplit::heads, chunk_pass(plan, prompt, chunk));
+    if (!last) return fail(last.error());
+    return of(*last);
+}
+
 Result<SplitPass> best_split(const ServingSetup& setup, const Plan& plan, const ServingPass& pass) {
     std::vector<CacheSplit> splits{CacheSplit::heads};
     if (plan.tensor > 1) {
@@ -191,12 +206,11 @@ Result<SplitPass> best_split(const ServingSetup& setup, const Plan& plan, const 
 }
 
 Result<ServingMemory> memory_of(const ServingSetup& setup, const Plan& plan, CacheSplit caches, const ServingPass& last,
-                                const OpAnswer& prefill, const OpAnswer& decode) {
+                                double prefill, const OpAnswer& decode) {
     auto memory_kept = kept(setup, plan, caches, last, true);
     if (!memory_kept) return memory_kept;
     ServingMemory memory = *memory_kept;
-    memory.activations = std::max(activation_bytes(prefill.local, prefill.analysis.work, prefill.local.sizes),
-                                  activations_at(decode, sequences_at_once(plan, last.batch)));
+    memory.activations = std::max(prefill, activations_at(decode, sequences_at_once(plan, last.batch)));
     return memory;
 }
 
@@ -217,7 +231,7 @@ Result<ServingMemory> whole_memory(const ServingSetup& setup, const ServingPass&
 }
 
 Result<std::optional<SmallestSlice>> smallest_slice(const ServingSetup& setup, const std::string& machine,
-                                                    std::int64_t prompt, const ServingPass& last) {
+                                                    std::int64_t prompt, std::int64_t chunk, const ServingPass& last) {
     const MemoryLevel* memory = setup.slice.machine.level("hbm");
     const auto capacity = memory == nullptr ? std::nullopt : memory->total_capacity();
     if (!capacity) return std::optional<SmallestSlice>{};
@@ -232,7 +246,9 @@ Result<std::optional<SmallestSlice>> smallest_slice(const ServingSetup& setup, c
             auto decode = best_split(here, plan, last);
             auto prefill = priced_pass(here, plan, CacheSplit::heads, prefill_pass(plan, prompt));
             if (!decode || !prefill) continue;
-            auto needed = memory_of(here, plan, decode->caches, last, *prefill, decode->pass);
+            auto activations = prefill_activations(here, plan, prompt, chunk, *prefill);
+            if (!activations) continue;
+            auto needed = memory_of(here, plan, decode->caches, last, *activations, decode->pass);
             if (needed && needed->total() <= capacity->value) {
                 return std::optional<SmallestSlice>{{fmt::format("{}:{}", machine, slice.shape_text()), slice.chips()}};
             }

@@ -44,6 +44,14 @@ struct ServingSetup {
 /// One prompt for each member of `data`.
 [[nodiscard]] ServingPass prefill_pass(const Plan& plan, std::int64_t prompt);
 
+/// The last of the chunks in which the prompts are taken in, which looks back on all tokens before it.
+[[nodiscard]] ServingPass chunk_pass(const Plan& plan, std::int64_t prompt, std::int64_t chunk);
+
+/// What lies between the kernels of that chunk on one chip, bytes. `prefill`, the pass of whole prompts, is that chunk where it
+/// is long enough. Errors: as priced_pass().
+[[nodiscard]] Result<double> prefill_activations(const ServingSetup& setup, const Plan& plan, std::int64_t prompt,
+                                                 std::int64_t chunk, const OpAnswer& prefill);
+
 /// Nothing is faster, whatever experts the tokens choose: each resource has its work for the even choice that the pass is priced
 /// with, or that for all tokens choosing the same experts, whichever is less, and nothing is sent to experts, for each token may
 /// find its own on its chip. Without experts the bound of the pass. Errors: as price_network().
@@ -60,9 +68,10 @@ struct SplitPass {
 };
 [[nodiscard]] Result<SplitPass> best_split(const ServingSetup& setup, const Plan& plan, const ServingPass& pass);
 
-/// Of one chip: weights, caches at the end of `last`, and the larger of what prefill and decode keep between kernels.
+/// Of one chip: weights, caches at the end of `last`, and the larger of what prefill (prefill_activations()) and decode keep between
+/// kernels.
 [[nodiscard]] Result<ServingMemory> memory_of(const ServingSetup& setup, const Plan& plan, CacheSplit caches,
-                                              const ServingPass& last, const OpAnswer& prefill, const OpAnswer& decode);
+                                              const ServingPass& last, double prefill, const OpAnswer& decode);
 
 /// The same, each byte once, whatever the slice.
 [[nodiscard]] Result<ServingMemory> whole_memory(const ServingSetup& setup, const ServingPass& last,
@@ -70,6 +79,7 @@ struct SplitPass {
 
 /// The smallest slice of the machine that holds it, in the order of chips; none where no slice does.
 [[nodiscard]] Result<std::optional<SmallestSlice>> smallest_slice(const ServingSetup& setup, const std::string& machine,
-                                                                  std::int64_t prompt, const ServingPass& last);
+                                                                  std::int64_t prompt, std::int64_t chunk,
+                                                                  const ServingPass& last);
 
 }  // namespace roofline

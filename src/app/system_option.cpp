@@ -37,6 +37,7 @@ Result<Machine> with_sets(Machine machine, const std::vector<std::string>& sets)
 }  // namespace
 
 Result<Machine> resolve_machine(const MachineRef& reference, const std::vector<std::string>& sets) {
+    if (reference.unreadable) return fail(*reference.unreadable);
     auto machine = reference.toml ? parse_machine(*reference.toml, reference.name) : find_machine(reference.name);
     if (!machine) return machine;
     return with_sets(std::move(*machine), sets);
@@ -52,7 +53,7 @@ Result<Slice> resolve_slice(const MachineRef& reference, const std::vector<std::
     const std::string shape = !reference.slice.empty() ? reference.slice
                               : names_slice(reference) ? reference.name.substr(colon + 1)
                                                        : "1";
-    auto machine = resolve_machine({name, reference.toml, {}}, sets);
+    auto machine = resolve_machine({name, reference.toml, {}, reference.unreadable}, sets);
     if (!machine) return fail(machine.error());
     return make_slice(std::move(*machine), shape);
 }

@@ -25,12 +25,17 @@ Result<Slice> slice_of(const TrainRequest& request) {
     return resolve_slice(request.machines.front(), sets);
 }
 
+/// Tokens of a training sequence where none are asked for. Models are trained on sequences of so many and taught longer contexts at
+/// the end (Llama 3: arXiv 2407.21783, section 3.4.1; DeepSeek-V3, with 4,096: arXiv 2412.19437, section 4.2).
+constexpr std::int64_t training_sequence = 8192;
+
 Result<Model> model_of(const TrainRequest& request, std::vector<std::string>& notes) {
     auto sequence = size_option(request.sequence, "--seq");
     if (!sequence) return fail(sequence.error());
     auto config = resolve_config(request.config);
     if (!config) return fail(config.error());
     auto model = build_model(*config, *sequence);
+    if (model && !*sequence && model->sequence > training_sequence) model = build_model(*config, training_sequence);
     if (!model) return model;
     notes.insert(notes.end(), model->notes.begin(), model->notes.end());
     return model;
@@ -53,7 +58,9 @@ Result<Plan> with_zero(Plan plan, const std::string& stage) {
 
 Result<Plan> plan_of(const TrainRequest& request, std::int64_t chips, std::vector<std::string>& notes) {
     if (!request.mesh.empty()) {
-        return parse_plan(request.mesh, chips).and_then([&](Plan plan) { return with_zero(plan, request.zero); });
+        return parse_plan(request.mesh, chips, &notes).and_then([&](Plan plan) {
+            return with_zero(plan, request.zero);
+        });
     }
     if (!request.zero.empty()) return with_zero({}, request.zero);
     Plan plan;
@@ -158,19 +165,21 @@ void add_rates(TrainAnswer& answer) {
         const StepTimes& times = answer.step->times;
         seconds = times.expected.value_or(times.lower);
         answer.mfu = demand.utilisation(tokens, seconds);
-        if (!times.expected) {
+        if (!times.expected && (!answer.step->memory.capacity || answer.step->memory.fits())) {
             answer.notes.push_back(fmt::format(
                 "MFU, tokens a second and cost are those of the lower bound, which no run can beat: nothing "
                 "that covers this step is calibrated for {}",
                 answer.slice.machine.name));
         }
     }
-    if (answer.products) {
+    const bool fits = answer.assumed_mfu || !answer.step->memory.capacity || answer.step->memory.fits();
+    if (!fits) answer.mfu.reset();
+    if (answer.products && answer.mfu) {
         answer.notes.push_back(
             fmt::format("MFU is over the peak of bf16 also where products are in {}", name(*answer.products)));
     }
     if (answer.batch) answer.step_s = seconds;
-    answer.tokens_per_s = tokens / seconds;
+    if (fits) answer.tokens_per_s = tokens / seconds;
 }
 
 }  // namespace
@@ -187,6 +196,13 @@ Result<TrainAnswer> train_answer_of(const TrainRequest& request) {
     auto model = model_of(request, answer.notes);
     if (!model) return fail(model.error());
     answer.model = std::move(*model);
+    answer.sequence_given = !request.sequence.empty() || answer.model.context <= training_sequence;
+    if (!answer.sequence_given) {
+        answer.notes.push_back(fmt::format(
+            "--seq is not given: sequences of {} tokens are taken, as models are trained before their context is "
+            "extended; --seq {} is the whole context",
+            training_sequence, answer.model.context));
+    }
     auto counts = count_model(answer.model);
     if (!counts) return fail(counts.error());
     answer.counts = std::move(*counts);
@@ -223,7 +239,9 @@ Result<TrainAnswer> train_answer_of(const TrainRequest& request) {
     add_rates(answer);
     auto tokens = size_option(request.tokens, "--tokens");
     if (!tokens) return fail(tokens.error());
-    if (*tokens) answer.cost = training_cost(answer.demand, **tokens, answer.tokens_per_s, answer.slice.machine.price);
+    if (*tokens && answer.tokens_per_s) {
+        answer.cost = training_cost(answer.demand, **tokens, *answer.tokens_per_s, answer.slice.machine.price);
+    }
     return answer;
 }
 

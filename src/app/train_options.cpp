@@ -91,7 +91,8 @@ Result<std::vector<std::string>> overlapped_axes(const std::string& words, const
     std::vector<std::string> known;
     for (const auto& [axis, degree] : plan_axes(plan)) known.emplace_back(axis);
     if (words.empty()) return axes;
-    for (const std::string& word : split(words)) {
+    for (const std::string& given : split(words)) {
+        const std::string word(axis_called(given));
         if (!has(known, word)) {
             return fail("bad_plan", fmt::format("--overlap: a plan has no axis `{}`", word.substr(0, 40)),
                         did_you_mean(word, known, fmt::format("there are {}", fmt::join(known, ", "))));

@@ -33,6 +33,8 @@ Printable printable(std::string_view text, std::size_t byte, bool keep_newlines 
             result.text += '\n';
         } else if (!c.valid || is_control(c)) {
             result.text += '?';
+        } else if (is_direction(c)) {
+            result.text += with_directions_shown(text.substr(at, c.length));
         } else {
             result.text += text.substr(at, c.length);
         }

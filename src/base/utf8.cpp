@@ -1,5 +1,6 @@
 #include "base/utf8.hpp"
 
+#include <algorithm>
 #include <array>
 
 namespace roofline {
@@ -19,6 +20,28 @@ CodePoint decode_utf8(std::string_view text) {
     const bool surrogate = value >= 0xD800 && value <= 0xDFFF;
     if (value < least[length] || value > 0x10FFFF || surrogate) return {};
     return {value, length, true};
+}
+
+std::string with_directions_shown(std::string_view text) {
+    std::string shown;
+    shown.reserve(text.size());
+    while (!text.empty()) {
+        // they begin with one of two bytes, so that all others go by at once
+        const std::size_t plain = std::min(text.find_first_of("\xD8\xE2"), text.size());
+        shown += text.substr(0, plain);
+        text.remove_prefix(plain);
+        if (text.empty()) break;
+        const CodePoint c = decode_utf8(text);
+        if (is_direction(c)) {
+            constexpr std::string_view digits = "0123456789abcdef";
+            shown += "\\u";
+            for (const unsigned shift : {12U, 8U, 4U, 0U}) shown += digits[(c.value >> shift) & 0xFU];
+        } else {
+            shown += text.substr(0, c.length);
+        }
+        text.remove_prefix(c.length);
+    }
+    return shown;
 }
 
 }  // namespace roofline

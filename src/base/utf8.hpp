@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace roofline {
@@ -20,6 +21,15 @@ struct CodePoint {
 [[nodiscard]] constexpr bool is_control(const CodePoint& c) {
     return c.valid && (c.value < 0x20 || (c.value >= 0x7F && c.value < 0xA0));
 }
+
+/// Characters that turn the direction in which text is shown, so that it reads as what it is not (CVE-2021-42574).
+[[nodiscard]] constexpr bool is_direction(const CodePoint& c) {
+    return c.valid && (c.value == 0x061C || c.value == 0x200E || c.value == 0x200F ||
+                       (c.value >= 0x202A && c.value <= 0x202E) || (c.value >= 0x2066 && c.value <= 0x2069));
+}
+
+/// "\u202e" in the place of such a character, which in JSON is the same.
+[[nodiscard]] std::string with_directions_shown(std::string_view text);
 
 /// True for a byte inside a character, after its first.
 [[nodiscard]] constexpr bool continues_character(char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; }

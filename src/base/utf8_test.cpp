@@ -33,3 +33,12 @@ TEST_CASE("controls of both blocks") {
     CHECK(!is_control(decode_utf8(" ")));
     CHECK(!is_control(decode_utf8("\xC2")));
 }
+
+TEST_CASE("characters that turn the direction of text are shown") {
+    // right-to-left override, and an isolate; letters whose encoding begins alike stay
+    CHECK(with_directions_shown("a\xE2\x80\xAE"
+                                "b\xE2\x81\xA6 \xE2\x82\xAC \xD8\xA8 \xD8\x9C") ==
+          "a\\u202eb\\u2066 \xE2\x82\xAC \xD8\xA8 \\u061c");
+    CHECK(with_directions_shown("\xE2\x80") == "\xE2\x80");
+    CHECK(with_directions_shown("") == "");
+}

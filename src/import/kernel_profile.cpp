@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <optional>
 
@@ -42,6 +43,36 @@ OwnColumns columns_of(const std::vector<std::string>& header) {
 bool is_own_table(const std::vector<std::string>& header) {
     const OwnColumns columns = columns_of(header);
     return columns.name && columns.flops && columns.bytes && columns.time;
+}
+
+/// What libraries write into the names of their kernels, the operands' dtype before the accumulator's: cuBLAS
+/// ("sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n", "ampere_h16816gemm", "nvjet_tst", "volta_sgemm"), CUTLASS ("tensorop_s16816gemm_f16"),
+/// Triton and DeepGEMM ("fp8_gemm_kernel"). The first that is found counts.
+struct NamedKind {
+    std::string_view part;
+    KernelFlops kind;
+};
+constexpr std::array<NamedKind, 25> named_kinds{
+    {{"e4m3", {Unit::matmul, Dtype::fp8}},        {"e5m2", {Unit::matmul, Dtype::fp8}},
+     {"fp8", {Unit::matmul, Dtype::fp8}},         {"nvjet_qq", {Unit::matmul, Dtype::fp8}},
+     {"bf16", {Unit::matmul, Dtype::bf16}},       {"bfloat16", {Unit::matmul, Dtype::bf16}},
+     {"nvjet_t", {Unit::matmul, Dtype::bf16}},    {"tf32", {Unit::matmul, Dtype::tf32}},
+     {"s1688gemm", {Unit::matmul, Dtype::tf32}},  {"i8i8", {Unit::matmul, Dtype::int8}},
+     {"s8s8", {Unit::matmul, Dtype::int8}},       {"int8", {Unit::matmul, Dtype::int8}},
+     {"i16832gemm", {Unit::matmul, Dtype::int8}}, {"imma", {Unit::matmul, Dtype::int8}},
+     {"fp16", {Unit::matmul, Dtype::f16}},        {"f16f16", {Unit::matmul, Dtype::f16}},
+     {"_f16", {Unit::matmul, Dtype::f16}},        {"hgemm", {Unit::matmul, Dtype::f16}},
+     {"half", {Unit::matmul, Dtype::f16}},        {"h16816", {Unit::matmul, Dtype::f16}},
+     {"h1688", {Unit::matmul, Dtype::f16}},       {"h884", {Unit::matmul, Dtype::f16}},
+     {"nvjet_h", {Unit::matmul, Dtype::f16}},     {"dgemm", {Unit::vector, Dtype::f64}},
+     {"sgemm", {Unit::vector, Dtype::f32}}}};
+
+std::optional<KernelFlops> kind_in_name(const std::string& name) {
+    const std::string low = lowered(name);
+    for (const NamedKind& each : named_kinds) {
+        if (low.find(each.part) != std::string::npos) return each.kind;
+    }
+    return std::nullopt;
 }
 
 class OwnTableReader {
@@ -87,11 +118,23 @@ private:
             if (!*each) return fail(each->error());
         }
         kernel.time_s = *time;
-        if (*bytes > 0) kernel.bytes["hbm"] = *bytes;
+        constexpr double least = 1;  // less than a byte is no count, and FLOPs over it no intensity
+        if (*bytes >= least) kernel.bytes["hbm"] = *bytes;
         if (*flops <= 0) return kernel;
-        std::optional<Dtype> dtype;
-        if (columns_.dtype) dtype = find_dtype(trimmed(reader_.record()[*columns_.dtype].text));
-        kernel.flops.push_back({dtype ? Unit::matmul : Unit::vector, dtype.value_or(Dtype::f32), *flops});
+        const std::string_view word =
+            columns_.dtype ? trimmed(reader_.record()[*columns_.dtype].text) : std::string_view();
+        std::optional<KernelFlops> known;
+        if (const auto dtype = find_dtype(word)) known = KernelFlops{Unit::matmul, *dtype};
+        if (word.empty()) known = kind_in_name(kernel.name);
+        if (!known) {
+            kernel.flops.push_back({Unit::vector, Dtype::f32, *flops});
+            kernel.doubt = word.empty()
+                               ? "nothing says the dtype of its FLOPs, so they have no roof: a column `dtype` does"
+                               : fmt::format("its dtype {} is not known", in_ticks(word));
+            return kernel;
+        }
+        known->flops = *flops;
+        kernel.flops.push_back(*known);
         return kernel;
     }
 

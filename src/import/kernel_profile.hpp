@@ -38,7 +38,8 @@ struct KernelProfile {
 };
 
 /// Reads `ncu --page raw --csv` (its banners in front are passed over), or a table of one's own with the columns `name` (or
-/// `kernel`, `program`), `flops`, `bytes` (or `hbm_bytes`), `measured_s` (or `time_s`) and, for a matmul, `dtype`.
+/// `kernel`, `program`), `flops`, `bytes` (or `hbm_bytes`), `measured_s` (or `time_s`) and `dtype`, which else the name of the
+/// kernel says; where neither does the kernel has a doubt.
 /// FLOPs of ncu: fused multiply-adds count two, packed halves twice that, as Nsight Compute's own roofline charts have it; tensor
 /// cores by sm__ops_path_tensor_*. Bytes: dram__bytes (or its reads and writes), lts__t_bytes for L2.
 /// Errors, with line and column: a file of another kind (`--page details` is told apart); no duration, no bytes; what is no

@@ -159,3 +159,25 @@ TEST_CASE("what is no profile is refused, with what would be one") {
               .code == "bad_number");
     CHECK(refused_profile("name,flops,bytes,measured_s\nk,-1,2,3\n").code == "bad_number");
 }
+
+TEST_CASE("without a column the name of a kernel says its dtype, or nothing does") {
+    const auto kernel = [](const std::string& name) {
+        return profile_of("kernel,time_s,flops,bytes\n" + name + ",1e-4,7e10,1e6\n").kernels.front();
+    };
+    const auto kind = [&](const std::string& name) { return kernel(name).flops.front(); };
+    CHECK(kind("sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64").dtype == Dtype::bf16);
+    CHECK(kind("sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64").unit == Unit::matmul);
+    CHECK(kind("sm89_xmma_gemm_e4m3bf16_e4m3f32_f32_tn_n").dtype == Dtype::fp8);
+    CHECK(kind("ampere_fp16_s16816gemm_fp16_128x128_ldg8_f2f_stages_64x3_tn").dtype == Dtype::f16);
+    CHECK(kind("nvjet_tst_192x192_64x4_2x1_v_bz_coopB_TNT").dtype == Dtype::bf16);
+    CHECK(kind("volta_sgemm_128x64_nn").unit == Unit::vector);
+    CHECK(kernel("volta_sgemm_128x64_nn").doubt.empty());
+    CHECK(kernel("my_kernel").doubt.find("nothing says the dtype") == 0);
+    const auto typed = profile_of("kernel,time_s,flops,bytes,dtype\nmy_kernel,1e-4,7e10,1e6,b16\n");
+    CHECK(typed.kernels.front().doubt == "its dtype `b16` is not known");
+}
+
+TEST_CASE("less than a byte is no count") {
+    const auto profile = profile_of("kernel,time_s,flops,bytes\nsgemm,1e-4,7e10,5e-324\n");
+    CHECK(profile.kernels.front().bytes.empty());
+}

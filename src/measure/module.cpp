@@ -2,6 +2,8 @@
 
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <system_error>
@@ -17,6 +19,16 @@ std::string no_module(const std::string& name, const std::string& brings) {
 template <class Function>
 Function* symbol(void* module, const std::string& name) {
     return reinterpret_cast<Function*>(::dlsym(module, name.c_str()));
+}
+
+/// Whether nobody but root, the user or who made the program itself can have put a file there.
+bool trusted(const std::string& path) {
+    struct stat file{};
+    struct stat program{};
+    if (::stat(path.c_str(), &file) != 0) return false;
+    const bool known = file.st_uid == 0 || file.st_uid == ::geteuid() ||
+                       (::stat("/proc/self/exe", &program) == 0 && program.st_uid == file.st_uid);
+    return known && (file.st_mode & S_IWOTH) == 0;
 }
 
 }  // namespace
@@ -35,6 +47,11 @@ Result<void*> load_module(const std::string& name, const std::string& brings, co
         const std::string path = fmt::format("{}/roofline-{}.so", folder, name);
         std::error_code problem;
         if (!std::filesystem::exists(path, problem)) continue;
+        for (const std::string& place : {folder, path}) {
+            if (trusted(place)) continue;
+            return fail("absent", fmt::format("{} is not loaded: others may write to {}", path, place),
+                        "let it belong to you or to root, and nobody else write there: chown, chmod o-w");
+        }
         // global, since MPI loads parts of its own that look for its symbols
         void* module = ::dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
         if (module == nullptr) {

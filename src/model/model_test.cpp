@@ -299,3 +299,185 @@ TEST_CASE("every key table reads, and every preset is a model") {
     CHECK(preset_config("llama-3").error().code == "unknown_model");
     CHECK(preset_config("").error().code == "unknown_model");
 }
+
+TEST_CASE("models of other publishers have the parameters that these say") {
+    const auto parameters = [](const std::string& type, std::vector<std::pair<std::string, ConfigValue>> keys) {
+        const auto model = build_model(config(type, std::move(keys)), 1000);
+        REQUIRE_MESSAGE(model.has_value(), (model ? "" : to_text(model.error())));
+        const auto counts = count_model(*model);
+        REQUIRE(counts);
+        return counts->total.params.to_double();
+    };
+    // each worked out by hand from the configuration; MPT-7B, ChatGLM3-6B, DeepSeekMoE-16B and OLMoE-1B-7B are published so
+    CHECK(parameters("mpt", {{"d_model", whole(4096)},
+                             {"n_heads", whole(32)},
+                             {"n_layers", whole(32)},
+                             {"vocab_size", whole(50432)}}) == 6'649'286'656.0);
+    CHECK(parameters("chatglm", {{"multi_query_attention", yes()},
+                                 {"multi_query_group_num", whole(2)},
+                                 {"add_qkv_bias", yes()}}) == 6'243'584'000.0);
+    CHECK(parameters("deepseek", {{"hidden_size", whole(2048)},
+                                  {"intermediate_size", whole(10944)},
+                                  {"num_hidden_layers", whole(28)},
+                                  {"num_attention_heads", whole(16)},
+                                  {"n_routed_experts", whole(64)},
+                                  {"n_shared_experts", whole(2)},
+                                  {"num_experts_per_tok", whole(6)},
+                                  {"moe_intermediate_size", whole(1408)},
+                                  {"first_k_dense_replace", whole(1)}}) == 16'375'728'128.0);
+    CHECK(parameters("olmoe", {{"intermediate_size", whole(1024)}}) == 6'919'161'856.0);
+    // MiMo-7B without its second head, GLM-4.5-Air without its layer of further tokens
+    CHECK(parameters("mimo", {{"hidden_size", whole(4096)},
+                              {"intermediate_size", whole(11008)},
+                              {"num_hidden_layers", whole(36)},
+                              {"num_attention_heads", whole(32)},
+                              {"num_key_value_heads", whole(8)},
+                              {"vocab_size", whole(151680)}}) == 7'622'619'136.0);
+    CHECK(parameters("glm4_moe", {{"hidden_size", whole(4096)},
+                                  {"intermediate_size", whole(10944)},
+                                  {"num_hidden_layers", whole(46)},
+                                  {"num_attention_heads", whole(96)},
+                                  {"num_key_value_heads", whole(8)},
+                                  {"head_dim", whole(128)},
+                                  {"vocab_size", whole(151552)},
+                                  {"n_routed_experts", whole(128)},
+                                  {"n_shared_experts", whole(1)},
+                                  {"num_experts_per_tok", whole(8)},
+                                  {"moe_intermediate_size", whole(1408)},
+                                  {"attention_bias", yes()}}) == 106'852'251'264.0);
+}
+
+// The types of the models that are fetched most, and of their relatives.
+TEST_CASE("the types of models that people use are read, or refused with what is missing") {
+    for (const char* type : {"gpt2",
+                             "llama",
+                             "qwen2",
+                             "qwen3",
+                             "qwen2_moe",
+                             "qwen3_moe",
+                             "qwen2_vl",
+                             "qwen2_5_vl",
+                             "qwen3_next",
+                             "mistral",
+                             "mixtral",
+                             "ministral3",
+                             "gemma",
+                             "gemma2",
+                             "gemma3_text",
+                             "gemma3n",
+                             "gemma4",
+                             "phi",
+                             "phi3",
+                             "phimoe",
+                             "phi4mm",
+                             "falcon",
+                             "falcon_h1",
+                             "falcon_mamba",
+                             "opt",
+                             "bloom",
+                             "gptj",
+                             "gpt_neo",
+                             "gpt_neox",
+                             "gpt_oss",
+                             "gpt_bigcode",
+                             "starcoder2",
+                             "codegen",
+                             "mpt",
+                             "t5",
+                             "bert",
+                             "roberta",
+                             "distilbert",
+                             "xlm-roberta",
+                             "electra",
+                             "deberta-v2",
+                             "albert",
+                             "mpnet",
+                             "modernbert",
+                             "whisper",
+                             "wav2vec2",
+                             "clip",
+                             "deepseek",
+                             "deepseek_v2",
+                             "deepseek_v3",
+                             "deepseek_v32",
+                             "deepseek_v4",
+                             "kimi_k2",
+                             "kimi_linear",
+                             "kimi_vl",
+                             "glm",
+                             "glm4",
+                             "glm4_moe",
+                             "glm4v",
+                             "glm_moe_dsa",
+                             "chatglm",
+                             "baichuan",
+                             "internlm2",
+                             "internlm3",
+                             "internvl_chat",
+                             "minicpm",
+                             "minicpm3",
+                             "minimax",
+                             "minimax_m2",
+                             "minimax_m3",
+                             "mimo",
+                             "mimo_v2_flash",
+                             "nemotron",
+                             "nemotron_h",
+                             "olmo",
+                             "olmo2",
+                             "olmo3",
+                             "olmoe",
+                             "cohere",
+                             "cohere2",
+                             "stablelm",
+                             "smollm3",
+                             "exaone",
+                             "exaone4",
+                             "granite",
+                             "granitemoe",
+                             "granitemoehybrid",
+                             "jamba",
+                             "mamba",
+                             "mamba2",
+                             "zamba2",
+                             "bamba",
+                             "rwkv",
+                             "dbrx",
+                             "grok-1",
+                             "arctic",
+                             "lfm2",
+                             "lfm2_moe",
+                             "hunyuan_v1_dense",
+                             "hunyuan_v1_moe",
+                             "ernie4_5",
+                             "ernie4_5_moe",
+                             "seed_oss",
+                             "bailing_moe",
+                             "step3p7",
+                             "dots1",
+                             "apertus",
+                             "xglm",
+                             "yuan",
+                             "persimmon",
+                             "orion"}) {
+        CAPTURE(type);
+        const auto table = key_table(type);
+        REQUIRE(table);
+        CHECK((!table->unsupported.empty() || !table->architecture.empty()));
+        CHECK((table->unsupported.empty() || table->unsupported.size() > 20));
+    }
+}
+
+TEST_CASE("a preset is found by the names under which it is published") {
+    const auto found = [](const char* name) {
+        const auto preset = preset_config(name);
+        return preset ? preset->name : preset.error().hint;
+    };
+    CHECK(found("meta-llama/Llama-3.1-70B") == "llama-3.1-70b");
+    CHECK(found("meta-llama/Meta-Llama-3.1-70B-Instruct") == "llama-3.1-70b");
+    CHECK(found("mistralai/Mixtral-8x7B-Instruct-v0.1") == "mixtral-8x7b");
+    CHECK(found("deepseek-ai/DeepSeek-V3-0324") == "deepseek-v3");
+    CHECK(found("google/gemma-2-9b-it") == "gemma-2-9b");
+    CHECK(found("somebody/new-model").find("hf download somebody/new-model config.json") != std::string::npos);
+    CHECK(found("somebody/llama-3.1-70b-pruned").find("hf download") != std::string::npos);
+}

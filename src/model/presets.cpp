@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+
 #include "base/ascii.hpp"
 #include "machine/embedded.hpp"
 #include "model/toml_value.hpp"
@@ -16,6 +19,27 @@ toml::table all_presets() {
     return parsed ? std::move(parsed).table() : toml::table{};
 }
 
+/// What a publisher adds to the name of a model that has the same shapes: "instruct", "v0.1", "2507".
+bool is_variant(std::string_view word) {
+    constexpr std::array<std::string_view, 8> words{"instruct", "chat", "base", "hf", "it", "pt", "thinking", "v0"};
+    if (word.size() == 4 && std::all_of(word.begin(), word.end(), is_digit)) return true;
+    const std::size_t dot = word.find('.');
+    return std::find(words.begin(), words.end(), word.substr(0, word.starts_with("v0") ? dot : word.size())) !=
+           words.end();
+}
+
+/// The preset of a name such as "meta-llama/Meta-Llama-3.1-70B-Instruct"; "" where there is none.
+std::string published_as(std::string_view name, const toml::table& presets) {
+    std::string wanted = lowered(name.substr(name.rfind('/') + 1));
+    if (wanted.starts_with("meta-")) wanted.erase(0, 5);
+    while (!presets.contains(wanted)) {
+        const std::size_t dash = wanted.rfind('-');
+        if (dash == std::string::npos || !is_variant(std::string_view(wanted).substr(dash + 1))) return "";
+        wanted.resize(dash);
+    }
+    return wanted;
+}
+
 }  // namespace
 
 std::vector<std::string> preset_names() {
@@ -28,9 +52,11 @@ Result<Config> preset_config(std::string_view name) {
     const std::string wanted = lowered(name);
     std::vector<std::string> beginning;
     const toml::table presets = all_presets();
+    const std::string published = published_as(name, presets);
+    if (!published.empty()) beginning = {published};
     for (const auto& [key, node] : presets) {
         const std::string known(key.str());
-        if (!known.starts_with(wanted) || wanted.empty()) continue;
+        if (!known.starts_with(wanted) || wanted.empty() || !published.empty()) continue;
         if (known == wanted) {
             beginning = {known};
             break;
@@ -40,6 +66,12 @@ Result<Config> preset_config(std::string_view name) {
     if (beginning.size() > 1) {
         return fail("unknown_model", fmt::format("several models begin with `{}`", wanted.substr(0, 60)),
                     fmt::format("{}", fmt::join(beginning, ", ")));
+    }
+    if (beginning.empty() && wanted.find('/') != std::string::npos) {
+        return fail(
+            "unknown_model", fmt::format("the model `{}` is not built in", name.substr(0, 80)),
+            fmt::format("fetch its configuration, `hf download {} config.json --local-dir .`, and name that file",
+                        name.substr(0, 80)));
     }
     if (beginning.empty()) {
         return fail(

@@ -321,8 +321,9 @@ private:
 
 Result<Program> serving_program(Program program, const Model& model, const ServingPass& pass,
                                 const ServingDtypes& dtypes) {
-    if (pass.batch < 1 || pass.context < 1 || (pass.queries != 1 && pass.queries != pass.context)) {
-        return fail("bad_request", "a pass takes whole prompts in, or one token of each sequence");
+    if (pass.batch < 1 || pass.queries < 1 || pass.queries > pass.context) {
+        return fail("bad_request",
+                    "a pass takes one token of each sequence in at least, and all that it looks back on at most");
     }
     return Serving(std::move(program), model, pass, dtypes).run();
 }

@@ -16,8 +16,8 @@ namespace roofline {
 /// Which of the experts a pass reads: as many as its tokens are likely to choose (likely_experts()), or all.
 enum class ExpertsRead : std::uint8_t { likely, all };
 
-/// One pass through the model. With `queries` equal to `context` whole prompts go in; with 1 the last token of each sequence does
-/// and looks back on all of it.
+/// One pass through the model. With `queries` equal to `context` whole prompts go in, with fewer the last tokens of them (a chunk),
+/// which look back on all; with 1 the last token of each sequence does.
 struct ServingPass {
     std::int64_t batch = 1;    ///< sequences
     std::int64_t queries = 1;  ///< tokens of each that go in
@@ -38,7 +38,7 @@ struct ServingDtypes {
 ///   that dtype, as kernels that quantise activations on their way do; integers only store.
 /// - One query masks nothing, and behind a window looks back on the window alone.
 /// - The experts that are read are a dimension of their own, `Eread` of `E`; routes are shared out evenly among them.
-/// Errors: a pass that is neither of the two; nothing to make logits of.
+/// Errors: more queries than context, or none; nothing to make logits of.
 [[nodiscard]] Result<Program> serving_program(Program program, const Model& model, const ServingPass& pass,
                                               const ServingDtypes& dtypes);
 

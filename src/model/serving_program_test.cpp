@@ -130,8 +130,17 @@ TEST_CASE("so many experts are read as tokens are likely to choose, or all of th
     CHECK(all - five == approx(56 * 2 * expert).epsilon(0.001));
 }
 
-TEST_CASE("a pass is whole prompts, or one token of each sequence") {
+TEST_CASE("a pass has a token at least, and looks back on all that goes in") {
     const Model model = model_named("llama-2-7b", 1);
-    CHECK_FALSE(serving_program(model.program, model, {1, 7, 1000}, {}));
+    CHECK_FALSE(serving_program(model.program, model, {1, 1001, 1000}, {}));
     CHECK_FALSE(serving_program(model.program, model, {0, 1, 1000}, {}));
+}
+
+TEST_CASE("the last chunk of a prompt looks back on all of it") {
+    const Model model = model_named("llama-2-7b", 1);
+    const auto flops_of = [&](std::int64_t queries, std::int64_t context) {
+        return matmul_flops(pass_of(model, {1, queries, context}));
+    };
+    // two products of 32 layers' 32 heads of 128 with 2048 more keys for each of the 1024 queries; weights see queries alone
+    CHECK(flops_of(1024, 3072) - flops_of(1024, 1024) == approx(2 * 2 * 32 * 32 * 128 * 1024.0 * 2048).epsilon(1e-3));
 }

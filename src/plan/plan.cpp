@@ -6,6 +6,7 @@
 #include <array>
 #include <optional>
 #include <ranges>
+#include <set>
 
 #include "notation/notation.hpp"
 
@@ -27,9 +28,13 @@ constexpr std::array<PlanAxis, 7> axes{{{"tensor", &Plan::tensor},
                                         {"data", &Plan::data},
                                         {"pipeline", &Plan::pipeline}}};
 
+/// What frameworks call them.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 6> usual_names{
+    {{"dp", "data"}, {"tp", "tensor"}, {"sp", "sequence"}, {"cp", "context"}, {"ep", "expert"}, {"pp", "pipeline"}}};
+
 Status read_axis(const MeshAxis& axis, Plan& plan) {
-    const auto known =
-        std::find_if(axes.begin(), axes.end(), [&](const PlanAxis& each) { return each.name == axis.name; });
+    const std::string_view name = axis_called(axis.name);
+    const auto known = std::find_if(axes.begin(), axes.end(), [&](const PlanAxis& each) { return each.name == name; });
     if (known == axes.end()) {
         std::vector<std::string> names;
         for (const PlanAxis& each : axes) names.emplace_back(each.name);
@@ -39,7 +44,7 @@ Status read_axis(const MeshAxis& axis, Plan& plan) {
     if (axis.size < 1)
         return fail("bad_plan", fmt::format("{}={}: an axis has at least one chip", axis.name, axis.size));
     plan.*known->size = axis.size;
-    if (!axis.wires.empty()) plan.wires[axis.name] = axis.wires;
+    if (!axis.wires.empty()) plan.wires[std::string(name)] = axis.wires;
     return {};
 }
 
@@ -78,6 +83,12 @@ std::optional<Plan> nearest_plan(const Plan& plan, std::int64_t chips) {
 
 }  // namespace
 
+std::string_view axis_called(std::string_view name) {
+    const auto usual =
+        std::find_if(usual_names.begin(), usual_names.end(), [&](const auto& e) { return e.first == name; });
+    return usual == usual_names.end() ? name : usual->second;
+}
+
 std::int64_t Plan::chips() const { return product(*this).value_or(0); }
 
 std::vector<std::pair<std::string_view, std::int64_t>> plan_axes(const Plan& plan) {
@@ -95,7 +106,7 @@ std::string plan_text(const Plan& plan) {
     return parts.empty() ? "one chip" : fmt::format("{}", fmt::join(parts, ", "));
 }
 
-Result<Plan> parse_plan(const std::vector<std::string>& texts, std::int64_t chips) {
+Result<Plan> parse_plan(const std::vector<std::string>& texts, std::int64_t chips, std::vector<std::string>* notes) {
     std::string text;
     for (const std::string& each : texts) text += (text.empty() ? "mesh " : ", ") + each;
     auto read = parse_program(text, "--mesh");
@@ -104,8 +115,23 @@ Result<Plan> parse_plan(const std::vector<std::string>& texts, std::int64_t chip
         return fail("syntax", "this is more than a mesh", "write data=4,tensor=8");
     }
     Plan plan;
+    std::set<std::string_view> given;
+    std::vector<std::string> called;
     for (const MeshAxis& axis : read->mesh) {
+        const std::string_view name = axis_called(axis.name);
+        if (!given.insert(name).second) {
+            return fail("bad_plan", fmt::format("the axis `{}` is given twice", name), "give it once");
+        }
+        if (name != axis.name) called.push_back(fmt::format("{} is `{}`", axis.name, name));
         if (auto status = read_axis(axis, plan); !status) return fail(status.error());
+    }
+    if (!called.empty() && notes != nullptr) {
+        const bool experts = given.contains("expert");
+        notes->push_back(fmt::format("in a plan {}{}{}", fmt::join(called, ", "),
+                                     given.contains("data") ? "; replicas that share out weights are `fsdp`, and what "
+                                                              "they share with --zero stays `data`"
+                                                            : "",
+                                     experts ? "; the sizes of all axes, `expert` too, multiply to the chips" : ""));
     }
     const auto product = roofline::product(plan);
     if (product == chips) return plan;

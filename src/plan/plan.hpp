@@ -43,7 +43,11 @@ struct Plan {
 
 /// Reads "data=4,tensor=8", "tensor=4 on ici.0", several texts together. Errors: an axis that is none (the nearest is named), or
 /// stands twice; sizes below 1; axes that do not multiply to `chips` (with a plan near it that does).
-[[nodiscard]] Result<Plan> parse_plan(const std::vector<std::string>& texts, std::int64_t chips);
+[[nodiscard]] Result<Plan> parse_plan(const std::vector<std::string>& texts, std::int64_t chips,
+                                      std::vector<std::string>* notes = nullptr);
+
+/// What a plan calls an axis that frameworks call "tp": "tensor". Any other name stays itself.
+[[nodiscard]] std::string_view axis_called(std::string_view name);
 
 /// The mesh that a plan makes. An axis of one chip is left out.
 [[nodiscard]] std::vector<MeshAxis> mesh_of(const Plan& plan);

@@ -50,3 +50,19 @@ TEST_CASE("axes that are none, twice or empty") {
     CHECK(!parse_plan({"data"}, 4));
     CHECK(!parse_plan({"data=4\nX : bf16[B]"}, 4));
 }
+
+TEST_CASE("axes may have the names that frameworks give them, which a note explains") {
+    std::vector<std::string> notes;
+    const auto plan = parse_plan({"dp=2,tp=4,pp=2,ep=2,cp=2"}, 64, &notes);
+    REQUIRE(plan);
+    CHECK(plan == parse_plan({"data=2,tensor=4,pipeline=2,expert=2,context=2"}, 64));
+    REQUIRE(notes.size() == 1);
+    CHECK(notes.front().find("tp is `tensor`") != std::string::npos);
+    notes.clear();
+    CHECK(parse_plan({"data=2,tensor=4"}, 8, &notes));
+    CHECK(notes.empty());
+    const auto twice = parse_plan({"dp=2,data=4"}, 8);
+    REQUIRE_FALSE(twice);
+    CHECK(twice.error().message == "the axis `data` is given twice");
+    CHECK(parse_plan({"tpp=4"}, 4).error().code == "unknown_axis");
+}

@@ -1,6 +1,8 @@
 #include "report/table.hpp"
 
 #include <algorithm>
+#include <charconv>
+#include <system_error>
 
 #include "base/utf8.hpp"
 
@@ -12,7 +14,18 @@ std::string_view cell(const std::vector<std::string>& row, std::size_t column) {
     return column < row.size() ? std::string_view(row[column]) : std::string_view();
 }
 
+/// Whether a spreadsheet would run the cell: what begins like a formula and is neither a number nor a mark.
+bool runs_in_spreadsheet(std::string_view text) {
+    if (text.size() < 2 || std::string_view("=+-@\t\r").find(text.front()) == std::string_view::npos) return false;
+    const std::string_view digits = text.substr(text.front() == '+' ? 1 : 0);
+    double number = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+    const std::string_view rest = digits.substr(static_cast<std::size_t>(end - digits.data()));
+    return error != std::errc{} || !(rest.empty() || rest == "%" || rest == " %");
+}
+
 std::string csv_cell(std::string_view text) {
+    if (runs_in_spreadsheet(text)) return csv_cell("'" + std::string(text));
     if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
     std::string quoted = "\"";
     for (const char c : text) {

@@ -2,13 +2,17 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
+#include <csignal>
 #include <cstring>
 #include <utility>
+#include <vector>
 
 namespace roofline::cli {
 
@@ -37,16 +41,90 @@ int write_all(int file, std::string_view content) {
     return 0;
 }
 
+/// Which files the command has read or written: one that it replaced would be lost.
+std::vector<std::pair<dev_t, ino_t>>& known_files() {
+    static std::vector<std::pair<dev_t, ino_t>> files;
+    return files;
+}
+
+void remember(const struct stat& file) {
+    if (S_ISREG(file.st_mode)) known_files().emplace_back(file.st_dev, file.st_ino);
+}
+
+bool is_input(const struct stat& file) {
+    const std::pair<dev_t, ino_t> id(file.st_dev, file.st_ino);
+    return std::find(known_files().begin(), known_files().end(), id) != known_files().end();
+}
+
+/// Where a symbolic link leads, whether something is there or not.
+Result<std::string> behind_links(const std::string& path) {
+    std::string target = path;
+    constexpr int most_links = 40;  // as Linux follows
+    for (int links = 0; links < most_links; ++links) {
+        std::string to(PATH_MAX, '\0');
+        const ssize_t length = ::readlink(target.c_str(), to.data(), to.size());
+        if (length < 0) return target;
+        to.resize(static_cast<std::size_t>(length));
+        const std::size_t slash = target.rfind('/');
+        target = to.starts_with('/') || slash == std::string::npos ? to : target.substr(0, slash + 1) + to;
+    }
+    return failed("write", path, ELOOP);
+}
+
+/// Signals that end the process wait while one of these lives.
+class HeldSignals {
+public:
+    HeldSignals() {
+        sigset_t ending;
+        sigemptyset(&ending);
+        for (const int signal : {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE, SIGALRM}) sigaddset(&ending, signal);
+        ::pthread_sigmask(SIG_BLOCK, &ending, &before_);
+    }
+    ~HeldSignals() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+    HeldSignals(const HeldSignals&) = delete;
+    HeldSignals& operator=(const HeldSignals&) = delete;
+
+private:
+    sigset_t before_{};
+};
+
+/// A new file in the folder of `target`, its name in `part`; below 0 with errno where there can be none. The name is random, since
+/// process numbers repeat in containers.
+int open_beside(const std::string& target, std::string& part) {
+    const std::size_t slash = target.rfind('/');
+    const std::string folder = slash == std::string::npos ? "" : target.substr(0, slash + 1);
+    int file = -1;
+    for (int tries = 0; tries < 16; ++tries) {
+        std::uint64_t random = 0;
+        if (::getrandom(&random, sizeof random, 0) != sizeof random) return -1;
+        part = fmt::format("{}.roofline-{:016x}.part", folder, random);
+        file = ::open(part.c_str(), O_WRONLY | O_CLOEXEC | O_CREAT | O_EXCL, 0666);
+        if (file >= 0 || errno != EEXIST) break;
+    }
+    return file;
+}
+
+Status write_in_place(const std::string& path, const std::string& target, std::string_view content) {
+    const int file = ::open(target.c_str(), O_WRONLY | O_CLOEXEC);
+    if (file < 0) return failed("write", path, errno);
+    int error = write_all(file, content);
+    if (::close(file) != 0 && error == 0) error = errno;
+    if (error != 0) return failed("write", path, error);
+    return {};
+}
+
 }  // namespace
 
 Result<FileHead> FileHead::open(const std::string& path) {
-    const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    // a FIFO that nobody writes to is refused instead of waited for
+    const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (file < 0) return failed("open", path, errno);
     struct stat facts{};
     if (::fstat(file, &facts) != 0 || !S_ISREG(facts.st_mode)) {
         ::close(file);
         return failed("read", path, S_ISDIR(facts.st_mode) ? EISDIR : ESPIPE);
     }
+    remember(facts);
     return FileHead(path, file, static_cast<std::uint64_t>(facts.st_size));
 }
 
@@ -71,10 +149,12 @@ Result<std::string> FileHead::read(std::uint64_t bytes) const {
     return content;
 }
 
-Result<std::string> read_file(const std::string& path) {
+Result<std::string> read_file(const std::string& path, Reading reading) {
     const bool standard_input = path == "-";
     const int file = standard_input ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
     if (file < 0) return failed("open", path, errno);
+    struct stat facts{};
+    if (reading == Reading::to_keep && ::fstat(file, &facts) == 0) remember(facts);
     std::string content;
     std::string chunk(std::size_t{1} << 16U, '\0');
     int error = 0;
@@ -99,22 +179,48 @@ Result<std::string> read_file(const std::string& path) {
 
 Status write_file(const std::string& path, std::string_view content) {
     if (path == "-") return print(content);
+    const auto target = behind_links(path);
+    if (!target) return fail(target.error());
     struct stat existing{};
-    const bool exists = ::stat(path.c_str(), &existing) == 0;
-    // A device or pipe cannot be replaced by renaming.
-    const bool in_place = exists && !S_ISREG(existing.st_mode);
+    const bool exists = ::stat(target->c_str(), &existing) == 0;
     if (exists && S_ISDIR(existing.st_mode)) return failed("write", path, EISDIR);
-    const std::string target = in_place ? path : fmt::format("{}.{}.part", path, ::getpid());
-    const int flags = O_WRONLY | O_CLOEXEC | (in_place ? 0 : O_CREAT | O_EXCL);
-    const int file = ::open(target.c_str(), flags, 0666);
+    if (exists && is_input(existing)) {
+        return fail("file", fmt::format("{} is a file that this command has read or written: it is not replaced", path),
+                    "name another file");
+    }
+    // A device or pipe cannot be replaced by renaming.
+    if (exists && !S_ISREG(existing.st_mode)) return write_in_place(path, *target, content);
+    const HeldSignals held;  // a file is whole before a signal ends the process; no half of one stays behind
+    std::string part;
+    const int file = open_beside(*target, part);
     if (file < 0) return failed("write", path, errno);
     int error = write_all(file, content);
-    if (error == 0 && !in_place && ::fsync(file) != 0) error = errno;
+    if (error == 0 && exists && ::fchmod(file, existing.st_mode & 07777U) != 0) error = errno;
+    if (error == 0 && ::fsync(file) != 0) error = errno;
+    struct stat written{};
+    if (error == 0 && ::fstat(file, &written) != 0) error = errno;
     if (::close(file) != 0 && error == 0) error = errno;
-    if (error == 0 && !in_place && ::rename(target.c_str(), path.c_str()) != 0) error = errno;
-    if (error != 0 && !in_place) ::unlink(target.c_str());
-    if (error != 0) return failed("write", path, error);
+    if (error == 0 && ::rename(part.c_str(), target->c_str()) != 0) error = errno;
+    if (error != 0) {
+        ::unlink(part.c_str());
+        return failed("write", path, error);
+    }
+    remember(written);
     return {};
+}
+
+void complain(std::string_view text) {
+    // there is nobody left to tell where this fails
+    (void)write_all(STDERR_FILENO, text);
+}
+
+void hold_standard_files() {
+    // A file that is opened later must not get the number of one of these, or what is printed would go there.
+    for (const int number : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+        if (::fcntl(number, F_GETFD) >= 0 || errno != EBADF) continue;
+        // opened the wrong way round, so that reading and writing still fail as they would have
+        (void)::open("/dev/null", number == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+    }
 }
 
 Status print(std::string_view content) {

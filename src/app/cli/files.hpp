@@ -9,13 +9,17 @@
 
 namespace roofline::cli {
 
-/// The whole of a file, or of standard input for "-". Errors: missing, a directory, unreadable, beyond 256 MiB (measurement tables are the largest).
-[[nodiscard]] Result<std::string> read_file(const std::string& path);
+/// Whether a file that is read may be replaced by the same command: what a measurement goes on from may.
+enum class Reading { to_keep, to_replace };
+
+/// The whole of a file, or of standard input for "-". Errors: missing, a directory, unreadable, beyond 256 MiB (measurement tables are
+/// the largest).
+[[nodiscard]] Result<std::string> read_file(const std::string& path, Reading reading = Reading::to_keep);
 
 /// A file of which only the beginning is wanted, however long it is.
 class FileHead {
 public:
-    /// Errors: missing, a directory, unreadable.
+    /// Errors: missing, a directory, a pipe, unreadable.
     [[nodiscard]] static Result<FileHead> open(const std::string& path);
     FileHead(FileHead&& other) noexcept;
     FileHead& operator=(FileHead&&) = delete;
@@ -36,8 +40,16 @@ private:
     std::uint64_t size_;
 };
 
-/// Writes beside the target and renames, so that the target is whole or untouched. "-" is standard output.
+/// Writes beside the target and renames, so that the target is whole or untouched, whatever signal comes; it keeps its mode, and a
+/// symbolic link stays one. "-" is standard output. Errors: what the system says; a file that the command has read to keep, or
+/// already written.
 [[nodiscard]] Status write_file(const std::string& path, std::string_view content);
+
+/// Writes to standard error, if it can be.
+void complain(std::string_view text);
+
+/// Sees to it that standard input, output and error have their numbers, also where the caller has closed them.
+void hold_standard_files();
 
 /// Writes all of it to standard output. Error: it could not take it (a full disk, a closed pipe).
 [[nodiscard]] Status print(std::string_view content);

@@ -93,7 +93,8 @@ Result<What> measure_request(Line& line) {
     if (measure.part != MeasureRequest::Part::gpu) {
         auto path = measure.output.empty() ? this_machine_path() : Result<std::string>(measure.output);
         if (!path) return fail(path.error());
-        if (auto text = read_file(*path)) measure.before = NamedText{std::move(*path), std::move(*text)};
+        if (auto text = read_file(*path, Reading::to_replace))
+            measure.before = NamedText{std::move(*path), std::move(*text)};
     }
     return std::move(measure);
 }

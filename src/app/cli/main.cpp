@@ -3,9 +3,11 @@
 #include <unistd.h>
 
 #include <csignal>
-#include <cstdio>
+#include <cstdlib>
 #include <exception>
+#include <new>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "app/cli/files.hpp"
@@ -14,6 +16,7 @@
 #include "app/local/local_request.hpp"
 #include "app/local/this_machine.hpp"
 #include "app/request.hpp"
+#include "base/utf8.hpp"
 #include "measure/network/ranks.hpp"
 #include "measure/stop.hpp"
 #include "report/op/op_json.hpp"
@@ -28,7 +31,7 @@ int report(const Error& error, bool json, int exit_code) {
         if (!cli::print(error_json(error))) return exit_code;
     } else {
         const std::string text = to_text(error);
-        fmt::print(stderr, "{}{}", text, text.ends_with('\n') ? "" : "\n");
+        cli::complain(text.ends_with('\n') ? text : text + '\n');
     }
     return exit_code;
 }
@@ -44,8 +47,35 @@ Status write_plots(const std::string& svg, const cli::PlotFiles& files) {
     return cli::write_file(files.png, *png);
 }
 
-int run(const std::vector<std::string>& arguments) {
-    bool json = false;
+/// Said without asking for memory.
+int out_of_memory(bool json) {
+    constexpr std::string_view text =
+        "error: out of memory\n"
+        "hint: give it more (ulimit -v, the container's limit), or ask for less: a smaller sweep, table or model\n";
+    constexpr std::string_view answer =
+        R"({"schema":1,"error":{"code":"out_of_memory","message":"out of memory","line":null,"column":null,"source":null,"hint":"give it more, or ask for less"}})"
+        "\n";
+    if (!json || !cli::print(answer)) cli::complain(text);
+    return 1;
+}
+
+/// Where memory ends before main() begins, or where nothing can be thrown through, this is what is left.
+[[noreturn]] void give_up() {
+    if (const std::exception_ptr problem = std::current_exception()) {
+        try {
+            std::rethrow_exception(problem);
+        } catch (const std::bad_alloc&) {
+            ::_exit(out_of_memory(false));
+        } catch (...) {  // a fault of the program's own, which a core may tell more of
+        }
+    }
+    std::abort();
+}
+
+/// The first of all initialisers: those of libraries ask for memory as well.
+[[gnu::constructor(101)]] void expect_the_worst() { std::set_terminate(give_up); }
+
+int run(const std::vector<std::string>& arguments, bool& json) {
     auto parsed = cli::parse_arguments(arguments, json);
     if (!parsed) {
         const auto started = launched();
@@ -69,18 +99,24 @@ int run(const std::vector<std::string>& arguments) {
         if (auto status = cli::write_file(file.name, file.text); !status) return report(status.error(), json, 1);
     }
     if (auto status = write_plots(response.svg, parsed->plots); !status) return report(status.error(), json, 1);
-    if (auto status = cli::print(response.out); !status) return report(status.error(), false, 1);
+    for (const Error& error : response.beside) report(error, false, 2);
+    if (auto status = cli::print(with_directions_shown(response.out)); !status) return report(status.error(), false, 1);
     return response.exit_code;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
+    cli::hold_standard_files();
     std::signal(SIGPIPE, SIG_DFL);  // `roofline ... | head` ends quietly
+    std::signal(SIGXFSZ, SIG_IGN);  // a file beyond the limit is a write that fails
+    bool json = false;
     try {
-        return run(std::vector<std::string>(argv + 1, argv + argc));
-    } catch (const std::exception& problem) {  // out of memory, or a library's
-        fmt::print(stderr, "error: {}\n", problem.what());
+        return run(std::vector<std::string>(argv + 1, argv + argc), json);
+    } catch (const std::bad_alloc&) {
+        return out_of_memory(json);
+    } catch (const std::exception& problem) {  // a library's
+        cli::complain(fmt::format("error: {}\n", problem.what()));
         return 1;
     }
 }

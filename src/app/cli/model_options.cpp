@@ -125,13 +125,13 @@ Result<What> model_request(Line& line) {
         return fail("usage", "--remat is what a training step keeps", "add --program --training");
     }
     if (word.empty()) return fail("usage", "no model is named", "name its config.json; see roofline model --help");
-    model.config.name = word == "-" ? "standard input" : word;
+    model.config.name = word;
     if (is_weight_file(word) || is_weight_index(word)) {
         if (auto status = load_checkpoint(word, model); !status) return fail(status.error());
-    } else if (word == "-" || word.ends_with(".json") || word.find('/') != std::string::npos) {
-        auto text = read_file(word);
-        if (!text) return fail(text.error());
-        model.config.text = std::move(*text);
+    } else {
+        auto config = load_model(word);
+        if (!config) return fail(config.error());
+        model.config = std::move(*config);
     }
     if (!line.words.quantisation.empty()) {
         auto text = read_file(line.words.quantisation);

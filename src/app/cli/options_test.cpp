@@ -52,8 +52,10 @@ TEST_CASE("a word with a bracket is a program, other words are files") {
     const Error missing = error_of({"op", "matmul", "--on", "tpu-v5e"});
     CHECK(missing.hint.find("ends in .roof") != std::string::npos);
     CHECK(error_of({"op", "no-such-file[1].roof"}).message.find("no-such-file") != std::string::npos);
-    CHECK(error_of({"op", "bf16[B] -> f32[B]", "--on", "./no-such.toml"}).message.find("no-such.toml") !=
+    CHECK(op_of({"--on", "./no-such.toml"}).machines.front().unreadable->message.find("no-such.toml") !=
           std::string::npos);
+    CHECK(error_of({"op", "A*B", "--on", "tpu-v5e"}).message ==
+          "`A*B` is neither a file nor an operation: its tensors have no types");
 }
 
 TEST_CASE("one format at a time; errors know early whether they are JSON") {

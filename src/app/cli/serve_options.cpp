@@ -28,6 +28,11 @@ void add_serve(CLI::App& app, Line& line) {
     app.add_option("--output", serve.output, "tokens that come out; 256 if it is not given")->type_name("TOKENS");
     app.add_option("--batch", serve.batch, "sequences that are decoded together; 1 if it is not given")
         ->type_name("SEQUENCES");
+    app.add_option(
+           "--chunk", serve.chunk,
+           "tokens of a long prompt that are taken in together (chunked prefill), which its activations are those "
+           "of; 8192 if it is not given")
+        ->type_name("TOKENS");
     app.add_option("--weights", serve.weights,
                    "the dtype of every parameter; as the checkpoint has them if it is not given")
         ->type_name("DTYPE");
@@ -53,15 +58,11 @@ void add_serve(CLI::App& app, Line& line) {
 
 Result<What> serve_request(Line& line) {
     ServeRequest& serve = line.serve;
-    const std::string& word = line.words.model;
     if (auto status = check_plots(line.words, line.plots); !status) return fail(status.error());
     serve.plot = !line.plots.svg.empty() || !line.plots.png.empty();
-    serve.config.name = word == "-" ? "standard input" : word;
-    if (word == "-" || word.ends_with(".json") || word.find('/') != std::string::npos) {
-        auto text = read_file(word);
-        if (!text) return fail(text.error());
-        serve.config.text = std::move(*text);
-    }
+    auto config = load_model(line.words.model);
+    if (!config) return fail(config.error());
+    serve.config = std::move(*config);
     auto machines = load_machines(line.words.on);
     if (!machines) return fail(machines.error());
     serve.machines = std::move(*machines);

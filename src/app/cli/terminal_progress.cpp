@@ -4,9 +4,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <cstdlib>
 #include <string>
+
+#include "app/cli/files.hpp"
 
 namespace roofline::cli {
 
@@ -34,16 +35,14 @@ void TerminalProgress::at(std::string_view what, double fraction) {
     const double share = std::clamp(fraction, 0.0, 1.0);
     const auto full = static_cast<std::size_t>(share * bar_width);
     // erased to the end of the line, since the last text may have been longer
-    fmt::print(stderr, "\r[{}{}] {:3.0f} % {}\x1b[K", std::string(full, '#'), std::string(bar_width - full, '.'),
-               share * 100, what.substr(0, 48));
-    std::fflush(stderr);
+    complain(fmt::format("\r[{}{}] {:3.0f} % {}\x1b[K", std::string(full, '#'), std::string(bar_width - full, '.'),
+                         share * 100, what.substr(0, 48)));
 }
 
 void TerminalProgress::end() {
     if (!shown_) return;
     shown_ = false;
-    fmt::print(stderr, "\r\x1b[K");
-    std::fflush(stderr);
+    complain("\r\x1b[K");
 }
 
 }  // namespace roofline::cli

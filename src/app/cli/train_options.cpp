@@ -91,13 +91,9 @@ void add_train(CLI::App& app, Line& line) {
 Result<What> train_request(Line& line) {
     TrainRequest& train = line.train;
     if (auto status = check_plots(line.words, line.plots); !status) return fail(status.error());
-    const std::string& word = line.words.model;
-    train.config.name = word == "-" ? "standard input" : word;
-    if (word == "-" || word.ends_with(".json") || word.find('/') != std::string::npos) {
-        auto text = read_file(word);
-        if (!text) return fail(text.error());
-        train.config.text = std::move(*text);
-    }
+    auto config = load_model(line.words.model);
+    if (!config) return fail(config.error());
+    train.config = std::move(*config);
     auto machines = load_machines(line.words.on);
     if (!machines) return fail(machines.error());
     train.machines = std::move(*machines);

@@ -77,6 +77,28 @@ Result<double> parse_fraction(std::string_view text, std::string_view what, std:
     return percent ? value / 100 : value;
 }
 
+namespace {
+
+/// "publisher/model", as a model is called where it is published; a path to a file that is there is none.
+bool is_model_name(const std::string& word) {
+    const std::size_t slash = word.find('/');
+    const bool one = slash != std::string::npos && slash > 0 && word.find('/', slash + 1) == std::string::npos;
+    const bool path = word.starts_with('.') || word.starts_with('~') || word.ends_with(".json");
+    return one && !path && ::access(word.c_str(), F_OK) != 0;
+}
+
+}  // namespace
+
+Result<NamedText> load_model(const std::string& word) {
+    const bool file = word == "-" || word.ends_with(".json") || word.find('/') != std::string::npos;
+    NamedText model{word == "-" ? "standard input" : word, ""};
+    if (!file || is_model_name(word)) return model;
+    auto text = read_file(word);
+    if (!text) return fail(text.error());
+    model.text = std::move(*text);
+    return model;
+}
+
 Status load_program(const std::string& word, OpRequest& op) {
     const bool text = word.find('[') != std::string::npos && !word.ends_with(".roof");
     if (text) {
@@ -85,6 +107,11 @@ Status load_program(const std::string& word, OpRequest& op) {
     }
     auto content = read_file(word);
     if (!content) {
+        if (word.find_first_of("*=;+") != std::string::npos) {
+            return fail("usage",
+                        fmt::format("{} is neither a file nor an operation: its tensors have no types", in_ticks(word)),
+                        "an operation is written like bf16[B, D] * bf16[D, F] -> bf16[B, F]");
+        }
         Error error = content.error();
         if (!word.ends_with(".roof") && word != "-") {
             error.hint =
@@ -118,8 +145,12 @@ Result<std::vector<MachineRef>> load_machines(const std::vector<std::string>& na
         MachineRef reference{name, {}, {}};
         if (name == "this" || name.starts_with("this:")) {
             auto text = read_this_machine();
-            if (!text) return fail(text.error());
-            machines.push_back({"this", std::move(*text), name.size() > 5 ? name.substr(5) : ""});
+            if (!text && names.size() == 1) return fail(text.error());
+            if (!text) {
+                machines.push_back({name, {}, {}, text.error()});
+                continue;
+            }
+            machines.push_back({"this", std::move(*text), name.size() > 5 ? name.substr(5) : "", {}});
             continue;
         }
         // my.toml:4x4 is a slice of the machine in the file
@@ -130,8 +161,11 @@ Result<std::vector<MachineRef>> load_machines(const std::vector<std::string>& na
         }
         if (reference.name.ends_with(".toml") || name.find('/') != std::string::npos) {
             auto content = read_file(reference.name);
-            if (!content) return fail(content.error());
-            reference.toml = std::move(*content);
+            if (content) {
+                reference.toml = std::move(*content);
+            } else {
+                reference.unreadable = content.error();
+            }
         }
         machines.push_back(std::move(reference));
     }

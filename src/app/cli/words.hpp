@@ -44,6 +44,8 @@ void add_plots(CLI::App& app, PlotFiles& plots, const std::string& what);
 
 [[nodiscard]] Result<CalibrationRef> load_calibrations(const std::vector<std::string>& names);
 [[nodiscard]] Result<std::vector<MachineRef>> load_machines(const std::vector<std::string>& names);
+/// A configuration: a file, standard input for "-", or the name of a model that the program knows, "meta-llama/Llama-3.1-70B" too.
+[[nodiscard]] Result<NamedText> load_model(const std::string& word);
 /// A program in the notation has a bracket; anything else names a file.
 [[nodiscard]] Status load_program(const std::string& word, OpRequest& op);
 

@@ -58,6 +58,7 @@ struct ServeAnswer {
     std::int64_t prompt = 0;
     std::int64_t output = 0;
     std::int64_t batch = 0;
+    std::int64_t chunk = 0;  ///< tokens of a prompt that are taken in together, where memory is concerned
     bool disaggregated = false;
 
     Slice slice;

@@ -123,6 +123,7 @@ std::string serve_json(const ServeAnswer& answer) {
     json["memory_bytes"] = memory_json(answer.slice_memory);
     json["memory_bytes_per_chip"] = memory_json(answer.chip_memory);
     json["capacity_bytes_per_chip"] = or_null(answer.capacity);
+    json["prefill_chunk"] = answer.chunk;
     json["fits"] = answer.capacity ? Json(answer.fits) : Json(nullptr);
     json["max_batch"] = answer.capacity ? Json(answer.max_batch) : Json(nullptr);
     json["prefill"] = pass_json(answer.prefill, answer.least_prefill, answer.experts());

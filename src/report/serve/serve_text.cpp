@@ -133,7 +133,10 @@ private:
         row("KV cache", all.kv, one.kv,
             fmt::format("{}, {} tokens of {} sequence{}", name(answer_.kv_dtype), answer_.prompt + answer_.output,
                         answer_.batch, answer_.batch == 1 ? "" : "s"));
-        row("activations", all.activations, one.activations, "the most that lies between two kernels");
+        row("activations", all.activations, one.activations,
+            answer_.prompt > answer_.chunk
+                ? fmt::format("the most that lies between two kernels, prompts taken in by {} tokens", answer_.chunk)
+                : "the most that lies between two kernels");
         row("total", all.total(), one.total(), "");
         out_ += "\n";
     }

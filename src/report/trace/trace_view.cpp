@@ -84,14 +84,22 @@ std::vector<std::string> remarks(const TraceView& view) {
         all.push_back(fmt::format("{} more kernels took {} together: --csv has them", view.kernels.size() - most_lines,
                                   to_text(Seconds{rest})));
     }
+    std::vector<std::string> faster;
     for (const TracedKernel& kernel : view.kernels) {
-        if (const auto fraction = kernel.roof_fraction(); fraction && *fraction > 1.02) {
-            all.push_back(
-                fmt::format("{} is faster than its roof: the machine's figures are not those of the one it ran on, "
-                            "or a cache served what was counted for memory",
-                            short_name(kernel.name)));
-            break;
-        }
+        const auto fraction = kernel.roof_fraction();
+        if (!fraction || !(*fraction > 1.02)) continue;
+        faster.push_back(*fraction > 2 ? fmt::format("{} ({} times)", short_name(kernel.name), number_text(*fraction))
+                                       : short_name(kernel.name));
+    }
+    if (!faster.empty()) {
+        constexpr std::size_t most_named = 10;
+        const std::size_t more = faster.size() - std::min(faster.size(), most_named);
+        faster.resize(faster.size() - more);
+        all.push_back(fmt::format(
+            "{}{} {} faster than {}: the machine's figures are not those of the one it ran on, a cache served what was "
+            "counted for memory, or the FLOPs are in another dtype",
+            fmt::join(faster, ", "), more > 0 ? fmt::format(" and {} more", more) : "",
+            faster.size() + more == 1 ? "is" : "are", faster.size() + more == 1 ? "its roof" : "their roofs"));
     }
     std::vector<std::string> doubts;
     for (const TracedKernel& kernel : view.kernels) {

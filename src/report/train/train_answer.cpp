@@ -76,6 +76,11 @@ std::string network_limit(const TrainStep& step, const Resource& bound, double m
 
 }  // namespace
 
+std::optional<double> tokens_per_s_per_chip(const TrainAnswer& answer) {
+    if (!answer.tokens_per_s) return std::nullopt;
+    return *answer.tokens_per_s / static_cast<double>(answer.slice.chips());
+}
+
 std::string binding_limit(const TrainAnswer& answer) {
     if (!answer.step) return "";
     const OpAnswer& step = answer.step->program;

@@ -47,6 +47,7 @@ struct TrainAnswer {
     ModelCounts counts;
     Slice slice;
     Plan plan;
+    bool sequence_given = true;          ///< else it is what most models are trained on, where the context is longer
     std::optional<TrainingBatch> batch;  ///< none was given
     std::string schedule;                ///< "" without a pipeline
     std::string remat;
@@ -58,12 +59,15 @@ struct TrainAnswer {
     std::optional<TrainStep> step;      ///< none: the utilisation is assumed, and the batch cannot be laid out as it is
     std::optional<double> assumed_mfu;  ///< of the request
     std::optional<double> step_s;       ///< that rates and cost are made of; none without a batch
-    double mfu = 0;
-    double tokens_per_s = 0;
+    /// None of a plan that does not fit, unless the utilisation is assumed: no run has them.
+    std::optional<double> mfu;
+    std::optional<double> tokens_per_s;
     std::optional<TrainingCost> cost;  ///< of the tokens that are asked about
     std::vector<PlanThreshold> thresholds;
     std::vector<std::string> notes;
 };
+
+[[nodiscard]] std::optional<double> tokens_per_s_per_chip(const TrainAnswer& answer);
 
 /// "tpu-v5p:8x8x16".
 [[nodiscard]] std::string slice_id(const Slice& slice);

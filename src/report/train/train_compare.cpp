@@ -55,9 +55,10 @@ std::string step_time(const TrainAnswer& answer) {
     return of_step(answer, [](const TrainStep& step) { return seconds(step.times.*time); });
 }
 
-std::string rate(double value) {
+std::string rate(std::optional<double> value) {
     constexpr double most = 1e15;  // of a slice that no one has
-    return value < 1000 || value > most ? fmt::format("{:.3g}", value) : grouped(static_cast<std::int64_t>(value));
+    if (!value) return nothing;
+    return *value < 1000 || *value > most ? fmt::format("{:.3g}", *value) : grouped(static_cast<std::int64_t>(*value));
 }
 
 std::string usd(const TrainAnswer& answer) {
@@ -80,10 +81,9 @@ constexpr StepLine lines[] = {
     {"in turn", step_time<&StepTimes::sequential>},
     {"expected", step_time<&StepTimes::expected>},
     {"no overlap", step_time<&StepTimes::upper>},
-    {"MFU", [](const TrainAnswer& answer) { return percent_text(answer.mfu) + " %"; }},
+    {"MFU", [](const TrainAnswer& answer) { return answer.mfu ? percent_text(*answer.mfu) + " %" : nothing; }},
     {"tokens/s", [](const TrainAnswer& answer) { return rate(answer.tokens_per_s); }},
-    {"a chip",
-     [](const TrainAnswer& answer) { return rate(answer.tokens_per_s / static_cast<double>(answer.slice.chips())); }},
+    {"a chip", [](const TrainAnswer& answer) { return rate(tokens_per_s_per_chip(answer)); }},
     {"training", [](const TrainAnswer& answer) { return answer.cost ? days_text(answer.cost->seconds) : nothing; }},
     {"chip-hours",
      [](const TrainAnswer& answer) { return answer.cost ? fmt::format("{:.3g}", answer.cost->chip_hours) : nothing; }},

@@ -118,7 +118,7 @@ std::string train_json(const TrainAnswer& answer) {
     json["step_s"] = figure(answer.step_s);
     json["mfu"] = figure(answer.mfu);
     json["tokens_per_s"] = figure(answer.tokens_per_s);
-    json["tokens_per_s_per_chip"] = figure(answer.tokens_per_s / static_cast<double>(answer.slice.chips()));
+    json["tokens_per_s_per_chip"] = figure(tokens_per_s_per_chip(answer));
     json["tokens"] = answer.cost ? Json(answer.cost->tokens) : Json(nullptr);
     json["train_flops"] = answer.cost ? figure(answer.cost->flops) : Json(nullptr);
     json["train_s"] = answer.cost ? figure(answer.cost->seconds) : Json(nullptr);

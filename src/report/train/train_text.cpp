@@ -64,6 +64,9 @@ private:
                                    ? fmt::format("tokens a step: {} sequences of {}",
                                                  grouped(batch.tokens / batch.sequence), grouped(batch.sequence))
                                    : fmt::format("tokens a step, sequences of {}", grouped(batch.sequence));
+            if (!answer_.sequence_given) {
+                text += fmt::format(" (--seq is not given; the model's context is {})", grouped(answer_.model.context));
+            }
             if (batch.microbatches > 1) text += fmt::format(", {} microbatches", grouped(batch.microbatches));
             line("batch", short_count(Rational(batch.tokens)), text);
         }
@@ -147,14 +150,17 @@ private:
         const char* basis = answer_.assumed_mfu                            ? "as --mfu says"
                             : answer_.step && answer_.step->times.expected ? "by the expected step"
                                                                            : "by the lower bound of the step";
-        line("MFU", percent_text(answer_.mfu) + " %",
+        if (!answer_.mfu || !answer_.tokens_per_s) {
+            line("MFU", "-", "the plan does not fit: no utilisation, days or dollars");
+            return;
+        }
+        line("MFU", percent_text(*answer_.mfu) + " %",
              fmt::format("{}: {} a token, {} a chip", basis, to_text(Flops{demand.flops_per_token}),
                          to_text(FlopRate{demand.peak})));
         if (answer_.step_s && answer_.assumed_mfu)
             line("step", to_text(Seconds{*answer_.step_s}), "at that utilisation");
-        line(
-            "tokens", fmt::format("{}/s", many(answer_.tokens_per_s)),
-            fmt::format("{}/s a chip", number_text(answer_.tokens_per_s / static_cast<double>(answer_.slice.chips()))));
+        line("tokens", fmt::format("{}/s", many(*answer_.tokens_per_s)),
+             fmt::format("{}/s a chip", number_text(*tokens_per_s_per_chip(answer_))));
     }
 
     void cost() {

@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+"""Runs commands with one allocation after another failing, and one call that writes after another (faults.cpp).
+
+Whatever fails, the program answers as it does without the fault, or says that it is out of memory or cannot write, with exit
+status 1; no signal ends it; a file that it was to write is whole or as it was, and nothing lies beside it.
+
+usage: check_faults.py --program FILE --faults LIBRARY [--most N]
+--most: at most so many allocations of a command, spread over all of them (the first 100 are all tried).
+Prints what went wrong, then 'N passed, N failed'; exit 1 when something failed."""
+
+import argparse
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+PROGRAM = """X : bf16[B, D]; W : bf16[D, F]; Y : bf16[B, F] = X * W"""
+COMMANDS = [
+    ["op", PROGRAM, "--dims", "B=64,D=4096,F=4096", "--on", "h100-sxm"],
+    ["op", PROGRAM, "--dims", "D=4096,F=4096", "--on", "h100-sxm", "--sweep", "B=1..64*2", "--json"],
+    ["op", "bf16[B_X, D] * bf16[D, F] -> bf16[B, F_X]", "--dims", "B=64,D=4096,F=4096", "--on", "tpu-v5e:2x2",
+     "--mesh", "X=4", "--md"],
+    ["machine", "tpu-v5e", "--csv"],
+    ["model", "llama-3.1-8b"],
+    ["op", "bf16[B", "--on", "h100-sxm"],
+]
+WRITING = ["op", PROGRAM, "--dims", "B=64,D=64,F=64", "--on", "h100-sxm", "--svg", "plot.svg"]
+
+
+class Faults:
+    def __init__(self, program, library, folder):
+        self.program = str(pathlib.Path(program).resolve())
+        self.library = str(pathlib.Path(library).resolve())
+        self.folder = folder
+        self.passed = 0
+        self.failed = 0
+
+    def run(self, words, **faults):
+        environment = dict(os.environ, LD_PRELOAD=self.library, **{k: str(v) for k, v in faults.items()})
+        return subprocess.run([self.program, *words], cwd=self.folder, env=environment, capture_output=True, timeout=60)
+
+    def counts(self, words):
+        log = pathlib.Path(self.folder) / "counts"
+        whole = self.run(words, FAULTS_LOG=log)
+        allocations, calls = (int(word) for word in log.read_text().split())
+        log.unlink()
+        return whole, allocations, calls
+
+    def judge(self, good, what):
+        self.passed += good
+        self.failed += not good
+        if not good:
+            print(what)
+
+    def allocations(self, words, most):
+        whole, count, _ = self.counts(words)
+        step = max(1, (count - 100) // most)
+        for number in [*range(1, min(count, 100) + 1), *range(101, count + 1, step)]:
+            for on in (0, 1):
+                got = self.run(words, FAULTY_NEW=number, FAULTS_ON=on)
+                same = (got.returncode, got.stdout, got.stderr) == (whole.returncode, whole.stdout, whole.stderr)
+                # before it has read its words it does not know that it is to answer in JSON
+                said = got.returncode == 1 and b"error: out of memory" in got.stderr and not got.stdout
+                if "--json" in words and not said:
+                    said = got.returncode == 1 and json.loads(got.stdout)["error"]["code"] == "out_of_memory"
+                self.judge(same or said, f"allocation {number}, on={on}, of {words}: {got.returncode} {got.stderr[-300:]}")
+
+    def writes(self, words, before):
+        plot = pathlib.Path(self.folder) / "plot.svg"
+        whole, _, count = self.counts(words)
+        drawn = plot.read_bytes()
+        for number in range(1, count + 1):
+            for on in (0, 1):
+                plot.unlink(missing_ok=True)
+                if before is not None:
+                    plot.write_bytes(before)
+                got = self.run(words, FAULTY_CALL=number, FAULTS_ON=on)
+                left = plot.read_bytes() if plot.exists() else None
+                kept = left in (before, drawn)
+                alone = sorted(os.listdir(self.folder)) == (["plot.svg"] if left is not None else [])
+                told = got.returncode == 1 or got.stdout == whole.stdout
+                self.judge(kept and alone and told and got.returncode in (0, 1),
+                           f"call {number}, on={on}, of {words}: {got.returncode} {os.listdir(self.folder)} {got.stderr}")
+        plot.unlink(missing_ok=True)
+
+    def closed(self):
+        """Standard files that are closed or full."""
+        wrong = f"'{self.program}' op 'bf16[B' --on h100-sxm"
+        right = f"'{self.program}' machine tpu-v5e"
+        for command, status in ((f"{wrong} 2>&-", 2), (f"{wrong} 2>/dev/full", 2), (f"{right} >&-", 1), (f"{right} >/dev/full", 1),
+                                (f"{right} <&- >/dev/null", 0), (f"{right} <&- >&- 2>&-", 1)):
+            got = subprocess.run(["/bin/sh", "-c", command], cwd=self.folder, capture_output=True)
+            self.judge(got.returncode == status, f"{command}: {got.returncode} instead of {status}")
+
+    def limited(self):
+        """A file that may not grow is a write that fails, not a signal."""
+        got = subprocess.run(["/bin/sh", "-c", f"ulimit -f 1; '{self.program}' op '{PROGRAM}' --dims B=64,D=64,F=64 "
+                              "--on h100-sxm --svg plot.svg"], cwd=self.folder, capture_output=True)
+        self.judge(got.returncode == 1 and b"plot.svg" in got.stderr and not os.listdir(self.folder),
+                   f"ulimit -f: {got.returncode} {got.stderr} {os.listdir(self.folder)}")
+
+    def overwritten(self):
+        """Modes and links stay, inputs are not replaced, FIFOs of weights are not waited for."""
+        folder = pathlib.Path(self.folder)
+        (folder / "real.svg").write_text("old")
+        (folder / "real.svg").chmod(0o640)
+        (folder / "link.svg").symlink_to("real.svg")
+        got = subprocess.run([self.program, *WRITING[:-1], "link.svg"], cwd=folder, capture_output=True)
+        mode = (folder / "real.svg").stat().st_mode & 0o777
+        self.judge(got.returncode == 0 and (folder / "link.svg").is_symlink() and mode == 0o640 and
+                   "<svg" in (folder / "real.svg").read_text(), f"through a link: {got.returncode} {oct(mode)}")
+        (folder / "mine.roof").write_text(PROGRAM)
+        got = subprocess.run([self.program, "op", "mine.roof", "--dims", "B=64,D=64,F=64", "--on", "h100-sxm", "--svg",
+                              "mine.roof"], cwd=folder, capture_output=True)
+        self.judge(got.returncode == 1 and (folder / "mine.roof").read_text() == PROGRAM,
+                   f"over its input: {got.returncode} {got.stderr}")
+        os.mkfifo(folder / "model.safetensors")
+        got = subprocess.run([self.program, "model", "model.safetensors"], cwd=folder, capture_output=True, timeout=20)
+        self.judge(got.returncode == 2, f"a FIFO of weights: {got.returncode} {got.stderr}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--program", required=True)
+    parser.add_argument("--faults", required=True)
+    parser.add_argument("--most", type=int, default=100)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        faults = Faults(options.program, options.faults, folder)
+        for words in COMMANDS:
+            faults.allocations(words, options.most)
+        for before in (None, b"what was there"):
+            faults.writes(WRITING, before)
+        faults.closed()
+        faults.limited()
+        faults.overwritten()
+    print(f"{faults.passed} passed, {faults.failed} failed")
+    return 1 if faults.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
