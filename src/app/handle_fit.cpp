@@ -74,13 +74,14 @@ Status collect_kernels(CsvReader& reader, MeasuredKernels& kernels, TableSamples
     return {};
 }
 
-Status collect(const NamedText& file, const NcclHints& hints, MeasuredSystems& systems, MeasuredKernels& kernels,
-               TableSamples& samples, Reasons& skipped) {
+Status collect(const NamedText& file, bool strict, const NcclHints& hints, MeasuredSystems& systems,
+               MeasuredKernels& kernels, TableSamples& samples, Reasons& skipped) {
     if (is_nccl_tests(file.text)) {
         return collect_collectives(read_nccl_tests(file.text, file.name, hints), systems, samples, skipped);
     }
     auto reader = CsvReader::open(file.text, file.name);
     if (!reader) return fail(reader.error());
+    if (!strict) reader->leave_out_bad_rows();
     if (is_collective_table(reader->header())) {
         return collect_collectives(read_collective_table(*reader), systems, samples, skipped);
     }
@@ -135,7 +136,7 @@ Result<Response> handle_fit(const FitRequest& request, Format format) {
     TableSamples samples;
     Reasons skipped;
     for (const NamedText& file : request.tables) {
-        if (auto status = collect(file, *hints, *systems, *kernels, samples, skipped); !status)
+        if (auto status = collect(file, request.strict, *hints, *systems, *kernels, samples, skipped); !status)
             return fail(status.error());
     }
     const int sorts = static_cast<int>(!samples.collectives.empty()) + static_cast<int>(!samples.exchanges.empty()) +

@@ -12,10 +12,11 @@ namespace {
 
 using Reasons = std::map<std::string, std::int64_t>;
 
-Status collect(const NamedText& file, MeasuredServings& servings, std::vector<ServerSample>& samples,
+Status collect(const NamedText& file, bool strict, MeasuredServings& servings, std::vector<ServerSample>& samples,
                Reasons& skipped) {
     auto reader = CsvReader::open(file.text, file.name);
     if (!reader) return fail(reader.error());
+    if (!strict) reader->leave_out_bad_rows();
     auto table = read_serving_table(*reader);
     if (!table) return fail(table.error());
     for (const SkippedRow& row : table->skipped) ++skipped[row.reason];
@@ -49,7 +50,8 @@ Result<Response> handle_fit_servers(const FitRequest& request, Format format) {
     std::vector<ServerSample> samples;
     Reasons skipped;
     for (const NamedText& file : request.tables) {
-        if (auto status = collect(file, *servings, samples, skipped); !status) return fail(status.error());
+        if (auto status = collect(file, request.strict, *servings, samples, skipped); !status)
+            return fail(status.error());
     }
     ServerFitReport report;
     report.laws = fit_servers(std::move(samples));

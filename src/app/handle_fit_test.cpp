@@ -83,7 +83,13 @@ TEST_CASE("fit writes a file that op and validate can use") {
 
 TEST_CASE("fit refuses what it cannot use") {
     CHECK(fit("a,b\n1,2\n").error->code == "unknown_table");
-    CHECK(fit(all_gathers() + "all_gather,h100_sxm,8,x,1,\n").error->place->line == 32);
+    FitRequest strict;
+    strict.tables = {{"t.csv", all_gathers() + "all_gather,h100_sxm,8,x,1,\n"}};
+    strict.strict = true;
+    CHECK(handle({strict, Format::json, false}).error->place->line == 32);
+    strict.strict = false;
+    CHECK(parsed(handle({strict, Format::json, false}))["skipped"].dump().find("`x` in column `bytes`") !=
+          std::string::npos);
     const Response none = fit("op,system,n_devices,bytes,time_s\nall_gather,h100_sxm,8,1024,1e-5\n");
     CHECK(none.exit_code == 1);
     CHECK(parsed(none)["too_few"] == 1);

@@ -201,3 +201,21 @@ TEST_CASE("no published time is below its bound") {
         }
     }
 }
+
+TEST_CASE("a cell that is no number costs its row, or with --strict the table") {
+    ValidateRequest request;
+    request.table_name = "t.csv";
+    request.table =
+        "op,system,n_devices,bytes,time_us\n"
+        "all_gather,h100_sxm,8,1e9,3000\nall_gather,h100_sxm,8,n/a,3000\nall_gather,h100_sxm,8,2e9,6000\n";
+    const auto response = handle_validate(request, Format::json);
+    REQUIRE(response);
+    const auto json = nlohmann::json::parse(response->out);
+    CHECK(json["rows"] == 2);
+    CHECK(json["skipped_by"].dump().find("`n/a` in column `bytes` is no number above zero") != std::string::npos);
+    request.strict = true;
+    const auto refused = handle_validate(request, Format::json);
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error().code == "bad_number");
+    CHECK(refused.error().place->line == 3);
+}

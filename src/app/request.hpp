@@ -69,6 +69,7 @@ struct ValidateRequest {
     std::vector<std::string> sets;     ///< what-ifs on that machine
     CalibrationRef calibration{};
     std::string collective;           ///< "all-gather": what nccl-tests timed, where their output does not say
+    bool strict = false;              ///< a cell that is no number costs the table, not its row
     std::optional<double> max_error;  ///< the answer is negative when the mean error is beyond this fraction
     bool plot = false;
 };
@@ -79,6 +80,7 @@ struct FitRequest {
     std::vector<MachineRef> machines;  ///< nothing, or what all tables were measured on, whatever they say
     std::vector<std::string> sets;     ///< what-ifs on that machine
     std::string collective;            ///< what nccl-tests timed, where their output does not say
+    bool strict = false;               ///< a cell that is no number costs the table, not its row
     std::string output;                ///< a directory, a .toml file for a single machine, or "" to write nothing
     std::string date;                  ///< of the fit, "2026-01-31"; "" when it is not to be said
 };

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "machine/catalogue.hpp"
 #include "notation/notation.hpp"
 
 using namespace roofline;
@@ -82,4 +83,34 @@ TEST_CASE("mistakes are told apart") {
     bare.memory.resize(1);
     CHECK(resolve_tiles(parsed(square), bare, false, {"B=8"}, notes).error().code == "unknown_level");
     CHECK(notes.empty());
+}
+
+TEST_CASE("on a GPU a tile is that of a thread block, and L2 serves the blocks that run side by side") {
+    const Machine h100 = *find_machine("h100-sxm5");
+    const Program product = parsed("bf16[M=4096, K=8192] * bf16[K, N=8192] -> bf16[M, N]");
+    std::vector<std::string> notes;
+    const auto made = resolve_tiles(product, h100, false, {"M=128,N=128"}, notes);
+    REQUIRE_MESSAGE(made, (made ? "" : made.error().message));
+    REQUIRE(made->size() == 2);
+    CHECK((*made)[0].crosses == "l2");
+    CHECK((*made)[0].sizes == Sizes{{"M", 128}, {"N", 128}});
+    // of 132 SMs 128 make 8 x 16 blocks, 1024 of M and 2048 of N, which fetch A, 67 MB, 4 times and B, 134 MB, 4 times; 16 x 8
+    // fetch A 8 times and B 2 times, as much; 4 x 32 fetch A 2 times and B 8 times
+    CHECK((*made)[1].crosses == "hbm");
+    CHECK((*made)[1].sizes.at("M") * (*made)[1].sizes.at("N") == 128 * 128 * 128);
+    CHECK(std::min((*made)[1].sizes.at("M"), (*made)[1].sizes.at("N")) == 1024);
+    // 128 x 128 sums of 4 bytes, and operands by 128 of K
+    CHECK(notes.front().find("65.5 kB of 256 KiB") != std::string::npos);
+    CHECK(notes.front().find("by 128 of K in L1/SMEM (65.5 kB of 227 KiB)") != std::string::npos);
+    // L2's 50 MiB hold all of the smaller operand here: everything is fetched once
+    notes.clear();
+    const Program narrow = parsed("bf16[M=65536, K=4096] * bf16[K, N=4096] -> bf16[M, N]");
+    CHECK(resolve_tiles(narrow, h100, false, {"M=128,N=128"}, notes)->back().sizes.empty());
+    // sums of 256 x 256 x 4 bytes are all registers; operands of 4096 x 16 x 2 bytes twice are more than 227 KiB
+    CHECK(resolve_tiles(product, h100, false, {"M=256,N=256"}, notes).error().code == "no_fit");
+    CHECK(resolve_tiles(product, h100, false, {"M=8,N=8192"}, notes).error().code == "no_fit");
+    // where it is held is said
+    notes.clear();
+    CHECK(resolve_tiles(product, h100, false, {"l2:M=1024,N=1024"}, notes)->front().crosses == "hbm");
+    CHECK(notes.front().find("held in L2") != std::string::npos);
 }

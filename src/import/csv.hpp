@@ -31,6 +31,10 @@ public:
     /// Reads the next record. False at the end.
     [[nodiscard]] Result<bool> next();
     [[nodiscard]] const std::vector<CsvField>& record() const { return fields_; }
+
+    /// Whether a cell that is no number costs its row alone, or the whole table. Those who read rows look at it.
+    void leave_out_bad_rows() { lenient_ = true; }
+    [[nodiscard]] bool leaves_out_bad_rows() const { return lenient_; }
     /// The line on which the record starts, counted from 1.
     [[nodiscard]] int line() const { return record_line_; }
 
@@ -50,6 +54,7 @@ private:
 
     std::string_view text_;
     std::string source_;
+    bool lenient_ = false;
     std::size_t at_ = 0;  // the next byte to read
     int line_ = 1;
     int record_line_ = 1;

@@ -90,7 +90,7 @@ private:
         const auto value = fields_.whole(*at);
         if (!value || *value <= most) return value;
         return reader_.fail_at(reader_.record()[*at].offset, "bad_number",
-                               fmt::format("{} is more than {}", *value, most));
+                               fmt::format("{} in column `{}` is more than {}", *value, column, most));
     }
 
     Status read_split(MeasuredServing& row) const {
@@ -139,7 +139,8 @@ private:
         const auto value = number_behind(written, "mean");
         if (value && *value > 0) return static_cast<double>(*value);
         return reader_.fail_at(reader_.record()[at].offset, "bad_number",
-                               fmt::format("{} is no length", in_ticks(written)), "`512` is one, or `mean512`");
+                               fmt::format("{} in column `{}` is no length", in_ticks(written), column),
+                               "`512` is one, or `mean512`");
     }
 
     Status read_load(MeasuredServing& row, std::string& skip) const {

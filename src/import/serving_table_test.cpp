@@ -112,8 +112,8 @@ TEST_CASE("rows that lack something are skipped with the reason") {
 TEST_CASE("what is no number is an error") {
     CHECK(error_of("m,h100,1,10,10,4,0.02").empty());
     CHECK(error_of("m,h100,-1,10,10,4,0.02") != "");
-    CHECK(error_of("m,h100,9000000,10,10,4,0.02") == "9000000 is more than 1000000");
-    CHECK(error_of("m,h100,1,meany,10,4,0.02") == "`meany` is no length");
+    CHECK(error_of("m,h100,9000000,10,10,4,0.02") == "9000000 in column `tp` is more than 1000000");
+    CHECK(error_of("m,h100,1,meany,10,4,0.02") == "`meany` in column `input_len` is no length");
     CHECK(error_of("m,h100,1,ten,10,4,0.02") != "");
     CHECK(error_of("m,h100,1,10,10,many,0.02") != "");
     CHECK(error_of("m,h100,1,10,10,4,0") != "");

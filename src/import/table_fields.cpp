@@ -38,8 +38,10 @@ Result<double> TableFields::number(std::size_t at) const {
     double value = 0;
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
     if (error != std::errc{} || end != digits.data() + digits.size() || !std::isfinite(value) || value <= 0) {
-        return reader_.fail_at(field.offset, "bad_number", fmt::format("{} is no number above zero", in_ticks(digits)),
-                               fmt::format("`{}` holds one, or nothing where it is not known", reader_.header()[at]));
+        return reader_.fail_at(
+            field.offset, "bad_number",
+            fmt::format("{} in column `{}` is no number above zero", in_ticks(digits), reader_.header()[at]),
+            "it holds one, or nothing where it is not known");
     }
     return value;
 }
@@ -51,7 +53,8 @@ Result<std::int64_t> TableFields::whole(std::size_t at) const {
     if (*value > most || *value != std::floor(*value)) {
         const CsvField& field = reader_.record()[at];
         return reader_.fail_at(field.offset, "bad_number",
-                               fmt::format("{} is no whole number below 9e18", in_ticks(trimmed(field.text))));
+                               fmt::format("{} in column `{}` is no whole number below 9e18",
+                                           in_ticks(trimmed(field.text)), reader_.header()[at]));
     }
     return static_cast<std::int64_t>(*value);
 }

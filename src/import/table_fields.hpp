@@ -29,6 +29,10 @@ template <class Table, class Read>
         if (!*more) return table;
         std::string skip;
         auto row = read(skip);
+        if (!row && row.error().code == "bad_number" && reader.leaves_out_bad_rows()) {
+            table.skipped.push_back({reader.line(), row.error().message});
+            continue;
+        }
         if (!row) return fail(row.error());
         if (skip.empty()) {
             table.rows.push_back(std::move(*row));

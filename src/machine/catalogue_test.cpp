@@ -43,6 +43,7 @@ void for_each_source(const Machine& m, Check check) {
     for (const Peak& peak : m.peaks) figure("peak", peak.rate);
     for (const MemoryLevel& level : m.memory) {
         figure("capacity", level.capacity);
+        figure("block", level.block);
         figure("bandwidth", level.bandwidth);
         figure("measured bandwidth", level.measured_bandwidth);
     }

@@ -62,6 +62,7 @@ struct MemoryLevel {
     std::int64_t instances = 1;  ///< on one chip
     Managed managed = Managed::hardware;
     Figure<Bytes> capacity;       ///< of one instance
+    Figure<Bytes> block;          ///< of it what one thread block can have: shared memory
     Figure<Bandwidth> bandwidth;  ///< of the whole chip, read and write together
     Figure<Bandwidth> measured_bandwidth;
 

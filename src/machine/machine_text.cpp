@@ -189,6 +189,7 @@ void write_memory(TomlText& out, const Machine& machine) {
         out.whole("instances", level.instances, 1);
         if (level.managed != Managed::hardware) out.text("managed", std::string(managed_name(level.managed)));
         out.figure("capacity", level.capacity);
+        out.figure("block", level.block);
         out.figure("bandwidth", level.bandwidth);
         out.figure("measured_bandwidth", level.measured_bandwidth);
     }

@@ -111,6 +111,7 @@ MemoryLevel read_level(Reader& entry) {
                     : managed == "compiler" ? Managed::compiler
                                             : Managed::hardware;
     level.capacity = entry.figure_at<Bytes>("capacity");
+    level.block = entry.figure_at<Bytes>("block");
     level.bandwidth = entry.figure_at<Bandwidth>("bandwidth");
     level.measured_bandwidth = entry.figure_at<Bandwidth>("measured_bandwidth");
     entry.finish();

@@ -61,8 +61,8 @@ Tensors tensors_of(const Program& program, const KernelWork& kernel) {
     return tensors;
 }
 
-std::optional<double> bytes_held(const Program& program, const Tensors& tensors, const Sizes& tile) {
-    double sum = 0;
+std::optional<BlockBytes> bytes_held(const Program& program, const Tensors& tensors, const Sizes& tile) {
+    BlockBytes held;
     for (const HeldTensor& tensor : tensors.held) {
         double bytes = tensor.element_bytes;
         for (const std::string& dim : tensor.dims) {
@@ -71,9 +71,9 @@ std::optional<double> bytes_held(const Program& program, const Tensors& tensors,
             const auto cut = tile.find(dim);
             bytes *= static_cast<double>(cut == tile.end() ? size->second : std::min(cut->second, size->second));
         }
-        sum += bytes;
+        (tensor.input ? held.operands : held.sums) += bytes;
     }
-    return sum;
+    return held;
 }
 
 // What the inputs cost to fetch, once for each tile of the dimensions they lack.
@@ -96,7 +96,46 @@ double fetched(const Program& program, const Tensors& tensors, const Sizes& tile
 }  // namespace
 
 std::optional<double> tile_bytes(const Program& program, const KernelWork& kernel, const Sizes& tile) {
+    const auto held = block_bytes(program, kernel, tile);
+    return held ? std::optional(held->operands + held->sums) : std::nullopt;
+}
+
+std::optional<BlockBytes> block_bytes(const Program& program, const KernelWork& kernel, const Sizes& tile) {
     return bytes_held(program, tensors_of(program, kernel), tile);
+}
+
+std::vector<std::string> summed_dims(const Program& program, const KernelWork& kernel) {
+    return tensors_of(program, kernel).summed;
+}
+
+Sizes group_of_blocks(const Program& program, const KernelWork& kernel, const Sizes& tile, std::int64_t blocks,
+                      double cache) {
+    const Tensors tensors = tensors_of(program, kernel);
+    double all = 0;
+    double largest = 0;
+    for (const HeldTensor& tensor : tensors.held) {
+        if (!tensor.input) continue;
+        double bytes = tensor.element_bytes;
+        for (const std::string& dim : tensor.dims) bytes *= static_cast<double>(program.sizes.at(dim));
+        all += bytes;
+        largest = std::max(largest, bytes);
+    }
+    if (all - largest <= cache) return {};
+    std::vector<std::pair<Sizes, std::int64_t>> groups{{tile, blocks}};  // and how many times as many blocks may run
+    for (const auto& [dim, size] : tile) {
+        if (!has(tensors.result_dims, dim)) continue;
+        for (std::size_t i = 0, known = groups.size(); i < known; ++i) {
+            for (std::int64_t more = 2; more <= groups[i].second; more *= 2) {
+                Sizes wider = groups[i].first;
+                wider[dim] = std::min(size * more, program.sizes.at(dim));
+                groups.emplace_back(std::move(wider), groups[i].second / more);
+            }
+        }
+    }
+    const auto least = std::min_element(groups.begin(), groups.end(), [&](const auto& a, const auto& b) {
+        return fetched(program, tensors, a.first) < fetched(program, tensors, b.first);
+    });
+    return least->first;
 }
 
 Result<Sizes> best_tile(const Program& program, const KernelWork& kernel, double capacity) {
@@ -141,7 +180,8 @@ Result<Sizes> best_tile(const Program& program, const KernelWork& kernel, double
     std::vector<std::size_t> at(searched.size(), 0);
     while (true) {
         for (std::size_t i = 0; i < searched.size(); ++i) tile[searched[i].first] = searched[i].second[at[i]];
-        if (bytes_held(program, tensors, tile).value_or(capacity + 1) <= capacity) {
+        const auto held = bytes_held(program, tensors, tile);
+        if (held && held->operands + held->sums <= capacity) {
             const double traffic = fetched(program, tensors, tile);
             if (traffic < least) {
                 least = traffic;

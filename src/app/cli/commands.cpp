@@ -120,6 +120,8 @@ void add_validate(CLI::App& app, Line& line) {
     repeated(app, "--set", validate.sets, "what if: another figure of that machine, absolute or relative",
              "nvlink.bandwidth=400GB/s|*2");
     add_collective(app, validate.collective);
+    app.add_flag("--strict", validate.strict,
+                 "a cell that is no number is an error; else its row is left out, and counted");
     add_calibration(app, words);
     app.add_option("--max-error", words.max_error, "the mean error that is still good: 10% or 0.1")->type_name("ERROR");
     add_plots(app, line.plots, "predicted against measured");
@@ -138,6 +140,7 @@ void add_fit(CLI::App& app, Line& line) {
     repeated(app, "--set", fit.sets, "what if: another figure of that machine, absolute or relative",
              "nvlink.bandwidth=400GB/s|*2");
     add_collective(app, fit.collective);
+    app.add_flag("--strict", fit.strict, "a cell that is no number is an error; else its row is left out, and counted");
     app.add_option("-o,--output", fit.output, "a directory for a file a machine, or a .toml file for the only one")
         ->type_name("DIR|FILE.toml");
     app.add_option("--date", fit.date, "the day of the fit that the files name; today if it is not given")

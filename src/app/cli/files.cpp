@@ -66,7 +66,8 @@ Result<std::string> behind_links(const std::string& path) {
         if (length < 0) return target;
         to.resize(static_cast<std::size_t>(length));
         const std::size_t slash = target.rfind('/');
-        target = to.starts_with('/') || slash == std::string::npos ? to : target.substr(0, slash + 1) + to;
+        target.resize(to.starts_with('/') || slash == std::string::npos ? 0 : slash + 1);
+        target += to;
     }
     return failed("write", path, ELOOP);
 }

@@ -66,7 +66,8 @@ int out_of_memory(bool json) {
             std::rethrow_exception(problem);
         } catch (const std::bad_alloc&) {
             ::_exit(out_of_memory(false));
-        } catch (...) {  // a fault of the program's own, which a core may tell more of
+        } catch (...) {
+            cli::complain("error: the program is at fault\n");  // a core may tell more
         }
     }
     std::abort();

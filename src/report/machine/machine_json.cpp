@@ -65,6 +65,7 @@ Json memory(const Machine& machine) {
                         {"instances", level.instances},
                         {"managed", name_of(level.managed)},
                         {"capacity_bytes", figure(level.capacity)},
+                        {"block_bytes", figure(level.block)},
                         {"total_capacity_bytes", number_or_null(level.total_capacity())},
                         {"bandwidth_bytes_per_s", figure(level.bandwidth)},
                         {"measured_bandwidth_bytes_per_s", figure(level.measured_bandwidth)}});

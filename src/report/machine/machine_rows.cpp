@@ -86,6 +86,7 @@ void add_peaks(Rows& rows, const Machine& machine, Unit unit) {
 void add_memory(Rows& rows, const Machine& machine) {
     for (const MemoryLevel& level : machine.memory) {
         rows.add("memory", level.id + ".capacity", level.label + " capacity", level.capacity);
+        if (level.block.value) rows.add("memory", level.id + ".block", level.label + " a thread block", level.block);
         if (level.instances > 1 && level.capacity.value) {
             rows.rows.back().value.text = fmt::format("{} x {}", level.instances, rows.rows.back().value.text);
             rows.rows.back().each =

@@ -68,8 +68,12 @@ private:
         if (expected_) column("expected", "expected_s");
         column("no overlap", "upper_s");
         column("bound by", "bound_by", false);
-        column("FLOP/s", "flop_per_s");
+        column(expected_ ? "lower FLOP/s" : "FLOP/s", "flop_per_s");
         column("of peak", "peak_fraction");
+        if (expected_) {
+            column("expected FLOP/s", "expected_flop_per_s");
+            column("of peak", "expected_peak_fraction");
+        }
         if (split_) column("communication", "communication", false);
     }
 
@@ -116,14 +120,19 @@ private:
         cells.push_back(cell<Seconds>(bounds.upper));
         const Resource* bound = bounds.bound_by ? &pricing.resources[*bounds.bound_by] : nullptr;
         cells.push_back(bound == nullptr ? "" : raw_ ? bound->id : bound->label);
-        cells.push_back(cell<FlopRate>(bounds.lower > 0 ? flops / bounds.lower : 0));
         const Resource* compute = pricing.compute();
-        if (compute != nullptr && bounds.lower > 0) {
-            const double busy = point.seconds[static_cast<std::size_t>(compute - pricing.resources.data())];
-            const double fraction = busy / bounds.lower;
-            cells.push_back(raw_ ? raw(fraction) : percent_text(fraction) + " %");
-        } else {
-            cells.emplace_back();
+        const double busy =
+            compute == nullptr ? 0 : point.seconds[static_cast<std::size_t>(compute - pricing.resources.data())];
+        const auto rate = [&](double seconds) {
+            cells.push_back(cell<FlopRate>(seconds > 0 ? flops / seconds : 0));
+            const bool known = compute != nullptr && seconds > 0;
+            cells.push_back(!known ? "" : raw_ ? raw(busy / seconds) : percent_text(busy / seconds) + " %");
+        };
+        rate(bounds.lower);
+        if (expected_s) {
+            rate(*expected_s);
+        } else if (expected_) {
+            cells.insert(cells.end(), 2, "");
         }
         if (split_) cells.push_back(communication_text(answer));
         table_.rows.push_back(std::move(cells));
