@@ -96,8 +96,8 @@ def without_blank_end(lines):
 
 def run(command, program, folder):
     """What the command prints, as lines with its exit status as the last one when that is not 0; and whether it crashed."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("ROOFLINE_", "XDG_"))}
-    environment.update(NO_COLOR="1", COLUMNS="100", LC_ALL="C.UTF-8", HOME=folder,
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("ROOFLINE_", "XDG_", "COLUMNS"))}
+    environment.update(NO_COLOR="1", LC_ALL="C.UTF-8", HOME=folder,
                        PATH=f"{pathlib.Path(program).parent}{os.pathsep}{os.environ.get('PATH', '')}")
     try:
         done = subprocess.run(["/bin/sh", "-c", command], cwd=folder, env=environment, stdin=subprocess.DEVNULL,

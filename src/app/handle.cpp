@@ -81,7 +81,7 @@ Result<Response> answer_each(const Asked& request, const Handle& handle) {
         } else {
             errors.push_back(alone.error());
             std::string& message = errors.back().message;
-            if (message.find(reference.name) == std::string::npos) message = reference.name + ": " + message;
+            if (message.find(reference.name) == std::string::npos) message.insert(0, reference.name + ": ");
         }
     }
     if (rest.machines.empty() || errors.empty()) return all;

@@ -160,7 +160,7 @@ void add_rates(TrainAnswer& answer) {
     double seconds = 0;
     if (answer.assumed_mfu) {
         seconds = demand.seconds(tokens, *answer.assumed_mfu);
-        answer.mfu = *answer.assumed_mfu;
+        answer.mfu = answer.assumed_mfu;
     } else {
         const StepTimes& times = answer.step->times;
         seconds = times.expected.value_or(times.lower);

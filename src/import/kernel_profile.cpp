@@ -123,18 +123,18 @@ private:
         if (*flops <= 0) return kernel;
         const std::string_view word =
             columns_.dtype ? trimmed(reader_.record()[*columns_.dtype].text) : std::string_view();
-        std::optional<KernelFlops> known;
-        if (const auto dtype = find_dtype(word)) known = KernelFlops{Unit::matmul, *dtype};
-        if (word.empty()) known = kind_in_name(kernel.name);
-        if (!known) {
+        std::optional<KernelFlops> kind;
+        if (const auto dtype = find_dtype(word)) kind = KernelFlops{Unit::matmul, *dtype};
+        if (word.empty()) kind = kind_in_name(kernel.name);
+        if (!kind) {
             kernel.flops.push_back({Unit::vector, Dtype::f32, *flops});
             kernel.doubt = word.empty()
                                ? "nothing says the dtype of its FLOPs, so they have no roof: a column `dtype` does"
                                : fmt::format("its dtype {} is not known", in_ticks(word));
             return kernel;
         }
-        known->flops = *flops;
-        kernel.flops.push_back(*known);
+        kind->flops = *flops;
+        kernel.flops.push_back(*kind);
         return kernel;
     }
 

@@ -48,8 +48,8 @@ TEST_CASE("wrapping keeps to the width, counted from where the line begins") {
 }
 
 TEST_CASE("a cell of CSV that a spreadsheet would run is quoted, and a number is not") {
-    Table table;
-    table.head = {"name", "value"};
-    table.rows = {{"=cmd|' /C calc'!A0", "-1.5e-3"}, {"@sum", "+5 %"}, {"-1+1", "-"}, {"+a,b", "-2.5"}, {"a=b", "-"}};
-    CHECK(table_csv(table) == "name,value\n'=cmd|' /C calc'!A0,-1.5e-3\n'@sum,+5 %\n'-1+1,-\n\"'+a,b\",-2.5\na=b,-\n");
+    Table cells;
+    cells.head = {"name", "value"};
+    cells.rows = {{"=cmd|' /C calc'!A0", "-1.5e-3"}, {"@sum", "+5 %"}, {"-1+1", "-"}, {"+a,b", "-2.5"}, {"a=b", "-"}};
+    CHECK(table_csv(cells) == "name,value\n'=cmd|' /C calc'!A0,-1.5e-3\n'@sum,+5 %\n'-1+1,-\n\"'+a,b\",-2.5\na=b,-\n");
 }

@@ -60,7 +60,7 @@ class Transcripts(InScratchTree):
     def test_environment_and_folder(self):
         self.write("tests/golden/files/mine.toml", "")
         self.write("docs/examples/mlp.roof", "")
-        self.assert_passes("$ roofline environment\n1 100 C.UTF-8\n\n$ roofline list\nmine.toml\nmlp.roof\n", 2)
+        self.assert_passes("$ roofline environment\n1  C.UTF-8\n\n$ roofline list\nmine.toml\nmlp.roof\n", 2)
 
     def test_commands_of_a_file_share_a_folder_and_leave_nothing(self):
         self.write("tests/golden/files/given", "")

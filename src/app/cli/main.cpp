@@ -13,12 +13,14 @@
 #include "app/cli/files.hpp"
 #include "app/cli/options.hpp"
 #include "app/cli/terminal_progress.hpp"
+#include "app/cli/words.hpp"
 #include "app/local/local_request.hpp"
 #include "app/local/this_machine.hpp"
 #include "app/request.hpp"
 #include "base/utf8.hpp"
 #include "measure/network/ranks.hpp"
 #include "measure/stop.hpp"
+#include "report/narrow.hpp"
 #include "report/op/op_json.hpp"
 #include "report/plot/png.hpp"
 
@@ -76,6 +78,14 @@ int out_of_memory(bool json) {
 /// The first of all initialisers: those of libraries ask for memory as well.
 [[gnu::constructor(101)]] void expect_the_worst() { std::set_terminate(give_up); }
 
+/// Whether the answer is a program in the notation, for another command to read.
+bool is_program(const cli::Parsed& parsed) {
+    if (!parsed.request) return false;
+    const auto* model = std::get_if<ModelRequest>(&parsed.request->what);
+    const auto* train = std::get_if<TrainRequest>(&parsed.request->what);
+    return (model != nullptr && model->program) || (train != nullptr && train->program);
+}
+
 int run(const std::vector<std::string>& arguments, bool& json) {
     auto parsed = cli::parse_arguments(arguments, json);
     if (!parsed) {
@@ -101,7 +111,11 @@ int run(const std::vector<std::string>& arguments, bool& json) {
     }
     if (auto status = write_plots(response.svg, parsed->plots); !status) return report(status.error(), json, 1);
     for (const Error& error : response.beside) report(error, false, 2);
-    if (auto status = cli::print(with_directions_shown(response.out)); !status) return report(status.error(), false, 1);
+    std::string out = with_directions_shown(response.out);
+    const Format format = parsed->local ? parsed->local->format : parsed->request->format;
+    const auto columns = cli::columns_wanted();
+    if (format == Format::text && columns && !is_program(*parsed)) out = narrowed(out, *columns);
+    if (auto status = cli::print(out); !status) return report(status.error(), false, 1);
     return response.exit_code;
 }
 

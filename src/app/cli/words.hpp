@@ -2,6 +2,8 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -54,6 +56,9 @@ void add_plots(CLI::App& app, PlotFiles& plots, const std::string& what);
 /// A fraction: "10%" or "0.1". `what` begins the message about anything else, `remedy` is its remedy.
 [[nodiscard]] Result<double> parse_fraction(std::string_view text, std::string_view what, std::string_view remedy);
 [[nodiscard]] bool color_wanted(const std::string& when);
+/// How wide text on standard output may be: what COLUMNS says, or the terminal. None where neither does, or where it is too narrow to
+/// be meant.
+[[nodiscard]] std::optional<std::size_t> columns_wanted();
 [[nodiscard]] Result<Format> format_of(const Words& words);
 [[nodiscard]] Status check_plots(const Words& words, const PlotFiles& files);
 [[nodiscard]] Result<PlotKind> plot_kind(const std::string& word);
