@@ -40,7 +40,7 @@ Result<Response> handle_op(const OpRequest& request, Format format, bool color) 
     if (!answers) return fail(answers.error());
     Response response;
     if (request.plot != PlotKind::none) {
-        auto svg = op_plot(*answers, axes, request.plot);
+        auto svg = op_plot(*answers, axes, request.plot, request.all_roofs);
         if (!svg) return fail(svg.error());
         response.svg = std::move(*svg);
     }

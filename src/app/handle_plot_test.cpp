@@ -1,8 +1,12 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
+
 #include "app/request.hpp"
+#include "base/approx_test.hpp"
 #include "report/plot/svg_elements_test.hpp"
+#include "units/text.hpp"
 
 using namespace roofline;
 
@@ -137,4 +141,96 @@ TEST_CASE("a million chips are drawn as an excerpt") {
     CHECK(svg.size() < 200'000);
     CHECK(says(svg, "1048576 chips"));
     CHECK(says(svg, "Not all chips are drawn."));
+}
+
+TEST_CASE("a bar of rows for experts is as long as the time that its step has for them") {
+    OpRequest op;
+    op.program =
+        "X : bf16[T_X=8192, D=2048]; R : int32[T_X, A=8]; W : bf16[E_X=128, D, F=1024]\n"
+        "Xe : bf16[E_X, C=512, D] = dispatch[E,C](X, R)\nY : bf16[E_X, C, F] = Xe *_D W";
+    op.machines = {{"h100-sxm:8", {}, {}}};
+    op.mesh = {"X=8"};
+    op.plot = PlotKind::timeline;
+    const std::string svg = svg_of(op);
+    // one copy of 1024 tokens of 2048 numbers, 7/8 of them to others at 450 GB/s: 8.16 us; 8 copies 65.2 us. The dispatch is
+    // bound by HBM, 11.3 us: X, R and all of Xe
+    const double copy = 1024.0 * 2048 * 2 * 7 / 8 / 450e9;
+    const double step = (1024.0 * 2048 * 2 + 1024 * 8 * 4 + 16.0 * 512 * 2048 * 2) / 3.35e12;
+    const std::vector<SvgElement> bars = elements_of(svg, "bar");
+    REQUIRE(bars.size() == 4);
+    // a pixel of each end is left for the outline
+    CHECK((bars[1].number("width") + 2) / (bars[0].number("width") + 2) == approx(copy / step).epsilon(0.01));
+    CHECK(says(svg, "8.16 us of 65.2 us for all copies"));
+}
+
+TEST_CASE("the picture of a pipeline's step has the times of its text") {
+    TrainRequest train;
+    train.config = {"llama-3.1-8b", ""};
+    train.machines = {{"h100-sxm:8", {}, {}}};
+    train.mesh = {"pipeline=4,fsdp=2"};
+    train.sequence = "2Ki";
+    train.batch_tokens = "64Ki";
+    train.microbatches = "8";
+    train.plot = true;
+    const Response response = handle({train, Format::json, false});
+    const auto json = nlohmann::json::parse(response.out, nullptr, false);
+    const double lower = json["step"]["lower_s"];
+    const double busy = json["time_s"]["math"];
+    CHECK(lower > busy);
+    CHECK(says(response.svg, "lower " + to_text(Seconds{lower}) + ", if everything overlaps"));
+    CHECK(says(response.svg, "in turn " + to_text(Seconds{json["step"]["sequential_s"].get<double>()})));
+    CHECK(says(response.svg, to_text(Seconds{lower - busy}) + " of them are the bubble"));
+}
+
+TEST_CASE("a sweep of several machines has a colour for each, a dash for each kind, and a legend") {
+    OpRequest op;
+    op.program = "bf16[B, D] * bf16[D, F] -> bf16[B, F]";
+    op.machines = {{"h100-sxm", {}, {}}, {"b200", {}, {}}, {"tpu-v5p", {}, {}}};
+    op.dims = {"D=8192,F=8192"};
+    op.sweeps = {"B=16..4096*2"};
+    op.plot = PlotKind::sweep;
+    const std::string svg = svg_of(op);
+    // the bounds of three machines and what is expected of two
+    std::map<std::string, int> dashes;
+    for (const SvgElement& curve : elements_of(svg, "curve")) {
+        for (const char* dash : {"dash0", "dash1"}) dashes[dash] += curve.has_class(dash) ? 1 : 0;
+    }
+    CHECK(dashes["dash1"] == 3 + 1);  // and the legend's line
+    CHECK(dashes["dash0"] == 2 + 1);
+    const std::vector<std::string> legend = texts(elements_of(svg, "legend"));
+    CHECK(legend == std::vector<std::string>{"bound", "expected", "H100 SXM5 80GB", "B200 SXM 180GB", "TPU v5p"});
+    CHECK(elements_of(svg, "label").size() == 3);  // the peaks: no name covers a curve
+    op.sweeps = {"D=1,2,3", "B=16..4096*2"};
+    op.dims = {"F=8192"};
+    CHECK(refusal(op) == "the plot would have 9 curves; 8 are the most");
+}
+
+TEST_CASE("a roofline has the roofs that the program uses, and what is expected of it") {
+    OpRequest op;
+    op.program = "bf16[B, D] * bf16[D, F] -> bf16[B, F]";
+    op.machines = {{"h100-sxm", {}, {}}};
+    op.dims = {"B=512,D=8192,F=8192"};
+    op.plot = PlotKind::roofline;
+    const std::string used = svg_of(op);
+    CHECK(elements_of(used, "roof").size() == 1);
+    CHECK(elements_of(used, "ceiling").size() == 1);
+    CHECK(contains(texts(elements_of(used, "label")), "expected"));
+    op.all_roofs = true;
+    const std::string all = svg_of(op);
+    CHECK(elements_of(all, "roof").size() == 3);  // HBM, shared memory, PCIe
+    CHECK(elements_of(all, "ceiling").size() > 5);
+}
+
+TEST_CASE("a mesh over nodes shows the network between them") {
+    OpRequest op;
+    op.program = "X : bf16[B_X=4096, D=8192]; Y : bf16[B_X, D] = X + X";
+    op.machines = {{"h100-sxm:8x4", {}, {}}};
+    op.mesh = {"X=32"};
+    op.plot = PlotKind::mesh;
+    const std::string svg = svg_of(op);
+    CHECK(elements_of(svg, "network").size() == 4 + 1);  // a stub for each node, and what joins them
+    CHECK(contains(texts(elements_of(svg, "detail")), "NIC"));
+    op.machines = {{"h100-sxm:8", {}, {}}};
+    op.mesh = {"X=8"};
+    CHECK(elements_of(svg_of(op), "network").empty());
 }

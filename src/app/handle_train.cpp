@@ -7,7 +7,7 @@
 #include "app/train_answer_of.hpp"
 #include "notation/notation.hpp"
 #include "report/op/explain.hpp"
-#include "report/op/op_plot.hpp"
+#include "report/op/op_timeline.hpp"
 #include "report/train/step_expectation.hpp"
 #include "report/train/train_compare.hpp"
 #include "report/train/train_json.hpp"
@@ -94,9 +94,8 @@ Result<Response> handle_train(const TrainRequest& request, Format format) {
             return fail("bad_request", "there is no step to draw: only its utilisation is given",
                         "say what a step is: --batch-tokens 4Mi, and leave --mfu out");
         }
-        auto svg = op_plot({&answer->step->program, 1}, {}, PlotKind::timeline);
-        if (!svg) return fail(svg.error());
-        response.svg = std::move(*svg);
+        const StepTimes& times = answer->step->times;
+        response.svg = op_timeline(answer->step->program, StepTotals{times.sequential, times.lower});
     }
     if (!fits(*answer)) response.exit_code = 1;
     return response;

@@ -51,6 +51,7 @@ struct OpRequest {
     bool explain = false;
     bool exact_flops = false;
     PlotKind plot = PlotKind::none;
+    bool all_roofs = false;  ///< of a roofline: also those that the program does not use
 };
 
 /// `roofline machine`

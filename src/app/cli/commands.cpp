@@ -89,6 +89,8 @@ void add_op(CLI::App& app, Line& line) {
            "what --svg or --png draws: roofline (with the sweep's path), sweep (FLOP/s against the swept\nsize), "
            "mesh (which chip holds what), or timeline (one step, a lane for each resource)")
         ->type_name("KIND");
+    app.add_flag("--all-roofs", op.all_roofs,
+                 "a roofline with all roofs of the machine, also those that nothing here uses");
     add_formats(app, words);
 }
 

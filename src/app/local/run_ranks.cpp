@@ -187,7 +187,7 @@ Result<std::string> rank_plot(const RunRequest& request, const RankAnswer& answe
     for (const RankRun& run : answer.runs) {
         if (run.sequential.median > 0) seconds.push_back(run.sequential.median);
     }
-    return op_plot(*predicted, answer.axes, request.plot, seconds);
+    return op_plot(*predicted, answer.axes, request.plot, false, seconds);
 }
 
 Status run_one(RankRun& run, const RunRequest& request, RankGroup& ranks, Device& device) {

@@ -64,6 +64,7 @@ private:
         if (t > 0) {
             const NetworkTier& inside = slice_.network(slice_.tiers[t - 1]);
             direction.unit = fmt::format("{} {}", inside.label, has_axes(inside) ? "slice" : "domain");
+            if (!torus) direction.network = slice_.network(tier).label;
         }
         return direction;
     }

@@ -118,7 +118,27 @@ PlotPoint measured_point(const PlotPoint& predicted, double flops, double second
     return point;
 }
 
-Result<std::string> roofline_plot(const OpAnswer& answer, const std::vector<SweepAxis>& axes,
+/// Whether the program has work for that unit and dtype.
+bool computes_in(const Pricing& pricing, const Peak& peak) {
+    return std::any_of(pricing.resources.begin(), pricing.resources.end(), [&](const Resource& resource) {
+        const std::string key = fmt::format("{}/{}", name(peak.unit), name(peak.dtype));
+        return std::any_of(resource.terms.begin(), resource.terms.end(),
+                           [&](const Term& term) { return term.key == key; });
+    });
+}
+
+/// The machine without the rates that the program does not use. What it has no work for at all stays, so that there is a roof.
+Machine used_of(const OpAnswer& answer) {
+    Machine used = answer.machine;
+    const Pricing& pricing = answer.analysis.total.pricing;
+    std::erase_if(used.peaks, [&](const Peak& peak) { return !computes_in(pricing, peak); });
+    std::erase_if(used.memory, [&](const MemoryLevel& level) { return pricing.find(level.id) == nullptr; });
+    if (used.peaks.empty()) used.peaks = answer.machine.peaks;
+    if (used.memory.empty()) used.memory = answer.machine.memory;
+    return used;
+}
+
+Result<std::string> roofline_plot(const OpAnswer& answer, const std::vector<SweepAxis>& axes, bool all_roofs,
                                   const std::vector<double>& measured_s) {
     const Analysis& total = answer.analysis.total;
     RooflinePlot plot;
@@ -129,12 +149,13 @@ Result<std::string> roofline_plot(const OpAnswer& answer, const std::vector<Swee
         "{}, {}{}{}", answer.machine.name,
         chips == 1 ? "1 chip" : fmt::format("one of {} = {} chips", answer.system.slice.shape_text(), chips),
         sizes.empty() ? "" : "; ", sizes);
-    plot.roofs = roofs_of(answer.machine);
+    const Machine shown = all_roofs ? answer.machine : used_of(answer);
+    plot.roofs = roofs_of(shown);
     const auto& resources = total.pricing.resources;
     const bool network = std::any_of(resources.begin(), resources.end(),
                                      [&](const Resource& resource) { return crossed_tier(answer, resource); });
     // Between the roofs of a network that of the host would only be in the way, unless something crosses it.
-    const bool host = !network || total.pricing.find("pcie") != nullptr;
+    const bool host = (all_roofs && !network) || total.pricing.find("pcie") != nullptr;
     if (host && answer.machine.host && answer.machine.host->bandwidth.value) {
         plot.roofs.push_back(
             {"PCIe", answer.machine.host->bandwidth.value->value, answer.machine.host->bandwidth.low_confidence()});
@@ -142,7 +163,7 @@ Result<std::string> roofline_plot(const OpAnswer& answer, const std::vector<Swee
     for (const Resource& resource : resources) {
         if (crossed_tier(answer, resource)) plot.roofs.push_back(tier_roof(resource));
     }
-    plot.ceilings = ceilings_of(answer.machine);
+    plot.ceilings = ceilings_of(shown);
     if (axes.empty()) {
         const auto& kernels = answer.analysis.kernels;
         for (std::size_t i = 0; i < answer.analysis.work.kernels.size(); ++i) {
@@ -150,25 +171,33 @@ Result<std::string> roofline_plot(const OpAnswer& answer, const std::vector<Swee
             const std::size_t first = plot.points.size();
             add_points(answer, kernel, answer.analysis.work.kernels[i], plot.points);
             const auto flops = count(answer.program, kernel.work.flops());
-            if (i >= measured_s.size() || plot.points.size() == first || !flops) continue;
-            PlotPoint measured = measured_point(plot.points[first], flops->to_double(), measured_s[i], "measured");
-            measured.beside = true;
-            plot.points.insert(plot.points.begin() + static_cast<std::ptrdiff_t>(first) + 1, std::move(measured));
+            if (plot.points.size() == first || !flops) continue;
+            const auto beside = [&](double seconds, const std::string& what) {
+                PlotPoint point = measured_point(plot.points[first], flops->to_double(), seconds, what);
+                point.beside = true;
+                plot.points.insert(plot.points.begin() + static_cast<std::ptrdiff_t>(first) + 1, std::move(point));
+            };
+            if (i < measured_s.size()) beside(measured_s[i], "measured");
+            // of a single kernel the time of the program is its own
+            if (answer.expected_s && answer.analysis.work.kernels.size() == 1) beside(*answer.expected_s, "expected");
         }
         return to_svg(plot);
     }
     // Each size of all axes but the last makes a path.
     const SweepAxis& last = axes.back();
     std::vector<PlotPath> measured;
+    std::vector<PlotPath> expected;
     std::size_t index = 0;
     for_each_point(
         answer, axes,
         [&](std::span<const std::int64_t> at, const CompiledProgram::Point& point, const OpAnswer& here,
-            std::optional<double>) {
+            std::optional<double> expected_s) {
             if (at.back() == last.sizes.front()) {
-                measured.push_back(
-                    {axes.size() > 1 ? fmt::format("measured, {} = {}", axes.front().name(), at.front()) : "measured",
-                     {}});
+                const auto called = [&](std::string what) {
+                    return axes.size() > 1 ? fmt::format("{}, {} = {}", what, axes.front().name(), at.front()) : what;
+                };
+                measured.push_back({called("measured"), {}});
+                expected.push_back({called("expected"), {}});
                 std::string label = fmt::format("{} = {}..{}", last.name(), last.sizes.front(), last.sizes.back());
                 if (axes.size() > 1) label = fmt::format("{} = {}", axes.front().name(), at.front());
                 plot.paths.push_back({std::move(label), {}});
@@ -176,13 +205,20 @@ Result<std::string> roofline_plot(const OpAnswer& answer, const std::vector<Swee
             plot.paths.back().points.push_back(point_of(fmt::format("{}={}", last.name(), at.back()), flops_of(point),
                                                         main_bytes(here.analysis.total, point), point.bounds,
                                                         here.analysis.total.pricing));
+            const PlotPoint& predicted = plot.paths.back().points.back();
+            if (expected_s) {
+                expected.back().points.push_back(
+                    measured_point(predicted, flops_of(point), *expected_s, predicted.label));
+            }
             if (index < measured_s.size()) {
-                const PlotPoint& predicted = plot.paths.back().points.back();
                 measured.back().points.push_back(
                     measured_point(predicted, flops_of(point), measured_s[index], predicted.label));
             }
             ++index;
         });
+    for (PlotPath& path : expected) {
+        if (!path.points.empty()) plot.paths.push_back(std::move(path));
+    }
     if (!measured_s.empty()) plot.paths.insert(plot.paths.end(), measured.begin(), measured.end());
     return to_svg(plot);
 }
@@ -191,9 +227,11 @@ Result<std::string> sweep_plot(std::span<const OpAnswer> answers, const std::vec
                                const std::vector<double>& measured_s) {
     if (axes.empty()) return fail("bad_request", "a sweep plot needs a sweep", "add --sweep B=1..512");
     const std::size_t curves = answers.size() * (axes.size() > 1 ? axes.front().sizes.size() : 1);
-    constexpr std::size_t most_curves = 12;
-    if (curves > most_curves)
-        return fail("bad_request", fmt::format("the plot would have {} curves; {} are the most", curves, most_curves));
+    constexpr std::size_t most_curves = 8;  // as many colours as can be told apart
+    if (curves > most_curves) {
+        return fail("bad_request", fmt::format("the plot would have {} curves; {} are the most", curves, most_curves),
+                    "name fewer machines, or fewer sizes of the first axis");
+    }
     const SweepAxis& last = axes.back();
     SweepPlot plot;
     plot.title = plot_title(answers.front());
@@ -206,6 +244,8 @@ Result<std::string> sweep_plot(std::span<const OpAnswer> answers, const std::vec
     plot.log_x = last.sizes.size() > 2 &&
                  static_cast<double>(last.sizes.back()) > 100.0 * static_cast<double>(last.sizes.front()) &&
                  last.sizes[1] - last.sizes[0] != last.sizes.back() - last.sizes[last.sizes.size() - 2];
+    const bool any_expected =
+        std::any_of(answers.begin(), answers.end(), [](const OpAnswer& each) { return each.expected_s.has_value(); });
     std::vector<PlotCurve> measured;
     std::vector<PlotCurve> expected;  // behind all bounds, so that those keep their colours
     for (const OpAnswer& answer : answers) {
@@ -226,16 +266,21 @@ Result<std::string> sweep_plot(std::span<const OpAnswer> answers, const std::vec
                     const auto called = [&](std::string_view what) {
                         return name.empty() ? std::string(what) : fmt::format("{}, {}", name, what);
                     };
-                    curve.label = calibrated || !measured_s.empty() ? called("bound") : name;
+                    const bool beside_others = any_expected || !measured_s.empty();
+                    curve.label = beside_others ? called("bound") : name;
+                    curve.family = name;
+                    curve.kind = beside_others ? "bound" : "";
                     if (!measured_s.empty()) {
                         PlotCurve beside;
+                        beside.family = name;
+                        beside.kind = "measured";
                         beside.label = called("measured");
                         measured.push_back(std::move(beside));
                     }
                     if (compute != nullptr && compute->terms.size() == 1)
                         curve.peak = compute->terms.front().rate.value;
                     if (calibrated) {
-                        expected.push_back({called("expected"), {}, curve.peak, {}, {}});
+                        expected.push_back({called("expected"), {}, curve.peak, {}, {}, name, "expected"});
                     }
                     if (compute != nullptr && last.dims.size() == 1 && !total.main_level.empty()) {
                         Sizes here = answer.program.sizes;
@@ -273,7 +318,7 @@ Result<std::string> sweep_plot(std::span<const OpAnswer> answers, const std::vec
 }  // namespace
 
 Result<std::string> op_plot(std::span<const OpAnswer> answers, const std::vector<SweepAxis>& axes, PlotKind kind,
-                            const std::vector<double>& measured_s) {
+                            bool all_roofs, const std::vector<double>& measured_s) {
     if (kind == PlotKind::sweep) return sweep_plot(answers, axes, measured_s);
     if (kind != PlotKind::roofline && !axes.empty()) {
         return fail("bad_request",
@@ -295,7 +340,7 @@ Result<std::string> op_plot(std::span<const OpAnswer> answers, const std::vector
     if (!answer.analysis.total.seconds) {
         return fail("unsized", "a plot needs a size for every dimension", "give them with --dims");
     }
-    return kind == PlotKind::timeline ? op_timeline(answer) : roofline_plot(answer, axes, measured_s);
+    return kind == PlotKind::timeline ? op_timeline(answer) : roofline_plot(answer, axes, all_roofs, measured_s);
 }
 
 }  // namespace roofline

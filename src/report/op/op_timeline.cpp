@@ -51,7 +51,8 @@ private:
         step.seconds = kernel.bounds.lower * once;
         for (std::size_t i = 0; kernel.seconds && i < kernel.pricing.resources.size(); ++i) {
             const Resource& resource = kernel.pricing.resources[i];
-            const double seconds = (*kernel.seconds)[i] * once;
+            // as the step's own time has it: of what may be sent less often the least
+            const double seconds = kernel.least_seconds[i] * once;
             bars(step, resource, seconds, work, kernel.bounds.bound_by == i);
         }
         line_.steps.push_back(std::move(step));
@@ -67,10 +68,15 @@ private:
         std::vector<TimelineBar> parts;
         double sum = 0;
         for (const MessageWork& each : work.work.messages) {
-            const double own = message_seconds(each.message, resource);
+            const double sure = each.message.sure.to_double();
+            const double own = message_seconds(each.message, resource, sure);
             if (own <= 0) continue;
-            const std::string text = spoken(each.message);
-            parts.push_back({index, sum, own, text, decides, {fmt::format("{}, {}", text, to_text(Seconds{own}))}});
+            const std::string text = spoken(each.message) + (sure < 1 ? ", a copy of each token" : "");
+            std::string time = to_text(Seconds{own});
+            if (const double all = message_seconds(each.message, resource, 1); all > own) {
+                time += fmt::format(" of {} for all copies", to_text(Seconds{all}));
+            }
+            parts.push_back({index, sum, own, text, decides, {fmt::format("{}, {}", text, time)}});
             sum += own;
         }
         if (!parts.empty() && sum <= seconds * (1 + 1e-9)) {
@@ -83,15 +89,15 @@ private:
         step.bars.push_back(std::move(together));
     }
 
-    // What one collective asks of a tier: the longer of transfer and latency.
-    [[nodiscard]] double message_seconds(const Message& message, const Resource& resource) const {
+    // What one collective asks of a tier where it sends that share of its bytes: the longer of transfer and latency.
+    [[nodiscard]] double message_seconds(const Message& message, const Resource& resource, double share) const {
         const auto bytes = count(answer_.program, message.bytes);
         const auto load = load_of(message, answer_.system);
         if (!bytes || !load || resource.terms.empty()) return 0;
         for (const TierLoad& tier : load->tiers) {
             const auto rate = rate_of(tier, answer_.system);
             if (!rate || name_of(tier, answer_.system).id != resource.id) continue;
-            return std::max(bytes->to_double() * tier.link_bytes.to_double() / rate->value, tier.latency_s);
+            return std::max(share * bytes->to_double() * tier.link_bytes.to_double() / rate->value, tier.latency_s);
         }
         return 0;
     }
@@ -143,6 +149,14 @@ private:
 
 }  // namespace
 
-std::string op_timeline(const OpAnswer& answer) { return to_svg(Recording(answer).run()); }
+std::string op_timeline(const OpAnswer& answer, std::optional<StepTotals> step) {
+    Timeline line = Recording(answer).run();
+    if (step) {
+        line.bubble_s = std::max(0.0, step->lower - line.overlap_s);
+        line.total_s = step->in_turn;
+        line.overlap_s = step->lower;
+    }
+    return to_svg(line);
+}
 
 }  // namespace roofline

@@ -1,6 +1,7 @@
 // An `op` answer as a time line: statements in turn, a lane for each resource.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "base/result.hpp"
@@ -8,8 +9,14 @@
 
 namespace roofline {
 
+/// Totals of a step that has more than its program: what a stage of a pipeline waits for others. Seconds.
+struct StepTotals {
+    double in_turn = 0;
+    double lower = 0;
+};
+
 /// The picture of `sequential_s`: every statement takes its own lower bound, its resources start together and what is shorter
-/// hides beside the longest. Each repeat is drawn once. All dimensions have sizes.
-[[nodiscard]] std::string op_timeline(const OpAnswer& answer);
+/// hides beside the longest. Each repeat is drawn once. All dimensions have sizes. `step`: where the program is that of a stage.
+[[nodiscard]] std::string op_timeline(const OpAnswer& answer, std::optional<StepTotals> step = {});
 
 }  // namespace roofline

@@ -11,10 +11,11 @@ namespace roofline {
 /// Chips along one direction of the picture: rows go down, columns to the right; others are boxes beside one another.
 struct MeshDirection {
     std::int64_t length = 1;
-    bool linked = false;   ///< neighbours are joined by wires; else all members by a switch
-    bool wrapped = false;  ///< and the last to the first
-    std::string label;     ///< the mesh axes along it: "Y"
-    std::string unit;      ///< what a box is: "plane", "NVLink4 domain"
+    bool linked = false;    ///< neighbours are joined by wires; else all members by a switch
+    bool wrapped = false;   ///< and the last to the first
+    std::string label;      ///< the mesh axes along it: "Y"
+    std::string unit;       ///< what a box is: "plane", "NVLink4 domain"
+    std::string network{};  ///< what joins boxes that are not linked: "NIC"
 };
 
 /// A part of a mesh axis: so many chips of a direction, each `stride` from the next.

@@ -30,6 +30,7 @@ constexpr std::string_view kMeshStyle = R"(
 .rl-plot .tiny{font-size:9.5px}
 .rl-plot .strong{font-weight:bold}
 .rl-plot .chip{fill:#f3f5f7;stroke:#57606a;stroke-width:1}
+.rl-plot .network{stroke:#d55e00;stroke-width:1.6}
 .rl-plot .wire{fill:none;stroke:#57606a;stroke-width:1.4}
 .rl-plot .wrap{fill:none;stroke:#57606a;stroke-width:1;stroke-dasharray:3 2}
 .rl-plot .box{fill:none;stroke:#8b949e;stroke-width:1}
@@ -65,6 +66,10 @@ public:
             draw_wires(svg_, picture_, grid_, box);
             chips(box);
         }
+        if (const std::string label = network(); !label.empty()) {
+            const XY at = draw_network(svg_, grid_);
+            labels_.text("detail halo", {at.x + 11, at.y}, Anchor::middle, label, -90);
+        }
         legend();
         const std::size_t drawn = std::min(picture_.arrays.size(), kMostArrays);
         for (std::size_t i = 0; i < drawn; ++i) array(picture_.arrays[i]);
@@ -76,6 +81,15 @@ public:
     [[nodiscard]] const Grid& grid() const { return grid_; }
 
 private:
+    // What joins the boxes.
+    [[nodiscard]] std::string network() const {
+        for (std::size_t d = 2; d < picture_.directions.size(); ++d) {
+            const MeshDirection& direction = picture_.directions[d];
+            if (direction.length > 1 && !direction.network.empty()) return direction.network;
+        }
+        return "";
+    }
+
     // Which mesh axes go where: an arrow above the columns and one beside the rows.
     void directions() {
         const Grid::Box& first = grid_.boxes.front();
@@ -178,10 +192,13 @@ private:
         for (std::size_t d = 2; d < picture_.directions.size(); ++d) {
             const MeshDirection& direction = picture_.directions[d];
             if (direction.length < 2 || direction.label.empty()) continue;
-            say("detail weak", fmt::format("{} {}s lie along {}{}", direction.length, direction.unit, direction.label,
-                                           direction.wrapped  ? ", the last joined to the first"
-                                           : direction.linked ? ", each joined to the next"
-                                                              : ""));
+            say("detail weak",
+                fmt::format("{} {}s lie along {}{}", direction.length, direction.unit, direction.label,
+                            direction.wrapped  ? ", the last joined to the first"
+                            : direction.linked ? ", each joined to the next"
+                            : direction.network.empty()
+                                ? ""
+                                : fmt::format(", joined by {}, each chip at its own rate", direction.network)));
         }
     }
 

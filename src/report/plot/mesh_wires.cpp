@@ -1,6 +1,8 @@
 #include "report/plot/mesh_wires.hpp"
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 namespace roofline {
 
@@ -88,6 +90,31 @@ void draw_wires(SvgWriter& svg, const MeshPicture& picture, const Grid& grid, co
     if (columns.wrapped) wiring.around_rows();
     if (rows.wrapped) wiring.around_columns();
     if (columns.length > 1 && !columns.linked) wiring.bus();
+}
+
+XY draw_network(SvgWriter& svg, const Grid& grid) {
+    constexpr double beside = 12;
+    const auto right_of = [&](const Grid::Box& box) {
+        return grid.cell(box, 0, grid.columns.size() - 1).centre.x + grid.cell_width / 2;
+    };
+    const auto middle_of = [&](const Grid::Box& box) {
+        return (grid.cell(box, 0, 0).centre.y + grid.cell(box, grid.rows.size() - 1, 0).centre.y) / 2;
+    };
+    std::map<double, std::pair<double, double>> lines;  // by place across: from the first box down to the last
+    for (const Grid::Box& box : grid.boxes) {
+        const double x = right_of(box) + beside;
+        const double y = middle_of(box);
+        svg.line("network", {right_of(box), y}, {x, y});
+        const auto [line, added] = lines.try_emplace(x, y, y);
+        line->second.second = std::max(line->second.second, y);
+    }
+    const double foot = grid.bottom + 2;
+    for (const auto& [x, ends] : lines) {
+        svg.line("network", {x, ends.first}, {x, lines.size() > 1 ? foot : ends.second});
+    }
+    if (lines.size() > 1) svg.line("network", {lines.begin()->first, foot}, {lines.rbegin()->first, foot});
+    const auto& [x, ends] = *lines.rbegin();
+    return {x, (ends.first + ends.second) / 2};
 }
 
 }  // namespace roofline

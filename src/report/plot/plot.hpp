@@ -56,6 +56,8 @@ struct PlotCurve {
     std::optional<double> peak;                     ///< the ceiling this curve runs into, FLOP/s
     std::optional<double> critical;  ///< size that is marked: at which it becomes compute-bound, or stops being it
     std::string critical_text;       ///< "from B = 137"
+    std::string family{};            ///< what it shares its colour with: "H100 SXM5 80GB"
+    std::string kind{};              ///< of the family: "bound", "expected", "measured"
 };
 
 /// Attainable FLOP/s against a swept dimension.

@@ -44,18 +44,24 @@ constexpr std::string_view kStyle = R"(
 .rl-plot .s3{stroke:#e69f00}
 .rl-plot .s4{stroke:#56b4e9}
 .rl-plot .s5{stroke:#d55e00}
+.rl-plot .s6{stroke:#57606a}
+.rl-plot .s7{stroke:#7b4ea3}
 .rl-plot .f0{fill:#0072b2}
 .rl-plot .f1{fill:#009e73}
 .rl-plot .f2{fill:#cc79a7}
 .rl-plot .f3{fill:#e69f00}
 .rl-plot .f4{fill:#56b4e9}
 .rl-plot .f5{fill:#d55e00}
+.rl-plot .f6{fill:#57606a}
+.rl-plot .f7{fill:#7b4ea3}
 .rl-plot .t0{fill:#00609a}
 .rl-plot .t1{fill:#00694d}
 .rl-plot .t2{fill:#96406f}
 .rl-plot .t3{fill:#7d5700}
 .rl-plot .t4{fill:#1d6a9c}
 .rl-plot .t5{fill:#b04a00}
+.rl-plot .t6{fill:#434a52}
+.rl-plot .t7{fill:#653a8e}
 @media (prefers-color-scheme:dark){
 .rl-plot .paper{fill:#14181d}
 .rl-plot text{fill:#e6e9ed}
@@ -79,6 +85,12 @@ constexpr std::string_view kStyle = R"(
 .rl-plot .t5{fill:#ff9d57}
 .rl-plot .s5{stroke:#f07b26}
 .rl-plot .f5{fill:#f07b26}
+.rl-plot .s6{stroke:#a3acb7}
+.rl-plot .f6{fill:#a3acb7}
+.rl-plot .t6{fill:#c3cad2}
+.rl-plot .s7{stroke:#b48ae0}
+.rl-plot .f7{fill:#b48ae0}
+.rl-plot .t7{fill:#c9a8ee}
 }
 )";
 

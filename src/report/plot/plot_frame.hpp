@@ -31,7 +31,7 @@ inline constexpr std::size_t kMostVertices = 400;
 inline constexpr std::size_t kMostRows = 100;
 
 /// Of series in their order: places in the palette, and marks.
-inline constexpr std::array<int, 6> kHues{0, 5, 1, 2, 3, 4};
+inline constexpr std::array<int, 8> kHues{0, 5, 1, 2, 3, 4, 6, 7};
 inline constexpr std::array<Mark, 4> kMarks{Mark::circle, Mark::square, Mark::triangle, Mark::diamond};
 
 /// Finite, positive, and within what a plot can sensibly show (1e-60 to 1e60).

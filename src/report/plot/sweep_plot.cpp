@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,7 @@ public:
         : scene_(scene), plot_(plot), placer_({kFrameLeft + 2, kFrameTop + 2}, {scene.x.to_px - 2, kFrameBottom - 2}) {}
 
     std::string draw();
+    [[nodiscard]] double height() const { return height_; }
 
 private:
     void axes();
@@ -35,6 +37,18 @@ private:
     void critical_label(std::size_t index);
     void curve(std::size_t index);
     void curve_label(std::size_t index);
+    void legend();
+    void legend_row(double y, const std::string& css, const std::string& text, const std::string& detail,
+                    std::optional<Mark> mark);
+    /// With more curves than labels beside them could tell apart a legend names them: a colour for each family, a dash for each kind.
+    [[nodiscard]] bool has_legend() const { return scene_.families.size() > 1 && scene_.curves.size() > 3; }
+    [[nodiscard]] std::size_t family_of(std::size_t index) const {
+        const auto& all = scene_.families;
+        return static_cast<std::size_t>(std::find(all.begin(), all.end(), scene_.curves[index].family) - all.begin());
+    }
+    [[nodiscard]] std::size_t colour_of(std::size_t index) const { return has_legend() ? family_of(index) : index; }
+    [[nodiscard]] std::size_t dash_of(std::size_t index) const;
+    [[nodiscard]] int hue_of(std::size_t index) const { return kHues[colour_of(index) % kHues.size()]; }
     [[nodiscard]] bool beside_another(std::size_t index, const LabelBox& box) const;
     [[nodiscard]] XY at(double size, double rate) const { return {scene_.x.at(size), scene_.y.at(rate)}; }
     [[nodiscard]] double critical_rate(const PlotCurve& curve) const;
@@ -45,7 +59,48 @@ private:
     SvgWriter labels_;
     LabelPlacer placer_;
     std::vector<std::vector<XY>> lines_;
+    double height_ = kPlotHeight;
 };
+
+std::size_t SweepDrawing::dash_of(std::size_t index) const {
+    if (!has_legend()) return index % 4;
+    const std::string& kind = scene_.curves[index].kind;
+    return kind == "bound" ? 1 : kind == "measured" ? 2 : 0;
+}
+
+void SweepDrawing::legend_row(double y, const std::string& css, const std::string& text, const std::string& detail,
+                              std::optional<Mark> mark) {
+    constexpr double length = 34;
+    svg_.polyline("curve " + css, {{kFrameLeft, y}, {kFrameLeft + length, y}});
+    if (mark) svg_.mark(fmt::format("mark f{}", css.substr(1, 1)), *mark, {kFrameLeft + length / 2, y}, 3.6);
+    const double left = kFrameLeft + length + 8;
+    const std::string name = fitted(text, kFontSize, detail.empty() ? kFrameRight - left : 400);
+    labels_.text("legend", {left, y}, Anchor::start, name);
+    if (!detail.empty()) labels_.text("weak", {kFrameRight, y}, Anchor::end, detail);
+}
+
+void SweepDrawing::legend() {
+    constexpr double row = 18;
+    double y = kPlotHeight + 4;
+    for (const auto& [kind, dash] : {std::pair{"bound", 1}, std::pair{"expected", 0}, std::pair{"measured", 2}}) {
+        const bool drawn = std::any_of(scene_.curves.begin(), scene_.curves.end(),
+                                       [&, wanted = kind](const PlotCurve& c) { return c.kind == wanted; });
+        if (!drawn) continue;
+        legend_row(y, fmt::format("s6 dash{}", dash), kind, "", {});
+        y += row;
+    }
+    for (std::size_t family = 0; family < scene_.families.size(); ++family) {
+        std::string critical;
+        for (const PlotCurve& c : scene_.curves) {
+            if (c.family == scene_.families[family] && c.critical) critical = c.critical_text;
+        }
+        if (!critical.empty() && plot_.y_unit.empty()) critical.insert(0, "compute-bound ");
+        legend_row(y, fmt::format("s{}", kHues[family % kHues.size()]), scene_.families[family], critical,
+                   kMarks[family % kMarks.size()]);
+        y += row;
+    }
+    height_ = y + 4;
+}
 
 void SweepDrawing::axes() {
     const std::vector<Tick> x_ticks = !scene_.x.log          ? linear_ticks(scene_.x, TickStyle::plain, 8)
@@ -82,9 +137,10 @@ void SweepDrawing::peaks() {
         const double y = scene_.y.at(*c.peak);
         svg_.line("peak", {scene_.x.from_px, y}, {scene_.x.to_px, y});
         placer_.avoid({scene_.x.from_px, y}, {scene_.x.to_px, y});
-        std::string owners;  // whose peak it is, unless it is everyone's
+        std::string owners;  // whose peak it is, unless it is everyone's or a legend says it
         for (const PlotCurve& other : scene_.curves) {
-            if (!scene_.peak && other.peak == c.peak) owners += (owners.empty() ? "" : ", ") + other.label;
+            if (has_legend() || scene_.peak || other.peak != c.peak) continue;
+            owners += (owners.empty() ? "" : ", ") + other.label;
         }
         peak_label(*c.peak, fmt::format("{}peak {}", owners.empty() ? "" : owners + " ", rate_text(plot_, *c.peak)));
         if (scene_.peak) return;
@@ -124,7 +180,7 @@ void SweepDrawing::critical_label(std::size_t index) {
     for (const std::string& text :
          {(plot_.y_unit.empty() ? "compute-bound " : "") + c.critical_text, c.critical_text}) {
         const bool last_resort = text == c.critical_text;
-        PlotLabel label{scene_.curves.size() > 1 ? fmt::format("t{}", kHues[index % kHues.size()]) : "", text, ""};
+        PlotLabel label{scene_.curves.size() > 1 ? fmt::format("t{}", hue_of(index)) : "", text, ""};
         for (double y = scene_.y.from_px - 12; y > top.y + 12; y -= 16) {
             const double bias = (scene_.y.from_px - y) / 30;
             label.places.push_back({{top.x + 5, y}, Anchor::start, bias});
@@ -146,14 +202,14 @@ void SweepDrawing::curve(std::size_t index) {
     }
     std::vector<XY> line;
     for (const std::size_t i : thinned(cornered, kMostVertices)) line.push_back(cornered[i]);
-    const int hue = kHues[index % kHues.size()];
-    if (line.size() > 1) svg_.polyline(fmt::format("curve s{} dash{}", hue, index % 4), line);
+    const int hue = hue_of(index);
+    if (line.size() > 1) svg_.polyline(fmt::format("curve s{} dash{}", hue, dash_of(index)), line);
     for (std::size_t i = 1; i < line.size(); ++i) placer_.avoid(line[i - 1], line[i], 2);
     if (all.size() <= kMostMarks) {
         for (std::size_t i = 0; i < all.size(); ++i) {
             svg_.open_group("datum", fmt::format("{}: {} = {}, {}", c.label, plot_.x_label,
                                                  size_text(c.points[i].first), rate_text(plot_, c.points[i].second)));
-            svg_.mark(fmt::format("mark f{}", hue), kMarks[index % kMarks.size()], all[i], 3.6);
+            svg_.mark(fmt::format("mark f{}", hue), kMarks[colour_of(index) % kMarks.size()], all[i], 3.6);
             svg_.close_group();
             placer_.block({all[i], 3, 3, 0});
         }
@@ -176,7 +232,7 @@ bool SweepDrawing::beside_another(std::size_t index, const LabelBox& box) const 
 /// At the end of the curve, or, where others end there too, back along it.
 void SweepDrawing::curve_label(std::size_t index) {
     const std::vector<XY>& line = lines_[index];
-    PlotLabel label{fmt::format("t{}", kHues[index % kHues.size()]), scene_.curves[index].label, ""};
+    PlotLabel label{fmt::format("t{}", hue_of(index)), scene_.curves[index].label, ""};
     double back = 0;  // pixels from the end
     double next = 0;
     for (std::size_t i = line.size(); i-- > 0;) {
@@ -204,7 +260,8 @@ std::string SweepDrawing::draw() {
     peaks();
     for (std::size_t i = 0; i < scene_.curves.size(); ++i) curve(i);
     for (std::size_t i = 0; i < scene_.curves.size(); ++i) critical(i);
-    const std::size_t named = std::min(scene_.curves.size(), kMostNamed);
+    if (has_legend()) legend();
+    const std::size_t named = has_legend() ? 0 : std::min(scene_.curves.size(), kMostNamed);
     for (std::size_t i = 0; i < named; ++i) curve_label(i);
     for (std::size_t i = 0; i < named; ++i) critical_label(i);
     return svg_.str() + labels_.str();
@@ -215,7 +272,9 @@ std::string SweepDrawing::draw() {
 std::string to_svg(const SweepPlot& plot) {
     const SweepScene scene = make_scene(plot);
     const std::string title = plot.title.empty() ? "Sweep" : plot.title;
-    return plot_document(title, plot.subtitle, describe(scene, plot), SweepDrawing(scene, plot).draw());
+    SweepDrawing drawing(scene, plot);
+    const std::string body = drawing.draw();
+    return plot_document(title, plot.subtitle, describe(scene, plot), body, {drawing.height(), {}});
 }
 
 }  // namespace roofline

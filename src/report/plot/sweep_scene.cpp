@@ -20,7 +20,8 @@ constexpr double kFractionsRight = kPlotWidth - 62;  // of the frame where a sec
 std::vector<PlotCurve> usable_curves(const std::vector<PlotCurve>& curves) {
     std::vector<PlotCurve> out;
     for (const PlotCurve& curve : curves) {
-        PlotCurve usable{curve.label, {}, curve.peak, curve.critical, curve.critical_text};
+        PlotCurve usable = curve;
+        usable.points.clear();
         for (const auto& [size, rate] : curve.points) {
             if (drawable(size) && drawable(rate)) usable.points.emplace_back(size, rate);
         }
@@ -85,6 +86,11 @@ SweepScene make_scene(const SweepPlot& plot) {
     scene.powers_of_two = !scene.curves.empty();
     for (const PlotCurve& c : scene.curves) {
         for (const auto& point : c.points) scene.powers_of_two = scene.powers_of_two && is_power_of_two(point.first);
+    }
+    for (const PlotCurve& c : scene.curves) {
+        if (std::find(scene.families.begin(), scene.families.end(), c.family) == scene.families.end()) {
+            scene.families.push_back(c.family);
+        }
     }
     scene.x = size_axis(scene, plot.log_x);
     scene.y = rate_axis(scene);

@@ -13,10 +13,11 @@ namespace roofline {
 
 struct SweepScene {
     std::vector<PlotCurve> curves;  ///< drawable points only, never empty ones
-    std::optional<double> peak;     ///< FLOP/s, when all curves share it
-    bool powers_of_two = false;     ///< all sizes are
-    PlotAxis x;                     ///< the swept size
-    PlotAxis y;                     ///< FLOP/s
+    std::vector<std::string> families;
+    std::optional<double> peak;  ///< FLOP/s, when all curves share it
+    bool powers_of_two = false;  ///< all sizes are
+    PlotAxis x;                  ///< the swept size
+    PlotAxis y;                  ///< FLOP/s
 };
 
 [[nodiscard]] SweepScene make_scene(const SweepPlot& plot);

@@ -41,6 +41,11 @@ constexpr std::string_view kTimelineStyle = R"(
 }
 )";
 
+std::string bubble_text(const Timeline& timeline) {
+    return fmt::format("{} of them are the bubble, in which this stage of the pipeline waits for others: not drawn",
+                       to_text(Seconds{timeline.bubble_s}));
+}
+
 /// Steps drawn, where each begins, and the room that everything takes.
 class TimelineDrawing {
 public:
@@ -79,7 +84,7 @@ public:
 private:
     [[nodiscard]] const TimelineStep& at(std::size_t i) const { return timeline_.steps[i]; }
     [[nodiscard]] double end_of(std::size_t i) const { return i + 1 < starts_.size() ? starts_[i + 1] : end_; }
-    [[nodiscard]] bool to_scale() const { return timeline_.repeats.empty() && !cut(); }
+    [[nodiscard]] bool to_scale() const { return timeline_.repeats.empty() && !cut() && !(timeline_.bubble_s > 0); }
     [[nodiscard]] bool cut() const { return starts_.size() < timeline_.steps.size(); }
 
     void lanes() {
@@ -187,6 +192,10 @@ private:
                 "strong", {kLaneLeft, y_}, Anchor::start,
                 fmt::format("{}; {}{}", total, overlap, timeline_.repeats.empty() ? "" : ", repeats included"));
             y_ += 20;
+            if (timeline_.bubble_s > 0) {
+                labels_.text("detail", {kLaneLeft, y_}, Anchor::start, bubble_text(timeline_));
+                y_ += 20;
+            }
             return;
         }
         const auto mark = [&](double seconds, const std::string& text) {
@@ -283,6 +292,7 @@ std::string describe(const Timeline& timeline, const TimelineDrawing& drawing) {
     std::string out = fmt::format(
         "Statements one after the other; what each keeps busy starts with it. In turn {}; {} if everything overlaps.\n",
         to_text(Seconds{timeline.total_s}), to_text(Seconds{timeline.overlap_s}));
+    if (timeline.bubble_s > 0) out += bubble_text(timeline) + ".\n";
     for (const TimelineRepeat& repeat : timeline.repeats) {
         out += fmt::format("Statements {} to {}: {} times, drawn once.\n", repeat.begin + 1, repeat.end, repeat.times);
     }

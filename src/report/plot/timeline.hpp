@@ -40,6 +40,7 @@ struct Timeline {
     std::vector<TimelineStep> steps;
     std::vector<TimelineRepeat> repeats;
     double total_s = 0;    ///< of all steps, repeats included
+    double bubble_s = 0;   ///< of `overlap_s`, and as long of `total_s`: while a stage of a pipeline waits for others
     double overlap_s = 0;  ///< what would be left if steps overlapped too: the busiest lane's time, repeats included
 };
 

@@ -248,7 +248,7 @@ Result<std::string> run_plot(const RunAnswer& answer, const std::vector<OpAnswer
     } else {
         for (const RunPoint& point : answer.points) seconds.push_back(point.cold.median);
     }
-    return op_plot(predicted, answer.axes, kind, seconds);
+    return op_plot(predicted, answer.axes, kind, false, seconds);
 }
 
 }  // namespace roofline
