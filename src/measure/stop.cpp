@@ -1,6 +1,10 @@
 #include "measure/stop.hpp"
 
+#include <unistd.h>
+
 #include <csignal>
+#include <string>
+#include <string_view>
 
 namespace roofline {
 
@@ -8,7 +12,20 @@ namespace {
 
 volatile std::sig_atomic_t stop = 0;
 
-void on_signal(int) { stop = 1; }
+constexpr std::string_view said = "interrupted; nothing was written";
+
+// What is under way gets a moment to end by itself; what does not look, in a library or an exchange, is ended.
+void on_signal(int) {
+    stop = 1;
+    ::alarm(1);
+}
+
+void on_alarm(int) {
+    for (const std::string_view text : {std::string_view("error: "), said, std::string_view("\n")}) {
+        (void)!::write(STDERR_FILENO, text.data(), text.size());
+    }
+    ::_exit(130);
+}
 
 }  // namespace
 
@@ -19,12 +36,14 @@ void heed_interrupts() {
     action.sa_flags = static_cast<int>(SA_RESETHAND) | SA_RESTART;
     ::sigaction(SIGINT, &action, nullptr);
     ::sigaction(SIGTERM, &action, nullptr);
+    action.sa_handler = on_alarm;
+    ::sigaction(SIGALRM, &action, nullptr);
 }
 
 bool stop_requested() { return stop != 0; }
 void request_stop() { stop = 1; }
 void forget_stop() { stop = 0; }
 
-Error interrupted() { return {"interrupted", "interrupted; nothing was written", "", {}}; }
+Error interrupted() { return {"interrupted", std::string(said), "", {}}; }
 
 }  // namespace roofline

@@ -5,7 +5,7 @@
 
 namespace roofline {
 
-/// From now on an interrupt (Ctrl-C, SIGTERM) only asks to stop; a second one ends the process.
+/// From now on an interrupt (Ctrl-C, SIGTERM) asks to stop; what goes on for a second, or a second interrupt, ends the process.
 void heed_interrupts();
 
 /// Set by an interrupt, and by request_stop(). Loops that take long look at it between samples.

@@ -65,7 +65,7 @@ std::string broken(std::string line, std::size_t columns) {
         const std::size_t next = line.find_first_not_of(' ', blank);
         if (blank == std::string::npos || next == std::string::npos) break;
         text += line.substr(0, line.find_last_not_of(' ', blank) + 1) + '\n';
-        line = indent + line.substr(next);
+        line.replace(0, next, indent);
     }
     return text + line;
 }

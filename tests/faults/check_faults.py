@@ -12,9 +12,11 @@ import argparse
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 PROGRAM = """X : bf16[B, D]; W : bf16[D, F]; Y : bf16[B, F] = X * W"""
 COMMANDS = [
@@ -101,6 +103,21 @@ class Faults:
         self.judge(got.returncode == 1 and b"plot.svg" in got.stderr and not os.listdir(self.folder),
                    f"ulimit -f: {got.returncode} {got.stderr} {os.listdir(self.folder)}")
 
+    def interrupted(self):
+        """A signal ends a run that would take long, wherever it comes."""
+        words = ["run", "f32[B, D] * f32[D, F] -> f32[B, F]", "--dims", "B=8k,D=8k,F=8k", "--on", "h100-sxm"]
+        for wait in (0.02, 0.3, 1.0):
+            for name in (signal.SIGINT, signal.SIGTERM):
+                process = subprocess.Popen([self.program, *words], cwd=self.folder, stdout=subprocess.PIPE,
+                                           stderr=subprocess.PIPE)
+                time.sleep(wait)
+                process.send_signal(name)
+                status = process.wait(timeout=60)
+                errors = process.communicate()[1]
+                # before the program has begun to heed it, the signal does what it does by default
+                begun = status == 130 and b"interrupted" in errors
+                self.judge(begun or (wait < 0.1 and status == -name), f"{name} after {wait} s: {status} {errors}")
+
     def overwritten(self):
         """Modes and links stay, inputs are not replaced, FIFOs of weights are not waited for."""
         folder = pathlib.Path(self.folder)
@@ -135,6 +152,7 @@ def main():
             faults.writes(WRITING, before)
         faults.closed()
         faults.limited()
+        faults.interrupted()
         faults.overwritten()
     print(f"{faults.passed} passed, {faults.failed} failed")
     return 1 if faults.failed else 0

@@ -33,6 +33,7 @@ void add_measure(CLI::App& app, Line& line) {
         ->check(CLI::IsMember({"cpu", "network", "gpu"}));
     app.add_flag("--quick", words.quick, "about ten seconds instead of a minute");
     app.add_flag("--thorough", words.thorough, "more samples and sizes: some minutes");
+    app.add_flag("--replace", line.measure.replace, "with --quick: also where the file holds a full measurement");
     app.add_option("-o,--output", line.measure.output,
                    "the machine file to write, in the place of the one `--on this` reads")
         ->type_name("FILE.toml");

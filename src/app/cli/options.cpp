@@ -36,6 +36,7 @@ constexpr const char* examples = R"(examples:
 constexpr const char* exits = R"(
 Exit status: 0 done; 1 nothing fits, a check failed, or a file could not be written; 2 the request or its input is wrong;
 3 the hardware, or a library for it, is absent; 130 interrupted.
+Text is as wide as COLUMNS or the terminal says; NO_COLOR turns colours off.
 )";
 
 // "roofline measure import"

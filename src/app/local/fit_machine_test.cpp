@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "app/local/handle_measure_cpu.hpp"
 #include "calibrate/fit_kernels.hpp"
 #include "machine/machine_text.hpp"
 #include "measure/run/cpu_device.hpp"
@@ -135,4 +136,16 @@ TEST_CASE("programs that run are fitted, and what does not run is noted") {
     CHECK(fit->calibration.kernels.front().key.kind == "contraction");
     CHECK(fit->calibration.kernels.front().key.dtype == "f32");
     CHECK(fit->programs.front().expected_s > 0);
+}
+
+TEST_CASE("a quick measurement does not replace a full one without being told to") {
+    MeasureRequest request;
+    request.effort = Effort::quick;
+    request.output = "full.toml";
+    request.before = NamedText{"full.toml", calibrated_file(invented_machine(), invented_calibration(), {})};
+    Progress silent;
+    const auto refused = handle_measure_cpu(request, Format::text, false, silent);
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error().message == "full.toml holds a full measurement, and --quick would replace it");
+    CHECK(refused.error().hint.find("--replace") != std::string::npos);
 }

@@ -1,5 +1,7 @@
 #include "app/local/handle_measure_cpu.hpp"
 
+#include <fmt/format.h>
+
 #include "app/local/cpu_view.hpp"
 #include "app/local/fit_machine.hpp"
 #include "app/local/partial_progress.hpp"
@@ -41,12 +43,23 @@ CpuMeasureOptions options_of(Effort effort) {
     return options;
 }
 
+/// Expected times are fitted in full measurements alone, so a file that has some is one.
+Status keep_full(const MeasureRequest& request) {
+    if (request.effort != Effort::quick || request.replace || !request.before) return {};
+    const auto old = parse_machine_calibration(request.before->text, request.before->name);
+    if (!old || !*old || (*old)->kernels.empty()) return {};
+    return fail("bad_request",
+                fmt::format("{} holds a full measurement, and --quick would replace it", request.before->name),
+                "write the quick one elsewhere, -o quick.toml; or say --replace");
+}
+
 /// Real programs: whether the roofs hold, and how far above the bounds times are.
 Status run_beside(const MeasureRequest& request, const CpuMeasurement& measurement, Device& device, Progress& progress,
                   Machine& machine, Calibration& calibration, MeasureReport& report) {
     const auto registers = [&](Dtype dtype) { return peak_now(measurement, options_of(request.effort), dtype); };
     auto verified = verify_peaks(machine, device, request.effort, progress, registers);
     if (!verified) return fail(verified.error());
+    doubt_unverified(machine, *verified);
     report.tables.push_back(verification_table(*verified, device.name()));
     if (request.effort == Effort::quick) {
         report.notes.emplace_back("no expected times: --quick leaves out the runs that they are fitted to");
@@ -66,6 +79,7 @@ Status run_beside(const MeasureRequest& request, const CpuMeasurement& measureme
 }  // namespace
 
 Result<Response> handle_measure_cpu(const MeasureRequest& request, Format format, bool color, Progress& progress) {
+    if (auto status = keep_full(request); !status) return fail(status.error());
     // before the minute that follows, whatever would keep the result from being written
     std::string path = request.output;
     if (path.empty()) {
@@ -88,6 +102,7 @@ Result<Response> handle_measure_cpu(const MeasureRequest& request, Format format
         auto status = run_beside(request, *measurement, **device, beside, *machine, calibration, report);
         if (!status) return fail(status.error());
     } else {
+        doubt_unverified(*machine, {});
         report.notes.push_back("no real program was run beside the roofs: " + device.error().message);
     }
     report.file = path;

@@ -23,6 +23,7 @@ struct MeasureRequest {
     std::string output;                 ///< the machine file to write; "" for the one that `--on this` reads
     std::string date;                   ///< "2026-01-31"
     std::optional<NamedText> before{};  ///< that machine file as it is now, where there is one
+    bool replace = false;               ///< a quick measurement may replace a full one
 };
 
 /// `roofline run`

@@ -88,6 +88,17 @@ Result<PeakVerification> verify(const Peak& peak, Device& device, Effort effort,
 
 }  // namespace
 
+void doubt_unverified(Machine& machine, const std::vector<PeakVerification>& verified) {
+    for (Peak& peak : machine.peaks) {
+        if (!peak.rate.value || peak.rate.confidence != 'A') continue;
+        const bool held = std::any_of(verified.begin(), verified.end(), [&](const PeakVerification& each) {
+            return each.verified && each.dtype == peak.dtype &&
+                   each.flops_per_s >= near_enough * peak.rate.value->value;
+        });
+        if (!held) peak.rate.confidence = 'B';
+    }
+}
+
 std::int64_t size_of_sample(double flops_per_s) {
     const double side = std::cbrt(flops_per_s * sample_s / 2);
     return std::clamp<std::int64_t>(static_cast<std::int64_t>(std::lround(side / 256)) * 256, 256, 16384);

@@ -30,6 +30,10 @@ using RegisterRate = std::function<Result<double>(Dtype)>;
                                                                  Progress& progress,
                                                                  const RegisterRate& register_rate = {});
 
+/// Takes confidence A from measured rates that no real product has come near: those of other dtypes, those whose product stayed behind,
+/// and rates of vector units beyond what a verified product reached.
+void doubt_unverified(Machine& machine, const std::vector<PeakVerification>& verified);
+
 /// What a product beside its roof may be judged by.
 struct ProductBesideRoof {
     double fraction = 0;               ///< of the roof that it reached

@@ -49,3 +49,31 @@ TEST_CASE("products run in the dtypes that have a rate, and the machine's notes 
     CHECK(machine.peaks[0].rate.note.find("too low") != std::string::npos);
     CHECK(machine.peaks[1].rate.note.empty());
 }
+
+TEST_CASE("a rate that no product came near has no confidence A") {
+    Machine machine;
+    const auto add = [&](Unit unit, Dtype dtype, double rate, char confidence) {
+        Peak peak;
+        peak.unit = unit;
+        peak.dtype = dtype;
+        peak.rate.value = FlopRate{rate};
+        peak.rate.confidence = confidence;
+        machine.peaks.push_back(peak);
+    };
+    add(Unit::matmul, Dtype::f32, 100e9, 'A');
+    add(Unit::vector, Dtype::f32, 100e9, 'A');
+    add(Unit::matmul, Dtype::bf16, 800e9, 'A');
+    add(Unit::vector, Dtype::f64, 50e9, 'A');
+    add(Unit::matmul, Dtype::int8, 900e9, 'C');
+    PeakVerification f32;
+    f32.dtype = Dtype::f32;
+    f32.flops_per_s = 95e9;
+    f32.verified = true;
+    PeakVerification bf16;
+    bf16.dtype = Dtype::bf16;
+    bf16.flops_per_s = 300e9;
+    doubt_unverified(machine, {f32, bf16});
+    std::string confidences;
+    for (const Peak& peak : machine.peaks) confidences += peak.rate.confidence;
+    CHECK(confidences == "AABBC");
+}

@@ -15,7 +15,9 @@ namespace {
 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
 
-bool allowed_in_xml(const CodePoint& c) { return c.valid && !is_control(c) && c.value != 0xFFFE && c.value != 0xFFFF; }
+bool allowed_in_xml(const CodePoint& c) {
+    return c.valid && !is_control(c) && !is_direction(c) && c.value != 0xFFFE && c.value != 0xFFFF;
+}
 
 /// Advance in thousandths of the font size.
 int advance(std::uint32_t c) {

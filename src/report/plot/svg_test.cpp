@@ -81,3 +81,10 @@ TEST_CASE("elements") {
 }
 
 }  // namespace roofline
+
+TEST_CASE("characters that turn the direction of text are no part of a label") {
+    CHECK(roofline::escape_xml("a\xE2\x80\xAE"
+                               "b") ==
+          "a\xEF\xBF\xBD"
+          "b");
+}
