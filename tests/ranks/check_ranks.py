@@ -10,9 +10,11 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 
@@ -89,6 +91,40 @@ def check_runs(launch, checks):
         right = right and answer["hot_s"] > 0 and answer["sets"]["count"] > 1
         checks.check(what, right and done.returncode == 0, done.stdout + done.stderr)
         checks.check(f"{what}: {words}", all(any(word in text for text in exchanges) for word in words), str(exchanges))
+
+
+def check_stuck(launch, checks):
+    """A rank that stands still ends the job."""
+    words = ["run", "f32[B, D_X] * f32[D_X, F] -> f32[B, F]", "--mesh", "X=2", "--dims", "B=512,D=4k,F=4k", "--thorough",
+             "--rank-timeout", "2"]
+    environment = dict(os.environ, ROOFLINE_THIS=str(launch.this))
+    job = subprocess.Popen(launch.start + ["-n", "2", launch.program, *words], stdout=subprocess.PIPE,
+                           stderr=subprocess.PIPE, text=True, env=environment)
+    ranks = []
+    for _ in range(200):
+        ranks = [int(pid) for pid in os.listdir("/proc") if pid.isdigit() and parent_of(pid) == job.pid]
+        if len(ranks) >= 2:
+            break
+        time.sleep(0.05)
+    time.sleep(1.5)
+    if ranks:
+        os.kill(max(ranks), signal.SIGSTOP)
+    try:
+        job.wait(timeout=60)
+        errors = job.communicate()[1]
+        checks.check("a rank that stands still", job.returncode != 0 and "stuck or gone" in errors, errors)
+    except subprocess.TimeoutExpired:
+        for pid in ranks:
+            os.kill(pid, signal.SIGKILL)
+        job.kill()
+        checks.check("a rank that stands still", False, "the job went on")
+
+
+def parent_of(pid):
+    try:
+        return int(pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+    except (OSError, ValueError, IndexError):
+        return None
 
 
 def check_sweep(launch, checks):
@@ -181,6 +217,7 @@ def main():
         launch = Launcher(options.mpirun, str(pathlib.Path(options.program).resolve()), pathlib.Path(folder))
         check_runs(launch, checks)
         check_sweep(launch, checks)
+        check_stuck(launch, checks)
         check_pictures(launch, checks)
         check_refusals(launch, checks)
         check_measure(launch, checks)

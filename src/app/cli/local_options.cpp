@@ -26,6 +26,16 @@ const char run_examples[] = R"(examples:
 
 )";
 
+namespace {
+
+void add_rank_timeout(CLI::App& app, double& seconds) {
+    app.add_option("--rank-timeout", seconds, "seconds of one exchange between ranks after which the job is ended; 300")
+        ->type_name("SECONDS")
+        ->check(CLI::Range(0.1, 1e6));
+}
+
+}  // namespace
+
 void add_measure(CLI::App& app, Line& line) {
     Words& words = line.words;
     app.add_option("part", words.part, "cpu (the default), network (under mpirun) or gpu")
@@ -34,6 +44,7 @@ void add_measure(CLI::App& app, Line& line) {
     app.add_flag("--quick", words.quick, "about ten seconds instead of a minute");
     app.add_flag("--thorough", words.thorough, "more samples and sizes: some minutes");
     app.add_flag("--replace", line.measure.replace, "with --quick: also where the file holds a full measurement");
+    add_rank_timeout(app, line.measure.rank_timeout_s);
     app.add_option("-o,--output", line.measure.output,
                    "the machine file to write, in the place of the one `--on this` reads")
         ->type_name("FILE.toml");
@@ -62,6 +73,7 @@ void add_run(CLI::App& app, Line& line) {
     app.add_option("--threads", line.run.threads, "threads, each on a core of its own; all cores if it is not given")
         ->type_name("N")
         ->check(CLI::Range(1, 4096));
+    add_rank_timeout(app, line.run.rank_timeout_s);
     app.add_flag("--quick", words.quick, "fewer samples");
     app.add_flag("--thorough", words.thorough, "many samples");
     add_plots(app, line.plots, "measured beside predicted");

@@ -89,7 +89,7 @@ Result<Response> answer(const MeasureRequest& request, Format format, NetworkTim
 }  // namespace
 
 Result<Response> measure_network(const MeasureRequest& request, Format format, Progress& progress) {
-    return on_ranks("mpirun -n 2 roofline measure network",
+    return on_ranks("mpirun -n 2 roofline measure network", request.rank_timeout_s,
                     [&](RankGroup& ranks) { return measure_network(request, format, progress, ranks); });
 }
 

@@ -2,12 +2,13 @@
 
 namespace roofline {
 
-Result<Response> on_ranks(const std::string& line, const std::function<Result<Response>(RankGroup&)>& work) {
+Result<Response> on_ranks(const std::string& line, double most_s,
+                          const std::function<Result<Response>(RankGroup&)>& work) {
     if (!launched()) {
         if (auto there = RankGroup::available(); !there) return fail(there.error());
         return fail("one_rank", "this process was started alone, and there is nobody to exchange with", line);
     }
-    auto ranks = RankGroup::join();
+    auto ranks = RankGroup::join(most_s);
     if (!ranks && launched()->rank > 0) return Response{};  // what all of them lack one tells
     if (!ranks) return fail(ranks.error());
     auto response = work(*ranks);

@@ -276,19 +276,20 @@ Result<RankAnswer> run_on_ranks(const RunRequest& request, RankGroup& ranks) {
 
 Result<Response> run_on_ranks(const RunRequest& request, Format format) {
     const std::int64_t chips = chips_of(mesh_of(request));
-    return on_ranks(line_for(std::max<std::int64_t>(chips, 2), request), [&](RankGroup& ranks) -> Result<Response> {
-        auto answer = run_on_ranks(request, ranks);
-        if (!answer) return fail(answer.error());
-        Response response;
-        response.exit_code = answer->right() ? 0 : 1;
-        response.out = rank_report(*answer, format);
-        if (request.plot != PlotKind::none && ranks.root()) {
-            auto svg = rank_plot(request, *answer, ranks.size());
-            if (!svg) return fail(svg.error());
-            response.svg = std::move(*svg);
-        }
-        return response;
-    });
+    return on_ranks(line_for(std::max<std::int64_t>(chips, 2), request), request.rank_timeout_s,
+                    [&](RankGroup& ranks) -> Result<Response> {
+                        auto answer = run_on_ranks(request, ranks);
+                        if (!answer) return fail(answer.error());
+                        Response response;
+                        response.exit_code = answer->right() ? 0 : 1;
+                        response.out = rank_report(*answer, format);
+                        if (request.plot != PlotKind::none && ranks.root()) {
+                            auto svg = rank_plot(request, *answer, ranks.size());
+                            if (!svg) return fail(svg.error());
+                            response.svg = std::move(*svg);
+                        }
+                        return response;
+                    });
 }
 
 }  // namespace roofline

@@ -160,3 +160,19 @@ TEST_CASE("timed exchanges between threads: every kind and size, the same rows a
     CHECK(rows[0] == 6 * 4 + 3 * 4 + 3 * 3);
     CHECK(rows[3] == rows[0]);
 }
+
+TEST_CASE("a watched group exchanges what the group does, and what it is divided into as well") {
+    std::atomic<int> wrong = 0;
+    std::atomic<int> right = 0;
+    run_in_threads(4, [&](Communicator& world) {
+        RankWatch watch(60);
+        const auto watched = watch.watched(world);
+        for (const CollectiveKind kind : all_kinds) {
+            if (!check_exchange(*watched, kind, Dtype::f32, 300)) ++wrong;
+        }
+        const auto half = watched->split(world.rank() / 2, world.rank());
+        if (half && (*half)->size() == 2 && check_exchange(**half, CollectiveKind::all_reduce, Dtype::f64, 10)) ++right;
+    });
+    CHECK(wrong == 0);
+    CHECK(right == 4);
+}

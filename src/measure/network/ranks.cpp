@@ -57,14 +57,16 @@ Status RankGroup::available() {
     return library ? Status{} : fail(library.error());
 }
 
-Result<RankGroup> RankGroup::join() {
+Result<RankGroup> RankGroup::join(double most_s) {
     auto library = rank_library();
     if (!library) return fail(library.error());
     auto world = (*library)->world();
     if (!world) return fail(world.error());
     RankGroup ranks;
     ranks.library_ = *library;
-    ranks.world_ = *world;
+    ranks.watch_ = std::make_unique<RankWatch>(most_s);
+    ranks.watched_ = ranks.watch_->watched(**world);
+    ranks.world_ = ranks.watched_.get();
     const auto started = launched();
     if (started && started->ranks != ranks.size()) {
         return fail(
@@ -77,10 +79,16 @@ Result<RankGroup> RankGroup::join() {
 }
 
 RankGroup::RankGroup(RankGroup&& other) noexcept
-    : library_(std::exchange(other.library_, nullptr)), world_(std::exchange(other.world_, nullptr)) {}
+    : library_(std::exchange(other.library_, nullptr)),
+      watch_(std::move(other.watch_)),
+      watched_(std::move(other.watched_)),
+      world_(std::exchange(other.world_, nullptr)) {}
 
 RankGroup::~RankGroup() {
-    if (library_ != nullptr) library_->end();
+    if (library_ == nullptr) return;
+    const RankWatch::Within within(*watch_);  // the others are waited for there as well
+    watched_.reset();
+    library_->end();
 }
 
 std::string RankGroup::library() const { return library_ == nullptr ? "threads" : library_->name(); }

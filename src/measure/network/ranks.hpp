@@ -2,12 +2,14 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/result.hpp"
 #include "measure/network/communicator.hpp"
+#include "measure/network/rank_watch.hpp"
 
 namespace roofline {
 
@@ -26,8 +28,9 @@ class RankGroup {
 public:
     /// Errors: code `absent` without an MPI module.
     [[nodiscard]] static Status available();
+    /// An exchange that lasts longer than `most_s` seconds ends the process (RankWatch).
     /// Errors: code `absent` without an MPI module; a launcher of another MPI than the module's.
-    [[nodiscard]] static Result<RankGroup> join();
+    [[nodiscard]] static Result<RankGroup> join(double most_s);
     /// A group that is there already, for tests; nothing is left when this is destroyed.
     explicit RankGroup(Communicator& world) : world_(&world) {}
     RankGroup(RankGroup&& other) noexcept;
@@ -49,6 +52,8 @@ public:
 private:
     RankGroup() = default;
     RankLibrary* library_ = nullptr;
+    std::unique_ptr<RankWatch> watch_{};
+    std::unique_ptr<Communicator> watched_{};
     Communicator* world_ = nullptr;
 };
 
