@@ -6,8 +6,8 @@ namespace roofline {
 
 Result<OpAnswer> priced_program(Program program, const Slice& slice, const std::string& name,
                                 const std::string& software, const std::shared_ptr<Calibrations>& calibrations,
-                                const CollectiveOptions& collectives, const StayingAxes& stay, Expect what,
-                                TokenRouting routing) {
+                                const CollectiveOptions& collectives, const StayingAxes& stay,
+                                const PriceOptions& asked) {
     OpAnswer answer;
     answer.name = name;
     answer.program = std::move(program);
@@ -28,13 +28,13 @@ Result<OpAnswer> priced_program(Program program, const Slice& slice, const std::
         answer.layouts = std::move(laid->statements);
         answer.types = std::move(laid->types);
     }
-    if (routing == TokenRouting::uniform) route_uniformly(answer.local, answer.program.sizes, answer.system);
+    if (asked.routing == TokenRouting::uniform) route_uniformly(answer.local, answer.program.sizes, answer.system);
     constexpr bool kernels = true;
     constexpr bool growth = false;  // a plan's sizes are given; where others would lead its own thresholds say
     auto analysis = analyse(answer.program, answer.local, answer.system, {answer.options, kernels, growth});
     if (!analysis) return fail(analysis.error());
     answer.analysis = std::move(*analysis);
-    if (auto status = expect(answer, software, calibrations, what); !status) return fail(status.error());
+    if (auto status = expect(answer, software, calibrations, asked.what); !status) return fail(status.error());
     return answer;
 }
 

@@ -17,12 +17,18 @@ namespace roofline {
 /// Which experts tokens choose: those that send the least, or all alike likely (route_uniformly()).
 enum class TokenRouting { least, uniform };
 
-/// The program on the slice, its own mesh laid on it. `software`, `calibrations` and `what` as expect() has them, `stay` as lay_out()
-/// does; bounds are those of the `routing`. Errors: a mesh that is not the slice, no legal layout, work that the machine has no rate for.
+/// What a program is asked for.
+struct PriceOptions {
+    Expect what = Expect::all;  ///< as expect() has it
+    TokenRouting routing = TokenRouting::least;
+};
+
+/// The program on the slice, its own mesh laid on it. `software` and `calibrations` as expect() has them, `stay` as lay_out() does.
+/// Errors: a mesh that is not the slice, no legal layout, work that the machine has no rate for.
 [[nodiscard]] Result<OpAnswer> priced_program(Program program, const Slice& slice, const std::string& name,
                                               const std::string& software,
                                               const std::shared_ptr<Calibrations>& calibrations,
                                               const CollectiveOptions& collectives = {}, const StayingAxes& stay = {},
-                                              Expect what = Expect::all, TokenRouting routing = TokenRouting::least);
+                                              const PriceOptions& asked = {});
 
 }  // namespace roofline

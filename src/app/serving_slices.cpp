@@ -161,7 +161,7 @@ Result<OpAnswer> priced_pass(const ServingSetup& setup, const Plan& plan, CacheS
     if (!split) return fail(split.error());
     auto priced =
         priced_program(std::move(split->program), setup.slice, setup.of(pass).model.name, setup.software,
-                       setup.calibrations, setup.collectives, split->stay, Expect::all, TokenRouting::uniform);
+                       setup.calibrations, setup.collectives, split->stay, {Expect::all, TokenRouting::uniform});
     if (!priced || plan.pipeline == 1) return priced;
     auto sends = send_seconds(*priced, plan.pipeline);
     if (!sends) return fail(sends.error());

@@ -72,7 +72,7 @@ Result<StageStep> stage_step(const Program& forward, const Model& model, const T
     CollectiveOptions collectives;
     collectives.textbook = pricing.textbook;
     auto answer = priced_program(step->program, slice, model.name, pricing.software, pricing.calibrations, collectives,
-                                 planned->stay, pricing.explained ? Expect::all : Expect::times);
+                                 planned->stay, {pricing.explained ? Expect::all : Expect::times});
     if (!answer) return fail(answer.error());
     FrameworkHabits habits = setup.habits;
     habits.unfused = setup.options.unfused;
