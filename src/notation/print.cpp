@@ -140,7 +140,8 @@ public:
             std::vector<std::string> axes;
             out_ += fmt::format("mesh {}\n", mesh_text(program_.mesh));
         }
-        // Sizes stand first when that keeps the order in which dimensions appear, else last.
+        // Sizes stand first when that keeps the order in which dimensions appear. Else they stand last, by name: the order
+        // in which they appeared among the statements is lost there, and a program read back must print the same.
         std::vector<std::string> sizes;
         bool prefix = true;
         bool gap = false;
@@ -153,6 +154,7 @@ public:
             prefix = prefix && !gap;
             sizes.push_back(fmt::format("{}={}", dim, size->second));
         }
+        if (!prefix) std::ranges::sort(sizes);
         const std::string line = sizes.empty() ? "" : fmt::format("{}\n", fmt::join(sizes, ", "));
         if (prefix) out_ += line;
         nodes(program_.body, 0);

@@ -47,6 +47,13 @@ TEST_CASE("a program is printed a statement a line, with sizes first and the typ
           "}\n");
 }
 
+TEST_CASE("sizes that cannot stand first print the same when they are read back") {
+    // P and Y are only sizes: printed behind the tensors they no longer come before B.
+    const std::string printed = print(program_of("P=4, Y=4\nB=8\nA : bf16[B, F]\nC : bf16[F, G]\nH=2"));
+    CHECK(printed == "A : bf16[B, F]\nC : bf16[F, G]\nB=8, H=2, P=4, Y=4\n");
+    CHECK(print(program_of(printed)) == printed);
+}
+
 TEST_CASE("a mesh is printed with the wires it was given") {
     CHECK(print(program_of("mesh X = 4 on ici . 1,Y=16 on ici.0+ ici.2, Z=2\nA : bf16[B_X]")) ==
           "mesh X=4 on ici.1, Y=16 on ici.0+ici.2, Z=2\nA : bf16[B_X]\n");
