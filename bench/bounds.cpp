@@ -3,7 +3,7 @@
 #include <utility>
 #include <vector>
 
-#include "app/expected_op.hpp"
+#include "predict/expect.hpp"
 #include "bound/analysis.hpp"
 #include "calibrate/expected_program.hpp"
 #include "network/slice.hpp"
@@ -11,7 +11,7 @@
 
 namespace {
 
-using namespace roofline;
+using namespace roofline::core;
 
 void symbolic_cost(benchmark::State& state, const std::string& text) {
     const auto program = parse_program(text);

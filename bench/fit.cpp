@@ -4,11 +4,11 @@
 
 #include <benchmark/benchmark.h>
 
-#include "calibrate/fit_kernels.hpp"
+#include "calibrate/kernel/fit_kernels.hpp"
 
 namespace {
 
-using namespace roofline;
+using namespace roofline::core;
 
 /// So many products of 1 to 32 k rows, 32 to 64 k columns and depth, in no order, on 1 PFLOP/s, 3 TB/s and 132 cores: timed by a law
 /// with tiles, and up to 15 % off it.

@@ -4,7 +4,7 @@
 
 namespace {
 
-using namespace roofline;
+using namespace roofline::core;
 
 constexpr const char* product =
     "mesh X=4, Y=4, Z=4\nbf16[B_X=65536, D_Y=8192] * bf16[D_Y, F_Z=28672] -> bf16[B_X, F_Z]";

@@ -5,7 +5,7 @@
 
 namespace {
 
-using namespace roofline;
+using namespace roofline::core;
 
 void parse(benchmark::State& state, const std::string& text) {
     if (bench::skipped(state, parse_program(text))) return;

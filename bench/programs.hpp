@@ -10,7 +10,7 @@
 #include "machine/catalogue.hpp"
 #include "notation/notation.hpp"
 
-namespace roofline::bench {
+namespace roofline::core::bench {
 
 inline const std::string one_liner = "bf16[B, D] * int8[D, F] -> bf16[B, F]";
 inline const std::string sized_one_liner = "B=64, D=8192, F=8192\n" + one_liner;
@@ -49,4 +49,4 @@ inline std::size_t answered(benchmark::State& state, const Request& request) {
     return first.out.size();
 }
 
-}  // namespace roofline::bench
+}  // namespace roofline::core::bench

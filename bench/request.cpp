@@ -11,7 +11,7 @@
 
 namespace {
 
-using namespace roofline;
+using namespace roofline::core;
 
 OpRequest matmul() {
     OpRequest op;

@@ -5,7 +5,7 @@
 
 namespace {
 
-using namespace roofline;
+using namespace roofline::core;
 
 // 256 requests at a time, 2560 in all, whose steps cost next to nothing to price.
 void requests_played(benchmark::State& state) {

@@ -6,7 +6,7 @@
 
 #include "app/request.hpp"
 #include "app/system_option.hpp"
-#include "app/train_step.hpp"
+#include "predict/train/train_step.hpp"
 #include "bound/analysis.hpp"
 #include "calibrate/expected_program.hpp"
 #include "import/model_config.hpp"
@@ -14,7 +14,7 @@
 
 namespace {
 
-using namespace roofline;
+using namespace roofline::core;
 
 // Llama 3.1 405B, by the sizes that its authors publish.
 const std::string config_text = R"({"model_type": "llama", "hidden_size": 16384, "intermediate_size": 53248,
@@ -67,7 +67,7 @@ void step_priced(benchmark::State& state) {
 void step_expected(benchmark::State& state) {
     const auto made = step();
     if (bench::skipped(state, made)) return;
-    const OpAnswer& answer = made->program;
+    const Prediction& answer = made->program;
     if (!answer.laws.missing.empty()) {
         state.SkipWithError("no constants");
         return;

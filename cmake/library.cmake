@@ -33,7 +33,8 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
 endif()
 target_compile_definitions(roofline_core PRIVATE ROOFLINE_VERSION="${PROJECT_VERSION}")
 target_include_directories(roofline_core PUBLIC
-  $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/roofline>)
+  $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>
+  $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 target_include_directories(roofline_core SYSTEM PRIVATE ${ROOFLINE_TOMLPLUSPLUS_INCLUDE})
 target_link_libraries(roofline_core PUBLIC fmt::fmt tl::expected
   PRIVATE $<BUILD_INTERFACE:nlohmann_json::nlohmann_json> ${CMAKE_DL_LIBS})

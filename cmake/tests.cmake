@@ -77,7 +77,7 @@ file(GLOB roofline_refused CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/must_no
 foreach(file IN LISTS roofline_refused)
   cmake_path(GET file STEM name)
   add_test(NAME must_not_compile.${name}
-           COMMAND ${CMAKE_COMMAND} -DCOMPILER=${CMAKE_CXX_COMPILER} -DINCLUDE=${PROJECT_SOURCE_DIR}/src -DFILE=${file}
+           COMMAND ${CMAKE_COMMAND} -DCOMPILER=${CMAKE_CXX_COMPILER} -DINCLUDE=${PROJECT_SOURCE_DIR}/include -DFILE=${file}
                    -P ${PROJECT_SOURCE_DIR}/tests/must_not_compile/check.cmake)
   set_tests_properties(must_not_compile.${name} PROPERTIES LABELS source)
 endforeach()

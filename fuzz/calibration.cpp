@@ -5,7 +5,7 @@
 #include "calibrate/calibration.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
-    using namespace roofline;
+    using namespace roofline::core;
     const auto read = parse_calibration({reinterpret_cast<const char*>(data), size}, "fuzz.toml");
     if (!read) return 0;
     const std::string text = calibration_text(*read);

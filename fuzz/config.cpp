@@ -11,7 +11,7 @@
 #include "report/model/model_text.hpp"
 #include "require.hpp"
 
-using namespace roofline;
+using namespace roofline::core;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const std::string_view text(reinterpret_cast<const char*>(data), size);

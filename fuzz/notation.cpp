@@ -10,7 +10,7 @@
 #include "require.hpp"
 #include "work/work.hpp"
 
-using namespace roofline;
+using namespace roofline::core;
 
 namespace {
 

@@ -9,7 +9,7 @@
 #include "bound/sweep.hpp"
 #include "require.hpp"
 
-using namespace roofline;
+using namespace roofline::core;
 
 namespace {
 

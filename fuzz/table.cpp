@@ -8,13 +8,13 @@
 
 #include "app/request.hpp"
 #include "import/collective_table.hpp"
-#include "import/csv.hpp"
+#include "text/csv.hpp"
 #include "import/kernel_table.hpp"
 #include "import/serving_table.hpp"
 #include "import/training_table.hpp"
 #include "require.hpp"
 
-using namespace roofline;
+using namespace roofline::core;
 
 namespace {
 

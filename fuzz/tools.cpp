@@ -7,7 +7,7 @@
 #include "machine/machine.hpp"
 #include "require.hpp"
 
-using namespace roofline;
+using namespace roofline::core;
 
 namespace {
 

@@ -7,7 +7,7 @@
 #include "report/model/checkpoint_answer.hpp"
 #include "require.hpp"
 
-using namespace roofline;
+using namespace roofline::core;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     if (size == 0) return 0;

@@ -19,7 +19,7 @@
 
 namespace {
 
-using namespace roofline;
+using namespace roofline::core;
 
 std::filesystem::path docs() { return std::filesystem::path(ROOFLINE_SOURCE_FOLDER) / "docs"; }
 

@@ -9,7 +9,7 @@
 #include "machine/catalogue.hpp"
 #include "report/machine/machine_export.hpp"
 
-using namespace roofline;
+using namespace roofline::core;
 
 namespace {
 

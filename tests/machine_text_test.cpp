@@ -9,7 +9,7 @@
 #include "machine/catalogue.hpp"
 #include "report/machine/machine_view.hpp"
 
-using namespace roofline;
+using namespace roofline::core;
 
 namespace {
 

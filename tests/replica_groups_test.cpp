@@ -8,7 +8,7 @@
 
 #include "network/replica_groups.hpp"
 
-using namespace roofline;
+using namespace roofline::core;
 
 namespace {
 

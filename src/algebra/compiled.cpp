@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace roofline {
+namespace roofline::core {
 
 CompiledSums::CompiledSums(const std::vector<WeightedSum>& sums, const std::vector<std::string>& dims,
                            const Sizes& fixed) {
@@ -41,4 +41,4 @@ void CompiledSums::evaluate(std::span<const double> sizes, std::span<double> val
     }
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

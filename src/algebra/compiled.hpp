@@ -9,7 +9,7 @@
 #include "algebra/polynomial.hpp"
 #include "algebra/roots.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 class CompiledSums {
 public:
@@ -39,4 +39,4 @@ private:
     std::vector<std::uint32_t> ends_;  ///< of each sum's products
 };
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -5,7 +5,7 @@
 #include <array>
 #include <vector>
 
-using namespace roofline;
+using namespace roofline::core;
 
 namespace {
 

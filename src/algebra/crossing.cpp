@@ -6,7 +6,7 @@
 
 #include "algebra/roots.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -231,4 +231,4 @@ std::optional<std::int64_t> Crossing::whole_size() const {
     return static_cast<std::int64_t>(above ? std::ceil(*root) : std::floor(*root));
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -4,7 +4,7 @@
 #include "algebra/roots.hpp"
 #include "base/approx_test.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -141,4 +141,4 @@ TEST_CASE("the whole size of a crossing is one at which ours is the greater") {
     CHECK(Crossing{}.whole_size() == std::nullopt);
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -243,4 +243,4 @@ Polynomial Polynomial::smooth() const {
     return smoothed;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -14,7 +14,7 @@
 
 #include "algebra/rational.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// The size of a dimension cut into pieces and counted in whole pieces: ceil(dim / divisor). divisor 1 is the size itself.
 /// Tiles, the padding of matrix units and splits over chips are all this.
@@ -134,4 +134,4 @@ struct Ratio {
 /// Empty when it does not converge, vanishes, or depends on how the others grow beside each other.
 [[nodiscard]] std::optional<Ratio> limit_of(const Ratio& ratio, const std::string& kept);
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <limits>
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {}  // namespace
 
@@ -142,4 +142,4 @@ TEST_CASE("many terms keep their order, merge and cancel as few do") {
     CHECK((total - reversed).is_zero());
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

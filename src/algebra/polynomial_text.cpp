@@ -5,7 +5,7 @@
 
 #include "algebra/polynomial.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -126,4 +126,4 @@ std::string Ratio::to_text(const Order& order) const { return ratio_text(*this, 
 
 std::string Ratio::to_handwriting(const Order& order) const { return ratio_text(*this, order, Style::handwriting); }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -4,7 +4,7 @@
 
 #include "algebra/polynomial.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -154,4 +154,4 @@ std::optional<Ratio> limit_of(const Ratio& ratio, const std::string& kept) {
     return make_ratio(numerator, denominator);
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -3,7 +3,7 @@
 #include "algebra/dims_test.hpp"
 #include "algebra/polynomial.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -80,4 +80,4 @@ TEST_CASE("limits take tiles as fractions") {
     CHECK(limit_text(Ratio{B * D * 2, 128 * tiles + 7}, "B") == "2B");
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

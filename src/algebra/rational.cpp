@@ -5,7 +5,7 @@
 #include <limits>
 #include <numeric>
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -215,4 +215,4 @@ Rational Rational::ceil() const {
     return {-floor_divide(-numerator_, denominator_), 1, false};
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

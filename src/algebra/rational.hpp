@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-namespace roofline {
+namespace roofline::core {
 
 __extension__ typedef __int128 Int128;
 
@@ -48,4 +48,4 @@ private:
     bool overflowed_ = false;
 };
 
-}  // namespace roofline
+}  // namespace roofline::core

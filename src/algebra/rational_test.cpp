@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -121,4 +121,4 @@ TEST_CASE("the greatest common factor of two rationals") {
     CHECK(Rational::common_factor(Rational(1, 0), Rational(1)).overflowed());
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -6,7 +6,7 @@
 #include <limits>
 #include <numeric>
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -191,4 +191,4 @@ std::vector<double> positive_roots(const Univariate& coefficients) {
     return roots;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

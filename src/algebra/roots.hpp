@@ -8,7 +8,7 @@
 
 #include "algebra/polynomial.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// Coefficients by rising power: c[0] + c[1] x + ...
 using Univariate = std::vector<double>;
@@ -48,4 +48,4 @@ struct Crossing {
 [[nodiscard]] std::optional<double> solve_crossing_limit(const WeightedSum& ours, const WeightedSum& theirs,
                                                          const std::string& dim);
 
-}  // namespace roofline
+}  // namespace roofline::core

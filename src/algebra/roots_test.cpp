@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -102,4 +102,4 @@ TEST_CASE("a high degree takes no time") {
     check_roots(dense, {1});  // (1 - x)(1 + x^2 + x^4 + ...)
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

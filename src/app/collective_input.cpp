@@ -5,7 +5,7 @@
 #include "app/system_option.hpp"
 #include "base/ascii.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 Result<NcclHints> nccl_hints(const std::string& operation, const std::vector<MachineRef>& machines) {
     NcclHints hints;
@@ -19,11 +19,10 @@ Result<NcclHints> nccl_hints(const std::string& operation, const std::vector<Mac
         }
     }
     if (machines.size() == 1 && names_slice(machines.front())) {
-        auto slice = resolve_slice(machines.front(), {});
-        if (!slice) return fail(slice.error());
-        hints.ranks = slice->chips();
+        ROOFLINE_TRY(auto slice, resolve_slice(machines.front(), {}));
+        hints.ranks = slice.chips();
     }
     return hints;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -5,12 +5,12 @@
 
 #include "app/op_answers.hpp"
 
-using namespace roofline;
+using namespace roofline::core;
 
 namespace {
 
-std::vector<OpAnswer> answers_for(const std::string& dtype, const std::string& sizes,
-                                  const std::vector<std::string>& machines) {
+std::vector<Prediction> answers_for(const std::string& dtype, const std::string& sizes,
+                                    const std::vector<std::string>& machines) {
     OpRequest request;
     request.program = dtype + "[M, K] * " + dtype + "[K, N] -> bf16[M, N]";
     request.dims = {sizes};
@@ -20,7 +20,7 @@ std::vector<OpAnswer> answers_for(const std::string& dtype, const std::string& s
     return std::move(*answers);
 }
 
-std::string software(const OpAnswer& answer) {
+std::string software(const Prediction& answer) {
     return answer.laws.kernels.empty() || answer.laws.kernels.front() == nullptr
                ? ""
                : answer.laws.kernels.front()->key.software;
@@ -68,8 +68,8 @@ TEST_CASE(
         for (const int m : {1, 16, 128, 1024, 8192}) {
             for (const char* weights : {"K=4096,N=4096", "K=2048,N=7168", "K=8192,N=1024", "K=8192,N=28672"}) {
                 const auto answers = answers_for(name, "M=" + std::to_string(m) + "," + weights, known);
-                for (const OpAnswer& fast : answers) {
-                    for (const OpAnswer& slow : answers) {
+                for (const Prediction& fast : answers) {
+                    for (const Prediction& slow : answers) {
                         if (&fast == &slow || !no_slower(fast.machine, slow.machine, dtype)) continue;
                         if (software(fast) != software(slow) || !fast.expected_s || !slow.expected_s) continue;
                         // measured so: vLLM multiplies a row by 2048 x 5120 weights in 23.7 us on a B200, by 4096 x 4096 in

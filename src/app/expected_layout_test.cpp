@@ -4,7 +4,7 @@
 
 #include "app/op_answers.hpp"
 
-using namespace roofline;
+using namespace roofline::core;
 
 namespace {
 
@@ -43,8 +43,8 @@ TEST_CASE(
     "it") {
     const auto answers = op_answers(two_products(128), {});
     REQUIRE(answers.has_value());
-    const OpAnswer& answer = answers->front();
-    const OpAnswer& best = fastest(answer);
+    const Prediction& answer = answers->front();
+    const Prediction& best = fastest(answer);
     REQUIRE(&best != &answer);
     CHECK(*best.expected_s < *answer.expected_s);
     CHECK(best.analysis.total.bounds.lower >= answer.analysis.total.bounds.lower);
@@ -64,7 +64,7 @@ TEST_CASE("a sweep expects at each point what an answer for it alone does, where
     const auto answers = op_answers(request, *axes);
     REQUIRE(answers.has_value());
     for_each_point(answers->front(), *axes,
-                   [&](std::span<const std::int64_t> sizes, const CompiledProgram::Point&, const OpAnswer&,
+                   [&](std::span<const std::int64_t> sizes, const CompiledProgram::Point&, const Prediction&,
                        std::optional<double> seconds) {
                        REQUIRE(seconds);
                        // one of the two may know a layout more

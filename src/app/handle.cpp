@@ -16,7 +16,7 @@
 #include "report/machine/slice_view.hpp"
 #include "report/op/op_json.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -24,13 +24,12 @@ Result<Response> export_machine(const MachineRequest& request, Format format) {
     if (request.machines.size() != 1 || names_slice(request.machines.front())) {
         return fail("bad_request", "the files of other tools hold one machine", "name one, without a slice");
     }
-    auto machine = resolve_machine(request.machines.front(), request.sets);
-    if (!machine) return fail(machine.error());
+    ROOFLINE_TRY(auto machine, resolve_machine(request.machines.front(), request.sets));
     std::vector<MachineExport> exports;
-    if (!request.ert.empty()) exports.push_back(ert_json(*machine, request.ert));
-    if (!request.rocprof.empty()) exports.push_back(rocprof_csv(*machine, request.rocprof));
+    if (!request.ert.empty()) exports.push_back(ert_json(machine, request.ert));
+    if (!request.rocprof.empty()) exports.push_back(rocprof_csv(machine, request.rocprof));
     Response response;
-    response.out = export_view(*machine, exports, format);
+    response.out = export_view(machine, exports, format);
     for (MachineExport& made : exports) response.files.push_back({made.file, std::move(made.text)});
     return response;
 }
@@ -40,25 +39,22 @@ Result<Response> handle_machine(const MachineRequest& request, Format format) {
     std::vector<Machine> machines;
     if (request.machines.empty()) {
         for (const std::string& id : machine_ids()) {
-            auto machine = resolve_machine({id, {}, {}}, request.sets);
-            if (!machine) return fail(machine.error());
-            machines.push_back(std::move(*machine));
+            ROOFLINE_TRY(auto machine, resolve_machine({id, {}, {}}, request.sets));
+            machines.push_back(std::move(machine));
         }
         return Response{0, machine_list(machines, format), {}, {}};
     }
     if (std::any_of(request.machines.begin(), request.machines.end(), names_slice)) {
         std::vector<Slice> slices;
         for (const MachineRef& reference : request.machines) {
-            auto slice = resolve_slice(reference, request.sets);
-            if (!slice) return fail(slice.error());
-            slices.push_back(std::move(*slice));
+            ROOFLINE_TRY(auto slice, resolve_slice(reference, request.sets));
+            slices.push_back(std::move(slice));
         }
         return Response{0, slice_show(slices, format), {}, {}};
     }
     for (const MachineRef& reference : request.machines) {
-        auto machine = resolve_machine(reference, request.sets);
-        if (!machine) return fail(machine.error());
-        machines.push_back(std::move(*machine));
+        ROOFLINE_TRY(auto machine, resolve_machine(reference, request.sets));
+        machines.push_back(std::move(machine));
     }
     return Response{
         0, machines.size() == 1 ? machine_show(machines.front(), format) : machine_compare(machines, format), {}, {}};
@@ -133,4 +129,4 @@ Response failed_response(const Error& error, int exit_code, Format format) {
     return failed;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -9,7 +9,7 @@
 #include "model/weights.hpp"
 #include "report/model/checkpoint_answer.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -29,29 +29,24 @@ Status refuse_options(const ModelRequest& request) {
 }
 
 Result<ConfiguredCheckpoint> configured_of(const ModelRequest& request, const CheckpointAnswer& answer) {
-    auto config = parse_config(request.config.text, request.config.name);
-    if (!config) return fail(config.error());
-    auto model = build_model(*config, 1);
-    if (!model) return fail(model.error());
-    auto quantisation = quantisation_beside(request.quantisation, *config);
-    if (!quantisation) return fail(quantisation.error());
-    auto weights = weight_bytes(*model, {}, *quantisation);
-    if (!weights) return fail(weights.error());
+    ROOFLINE_TRY(auto config, parse_config(request.config.text, request.config.name));
+    ROOFLINE_TRY(auto model, build_model(config, 1));
+    ROOFLINE_TRY(auto quantisation, quantisation_beside(request.quantisation, config));
+    ROOFLINE_TRY(auto weights, weight_bytes(model, {}, quantisation));
     ConfiguredCheckpoint configured;
     configured.config = request.config.name;
-    configured.weight_bytes = weights->total;
-    configured.scheme = weights->scheme;
-    if (answer.sums.packed == 0) configured.check = check_checkpoint(answer.checkpoint, *model);
+    configured.weight_bytes = weights.total;
+    configured.scheme = weights.scheme;
+    if (answer.sums.packed == 0) configured.check = check_checkpoint(answer.checkpoint, model);
     return configured;
 }
 
 Result<CheckpointAnswer> answer_of(const ModelRequest& request) {
     const NamedText& index = request.checkpoint_index;
-    auto checkpoint = index.name.empty() ? read_weight_file(request.checkpoint.front())
-                                         : read_shards(index.text, index.name, request.checkpoint);
-    if (!checkpoint) return fail(checkpoint.error());
+    ROOFLINE_TRY(auto checkpoint, index.name.empty() ? read_weight_file(request.checkpoint.front())
+                                                     : read_shards(index.text, index.name, request.checkpoint));
     CheckpointAnswer answer;
-    answer.checkpoint = std::move(*checkpoint);
+    answer.checkpoint = std::move(checkpoint);
     answer.sums = sums_of(answer.checkpoint);
     answer.notes = answer.checkpoint.notes;
     if (answer.sums.packed > 0) {
@@ -77,16 +72,15 @@ Result<CheckpointAnswer> answer_of(const ModelRequest& request) {
 }  // namespace
 
 Result<Response> handle_checkpoint(const ModelRequest& request, Format format) {
-    if (auto status = refuse_options(request); !status) return fail(status.error());
-    auto answer = answer_of(request);
-    if (!answer) return fail(answer.error());
+    ROOFLINE_CHECK(refuse_options(request));
+    ROOFLINE_TRY(auto answer, answer_of(request));
     Response response;
-    const Table table = checkpoint_table(*answer, request.layers);
-    response.out = format == Format::json       ? checkpoint_json(*answer)
+    const Table table = checkpoint_table(answer, request.layers);
+    response.out = format == Format::json       ? checkpoint_json(answer)
                    : format == Format::csv      ? table_csv(table)
                    : format == Format::markdown ? table_markdown(table)
-                                                : checkpoint_text(*answer);
+                                                : checkpoint_text(answer);
     return response;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-using namespace roofline;
+using namespace roofline::core;
 
 namespace {
 

@@ -7,16 +7,16 @@
 
 #include "app/collective_input.hpp"
 #include "app/handle_fit_servers.hpp"
-#include "app/measured_kernels.hpp"
-#include "app/measured_systems.hpp"
-#include "app/predict_collective.hpp"
-#include "app/predict_exchange.hpp"
-#include "calibrate/kernel_relatives.hpp"
+#include "calibrate/kernel/kernel_relatives.hpp"
 #include "import/collective_table.hpp"
 #include "import/exchange_table.hpp"
+#include "predict/compare/measured_kernels.hpp"
+#include "predict/compare/measured_systems.hpp"
+#include "predict/compare/predict_collective.hpp"
+#include "predict/compare/predict_exchange.hpp"
 #include "report/fit/fit_report.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -45,10 +45,9 @@ Status collect_collectives(Result<CollectiveTable> table, MeasuredSystems& syste
 }
 
 Status collect_exchanges(CsvReader& reader, MeasuredSystems& systems, TableSamples& samples, Reasons& skipped) {
-    auto table = read_exchange_table(reader);
-    if (!table) return fail(table.error());
-    for (const SkippedRow& row : table->skipped) ++skipped[row.reason];
-    for (const MeasuredExchange& row : table->rows) {
+    ROOFLINE_TRY(auto table, read_exchange_table(reader));
+    for (const SkippedRow& row : table.skipped) ++skipped[row.reason];
+    for (const MeasuredExchange& row : table.rows) {
         const Result<MeasuredGroup> group = group_of(row, systems);
         if (!group) {
             ++skipped[group.error().message];
@@ -60,10 +59,9 @@ Status collect_exchanges(CsvReader& reader, MeasuredSystems& systems, TableSampl
 }
 
 Status collect_kernels(CsvReader& reader, MeasuredKernels& kernels, TableSamples& samples, Reasons& skipped) {
-    auto table = read_kernel_table(reader);
-    if (!table) return fail(table.error());
-    for (const SkippedRow& row : table->skipped) ++skipped[row.reason];
-    for (const MeasuredKernel& row : table->rows) {
+    ROOFLINE_TRY(auto table, read_kernel_table(reader));
+    for (const SkippedRow& row : table.skipped) ++skipped[row.reason];
+    for (const MeasuredKernel& row : table.rows) {
         auto sample = kernels.sample_of(row);
         if (sample) {
             samples.kernels.push_back(std::move(*sample));
@@ -79,18 +77,17 @@ Status collect(const NamedText& file, bool strict, const NcclHints& hints, Measu
     if (is_nccl_tests(file.text)) {
         return collect_collectives(read_nccl_tests(file.text, file.name, hints), systems, samples, skipped);
     }
-    auto reader = CsvReader::open(file.text, file.name);
-    if (!reader) return fail(reader.error());
-    if (!strict) reader->leave_out_bad_rows();
-    if (is_collective_table(reader->header())) {
-        return collect_collectives(read_collective_table(*reader), systems, samples, skipped);
+    ROOFLINE_TRY(auto reader, CsvReader::open(file.text, file.name));
+    if (!strict) reader.leave_out_bad_rows();
+    if (is_collective_table(reader.header())) {
+        return collect_collectives(read_collective_table(reader), systems, samples, skipped);
     }
-    if (is_exchange_table(reader->header())) return collect_exchanges(*reader, systems, samples, skipped);
-    if (is_kernel_table(reader->header())) return collect_kernels(*reader, kernels, samples, skipped);
-    return reader->fail_at(0, "unknown_table", "the columns are those of no table that constants can be fitted to",
-                           "collectives have op, system or accelerator, n_devices, bytes and time_s, time_us or "
-                           "busbw_GBs; products have m, n, k, dtype_in, dtype_out, accelerator and time_s; "
-                           "docs/validate.md has all");
+    if (is_exchange_table(reader.header())) return collect_exchanges(reader, systems, samples, skipped);
+    if (is_kernel_table(reader.header())) return collect_kernels(reader, kernels, samples, skipped);
+    return reader.fail_at(0, "unknown_table", "the columns are those of no table that constants can be fitted to",
+                          "collectives have op, system or accelerator, n_devices, bytes and time_s, time_us or "
+                          "busbw_GBs; products have m, n, k, dtype_in, dtype_out, accelerator and time_s; "
+                          "docs/validate.md has all");
 }
 
 /// Laws of one sort go into the file of the machine's laws of others.
@@ -127,17 +124,13 @@ Result<std::vector<NamedText>> files_of(const std::vector<Calibration>& calibrat
 
 Result<Response> handle_fit(const FitRequest& request, Format format) {
     if (are_serving_tables(request)) return handle_fit_servers(request, format);
-    auto systems = MeasuredSystems::make(request.machines, request.sets);
-    if (!systems) return fail(systems.error());
-    auto kernels = MeasuredKernels::make(request.machines, request.sets, {true, {}});
-    if (!kernels) return fail(kernels.error());
-    auto hints = nccl_hints(request.collective, request.machines);
-    if (!hints) return fail(hints.error());
+    ROOFLINE_TRY(auto systems, measured_systems(request.machines, request.sets));
+    MeasuredKernels kernels(systems, Calibrations(std::vector<Calibration>{}));
+    ROOFLINE_TRY(auto hints, nccl_hints(request.collective, request.machines));
     TableSamples samples;
     Reasons skipped;
     for (const NamedText& file : request.tables) {
-        if (auto status = collect(file, request.strict, *hints, *systems, *kernels, samples, skipped); !status)
-            return fail(status.error());
+        ROOFLINE_CHECK(collect(file, request.strict, hints, systems, kernels, samples, skipped));
     }
     const int sorts = static_cast<int>(!samples.collectives.empty()) + static_cast<int>(!samples.exchanges.empty()) +
                       static_cast<int>(!samples.kernels.empty());
@@ -163,14 +156,13 @@ Result<Response> handle_fit(const FitRequest& request, Format format) {
     std::sort(report.skipped.begin(), report.skipped.end(), [](const auto& a, const auto& b) {
         return a.second != b.second ? a.second > b.second : a.first < b.first;
     });
-    auto files = files_of(report.fit.calibrations, request.output);
-    if (!files) return fail(files.error());
+    ROOFLINE_TRY(auto files, files_of(report.fit.calibrations, request.output));
     Response response;
-    for (const NamedText& file : *files) report.files.push_back(file.name);
-    response.files = std::move(*files);
+    for (const NamedText& file : files) report.files.push_back(file.name);
+    response.files = std::move(files);
     if (report.fit.calibrations.empty()) response.exit_code = 1;
     response.out = fit_report(report, format);
     return response;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

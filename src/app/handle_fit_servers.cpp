@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <map>
 
-#include "app/measured_serving.hpp"
+#include "predict/compare/measured_serving.hpp"
 #include "report/fit/server_fit.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -14,13 +14,11 @@ using Reasons = std::map<std::string, std::int64_t>;
 
 Status collect(const NamedText& file, bool strict, MeasuredServings& servings, std::vector<ServerSample>& samples,
                Reasons& skipped) {
-    auto reader = CsvReader::open(file.text, file.name);
-    if (!reader) return fail(reader.error());
-    if (!strict) reader->leave_out_bad_rows();
-    auto table = read_serving_table(*reader);
-    if (!table) return fail(table.error());
-    for (const SkippedRow& row : table->skipped) ++skipped[row.reason];
-    for (const MeasuredServing& row : table->rows) {
+    ROOFLINE_TRY(auto reader, CsvReader::open(file.text, file.name));
+    if (!strict) reader.leave_out_bad_rows();
+    ROOFLINE_TRY(auto table, read_serving_table(reader));
+    for (const SkippedRow& row : table.skipped) ++skipped[row.reason];
+    for (const MeasuredServing& row : table.rows) {
         auto sample = servings.sample(row);
         if (sample) {
             samples.push_back(std::move(*sample));
@@ -45,13 +43,12 @@ Result<Response> handle_fit_servers(const FitRequest& request, Format format) {
     if (!request.output.empty() && !request.output.ends_with(".toml")) {
         return fail("bad_request", "laws of servers go into one file", "name it: -o servers.toml");
     }
-    auto servings = MeasuredServings::make(request.machines, request.sets);
-    if (!servings) return fail(servings.error());
+    ROOFLINE_TRY(auto systems, measured_systems(request.machines, request.sets));
+    ROOFLINE_TRY(auto servings, MeasuredServings::make(std::move(systems), Calibrations::built_in()));
     std::vector<ServerSample> samples;
     Reasons skipped;
     for (const NamedText& file : request.tables) {
-        if (auto status = collect(file, request.strict, *servings, samples, skipped); !status)
-            return fail(status.error());
+        ROOFLINE_CHECK(collect(file, request.strict, servings, samples, skipped));
     }
     ServerFitReport report;
     report.laws = fit_servers(std::move(samples));
@@ -71,4 +68,4 @@ Result<Response> handle_fit_servers(const FitRequest& request, Format format) {
     return response;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -3,7 +3,7 @@
 
 #include "app/request.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// Whether all tables are of served models.
 [[nodiscard]] bool are_serving_tables(const FitRequest& request);
@@ -11,4 +11,4 @@ namespace roofline {
 /// One file for all libraries. Errors: a table that is not well-formed; an output that is a directory.
 [[nodiscard]] Result<Response> handle_fit_servers(const FitRequest& request, Format format);
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -6,11 +6,11 @@
 #include <nlohmann/json.hpp>
 
 #include "app/handle_serve.hpp"
-#include "app/measured_serving.hpp"
 #include "app/op_answers.hpp"
 #include "base/approx_test.hpp"
+#include "predict/compare/measured_serving.hpp"
 
-using namespace roofline;
+using namespace roofline::core;
 
 namespace {
 

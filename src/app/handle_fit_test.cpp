@@ -11,7 +11,7 @@
 #include "base/approx_test.hpp"
 #include "calibrate/calibration.hpp"
 
-using namespace roofline;
+using namespace roofline::core;
 using nlohmann::json;
 
 namespace {

@@ -8,7 +8,7 @@
 #include "machine/machine_text.hpp"
 #include "report/machine/import_view.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -32,36 +32,31 @@ Result<std::optional<Machine>> base_of(const ImportRequest& request) {
     if (names_slice(*request.base)) {
         return fail("bad_request", "--base names a machine, not a slice", "leave out what stands behind the colon");
     }
-    auto machine = resolve_machine(*request.base, {});
-    if (!machine) return fail(machine.error());
-    return std::move(*machine);
+    ROOFLINE_TRY(auto machine, resolve_machine(*request.base, {}));
+    return machine;
 }
 
 }  // namespace
 
 Result<Response> handle_import(const ImportRequest& request, Format format) {
-    auto base = base_of(request);
-    if (!base) return fail(base.error());
+    ROOFLINE_TRY(auto base, base_of(request));
     std::vector<LevelChoice> levels;
     for (const std::string& text : request.levels) {
-        auto choice = parse_level_choice(text);
-        if (!choice) return fail(choice.error());
-        levels.push_back(std::move(*choice));
+        ROOFLINE_TRY(auto choice, parse_level_choice(text));
+        levels.push_back(std::move(choice));
     }
     std::vector<ToolFile> files;
     for (const NamedText& file : request.files) {
-        auto figures = read_tool_figures(file.text, file.name);
-        if (!figures) return fail(figures.error());
-        files.push_back({file.text, file.name, std::move(*figures)});
+        ROOFLINE_TRY(auto figures, read_tool_figures(file.text, file.name));
+        files.push_back({file.text, file.name, std::move(figures)});
     }
-    auto measured = measured_machine(*base, files, levels, id_of(request.output, *base), request.date);
-    if (!measured) return fail(measured.error());
+    ROOFLINE_TRY(auto measured, measured_machine(base, files, levels, id_of(request.output, base), request.date));
     Response response;
-    if (!request.output.empty()) response.files.push_back({request.output, machine_text(measured->machine)});
-    response.out = import_view({measured->machine.id, measured->machine.name, *base ? (*base)->name : "",
-                                request.output, files.size(), std::move(measured->taken), std::move(measured->notes)},
+    if (!request.output.empty()) response.files.push_back({request.output, machine_text(measured.machine)});
+    response.out = import_view({measured.machine.id, measured.machine.name, base ? (base)->name : "", request.output,
+                                files.size(), std::move(measured.taken), std::move(measured.notes)},
                                format);
     return response;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -3,8 +3,8 @@
 
 #include "app/request.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 [[nodiscard]] Result<Response> handle_import(const ImportRequest& request, Format format);
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -16,52 +16,40 @@
 #include "report/model/model_json.hpp"
 #include "report/model/model_text.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
 Result<ModelAnswer> model_answer_of(const ModelRequest& request) {
-    auto kv_dtype = dtype_option(request.kv_dtype, "--kv-dtype");
-    if (!kv_dtype) return fail(kv_dtype.error());
-    auto all = dtype_option(request.weights, "--weights");
-    if (!all) return fail(all.error());
-    auto sequence = size_option(request.sequence, "--seq");
-    if (!sequence) return fail(sequence.error());
-    auto config = resolve_config(request.config);
-    if (!config) return fail(config.error());
-    auto model = build_model(*config, *sequence);
-    if (!model) return fail(model.error());
-    auto counts = count_model(*model);
-    if (!counts) return fail(counts.error());
+    ROOFLINE_TRY(auto kv_dtype, dtype_option(request.kv_dtype, "--kv-dtype"));
+    ROOFLINE_TRY(auto all, dtype_option(request.weights, "--weights"));
+    ROOFLINE_TRY(auto sequence, size_option(request.sequence, "--seq"));
+    ROOFLINE_TRY(auto config, resolve_config(request.config));
+    ROOFLINE_TRY(auto model, build_model(config, sequence));
+    ROOFLINE_TRY(auto counts, count_model(model));
     ModelAnswer answer;
     std::optional<Quantisation> quantisation;
-    if (!*all) {
-        auto read = quantisation_beside(request.quantisation, *config);
-        if (!read) return fail(read.error());
-        quantisation = std::move(*read);
+    if (!all) {
+        ROOFLINE_TRY(quantisation, quantisation_beside(request.quantisation, config));
     }
-    if (quantisation && quantisation->kv_is_fp8 && !*kv_dtype) {
+    if (quantisation && quantisation->kv_is_fp8 && !kv_dtype) {
         answer.notes.emplace_back("the checkpoint asks for an fp8 KV cache: --kv-dtype fp8 counts it so");
     }
-    auto weights = weight_bytes(*model, *all, quantisation);
-    if (!weights) return fail(weights.error());
-    answer.kv_dtype = kv_dtype->value_or(Dtype::bf16);
-    answer.weights = std::move(*weights);
-    answer.counts = std::move(*counts);
-    answer.model = std::move(*model);
+    ROOFLINE_TRY(auto weights, weight_bytes(model, all, quantisation));
+    answer.kv_dtype = kv_dtype.value_or(Dtype::bf16);
+    answer.weights = std::move(weights);
+    answer.counts = std::move(counts);
+    answer.model = std::move(model);
     return answer;
 }
 
 // The forward pass, or a training step of it with a loss at its end.
 Result<Program> program_of(const ModelRequest& request, const Program& forward) {
     if (!request.training) return forward;
-    auto options = remat_options(request.remat);
-    if (!options) return fail(options.error());
-    auto with = with_loss(forward);
-    if (!with) return with;
-    auto step = training_step(*with, *options);
-    if (!step) return fail(step.error());
-    return std::move(step->program);
+    ROOFLINE_TRY(auto options, remat_options(request.remat));
+    ROOFLINE_TRY(auto with, with_loss(forward));
+    ROOFLINE_TRY(auto step, training_step(with, options));
+    return std::move(step.program);
 }
 
 std::string list_text() {
@@ -80,21 +68,19 @@ Result<Response> handle_model(const ModelRequest& request, Format format) {
         return response;
     }
     if (!request.checkpoint.empty()) return handle_checkpoint(request, format);
-    auto answer = model_answer_of(request);
-    if (!answer) return fail(answer.error());
-    if (request.plot) response.svg = to_svg(model_picture(*answer));
+    ROOFLINE_TRY(auto answer, model_answer_of(request));
+    if (request.plot) response.svg = to_svg(model_picture(answer));
     if (request.program) {
-        auto program = program_of(request, answer->model.program);
-        if (!program) return fail(program.error());
-        response.out = print(*program);
+        ROOFLINE_TRY(auto program, program_of(request, answer.model.program));
+        response.out = print(program);
         return response;
     }
-    const Table table = request.layers ? layers_table(*answer) : parts_table(*answer);
-    response.out = format == Format::json       ? model_json(*answer)
+    const Table table = request.layers ? layers_table(answer) : parts_table(answer);
+    response.out = format == Format::json       ? model_json(answer)
                    : format == Format::csv      ? table_csv(table)
                    : format == Format::markdown ? table_markdown(table)
-                                                : model_text(*answer);
+                                                : model_text(answer);
     return response;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -3,8 +3,8 @@
 
 #include "app/request.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 [[nodiscard]] Result<Response> handle_model(const ModelRequest& request, Format format);
 
-}  // namespace roofline
+}  // namespace roofline::core

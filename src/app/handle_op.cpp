@@ -9,11 +9,11 @@
 #include "report/op/sweep_json.hpp"
 #include "report/op/sweep_table.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
-std::string answer_text(const std::vector<OpAnswer>& answers, const std::vector<SweepAxis>& axes, Format format,
+std::string answer_text(const std::vector<Prediction>& answers, const std::vector<SweepAxis>& axes, Format format,
                         bool explain, bool color) {
     if (format == Format::json) return axes.empty() ? op_json(answers) : sweep_json(answers, axes);
     if (!axes.empty()) return sweep_table(answers, axes, format);
@@ -29,23 +29,19 @@ Result<Response> handle_op(const OpRequest& request, Format format, bool color) 
     if (request.machines.empty()) {
         return fail("no_machine", "no machine is named", "say which: --on tpu-v5e; `roofline machine` lists them");
     }
-    auto swept = sweep_axes(request);
-    if (!swept) return fail(swept.error());
-    const std::vector<SweepAxis>& axes = *swept;
+    ROOFLINE_TRY(auto swept, sweep_axes(request));
+    const std::vector<SweepAxis>& axes = swept;
     if (request.explain && (!axes.empty() || request.machines.size() > 1 || format != Format::text)) {
         return fail("bad_request", "--explain derives one answer in words: one machine, no sweep, text",
                     "leave the others out; JSON has formulas and sources of its own");
     }
-    auto answers = op_answers(request, axes);
-    if (!answers) return fail(answers.error());
+    ROOFLINE_TRY(auto answers, op_answers(request, axes));
     Response response;
     if (request.plot != PlotKind::none) {
-        auto svg = op_plot(*answers, axes, request.plot, request.all_roofs);
-        if (!svg) return fail(svg.error());
-        response.svg = std::move(*svg);
+        ROOFLINE_TRY(response.svg, op_plot(answers, axes, request.plot, request.all_roofs));
     }
-    response.out = answer_text(*answers, axes, format, request.explain, color);
+    response.out = answer_text(answers, axes, format, request.explain, color);
     return response;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -4,8 +4,8 @@
 #include "app/request.hpp"
 #include "machine/machine.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 [[nodiscard]] Result<Response> handle_op(const OpRequest& request, Format format, bool color);
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -8,7 +8,7 @@
 #include "report/plot/svg_elements_test.hpp"
 #include "units/text.hpp"
 
-using namespace roofline;
+using namespace roofline::core;
 
 namespace {
 

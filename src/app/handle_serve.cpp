@@ -2,14 +2,14 @@
 
 #include <fmt/format.h>
 
-#include "app/serve_answer_of.hpp"
+#include "app/serve_question.hpp"
 #include "report/op/explain.hpp"
 #include "report/serve/serve_compare.hpp"
 #include "report/serve/serve_json.hpp"
 #include "report/serve/serve_picture.hpp"
 #include "report/serve/serve_text.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -52,17 +52,16 @@ Result<Response> handle_serve(const ServeRequest& request, Format format) {
                     "leave --json, --csv or --md out, and name one slice");
     }
     if (request.machines.size() > 1) return compared(request, format);
-    auto answer = serve_answer_of(request);
-    if (!answer) return fail(answer.error());
+    ROOFLINE_TRY(auto answer, serve_answer_of(request));
     Response response;
-    response.exit_code = answer->capacity && !answer->fits ? 1 : 0;
-    if (request.plot) response.svg = serve_picture({*answer});
-    response.out = format == Format::json       ? serve_json(*answer)
-                   : format == Format::csv      ? table_csv(frontier_table(*answer))
-                   : format == Format::markdown ? table_markdown(frontier_table(*answer))
-                                                : serve_text(*answer);
-    if (request.explain) response.out += "\n" + explain_text(answer->decode);
+    response.exit_code = answer.capacity && !answer.fits ? 1 : 0;
+    if (request.plot) response.svg = serve_picture({answer});
+    response.out = format == Format::json       ? serve_json(answer)
+                   : format == Format::csv      ? table_csv(frontier_table(answer))
+                   : format == Format::markdown ? table_markdown(frontier_table(answer))
+                                                : serve_text(answer);
+    if (request.explain) response.out += "\n" + explain_text(answer.decode);
     return response;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

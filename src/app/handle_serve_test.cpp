@@ -7,7 +7,7 @@
 
 #include "base/approx_test.hpp"
 
-using namespace roofline;
+using namespace roofline::core;
 
 namespace {
 

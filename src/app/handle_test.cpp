@@ -5,7 +5,7 @@
 #include "app/request.hpp"
 #include "base/approx_test.hpp"
 
-using namespace roofline;
+using namespace roofline::core;
 using nlohmann::json;
 
 namespace {

@@ -10,7 +10,7 @@
 #include "import/kernel_profile.hpp"
 #include "report/trace/trace_view.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -34,16 +34,14 @@ Result<Work> work_of(const ProfiledKernel& kernel, const Machine& machine) {
 
 /// The bound of all launches together, as price() has it for any other work.
 Status bound(const ProfiledKernel& kernel, const Machine& machine, TracedKernel& traced) {
-    auto work = work_of(kernel, machine);
-    if (!work) return fail(work.error());
-    auto pricing = price(*work, machine);
-    if (!pricing) return fail(pricing.error());
-    const CompiledTimes times(*pricing, {}, {});
+    ROOFLINE_TRY(auto work, work_of(kernel, machine));
+    ROOFLINE_TRY(auto pricing, price(work, machine));
+    const CompiledTimes times(pricing, {}, {});
     std::vector<double> seconds(times.places());
     const Bounds bounds = times.evaluate({}, seconds);
     if (!bounds.bound_by) return {};
     traced.lower_s = bounds.lower;
-    traced.bound_by = pricing->resources[*bounds.bound_by].label;
+    traced.bound_by = pricing.resources[*bounds.bound_by].label;
     return {};
 }
 
@@ -78,23 +76,21 @@ Result<Response> handle_trace(const TraceRequest& request, Format format) {
         return fail("bad_request", "a profile of kernels is of one chip, and --on names a slice",
                     "leave out what stands behind the colon");
     }
-    auto machine = resolve_machine(request.machines.front(), request.sets);
-    if (!machine) return fail(machine.error());
-    auto profile = read_kernel_profile(request.profile.text, request.profile.name);
-    if (!profile) return fail(profile.error());
+    ROOFLINE_TRY(auto machine, resolve_machine(request.machines.front(), request.sets));
+    ROOFLINE_TRY(auto profile, read_kernel_profile(request.profile.text, request.profile.name));
     TraceView view;
     view.profile = request.profile.name.substr(request.profile.name.rfind('/') + 1);
-    view.tool = profile->tool;
-    view.notes = std::move(profile->notes);
-    for (const ProfiledKernel& kernel : profile->kernels) view.kernels.push_back(traced(kernel, *machine));
+    view.tool = profile.tool;
+    view.notes = std::move(profile.notes);
+    for (const ProfiledKernel& kernel : profile.kernels) view.kernels.push_back(traced(kernel, machine));
     std::sort(view.kernels.begin(), view.kernels.end(), [](const TracedKernel& a, const TracedKernel& b) {
         return a.measured_s != b.measured_s ? a.measured_s > b.measured_s : a.line < b.line;
     });
-    view.machine = std::move(*machine);
+    view.machine = std::move(machine);
     Response response;
     response.out = trace_view(view, format);
     if (request.plot) response.svg = trace_plot(view);
     return response;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "app/train_answer_of.hpp"
+#include "app/train_question.hpp"
 #include "notation/notation.hpp"
 #include "report/op/explain.hpp"
 #include "report/op/op_timeline.hpp"
@@ -13,7 +13,7 @@
 #include "report/train/train_json.hpp"
 #include "report/train/train_text.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -81,24 +81,21 @@ Result<Response> compared(const TrainRequest& request, Format format) {
 }  // namespace
 
 Result<Response> handle_train(const TrainRequest& request, Format format) {
-    if (auto status = check_views(request, format); !status) return fail(status.error());
+    ROOFLINE_CHECK(check_views(request, format));
     if (request.machines.size() > 1) return compared(request, format);
-    auto answer = train_answer_of(request);
-    if (!answer) return fail(answer.error());
+    ROOFLINE_TRY(auto answer, train_answer_of(request));
     Response response;
-    auto text = text_of(request, *answer, format);
-    if (!text) return fail(text.error());
-    response.out = std::move(*text);
+    ROOFLINE_TRY(response.out, text_of(request, answer, format));
     if (request.plot) {
-        if (!answer->step) {
+        if (!answer.step) {
             return fail("bad_request", "there is no step to draw: only its utilisation is given",
                         "say what a step is: --batch-tokens 4Mi, and leave --mfu out");
         }
-        const StepTimes& times = answer->step->times;
-        response.svg = op_timeline(answer->step->program, StepTotals{times.sequential, times.lower});
+        const StepTimes& times = answer.step->times;
+        response.svg = op_timeline(answer.step->program, StepTotals{times.sequential, times.lower});
     }
-    if (!fits(*answer)) response.exit_code = 1;
+    if (!fits(answer)) response.exit_code = 1;
     return response;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

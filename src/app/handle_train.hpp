@@ -3,9 +3,9 @@
 
 #include "app/request.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// Exit status 1 where the plan does not fit the memory of a chip.
 [[nodiscard]] Result<Response> handle_train(const TrainRequest& request, Format format);
 
-}  // namespace roofline
+}  // namespace roofline::core

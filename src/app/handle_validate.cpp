@@ -7,20 +7,21 @@
 #include <map>
 #include <utility>
 
+#include "app/calibration_option.hpp"
 #include "app/collective_input.hpp"
-#include "app/expected_op.hpp"
-#include "app/measured_kernels.hpp"
-#include "app/measured_serving.hpp"
-#include "app/measured_systems.hpp"
-#include "app/measured_training.hpp"
+#include "app/system_option.hpp"
+#include "predict/compare/measured_kernels.hpp"
+#include "predict/compare/measured_serving.hpp"
+#include "predict/compare/measured_systems.hpp"
+#include "predict/compare/measured_training.hpp"
 
-#include "app/predict_collective.hpp"
-#include "app/predict_exchange.hpp"
 #include "import/collective_table.hpp"
 #include "import/exchange_table.hpp"
+#include "predict/compare/predict_collective.hpp"
+#include "predict/compare/predict_exchange.hpp"
 #include "report/validate/validation.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -67,25 +68,23 @@ Comparison compare(MeasuredCollective& row, const MeasuredGroup& group, Calibrat
 
 Status compare_rows(Result<CollectiveTable> table, const ValidateRequest& request, Validation& validation) {
     if (!table) return fail(table.error());
-    auto systems = MeasuredSystems::make(request.machines, request.sets);
-    if (!systems) return fail(systems.error());
-    auto calibrations = resolve_calibrations(request.calibration, request.machines);
-    if (!calibrations) return fail(calibrations.error());
+    ROOFLINE_TRY(auto systems, measured_systems(request.machines, request.sets));
+    ROOFLINE_TRY(auto calibrations, resolve_calibrations(request.calibration, request.machines));
     validation.kind = "collective";
     Skipped skipped;
     for (const SkippedRow& row : table->skipped) skipped.add(row.line, row.reason);
     validation.rows.reserve(table->rows.size());
     for (MeasuredCollective& row : table->rows) {
-        const Result<MeasuredGroup>& group = systems->group(row);
+        const Result<MeasuredGroup>& group = systems.group(row);
         if (group) {
-            validation.rows.push_back(compare(row, *group, *calibrations));
+            validation.rows.push_back(compare(row, *group, calibrations));
         } else {
             const Error& error = group.error();
             skipped.add(row.line, error.hint.empty() ? error.message : error.message + "; " + error.hint);
         }
     }
     validation.skipped = skipped.most_first();
-    validation.rates = systems->rates();
+    validation.rates = systems.rates();
     return {};
 }
 
@@ -94,46 +93,42 @@ Status compare_collectives(CsvReader& reader, const ValidateRequest& request, Va
 }
 
 Status compare_exchanges(CsvReader& reader, const ValidateRequest& request, Validation& validation) {
-    auto systems = MeasuredSystems::make(request.machines, request.sets);
-    if (!systems) return fail(systems.error());
-    auto calibrations = resolve_calibrations(request.calibration, request.machines);
-    if (!calibrations) return fail(calibrations.error());
-    auto table = read_exchange_table(reader);
-    if (!table) return fail(table.error());
+    ROOFLINE_TRY(auto systems, measured_systems(request.machines, request.sets));
+    ROOFLINE_TRY(auto calibrations, resolve_calibrations(request.calibration, request.machines));
+    ROOFLINE_TRY(auto table, read_exchange_table(reader));
     validation.kind = "expert exchange";
     Skipped skipped;
-    for (const SkippedRow& row : table->skipped) skipped.add(row.line, row.reason);
-    validation.rows.reserve(table->rows.size());
-    for (const MeasuredExchange& row : table->rows) {
-        const Result<MeasuredGroup> group = group_of(row, *systems);
+    for (const SkippedRow& row : table.skipped) skipped.add(row.line, row.reason);
+    validation.rows.reserve(table.rows.size());
+    for (const MeasuredExchange& row : table.rows) {
+        const Result<MeasuredGroup> group = group_of(row, systems);
         if (group) {
-            validation.rows.push_back(compare(row, *group, *calibrations));
+            validation.rows.push_back(compare(row, *group, calibrations));
         } else {
             skipped.add(row.line, group.error().message);
         }
     }
     validation.skipped = skipped.most_first();
-    validation.rates = systems->rates();
+    validation.rates = systems.rates();
     return {};
 }
 
 Status compare_nccl_tests(const ValidateRequest& request, Validation& validation) {
-    auto hints = nccl_hints(request.collective, request.machines);
-    if (!hints) return fail(hints.error());
-    return compare_rows(read_nccl_tests(request.table, request.table_name, *hints), request, validation);
+    ROOFLINE_TRY(auto hints, nccl_hints(request.collective, request.machines));
+    return compare_rows(read_nccl_tests(request.table, request.table_name, hints), request, validation);
 }
 
 Status compare_kernels(CsvReader& reader, const ValidateRequest& request, Validation& validation) {
-    auto kernels = MeasuredKernels::make(request.machines, request.sets, request.calibration);
-    if (!kernels) return fail(kernels.error());
-    auto table = read_kernel_table(reader);
-    if (!table) return fail(table.error());
+    ROOFLINE_TRY(auto systems, measured_systems(request.machines, request.sets));
+    ROOFLINE_TRY(auto calibrations, resolve_calibrations(request.calibration, request.machines));
+    MeasuredKernels kernels(std::move(systems), std::move(calibrations));
+    ROOFLINE_TRY(auto table, read_kernel_table(reader));
     validation.kind = "kernel";
     Skipped skipped;
-    for (const SkippedRow& row : table->skipped) skipped.add(row.line, row.reason);
-    validation.rows.reserve(table->rows.size());
-    for (const MeasuredKernel& row : table->rows) {
-        auto comparison = kernels->compare(row);
+    for (const SkippedRow& row : table.skipped) skipped.add(row.line, row.reason);
+    validation.rows.reserve(table.rows.size());
+    for (const MeasuredKernel& row : table.rows) {
+        auto comparison = kernels.compare(row);
         if (comparison) {
             validation.rows.push_back(std::move(*comparison));
         } else {
@@ -141,24 +136,24 @@ Status compare_kernels(CsvReader& reader, const ValidateRequest& request, Valida
         }
     }
     validation.skipped = skipped.most_first();
-    validation.rates = kernels->rates();
+    validation.rates = kernels.rates();
     return {};
 }
 
 Status compare_trainings(CsvReader& reader, const ValidateRequest& request, Validation& validation) {
-    auto trainings = MeasuredTrainings::make(request.machines, request.sets, request.calibration);
-    if (!trainings) return fail(trainings.error());
-    auto table = read_training_table(reader);
-    if (!table) return fail(table.error());
+    ROOFLINE_TRY(auto systems, measured_systems(request.machines, request.sets));
+    ROOFLINE_TRY(auto calibrations, resolve_calibrations(request.calibration, request.machines));
+    ROOFLINE_TRY(auto trainings, MeasuredTrainings::make(std::move(systems), std::move(calibrations)));
+    ROOFLINE_TRY(auto table, read_training_table(reader));
     validation.kind = "training step";
     Skipped skipped;
     Skipped without_memory;
-    for (const SkippedRow& row : table->skipped) skipped.add(row.line, row.reason);
-    validation.rows.reserve(table->rows.size());
-    for (const MeasuredTraining& row : table->rows) {
-        auto comparison = trainings->compare(row);
+    for (const SkippedRow& row : table.skipped) skipped.add(row.line, row.reason);
+    validation.rows.reserve(table.rows.size());
+    for (const MeasuredTraining& row : table.rows) {
+        auto comparison = trainings.compare(row);
         if (comparison) {
-            if (const std::string why = trainings->memory_unsaid(row); !why.empty()) without_memory.add(row.line, why);
+            if (const std::string why = trainings.memory_unsaid(row); !why.empty()) without_memory.add(row.line, why);
             validation.rows.push_back(std::move(*comparison));
         } else {
             skipped.add(row.line, comparison.error().message);
@@ -169,20 +164,20 @@ Status compare_trainings(CsvReader& reader, const ValidateRequest& request, Vali
         validation.notes.push_back(fmt::format("the memory of {} row{} from line {} is not compared: {}", each.rows,
                                                each.rows == 1 ? "" : "s", each.first_line, each.reason));
     }
-    validation.rates = trainings->rates();
+    validation.rates = trainings.rates();
     return {};
 }
 
 Status compare_servings(CsvReader& reader, const ValidateRequest& request, Validation& validation) {
-    auto servings = MeasuredServings::make(request.machines, request.sets, request.calibration);
-    if (!servings) return fail(servings.error());
-    auto table = read_serving_table(reader);
-    if (!table) return fail(table.error());
+    ROOFLINE_TRY(auto systems, measured_systems(request.machines, request.sets));
+    ROOFLINE_TRY(auto calibrations, resolve_calibrations(request.calibration, request.machines));
+    ROOFLINE_TRY(auto servings, MeasuredServings::make(std::move(systems), std::move(calibrations)));
+    ROOFLINE_TRY(auto table, read_serving_table(reader));
     validation.kind = "served model";
     Skipped skipped;
-    for (const SkippedRow& row : table->skipped) skipped.add(row.line, row.reason);
-    for (const MeasuredServing& row : table->rows) {
-        auto comparisons = servings->compare(row);
+    for (const SkippedRow& row : table.skipped) skipped.add(row.line, row.reason);
+    for (const MeasuredServing& row : table.rows) {
+        auto comparisons = servings.compare(row);
         if (!comparisons) {
             skipped.add(row.line, comparisons.error().message);
             continue;
@@ -190,7 +185,7 @@ Status compare_servings(CsvReader& reader, const ValidateRequest& request, Valid
         std::move(comparisons->begin(), comparisons->end(), std::back_inserter(validation.rows));
     }
     validation.skipped = skipped.most_first();
-    validation.rates = servings->rates();
+    validation.rates = servings.rates();
     return {};
 }
 
@@ -206,18 +201,17 @@ constexpr TableKind kinds[] = {{is_collective_table, compare_collectives},
                                {is_serving_table, compare_servings}};
 
 Status compare_table(const ValidateRequest& request, Validation& validation) {
-    auto reader = CsvReader::open(request.table, request.table_name);
-    if (!reader) return fail(reader.error());
-    if (!request.strict) reader->leave_out_bad_rows();
+    ROOFLINE_TRY(auto reader, CsvReader::open(request.table, request.table_name));
+    if (!request.strict) reader.leave_out_bad_rows();
     const auto kind = std::find_if(std::begin(kinds), std::end(kinds),
-                                   [&](const TableKind& each) { return each.is(reader->header()); });
+                                   [&](const TableKind& each) { return each.is(reader.header()); });
     if (kind == std::end(kinds)) {
-        return reader->fail_at(0, "unknown_table", "the columns are those of no table that can be compared",
-                               "collectives have op, system or accelerator, n_devices, bytes and time_s, time_us or "
-                               "busbw_GBs; products have m, n, k, dtype_in, dtype_out, accelerator and time_s; "
-                               "docs/validate.md has all");
+        return reader.fail_at(0, "unknown_table", "the columns are those of no table that can be compared",
+                              "collectives have op, system or accelerator, n_devices, bytes and time_s, time_us or "
+                              "busbw_GBs; products have m, n, k, dtype_in, dtype_out, accelerator and time_s; "
+                              "docs/validate.md has all");
     }
-    return kind->compare(*reader, request, validation);
+    return kind->compare(reader, request, validation);
 }
 
 void add_notes(Validation& validation) {
@@ -266,4 +260,4 @@ Result<Response> handle_validate(const ValidateRequest& request, Format format) 
     return response;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

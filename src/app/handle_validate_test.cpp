@@ -7,7 +7,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
-using namespace roofline;
+using namespace roofline::core;
 
 namespace {
 

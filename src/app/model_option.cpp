@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
-#include "import/json_value.hpp"
 #include "import/model_config.hpp"
 #include "model/presets.hpp"
+#include "text/json.hpp"
 #include "units/text.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 Result<Config> resolve_config(const NamedText& reference) {
     const bool file = reference.name.ends_with(".json") || reference.name == "standard input";
@@ -17,9 +17,8 @@ Result<Config> resolve_config(const NamedText& reference) {
 
 Result<std::optional<Quantisation>> quantisation_beside(const NamedText& file, const Config& config) {
     if (file.name.empty()) return quantisation_of(config, nullptr);
-    auto apart = parse_json(file.text, file.name);
-    if (!apart) return fail(apart.error());
-    return quantisation_of(config, &*apart);
+    ROOFLINE_TRY(auto apart, parse_json(file.text, file.name));
+    return quantisation_of(config, &apart);
 }
 
 Result<std::optional<Dtype>> dtype_option(const std::string& word, std::string_view option) {
@@ -42,4 +41,4 @@ Result<std::optional<std::int64_t>> size_option(const std::string& word, std::st
     return fail(std::move(error));
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -12,7 +12,7 @@
 #include "model/weights.hpp"
 #include "units/dtype.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// The configuration that a file holds, or that of a model that the program knows by name. Errors: a file that is none; no such
 /// name.
@@ -28,4 +28,4 @@ namespace roofline {
 /// A positive whole number, or none for "". `option` stands in the message about a word that is none.
 [[nodiscard]] Result<std::optional<std::int64_t>> size_option(const std::string& word, std::string_view option);
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -6,10 +6,10 @@
 
 #include "app/request.hpp"
 #include "bound/sweep.hpp"
+#include "predict/prediction.hpp"
 #include "program/program.hpp"
-#include "report/op/op_answer.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// What --sweep says. Errors: no such form, more than two.
 [[nodiscard]] Result<std::vector<SweepAxis>> sweep_axes(const OpRequest& request);
@@ -19,6 +19,6 @@ namespace roofline {
                                            std::vector<std::string>& notes);
 
 /// An answer for each machine of the request.
-[[nodiscard]] Result<std::vector<OpAnswer>> op_answers(const OpRequest& request, const std::vector<SweepAxis>& axes);
+[[nodiscard]] Result<std::vector<Prediction>> op_answers(const OpRequest& request, const std::vector<SweepAxis>& axes);
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -1,4 +1,4 @@
-#include "app/predict_exchange.hpp"
+#include "predict/compare/predict_exchange.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -9,7 +9,7 @@
 #include "app/request.hpp"
 #include "base/approx_test.hpp"
 
-using namespace roofline;
+using namespace roofline::core;
 using nlohmann::json;
 
 namespace {
@@ -71,7 +71,7 @@ TEST_CASE("a row of a table is bound by one copy of each token") {
 }
 
 TEST_CASE("chips of a node are known where a table counts nodes alone, trays too") {
-    auto systems = MeasuredSystems::make({}, {});
+    auto systems = MeasuredSystems::make();
     REQUIRE(systems);
     MeasuredExchange row;
     row.system = "gb200";

@@ -10,7 +10,7 @@
 #include "import/weight_files.hpp"
 #include "report/format.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// A machine by name, or the text of a machine file.
 struct MachineRef {
@@ -192,4 +192,4 @@ struct Response {
 /// What a request that cannot be answered is answered with.
 [[nodiscard]] Response failed_response(const Error& error, int exit_code, Format format);
 
-}  // namespace roofline
+}  // namespace roofline::core

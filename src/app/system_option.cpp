@@ -2,10 +2,11 @@
 
 #include <fmt/format.h>
 
+#include "import/system_names.hpp"
 #include "machine/catalogue.hpp"
 #include "notation/notation.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -15,9 +16,8 @@ using Mesh = std::vector<MeshAxis>;
 Result<Mesh> mesh_of(const OpRequest& request, const Program& program, std::vector<std::string>& notes) {
     Mesh mesh;
     for (const std::string& text : request.mesh) {
-        auto axes = parse_program("mesh " + text, "--mesh");
-        if (!axes) return fail(axes.error());
-        mesh.insert(mesh.end(), axes->mesh.begin(), axes->mesh.end());
+        ROOFLINE_TRY(auto axes, parse_program("mesh " + text, "--mesh"));
+        mesh.insert(mesh.end(), axes.mesh.begin(), axes.mesh.end());
     }
     if (mesh.empty()) return program.mesh;
     if (!program.mesh.empty() && program.mesh != mesh) {
@@ -29,7 +29,7 @@ Result<Mesh> mesh_of(const OpRequest& request, const Program& program, std::vect
 
 Result<Machine> with_sets(Machine machine, const std::vector<std::string>& sets) {
     for (const std::string& set : sets) {
-        if (auto status = set_figure(machine, set); !status) return fail(status.error());
+        ROOFLINE_CHECK(set_figure(machine, set));
     }
     return machine;
 }
@@ -38,9 +38,9 @@ Result<Machine> with_sets(Machine machine, const std::vector<std::string>& sets)
 
 Result<Machine> resolve_machine(const MachineRef& reference, const std::vector<std::string>& sets) {
     if (reference.unreadable) return fail(*reference.unreadable);
-    auto machine = reference.toml ? parse_machine(*reference.toml, reference.name) : find_machine(reference.name);
-    if (!machine) return machine;
-    return with_sets(std::move(*machine), sets);
+    ROOFLINE_TRY(auto machine,
+                 reference.toml ? parse_machine(*reference.toml, reference.name) : find_machine(reference.name));
+    return with_sets(std::move(machine), sets);
 }
 
 bool names_slice(const MachineRef& reference) {
@@ -53,33 +53,63 @@ Result<Slice> resolve_slice(const MachineRef& reference, const std::vector<std::
     const std::string shape = !reference.slice.empty() ? reference.slice
                               : names_slice(reference) ? reference.name.substr(colon + 1)
                                                        : "1";
-    auto machine = resolve_machine({name, reference.toml, {}, reference.unreadable}, sets);
+    ROOFLINE_TRY(auto machine, resolve_machine({name, reference.toml, {}, reference.unreadable}, sets));
+    return make_slice(std::move(machine), shape);
+}
+
+Result<std::optional<MeasuredOn>> measured_on(const std::vector<MachineRef>& machines,
+                                              const std::vector<std::string>& sets) {
+    if (machines.size() > 1) {
+        return fail("bad_request", "a table was measured on one machine, and --on names several", "name one");
+    }
+    if (machines.empty()) {
+        if (sets.empty()) return std::nullopt;
+        return fail("bad_request", "--set changes a machine, and none is named", "say which: --on h100-sxm");
+    }
+    MachineRef reference = machines.front();
+    const std::size_t colon = reference.toml ? std::string::npos : reference.name.find(':');
+    if (colon != std::string::npos) {
+        reference.slice = reference.name.substr(colon + 1);
+        reference.name.resize(colon);
+    }
+    auto machine = resolve_machine({reference.name, reference.toml, {}, reference.unreadable}, sets);
+    if (!machine && !reference.toml) {
+        // a table's name for it: a100_sxm, which could be either of two chips
+        ROOFLINE_TRY(const auto names, SystemNames::built_in());
+        if (const auto named = names.named(reference.name)) {
+            std::vector<std::string> all = named->sets;
+            all.insert(all.end(), sets.begin(), sets.end());
+            machine = find_machine(named->machine, all);
+        }
+    }
     if (!machine) return fail(machine.error());
-    return make_slice(std::move(*machine), shape);
+    return MeasuredOn{std::move(*machine), reference.slice};
+}
+
+Result<MeasuredSystems> measured_systems(const std::vector<MachineRef>& machines,
+                                         const std::vector<std::string>& sets) {
+    ROOFLINE_TRY(auto on, measured_on(machines, sets));
+    return MeasuredSystems::make(std::move(on));
 }
 
 Result<System> resolve_system(const MachineRef& reference, const OpRequest& request, const Program& program,
                               std::vector<std::string>& notes) {
-    auto slice = resolve_slice(reference, request.sets);
-    if (!slice) return fail(slice.error());
+    ROOFLINE_TRY(auto slice, resolve_slice(reference, request.sets));
     System system;
-    system.slice = std::move(*slice);
+    system.slice = std::move(slice);
     system.collectives.textbook = request.textbook;
     notes.insert(notes.end(), system.slice.notes.begin(), system.slice.notes.end());
-    auto mesh = mesh_of(request, program, notes);
-    if (!mesh) return fail(mesh.error());
-    if (mesh->empty() && program.sharded()) {
+    ROOFLINE_TRY(auto mesh, mesh_of(request, program, notes));
+    if (mesh.empty() && program.sharded()) {
         return fail("no_mesh", "the program is split over a mesh, and there is none",
                     "name a slice and its mesh: --on tpu-v5e:4x4 --mesh X=4,Y=4");
     }
-    if (!mesh->empty()) {
-        auto placed = place_mesh(system.slice, *mesh);
-        if (!placed) return fail(placed.error());
-        system.mesh = std::move(*placed);
+    if (!mesh.empty()) {
+        ROOFLINE_TRY(system.mesh, place_mesh(system.slice, mesh));
     } else if (system.slice.chips() > 1) {
         notes.push_back(fmt::format("no mesh: each of the {} chips does the same work", system.slice.chips()));
     }
     return system;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

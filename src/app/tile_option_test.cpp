@@ -5,7 +5,7 @@
 #include "machine/catalogue.hpp"
 #include "notation/notation.hpp"
 
-using namespace roofline;
+using namespace roofline::core;
 
 namespace {
 
@@ -30,6 +30,13 @@ Program parsed(std::string_view text) {
 }
 
 const std::string square = "bf16[B=1024, D=1024] * bf16[D, F=1024] -> bf16[B, F]";
+
+Result<std::vector<Tile>> resolve_tiles(const Program& program, const Machine& machine, bool exact_flops,
+                                        const std::vector<std::string>& options, std::vector<std::string>& notes) {
+    const auto choices = tile_choices(options);
+    if (!choices) return fail(choices.error());
+    return choose_tiles(program, machine, exact_flops, *choices, notes);
+}
 
 Result<std::vector<Tile>> tiles(const std::vector<std::string>& options, const std::string& program = square) {
     std::vector<std::string> notes;

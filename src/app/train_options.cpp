@@ -7,7 +7,7 @@
 
 #include "app/model_option.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -40,9 +40,8 @@ Status read_part(const std::string& word, TrainingOptions& options) {
     } else if (word == "gradients=f32") {
         options.f32_gradients = true;
     } else if (word.starts_with("moments=") && adam) {
-        auto dtype = dtype_option(word.substr(8), "--optimizer");
-        if (!dtype) return fail(dtype.error());
-        options.moments = dtype->value_or(Dtype::f32);
+        ROOFLINE_TRY(auto dtype, dtype_option(word.substr(8), "--optimizer"));
+        options.moments = dtype.value_or(Dtype::f32);
     } else {
         return fail("unknown_optimizer", fmt::format("--optimizer: `{}` is nothing that it has", word.substr(0, 40)),
                     did_you_mean(word, {"moments=bf16", "master", "unfused", "gradients=f32"},
@@ -62,7 +61,7 @@ Status read_optimizer(const std::string& word, TrainingOptions& options) {
                     did_you_mean(parts.front(), {"adam", "sgd"}, "there are adam and sgd"));
     }
     for (std::size_t i = 1; i < parts.size(); ++i) {
-        if (auto status = read_part(parts[i], options); !status) return status;
+        ROOFLINE_CHECK(read_part(parts[i], options));
     }
     return {};
 }
@@ -70,10 +69,9 @@ Status read_optimizer(const std::string& word, TrainingOptions& options) {
 }  // namespace
 
 Result<TrainingOptions> training_options(const TrainRequest& request) {
-    auto options = read_remat(request.remat);
-    if (!options) return options;
-    if (auto status = read_optimizer(request.optimizer, *options); !status) return fail(status.error());
-    options->input_gradients = false;  // nobody stands before a model
+    ROOFLINE_TRY(auto options, read_remat(request.remat));
+    ROOFLINE_CHECK(read_optimizer(request.optimizer, options));
+    options.input_gradients = false;  // nobody stands before a model
     return options;
 }
 
@@ -108,27 +106,4 @@ Result<std::vector<std::string>> overlapped_axes(const std::string& words, const
     return axes;
 }
 
-std::string remat_text(const TrainingOptions& options) {
-    switch (options.remat) {
-        case Remat::none:
-            return "none";
-        case Remat::selective:
-            return "selective";
-        case Remat::alternate:
-            return "alternate";
-        case Remat::full:
-            return "full";
-        case Remat::named:
-            break;
-    }
-    return fmt::format("keep {}", fmt::join(options.kept, ", "));
-}
-
-std::string optimizer_text(const TrainingOptions& options) {
-    const std::string gradients = options.f32_gradients ? ", f32 gradients" : "";
-    if (options.optimizer != Optimizer::adam) return "sgd" + gradients;
-    return fmt::format("{}adam with {} moments{}{}", options.unfused ? "unfused " : "", name(options.moments),
-                       options.master ? " and an f32 master copy" : "", gradients);
-}
-
-}  // namespace roofline
+}  // namespace roofline::core

@@ -10,7 +10,7 @@
 #include "plan/plan.hpp"
 #include "program/adjoint.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// Reads --remat (none, selective, alternate, full, Hm,O) and --optimizer (adam or sgd, and behind commas moments=DTYPE,
 /// master, unfused, gradients=f32). Without them nothing is computed again, and Adam has f32 moments beside bf16 parameters. Errors: words that mean nothing,
@@ -24,10 +24,4 @@ namespace roofline {
 /// Reads --overlap, "expert,tensor": axes of the plan whose collectives run beside products. Errors: no axis of plans; one that has one member.
 [[nodiscard]] Result<std::vector<std::string>> overlapped_axes(const std::string& words, const Plan& plan);
 
-/// "selective", "keep H, O".
-[[nodiscard]] std::string remat_text(const TrainingOptions& options);
-
-/// "adam, f32 moments, no master copy".
-[[nodiscard]] std::string optimizer_text(const TrainingOptions& options);
-
-}  // namespace roofline
+}  // namespace roofline::core

@@ -1,8 +1,10 @@
 #include "app/train_options.hpp"
 
+#include "report/train/train_words.hpp"
+
 #include <doctest/doctest.h>
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -67,7 +69,7 @@ TEST_CASE("mistyped policies and optimizers get the nearest") {
     CHECK(hint_of("", "adam,") != "");
 }
 
-}  // namespace roofline
+}  // namespace roofline::core
 
 TEST_CASE("axes whose collectives run beside products") {
     Plan plan;

@@ -3,7 +3,7 @@
 #include "app/op_answers.hpp"
 #include "base/approx_test.hpp"
 
-using namespace roofline;
+using namespace roofline::core;
 
 namespace {
 
@@ -20,13 +20,13 @@ OpRequest request_for(const std::string& program, const std::string& slice, cons
     return request;
 }
 
-OpAnswer answer_to(const OpRequest& request) {
+Prediction answer_to(const OpRequest& request) {
     auto answers = op_answers(request, {});
     REQUIRE_MESSAGE(answers.has_value(), (answers ? "" : answers.error().message));
     return std::move(answers->front());
 }
 
-OpAnswer answer_for(const std::string& program, const std::string& slice, const std::string& mesh) {
+Prediction answer_for(const std::string& program, const std::string& slice, const std::string& mesh) {
     return answer_to(request_for(program, slice, mesh));
 }
 
@@ -42,7 +42,7 @@ constexpr double token_bytes = 2048 * 2;
 }  // namespace
 
 TEST_CASE("a token that chooses experts uniformly goes once to each chip that has one of them") {
-    const OpAnswer answer = answer_for(to_eight_experts, "h100-sxm:8", "X=8");
+    const Prediction answer = answer_for(to_eight_experts, "h100-sxm:8", "X=8");
     REQUIRE(answer.uniform);
     // 8 (1 - C(112, 8) / C(128, 8)) = 5.3 chips for eight choices, of which 7/8 are others; `lower` has one
     const double copies = 8 * (1 - missed(8, 8));
@@ -52,7 +52,7 @@ TEST_CASE("a token that chooses experts uniformly goes once to each chip that ha
 }
 
 TEST_CASE("from one node to another a token goes once for all chips there") {
-    const OpAnswer answer = answer_for(to_four_experts, "h100-sxm:8x4", "X=32");
+    const Prediction answer = answer_for(to_four_experts, "h100-sxm:8x4", "X=32");
     REQUIRE(answer.uniform);
     // 4 (1 - C(96, 4) / C(128, 4)) = 2.7 nodes for four choices, of which 3/4 are others
     const double copies = 4 * (1 - missed(4, 4));
@@ -66,7 +66,7 @@ TEST_CASE("a program that sends nothing to experts has no uniform bound") {
 TEST_CASE("tokens that are limited to groups of experts go to fewer nodes") {
     OpRequest request = request_for(to_four_experts, "h100-sxm:8x4", "X=32");
     request.expert_groups = "2/4";
-    const OpAnswer answer = answer_to(request);
+    const Prediction answer = answer_to(request);
     REQUIRE(answer.uniform);
     // two nodes of four have the token's groups: 2 (1 - C(32, 4) / C(64, 4)) of them have an expert of four
     double none = 1;

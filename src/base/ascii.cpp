@@ -1,6 +1,6 @@
 #include "base/ascii.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 std::string lowered(std::string_view text) {
     std::string result(text);
@@ -35,4 +35,4 @@ std::string in_ticks(std::string_view text) {
     return "`" + std::string(text.substr(0, end)) + "...`";
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

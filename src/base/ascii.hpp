@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace roofline {
+namespace roofline::core {
 
 [[nodiscard]] constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 [[nodiscard]] constexpr char to_lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
@@ -20,4 +20,4 @@ namespace roofline {
 /// `text` in backticks, cut when it is too long for a message.
 [[nodiscard]] std::string in_ticks(std::string_view text);
 
-}  // namespace roofline
+}  // namespace roofline::core

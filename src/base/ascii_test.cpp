@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-namespace roofline {
+namespace roofline::core {
 
 TEST_CASE("trimmed takes blanks and line ends from both sides only") {
     CHECK(trimmed(" \t a b \r\n") == "a b");
@@ -17,4 +17,4 @@ TEST_CASE("quoted cuts what is too long, between characters") {
     CHECK(in_ticks(std::string(39, 'x') + "\xC2\xB5" + "yy") == "`" + std::string(39, 'x') + "...`");
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

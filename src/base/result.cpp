@@ -8,7 +8,7 @@
 #include "base/ascii.hpp"
 #include "base/utf8.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -144,4 +144,4 @@ std::string did_you_mean(std::string_view word, const std::vector<std::string>& 
     return otherwise;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -1,4 +1,4 @@
-// Errors are values: every function that can fail on user input returns Result<T>.
+// Errors are values, and how they are handed on.
 #pragma once
 
 #include <optional>
@@ -8,39 +8,37 @@
 #include <utility>
 #include <vector>
 
-namespace roofline {
+#include "roofline/result.hpp"
 
-/// A place in a text the user gave us. Lines and columns count from 1; a column counts bytes.
-struct Place {
-    std::string source;  ///< file name, or "" for the command line
-    int line = 0;
-    int column = 0;
-    std::string text;  ///< the line itself, cut to what fits a screen; "" when there is none
-    int caret = 0;     ///< column of the caret inside `text`, counted from 1
+namespace roofline::core {
 
-    bool operator==(const Place&) const = default;
-};
-
-/// What went wrong, where, and what to do about it.
-struct Error {
-    std::string code;     ///< short and stable, for programs: "syntax", "unknown_dimension", ...
-    std::string message;  ///< one sentence, no trailing stop
-    std::string hint;     ///< the remedy; "" when there is none
-    std::optional<Place> place{};
-
-    bool operator==(const Error&) const = default;
-};
-
-template <class T>
-using Result = tl::expected<T, Error>;
-
-using Status = Result<void>;
+using roofline::Error;
+using roofline::Place;
+using roofline::Result;
+using roofline::Status;
 
 [[nodiscard]] inline tl::unexpected<Error> fail(std::string code, std::string message, std::string hint = {}) {
     return tl::unexpected<Error>(Error{std::move(code), std::move(message), std::move(hint), {}});
 }
 
 [[nodiscard]] inline tl::unexpected<Error> fail(Error error) { return tl::unexpected<Error>(std::move(error)); }
+
+/// Hands an error on: returns it from the enclosing function where the Result that follows has one, and else gives its value
+/// to `declaration`, as in `ROOFLINE_TRY(auto program, parse_program(text));` or `ROOFLINE_TRY(answer.name, name_of(key));`.
+/// A macro, because nothing else returns from the function that calls it.
+#define ROOFLINE_TRY(declaration, ...) ROOFLINE_TRY_AS(ROOFLINE_JOIN(result_, __COUNTER__), declaration, __VA_ARGS__)
+
+/// Hands the error of a Status on: `ROOFLINE_CHECK(check_sizes(program));`.
+#define ROOFLINE_CHECK(...) ROOFLINE_CHECK_AS(ROOFLINE_JOIN(status_, __COUNTER__), __VA_ARGS__)
+
+#define ROOFLINE_JOIN(left, right) ROOFLINE_JOIN_EXPANDED(left, right)
+#define ROOFLINE_JOIN_EXPANDED(left, right) left##right
+#define ROOFLINE_TRY_AS(result, declaration, ...)                          \
+    auto result = (__VA_ARGS__);                                           \
+    if (!(result)) return roofline::core::fail(std::move(result).error()); \
+    declaration = *std::move(result)
+#define ROOFLINE_CHECK_AS(status, ...) \
+    if (auto status = (__VA_ARGS__); !(status)) return roofline::core::fail(std::move(status).error())
 
 /// The message as people read it: message, the line with a caret, the hint.
 [[nodiscard]] std::string to_text(const Error& error);
@@ -52,4 +50,4 @@ using Status = Result<void>;
 [[nodiscard]] std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates,
                                        std::string otherwise = {});
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-namespace roofline {
+namespace roofline::core {
 
 TEST_CASE("an error with a place shows the line with a caret, then the hint") {
     const std::string line = "bf16[B, D] * int8[D, F -> bf16[B, F]";
@@ -89,4 +89,4 @@ TEST_CASE("fail makes a result of any type") {
     CHECK(result.error() == Error{"code", "message", "hint", {}});
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

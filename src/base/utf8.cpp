@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-namespace roofline {
+namespace roofline::core {
 
 CodePoint decode_utf8(std::string_view text) {
     const auto byte = [&](std::size_t i) { return static_cast<std::uint32_t>(static_cast<unsigned char>(text[i])); };
@@ -44,4 +44,4 @@ std::string with_directions_shown(std::string_view text) {
     return shown;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace roofline {
+namespace roofline::core {
 
 struct CodePoint {
     std::uint32_t value = 0;
@@ -34,4 +34,4 @@ struct CodePoint {
 /// True for a byte inside a character, after its first.
 [[nodiscard]] constexpr bool continues_character(char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -4,7 +4,7 @@
 
 #include <string>
 
-using namespace roofline;
+using namespace roofline::core;
 
 TEST_CASE("well-formed characters of every length") {
     CHECK(decode_utf8("A").value == 0x41);

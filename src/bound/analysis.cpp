@@ -12,7 +12,7 @@
 #include "notation/notation.hpp"
 #include "units/text.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 std::optional<double> Analysis::seconds_of(std::string_view resource) const {
     for (std::size_t i = 0; seconds && i < pricing.resources.size(); ++i) {
@@ -49,12 +49,11 @@ public:
         Analysis analysis;
         analysis.title = std::move(title);
         analysis.work = work;
-        auto pricing = price(work, machine_);
-        if (!pricing) return fail(pricing.error());
-        analysis.pricing = std::move(*pricing);
+        ROOFLINE_TRY(auto pricing, price(work, machine_));
+        analysis.pricing = std::move(pricing);
         const std::size_t on_chip = analysis.pricing.resources.size();
         if (system_ != nullptr) {
-            if (auto status = price_network(analysis.pricing, work, *system_); !status) return fail(status.error());
+            ROOFLINE_CHECK(price_network(analysis.pricing, work, *system_));
         }
         analysis.notes = analysis.pricing.notes;
         const auto& resources = analysis.pricing.resources;
@@ -67,7 +66,7 @@ public:
         }
         intensities(analysis);
         if (detailed && with_growth_) growth(analysis);
-        if (auto status = numbers(analysis); !status) return fail(status.error());
+        ROOFLINE_CHECK(numbers(analysis));
         if (analysis.seconds && !work.messages.empty()) {
             const auto network = analysis.seconds->begin() + static_cast<std::ptrdiff_t>(on_chip);
             const auto longest = std::max_element(analysis.seconds->begin(), network);
@@ -288,10 +287,9 @@ namespace {
 
 Result<ProgramAnalysis> analysed(const Program& program, const Program& local, const Machine& machine,
                                  const System* system, const AnalysisOptions& options) {
-    auto work = derive_work(local, options.work);
-    if (!work) return fail(work.error());
+    ROOFLINE_TRY(auto work, derive_work(local, options.work));
     ProgramAnalysis result;
-    result.work = std::move(*work);
+    result.work = std::move(work);
     if (result.work.kernels.empty()) {
         return fail("nothing_to_do", "the program computes nothing",
                     "write an operation: bf16[B, D] * bf16[D, F] -> bf16[B, F]");
@@ -301,9 +299,8 @@ Result<ProgramAnalysis> analysed(const Program& program, const Program& local, c
     for (const KernelWork& kernel : result.work.kernels) all.push_back(&kernel);
 
     const std::string title = all.size() == 1 ? kernel_title(program, *all.front()) : std::string();
-    auto total = analyser.run(title, result.work.total, all, true);
-    if (!total) return fail(total.error());
-    result.total = std::move(*total);
+    ROOFLINE_TRY(auto total, analyser.run(title, result.work.total, all, true));
+    result.total = std::move(total);
     if (all.size() > 1 && options.kernels) {
         const bool detailed = all.size() <= most_detailed_kernels;
         result.total.sequential = 0;
@@ -386,4 +383,4 @@ void CompiledProgram::evaluate(std::span<const double> sizes, Point& point) cons
     point.transcendentals = *next;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -16,7 +16,7 @@
 #include "program/program.hpp"
 #include "work/work.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// The size of one dimension at which compute time equals a memory level's.
 struct CriticalSize {
@@ -126,4 +126,4 @@ private:
     std::size_t levels_ = 0;
 };
 
-}  // namespace roofline
+}  // namespace roofline::core

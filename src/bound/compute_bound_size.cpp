@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -65,4 +65,4 @@ std::vector<CriticalSize> compute_bound_sizes(const std::vector<CriticalSize>& s
     return results;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -5,7 +5,7 @@
 
 #include "bound/analysis.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// From which size of each dimension compute takes longer than every level together: of the dimension's critical sizes the
 /// one that decides, in the order of `sizes`. Where one level is the longer at every size, none makes it compute-bound; where
@@ -13,4 +13,4 @@ namespace roofline {
 /// compute does not outlast anyway has one.
 [[nodiscard]] std::vector<CriticalSize> compute_bound_sizes(const std::vector<CriticalSize>& sizes);
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -7,7 +7,7 @@
 
 #include "network/permutation.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -106,14 +106,12 @@ TransferKind transfer_kind(CollectiveKind kind) {
 
 // A message with a root, whose array lies in so many parts.
 Result<TransferLoad> transfer_of(const Message& message, const System& system, std::int64_t parts) {
-    auto root = chip_of(message.kind == CollectiveKind::gather ? message.to : message.from, system);
-    if (!root) return fail(root.error());
+    ROOFLINE_TRY(auto root, chip_of(message.kind == CollectiveKind::gather ? message.to : message.from, system));
     if (message.kind != CollectiveKind::send) {
-        return rooted_load(system.slice, transfer_kind(message.kind), *root, parts);
+        return rooted_load(system.slice, transfer_kind(message.kind), root, parts);
     }
-    auto to = chip_of(message.to, system);
-    if (!to) return fail(to.error());
-    return send_load(system.slice, *root, *to);
+    ROOFLINE_TRY(auto to, chip_of(message.to, system));
+    return send_load(system.slice, root, to);
 }
 
 Result<CollectiveLoad> tightest(const TransferLoad& transfer, const Message& message, const System& system,
@@ -124,9 +122,8 @@ Result<CollectiveLoad> tightest(const TransferLoad& transfer, const Message& mes
     for (const LoadedWires end : {LoadedWires::sender, LoadedWires::receiver}) {
         const MeshPlace& place = end == LoadedWires::sender ? message.from : message.to;
         if (place.empty()) continue;
-        const auto chip = chip_of(place, system);
-        if (!chip) return fail(chip.error());
-        ends.emplace_back(end, wires_of(system.slice, *chip));
+        ROOFLINE_TRY(const auto chip, chip_of(place, system));
+        ends.emplace_back(end, wires_of(system.slice, chip));
     }
     result.kind = message.kind;
     result.hops = transfer.hops;
@@ -173,19 +170,16 @@ Result<std::vector<std::int64_t>> targets(const Message& message, const std::vec
 // that each link carries all of it, one hop after the other.
 Result<CollectiveLoad> permuted(const Message& message, const std::vector<const PlacedAxis*>& before,
                                 const System& system, std::int64_t parts) {
-    const auto to = targets(message, before, system);
-    if (!to) return fail(to.error());
-    auto transfer = permutation_load(system.slice, *to);
-    if (!transfer) return fail(transfer.error());
+    ROOFLINE_TRY(const auto to, targets(message, before, system));
+    ROOFLINE_TRY(auto transfer, permutation_load(system.slice, to));
     if (message.hops > 0) {
-        transfer->latency_s *= static_cast<double>(message.hops);
-        transfer->hops *= message.hops;
+        transfer.latency_s *= static_cast<double>(message.hops);
+        transfer.hops *= message.hops;
     }
-    for (TransferCut& cut : transfer->cuts) cut.bytes = cut.bytes / Rational(parts);
-    auto load = tightest(*transfer, message, system, parts);
-    if (!load) return load;
-    load->members = parts;
-    for (TierLoad& tier : load->tiers) tier.sent_bytes = Rational(1, parts);
+    for (TransferCut& cut : transfer.cuts) cut.bytes = cut.bytes / Rational(parts);
+    ROOFLINE_TRY(auto load, tightest(transfer, message, system, parts));
+    load.members = parts;
+    for (TierLoad& tier : load.tiers) tier.sent_bytes = Rational(1, parts);
     return load;
 }
 
@@ -245,9 +239,8 @@ Result<CollectiveLoad> load_of(const Message& message, const System& system) {
     if (!has_root(message.kind)) {
         return collective_load(system.slice, message.kind, axes, system.collectives, system.axes());
     }
-    const auto transfer = transfer_of(message, system, parts);
-    if (!transfer) return fail(transfer.error());
-    return tightest(*transfer, message, system, parts);
+    ROOFLINE_TRY(const auto transfer, transfer_of(message, system, parts));
+    return tightest(transfer, message, system, parts);
 }
 
 namespace {
@@ -301,9 +294,8 @@ Status price_network(Pricing& pricing, const Work& work, const System& system) {
     std::map<std::pair<std::size_t, std::string>, WeightedSum>
         latencies;  // by message and resource, with those before it
     for (const MessageWork& each : work.messages) {
-        auto load = load_of(each.message, system);
-        if (!load) return fail(load.error());
-        for (const TierLoad& tier : load->tiers) {
+        ROOFLINE_TRY(auto load, load_of(each.message, system));
+        for (const TierLoad& tier : load.tiers) {
             const auto rate = rate_of(tier, system);
             if (!rate) {
                 note_unpublished(pricing, system, tier);
@@ -362,4 +354,4 @@ std::optional<CollectiveTime> time_of(const TransferLoad& load, const Slice& sli
     return CollectiveTime{std::max(transfer, load.latency_s), transfer + load.latency_s, load.latency_s > transfer};
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -8,7 +8,7 @@
 #include "network/system.hpp"
 #include "network/transfer.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// Adds the resources of the tiers that the work's messages cross, innermost first. Collectives that all chips take part in add up.
 /// A transfer with a root adds up with those over the same wires in the same direction, as far as that is known, and is else at
@@ -46,4 +46,4 @@ struct LoadName {
 };
 [[nodiscard]] LoadName name_of(const TierLoad& load, const System& system);
 
-}  // namespace roofline
+}  // namespace roofline::core

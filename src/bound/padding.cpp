@@ -7,7 +7,7 @@
 
 #include "units/text.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -68,4 +68,4 @@ std::optional<Padding> padding_of(const Program& program, const std::vector<cons
     return result;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

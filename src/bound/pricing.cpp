@@ -7,7 +7,7 @@
 #include "base/ascii.hpp"
 #include "units/text.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 std::string Rate::value_text() const { return flops ? to_text(FlopRate{value}) : to_text(Bandwidth{value}); }
 
@@ -222,7 +222,7 @@ Status price_level(Pricing& pricing, const std::string& level, const Traffic& tr
 
 Result<Pricing> price(const Work& work, const Machine& machine) {
     Pricing pricing;
-    if (auto status = price_compute(pricing, work, machine); !status) return fail(status.error());
+    ROOFLINE_CHECK(price_compute(pricing, work, machine));
     std::vector<std::string> levels;  // outermost first, the host's link before all
     if (work.memory.contains("pcie")) levels.emplace_back("pcie");
     for (const MemoryLevel& memory : machine.memory) {
@@ -233,7 +233,7 @@ Result<Pricing> price(const Work& work, const Machine& machine) {
     }
     for (const std::string& level : levels) {
         const Traffic& traffic = work.memory.at(level);
-        if (auto status = price_level(pricing, level, traffic, machine); !status) return fail(status.error());
+        ROOFLINE_CHECK(price_level(pricing, level, traffic, machine));
     }
     std::vector<std::string> unique;
     for (std::string& note : pricing.notes) {
@@ -243,4 +243,4 @@ Result<Pricing> price(const Work& work, const Machine& machine) {
     return pricing;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -11,7 +11,7 @@
 #include "machine/machine.hpp"
 #include "work/work.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// A rate as an answer quotes it.
 struct Rate {
@@ -110,4 +110,4 @@ struct Pricing {
 /// The same, but the main memory by its own name where it is of another kind: "DRAM", "GDDR6", "LPDDR5".
 [[nodiscard]] std::string level_label(const Machine& machine, const std::string& level);
 
-}  // namespace roofline
+}  // namespace roofline::core

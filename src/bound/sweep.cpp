@@ -9,7 +9,7 @@
 #include "program/elementwise_products.hpp"
 #include "units/text.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -65,10 +65,7 @@ Result<SweepAxis> parse_sweep(std::string_view text) {
     range = trimmed(range);
     const std::size_t dots = range.find("..");
     if (dots != std::string_view::npos) {
-        if (auto status = fill_range(axis, text, trimmed(range.substr(0, dots)), trimmed(range.substr(dots + 2)));
-            !status) {
-            return fail(status.error());
-        }
+        ROOFLINE_CHECK(fill_range(axis, text, trimmed(range.substr(0, dots)), trimmed(range.substr(dots + 2))));
         return axis;
     }
     while (true) {
@@ -199,4 +196,4 @@ std::vector<std::uint32_t> least_at_points(const Program& program, const std::ve
     return least;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

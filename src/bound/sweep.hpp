@@ -11,7 +11,7 @@
 #include "base/result.hpp"
 #include "bound/analysis.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// The sizes one dimension takes, or several that are kept equal.
 struct SweepAxis {
@@ -50,4 +50,4 @@ void for_each_point(const Program& program, const std::vector<const ProgramAnaly
 /// program lacks or that is given twice, more than a million points, another dimension without a size.
 [[nodiscard]] Status apply_sweep(Program& program, const std::vector<SweepAxis>& axes);
 
-}  // namespace roofline
+}  // namespace roofline::core

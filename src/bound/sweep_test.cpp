@@ -4,7 +4,7 @@
 
 #include "notation/notation.hpp"
 
-using namespace roofline;
+using namespace roofline::core;
 
 namespace {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace roofline {
+namespace roofline::core {
 
 CompiledTimes::CompiledTimes(const Pricing& pricing, const std::vector<std::string>& swept, const Sizes& fixed) {
     std::vector<WeightedSum> sums;
@@ -56,4 +56,4 @@ Bounds CompiledTimes::evaluate(std::span<const double> sizes, std::span<double> 
     return bounds;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -9,7 +9,7 @@
 #include "algebra/compiled.hpp"
 #include "bound/pricing.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// The two bounds from the resources' times. Both are one law, the p-norm: infinity gives the maximum (everything overlaps),
 /// 1 the sum (nothing does).
@@ -46,4 +46,4 @@ private:
     std::vector<Parts> resources_;
 };
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -5,7 +5,7 @@
 #include "bound/times.hpp"
 #include "machine/catalogue.hpp"
 
-using namespace roofline;
+using namespace roofline::core;
 
 TEST_CASE("bound: the time of a transfer is that of its tightest cut, or of its hops") {
     auto on = make_slice(*find_machine("tpu-v5e"), "4x4");

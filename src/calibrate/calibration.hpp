@@ -7,11 +7,11 @@
 #include <string_view>
 #include <vector>
 
-#include "calibrate/collective_law.hpp"
-#include "calibrate/exchange_law.hpp"
-#include "calibrate/kernel_fit.hpp"
+#include "calibrate/collective/collective_law.hpp"
+#include "calibrate/exchange/exchange_law.hpp"
+#include "calibrate/kernel/kernel_fit.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// What a law holds for. Algorithm, launch mode and library are inputs: constants of one say nothing about another.
 struct LawKey {
@@ -151,4 +151,4 @@ struct Calibration {
 [[nodiscard]] CollectiveLaw rounded(CollectiveLaw law);
 [[nodiscard]] ExchangeLaw rounded(ExchangeLaw law);
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -11,7 +11,7 @@
 #include "calibrate/calibration.hpp"
 #include "machine/toml_file.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -412,7 +412,7 @@ Result<Calibration> parse_calibration(std::string_view toml, std::string_view or
     Calibration calibration;
     calibration.machine = file.required_text("machine");
     read_laws(file, calibration);
-    if (auto status = text.status(); !status) return fail(status.error());
+    ROOFLINE_CHECK(text.status());
     return calibration;
 }
 
@@ -425,8 +425,8 @@ Result<std::optional<Calibration>> parse_machine_calibration(std::string_view to
         calibration->machine = file.required_text("id");
         read_laws(*table, *calibration);
     }
-    if (auto status = text.status(); !status) return fail(status.error());
+    ROOFLINE_CHECK(text.status());
     return calibration;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

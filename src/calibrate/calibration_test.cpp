@@ -9,7 +9,7 @@
 #include "machine/catalogue.hpp"
 #include "machine/embedded.hpp"
 
-using namespace roofline;
+using namespace roofline::core;
 
 namespace {
 

@@ -9,7 +9,7 @@
 #include "machine/machine_text.hpp"
 #include "units/text.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -268,4 +268,4 @@ std::string machine_calibration_text(const Calibration& calibration) {
            laws_text(calibration, "calibration.");
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -3,11 +3,11 @@
 
 #include <algorithm>
 
-#include "calibrate/expected_collective.hpp"
-#include "calibrate/kindred.hpp"
+#include "calibrate/collective/expected_collective.hpp"
+#include "calibrate/collective/kindred.hpp"
 #include "machine/embedded.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -171,4 +171,4 @@ std::vector<std::string> Calibrations::software(std::string_view machine) {
     return names;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -11,7 +11,7 @@
 #include <type_traits>
 #include <vector>
 
-namespace roofline {
+namespace roofline::core {
 
 /// What a constant of a law is that plays no part, such as the p of resources that hide behind each other.
 inline constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -38,4 +38,4 @@ template <class Row, class Value>
     return values;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -6,7 +6,7 @@
 #include "bound/network_pricing.hpp"
 #include "units/dtype.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -380,4 +380,4 @@ ExpectedProgramTime CompiledExpected::evaluate(std::span<const double> sizes, st
     return total;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

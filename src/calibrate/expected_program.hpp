@@ -10,11 +10,11 @@
 #include "bound/analysis.hpp"
 #include "bound/times.hpp"
 #include "calibrate/calibration.hpp"
-#include "calibrate/expected_collective.hpp"
-#include "calibrate/extrapolation.hpp"
-#include "calibrate/kernel_kind.hpp"
+#include "calibrate/collective/expected_collective.hpp"
+#include "calibrate/kernel/extrapolation.hpp"
+#include "calibrate/kernel/kernel_kind.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// The law of a calibration for such a kernel: its kind (else attention for causal, latent and windowed attention, elementwise for
 /// reductions and quantisations), its dtype (else the narrow one that operands are quantised to, else a law for any), then the software that is asked for
@@ -138,4 +138,4 @@ private:
     std::size_t places_ = 0;
 };
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-namespace roofline {
+namespace roofline::core {
 
 LawGroup laws_of(CollectiveKind kind) { return {fmt::format("[[law]]\noperation = \"{}\"\n", collective_name(kind))}; }
 
@@ -44,4 +44,4 @@ std::string_view text_in(std::string_view law, std::string_view key) {
     return rest.substr(0, rest.find('"'));
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

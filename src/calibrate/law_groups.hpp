@@ -8,7 +8,7 @@
 
 #include "program/program.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// Which of a machine's laws somebody asks for.
 struct LawGroup {
@@ -42,4 +42,4 @@ private:
 /// The innermost tier's name; two kinds of fabric have nothing to tell each other.
 [[nodiscard]] inline std::string_view innermost(std::string_view tiers) { return tiers.substr(0, tiers.find('+')); }
 
-}  // namespace roofline
+}  // namespace roofline::core

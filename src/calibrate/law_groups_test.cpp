@@ -8,7 +8,7 @@
 #include "calibrate/calibration.hpp"
 #include "machine/embedded.hpp"
 
-using namespace roofline;
+using namespace roofline::core;
 
 namespace {
 

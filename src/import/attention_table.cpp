@@ -4,7 +4,7 @@
 #include "base/ascii.hpp"
 #include "import/kernel_reader.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -28,14 +28,13 @@ public:
         std::int64_t size[6];
         std::size_t i = 0;
         for (const char* column : {"batch", "q_len", "kv_len", "heads", "kv_heads", "head_dim"}) {
-            const auto value = whole(column, skip);
-            if (!value) return fail(value.error());
-            size[i++] = *value;
+            ROOFLINE_TRY(const auto value, whole(column, skip));
+            size[i++] = value;
         }
         const auto [batch, queries, keys, heads, kv_heads, head_dim] =
             std::tie(size[0], size[1], size[2], size[3], size[4], size[5]);
         std::int64_t seen = keys;
-        if (auto status = read_window(keys, decode, seen, skip); !status) return status;
+        ROOFLINE_CHECK(read_window(keys, decode, seen, skip));
         if (!skip.empty()) return {};
         if (heads % kv_heads != 0) skip = "heads are no multiple of kv_heads";
         if (!decode && queries != keys) skip = "a prefill behind a cache (kv_len is not q_len)";
@@ -65,11 +64,10 @@ private:
         const auto at = find_column(columns_, {"window"});
         const std::string_view window_text = fields_.text(at);
         if (window_text.empty() || window_text == "0") return {};
-        const auto window = fields_.whole(*at);
-        if (!window) return fail(window.error());
-        if (*window >= keys) return {};
+        ROOFLINE_TRY(const auto window, fields_.whole(*at));
+        if (window >= keys) return {};
         if (decode) {
-            seen = *window;
+            seen = window;
         } else if (skip.empty()) {
             skip = "a prefill longer than its window";
         }
@@ -108,4 +106,4 @@ private:
 
 std::unique_ptr<KernelReader> attention_reader(CsvReader& reader) { return std::make_unique<AttentionReader>(reader); }
 
-}  // namespace roofline
+}  // namespace roofline::core

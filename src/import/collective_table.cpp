@@ -10,7 +10,7 @@
 #include "import/measurement_notes.hpp"
 #include "network/collective.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -108,10 +108,9 @@ Result<double> RowReader::time_of(const MeasuredCollective& row) const {
     const auto time = fields_.seconds(roles_.times);
     if (!time || *time > 0) return time;
     for (const RateColumn& each : roles_.rates) {
-        const auto value = fields_.number(each.column.index);
-        if (!value) return value;
+        ROOFLINE_TRY(const auto value, fields_.number(each.column.index));
         const double factor = each.bus ? bus_factor(row.kind, static_cast<double>(row.members)) : 1;
-        if (*value > 0) return row.size * factor / (*value * each.column.per);
+        if (value > 0) return row.size * factor / (value * each.column.per);
     }
     return 0.0;
 }
@@ -122,33 +121,29 @@ Result<MeasuredCollective> RowReader::read(std::string& skip) {
     row.source = text(roles_.source);
     row.system = text(roles_.system);
     row.link = text(roles_.link);
-    const auto members = fields_.whole(roles_.members);
-    if (!members) return fail(members.error());
-    const auto nodes = roles_.nodes ? fields_.whole(*roles_.nodes) : Result<std::int64_t>(1);
-    if (!nodes) return fail(nodes.error());
-    const auto size = fields_.number(roles_.bytes);
-    if (!size) return fail(size.error());
-    row.members = *members;
-    row.nodes = std::max<std::int64_t>(*nodes, 1);
-    row.size = *size;
+    ROOFLINE_TRY(const auto members, fields_.whole(roles_.members));
+    ROOFLINE_TRY(const auto nodes, roles_.nodes ? fields_.whole(*roles_.nodes) : Result<std::int64_t>(1));
+    ROOFLINE_TRY(const auto size, fields_.number(roles_.bytes));
+    row.members = members;
+    row.nodes = std::max<std::int64_t>(nodes, 1);
+    row.size = size;
     const std::string_view op = text(roles_.op);
     const auto kind = collective_in(op);
-    if (op.empty() || *members == 0 || *size == 0 || row.system.empty()) {
-        skip = fmt::format("{} is empty", op.empty()      ? "op"
-                                          : *members == 0 ? "n_devices"
-                                          : *size == 0    ? "bytes"
-                                                          : reader_.header()[*roles_.system]);
+    if (op.empty() || members == 0 || size == 0 || row.system.empty()) {
+        skip = fmt::format("{} is empty", op.empty()     ? "op"
+                                          : members == 0 ? "n_devices"
+                                          : size == 0    ? "bytes"
+                                                         : reader_.header()[*roles_.system]);
         return row;
     }
     if (!kind) skip = fmt::format("the operation {} is not known", in_ticks(op));
-    if (skip.empty() && *members == 1) skip = "one device sends nothing";
+    if (skip.empty() && members == 1) skip = "one device sends nothing";
     if (!skip.empty()) return row;
     row.kind = *kind;
-    row.bytes = whole_bytes(*kind, *size, static_cast<double>(*members));
-    const auto time = time_of(row);
-    if (!time) return fail(time.error());
-    if (*time <= 0 || !std::isfinite(*time)) skip = "it has no time";
-    row.time_s = *time;
+    row.bytes = whole_bytes(*kind, size, static_cast<double>(members));
+    ROOFLINE_TRY(const auto time, time_of(row));
+    if (time <= 0 || !std::isfinite(time)) skip = "it has no time";
+    row.time_s = time;
     row.dtype = find_dtype(text(roles_.dtype));
     const std::string_view note = text(roles_.note);
     apply_note(note, row);
@@ -176,4 +171,4 @@ Result<CollectiveTable> read_collective_table(CsvReader& reader) {
     return read_table<CollectiveTable>(reader, [&](std::string& skip) { return rows.read(skip); });
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

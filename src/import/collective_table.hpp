@@ -9,7 +9,7 @@
 #include "import/table_fields.hpp"
 #include "network/measured_collective.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 struct CollectiveTable {
     std::vector<MeasuredCollective> rows;
@@ -34,4 +34,4 @@ struct CollectiveTable {
 /// The whole array of the group, of a size as nccl-tests count it.
 [[nodiscard]] double whole_bytes(CollectiveKind kind, double size, double members);
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -9,7 +9,7 @@
 #include "base/approx_test.hpp"
 #include "import/measurement_notes.hpp"
 
-using namespace roofline;
+using namespace roofline::core;
 
 namespace {
 

@@ -5,9 +5,9 @@
 
 #include "base/ascii.hpp"
 #include "import/tool_readers.hpp"
-#include "notation/source.hpp"
+#include "text/source.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -15,44 +15,45 @@ class ErtReader {
 public:
     ErtReader(std::string_view text, const std::string& source) : place_(text, source) {}
 
-    Result<ToolFigures> read(const ConfigValue& root) {
+    Result<ToolFigures> read(const FileValue& root) {
         figures_.tool = "ERT";
-        const ConfigValue& empirical = *root.find("empirical");
-        if (const ConfigValue* metadata = empirical.find("metadata")) precision_in(*metadata);
+        const FileValue& empirical = *root.find("empirical");
+        if (const FileValue* metadata = empirical.find("metadata")) precision_in(*metadata);
         for (const bool bandwidth : {true, false}) {
             const std::string_view key = bandwidth ? "gbytes" : "gflops";
-            const ConfigValue* section = empirical.find(key);
+            const FileValue* section = empirical.find(key);
             if (section == nullptr) continue;
-            const ConfigValue* data = section->find("data");
-            if (data == nullptr || !data->is(ConfigValue::Kind::list)) {
+            const FileValue* data = section->find("data");
+            if (data == nullptr || !data->is(FileValue::Kind::list)) {
                 return bad(*section, fmt::format("`{}` has no list `data`", key));
             }
-            for (const ConfigValue& row : data->items) {
-                if (auto status = read_row(row, bandwidth); !status) return fail(status.error());
+            for (const FileValue& row : data->items) {
+                ROOFLINE_CHECK(read_row(row, bandwidth));
             }
         }
         return std::move(figures_);
     }
 
 private:
-    [[nodiscard]] tl::unexpected<Error> bad(const ConfigValue& node, std::string message, std::string hint = {}) const {
+    [[nodiscard]] tl::unexpected<Error> bad(const FileValue& node, std::string message, std::string hint = {}) const {
         return place_.fail_at(place_.span(node.offset), "bad_file", std::move(message), std::move(hint));
     }
 
-    Status read_row(const ConfigValue& row, bool bandwidth) {
+    Status read_row(const FileValue& row, bool bandwidth) {
         const bool pair =
-            row.is(ConfigValue::Kind::list) && row.items.size() == 2 && row.items[0].is(ConfigValue::Kind::text);
+            row.is(FileValue::Kind::list) && row.items.size() == 2 && row.items[0].is(FileValue::Kind::text);
         if (!pair)
             return bad(row, "a row is a name and a number",
                        bandwidth ? R"(["L1", 100.0])" : R"(["FP64 GFLOPs", 50.0])");
-        const ConfigValue& value = row.items[1];
+        const FileValue& value = row.items[1];
         // Version 1.1 writes texts of digits in places.
-        const auto number = value.is_number()                   ? std::optional(value.real)
-                            : value.is(ConfigValue::Kind::text) ? number_in(trimmed(value.text))
-                                                                : std::nullopt;
+        const auto number = value.is_number()                 ? std::optional(value.real)
+                            : value.is(FileValue::Kind::text) ? number_in(trimmed(value.text))
+                                                              : std::nullopt;
         if (!number || *number <= 0) {
-            return place_.fail_at(place_.span(value.offset), "bad_number",
-                                  fmt::format("{} has no number above zero", roofline::in_ticks(row.items[0].text)));
+            return place_.fail_at(
+                place_.span(value.offset), "bad_number",
+                fmt::format("{} has no number above zero", roofline::core::in_ticks(row.items[0].text)));
         }
         ToolFigure figure;
         figure.name = row.items[0].text.substr(0, 100);
@@ -90,10 +91,10 @@ private:
     }
 
     // Configurations say ERT_PRECISION FP32, in a text or as a member.
-    void precision_in(const ConfigValue& node) {
-        const ConfigValue* said = node.find("ERT_PRECISION");
-        if (said != nullptr && said->is(ConfigValue::Kind::text)) precision_ = find_dtype(trimmed(said->text));
-        for (const ConfigValue& item : node.items) precision_in(item);
+    void precision_in(const FileValue& node) {
+        const FileValue* said = node.find("ERT_PRECISION");
+        if (said != nullptr && said->is(FileValue::Kind::text)) precision_ = find_dtype(trimmed(said->text));
+        for (const FileValue& item : node.items) precision_in(item);
         for (const auto& [name, member] : node.members) precision_in(member);
     }
 
@@ -104,13 +105,13 @@ private:
 
 }  // namespace
 
-bool is_ert(const ConfigValue& root) {
-    const ConfigValue* empirical = root.find("empirical");
+bool is_ert(const FileValue& root) {
+    const FileValue* empirical = root.find("empirical");
     return empirical != nullptr && (empirical->find("gbytes") != nullptr || empirical->find("gflops") != nullptr);
 }
 
-Result<ToolFigures> read_ert(const ConfigValue& root, std::string_view text, const std::string& source) {
+Result<ToolFigures> read_ert(const FileValue& root, std::string_view text, const std::string& source) {
     return ErtReader(text, source).read(root);
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -9,7 +9,7 @@
 #include "base/ascii.hpp"
 #include "import/measurement_notes.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -61,12 +61,11 @@ public:
         row.system = text(roles_.system);
         row.variant = variant_of(text(roles_.kernels));
         row.software = software_in(row.source);
-        if (auto status = read_counts(row, skip); !status) return fail(status.error());
-        const auto time = fields_.seconds(roles_.times);
-        if (!time) return fail(time.error());
-        row.time_s = *time;
+        ROOFLINE_CHECK(read_counts(row, skip));
+        ROOFLINE_TRY(const auto time, fields_.seconds(roles_.times));
+        row.time_s = time;
         if (skip.empty() && row.system.empty()) skip = "the system is empty";
-        if (skip.empty() && !(*time > 0 && std::isfinite(*time))) skip = "it has no time";
+        if (skip.empty() && !(time > 0 && std::isfinite(time))) skip = "it has no time";
         if (skip.empty()) skip = why_not(row);
         return row;
     }
@@ -85,10 +84,9 @@ private:
                                 {roles_.hidden, &row.hidden, "hidden"},   {roles_.choices, &row.choices, "topk"},
                                 {roles_.experts, &row.experts, "experts"}};
         for (const Count& count : counts) {
-            const auto value = count.column ? fields_.whole(*count.column) : Result<std::int64_t>(0);
-            if (!value) return fail(value.error());
-            *count.value = *value;
-            if (*value == 0 && count.needed != nullptr && skip.empty()) skip = fmt::format("{} is empty", count.needed);
+            ROOFLINE_TRY(const auto value, count.column ? fields_.whole(*count.column) : Result<std::int64_t>(0));
+            *count.value = value;
+            if (value == 0 && count.needed != nullptr && skip.empty()) skip = fmt::format("{} is empty", count.needed);
         }
         row.nodes = std::max<std::int64_t>(row.nodes, 1);
         return {};
@@ -136,4 +134,4 @@ Result<ExchangeTable> read_exchange_table(CsvReader& reader) {
     return read_table<ExchangeTable>(reader, [&](std::string& skip) { return rows.read(skip); });
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

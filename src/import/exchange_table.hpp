@@ -7,7 +7,7 @@
 #include "import/table_fields.hpp"
 #include "network/measured_exchange.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 struct ExchangeTable {
     std::vector<MeasuredExchange> rows;
@@ -25,4 +25,4 @@ struct ExchangeTable {
 /// and column: a column missing; what is no number, or not above zero.
 [[nodiscard]] Result<ExchangeTable> read_exchange_table(CsvReader& reader);
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -5,7 +5,7 @@
 
 #include <string>
 
-using namespace roofline;
+using namespace roofline::core;
 
 namespace {
 

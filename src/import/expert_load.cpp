@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <vector>
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -138,4 +138,4 @@ ExpertLoad power_law_load(const Routing& routing, double alpha, bool in_turn) {
     return {(load.experts + tries / 2) / tries, (load.rows + tries / 2) / tries};
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

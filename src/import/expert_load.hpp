@@ -4,7 +4,7 @@
 #include <compare>
 #include <cstdint>
 
-namespace roofline {
+namespace roofline::core {
 
 /// What is asked: the tokens of a layer, each with `choices` of `experts`, which lie in equal parts on `ranks`.
 struct Routing {
@@ -34,4 +34,4 @@ struct ExpertLoad {
 /// several draws, always the same ones. What rounding leaves over goes to the ranks in turn, or else to the first experts. Zeros as above, and unless alpha is between 0 and 10.
 [[nodiscard]] ExpertLoad power_law_load(const Routing& routing, double alpha, bool in_turn = true);
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -4,7 +4,7 @@
 
 #include <initializer_list>
 
-using namespace roofline;
+using namespace roofline::core;
 
 TEST_CASE("balanced tokens take turns") {
     // 4 tokens choose 0 and 4, 1 and 5, 2 and 6, 3 and 7: each of 8 experts is chosen once

@@ -8,7 +8,7 @@
 #include "import/expert_load.hpp"
 #include "import/kernel_reader.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -20,9 +20,8 @@ public:
         std::int64_t size[7];
         std::size_t i = 0;
         for (const char* column : {"tokens", "hidden", "inter", "topk", "experts", "moe_tp", "moe_ep"}) {
-            const auto value = whole(column, skip);
-            if (!value) return fail(value.error());
-            size[i++] = *value;
+            ROOFLINE_TRY(const auto value, whole(column, skip));
+            size[i++] = value;
         }
         const auto [tokens, hidden, inter, choices, experts, tensor, ranks] =
             std::tie(size[0], size[1], size[2], size[3], size[4], size[5], size[6]);
@@ -180,4 +179,4 @@ private:
 
 std::unique_ptr<KernelReader> expert_reader(CsvReader& reader) { return std::make_unique<ExpertReader>(reader); }
 
-}  // namespace roofline
+}  // namespace roofline::core

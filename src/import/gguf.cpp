@@ -8,7 +8,7 @@
 #include "base/ascii.hpp"
 #include "import/weight_files.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -61,14 +61,13 @@ public:
         }
         for (std::uint64_t i = 0; i < values && good(); ++i) value();
         for (std::uint64_t i = 0; i < tensors && good(); ++i) {
-            if (auto status = tensor(); !status) return fail(status.error());
+            ROOFLINE_CHECK(tensor());
         }
         if (!good()) return fail(error_);
         if (checkpoint_.tensors.empty()) return fail("no_rows", "it holds no tensors");
         const std::uint64_t begin = (at_ + alignment_ - 1) / alignment_ * alignment_;
         const std::uint64_t room = file_.size > begin ? file_.size - begin : 0;
-        if (auto status = check_spans(checkpoint_, std::move(spans_), room, alignment_); !status)
-            return fail(status.error());
+        ROOFLINE_CHECK(check_spans(checkpoint_, std::move(spans_), room, alignment_));
         return std::move(checkpoint_);
     }
 
@@ -162,7 +161,7 @@ private:
         if (!names_.insert(tensor.name).second)
             return bad(fmt::format("tensor {} stands twice", in_ticks(tensor.name)));
         tensor.dtype = type->word;
-        if (auto status = measure_tensor(tensor, {type->elements, 8 * type->bytes}); !status) return status;
+        ROOFLINE_CHECK(measure_tensor(tensor, {type->elements, 8 * type->bytes}));
         std::uint64_t end = 0;
         if (offset % alignment_ != 0 ||
             __builtin_add_overflow(offset, static_cast<std::uint64_t>(tensor.bytes), &end)) {
@@ -187,4 +186,4 @@ private:
 
 Result<Checkpoint> read_gguf(const WeightFile& file) { return GgufReader(file).run(); }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -8,11 +8,11 @@
 #include <optional>
 
 #include "base/ascii.hpp"
-#include "import/csv.hpp"
 #include "import/ncu_csv.hpp"
-#include "import/text_reader.hpp"
+#include "text/csv.hpp"
+#include "text/text_reader.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -84,12 +84,10 @@ public:
         KernelCollector kernels;
         profile.tool = "table";
         while (true) {
-            const auto more = reader_.next();
-            if (!more) return fail(more.error());
-            if (!*more) break;
-            auto kernel = row();
-            if (!kernel) return fail(kernel.error());
-            if (kernel->time_s > 0) kernels.add(std::move(*kernel));
+            ROOFLINE_TRY(const auto more, reader_.next());
+            if (!more) break;
+            ROOFLINE_TRY(auto kernel, row());
+            if (kernel.time_s > 0) kernels.add(std::move(kernel));
         }
         profile.kernels = kernels.take();
         return profile;
@@ -150,15 +148,14 @@ std::string_view without_banner(std::string_view text) {
 }
 
 Result<KernelProfile> read_table(std::string_view text, const std::string& source) {
-    auto reader = CsvReader::open(text, source);
-    if (!reader) return fail(reader.error());
-    if (is_ncu_raw(reader->header())) return read_ncu_raw(*reader);
-    if (is_own_table(reader->header())) return OwnTableReader(*reader).read();
-    if (is_ncu_details(reader->header())) {
-        return reader->fail_at(0, "unknown_table", "this is ncu's page of details, which has rates and no counts",
-                               "ncu --page raw --csv writes the counters");
+    ROOFLINE_TRY(auto reader, CsvReader::open(text, source));
+    if (is_ncu_raw(reader.header())) return read_ncu_raw(reader);
+    if (is_own_table(reader.header())) return OwnTableReader(reader).read();
+    if (is_ncu_details(reader.header())) {
+        return reader.fail_at(0, "unknown_table", "this is ncu's page of details, which has rates and no counts",
+                              "ncu --page raw --csv writes the counters");
     }
-    return reader->fail_at(0, "unknown_table", "the columns are those of no profile of kernels", known);
+    return reader.fail_at(0, "unknown_table", "the columns are those of no profile of kernels", known);
 }
 
 }  // namespace
@@ -205,4 +202,4 @@ Result<KernelProfile> read_kernel_profile(std::string_view text, const std::stri
     return profile;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -11,7 +11,7 @@
 #include "units/compute_unit.hpp"
 #include "units/dtype.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 struct KernelFlops {
     Unit unit = Unit::vector;
@@ -46,4 +46,4 @@ struct KernelProfile {
 /// number or in no known unit; no kernel.
 [[nodiscard]] Result<KernelProfile> read_kernel_profile(std::string_view text, const std::string& source);
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -12,7 +12,7 @@
 #include "import/kernel_table.hpp"
 #include "units/dtype.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// Of a row's kind: what it computes. Empty, with a reason in `skip`, when it cannot be said.
 class KernelReader {
@@ -59,4 +59,4 @@ struct Quantised {
 };
 [[nodiscard]] const Quantised* find_quantised(std::string_view name);
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -13,7 +13,7 @@
 #include "import/measurement_notes.hpp"
 #include "units/dtype.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -40,9 +40,8 @@ public:
     Status read(MeasuredKernel& row, std::string& skip) override {
         row.operation = "matmul";
         for (const auto& [column, dim] : {std::pair{"m", "M"}, std::pair{"n", "N"}, std::pair{"k", "K"}}) {
-            const auto size = whole(column, skip);
-            if (!size) return fail(size.error());
-            row.sizes.emplace_back(dim, *size);
+            ROOFLINE_TRY(const auto size, whole(column, skip));
+            row.sizes.emplace_back(dim, size);
         }
         row.dtype = lowered(text("dtype_in"));
         const std::string out = dtype(text("dtype_out"), skip);
@@ -163,11 +162,10 @@ bool is_expert_table(const Columns& columns) {
 Status read_shared(const Columns& columns, const TableFields& fields, MeasuredKernel& row, std::string& skip) {
     row.source = fields.text(find_column(columns, {"source"}));
     row.system = fields.text(find_column(columns, {"accelerator", "system"}));
-    const auto time = fields.seconds(time_columns(columns));
-    if (!time) return fail(time.error());
-    row.time_s = *time;
+    ROOFLINE_TRY(const auto time, fields.seconds(time_columns(columns)));
+    row.time_s = time;
     if (row.system.empty()) skip = "the accelerator is empty";
-    if (!(*time > 0)) skip = "it has no time";
+    if (!(time > 0)) skip = "it has no time";
     const std::string_view note = fields.text(find_column(columns, {"note", "notes"}));
     row.rounding_s = clock_rounding_s(note);
     row.variant = launch_in(note);
@@ -183,8 +181,8 @@ Result<KernelTable> read_rows(CsvReader& reader, KernelReader& kind) {
     return read_table<KernelTable>(reader, [&](std::string& skip) -> Result<MeasuredKernel> {
         MeasuredKernel row;
         row.line = reader.line();
-        if (auto status = read_shared(reader.header(), fields, row, skip); !status) return fail(status.error());
-        if (auto status = kind.read(row, skip); !status) return fail(status.error());
+        ROOFLINE_CHECK(read_shared(reader.header(), fields, row, skip));
+        ROOFLINE_CHECK(kind.read(row, skip));
         return row;
     });
 }
@@ -227,4 +225,4 @@ Result<KernelTable> read_kernel_table(CsvReader& reader) {
     return read_rows(reader, kind);
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

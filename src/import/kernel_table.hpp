@@ -8,7 +8,7 @@
 
 #include "import/table_fields.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// One row.
 struct MeasuredKernel {
@@ -53,4 +53,4 @@ struct KernelTable {
 /// missing; what is no number, or not above zero.
 [[nodiscard]] Result<KernelTable> read_kernel_table(CsvReader& reader);
 
-}  // namespace roofline
+}  // namespace roofline::core

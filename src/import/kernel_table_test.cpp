@@ -5,7 +5,7 @@
 #include "base/approx_test.hpp"
 #include "notation/notation.hpp"
 
-using namespace roofline;
+using namespace roofline::core;
 
 namespace {
 

@@ -5,7 +5,7 @@
 #include "import/tool_readers.hpp"
 #include "units/text.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -50,11 +50,10 @@ Status take_line(const TextReader& reader, LikwidRun& run) {
     const std::string_view key = trimmed(reader.line().substr(0, colon));
     const bool size = key == "Size (Byte)" || key == "Size";
     if (!size && key != "MFlops/s" && key != "MByte/s") return {};
-    auto number = number_behind(reader, colon);
-    if (!number) return fail(number.error());
-    if (size) run.size = number->value;
-    if (key == "MFlops/s") run.flops = *number;
-    if (key == "MByte/s") run.bytes = *number;
+    ROOFLINE_TRY(auto number, number_behind(reader, colon));
+    if (size) run.size = number.value;
+    if (key == "MFlops/s") run.flops = number;
+    if (key == "MByte/s") run.bytes = number;
     return {};
 }
 
@@ -98,11 +97,11 @@ Result<ToolFigures> read_likwid_bench(TextReader& reader) {
             run = {};
             inside = true;
         } else if (inside) {
-            if (auto status = take_line(reader, run); !status) return fail(status.error());
+            ROOFLINE_CHECK(take_line(reader, run));
         }
     }
     finish(run, figures);
     return figures;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

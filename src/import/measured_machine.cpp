@@ -7,10 +7,10 @@
 #include <map>
 
 #include "base/ascii.hpp"
-#include "notation/source.hpp"
+#include "text/source.hpp"
 #include "units/text.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -116,9 +116,7 @@ Status MachineMaker::place(const std::vector<ToolFile>& files) {
         for (const ToolFigure& figure : file.figures.figures) {
             PlacedFigure placed{&figure, &file, ""};
             if (std::holds_alternative<ToolBandwidth>(figure.what)) {
-                auto level = level_of(placed);
-                if (!level) return fail(level.error());
-                placed.level = std::move(*level);
+                ROOFLINE_TRY(placed.level, level_of(placed));
             }
             auto& alike = placed_[placed.path()];
             if (alike.empty()) order_.push_back(placed.path());
@@ -275,10 +273,10 @@ void MachineMaker::identify(const std::vector<ToolFile>& files, const std::strin
 
 Result<MeasuredMachine> MachineMaker::make(const std::vector<ToolFile>& files, const std::string& id,
                                            const std::string& date) {
-    if (auto status = place(files); !status) return fail(status.error());
-    if (auto status = check_order(); !status) return fail(status.error());
+    ROOFLINE_CHECK(place(files));
+    ROOFLINE_CHECK(check_order());
     for (const std::string& path : order_) {
-        if (auto status = take(placed_[path]); !status) return fail(status.error());
+        ROOFLINE_CHECK(take(placed_[path]));
     }
     note_kept_levels();
     for (const ToolFile& file : files) {
@@ -315,4 +313,4 @@ Result<MeasuredMachine> measured_machine(const std::optional<Machine>& base, con
     return MachineMaker(base, levels).make(files, id, date);
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -11,7 +11,7 @@
 #include "machine/machine.hpp"
 #include "machine/taken_figure.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// One file with its figures.
 struct ToolFile {
@@ -47,4 +47,4 @@ struct MeasuredMachine {
                                                        const std::vector<LevelChoice>& levels, const std::string& id,
                                                        const std::string& date);
 
-}  // namespace roofline
+}  // namespace roofline::core

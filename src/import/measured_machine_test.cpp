@@ -8,7 +8,7 @@
 #include "base/approx_test.hpp"
 #include "machine/machine_text.hpp"
 
-using namespace roofline;
+using namespace roofline::core;
 
 namespace {
 

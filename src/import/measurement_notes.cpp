@@ -6,7 +6,7 @@
 
 #include "base/ascii.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -135,4 +135,4 @@ void apply_note(std::string_view note, MeasuredCollective& row) {
     row.rounding_s = rounding_of(lowered(note), row);
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -8,7 +8,7 @@
 
 #include "network/measured_collective.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// The first library named in the text, with the version that stands behind it, in lower case: "nccl 2.27.3" of
 /// "NCCL 2.27.3 (file says 2.29.2)" and of "aic:nccl-2.27.3", "rccl rocm-7.0" of "RCCL (ROCm 7.0)", "xla" of "XLA:GPU sm_90".
@@ -25,4 +25,4 @@ namespace roofline {
 /// note, as far as it names them. The row has its size and time.
 void apply_note(std::string_view note, MeasuredCollective& row);
 
-}  // namespace roofline
+}  // namespace roofline::core

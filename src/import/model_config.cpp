@@ -2,19 +2,19 @@
 
 #include <fmt/format.h>
 
-#include "import/json_value.hpp"
+#include "text/json.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
 /// Where larger models keep their language model, by how often it occurs.
 constexpr std::string_view language_keys[] = {"text_config", "llm_config", "language_config"};
 
-Result<std::string> type_of(const ConfigValue& table, std::string_view path) {
-    const ConfigValue* type = table.find("model_type");
+Result<std::string> type_of(const FileValue& table, std::string_view path) {
+    const FileValue* type = table.find("model_type");
     if (type == nullptr || type->is_null()) return std::string();
-    if (type->kind == ConfigValue::Kind::text) return type->text;
+    if (type->kind == FileValue::Kind::text) return type->text;
     return fail("bad_value", fmt::format("`{}` is {}, not a text", path, kind_name(type->kind)));
 }
 
@@ -33,27 +33,24 @@ Error no_type(const Config& config) {
 }  // namespace
 
 Result<Config> parse_config(std::string_view text, std::string_view name) {
-    auto whole = parse_json(text, name);
-    if (!whole) return fail(whole.error());
-    if (whole->kind != ConfigValue::Kind::table) {
-        return fail("bad_value", fmt::format("the file holds {}, not a table of keys", kind_name(whole->kind)),
+    ROOFLINE_TRY(auto whole, parse_json(text, name));
+    if (whole.kind != FileValue::Kind::table) {
+        return fail("bad_value", fmt::format("the file holds {}, not a table of keys", kind_name(whole.kind)),
                     "a configuration is one JSON object");
     }
     Config config;
     config.name = name;
-    config.whole = std::move(*whole);
-    auto outer = type_of(config.whole, "model_type");
-    if (!outer) return fail(outer.error());
-    config.model_type = *outer;
+    config.whole = std::move(whole);
+    ROOFLINE_TRY(auto outer, type_of(config.whole, "model_type"));
+    config.model_type = outer;
     for (const std::string_view key : language_keys) {
-        const ConfigValue* table = config.whole.find(key);
-        if (table == nullptr || table->kind != ConfigValue::Kind::table) continue;
+        const FileValue* table = config.whole.find(key);
+        if (table == nullptr || table->kind != FileValue::Kind::table) continue;
         config.language = key;
-        auto inner = type_of(*table, config.language + ".model_type");
-        if (!inner) return fail(inner.error());
-        if (!inner->empty()) {
-            config.outer_type = *outer;
-            config.model_type = *inner;
+        ROOFLINE_TRY(auto inner, type_of(*table, config.language + ".model_type"));
+        if (!inner.empty()) {
+            config.outer_type = outer;
+            config.model_type = inner;
         }
         break;
     }
@@ -61,4 +58,4 @@ Result<Config> parse_config(std::string_view text, std::string_view name) {
     return config;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

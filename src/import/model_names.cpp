@@ -6,7 +6,7 @@
 #include "machine/embedded.hpp"
 #include "machine/toml_file.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 Result<ModelNames> ModelNames::parse(std::string_view toml, std::string_view origin) {
     TomlFile text(toml, origin);
@@ -20,7 +20,7 @@ Result<ModelNames> ModelNames::parse(std::string_view toml, std::string_view ori
         names.entries_.push_back(std::move(entry));
     }
     file.finish();
-    if (auto status = text.status(); !status) return fail(status.error());
+    ROOFLINE_CHECK(text.status());
     return names;
 }
 
@@ -43,4 +43,4 @@ std::vector<std::string> ModelNames::presets() const {
     return all;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -7,7 +7,7 @@
 
 #include "base/result.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 class ModelNames {
 public:
@@ -29,4 +29,4 @@ private:
     std::vector<Entry> entries_;
 };
 
-}  // namespace roofline
+}  // namespace roofline::core

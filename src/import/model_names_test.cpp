@@ -4,7 +4,7 @@
 
 #include "model/presets.hpp"
 
-using namespace roofline;
+using namespace roofline::core;
 
 TEST_CASE("a table's name means a preset, whatever the case; another is taken for a preset's own") {
     auto names = ModelNames::parse("[[model]]\npreset = \"llama-9\"\nnames = [\"LLaMA v9\", \"L9\"]\n", "names.toml");

@@ -1,9 +1,9 @@
 #include <doctest/doctest.h>
 
-#include "import/json_value.hpp"
 #include "model/weights.hpp"
+#include "text/json.hpp"
 
-using namespace roofline;
+using namespace roofline::core;
 
 namespace {
 

@@ -8,7 +8,7 @@
 #include "base/ascii.hpp"
 #include "network/collective.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -68,7 +68,7 @@ Result<MeasuredCollective> NcclRun::row(const NcclTime& time, const NcclHints& h
     if (row.members == 1) skip = "one device sends nothing";
     if (time.time_us <= 0) skip = "it has no time";
     if (!skip.empty()) return row;
-    if (auto status = check_rates(time, *kind, row.members); !status) return fail(status.error());
+    ROOFLINE_CHECK(check_rates(time, *kind, row.members));
     row.kind = *kind;
     row.nodes = static_cast<std::int64_t>(std::max<std::size_t>(hosts.size(), 1));
     row.system = device.empty() ? "not said" : device;
@@ -83,4 +83,4 @@ Result<MeasuredCollective> NcclRun::row(const NcclTime& time, const NcclHints& h
     return row;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -9,7 +9,7 @@
 #include "import/collective_table.hpp"
 #include "import/nccl_tests.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// One time: a size, out of place or in place.
 struct NcclTime {
@@ -47,4 +47,4 @@ struct NcclRun {
 [[nodiscard]] Result<CollectiveTable> read_nccl_json(std::string_view text, const std::string& source,
                                                      const NcclHints& hints);
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -9,9 +9,9 @@
 
 #include "base/ascii.hpp"
 #include "import/nccl_run.hpp"
-#include "import/text_reader.hpp"
+#include "text/text_reader.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -208,4 +208,4 @@ Result<CollectiveTable> read_nccl_tests(std::string_view text, const std::string
     return NcclTextReader(*reader, hints).read();
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

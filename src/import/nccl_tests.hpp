@@ -9,7 +9,7 @@
 #include "base/result.hpp"
 #include "import/collective_table.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// What the user says where the output does not.
 struct NcclHints {
@@ -29,4 +29,4 @@ struct NcclHints {
 [[nodiscard]] Result<CollectiveTable> read_nccl_tests(std::string_view text, const std::string& source,
                                                       const NcclHints& hints);
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -9,7 +9,7 @@
 #include "base/ascii.hpp"
 #include "import/ncu_metrics.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -120,10 +120,10 @@ Status NcuReader::apply_unit(std::optional<NcuColumn>& column) {
 // The second line has units, and no number of a launch.
 Status NcuReader::read_units() {
     for (auto* column : {&duration_, &bytes_, &reads_, &writes_, &l2_, &cycle_rate_}) {
-        if (auto status = apply_unit(*column); !status) return status;
+        ROOFLINE_CHECK(apply_unit(*column));
     }
     for (FlopsColumn& each : flops_) {
-        if (auto status = apply_unit(each.column); !status) return status;
+        ROOFLINE_CHECK(apply_unit(each.column));
     }
     return {};
 }
@@ -183,15 +183,14 @@ Status NcuReader::read_launch() {
 
 Result<KernelProfile> NcuReader::read() {
     profile_.tool = "ncu";
-    if (auto status = find_columns(); !status) return fail(status.error());
+    ROOFLINE_CHECK(find_columns());
     bool first = true;
     while (true) {
-        const auto more = reader_.next();
-        if (!more) return fail(more.error());
-        if (!*more) break;
+        ROOFLINE_TRY(const auto more, reader_.next());
+        if (!more) break;
         const bool units = first && trimmed(reader_.record().front().text).empty();
         first = false;
-        if (auto status = units ? read_units() : read_launch(); !status) return fail(status.error());
+        ROOFLINE_CHECK(units ? read_units() : read_launch());
     }
     profile_.kernels = kernels_.take();
     if (flops_.empty()) {
@@ -216,4 +215,4 @@ bool is_ncu_details(const std::vector<std::string>& columns) {
 
 Result<KernelProfile> read_ncu_raw(CsvReader& reader) { return NcuReader(reader).read(); }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "import/csv.hpp"
 #include "import/kernel_profile.hpp"
+#include "text/csv.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 [[nodiscard]] bool is_ncu_raw(const std::vector<std::string>& columns);
 [[nodiscard]] bool is_ncu_details(const std::vector<std::string>& columns);
@@ -28,4 +28,4 @@ private:
     std::unordered_map<std::string, std::size_t> places_;
 };
 
-}  // namespace roofline
+}  // namespace roofline::core

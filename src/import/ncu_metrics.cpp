@@ -4,9 +4,9 @@
 #include <array>
 
 #include "base/ascii.hpp"
-#include "import/text_reader.hpp"
+#include "text/text_reader.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -107,4 +107,4 @@ std::optional<NcuFlops> ncu_flops(std::string_view metric) {
     return found;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -9,7 +9,7 @@
 #include "units/compute_unit.hpp"
 #include "units/dtype.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// A unit as ncu writes it ("Mbyte", "usecond", "byte/second", "inst/cycle", "cycle/nsecond") in bytes, seconds, instructions
 /// and cycles: what a number in it is multiplied by. Empty: no such unit.
@@ -29,4 +29,4 @@ struct NcuFlops {
 /// The FLOPs that a column counts, by its metric ("sm__ops_path_tensor_src_bf16_dst_fp32"). Empty: it counts something else.
 [[nodiscard]] std::optional<NcuFlops> ncu_flops(std::string_view metric);
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -9,7 +9,7 @@
 #include "import/tool_readers.hpp"
 #include "machine/rocprof_columns.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -84,20 +84,18 @@ ToolFigure figure_of(const std::string& name, RocprofColumn& column) {
 
 Status read_device(const CsvReader& reader, std::vector<RocprofColumn>& columns) {
     for (RocprofColumn& column : columns) {
-        auto value = value_at(reader, column.index);
-        if (!value) return fail(value.error());
-        if (!*value) continue;
+        ROOFLINE_TRY(auto value, value_at(reader, column.index));
+        if (!value) continue;
         if (column.values.empty()) {
             const std::string name = lowered(reader.header()[column.index]);
             for (const auto& [suffix, bound] : {std::pair{"low", &column.low}, std::pair{"high", &column.high}}) {
                 const auto at = column_of(reader.header(), name + suffix);
                 if (!at) continue;
-                auto limit = value_at(reader, *at);
-                if (!limit) return fail(limit.error());
-                if (*limit) *bound = (*limit)->value;
+                ROOFLINE_TRY(auto limit, value_at(reader, *at));
+                if (limit) *bound = (limit)->value;
             }
         }
-        column.values.push_back(**value);
+        column.values.push_back(*value);
     }
     return {};
 }
@@ -122,10 +120,9 @@ Result<ToolFigures> read_rocprof_table(CsvReader& reader) {
         }
     }
     while (true) {
-        const auto more = reader.next();
-        if (!more) return fail(more.error());
-        if (!*more) break;
-        if (auto status = read_device(reader, columns); !status) return fail(status.error());
+        ROOFLINE_TRY(const auto more, reader.next());
+        if (!more) break;
+        ROOFLINE_CHECK(read_device(reader, columns));
     }
     for (RocprofColumn& column : columns) {
         if (column.values.empty()) {
@@ -141,4 +138,4 @@ Result<ToolFigures> read_rocprof_table(CsvReader& reader) {
     return figures;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

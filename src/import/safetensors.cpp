@@ -6,10 +6,10 @@
 #include <optional>
 
 #include "base/ascii.hpp"
-#include "import/json_value.hpp"
 #include "import/weight_files.hpp"
+#include "text/json.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -35,19 +35,19 @@ tl::unexpected<Error> bad(std::string_view tensor, std::string_view what) {
 }
 
 /// Sizes and offsets are whole numbers from 0.
-std::optional<std::vector<std::int64_t>> sizes_in(const ConfigValue* list) {
-    if (list == nullptr || list->kind != ConfigValue::Kind::list) return std::nullopt;
+std::optional<std::vector<std::int64_t>> sizes_in(const FileValue* list) {
+    if (list == nullptr || list->kind != FileValue::Kind::list) return std::nullopt;
     std::vector<std::int64_t> sizes;
-    for (const ConfigValue& item : list->items) {
-        if (item.kind != ConfigValue::Kind::whole || item.whole < 0) return std::nullopt;
+    for (const FileValue& item : list->items) {
+        if (item.kind != FileValue::Kind::whole || item.whole < 0) return std::nullopt;
         sizes.push_back(item.whole);
     }
     return sizes;
 }
 
-Result<TensorSpan> read_tensor(const std::string& name, const ConfigValue& entry, Checkpoint& checkpoint) {
-    const ConfigValue* dtype = entry.find("dtype");
-    if (dtype == nullptr || dtype->kind != ConfigValue::Kind::text) return bad(name, "has no dtype");
+Result<TensorSpan> read_tensor(const std::string& name, const FileValue& entry, Checkpoint& checkpoint) {
+    const FileValue* dtype = entry.find("dtype");
+    if (dtype == nullptr || dtype->kind != FileValue::Kind::text) return bad(name, "has no dtype");
     const auto type = std::find_if(stored_types.begin(), stored_types.end(),
                                    [&](const SafetensorsType& stored) { return stored.word == dtype->text; });
     if (type == stored_types.end()) {
@@ -60,7 +60,7 @@ Result<TensorSpan> read_tensor(const std::string& name, const ConfigValue& entry
     if (!offsets || offsets->size() != 2 || (*offsets)[0] > (*offsets)[1])
         return bad(name, "has no two offsets in order");
     StoredTensor tensor{name, lowered(type->word), std::move(*shape), 0, 0};
-    if (auto status = measure_tensor(tensor, {1, type->bits}); !status) return fail(status.error());
+    ROOFLINE_CHECK(measure_tensor(tensor, {1, type->bits}));
     if (tensor.bytes != (*offsets)[1] - (*offsets)[0]) {
         return bad(name, fmt::format("takes {} bytes by its shape and {} by its offsets", tensor.bytes,
                                      (*offsets)[1] - (*offsets)[0]));
@@ -93,21 +93,18 @@ Result<Checkpoint> read_safetensors(const WeightFile& file) {
         error.message = fmt::format("in the header of {}: {}", file.name, error.message);
         return fail(std::move(error));
     }
-    if (root->kind != ConfigValue::Kind::table)
+    if (root->kind != FileValue::Kind::table)
         return fail("bad_tensor", "its header is no table of tensors", "the file is damaged");
     Checkpoint checkpoint{file.name, "safetensors", 1, {}, {}};
     std::vector<TensorSpan> spans;
     for (const auto& [name, entry] : root->members) {
         if (name == "__metadata__") continue;
-        auto span = read_tensor(name, entry, checkpoint);
-        if (!span) return fail(span.error());
-        spans.push_back(*span);
+        ROOFLINE_TRY(auto span, read_tensor(name, entry, checkpoint));
+        spans.push_back(span);
     }
     if (checkpoint.tensors.empty()) return fail("no_rows", "it holds no tensors");
-    if (auto status = check_spans(checkpoint, std::move(spans), file.size - length_bytes - length, 1); !status) {
-        return fail(status.error());
-    }
+    ROOFLINE_CHECK(check_spans(checkpoint, std::move(spans), file.size - length_bytes - length, 1));
     return checkpoint;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

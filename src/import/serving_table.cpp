@@ -8,7 +8,7 @@
 #include "base/ascii.hpp"
 #include "import/measurement_notes.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -69,9 +69,9 @@ public:
             if (row.software.empty()) row.software = software_in(place);
         }
         if (!server.empty() && software_in(server).empty()) row.software = lowered(server);  // a server of one's own
-        if (auto status = read_split(row); !status) return fail(status.error());
-        if (auto status = read_load(row, skip); !status) return fail(status.error());
-        if (auto status = read_times(row); !status) return fail(status.error());
+        ROOFLINE_CHECK(read_split(row));
+        ROOFLINE_CHECK(read_load(row, skip));
+        ROOFLINE_CHECK(read_times(row));
         if (row.model.empty()) skip = "the model is empty";
         if (row.system.empty()) skip = "the accelerator is empty";
         if (skip.empty() && !row.ttft_s && !row.tpot_s && !row.tokens_per_s) skip = "it has no time";
@@ -99,9 +99,8 @@ private:
                                       &row.worker.expert};
         std::size_t i = 0;
         for (const char* column : {"n_accel", "tp", "pp", "dp", "ep"}) {
-            const auto value = count(column, most_chips);
-            if (!value) return fail(value.error());
-            *axes[i] = std::max<std::int64_t>(*value, i == 0 ? 0 : 1);
+            ROOFLINE_TRY(const auto value, count(column, most_chips));
+            *axes[i] = std::max<std::int64_t>(value, i == 0 ? 0 : 1);
             ++i;
         }
         row.disaggregated = lowered(text({"mode"})).starts_with("disagg");
@@ -144,13 +143,11 @@ private:
     }
 
     Status read_load(MeasuredServing& row, std::string& skip) const {
-        const auto prompt = length("input_len");
-        if (!prompt) return fail(prompt.error());
-        const auto output = length("output_len");
-        if (!output) return fail(output.error());
-        row.prompt = *prompt;
-        row.output = *output;
-        if (*prompt < 1 || *output < 1) skip = fmt::format("{} is empty", *prompt < 1 ? "input_len" : "output_len");
+        ROOFLINE_TRY(const auto prompt, length("input_len"));
+        ROOFLINE_TRY(const auto output, length("output_len"));
+        row.prompt = prompt;
+        row.output = output;
+        if (prompt < 1 || output < 1) skip = fmt::format("{} is empty", prompt < 1 ? "input_len" : "output_len");
         const auto at = *find_column(columns_, {"batch_or_concurrency"});
         const std::string_view written = fields_.text(at);
         if (written.empty() || lowered(written) == "inf") return {};
@@ -158,9 +155,8 @@ private:
             row.concurrency = static_cast<double>(*most);
             return {};
         }
-        const auto number = count("batch_or_concurrency", most_tokens);
-        if (!number) return fail(number.error());
-        if (*number > 0) row.concurrency = static_cast<double>(*number);
+        ROOFLINE_TRY(const auto number, count("batch_or_concurrency", most_tokens));
+        if (number > 0) row.concurrency = static_cast<double>(number);
         return {};
     }
 
@@ -169,9 +165,8 @@ private:
         std::size_t i = 0;
         for (const char* column : {"ttft_s", "tpot_s", "tokens_per_s"}) {
             const auto at = find_column(columns_, {column});
-            const auto value = at ? fields_.number(*at) : Result<double>(0);
-            if (!value) return fail(value.error());
-            if (*value > 0) *times[i] = *value;
+            ROOFLINE_TRY(const auto value, at ? fields_.number(*at) : Result<double>(0));
+            if (value > 0) *times[i] = value;
             ++i;
         }
         return {};
@@ -225,4 +220,4 @@ Result<ServingTable> read_serving_table(CsvReader& reader) {
     return read_table<ServingTable>(reader, [&](std::string& skip) { return rows.read(skip); });
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

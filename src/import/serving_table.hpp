@@ -8,7 +8,7 @@
 
 #include "import/table_fields.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// Chips that hold a model together, and how it lies on them: each axis 1 where the table does not say.
 struct ServingWorker {
@@ -70,4 +70,4 @@ struct ServingTable {
 /// what is no number, or not above zero.
 [[nodiscard]] Result<ServingTable> read_serving_table(CsvReader& reader);
 
-}  // namespace roofline
+}  // namespace roofline::core

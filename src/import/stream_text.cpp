@@ -9,7 +9,7 @@
 #include "import/tool_readers.hpp"
 #include "units/text.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -159,9 +159,8 @@ Result<ToolFigures> read_babelstream_table(CsvReader& reader) {
     const bool binary = at("max_mbytes_per_sec") == columns.size();
     const std::size_t rate_at = binary ? at("max_mibytes_per_sec") : at("max_mbytes_per_sec");
     while (true) {
-        const auto more = reader.next();
-        if (!more) return fail(more.error());
-        if (!*more) return figures;
+        ROOFLINE_TRY(const auto more, reader.next());
+        if (!more) return figures;
         const auto number = [&](std::size_t index) { return number_in(trimmed(reader.record()[index].text)); };
         const CsvField& field = reader.record()[rate_at];
         const auto rate = number(rate_at);
@@ -181,4 +180,4 @@ Result<ToolFigures> read_babelstream_table(CsvReader& reader) {
     }
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -9,7 +9,7 @@
 #include "machine/embedded.hpp"
 #include "machine/toml_file.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -75,7 +75,7 @@ Result<SystemNames> SystemNames::parse(std::string_view toml, std::string_view o
         names.entries_.push_back(std::move(entry));
     }
     file.finish();
-    if (auto status = text.status(); !status) return fail(status.error());
+    ROOFLINE_CHECK(text.status());
     return names;
 }
 
@@ -127,4 +127,4 @@ Result<NamedSystem> SystemNames::find(std::string_view name, std::string_view li
                                           nodes == 1 ? "" : "s", system.id, product(found->node)));
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -9,7 +9,7 @@
 
 #include "base/result.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// A slice that a table measured.
 struct NamedSystem {
@@ -58,4 +58,4 @@ private:
     std::vector<Entry> entries_;
 };
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -5,7 +5,7 @@
 #include "machine/catalogue.hpp"
 #include "network/slice.hpp"
 
-using namespace roofline;
+using namespace roofline::core;
 
 namespace {
 

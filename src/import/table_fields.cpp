@@ -8,7 +8,7 @@
 
 #include "base/ascii.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 std::optional<std::size_t> find_column(const std::vector<std::string>& columns,
                                        std::initializer_list<std::string_view> names) {
@@ -47,16 +47,15 @@ Result<double> TableFields::number(std::size_t at) const {
 }
 
 Result<std::int64_t> TableFields::whole(std::size_t at) const {
-    const auto value = number(at);
-    if (!value) return fail(value.error());
+    ROOFLINE_TRY(const auto value, number(at));
     constexpr double most = 9e18;
-    if (*value > most || *value != std::floor(*value)) {
+    if (value > most || value != std::floor(value)) {
         const CsvField& field = reader_.record()[at];
         return reader_.fail_at(field.offset, "bad_number",
                                fmt::format("{} in column `{}` is no whole number below 9e18",
                                            in_ticks(trimmed(field.text)), reader_.header()[at]));
     }
-    return static_cast<std::int64_t>(*value);
+    return static_cast<std::int64_t>(value);
 }
 
 Result<double> TableFields::seconds(const std::vector<ScaledColumn>& times) const {
@@ -67,4 +66,4 @@ Result<double> TableFields::seconds(const std::vector<ScaledColumn>& times) cons
     return 0.0;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "import/csv.hpp"
+#include "text/csv.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// A row that says too little to be compared, and why: "all_gather over one device".
 struct SkippedRow {
@@ -24,9 +24,8 @@ template <class Table, class Read>
 [[nodiscard]] Result<Table> read_table(CsvReader& reader, Read read) {
     Table table;
     while (true) {
-        const auto more = reader.next();
-        if (!more) return fail(more.error());
-        if (!*more) return table;
+        ROOFLINE_TRY(const auto more, reader.next());
+        if (!more) return table;
         std::string skip;
         auto row = read(skip);
         if (!row && row.error().code == "bad_number" && reader.leaves_out_bad_rows()) {
@@ -71,4 +70,4 @@ private:
     CsvReader& reader_;
 };
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -7,10 +7,10 @@
 #include "base/ascii.hpp"
 #include "import/tool_readers.hpp"
 #include "machine/plausible.hpp"
-#include "notation/source.hpp"
+#include "text/source.hpp"
 #include "units/text.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -28,15 +28,13 @@ Result<ToolFigures> read_any(std::string_view text, const std::string& source) {
     const std::string_view content = trimmed(text.starts_with("\xEF\xBB\xBF") ? text.substr(3) : text);
     if (content.empty()) return fail("empty_file", fmt::format("{} is empty", source), known_tools);
     if (content.front() == '{' || content.front() == '[') {
-        auto root = parse_json(text, source);
-        if (!root) return fail(root.error());
-        if (!is_ert(*root)) return unknown(text, source);
-        return read_ert(*root, text, source);
+        ROOFLINE_TRY(auto root, parse_json(text, source));
+        if (!is_ert(root)) return unknown(text, source);
+        return read_ert(root, text, source);
     }
     if (is_likwid_bench(text) || is_stream_text(text)) {
-        auto reader = TextReader::open(text, source);
-        if (!reader) return fail(reader.error());
-        return is_likwid_bench(text) ? read_likwid_bench(*reader) : read_stream_text(*reader);
+        ROOFLINE_TRY(auto reader, TextReader::open(text, source));
+        return is_likwid_bench(text) ? read_likwid_bench(reader) : read_stream_text(reader);
     }
     auto reader = CsvReader::open(text, source);
     if (!reader) return unknown(text, source);
@@ -57,20 +55,19 @@ std::string implausible(const ToolFigure& figure) {
 }
 
 Result<ToolFigures> read_tool_figures(std::string_view text, const std::string& source) {
-    auto figures = read_any(text, source);
-    if (!figures) return figures;
+    ROOFLINE_TRY(auto figures, read_any(text, source));
     const Source place(text, source);
-    for (const ToolFigure& figure : figures->figures) {
+    for (const ToolFigure& figure : figures.figures) {
         if (const std::string wrong = implausible(figure); !wrong.empty()) {
             return place.fail_at(place.span(figure.offset), "out_of_range", wrong,
-                                 fmt::format("are the units those of {}?", figures->tool));
+                                 fmt::format("are the units those of {}?", figures.tool));
         }
     }
-    if (figures->figures.empty()) {
-        return place.fail_at({1, 1}, "no_figures", fmt::format("this {} output holds no figure", figures->tool),
+    if (figures.figures.empty()) {
+        return place.fail_at({1, 1}, "no_figures", fmt::format("this {} output holds no figure", figures.tool),
                              "was the tool stopped before it was done?");
     }
     return figures;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

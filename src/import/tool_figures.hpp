@@ -12,7 +12,7 @@
 #include "units/compute_unit.hpp"
 #include "units/dtype.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// A rate of arithmetic.
 struct ToolRate {
@@ -54,4 +54,4 @@ struct ToolFigures {
 /// itself that it failed; no figure at all.
 [[nodiscard]] Result<ToolFigures> read_tool_figures(std::string_view text, const std::string& source);
 
-}  // namespace roofline
+}  // namespace roofline::core

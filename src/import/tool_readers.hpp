@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "import/csv.hpp"
-#include "import/json_value.hpp"
-#include "import/text_reader.hpp"
 #include "import/tool_figures.hpp"
+#include "text/csv.hpp"
+#include "text/json.hpp"
+#include "text/text_reader.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 [[nodiscard]] bool is_rocprof_table(const std::vector<std::string>& columns);
 [[nodiscard]] Result<ToolFigures> read_rocprof_table(CsvReader& reader);
@@ -21,8 +21,8 @@ namespace roofline {
 [[nodiscard]] Result<ToolFigures> read_babelstream_table(CsvReader& reader);
 
 /// `root` is the JSON in `text`.
-[[nodiscard]] bool is_ert(const ConfigValue& root);
-[[nodiscard]] Result<ToolFigures> read_ert(const ConfigValue& root, std::string_view text, const std::string& source);
+[[nodiscard]] bool is_ert(const FileValue& root);
+[[nodiscard]] Result<ToolFigures> read_ert(const FileValue& root, std::string_view text, const std::string& source);
 
 [[nodiscard]] bool is_likwid_bench(std::string_view text);
 [[nodiscard]] Result<ToolFigures> read_likwid_bench(TextReader& reader);
@@ -33,4 +33,4 @@ namespace roofline {
 /// What is wrong with a figure of one chip, which is `value` in FLOP/s or bytes/s: "" when nothing is.
 [[nodiscard]] std::string implausible(const ToolFigure& figure);
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -10,7 +10,7 @@
 #include "machine/toml_file.hpp"
 #include "model/presets.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -31,7 +31,7 @@ constexpr SizeColumn sizes[] = {
     {"sequence", &MeasuredTraining::sequence, ""},
 };
 
-void set_key(ConfigValue& table, std::string_view key, ConfigValue value) {
+void set_key(FileValue& table, std::string_view key, FileValue value) {
     const auto found =
         std::find_if(table.members.begin(), table.members.end(), [&](const auto& each) { return each.first == key; });
     if (found != table.members.end()) {
@@ -41,17 +41,17 @@ void set_key(ConfigValue& table, std::string_view key, ConfigValue value) {
     }
 }
 
-ConfigValue whole_value(std::int64_t number) {
-    ConfigValue value;
-    value.kind = ConfigValue::Kind::whole;
+FileValue whole_value(std::int64_t number) {
+    FileValue value;
+    value.kind = FileValue::Kind::whole;
     value.whole = number;
     value.real = static_cast<double>(number);
     return value;
 }
 
-ConfigValue flag_value(bool flag) {
-    ConfigValue value;
-    value.kind = ConfigValue::Kind::boolean;
+FileValue flag_value(bool flag) {
+    FileValue value;
+    value.kind = FileValue::Kind::boolean;
     value.boolean = flag;
     value.real = flag ? 1 : 0;
     return value;
@@ -126,9 +126,8 @@ Result<TrainedModels> TrainedModels::parse(std::string_view toml, std::string_vi
     TomlFile text(toml, origin);
     Reader file = text.root();
     TrainedModels models;
-    auto names = ModelNames::built_in();
-    if (!names) return fail(names.error());
-    models.names_ = std::move(*names);
+    ROOFLINE_TRY(auto names, ModelNames::built_in());
+    models.names_ = std::move(names);
     for (Reader& table : file.each("model")) {
         Entry entry;
         entry.names = table.texts("names");
@@ -154,7 +153,7 @@ Result<TrainedModels> TrainedModels::parse(std::string_view toml, std::string_vi
     }
     for (Reader& table : file.each("trainer")) models.trainers_.push_back(read_trainer(table));
     file.finish();
-    if (auto status = text.status(); !status) return fail(status.error());
+    ROOFLINE_CHECK(text.status());
     return models;
 }
 
@@ -200,9 +199,8 @@ Result<Config> TrainedModels::config(const MeasuredTraining& row) const {
     if (found == nullptr && !is_preset(preset)) {
         return fail("unknown_model", fmt::format("the model `{}` is not known", name));
     }
-    auto config = preset_config(found != nullptr ? found->preset : preset);
-    if (!config) return config;
-    config->name = row.model;
+    ROOFLINE_TRY(auto config, preset_config(found != nullptr ? found->preset : preset));
+    config.name = row.model;
     for (const SizeColumn& each : sizes) {
         std::string_view key = each.key;
         bool named = false;
@@ -212,19 +210,19 @@ Result<Config> TrainedModels::config(const MeasuredTraining& row) const {
             named = true;
         }
         // of a model of any size what the preset would say means nothing
-        const bool needed = any_size && (named || config->find(key) != nullptr);
+        const bool needed = any_size && (named || config.find(key) != nullptr);
         const bool meant = !key.empty() && (needed || !any_size);
-        if (row.*each.field > 0 && meant) set_key(config->whole, key, whole_value(row.*each.field));
+        if (row.*each.field > 0 && meant) set_key(config.whole, key, whole_value(row.*each.field));
         if (row.*each.field == 0 && needed) return fail("no_size", fmt::format("{} of `{}` is empty", each.name, name));
     }
     constexpr std::string_view context = "max_position_embeddings";
-    const ConfigValue* positions = config->find(context);
+    const FileValue* positions = config.find(context);
     if (positions != nullptr && positions->whole < row.sequence) {
-        set_key(config->whole, context, whole_value(row.sequence));
+        set_key(config.whole, context, whole_value(row.sequence));
     }
     if (found == nullptr) return config;
-    for (const auto& [key, value] : found->sets) set_key(config->whole, key, flag_value(value == "true"));
+    for (const auto& [key, value] : found->sets) set_key(config.whole, key, flag_value(value == "true"));
     return config;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -11,7 +11,7 @@
 #include "import/training_table.hpp"
 #include "model/config.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 class Reader;
 
@@ -83,4 +83,4 @@ private:
     ModelNames names_;               ///< of presets
 };
 
-}  // namespace roofline
+}  // namespace roofline::core

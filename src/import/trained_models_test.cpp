@@ -6,7 +6,7 @@
 #include "model/account.hpp"
 #include "model/model.hpp"
 
-using namespace roofline;
+using namespace roofline::core;
 
 namespace {
 

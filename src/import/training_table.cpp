@@ -7,7 +7,7 @@
 
 #include "base/ascii.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -81,11 +81,9 @@ public:
         for (const WholeColumn& column : wholes) {
             const auto at = find_column(columns_, {column.name});
             if (!at) continue;
-            const auto value = fields_.whole(*at);
-            if (!value) return fail(value.error());
-            row.*column.field = *value;
+            ROOFLINE_TRY(row.*column.field, fields_.whole(*at));
         }
-        if (auto status = read_figures(row); !status) return status;
+        ROOFLINE_CHECK(read_figures(row));
         row.notes = text({"notes", "note"});
         read_notes(row.notes, row);
         skip = holds(row.notes, "LoRA") ? "a few parameters beside the model were trained, not the model" : reason(row);
@@ -103,20 +101,16 @@ private:
     }
 
     Status read_figures(MeasuredTraining& row) const {
-        const auto params = number("params_B");
-        if (!params) return fail(params.error());
-        const auto step_s = number("step_time_s");
-        if (!step_s) return fail(step_s.error());
-        const auto tokens = number("tokens_per_s_per_accel");
-        if (!tokens) return fail(tokens.error());
-        const auto memory = number("memory_GB_per_accel");
-        if (!memory) return fail(memory.error());
-        row.params = *params * 1e9;
-        row.memory_bytes = *memory * 1e9;
-        row.step_s = *step_s;
-        if (*step_s > 0 || !(*tokens > 0)) return {};
+        ROOFLINE_TRY(const auto params, number("params_B"));
+        ROOFLINE_TRY(const auto step_s, number("step_time_s"));
+        ROOFLINE_TRY(const auto tokens, number("tokens_per_s_per_accel"));
+        ROOFLINE_TRY(const auto memory, number("memory_GB_per_accel"));
+        row.params = params * 1e9;
+        row.memory_bytes = memory * 1e9;
+        row.step_s = step_s;
+        if (step_s > 0 || !(tokens > 0)) return {};
         const double step_tokens = static_cast<double>(row.sequences) * static_cast<double>(row.sequence);
-        if (row.chips > 0) row.step_s = step_tokens / (*tokens * static_cast<double>(row.chips));
+        if (row.chips > 0) row.step_s = step_tokens / (tokens * static_cast<double>(row.chips));
         return {};
     }
 
@@ -153,9 +147,9 @@ Result<TrainingTable> read_training_table(CsvReader& reader) {
     TrainingReader rows(reader);
     return read_table<TrainingTable>(reader, [&](std::string& skip) -> Result<MeasuredTraining> {
         MeasuredTraining row;
-        if (auto status = rows.read(row, skip); !status) return fail(status.error());
+        ROOFLINE_CHECK(rows.read(row, skip));
         return row;
     });
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -7,7 +7,7 @@
 
 #include "import/table_fields.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// One row. A count of 0 and a text of "" is what the table does not say.
 struct MeasuredTraining {
@@ -68,4 +68,4 @@ struct TrainingTable {
 /// a column missing; what is no number, or not above zero.
 [[nodiscard]] Result<TrainingTable> read_training_table(CsvReader& reader);
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -8,9 +8,9 @@
 
 #include "base/ascii.hpp"
 #include "base/utf8.hpp"
-#include "import/json_value.hpp"
+#include "text/json.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -25,15 +25,15 @@ std::uint64_t little_endian(std::string_view bytes) {
 }
 
 /// The tensors of an index and the file of each.
-Result<std::vector<std::pair<std::string, std::string>>> weight_map(const ConfigValue& root) {
-    const ConfigValue* map = root.find("weight_map");
-    if (map == nullptr || map->kind != ConfigValue::Kind::table || map->members.empty()) {
+Result<std::vector<std::pair<std::string, std::string>>> weight_map(const FileValue& root) {
+    const FileValue* map = root.find("weight_map");
+    if (map == nullptr || map->kind != FileValue::Kind::table || map->members.empty()) {
         return fail("bad_index", "the index has no `weight_map`",
                     "model.safetensors.index.json says in it which file holds which tensor");
     }
     std::vector<std::pair<std::string, std::string>> entries;
     for (const auto& [tensor, file] : map->members) {
-        const bool plain = file.kind == ConfigValue::Kind::text && is_weight_file(file.text) &&
+        const bool plain = file.kind == FileValue::Kind::text && is_weight_file(file.text) &&
                            file.text.find_first_of("/\\") == std::string::npos && file.text.front() != '.';
         if (!plain) {
             return fail("bad_index", fmt::format("the index puts {} into no file beside it", in_ticks(tensor)),
@@ -144,28 +144,23 @@ Result<Checkpoint> read_weight_file(const WeightFile& file) {
 }
 
 Result<std::vector<std::string>> shard_names(std::string_view index, std::string_view name) {
-    auto root = parse_json(index, name);
-    if (!root) return fail(root.error());
-    auto entries = weight_map(*root);
-    if (!entries) return fail(entries.error());
+    ROOFLINE_TRY(auto root, parse_json(index, name));
+    ROOFLINE_TRY(auto entries, weight_map(root));
     std::set<std::string> names;
-    for (auto& entry : *entries) names.insert(std::move(entry.second));
+    for (auto& entry : entries) names.insert(std::move(entry.second));
     return std::vector<std::string>(names.begin(), names.end());
 }
 
 Result<Checkpoint> read_shards(std::string_view index, std::string_view name, const std::vector<WeightFile>& shards) {
-    auto root = parse_json(index, name);
-    if (!root) return fail(root.error());
-    auto entries = weight_map(*root);
-    if (!entries) return fail(entries.error());
-    std::map<std::string, std::string> places(entries->begin(), entries->end());
+    ROOFLINE_TRY(auto root, parse_json(index, name));
+    ROOFLINE_TRY(auto entries, weight_map(root));
+    std::map<std::string, std::string> places(entries.begin(), entries.end());
     Checkpoint all{std::string(name), "safetensors", shards.size(), {}, {}};
     std::int64_t bytes = 0;
     for (const WeightFile& shard : shards) {
-        auto one = read_weight_file(shard);
-        if (!one) return fail(one.error());
+        ROOFLINE_TRY(auto one, read_weight_file(shard));
         const std::string file = shard.name.substr(shard.name.find_last_of("/\\") + 1);
-        for (StoredTensor& tensor : one->tensors) {
+        for (StoredTensor& tensor : one.tensors) {
             const auto place = places.find(tensor.name);
             if (place == places.end() || place->second != file) {
                 return fail(
@@ -179,7 +174,7 @@ Result<Checkpoint> read_shards(std::string_view index, std::string_view name, co
             }
             all.tensors.push_back(std::move(tensor));
         }
-        for (const std::string& note : one->notes) {
+        for (const std::string& note : one.notes) {
             if (std::find(all.notes.begin(), all.notes.end(), note) == all.notes.end()) all.notes.push_back(note);
         }
     }
@@ -189,8 +184,8 @@ Result<Checkpoint> read_shards(std::string_view index, std::string_view name, co
                                 places.begin()->second),
                     "the index and the files belong to different versions");
     }
-    const ConfigValue* metadata = root->find("metadata");
-    const ConfigValue* said = metadata == nullptr ? nullptr : metadata->find("total_size");
+    const FileValue* metadata = root.find("metadata");
+    const FileValue* said = metadata == nullptr ? nullptr : metadata->find("total_size");
     if (said != nullptr && said->is_number() && said->real != static_cast<double>(bytes)) {
         all.notes.push_back(
             fmt::format("the index says that all tensors take {:.0f} bytes; their headers say {}", said->real, bytes));
@@ -198,4 +193,4 @@ Result<Checkpoint> read_shards(std::string_view index, std::string_view name, co
     return all;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

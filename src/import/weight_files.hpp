@@ -9,7 +9,7 @@
 #include "base/result.hpp"
 #include "model/checkpoint.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// Of a safetensors file, by the format.
 inline constexpr std::uint64_t longest_header = 100'000'000;
@@ -65,4 +65,4 @@ struct BlockSize {
 };
 [[nodiscard]] Status measure_tensor(StoredTensor& tensor, const BlockSize& block);
 
-}  // namespace roofline
+}  // namespace roofline::core

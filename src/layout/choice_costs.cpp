@@ -7,7 +7,7 @@
 #include "bound/network_pricing.hpp"
 #include "network/torus_cuts.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -197,4 +197,4 @@ ChoiceCosts::TierCost ChoiceCosts::cost_of(const TierLoad& load, const Route& ro
     return cost;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -15,7 +15,7 @@
 #include "layout/sharding.hpp"
 #include "network/system.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// Prices are compared by these, in this order; times that differ by less than a part in a billion are the same.
 struct LayoutPrice {
@@ -120,4 +120,4 @@ private:
     std::map<Route, std::unique_ptr<Loads>> special_;
 };
 
-}  // namespace roofline
+}  // namespace roofline::core

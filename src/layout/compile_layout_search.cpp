@@ -8,7 +8,7 @@
 #include "layout/layout_search.hpp"
 #include "work/work.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -82,16 +82,15 @@ Status check_splittable(const Program& program) {
 Result<LayoutSearch> LayoutSearch::compile(const Program& program, const System& system, const StayingAxes& stay,
                                            LayoutFreedom freedom) {
     LayoutSearch search(program, system);
-    if (auto status = check_splittable(program); !status) return fail(status.error());
+    ROOFLINE_CHECK(check_splittable(program));
     for (const Value& value : program.values) {
-        auto sharding = roofline::sharding_of(value.type, system);
-        if (!sharding) return fail(sharding.error());
+        ROOFLINE_TRY(auto sharding, roofline::core::sharding_of(value.type, system));
         const bool free = value.intermediate || value.type_follows;
-        search.fixed_.push_back(free ? std::nullopt : std::optional(*sharding));
+        search.fixed_.push_back(free ? std::nullopt : std::optional(sharding));
     }
     search.fix_inner(program.body);
     search.note_splits();
-    if (auto status = search.compile_ops(stay); !status) return fail(status.error());
+    ROOFLINE_CHECK(search.compile_ops(stay));
     if (freedom == LayoutFreedom::any) search.free_axes();
     return search;
 }
@@ -188,9 +187,7 @@ Result<LayoutSearch::CompiledOp> LayoutSearch::compiled(const Op& op, const Stor
         compiled.ways = ops_[known->op].ways.renamed(*program_, op);
         return compiled;
     }
-    auto ways = OpWays::compile(*program_, op, stored, *costs_, *reshardings_);
-    if (!ways) return fail(ways.error());
-    compiled.ways = std::move(*ways);
+    ROOFLINE_TRY(compiled.ways, OpWays::compile(*program_, op, stored, *costs_, *reshardings_));
     compiled.shape = ops_.size();
     shapes.push_back({std::move(shape), compiled.shape});
     return compiled;
@@ -210,10 +207,9 @@ std::size_t LayoutSearch::alike(const CompiledOp& op) const {
 
 Status LayoutSearch::compile_ops(const StayingAxes& stay) {
     const Program whole = unsplit(*program_);
-    auto work = derive_work(whole);
-    if (!work) return fail(work.error());
+    ROOFLINE_TRY(auto work, derive_work(whole));
     std::map<const Statement*, std::vector<Stored>> stored;
-    for (const KernelWork& kernel : work->kernels) {
+    for (const KernelWork& kernel : work.kernels) {
         std::vector<Stored> ops = stored_in(kernel);
         auto next = ops.begin();
         for (const Statement* statement : kernel.statements) {
@@ -241,7 +237,7 @@ Status LayoutSearch::compile_ops(const StayingAxes& stay) {
                 std::map<ValueId, std::vector<Use>> outside;
                 if (repeats) outside.swap(uses);
                 const bool before = std::exchange(fused, fused || inner->kind == Block::Kind::fuse);
-                if (auto status = self(self, *inner, std::get<Block>(counted.nodes[i])); !status) return status;
+                ROOFLINE_CHECK(self(self, *inner, std::get<Block>(counted.nodes[i])));
                 fused = before;
                 if (repeats) {
                     counts.pop_back();
@@ -253,9 +249,8 @@ Status LayoutSearch::compile_ops(const StayingAxes& stay) {
             const std::vector<Stored>& crossing = stored[&std::get<Statement>(counted.nodes[i])];
             for (std::size_t o = 0; o < statement.ops.size(); ++o) {
                 const Op& op = statement.ops[o];
-                auto made = this->compiled(op, crossing[o], shapes);
-                if (!made) return fail(made.error());
-                CompiledOp& compiled = *made;
+                ROOFLINE_TRY(auto made, this->compiled(op, crossing[o], shapes));
+                CompiledOp& compiled = made;
                 compiled.counts = counts;
                 // A kernel is done by one chip or by all.
                 compiled.alone = one_place && !fused && statement.ops.size() == 1;
@@ -294,4 +289,4 @@ Status LayoutSearch::compile_ops(const StayingAxes& stay) {
     return walk(walk, program_->body, whole.body);
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -11,7 +11,7 @@
 #include "program/functions.hpp"
 #include "work/work.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -180,7 +180,7 @@ Result<OpWays> OpWays::compile(const Program& program, const Op& op, const Store
     }
     ways.look_back(program);
     ways.add_statistics();
-    if (auto status = ways.compile_times(program, stored, costs); !status) return fail(status.error());
+    ROOFLINE_CHECK(ways.compile_times(program, stored, costs));
     return ways;
 }
 
@@ -271,26 +271,24 @@ void OpWays::tie_rows() {
 Status OpWays::compile_times(const Program& program, const Stored& stored, ChoiceCosts& costs) {
     const auto compile = [&](bool masks, const Rename& rename, Compiled& compiled) -> Status {
         const Program one = alone(program, *op_, stored, masks, rename);
-        auto work = derive_work(one);
-        if (!work) return fail(work.error());
-        auto pricing = price(work->total, costs.system().machine());
-        if (!pricing) return fail(pricing.error());
-        compiled.times = CompiledTimes(*pricing, symbols_, {});
-        for (const Resource& resource : pricing->resources) compiled.slots.push_back(costs.slot(resource.id));
+        ROOFLINE_TRY(auto work, derive_work(one));
+        ROOFLINE_TRY(auto pricing, price(work.total, costs.system().machine()));
+        compiled.times = CompiledTimes(pricing, symbols_, {});
+        for (const Resource& resource : pricing.resources) compiled.slots.push_back(costs.slot(resource.id));
         seconds_.resize(std::max(seconds_.size(), compiled.times.places()));
         return {};
     };
-    if (auto status = compile(true, {}, whole_); !status) return status;
+    ROOFLINE_CHECK(compile(true, {}, whole_));
     for (Looks& looks : looks_) {
         const auto rename = [&](std::vector<std::string>& dims, std::optional<std::size_t> tensor) {
             for (std::string& dim : dims) {
                 if (has_edge(looks, place_of(dim), tensor)) dim = edged_dim(dim, looks.places);
             }
         };
-        if (auto status = compile(true, rename, looks.compiled); !status) return status;
+        ROOFLINE_CHECK(compile(true, rename, looks.compiled));
     }
     const bool banded = std::find(banded_.begin(), banded_.end(), true) != banded_.end();
     return banded ? compile(false, {}, unmasked_) : Status{};
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

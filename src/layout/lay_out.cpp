@@ -10,7 +10,7 @@
 
 #include "layout/layout_search.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -24,7 +24,7 @@ public:
     }
 
     Result<LaidOut> run() {
-        if (auto status = block(result_.local.body); !status) return fail(status.error());
+        ROOFLINE_CHECK(block(result_.local.body));
         for (ValueId id = 0; id < result_.local.values.size(); ++id) {
             result_.types.push_back(laid_type(id));
             localize(id);
@@ -44,12 +44,12 @@ private:
         for (Node& node : block.nodes) {
             if (auto* inner = std::get_if<Block>(&node)) {
                 const bool before = std::exchange(repeated_, repeated_ || inner->kind == Block::Kind::repeat);
-                if (auto status = this->block(*inner); !status) return status;
+                ROOFLINE_CHECK(this->block(*inner));
                 repeated_ = before;
                 continue;
             }
             Statement& statement = std::get<Statement>(node);
-            if (auto status = this->statement(statement); !status) return status;
+            ROOFLINE_CHECK(this->statement(statement));
             if (block.kind != Block::Kind::fuse || !works(statement)) continue;
             if (one_chip.value_or(statement.one_chip) != statement.one_chip) {
                 return fail("partly_alone", "a fuse block is done by one chip or by all, and this one is divided",
@@ -102,14 +102,14 @@ private:
             std::vector<Message> messages = messages_of(index, way);
             // Of several operations the first that communicates is the one whose alternatives matter.
             if (laid.plans.empty() || (statement.messages.empty() && !messages.empty())) {
-                if (auto status = note_plans(index, laid); !status) return status;
+                ROOFLINE_CHECK(note_plans(index, laid));
             }
             if (!way.edge.none()) note_edge(ways);
             note_zeros(ways, way);
             statement.messages.insert(statement.messages.end(), messages.begin(), messages.end());
         }
         laid.communicates = !statement.messages.empty();
-        if (auto status = note_worker(statement, layout_.choices[next_op_ - 1].way.at); !status) return status;
+        ROOFLINE_CHECK(note_worker(statement, layout_.choices[next_op_ - 1].way.at));
         result_.statements.push_back(std::move(laid));
         return {};
     }
@@ -211,11 +211,10 @@ private:
     }
 
     Status note_plans(std::size_t index, LaidStatement& laid) {
-        auto ways = search_.ways(index, layout_);
-        if (!ways) return fail(ways.error());
+        ROOFLINE_TRY(auto ways, search_.ways(index, layout_));
         std::set<std::string> said;
         laid.plans.clear();
-        for (const Way& way : *ways) {
+        for (const Way& way : ways) {
             if (laid.plans.size() == most_plans) break;
             std::string text = spoken(search_.op(index), way);
             if (said.insert(text).second) laid.plans.push_back({std::move(text), way.price.lower_s, way.price.upper_s});
@@ -315,11 +314,9 @@ private:
 }  // namespace
 
 Result<LaidOut> lay_out(const Program& program, const System& system, const StayingAxes& stay, LayoutFreedom freedom) {
-    auto search = LayoutSearch::compile(program, system, stay, freedom);
-    if (!search) return fail(search.error());
-    auto layout = search->choose(program.sizes);
-    if (!layout) return fail(layout.error());
-    return lay_out(program, system, *search, *layout);
+    ROOFLINE_TRY(auto search, LayoutSearch::compile(program, system, stay, freedom));
+    ROOFLINE_TRY(auto layout, search.choose(program.sizes));
+    return lay_out(program, system, search, layout);
 }
 
 Result<LaidOut> lay_out(const Program& program, const System& system, LayoutSearch& search,
@@ -327,4 +324,4 @@ Result<LaidOut> lay_out(const Program& program, const System& system, LayoutSear
     return LayingOut(program, system, search, layout).run();
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

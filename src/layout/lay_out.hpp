@@ -9,7 +9,7 @@
 #include "network/system.hpp"
 #include "program/program.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 class LayoutSearch;
 struct ProgramLayout;
@@ -53,4 +53,4 @@ struct LaidOut {
 [[nodiscard]] Result<LaidOut> lay_out(const Program& program, const System& system, LayoutSearch& search,
                                       const ProgramLayout& layout);
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -5,7 +5,7 @@
 #include <tuple>
 #include <utility>
 
-namespace roofline {
+namespace roofline::core {
 
 LayoutSearch::ShardingId LayoutSearch::interned(const Sharding& sharding) {
     const std::uint64_t hash = sharding.hash();
@@ -270,7 +270,7 @@ void LayoutSearch::start(const Sizes& sizes) {
 
 Result<ProgramLayout> LayoutSearch::choose_as_written(const Sizes& sizes) {
     start(sizes);
-    if (auto status = pass(); !status) return fail(status.error());
+    ROOFLINE_CHECK(pass());
     return cheapest();
 }
 
@@ -290,7 +290,7 @@ Result<ProgramLayout> LayoutSearch::choose(const Sizes& sizes) {
 
 Result<std::vector<ProgramLayout>> LayoutSearch::candidates(const Sizes& sizes) {
     start(sizes);
-    if (auto status = pass(); !status) return fail(status.error());
+    ROOFLINE_CHECK(pass());
     std::vector<ProgramLayout> found{cheapest()};
     std::vector<std::pair<LayoutPrice, std::size_t>> all;  // and traces
     for (const State& state : states_) {
@@ -320,7 +320,7 @@ Status LayoutSearch::pass() {
     traces_.assign(1, Trace{});
     states_.assign(1, State{{}, std::vector<double>(costs_->width(), 0.0), {0}, {0}});
     for (std::size_t i = 0; i < ops_.size(); ++i) {
-        if (auto status = step(i); !status) return status;
+        ROOFLINE_CHECK(step(i));
     }
     return {};
 }
@@ -360,14 +360,13 @@ ProgramLayout LayoutSearch::traced(std::size_t trace, const LayoutPrice& price) 
 
 Result<std::vector<Way>> LayoutSearch::ways(std::size_t op, const ProgramLayout& layout) {
     const ProgramLayout::Choice& choice = layout.choices[op];
-    auto ways = ops_[op].ways.ways(
-        {choice.held, choice.wanted, ops_[op].elsewhere, ops_[op].alone, ops_[op].open, true, ops_[op].keep});
-    if (!ways) return ways;
-    std::erase_if(*ways, [&](const Way& way) {
+    ROOFLINE_TRY(auto ways, ops_[op].ways.ways({choice.held, choice.wanted, ops_[op].elsewhere, ops_[op].alone,
+                                                ops_[op].open, true, ops_[op].keep}));
+    std::erase_if(ways, [&](const Way& way) {
         return way.split == choice.way.split && way.at == choice.way.at && way.output == choice.way.output;
     });
-    ways->insert(ways->begin(), choice.way);
+    ways.insert(ways.begin(), choice.way);
     return ways;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -18,7 +18,7 @@
 #include "layout/sharding.hpp"
 #include "program/program.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// The program on one chip, its subscripts left out: derive_work() knows no mesh.
 [[nodiscard]] Program unsplit(const Program& program);
@@ -188,4 +188,4 @@ private:
     std::vector<std::uint64_t> hashes_;  ///< of them
 };
 
-}  // namespace roofline
+}  // namespace roofline::core

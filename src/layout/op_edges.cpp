@@ -5,7 +5,7 @@
 #include "layout/op_ways.hpp"
 #include "program/functions.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 // Rows and the columns that they see, and columns and the rows that see them.
 void OpWays::look_over(const MaskedPlane& plane) {
@@ -111,4 +111,4 @@ std::optional<Edge> OpWays::edge_of_tensor(std::size_t tensor, const Plan& plan)
     return Edge{dim, plan.edge.axes, looks.count, tensor + 1 == tensors_.size()};
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

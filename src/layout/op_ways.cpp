@@ -6,7 +6,7 @@
 #include <cmath>
 #include <numeric>
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -53,7 +53,7 @@ void OpWays::set_sizes(const Sizes& sizes) {
     for (const std::string& dim : symbols_) sizes_.push_back(static_cast<double>(sizes.at(dim)));
     shares_ = sizes_;
     for (Looks& looks : looks_) {
-        looks.count = roofline::edge_of(looks.places).evaluate(sizes).value_or(Rational(0)).to_double();
+        looks.count = roofline::core::edge_of(looks.places).evaluate(sizes).value_or(Rational(0)).to_double();
     }
     bands_.clear();
     if (unmasked_.slots.empty()) return;
@@ -477,9 +477,8 @@ Status OpWays::go(Query& query, const Plan& plan, std::span<const Leg> legs, con
         query.found.push_back(std::move(found));
         return {};
     }
-    const auto places = reshardings(legs.front(), query);
-    if (!places) return fail(places.error());
-    for (const std::size_t place : *places) {
+    ROOFLINE_TRY(const auto places, reshardings(legs.front(), query));
+    for (const std::size_t place : places) {
         Way next = way;
         const Resharding& resharding = (*reshardings_)[place];
         if (!resharding.moves.empty()) next.moves.push_back({legs.front().tensor, place});
@@ -491,7 +490,7 @@ Status OpWays::go(Query& query, const Plan& plan, std::span<const Leg> legs, con
         if (tensor < free.size() && free[tensor]) costs_->note_operand(next.cost, cost);
         if (tensor + 1 == tensors_.size()) costs_->note_result(next.cost, cost);
         if (too_dear(query, next.cost) || beaten(query, next)) continue;
-        if (auto status = go(query, plan, legs.subspan(1), next); !status) return status;
+        ROOFLINE_CHECK(go(query, plan, legs.subspan(1), next));
     }
     return {};
 }
@@ -518,4 +517,4 @@ Result<std::vector<std::size_t>> OpWays::reshardings(const Leg& leg, const Query
     return places;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

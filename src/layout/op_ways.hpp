@@ -16,7 +16,7 @@
 #include "layout/sharding.hpp"
 #include "program/program.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// A tensor of an operation is resharded.
 struct TensorMove {
@@ -291,4 +291,4 @@ private:
     std::vector<double> shares_;
 };
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -8,7 +8,7 @@
 
 #include "layout/reshard_front.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -246,7 +246,7 @@ void ReshardSearch::reach(std::size_t here, const Sharding& there, const LayoutP
 
 // A collective that leads from one sharding to another; its bytes are found here.
 Status ReshardSearch::take(const Moved& moved, std::size_t here, const Sharding& there, Move move) {
-    if (auto status = costs_.loaded(move.route()); !status) return status;
+    ROOFLINE_CHECK(costs_.loaded(move.route()));
     move.bytes = bytes_of(costs_.system(), moved, move);
     LayoutPrice next = nodes_[here].price;
     next += costs_.price(move.route(), move.bytes);
@@ -339,10 +339,9 @@ Result<Resharding> ReshardSearch::run(const Moved& moved, const Sharding& from, 
         nodes_[here].done = true;
         const Sharding& lies = nodes_[here].sharding;
         if (lies.at_chip() || (to.at_chip() && lies.unreduced == 0)) {
-            if (auto status = expand_rooted(moved, here, to); !status) return fail(status.error());
-        } else if (auto status = expand(moved, here, to); !status) {
-            return fail(status.error());
-        }
+            ROOFLINE_CHECK(expand_rooted(moved, here, to));
+        } else
+            ROOFLINE_CHECK(expand(moved, here, to));
         if (steps_left_ <= 0) {
             return fail("too_many_ways",
                         fmt::format("there are too many ways to move `{}` over the mesh", moved.tensor),
@@ -361,7 +360,7 @@ Result<Resharding> ReshardSearch::run(const Moved& moved, const Sharding& from, 
     move.edge_dim = edge.dim;
     move.back = edge.result;
     move.hops = static_cast<std::int64_t>(std::ceil(edge.places / share));
-    if (auto status = costs_.loaded(move.route()); !status) return fail(status.error());
+    ROOFLINE_CHECK(costs_.loaded(move.route()));
     move.bytes = moved.element_bytes * static_cast<double>(chips) * edge.places;
     for (std::size_t d = 0; d < moved.sizes.size(); ++d) {
         if (d == edge.dim) continue;
@@ -406,9 +405,8 @@ Result<std::vector<std::size_t>> Reshardings::front(std::size_t shape, std::stri
                                                     std::int64_t& steps) {
     const bool rooted = from.at_chip() || to.at_chip();
     if (rooted || from == to || (to.unreduced & ~from.unreduced) != 0) {
-        auto place = find(shape, tensor, from, to);
-        if (!place) return fail(place.error());
-        return std::vector<std::size_t>{*place};
+        ROOFLINE_TRY(auto place, find(shape, tensor, from, to));
+        return std::vector<std::size_t>{place};
     }
     const auto [known, added] = fronts_.try_emplace({shape, from, to, std::nullopt});
     if (!added) return known->second;
@@ -441,4 +439,4 @@ Result<std::size_t> Reshardings::find(std::size_t shape, std::string_view tensor
     return ways_.size() - 1;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -14,7 +14,7 @@
 #include "layout/sharding.hpp"
 #include "program/program.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// A collective on one array.
 struct Move {
@@ -166,4 +166,4 @@ private:
     std::vector<Resharding> ways_;
 };
 
-}  // namespace roofline
+}  // namespace roofline::core

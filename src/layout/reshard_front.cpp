@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -211,7 +211,7 @@ Result<std::vector<Resharding>> ReshardFront::run(const Moved& moved, const Shar
         if (labels_[label].beaten || labels_[label].lies == 0) continue;
         const auto beats = [&](std::size_t goal) { return costs_.no_worse(row(goal), row(label)); };
         if (std::any_of(labels_of_.front().begin(), labels_of_.front().end(), beats)) continue;
-        if (auto status = expand(moved, label); !status) return fail(status.error());
+        ROOFLINE_CHECK(expand(moved, label));
     }
     if (labels_of_.front().empty() && !left_out_) {
         return fail("no_way", fmt::format("no collective leads to the layout that is wanted of `{}`", moved.tensor));
@@ -221,4 +221,4 @@ Result<std::vector<Resharding>> ReshardFront::run(const Moved& moved, const Shar
     return ways;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -13,7 +13,7 @@
 #include "layout/reshard.hpp"
 #include "layout/sharding.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// A program's bound is the greatest sum over one of its resources, so of two ways to reshard the one that is cheaper by itself may
 /// make the program dearer, when it uses wires that other collectives need. This search keeps every way that no other one
@@ -70,4 +70,4 @@ private:
     std::size_t expanded_ = 0;
 };
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -21,9 +21,8 @@ Result<std::size_t> number_of(const System& system, const std::string& name) {
 
 // Appends an axis by its name, unless it is of one chip.
 Status place_axis(const System& system, const std::string& name, AxisList& list) {
-    const auto axis = number_of(system, name);
-    if (!axis) return fail(axis.error());
-    if (system.mesh[*axis].size > 1) list.push_back(*axis);
+    ROOFLINE_TRY(const auto axis, number_of(system, name));
+    if (system.mesh[axis].size > 1) list.push_back(axis);
     return {};
 }
 
@@ -31,14 +30,13 @@ Status place_axis(const System& system, const std::string& name, AxisList& list)
 Result<std::int64_t> chip_of(const MeshPlace& place, const System& system) {
     std::vector<std::int64_t> coordinates(system.mesh.size(), 0);
     for (const auto& [name, coordinate] : place) {
-        const auto axis = number_of(system, name);
-        if (!axis) return fail(axis.error());
-        const std::int64_t size = system.mesh[*axis].size;
+        ROOFLINE_TRY(const auto axis, number_of(system, name));
+        const std::int64_t size = system.mesh[axis].size;
         if (coordinate >= size) {
             return fail("bad_place", fmt::format("the mesh has no chip at {}={}", name, coordinate),
                         fmt::format("coordinates on {} go from 0 to {}", name, size - 1));
         }
-        coordinates[*axis] = coordinate;
+        coordinates[axis] = coordinate;
     }
     if (system.slice.chips() == 1) return Sharding::everywhere;
     std::int64_t chip = 0;
@@ -75,18 +73,16 @@ Result<Sharding> sharding_of(const TensorType& type, const System& system) {
     sharding.rank = static_cast<std::uint8_t>(type.axes.size());
     for (std::size_t d = 0; d < type.axes.size(); ++d) {
         for (const std::string& name : type.axes[d].mesh) {
-            if (auto status = place_axis(system, name, sharding.dims[d]); !status) return fail(status.error());
+            ROOFLINE_CHECK(place_axis(system, name, sharding.dims[d]));
         }
     }
     AxisList unreduced;
     for (const std::string& name : type.unreduced) {
-        if (auto status = place_axis(system, name, unreduced); !status) return fail(status.error());
+        ROOFLINE_CHECK(place_axis(system, name, unreduced));
     }
     sharding.unreduced = unreduced.mask();
     if (!type.at.empty()) {
-        const auto chip = chip_of(type.at, system);
-        if (!chip) return fail(chip.error());
-        sharding.at = *chip;
+        ROOFLINE_TRY(sharding.at, chip_of(type.at, system));
     }
     return sharding;
 }
@@ -128,4 +124,4 @@ std::vector<std::string> local_dims(const System& system, const std::vector<std:
     return local;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

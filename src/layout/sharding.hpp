@@ -14,7 +14,7 @@
 #include "network/system.hpp"
 #include "program/program.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// A set of mesh axes, a bit each.
 using AxisMask = std::uint8_t;
@@ -109,4 +109,4 @@ struct Sharding {
 [[nodiscard]] std::vector<std::string> local_dims(const System& system, const std::vector<std::string>& dims,
                                                   const Sharding& sharding);
 
-}  // namespace roofline
+}  // namespace roofline::core

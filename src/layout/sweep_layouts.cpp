@@ -6,7 +6,7 @@
 
 #include "layout/layout_search.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -34,8 +34,7 @@ std::vector<std::uint32_t> key_of(const LayoutSearch& search, const ProgramLayou
 
 Result<SweptLayouts> lay_out_sweep(const Program& program, const System& system, const std::vector<SweepAxis>& axes,
                                    LayoutFreedom freedom) {
-    auto search = LayoutSearch::compile(program, system, {}, freedom);
-    if (!search) return fail(search.error());
+    ROOFLINE_TRY(auto search, LayoutSearch::compile(program, system, {}, freedom));
     SweptLayouts swept;
     std::map<std::vector<std::uint32_t>, std::uint32_t> known;
     std::optional<Error> problem;
@@ -44,15 +43,15 @@ Result<SweptLayouts> lay_out_sweep(const Program& program, const System& system,
     constexpr std::size_t searched = 32;
     const std::size_t stride = (points + searched - 1) / searched;
     const auto place = [&](const Sizes& sizes, std::size_t point) -> std::uint32_t {
-        auto layout = point % stride == 0 ? search->choose(sizes) : search->choose_as_written(sizes);
+        auto layout = point % stride == 0 ? search.choose(sizes) : search.choose_as_written(sizes);
         if (!layout) {
             problem = layout.error();
             return 0;
         }
         const auto [found, added] =
-            known.emplace(key_of(*search, *layout), static_cast<std::uint32_t>(swept.layouts.size()));
+            known.emplace(key_of(search, *layout), static_cast<std::uint32_t>(swept.layouts.size()));
         if (!added) return found->second;
-        auto laid = lay_out(program, system, *search, *layout);
+        auto laid = lay_out(program, system, search, *layout);
         if (!laid) {
             problem = laid.error();
             return 0;
@@ -75,8 +74,7 @@ Result<SweptLayouts> lay_out_sweep(const Program& program, const System& system,
 
 Result<std::vector<LaidOut>> lay_out_candidates(const Program& program, const System& system,
                                                 const std::vector<SweepAxis>& axes) {
-    auto search = LayoutSearch::compile(program, system, {}, LayoutFreedom::as_written);
-    if (!search) return fail(search.error());
+    ROOFLINE_TRY(auto search, LayoutSearch::compile(program, system, {}, LayoutFreedom::as_written));
     constexpr std::size_t most = 16;
     constexpr std::size_t most_points = 64;
     std::vector<Sizes> points{program.sizes};
@@ -103,16 +101,14 @@ Result<std::vector<LaidOut>> lay_out_candidates(const Program& program, const Sy
     std::vector<LaidOut> laid;
     std::set<std::vector<std::uint32_t>> known;
     for (std::size_t i = 0; i < points.size() && laid.size() < most; i += stride) {
-        const auto layouts = search->candidates(points[i]);
-        if (!layouts) return fail(layouts.error());
-        for (const ProgramLayout& layout : *layouts) {
-            if (laid.size() == most || !known.insert(key_of(*search, layout)).second) continue;
-            auto one = lay_out(program, system, *search, layout);
-            if (!one) return fail(one.error());
-            laid.push_back(std::move(*one));
+        ROOFLINE_TRY(const auto layouts, search.candidates(points[i]));
+        for (const ProgramLayout& layout : layouts) {
+            if (laid.size() == most || !known.insert(key_of(search, layout)).second) continue;
+            ROOFLINE_TRY(auto one, lay_out(program, system, search, layout));
+            laid.push_back(std::move(one));
         }
     }
     return laid;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

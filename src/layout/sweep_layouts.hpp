@@ -7,7 +7,7 @@
 #include "bound/sweep.hpp"
 #include "layout/lay_out.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 struct SweptLayouts {
     std::vector<LaidOut> layouts;      ///< the first is that of the program's own sizes
@@ -26,4 +26,4 @@ struct SweptLayouts {
 [[nodiscard]] Result<std::vector<LaidOut>> lay_out_candidates(const Program& program, const System& system,
                                                               const std::vector<SweepAxis>& axes);
 
-}  // namespace roofline
+}  // namespace roofline::core

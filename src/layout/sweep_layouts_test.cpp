@@ -5,7 +5,7 @@
 #include "machine/catalogue.hpp"
 #include "notation/notation.hpp"
 
-using namespace roofline;
+using namespace roofline::core;
 
 TEST_CASE("at every point of a sweep the layout is the one that is best there") {
     auto program =

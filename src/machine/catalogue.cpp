@@ -8,7 +8,7 @@
 #include "base/ascii.hpp"
 #include "machine/embedded.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -72,15 +72,19 @@ std::vector<std::string> machine_ids() {
 }
 
 Result<Machine> find_machine(std::string_view name) {
-    const auto found = lookup(name);
-    if (!found) return tl::unexpected<Error>(found.error());
-    return parse_machine((*found)->text, fmt::format("machines/{}.toml", (*found)->id));
+    ROOFLINE_TRY(const auto found, lookup(name));
+    return parse_machine((found)->text, fmt::format("machines/{}.toml", (found)->id));
+}
+
+Result<Machine> find_machine(std::string_view name, const std::vector<std::string>& changes) {
+    ROOFLINE_TRY(auto machine, find_machine(name));
+    for (const std::string& change : changes) ROOFLINE_CHECK(set_figure(machine, change));
+    return machine;
 }
 
 Result<std::string> machine_file(std::string_view name) {
-    const auto found = lookup(name);
-    if (!found) return tl::unexpected<Error>(found.error());
-    return std::string((*found)->text);
+    ROOFLINE_TRY(const auto found, lookup(name));
+    return std::string((found)->text);
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -7,7 +7,7 @@
 
 #include "machine/machine.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// Ids in alphabetical order.
 [[nodiscard]] std::vector<std::string> machine_ids();
@@ -16,7 +16,10 @@ namespace roofline {
 /// wins over beginnings. Errors: unknown (with the nearest), ambiguous (with the candidates).
 [[nodiscard]] Result<Machine> find_machine(std::string_view name);
 
+/// The same with figures changed as set_figure() reads them: "hbm.bandwidth=*2". Errors: those of both.
+[[nodiscard]] Result<Machine> find_machine(std::string_view name, const std::vector<std::string>& changes);
+
 /// The text of the file, as shipped: the model for a user's own.
 [[nodiscard]] Result<std::string> machine_file(std::string_view name);
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -10,7 +10,7 @@
 #include "base/approx_test.hpp"
 #include "machine/embedded.hpp"
 
-using namespace roofline;
+using namespace roofline::core;
 
 namespace {
 

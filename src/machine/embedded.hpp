@@ -4,7 +4,7 @@
 #include <span>
 #include <string_view>
 
-namespace roofline {
+namespace roofline::core {
 
 /// One file of data/machines.
 struct EmbeddedMachine {
@@ -76,4 +76,4 @@ struct EmbeddedArchitecture {
 /// In alphabetical order of machines.
 [[nodiscard]] std::span<const EmbeddedCalibration> embedded_calibrations();
 
-}  // namespace roofline
+}  // namespace roofline::core

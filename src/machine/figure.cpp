@@ -5,7 +5,7 @@
 
 #include "machine/reader.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 std::optional<double> Reader::value_of(const toml::node& node, std::string_view key, const ValueReader& reader) {
     double value = 0;
@@ -78,4 +78,4 @@ Figure<Scalar> Reader::figure(const ValueReader& reader) {
     return result;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

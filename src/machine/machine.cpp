@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -128,4 +128,4 @@ Result<Assigned> assign(const Machine& machine, Unit unit, Dtype arithmetic) {
     return Assigned{peak, !exact && !usual};
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

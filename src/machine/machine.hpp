@@ -13,7 +13,7 @@
 #include "units/dtype.hpp"
 #include "units/quantity.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 enum class Basis { spec, measured, derived, assumed };
 [[nodiscard]] std::string_view name(Basis basis);
@@ -196,4 +196,4 @@ void settle_passes(Machine& machine);
 /// `what_if` and the change is noted. Errors name the nearest path; the machine is then unchanged.
 [[nodiscard]] Status set_figure(Machine& machine, std::string_view assignment);
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -8,7 +8,7 @@
 
 #include "units/text.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -287,4 +287,4 @@ std::string machine_text(const Machine& machine) {
     return out.take();
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

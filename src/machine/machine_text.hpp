@@ -5,7 +5,7 @@
 
 #include "machine/machine.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// What parse_machine() reads back as the same machine: every figure to its last digit, with source, basis, notes and
 /// alternatives. Figures of a what-if say so in their source. docs/machines.md describes the keys.
@@ -14,4 +14,4 @@ namespace roofline {
 /// A text between double quotes as TOML has it; machine files have no control characters, which become spaces.
 [[nodiscard]] std::string toml_string(std::string_view text);
 
-}  // namespace roofline
+}  // namespace roofline::core

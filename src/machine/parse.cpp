@@ -7,7 +7,7 @@
 #include "machine/reader.hpp"
 #include "machine/toml_file.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -285,9 +285,9 @@ Result<Machine> parse_machine(std::string_view toml, std::string_view origin) {
     text.read_sources();
     Reader file = text.root();
     Machine machine = read_machine(file, text.citations());
-    if (auto status = text.status(); !status) return fail(status.error());
+    ROOFLINE_CHECK(text.status());
     machine.origin = origin;
     return machine;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

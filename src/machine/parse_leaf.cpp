@@ -4,7 +4,7 @@
 
 #include <charconv>
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -123,4 +123,4 @@ void read_leaf(Reader& entry, const std::vector<NetworkTier>& inner, NetworkTier
     check_leaf(entry, node, tier);
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -7,7 +7,7 @@
 
 #include "machine/machine.hpp"
 
-using namespace roofline;
+using namespace roofline::core;
 
 namespace {
 

@@ -1,6 +1,6 @@
 #include "machine/machine.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -48,4 +48,4 @@ Machine part_of(Machine machine, std::int64_t parts) {
     return machine;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

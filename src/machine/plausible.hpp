@@ -5,7 +5,7 @@
 
 #include "units/quantity.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 struct Plausible {
     double least;
@@ -30,4 +30,4 @@ inline constexpr Plausible plausible<Power>{1e-6, 1e9, "700 W"};
 template <>
 inline constexpr Plausible plausible<Price>{1e-9 / 3600, 1e9 / 3600, "1.2 USD/h"};
 
-}  // namespace roofline
+}  // namespace roofline::core

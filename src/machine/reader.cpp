@@ -7,7 +7,7 @@
 
 #include "machine/embedded.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -309,4 +309,4 @@ void Reader::finish() {
     }
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

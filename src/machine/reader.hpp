@@ -12,10 +12,10 @@
 #include "base/result.hpp"
 #include "machine/machine.hpp"
 #include "machine/plausible.hpp"
-#include "machine/toml.hpp"
+#include "text/toml.hpp"
 #include "units/text.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// The first thing wrong in a file, by its position there. Reading goes on after an error with what is left.
 class Problems {
@@ -55,9 +55,8 @@ struct ValueReader {
 template <class Q>
 ValueReader value_reader() {
     return {[](std::string_view text) -> Result<double> {
-                const Result<Q> q = parse_quantity<Q>(text);
-                if (!q) return tl::unexpected<Error>(q.error());
-                return q->value;
+                ROOFLINE_TRY(const auto q, parse_quantity<Q>(text));
+                return q.value;
             },
             plausible<Q>};
 }
@@ -139,4 +138,4 @@ private:
     std::vector<std::string> known_;
 };
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -7,7 +7,7 @@
 #include "units/compute_unit.hpp"
 #include "units/dtype.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 struct RocprofLevel {
     std::string_view column;
@@ -44,4 +44,4 @@ inline constexpr std::array<RocprofRate, 19> rocprof_rates{{
     {"MFMAF6F4Flops", Unit::matmul, Dtype::fp4, false},
 }};
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -11,7 +11,7 @@
 #include "machine/plausible.hpp"
 #include "units/text.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -60,17 +60,14 @@ private:
     Result<Q> wanted(const std::optional<Q>& before) {
         Q after;
         if (value_.starts_with('*')) {
-            const auto factor = factor_of(value_);
-            if (!factor) return tl::unexpected<Error>(factor.error());
+            ROOFLINE_TRY(const auto factor, factor_of(value_));
             if (!before) {
                 return fail("no_figure", fmt::format("{} has no figure for {} to multiply", machine_.name, path_),
                             fmt::format("give an absolute one: {}={}", path_, plausible<Q>.example));
             }
-            after = *before * *factor;
+            after = *before * factor;
         } else {
-            const Result<Q> parsed = parse_quantity<Q>(value_);
-            if (!parsed) return tl::unexpected<Error>(parsed.error());
-            after = *parsed;
+            ROOFLINE_TRY(after, parse_quantity<Q>(value_));
         }
         if (!(after.value >= plausible<Q>.least && after.value <= plausible<Q>.most)) {
             return fail("out_of_range", fmt::format("{} is not what one chip can have for {}", in_ticks(value_), path_),
@@ -91,17 +88,15 @@ private:
 
     template <class Q>
     Status set(Figure<Q>& figure, const std::string& path) {
-        const Result<Q> after = wanted(figure.value);
-        if (!after) return tl::unexpected<Error>(after.error());
-        replace(figure, *after, path);
+        ROOFLINE_TRY(const auto after, wanted(figure.value));
+        replace(figure, after, path);
         return {};
     }
 
     Status price() {
-        const Result<Price> after = wanted(machine_.price);
-        if (!after) return tl::unexpected<Error>(after.error());
-        machine_.changes.push_back({path_, machine_.price ? to_text(*machine_.price) : "none", to_text(*after)});
-        machine_.price = *after;
+        ROOFLINE_TRY(const auto after, wanted(machine_.price));
+        machine_.changes.push_back({path_, machine_.price ? to_text(*machine_.price) : "none", to_text(after)});
+        machine_.price = after;
         return {};
     }
 
@@ -113,7 +108,7 @@ private:
                         fmt::format("the clock of {} is not known, so its rates cannot be scaled", machine_.name),
                         "set the rates themselves: matmul.bf16=*0.8");
         }
-        if (auto status = set(machine_.clock, path_); !status) return status;
+        ROOFLINE_CHECK(set(machine_.clock, path_));
         const double ratio = machine_.clock.value->value / before->value;
         for (Peak& peak : machine_.peaks) {
             if (!peak.rate.value || peak.passes > 0) continue;
@@ -132,13 +127,13 @@ private:
         const Peak* known = machine_.peak(unit, arithmetic);
         if (known != nullptr) {
             Peak& peak = machine_.peaks[static_cast<std::size_t>(known - machine_.peaks.data())];
-            if (auto status = set(peak.rate, path_); !status) return status;
+            ROOFLINE_CHECK(set(peak.rate, path_));
             peak.passes = 0;
             settle_passes(machine_);
             return {};
         }
         Peak peak{unit, arithmetic, unit == Unit::matmul ? info(arithmetic).accumulator : arithmetic, {}, false};
-        if (auto status = set(peak.rate, path_); !status) return status;
+        ROOFLINE_CHECK(set(peak.rate, path_));
         machine_.peaks.push_back(std::move(peak));
         return {};
     }
@@ -188,7 +183,7 @@ private:
         Figure<Bandwidth>& unit = link_is_unit(tier) ? tier.link_bandwidth : tier.chip_bandwidth;
         Figure<Bandwidth>& other = link_is_unit(tier) ? tier.chip_bandwidth : tier.link_bandwidth;
         const std::optional<Bandwidth> before = unit.value;
-        if (auto status = set(unit, path_); !status) return status;
+        ROOFLINE_CHECK(set(unit, path_));
         const double ratio = before ? unit.value->value / before->value : 1;
         for (Figure<Bandwidth>* figure :
              {&other, &tier.effective_link_bandwidth, &tier.bisection, &tier.allreduce_bandwidth}) {
@@ -241,4 +236,4 @@ Status set_figure(Machine& machine, std::string_view assignment) {
     return WhatIf(machine, path, trimmed(assignment.substr(equals + 1))).run();
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

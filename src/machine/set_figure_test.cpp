@@ -3,7 +3,7 @@
 #include "base/approx_test.hpp"
 #include "machine/machine.hpp"
 
-using namespace roofline;
+using namespace roofline::core;
 
 namespace {
 

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-namespace roofline {
+namespace roofline::core {
 
 struct TakenFigure {
     std::string path;              ///< "hbm.bandwidth", "matmul.bf16"
@@ -19,4 +19,4 @@ struct TakenFigure {
     std::string note;
 };
 
-}  // namespace roofline
+}  // namespace roofline::core

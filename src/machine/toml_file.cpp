@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "base/utf8.hpp"
-#include "machine/toml_guard.hpp"
+#include "text/toml_guard.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -68,4 +68,4 @@ Span TomlFile::span_of(toml::source_position at) const {
     return {start.line, static_cast<int>(byte - begin) + 1};
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

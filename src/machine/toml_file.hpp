@@ -6,10 +6,10 @@
 
 #include "base/result.hpp"
 #include "machine/reader.hpp"
-#include "machine/toml.hpp"
-#include "notation/source.hpp"
+#include "text/source.hpp"
+#include "text/toml.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// Holds what its readers point at, so it stays where it is.
 class TomlFile {
@@ -39,4 +39,4 @@ private:
     Citations citations_;
 };
 
-}  // namespace roofline
+}  // namespace roofline::core

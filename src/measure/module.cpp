@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <system_error>
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -72,4 +72,4 @@ Result<void*> load_module(const std::string& name, const std::string& brings, co
     return fail("absent", no_module(name, brings), remedy);
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -7,7 +7,7 @@
 
 #include "base/result.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// Where modules are looked for, first to last: modules/ beside the program, then lib/roofline/ of where it is installed.
 [[nodiscard]] std::vector<std::string> module_folders();
@@ -21,12 +21,11 @@ namespace roofline {
 template <class Interface>
 [[nodiscard]] Result<Interface*> load_module_as(const std::string& name, const std::string& brings,
                                                 const std::string& package) {
-    auto module = load_module(name, brings, package);
-    if (!module) return fail(module.error());
-    return static_cast<Interface*>(*module);
+    ROOFLINE_TRY(auto module, load_module(name, brings, package));
+    return static_cast<Interface*>(module);
 }
 
-}  // namespace roofline
+}  // namespace roofline::core
 
 /// At the end of a module's source: what it gives to the program. `object` lives as long as the process.
 // NOLINTBEGIN(bugprone-macro-parentheses): a type in parentheses is none

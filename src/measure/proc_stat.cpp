@@ -10,7 +10,7 @@
 #include "measure/sampling.hpp"
 #include "measure/stop.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -110,4 +110,4 @@ double wait_until_idle(double longest_s) {
     return share;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-namespace roofline {
+namespace roofline::core {
 
 /// Told what is done at the moment and how much of all is done, 0 to 1. Does nothing by itself.
 class Progress {
@@ -18,4 +18,4 @@ public:
     }
 };
 
-}  // namespace roofline
+}  // namespace roofline::core

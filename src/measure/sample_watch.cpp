@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <ctime>
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -60,4 +60,4 @@ Sample SampleWatch::read(std::int64_t calls, int threads) const {
     return sample;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -5,7 +5,7 @@
 
 #include "measure/sampling.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// Seconds of the clock that never jumps.
 [[nodiscard]] double now_s();
@@ -28,4 +28,4 @@ private:
     double start_s_;
 };
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -8,7 +8,7 @@
 #include "measure/stop.hpp"
 #include "units/text.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -19,7 +19,7 @@ using Work = std::function<Status(std::int64_t calls)>;
 
 Result<Sample> one_sample(const Work& work, std::int64_t calls, int threads) {
     const SampleWatch watch;
-    if (auto status = work(calls); !status) return fail(status.error());
+    ROOFLINE_CHECK(work(calls));
     return watch.read(calls, threads);
 }
 
@@ -34,13 +34,12 @@ Result<std::int64_t> calls_for(const TimedCalls& work, const SamplingOptions& op
     double warmed = 0;
     double least = 1e9;
     while (true) {
-        if (auto status = go_on(options); !status) return fail(status.error());
-        auto sample = work(calls);
-        if (!sample) return fail(sample.error());
-        const double took = sample->seconds * static_cast<double>(calls);
+        ROOFLINE_CHECK(go_on(options));
+        ROOFLINE_TRY(auto sample, work(calls));
+        const double took = sample.seconds * static_cast<double>(calls);
         warmed += took;
         // the fastest so far: one that was held up would make all samples too short
-        least = std::min(least, sample->seconds);
+        least = std::min(least, sample.seconds);
         const double wanted = options.sample_s / std::max(least, 1e-10);
         const auto next = static_cast<std::int64_t>(std::clamp(wanted, 1.0, static_cast<double>(most_calls)));
         // a clock that hardly moved says nothing yet of how many calls it takes
@@ -90,18 +89,15 @@ Result<std::vector<Sampled>> take_timed_samples(const std::vector<TimedCalls>& w
     const double start = now_s();
     double spent = 0;
     for (std::size_t i = 0; i < works.size(); ++i) {
-        auto calls = calls_for(works[i], options, spent);
-        if (!calls) return fail(calls.error());
-        all[i].calls = *calls;
+        ROOFLINE_TRY(all[i].calls, calls_for(works[i], options, spent));
     }
     for (std::size_t round = 0; round < options.samples; ++round) {
         if (round >= least_samples && (options.together ? spent : now_s() - start) > options.longest_s) break;
         for (std::size_t i = 0; i < works.size(); ++i) {
-            if (auto status = go_on(options); !status) return fail(status.error());
-            auto sample = works[i](all[i].calls);
-            if (!sample) return fail(sample.error());
-            spent += sample->seconds * static_cast<double>(all[i].calls);
-            all[i].samples.push_back(*sample);
+            ROOFLINE_CHECK(go_on(options));
+            ROOFLINE_TRY(auto sample, works[i](all[i].calls));
+            spent += sample.seconds * static_cast<double>(all[i].calls);
+            all[i].samples.push_back(sample);
         }
     }
     for (Sampled& each : all) each.spread = spread_of(each.samples, options.least_cpu_share);
@@ -117,9 +113,8 @@ Result<std::vector<Sampled>> take_samples(const std::vector<Work>& works, const 
 }
 
 Result<Sampled> take_samples(const Work& work, const SamplingOptions& options) {
-    auto all = take_samples(std::vector<Work>{work}, options);
-    if (!all) return fail(all.error());
-    return std::move(all->front());
+    ROOFLINE_TRY(auto all, take_samples(std::vector<Work>{work}, options));
+    return std::move(all.front());
 }
 
 std::string spread_text(const Spread& spread) {
@@ -130,4 +125,4 @@ std::string spread_text(const Spread& spread) {
     return text;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

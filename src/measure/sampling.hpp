@@ -10,7 +10,7 @@
 
 #include "base/result.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// One timed stretch of calls.
 struct Sample {
@@ -87,4 +87,4 @@ using TimedCalls = std::function<Result<Sample>(std::int64_t calls)>;
 /// "median 1.2 ms, 15 of 16 samples, p5 to p95 1.1 to 1.3 ms"; with a warning where the samples were disturbed.
 [[nodiscard]] std::string spread_text(const Spread& spread);
 
-}  // namespace roofline
+}  // namespace roofline::core

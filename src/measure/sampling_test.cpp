@@ -5,7 +5,7 @@
 #include "base/approx_test.hpp"
 #include "measure/stop.hpp"
 
-using namespace roofline;
+using namespace roofline::core;
 
 TEST_CASE("a quantile lies between order statistics") {
     const std::vector<double> sorted{1, 2, 4, 8};

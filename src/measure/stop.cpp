@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -46,4 +46,4 @@ void forget_stop() { stop = 0; }
 
 Error interrupted() { return {"interrupted", std::string(said), "", {}}; }
 
-}  // namespace roofline
+}  // namespace roofline::core

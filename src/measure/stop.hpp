@@ -3,7 +3,7 @@
 
 #include "base/result.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// From now on an interrupt (Ctrl-C, SIGTERM) asks to stop; what goes on for a second, or a second interrupt, ends the process.
 void heed_interrupts();
@@ -18,4 +18,4 @@ void forget_stop();
 /// The error that ends a measurement then: code `interrupted`; the program exits with 130.
 [[nodiscard]] Error interrupted();
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -7,7 +7,7 @@
 #include "work/contraction.hpp"
 #include "work/work.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -65,7 +65,7 @@ public:
         note_uses();
         for (ValueId id = 0; id < program_.values.size(); ++id) value(id);
         statements(program_.body, Rational(1), none);
-        if (auto status = activations(); !status) return fail(status.error());
+        ROOFLINE_CHECK(activations());
         if (const auto mtp = counts_.parts.find("mtp"); mtp != counts_.parts.end()) {
             counts_.mtp = mtp->second;
             counts_.parts.erase(mtp);
@@ -236,10 +236,9 @@ private:
 
     // What a layer stores on the way forward. Caches are keys and values, which the backward pass needs as well.
     Status activations() {
-        auto work = derive_work(program_);
-        if (!work) return fail(work.error());
+        ROOFLINE_TRY(auto work, derive_work(program_));
         const Rational tokens = size("B") * size("T");
-        for (const KernelWork& kernel : work->kernels) {
+        for (const KernelWork& kernel : work.kernels) {
             const Rational count = value_of(kernel.count, sizes_) / tokens;
             const bool layer = !kernel.count.dims().empty();
             if (!layer) continue;
@@ -358,4 +357,4 @@ Rational active_params(const Model& model, const ModelCounts& counts) {
     return without && !tied ? counts.total.active + embedding->second.active * Rational(-1) : counts.total.active;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

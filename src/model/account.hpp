@@ -11,7 +11,7 @@
 #include "base/result.hpp"
 #include "model/model.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// Counts of a part of a model. Exact; FLOPs are those of one token, averaged over the sequence.
 struct PartCount {
@@ -69,4 +69,4 @@ struct ModelCounts {
 /// Active parameters in the publisher's convention.
 [[nodiscard]] Rational active_params(const Model& model, const ModelCounts& counts);
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -5,7 +5,7 @@
 
 #include "base/ascii.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -159,4 +159,4 @@ CheckpointSums sums_of(const Checkpoint& checkpoint) {
     return sums;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

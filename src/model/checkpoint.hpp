@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace roofline {
+namespace roofline::core {
 
 struct StoredTensor {
     std::string name;
@@ -66,4 +66,4 @@ struct CheckpointSums {
 
 [[nodiscard]] CheckpointSums sums_of(const Checkpoint& checkpoint);
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <map>
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -131,4 +131,4 @@ CheckpointCheck check_checkpoint(const Checkpoint& checkpoint, const Model& mode
     return check;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -8,7 +8,7 @@
 #include "model/checkpoint.hpp"
 #include "model/model.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// Tensors by name and shape: "mlp.up_proj.weight [14336, 4096]".
 struct TensorDifference {
@@ -31,4 +31,4 @@ struct CheckpointCheck {
 /// so: ask CheckpointSums::packed first.
 [[nodiscard]] CheckpointCheck check_checkpoint(const Checkpoint& checkpoint, const Model& model);
 
-}  // namespace roofline
+}  // namespace roofline::core

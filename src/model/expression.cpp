@@ -10,7 +10,7 @@
 
 #include "base/ascii.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -31,7 +31,7 @@ bool equal(const ConfigResult& a, const ConfigResult& b) {
     const auto x = real(a);
     const auto y = real(b);
     if (x && y) return *x == *y;
-    if (std::holds_alternative<const ConfigValue*>(a) || std::holds_alternative<const ConfigValue*>(b)) return false;
+    if (std::holds_alternative<const FileValue*>(a) || std::holds_alternative<const FileValue*>(b)) return false;
     return a == b;
 }
 
@@ -83,9 +83,8 @@ private:
     Result<ConfigResult> disjunction() {
         auto left = conjunction();
         while (left && accept("or")) {
-            auto right = unless(decided(*left, false), [this] { return conjunction(); });
-            if (!right) return right;
-            left = logic(*left, *right, false);
+            ROOFLINE_TRY(auto right, unless(decided(*left, false), [this] { return conjunction(); }));
+            left = logic(*left, right, false);
         }
         return left;
     }
@@ -93,9 +92,8 @@ private:
     Result<ConfigResult> conjunction() {
         auto left = negation();
         while (left && accept("and")) {
-            auto right = unless(decided(*left, true), [this] { return negation(); });
-            if (!right) return right;
-            left = logic(*left, *right, true);
+            ROOFLINE_TRY(auto right, unless(decided(*left, true), [this] { return negation(); }));
+            left = logic(*left, right, true);
         }
         return left;
     }
@@ -135,15 +133,13 @@ private:
     }
 
     Result<ConfigResult> comparison() {
-        auto left = sum();
-        if (!left) return left;
+        ROOFLINE_TRY(auto left, sum());
         for (const std::string_view op : {"==", "!=", "<=", ">=", "<", ">", "in"}) {
             if (!accept(op)) continue;
-            auto right = sum();
-            if (!right) return right;
-            if (missing(*left)) return left;
-            if (missing(*right)) return right;
-            return compare(op, *left, *right);
+            ROOFLINE_TRY(auto right, sum());
+            if (missing(left)) return left;
+            if (missing(right)) return right;
+            return compare(op, left, right);
         }
         return left;
     }
@@ -152,10 +148,9 @@ private:
         if (op == "==") return ConfigResult(equal(a, b));
         if (op == "!=") return ConfigResult(!equal(a, b));
         if (op == "in") {
-            auto list = list_of(b);
-            if (!list) return fail(list.error());
-            return ConfigResult(std::any_of((*list)->items.begin(), (*list)->items.end(),
-                                            [&](const ConfigValue& item) { return equal(result_of(item), a); }));
+            ROOFLINE_TRY(auto list, list_of(b));
+            return ConfigResult(std::any_of((list)->items.begin(), (list)->items.end(),
+                                            [&](const FileValue& item) { return equal(result_of(item), a); }));
         }
         const auto x = real(a);
         const auto y = real(b);
@@ -168,9 +163,8 @@ private:
         while (left) {
             const char op = accept("+") ? '+' : accept("-") ? '-' : ' ';
             if (op == ' ') return left;
-            auto right = term();
-            if (!right) return right;
-            left = arithmetic(op, *left, *right);
+            ROOFLINE_TRY(auto right, term());
+            left = arithmetic(op, *left, right);
         }
         return left;
     }
@@ -180,9 +174,8 @@ private:
         while (left) {
             const char op = accept("*") ? '*' : accept("//") ? 'f' : accept("/") ? '/' : accept("%") ? '%' : ' ';
             if (op == ' ') return left;
-            auto right = item();
-            if (!right) return right;
-            left = arithmetic(op, *left, *right);
+            ROOFLINE_TRY(auto right, item());
+            left = arithmetic(op, *left, right);
         }
         return left;
     }
@@ -228,16 +221,15 @@ private:
         auto value = atom();
         while (value) {
             if (accept("[")) {
-                auto index = alternatives();
-                if (!index) return index;
+                ROOFLINE_TRY(auto index, alternatives());
                 if (!accept("]")) return wrong("`]` was expected");
-                value = at(*value, *index);
+                value = at(*value, index);
             } else if (accept(".")) {
                 const std::string_view key = word();
                 if (missing(*value)) continue;
-                const auto* table = std::get_if<const ConfigValue*>(&*value);
-                if (table == nullptr || (*table)->kind != ConfigValue::Kind::table) return wrong("no table");
-                const ConfigValue* member = (*table)->find(key);
+                const auto* table = std::get_if<const FileValue*>(&*value);
+                if (table == nullptr || (*table)->kind != FileValue::Kind::table) return wrong("no table");
+                const FileValue* member = (*table)->find(key);
                 value = member == nullptr || member->is_null() ? ConfigResult(NoValue{std::string(key)})
                                                                : result_of(*member);
             } else {
@@ -255,13 +247,12 @@ private:
             if (*place < 0 || static_cast<std::size_t>(*place) >= text->size()) return outside(*place, text->size());
             return ConfigResult(std::string(1, (*text)[static_cast<std::size_t>(*place)]));
         }
-        auto items = list_of(list);
-        if (!items) return fail(items.error());
-        const std::size_t count = (*items)->items.size();
+        ROOFLINE_TRY(auto items, list_of(list));
+        const std::size_t count = (items)->items.size();
         if (place == nullptr || *place < 0 || static_cast<std::size_t>(*place) >= count) {
             return outside(place == nullptr ? -1 : *place, count);
         }
-        return result_of((*items)->items[static_cast<std::size_t>(*place)]);
+        return result_of((items)->items[static_cast<std::size_t>(*place)]);
     }
 
     tl::unexpected<Error> outside(std::int64_t place, std::size_t count) const {
@@ -269,9 +260,9 @@ private:
                     "a list with an item for each layer is too short");
     }
 
-    Result<const ConfigValue*> list_of(const ConfigResult& value) const {
-        const auto* found = std::get_if<const ConfigValue*>(&value);
-        if (found != nullptr && (*found)->kind == ConfigValue::Kind::list) return *found;
+    Result<const FileValue*> list_of(const ConfigResult& value) const {
+        const auto* found = std::get_if<const FileValue*>(&value);
+        if (found != nullptr && (*found)->kind == FileValue::Kind::list) return *found;
         return fail("bad_value", fmt::format("`{}` needs a list, not {}", text_, text_of(value)));
     }
 
@@ -318,9 +309,8 @@ private:
             // `if` reads the one of its two values that it does not take without looking at keys
             const bool chosen = name == "if" && !arguments.empty();
             const bool other = chosen && decided(arguments.front(), arguments.size() == 1);
-            auto argument = unless(other, [this] { return alternatives(); });
-            if (!argument) return argument;
-            arguments.push_back(std::move(*argument));
+            ROOFLINE_TRY(auto argument, unless(other, [this] { return alternatives(); }));
+            arguments.push_back(std::move(argument));
         } while (accept(","));
         if (!accept(")")) return wrong("`)` was expected");
         if (name == "present" && arguments.size() == 1) return ConfigResult(!missing(arguments.front()));
@@ -341,16 +331,14 @@ private:
             if (const auto* text = std::get_if<std::string>(arguments.data())) {
                 return ConfigResult(static_cast<std::int64_t>(text->size()));
             }
-            auto list = list_of(arguments[0]);
-            if (!list) return fail(list.error());
-            return ConfigResult(static_cast<std::int64_t>((*list)->items.size()));
+            ROOFLINE_TRY(auto list, list_of(arguments[0]));
+            return ConfigResult(static_cast<std::int64_t>((list)->items.size()));
         }
         if (name == "count" && arguments.size() == 2) {
-            auto list = list_of(arguments[0]);
-            if (!list) return fail(list.error());
+            ROOFLINE_TRY(auto list, list_of(arguments[0]));
             return ConfigResult(static_cast<std::int64_t>(
-                std::count_if((*list)->items.begin(), (*list)->items.end(),
-                              [&](const ConfigValue& item) { return equal(result_of(item), arguments[1]); })));
+                std::count_if((list)->items.begin(), (list)->items.end(),
+                              [&](const FileValue& item) { return equal(result_of(item), arguments[1]); })));
         }
         if (name == "floor" && arguments.size() == 1) {
             const auto number = real(arguments[0]);
@@ -378,20 +366,20 @@ private:
 
 }  // namespace
 
-ConfigResult result_of(const ConfigValue& value) {
+ConfigResult result_of(const FileValue& value) {
     switch (value.kind) {
-        case ConfigValue::Kind::null:
+        case FileValue::Kind::null:
             return NoValue{};
-        case ConfigValue::Kind::boolean:
+        case FileValue::Kind::boolean:
             return value.boolean;
-        case ConfigValue::Kind::whole:
+        case FileValue::Kind::whole:
             return value.whole;
-        case ConfigValue::Kind::real:
+        case FileValue::Kind::real:
             return value.real;
-        case ConfigValue::Kind::text:
+        case FileValue::Kind::text:
             return value.text;
-        case ConfigValue::Kind::list:
-        case ConfigValue::Kind::table:
+        case FileValue::Kind::list:
+        case FileValue::Kind::table:
             break;
     }
     return &value;
@@ -407,9 +395,9 @@ std::string text_of(const ConfigResult& value) {
         return whole_value ? fmt::format("{:.1f}", *number) : fmt::format("{}", *number);
     }
     if (const auto* text = std::get_if<std::string>(&value)) return fmt::format("\"{}\"", text->substr(0, 40));
-    return std::string(kind_name(std::get<const ConfigValue*>(value)->kind));
+    return std::string(kind_name(std::get<const FileValue*>(value)->kind));
 }
 
 Result<ConfigResult> evaluate(std::string_view text, const ConfigNames& names) { return Evaluation(text, names).run(); }
 
-}  // namespace roofline
+}  // namespace roofline::core

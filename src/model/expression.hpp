@@ -11,7 +11,7 @@
 #include "base/result.hpp"
 #include "model/config.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// Nothing: the key that was asked for is absent or null.
 struct NoValue {
@@ -21,7 +21,7 @@ struct NoValue {
 };
 
 /// What an expression comes to. Lists and tables stay where they are.
-using ConfigResult = std::variant<NoValue, bool, std::int64_t, double, std::string, const ConfigValue*>;
+using ConfigResult = std::variant<NoValue, bool, std::int64_t, double, std::string, const FileValue*>;
 
 /// Names that an expression may use: the layer's number, what the table has let, defaults of the class, keys.
 using ConfigNames = std::function<ConfigResult(std::string_view name)>;
@@ -33,9 +33,9 @@ using ConfigNames = std::function<ConfigResult(std::string_view name)>;
 [[nodiscard]] Result<ConfigResult> evaluate(std::string_view text, const ConfigNames& names);
 
 /// The value as an expression sees it.
-[[nodiscard]] ConfigResult result_of(const ConfigValue& value);
+[[nodiscard]] ConfigResult result_of(const FileValue& value);
 
 /// "64", "'relu'", for messages.
 [[nodiscard]] std::string text_of(const ConfigResult& value);
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -2,16 +2,16 @@
 
 #include "model/expression.hpp"
 
-using namespace roofline;
+using namespace roofline::core;
 
 namespace {
 
-ConfigValue list(std::initializer_list<std::int64_t> items) {
-    ConfigValue value;
-    value.kind = ConfigValue::Kind::list;
+FileValue list(std::initializer_list<std::int64_t> items) {
+    FileValue value;
+    value.kind = FileValue::Kind::list;
     for (const std::int64_t item : items) {
-        ConfigValue one;
-        one.kind = ConfigValue::Kind::whole;
+        FileValue one;
+        one.kind = FileValue::Kind::whole;
         one.whole = item;
         value.items.push_back(one);
     }
@@ -19,7 +19,7 @@ ConfigValue list(std::initializer_list<std::int64_t> items) {
 }
 
 std::string said(std::string_view text) {
-    static const ConfigValue kinds = list({0, 1, 1});
+    static const FileValue kinds = list({0, 1, 1});
     const ConfigNames names = [](std::string_view name) -> ConfigResult {
         if (name == "width") return std::int64_t{4096};
         if (name == "heads") return std::int64_t{32};

@@ -6,11 +6,11 @@
 #include <optional>
 
 #include "machine/embedded.hpp"
-#include "machine/toml_guard.hpp"
-#include "model/toml_value.hpp"
-#include "notation/source.hpp"
+#include "text/source.hpp"
+#include "text/toml_guard.hpp"
+#include "text/toml_value.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -97,7 +97,7 @@ private:
                 wrong(node, "`active` is \"embedding\" or \"no embedding\"");
             }
         } else if (key == "defaults") {
-            table.defaults = config_value(node);
+            table.defaults = file_value(node);
         } else if (key == "refuse") {
             table.refuse = cases(node);
         } else if (key == "notes") {
@@ -193,38 +193,11 @@ Result<KeyTable> with_base(const EmbeddedKeys& file, int depth) {
     if (base == all.end() || depth == deepest) {
         return fail("key_table", fmt::format("the key table of {} has no base `{}`", file.model_type, file.base));
     }
-    auto whole = with_base(*base, depth + 1);
-    if (!whole) return whole;
-    return over(std::move(*whole), std::move(*own));
+    ROOFLINE_TRY(auto whole, with_base(*base, depth + 1));
+    return over(std::move(whole), std::move(*own));
 }
 
 }  // namespace
-
-ConfigValue config_value(const toml::node& node) {
-    ConfigValue value;
-    if (const auto* whole = node.as_integer()) {
-        value.kind = ConfigValue::Kind::whole;
-        value.whole = whole->get();
-        value.real = static_cast<double>(whole->get());
-    } else if (const auto* real = node.as_floating_point()) {
-        value.kind = ConfigValue::Kind::real;
-        value.real = real->get();
-    } else if (const auto* flag = node.as_boolean()) {
-        value.kind = ConfigValue::Kind::boolean;
-        value.boolean = flag->get();
-    } else if (const auto* text = node.as_string()) {
-        value.kind = ConfigValue::Kind::text;
-        value.text = text->get();
-    } else if (const auto* list = node.as_array()) {
-        value.kind = ConfigValue::Kind::list;
-        for (const toml::node& item : *list) value.items.push_back(config_value(item));
-    } else if (const auto* table = node.as_table()) {
-        value.kind = ConfigValue::Kind::table;
-        for (const auto& [key, member] : *table)
-            value.members.emplace_back(std::string(key.str()), config_value(member));
-    }
-    return value;
-}
 
 Result<KeyTable> parse_key_table(std::string_view toml, std::string_view origin) {
     const Source source(toml, std::string(origin));
@@ -271,4 +244,4 @@ std::string_view architecture_text(std::string_view name) {
     return "";
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

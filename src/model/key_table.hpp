@@ -10,7 +10,7 @@
 #include "base/result.hpp"
 #include "model/config.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 using Expressions = std::vector<std::pair<std::string, std::string>>;  ///< a name and what it is, in order
 
@@ -19,7 +19,7 @@ struct KeyTable {
     std::string model_type;
     std::string unsupported;    ///< why no configuration of this type is read; "" for those that are
     std::string architecture;   ///< a file of data/architectures, without its ending
-    ConfigValue defaults;       ///< of the configuration's class: keys it need not have, as a table
+    FileValue defaults;         ///< of the configuration's class: keys it need not have, as a table
     Expressions let;            ///< names for the expressions after them
     Expressions dims;           ///< sizes of dimensions
     Expressions options;        ///< options of the program
@@ -48,4 +48,4 @@ struct KeyTable {
 /// The text of an architecture's program; "" when there is none of that name.
 [[nodiscard]] std::string_view architecture_text(std::string_view name);
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -119,4 +119,4 @@ private:
 
 void merge_products(Program& program) { Merging(program).merge(program.body); }
 
-}  // namespace roofline
+}  // namespace roofline::core

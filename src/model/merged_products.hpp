@@ -3,7 +3,7 @@
 
 #include "program/program.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// Puts statements that multiply the same tensor with parameters, over the same dimensions and in the same arithmetic, into a `fuse`
 /// block where the first of them stands: the projections to queries, keys and values are one matrix product to a server, whose
@@ -11,4 +11,4 @@ namespace roofline {
 /// reads or writes what would be moved. What stands in a `fuse` block already stays as it is.
 void merge_products(Program& program);
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -7,7 +7,7 @@
 #include "notation/notation.hpp"
 #include "work/work.hpp"
 
-using namespace roofline;
+using namespace roofline::core;
 
 namespace {
 

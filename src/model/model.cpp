@@ -10,7 +10,7 @@
 #include "model/routed_experts.hpp"
 #include "program/elementwise_products.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -31,9 +31,8 @@ public:
             let_.emplace(name, std::move(*value));
         }
         for (const auto& [condition, reason] : table_.refuse) {
-            auto holds = truth(condition, "refuse");
-            if (!holds) return fail(holds.error());
-            if (*holds) return fail("unsupported", fmt::format("{}: {}", config_.model_type, reason));
+            ROOFLINE_TRY(auto holds, truth(condition, "refuse"));
+            if (holds) return fail("unsupported", fmt::format("{}: {}", config_.model_type, reason));
         }
         return {};
     }
@@ -69,8 +68,8 @@ private:
         if (name == "i" && layer_) return *layer_;
         if (name == "decoding") return decoding_;
         if (const auto found = let_.find(name); found != let_.end()) return found->second;
-        if (const ConfigValue* value = config_.find(name)) return result_of(*value);
-        if (const ConfigValue* value = table_.defaults.find(name)) {
+        if (const FileValue* value = config_.find(name)) return result_of(*value);
+        if (const FileValue* value = table_.defaults.find(name)) {
             if (!value->is_null()) {
                 defaulted_.insert(fmt::format("{} = {}", name, text_of(result_of(*value))));
                 return result_of(*value);
@@ -105,19 +104,16 @@ Result<RepeatKind> layer_kind(Binder& binder, const KeyTable& table, std::int64_
     binder.layer(number);
     RepeatKind kind;
     for (const auto& [condition, reason] : table.layer_refuse) {
-        auto holds = binder.truth(condition, fmt::format("layer {}", number));
-        if (!holds) return fail(holds.error());
-        if (*holds) return fail("unsupported", fmt::format("layer {}: {}", number, reason));
+        ROOFLINE_TRY(auto holds, binder.truth(condition, fmt::format("layer {}", number)));
+        if (holds) return fail("unsupported", fmt::format("layer {}: {}", number, reason));
     }
     for (const auto& [name, text] : table.layer_options) {
-        auto value = binder.truth(text, fmt::format("option {} of layer {}", name, number));
-        if (!value) return fail(value.error());
-        kind.options.emplace(name, *value);
+        ROOFLINE_TRY(auto value, binder.truth(text, fmt::format("option {} of layer {}", name, number)));
+        kind.options.emplace(name, value);
     }
     for (const auto& [name, text] : table.layer_dims) {
-        auto value = binder.whole(text, fmt::format("{} of layer {}", name, number));
-        if (!value) return fail(value.error());
-        if (*value > 0) kind.sizes.emplace(name, *value);  // 0: the layer has no such dimension
+        ROOFLINE_TRY(auto value, binder.whole(text, fmt::format("{} of layer {}", name, number)));
+        if (value > 0) kind.sizes.emplace(name, value);  // 0: the layer has no such dimension
     }
     return kind;
 }
@@ -126,17 +122,16 @@ Result<RepeatKind> layer_kind(Binder& binder, const KeyTable& table, std::int64_
 Result<std::vector<LayerGroup>> layer_groups(Binder& binder, const KeyTable& table, std::int64_t count) {
     std::vector<LayerGroup> groups;
     for (std::int64_t i = 0; i < count; ++i) {
-        auto kind = layer_kind(binder, table, i);
-        if (!kind) return fail(kind.error());
+        ROOFLINE_TRY(auto kind, layer_kind(binder, table, i));
         auto same = std::find_if(groups.begin(), groups.end(), [&](const LayerGroup& group) {
-            return group.kind.options == kind->options && group.kind.sizes == kind->sizes;
+            return group.kind.options == kind.options && group.kind.sizes == kind.sizes;
         });
         if (same == groups.end()) {
             constexpr std::size_t most_groups = 256;
             if (groups.size() == most_groups) {
                 return fail("too_large", fmt::format("more than {} kinds of layers", most_groups));
             }
-            groups.push_back({std::move(*kind), "", {}, 0, 0});
+            groups.push_back({std::move(kind), "", {}, 0, 0});
             same = groups.end() - 1;
             same->kind.count = 0;
         }
@@ -180,8 +175,8 @@ void tell_apart(std::vector<LayerGroup>& groups, Sizes& common) {
 
 Dtype dtype_of(const Config& config, std::vector<std::string>& notes) {
     for (const std::string_view key : {"torch_dtype", "dtype"}) {
-        const ConfigValue* value = config.find(key);
-        if (value == nullptr || value->kind != ConfigValue::Kind::text) continue;
+        const FileValue* value = config.find(key);
+        if (value == nullptr || value->kind != FileValue::Kind::text) continue;
         if (const auto dtype = find_dtype(value->text)) return *dtype;
         notes.push_back(fmt::format("`{}` of the configuration is {}, which is no dtype that is known; bf16 is taken",
                                     key, in_ticks(value->text)));
@@ -256,25 +251,21 @@ Status check_sequence(Model& model, std::optional<std::int64_t> sequence) {
 Result<Choices> choices_of(Binder& binder, const KeyTable& table, Model& model) {
     Choices choices;
     for (const auto& [name, text] : table.options) {
-        auto value = binder.truth(text, "option " + name);
-        if (!value) return fail(value.error());
-        choices.options.emplace(name, *value);
+        ROOFLINE_TRY(auto value, binder.truth(text, "option " + name));
+        choices.options.emplace(name, value);
     }
     for (const auto& [name, text] : table.dims) {
-        auto size = binder.whole(text, name);
-        if (!size) return fail(size.error());
-        model.sizes.emplace(name, *size);
+        ROOFLINE_TRY(auto size, binder.whole(text, name));
+        model.sizes.emplace(name, size);
     }
-    auto count = binder.whole(table.layers, "the number of layers");
-    if (!count) return fail(count.error());
-    if (*count < 1 || *count > most_layers) {
-        return fail("bad_value", fmt::format("a model of {} layers", *count),
+    ROOFLINE_TRY(auto count, binder.whole(table.layers, "the number of layers"));
+    if (count < 1 || count > most_layers) {
+        return fail("bad_value", fmt::format("a model of {} layers", count),
                     fmt::format("there are 1 to {}; see `{}` in the configuration", most_layers, table.layers));
     }
-    model.layer_count = *count;
-    auto groups = layer_groups(binder, table, *count);
-    if (!groups) return fail(groups.error());
-    model.groups = std::move(*groups);
+    model.layer_count = count;
+    ROOFLINE_TRY(auto groups, layer_groups(binder, table, count));
+    model.groups = std::move(groups);
     tell_apart(model.groups, model.sizes);
     for (const LayerGroup& group : model.groups) choices.repeats["L"].push_back(group.kind);
     return choices;
@@ -284,9 +275,8 @@ Result<Choices> choices_of(Binder& binder, const KeyTable& table, Model& model) 
 Status limit_experts(Binder& binder, const KeyTable& table, Program& program) {
     ExpertGroups groups;
     for (const auto& [name, text] : table.expert_groups) {
-        auto number = binder.whole(text, "expert_groups");
-        if (!number) return fail(number.error());
-        (name == "chosen" ? groups.chosen : groups.of) = *number;
+        ROOFLINE_TRY(auto number, binder.whole(text, "expert_groups"));
+        (name == "chosen" ? groups.chosen : groups.of) = number;
     }
     const bool limited = groups.of > 1 && groups.chosen != groups.of && !routed_experts(program).empty();
     return limited ? limit_to_groups(program, groups) : Status{};
@@ -305,47 +295,40 @@ void bind_groups_of_experts(Program& program) {
 }
 
 Result<Model> build_model(const Config& config, std::optional<std::int64_t> sequence, bool decoding) {
-    auto table = key_table(config.model_type);
-    if (!table) return fail(table.error());
-    if (!table->unsupported.empty()) {
-        return fail("unsupported", fmt::format("model_type `{}`: {}", config.model_type, table->unsupported),
+    ROOFLINE_TRY(auto table, key_table(config.model_type));
+    if (!table.unsupported.empty()) {
+        return fail("unsupported", fmt::format("model_type `{}`: {}", config.model_type, table.unsupported),
                     "`roofline model --list` has the model types that are read");
     }
-    Binder binder(config, *table, decoding);
-    if (auto status = binder.run(); !status) return fail(status.error());
+    Binder binder(config, table, decoding);
+    ROOFLINE_CHECK(binder.run());
     Model model;
     model.name = config.name;
     model.model_type = config.model_type;
-    model.architecture = table->architecture;
-    model.embedding_is_active = table->active == "embedding";
-    model.modules = {table->modules.begin(), table->modules.end()};
-    auto context = binder.whole(table->context.empty() ? "0" : table->context, "the longest context");
-    if (!context) return fail(context.error());
-    model.context = *context;
-    if (auto status = check_sequence(model, sequence); !status) return fail(status.error());
+    model.architecture = table.architecture;
+    model.embedding_is_active = table.active == "embedding";
+    model.modules = {table.modules.begin(), table.modules.end()};
+    ROOFLINE_TRY(model.context, binder.whole(table.context.empty() ? "0" : table.context, "the longest context"));
+    ROOFLINE_CHECK(check_sequence(model, sequence));
     model.dtype = dtype_of(config, model.notes);
-    auto choices = choices_of(binder, *table, model);
-    if (!choices) return fail(choices.error());
-    model.options = choices->options;
-    auto program = parse_program(architecture_text(table->architecture), table->architecture + ".roof", *choices);
-    if (!program) return fail(program.error());
-    model.program = std::move(*program);
-    auto roles = parse_roles(architecture_text(table->architecture), table->architecture + ".roof");
-    if (!roles) return fail(roles.error());
-    model.roles = std::move(*roles);
+    ROOFLINE_TRY(auto choices, choices_of(binder, table, model));
+    model.options = choices.options;
+    ROOFLINE_TRY(auto program,
+                 parse_program(architecture_text(table.architecture), table.architecture + ".roof", choices));
+    model.program = std::move(program);
+    ROOFLINE_TRY(model.roles, parse_roles(architecture_text(table.architecture), table.architecture + ".roof"));
     model.sizes["B"] = 1;
     model.sizes["T"] = model.sequence;
     model.sizes["S"] = model.sequence;
     bind_known(model.program, model.sizes);
     bind_groups_of_experts(model.program);
     bind_windows(model);
-    if (auto status = limit_experts(binder, *table, model.program); !status) return fail(status.error());
-    if (auto status = check_sized(model.program); !status) return fail(status.error());
+    ROOFLINE_CHECK(limit_experts(binder, table, model.program));
+    ROOFLINE_CHECK(check_sized(model.program));
     place_groups(model);
-    for (const auto& [condition, text] : table->notes) {
-        auto holds = binder.truth(condition, "notes");
-        if (!holds) return fail(holds.error());
-        if (*holds) model.notes.push_back(text);
+    for (const auto& [condition, text] : table.notes) {
+        ROOFLINE_TRY(auto holds, binder.truth(condition, "notes"));
+        if (holds) model.notes.push_back(text);
     }
     if (!binder.defaulted().empty()) {
         model.notes.push_back(
@@ -354,4 +337,4 @@ Result<Model> build_model(const Config& config, std::optional<std::int64_t> sequ
     return model;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -15,7 +15,7 @@
 #include "program/program.hpp"
 #include "units/dtype.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// Layers that are built alike.
 struct LayerGroup {
@@ -56,4 +56,4 @@ void bind_groups_of_experts(Program& program);
 [[nodiscard]] Result<Model> build_model(const Config& config, std::optional<std::int64_t> sequence,
                                         bool decoding = false);
 
-}  // namespace roofline
+}  // namespace roofline::core

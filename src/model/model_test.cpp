@@ -10,43 +10,43 @@
 #include "model/presets.hpp"
 #include "model/weights.hpp"
 
-using namespace roofline;
+using namespace roofline::core;
 
 namespace {
 
-ConfigValue whole(std::int64_t number) {
-    ConfigValue value;
-    value.kind = ConfigValue::Kind::whole;
+FileValue whole(std::int64_t number) {
+    FileValue value;
+    value.kind = FileValue::Kind::whole;
     value.whole = number;
     value.real = static_cast<double>(number);
     return value;
 }
 
-ConfigValue text(std::string_view word) {
-    ConfigValue value;
-    value.kind = ConfigValue::Kind::text;
+FileValue text(std::string_view word) {
+    FileValue value;
+    value.kind = FileValue::Kind::text;
     value.text = word;
     return value;
 }
 
-ConfigValue yes() {
-    ConfigValue value;
-    value.kind = ConfigValue::Kind::boolean;
+FileValue yes() {
+    FileValue value;
+    value.kind = FileValue::Kind::boolean;
     value.boolean = true;
     return value;
 }
 
-Config config(std::string_view model_type, std::vector<std::pair<std::string, ConfigValue>> keys) {
+Config config(std::string_view model_type, std::vector<std::pair<std::string, FileValue>> keys) {
     Config result;
     result.name = "tiny.json";
     result.model_type = model_type;
-    result.whole.kind = ConfigValue::Kind::table;
+    result.whole.kind = FileValue::Kind::table;
     result.whole.members = std::move(keys);
     return result;
 }
 
 /// Width 8, MLP 16, 3 layers, 4 heads of 2 that share 2 of keys and values, 10 words.
-std::vector<std::pair<std::string, ConfigValue>> tiny() {
+std::vector<std::pair<std::string, FileValue>> tiny() {
     return {{"hidden_size", whole(8)},
             {"intermediate_size", whole(16)},
             {"num_hidden_layers", whole(3)},
@@ -57,7 +57,7 @@ std::vector<std::pair<std::string, ConfigValue>> tiny() {
             {"torch_dtype", text("bfloat16")}};
 }
 
-std::vector<std::pair<std::string, ConfigValue>> with(std::vector<std::pair<std::string, ConfigValue>> more) {
+std::vector<std::pair<std::string, FileValue>> with(std::vector<std::pair<std::string, FileValue>> more) {
     auto keys = tiny();
     for (auto& [key, value] : more) {
         std::erase_if(keys, [&](const auto& entry) { return entry.first == key; });
@@ -119,7 +119,7 @@ TEST_CASE("a tiny Llama, by hand") {
 }
 
 TEST_CASE("biases, tied heads and the norms of heads count") {
-    const auto total = [](std::string_view type, std::vector<std::pair<std::string, ConfigValue>> more) {
+    const auto total = [](std::string_view type, std::vector<std::pair<std::string, FileValue>> more) {
         return counted(built(config(type, with(std::move(more))))).total.params.to_double();
     };
     CHECK(total("llama", {{"tie_word_embeddings", yes()}}) == params - 80);
@@ -246,8 +246,8 @@ TEST_CASE("what a configuration cannot mean is refused, with the key or the near
                                        {"num_key_value_heads", whole(1)}}))) == "");
     CHECK(code(config("llama", tiny()), 65) == "bad_request");  // beyond its context of 64
     CHECK(code(config("gpt2", {{"add_cross_attention", yes()}})) == "unsupported");
-    ConfigValue ragged;
-    ragged.kind = ConfigValue::Kind::list;
+    FileValue ragged;
+    ragged.kind = FileValue::Kind::list;
     ragged.items = {text("sliding_attention")};
     CHECK(code(config("gemma2", with({{"layer_types", ragged}}))) == "bad_value");  // three layers, one kind
 }
@@ -301,7 +301,7 @@ TEST_CASE("every key table reads, and every preset is a model") {
 }
 
 TEST_CASE("models of other publishers have the parameters that these say") {
-    const auto parameters = [](const std::string& type, std::vector<std::pair<std::string, ConfigValue>> keys) {
+    const auto parameters = [](const std::string& type, std::vector<std::pair<std::string, FileValue>> keys) {
         const auto model = build_model(config(type, std::move(keys)), 1000);
         REQUIRE_MESSAGE(model.has_value(), (model ? "" : to_text(model.error())));
         const auto counts = count_model(*model);

@@ -10,7 +10,7 @@
 #include "model/model.hpp"
 #include "model/presets.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// For sequences of so many tokens.
 inline Model model_named(std::string_view name, std::int64_t sequence) {
@@ -21,4 +21,4 @@ inline Model model_named(std::string_view name, std::int64_t sequence) {
     return std::move(*model);
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -6,7 +6,7 @@
 
 #include "base/ascii.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -144,11 +144,10 @@ std::vector<bool> after(const PatternStep& step, const std::vector<bool>& before
 
 Result<bool> means_module(std::string_view pattern, std::string_view name) {
     if (pattern.starts_with("re:")) {
-        auto steps = steps_of(pattern.substr(3));
-        if (!steps) return fail(steps.error());
+        ROOFLINE_TRY(auto steps, steps_of(pattern.substr(3)));
         std::vector<bool> places(name.size() + 1, false);
         places[0] = true;
-        for (const PatternStep& step : *steps) places = after(step, places, name);
+        for (const PatternStep& step : steps) places = after(step, places, name);
         for (const bool place : places) {
             if (place) return true;
         }
@@ -160,4 +159,4 @@ Result<bool> means_module(std::string_view pattern, std::string_view name) {
     return matches_stars(plain, module) || matches_stars(plain + ".*", module);
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

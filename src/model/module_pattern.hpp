@@ -6,7 +6,7 @@
 
 #include "base/result.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// Whether `pattern` means the module `name` ("model.layers.3.mlp.up_proj") or one that holds it. A pattern is a name, or a part of
 /// one between dots ("lm_head"); with stars ("model.layers.0*"); or behind `re:` a regular expression of letters, `.`, `*`, `+`,
@@ -14,4 +14,4 @@ namespace roofline {
 /// Errors: an expression that uses more than that.
 [[nodiscard]] Result<bool> means_module(std::string_view pattern, std::string_view name);
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -2,7 +2,7 @@
 
 #include "model/module_pattern.hpp"
 
-using namespace roofline;
+using namespace roofline::core;
 
 namespace {
 

@@ -7,9 +7,9 @@
 
 #include "base/ascii.hpp"
 #include "machine/embedded.hpp"
-#include "model/toml_value.hpp"
+#include "text/toml_value.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -81,9 +81,9 @@ Result<Config> preset_config(std::string_view name) {
     }
     Config config;
     config.name = beginning.front();
-    config.whole = config_value(*presets.get(config.name));
-    if (const ConfigValue* type = config.whole.find("model_type")) config.model_type = type->text;
+    config.whole = file_value(*presets.get(config.name));
+    if (const FileValue* type = config.whole.find("model_type")) config.model_type = type->text;
     return config;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

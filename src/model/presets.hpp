@@ -8,7 +8,7 @@
 #include "base/result.hpp"
 #include "model/config.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// The configuration of a model that the program knows. A beginning of its name is enough where only one begins so; case does
 /// not matter. Errors: no such name (the nearest is named), or several that begin so.
@@ -16,4 +16,4 @@ namespace roofline {
 
 [[nodiscard]] std::vector<std::string> preset_names();
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -6,31 +6,31 @@
 #include "base/ascii.hpp"
 #include "model/weights.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
-std::string text_at(const ConfigValue& table, std::string_view key) {
-    const ConfigValue* value = table.find(key);
-    return value != nullptr && value->kind == ConfigValue::Kind::text ? value->text : std::string();
+std::string text_at(const FileValue& table, std::string_view key) {
+    const FileValue* value = table.find(key);
+    return value != nullptr && value->kind == FileValue::Kind::text ? value->text : std::string();
 }
 
-Result<std::int64_t> whole_at(const ConfigValue& table, std::string_view key, std::int64_t otherwise) {
-    const ConfigValue* value = table.find(key);
+Result<std::int64_t> whole_at(const FileValue& table, std::string_view key, std::int64_t otherwise) {
+    const FileValue* value = table.find(key);
     if (value == nullptr || value->is_null()) return otherwise;
     constexpr std::int64_t most = 1'000'000;
-    if (value->kind == ConfigValue::Kind::whole && value->whole >= 1 && value->whole <= most) return value->whole;
+    if (value->kind == FileValue::Kind::whole && value->whole >= 1 && value->whole <= most) return value->whole;
     return fail("bad_value", fmt::format("`{}` of the quantisation is {}, not a size", key, kind_name(value->kind)));
 }
 
-Status add_texts(const ConfigValue& table, std::string_view key, std::vector<std::string>& texts) {
-    const ConfigValue* value = table.find(key);
+Status add_texts(const FileValue& table, std::string_view key, std::vector<std::string>& texts) {
+    const FileValue* value = table.find(key);
     if (value == nullptr || value->is_null()) return {};
-    const bool fits = value->kind == ConfigValue::Kind::list &&
+    const bool fits = value->kind == FileValue::Kind::list &&
                       std::all_of(value->items.begin(), value->items.end(),
-                                  [](const ConfigValue& item) { return item.kind == ConfigValue::Kind::text; });
+                                  [](const FileValue& item) { return item.kind == FileValue::Kind::text; });
     if (!fits) return fail("bad_value", fmt::format("`{}` of the quantisation is no list of texts", key));
-    for (const ConfigValue& item : value->items) texts.push_back(item.text);
+    for (const FileValue& item : value->items) texts.push_back(item.text);
     return {};
 }
 
@@ -45,12 +45,12 @@ WeightFormat by_channel(int bits, int channel_bits) {
     return {fmt::format("int{}, channels", bits), bits, channel_bits, INT64_MAX, 1};
 }
 
-Result<WeightFormat> fp8(const ConfigValue& table) {
-    const ConfigValue* block = table.find("weight_block_size");
+Result<WeightFormat> fp8(const FileValue& table) {
+    const FileValue* block = table.find("weight_block_size");
     if (block == nullptr || block->is_null()) return fp8_whole();
-    const bool two = block->kind == ConfigValue::Kind::list && block->items.size() == 2 &&
-                     std::all_of(block->items.begin(), block->items.end(), [](const ConfigValue& item) {
-                         return item.kind == ConfigValue::Kind::whole && item.whole >= 1 && item.whole <= 1'000'000;
+    const bool two = block->kind == FileValue::Kind::list && block->items.size() == 2 &&
+                     std::all_of(block->items.begin(), block->items.end(), [](const FileValue& item) {
+                         return item.kind == FileValue::Kind::whole && item.whole >= 1 && item.whole <= 1'000'000;
                      });
     if (!two) return fail("bad_value", "`weight_block_size` of the quantisation is no pair of sizes");
     // Stored as [out, in]; a block's scale is in f32.
@@ -59,7 +59,7 @@ Result<WeightFormat> fp8(const ConfigValue& table) {
     return WeightFormat{fmt::format("fp8, blocks of {} x {}", columns, rows), 8, 32, rows, columns};
 }
 
-Result<WeightFormat> algorithm(const std::string& name, const ConfigValue& table) {
+Result<WeightFormat> algorithm(const std::string& name, const FileValue& table) {
     const std::string folded = uppered(name);
     if (folded == "NVFP4") return nvfp4();
     if (folded == "MXFP4") return mxfp4();
@@ -68,67 +68,62 @@ Result<WeightFormat> algorithm(const std::string& name, const ConfigValue& table
         return WeightFormat{"fp8, blocks of 128 x 128", 8, 32, 128, 128};
     }
     if (folded == "W4A16_AWQ" || folded == "W4A8_AWQ") {
-        auto group = whole_at(table, "group_size", 128);
-        if (!group) return fail(group.error());
-        return grouped(4, *group, 16);
+        ROOFLINE_TRY(auto group, whole_at(table, "group_size", 128));
+        return grouped(4, group, 16);
     }
     return fail("unsupported", fmt::format("the quantisation {} is not known", in_ticks(name)),
                 "nvfp4, mxfp4, fp8 and integers in groups are");
 }
 
 // compressed-tensors: what the weights of a group of modules are.
-Result<WeightFormat> group_format(const ConfigValue& group, const ConfigValue& whole) {
-    const ConfigValue* weights = group.find("weights");
-    if (weights == nullptr || weights->kind != ConfigValue::Kind::table) {
+Result<WeightFormat> group_format(const FileValue& group, const FileValue& whole) {
+    const FileValue* weights = group.find("weights");
+    if (weights == nullptr || weights->kind != FileValue::Kind::table) {
         return fail("bad_value", "a group of the quantisation does not say what its weights are");
     }
-    auto bits = whole_at(*weights, "num_bits", 0);
-    if (!bits) return fail(bits.error());
-    auto size = whole_at(*weights, "group_size", 0);
-    if (!size) return fail(size.error());
+    ROOFLINE_TRY(auto bits, whole_at(*weights, "num_bits", 0));
+    ROOFLINE_TRY(auto size, whole_at(*weights, "group_size", 0));
     const std::string kind = text_at(*weights, "type");
     const std::string format = text_at(group, "format") + text_at(whole, "format");
-    if (kind == "float" && *bits == 8) return *size > 0 ? WeightFormat{"mxfp8", 8, 8, *size, 1} : fp8_whole();
-    if (kind == "float" && *bits == 4) {
-        if (format.find("mxfp4") != std::string::npos || *size == 32) return mxfp4();
-        if (*size == 16) return nvfp4();
+    if (kind == "float" && bits == 8) return size > 0 ? WeightFormat{"mxfp8", 8, 8, size, 1} : fp8_whole();
+    if (kind == "float" && bits == 4) {
+        if (format.find("mxfp4") != std::string::npos || size == 32) return mxfp4();
+        if (size == 16) return nvfp4();
     }
-    if (kind == "int" && (*bits == 4 || *bits == 8)) {
-        if (*size > 0) return grouped(static_cast<int>(*bits), *size, 16);
-        return by_channel(static_cast<int>(*bits), 16);
+    if (kind == "int" && (bits == 4 || bits == 8)) {
+        if (size > 0) return grouped(static_cast<int>(bits), size, 16);
+        return by_channel(static_cast<int>(bits), 16);
     }
-    return fail("unsupported", fmt::format("weights of {} bits of type `{}` are not known", *bits, kind),
+    return fail("unsupported", fmt::format("weights of {} bits of type `{}` are not known", bits, kind),
                 "4 and 8 bits, whole numbers or floating point, are");
 }
 
-Status add_groups(const ConfigValue& table, Quantisation& result) {
-    const ConfigValue* groups = table.find("config_groups");
-    if (groups == nullptr || groups->kind != ConfigValue::Kind::table) {
+Status add_groups(const FileValue& table, Quantisation& result) {
+    const FileValue* groups = table.find("config_groups");
+    if (groups == nullptr || groups->kind != FileValue::Kind::table) {
         return fail("unsupported", "the quantisation has no `config_groups`",
                     "it says neither a format nor groups of them");
     }
     for (const auto& [name, group] : groups->members) {
-        if (group.kind != ConfigValue::Kind::table) return fail("bad_value", fmt::format("`{}` is no table", name));
-        auto format = group_format(group, table);
-        if (!format) return fail(format.error());
+        if (group.kind != FileValue::Kind::table) return fail("bad_value", fmt::format("`{}` is no table", name));
+        ROOFLINE_TRY(auto format, group_format(group, table));
         std::vector<std::string> targets;
-        if (auto status = add_texts(group, "targets", targets); !status) return status;
+        ROOFLINE_CHECK(add_texts(group, "targets", targets));
         if (std::find(targets.begin(), targets.end(), "Linear") != targets.end()) targets.clear();
-        result.rules.push_back({std::move(targets), std::move(*format)});
+        result.rules.push_back({std::move(targets), std::move(format)});
     }
     return {};
 }
 
 // modelopt's list of layers, each with an algorithm of its own.
-Status add_layers(const ConfigValue& layers, Quantisation& result) {
-    if (layers.kind != ConfigValue::Kind::table) return fail("bad_value", "`quantized_layers` is no table");
+Status add_layers(const FileValue& layers, Quantisation& result) {
+    if (layers.kind != FileValue::Kind::table) return fail("bad_value", "`quantized_layers` is no table");
     for (const auto& [module, how] : layers.members) {
-        auto format = algorithm(text_at(how, "quant_algo"), how);
-        if (!format) return fail(format.error());
+        ROOFLINE_TRY(auto format, algorithm(text_at(how, "quant_algo"), how));
         const auto known = std::find_if(result.rules.begin(), result.rules.end(),
-                                        [&](const auto& rule) { return rule.format == *format; });
+                                        [&](const auto& rule) { return rule.format == format; });
         if (known == result.rules.end()) {
-            result.rules.push_back({{module}, std::move(*format)});
+            result.rules.push_back({{module}, std::move(format)});
         } else {
             known->modules.push_back(module);
         }
@@ -136,67 +131,62 @@ Status add_layers(const ConfigValue& layers, Quantisation& result) {
     return {};
 }
 
-Status add_packed(const ConfigValue& table, Quantisation& result) {
-    auto bits = whole_at(table, "bits", 4);
-    if (!bits) return fail(bits.error());
-    const ConfigValue* asked = table.find("group_size");
-    const bool by_column = asked != nullptr && asked->kind == ConfigValue::Kind::whole && asked->whole == -1;
-    auto group = by_column ? Result<std::int64_t>(0) : whole_at(table, "group_size", 128);
-    if (!group) return fail(group.error());
-    if (*bits != 2 && *bits != 3 && *bits != 4 && *bits != 8) {
-        return fail("unsupported", fmt::format("weights of {} bits in groups are not known", *bits));
+Status add_packed(const FileValue& table, Quantisation& result) {
+    ROOFLINE_TRY(auto bits, whole_at(table, "bits", 4));
+    const FileValue* asked = table.find("group_size");
+    const bool by_column = asked != nullptr && asked->kind == FileValue::Kind::whole && asked->whole == -1;
+    ROOFLINE_TRY(auto group, by_column ? Result<std::int64_t>(0) : whole_at(table, "group_size", 128));
+    if (bits != 2 && bits != 3 && bits != 4 && bits != 8) {
+        return fail("unsupported", fmt::format("weights of {} bits in groups are not known", bits));
     }
     // A scale in f16 and a zero point of as many bits as a weight.
-    const int width = static_cast<int>(*bits);
-    result.rules.push_back({{}, by_column ? by_channel(width, 16 + width) : grouped(width, *group, 16 + width)});
+    const int width = static_cast<int>(bits);
+    result.rules.push_back({{}, by_column ? by_channel(width, 16 + width) : grouped(width, group, 16 + width)});
     return {};
 }
 
 // The head of a model is quantised only where a configuration says so. What makes packed integers goes over the layers alone
 // (`lm_head` of GPTQ asks for more), and transformers leaves the head as it is where no list is given; so DeepSeek-V3's is, whose
 // configuration has none (arXiv 2412.19437, 3.3.1). Lists of other tools name the head themselves.
-bool keeps_head(const ConfigValue& table, const Quantisation& read) {
+bool keeps_head(const FileValue& table, const Quantisation& read) {
     if (read.method == "gptq") {
-        const ConfigValue* head = table.find("lm_head");
-        return head == nullptr || head->kind != ConfigValue::Kind::boolean || !head->boolean;
+        const FileValue* head = table.find("lm_head");
+        return head == nullptr || head->kind != FileValue::Kind::boolean || !head->boolean;
     }
     if (read.method == "awq") return true;
     const bool by_transformers = read.method == "fp8" || read.method == "fbgemm_fp8" || read.method == "mxfp4";
     return by_transformers && read.ignored.empty();
 }
 
-Result<Quantisation> read(const ConfigValue& table) {
+Result<Quantisation> read(const FileValue& table) {
     Quantisation result;
     result.method = text_at(table, "quant_method");
     const std::string algo = text_at(table, "quant_algo");
     if (result.method.empty()) result.method = algo.empty() ? "" : "modelopt";
     for (const std::string_view key : {"modules_to_not_convert", "ignore", "exclude_modules", "ignored_layers"}) {
-        if (auto status = add_texts(table, key, result.ignored); !status) return fail(status.error());
+        ROOFLINE_CHECK(add_texts(table, key, result.ignored));
     }
-    const ConfigValue* cache = table.find("kv_cache_scheme");
+    const FileValue* cache = table.find("kv_cache_scheme");
     result.kv_is_fp8 =
         uppered(text_at(table, "kv_cache_quant_algo")) == "FP8" ||
-        (cache != nullptr && cache->kind == ConfigValue::Kind::table && text_at(*cache, "type") == "float");
+        (cache != nullptr && cache->kind == FileValue::Kind::table && text_at(*cache, "type") == "float");
     Status status;
-    if (const ConfigValue* layers = table.find("quantized_layers"); layers != nullptr && !layers->is_null()) {
+    if (const FileValue* layers = table.find("quantized_layers"); layers != nullptr && !layers->is_null()) {
         status = add_layers(*layers, result);
         // what the list does not name is in the checkpoint's fp8, where it has that
         if (status && result.method == "fp8") {
             result.ignored.clear();  // they were left as they were: in fp8
-            auto rest = fp8(table);
-            if (!rest) return fail(rest.error());
-            result.rules.push_back({{}, std::move(*rest)});
+            ROOFLINE_TRY(auto rest, fp8(table));
+            result.rules.push_back({{}, std::move(rest)});
         }
     } else if (result.method == "fp8" || result.method == "fbgemm_fp8") {
-        auto format = fp8(table);
-        if (!format) return fail(format.error());
-        result.rules.push_back({{}, std::move(*format)});
+        ROOFLINE_TRY(auto format, fp8(table));
+        result.rules.push_back({{}, std::move(format)});
     } else if (result.method == "mxfp4") {
         result.rules.push_back({{}, mxfp4()});
     } else if (result.method == "modelopt" && !algo.empty()) {
-        auto format = algorithm(algo, table);
-        if (!format) return fail(format.error());
-        result.rules.push_back({{}, std::move(*format)});
+        ROOFLINE_TRY(auto format, algorithm(algo, table));
+        result.rules.push_back({{}, std::move(format)});
     } else if (result.method == "compressed-tensors" || result.method == "modelopt") {
         status = add_groups(table, result);
     } else if (result.method == "gptq" || result.method == "awq") {
@@ -212,8 +202,8 @@ Result<Quantisation> read(const ConfigValue& table) {
 
 }  // namespace
 
-Result<std::optional<Quantisation>> quantisation_of(const Config& config, const ConfigValue* apart) {
-    const ConfigValue* table = nullptr;
+Result<std::optional<Quantisation>> quantisation_of(const Config& config, const FileValue* apart) {
+    const FileValue* table = nullptr;
     if (apart != nullptr) {
         table = apart->find("quantization");
         if (table == nullptr) table = apart;
@@ -222,24 +212,23 @@ Result<std::optional<Quantisation>> quantisation_of(const Config& config, const 
         if (table == nullptr) table = config.find(key);
     }
     if (table == nullptr) return std::nullopt;
-    if (table->kind != ConfigValue::Kind::table) {
+    if (table->kind != FileValue::Kind::table) {
         return fail("bad_value", fmt::format("the quantisation is {}, not a table", kind_name(table->kind)));
     }
-    auto read_all = read(*table);
-    if (!read_all) return fail(read_all.error());
+    ROOFLINE_TRY(auto read_all, read(*table));
     // Experts may have a dtype of their own, said beside the quantisation: fp4 in blocks of 32, as MXFP4 has them.
-    const ConfigValue* experts = config.find("expert_dtype");
-    const bool listed = std::any_of(read_all->rules.begin(), read_all->rules.end(),
+    const FileValue* experts = config.find("expert_dtype");
+    const bool listed = std::any_of(read_all.rules.begin(), read_all.rules.end(),
                                     [](const Quantisation::Rule& rule) { return !rule.modules.empty(); });
     if (apart == nullptr && !listed && experts != nullptr && !experts->is_null()) {
-        if (experts->kind == ConfigValue::Kind::text && experts->text == "fp4") {
-            read_all->rules.insert(read_all->rules.begin(), {{"experts"}, mxfp4()});
-        } else if (experts->kind != ConfigValue::Kind::text || experts->text != "fp8") {
+        if (experts->kind == FileValue::Kind::text && experts->text == "fp4") {
+            read_all.rules.insert(read_all.rules.begin(), {{"experts"}, mxfp4()});
+        } else if (experts->kind != FileValue::Kind::text || experts->text != "fp8") {
             return fail("unsupported", "`expert_dtype` is neither fp4 nor fp8",
                         "--weights DTYPE counts every parameter in one dtype");
         }
     }
-    return std::optional<Quantisation>(std::move(*read_all));
+    return std::optional<Quantisation>(std::move(read_all));
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

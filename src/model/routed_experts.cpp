@@ -7,7 +7,7 @@
 
 #include "algebra/rational.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -87,4 +87,4 @@ void bind_fewest_experts(const Program& program, Sizes& sizes) {
     }
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -8,7 +8,7 @@
 #include "base/result.hpp"
 #include "program/program.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// The dimensions of a `dispatch`: each token chooses some of the experts, each expert gets so many rows.
 struct RoutedExperts {
@@ -36,4 +36,4 @@ struct RoutedExperts {
 /// The fewest experts that tokens can choose: all of them the same. Each of these has a row for each token.
 void bind_fewest_experts(const Program& program, Sizes& sizes);
 
-}  // namespace roofline
+}  // namespace roofline::core

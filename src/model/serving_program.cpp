@@ -12,7 +12,7 @@
 #include "model/merged_products.hpp"
 #include "model/routed_experts.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -113,7 +113,7 @@ public:
         bind();
         store();
         if (pass_.queries == 1) unmask();
-        if (auto status = last_logits(); !status) return fail(status.error());
+        ROOFLINE_CHECK(last_logits());
         touched_experts();
         merge_products(program_);
         label_values(program_);
@@ -328,4 +328,4 @@ Result<Program> serving_program(Program program, const Model& model, const Servi
     return Serving(std::move(program), model, pass, dtypes).run();
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

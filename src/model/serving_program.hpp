@@ -11,7 +11,7 @@
 #include "program/program.hpp"
 #include "units/dtype.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// Which of the experts a pass reads: as many as its tokens are likely to choose (likely_experts()), or all.
 enum class ExpertsRead : std::uint8_t { likely, all };
@@ -42,4 +42,4 @@ struct ServingDtypes {
 [[nodiscard]] Result<Program> serving_program(Program program, const Model& model, const ServingPass& pass,
                                               const ServingDtypes& dtypes);
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -9,7 +9,7 @@
 #include "model/models_test.hpp"
 #include "work/work.hpp"
 
-using namespace roofline;
+using namespace roofline::core;
 
 namespace {
 

@@ -9,7 +9,7 @@
 #include "program/adjoint.hpp"
 #include "work/contraction.hpp"
 
-using namespace roofline;
+using namespace roofline::core;
 
 namespace {
 

@@ -8,7 +8,7 @@
 #include "model/module_pattern.hpp"
 #include "program/value_copies.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -45,7 +45,7 @@ public:
             const Value& value = model_.program.values[id];
             if (!value.param || value.part == "mtp") continue;
             in_dtype_.clear();
-            if (auto status = weigh(id, value); !status) return fail(status.error());
+            ROOFLINE_CHECK(weigh(id, value));
             const auto most = std::max_element(in_dtype_.begin(), in_dtype_.end(),
                                                [](const auto& a, const auto& b) { return a.second < b.second; });
             if (most != in_dtype_.end()) result_.by_value[id].dtype = most->first;
@@ -97,7 +97,7 @@ private:
             for (const std::int64_t layer : group.layers) {
                 std::string name = module->second;
                 name.replace(name.find("{}"), 2, std::to_string(layer));
-                if (auto status = one(id, name, Rational(1)); !status) return status;
+                ROOFLINE_CHECK(one(id, name, Rational(1)));
             }
         }
         return {};
@@ -114,15 +114,14 @@ private:
 
     // One matrix of one layer, under its name in the checkpoint.
     Status one(ValueId id, const std::string& module, const Rational& count) {
-        auto format = this->format(module);
-        if (!format) return fail(format.error());
+        ROOFLINE_TRY(auto format, this->format(module));
         const Value& value = model_.program.values[id];
-        if (*format == nullptr) {
+        if (format == nullptr) {
             plain(id, value, count);
             return {};
         }
         const Matrix matrix = this->matrix(id);
-        const WeightFormat& stored = **format;
+        const WeightFormat& stored = *format;
         const Rational elements = matrix.rows * matrix.columns * matrix.count * count;
         Rational blocks = matrix.count * count;
         if (stored.rows > 0) {
@@ -136,16 +135,14 @@ private:
     // The format of a module, null for the checkpoint's own dtype.
     Result<const WeightFormat*> format(const std::string& module) {
         for (const std::string& pattern : quantisation_->ignored) {
-            auto means = means_module(pattern, module);
-            if (!means) return fail(means.error());
-            if (*means) return nullptr;
+            ROOFLINE_TRY(auto means, means_module(pattern, module));
+            if (means) return nullptr;
         }
         for (const Quantisation::Rule& rule : quantisation_->rules) {
             if (rule.modules.empty()) return &rule.format;
             for (const std::string& pattern : rule.modules) {
-                auto means = means_module(pattern, module);
-                if (!means) return fail(means.error());
-                if (*means) return &rule.format;
+                ROOFLINE_TRY(auto means, means_module(pattern, module));
+                if (means) return &rule.format;
             }
         }
         return nullptr;
@@ -182,4 +179,4 @@ Result<WeightBytes> weight_bytes(const Model& model, std::optional<Dtype> all,
     return Weighing(model, all, quantisation).run();
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -10,7 +10,7 @@
 #include "base/result.hpp"
 #include "model/model.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// How a matrix of weights is stored: so many bits for each, and for each block of `rows` x `columns` a scale and what else goes
 /// with it. Rows run along what a product sums.
@@ -38,7 +38,7 @@ struct Quantisation {
 
 /// The quantisation that a configuration speaks of, if it does; `apart` is the separate file of some tools, or null.
 /// Errors: a method or format that is not known, patterns that are not understood.
-[[nodiscard]] Result<std::optional<Quantisation>> quantisation_of(const Config& config, const ConfigValue* apart);
+[[nodiscard]] Result<std::optional<Quantisation>> quantisation_of(const Config& config, const FileValue* apart);
 
 /// A parameter as it is stored, in all layers together.
 struct StoredParam {
@@ -62,4 +62,4 @@ struct WeightBytes {
 [[nodiscard]] Result<WeightBytes> weight_bytes(const Model& model, std::optional<Dtype> all,
                                                const std::optional<Quantisation>& quantisation);
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -8,7 +8,7 @@
 #include "network/leaf.hpp"
 #include "network/torus_cuts.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -206,7 +206,7 @@ Result<CollectiveLoad> collective_load(const Slice& slice, CollectiveKind kind,
         const Rational share = share_of(slice, kind, by_tier, i, result.members);
         TierLoad load;
         if (has_axes(tier)) {
-            if (auto status = short_enough(slice.tiers[i]); !status) return fail(status.error());
+            ROOFLINE_CHECK(short_enough(slice.tiers[i]));
             const std::vector<Lane> lanes = joined(by_tier[i]);
             load = kind == CollectiveKind::permute ? to_neighbour(lanes, options.textbook, step_s)
                    : options.textbook
@@ -229,4 +229,4 @@ Result<CollectiveLoad> collective_load(const Slice& slice, CollectiveKind kind,
     return result;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -11,7 +11,7 @@
 #include "network/slice.hpp"
 #include "program/program.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// Whose wires a load is over: those of all chips alike, as in a collective; out of the chip that sends or into the one that gets,
 /// in a transfer with a root; or a narrower place on the way. What is over other wires does not wait for it.
@@ -77,4 +77,4 @@ struct CollectiveOptions {
                                                      const CollectiveOptions& options = {},
                                                      const std::vector<const PlacedAxis*>& mesh = {});
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -9,7 +9,7 @@
 #include "network/kinds_test.hpp"
 #include "network/slices_test.hpp"
 
-using namespace roofline;
+using namespace roofline::core;
 
 namespace {
 

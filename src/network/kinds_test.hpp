@@ -3,7 +3,7 @@
 
 #include "program/program.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 inline constexpr auto all_gather = CollectiveKind::all_gather;
 inline constexpr auto reduce_scatter = CollectiveKind::reduce_scatter;
@@ -11,4 +11,4 @@ inline constexpr auto all_reduce = CollectiveKind::all_reduce;
 inline constexpr auto all_to_all = CollectiveKind::all_to_all;
 inline constexpr auto permute = CollectiveKind::permute;
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace roofline {
+namespace roofline::core {
 
 std::optional<Leaves> leaves_of(const Slice& slice, std::size_t tier) {
     const NetworkTier& network = slice.network(slice.tiers[tier]);
@@ -28,4 +28,4 @@ std::optional<Leaves> leaves_of(const Slice& slice, std::size_t tier) {
     return leaves;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -7,7 +7,7 @@
 #include "algebra/rational.hpp"
 #include "network/slice.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// The leaves of one tier of a slice, as far as the slice uses them. A member of the tier is a node: the chips inside of it.
 struct Leaves {
@@ -20,4 +20,4 @@ struct Leaves {
 /// ports belong to the slice; of one that is sold whole, those of its other chips are taken as idle.
 [[nodiscard]] std::optional<Leaves> leaves_of(const Slice& slice, std::size_t tier);
 
-}  // namespace roofline
+}  // namespace roofline::core

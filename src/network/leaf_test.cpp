@@ -5,7 +5,7 @@
 #include "network/collective.hpp"
 #include "network/kinds_test.hpp"
 
-using namespace roofline;
+using namespace roofline::core;
 
 namespace {
 

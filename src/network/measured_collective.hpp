@@ -8,7 +8,7 @@
 #include "program/program.hpp"
 #include "units/dtype.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// One row of a measurement table.
 struct MeasuredCollective {
@@ -43,4 +43,4 @@ struct MeasuredCollective {
     }
 };
 
-}  // namespace roofline
+}  // namespace roofline::core

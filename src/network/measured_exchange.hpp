@@ -7,7 +7,7 @@
 
 #include "units/dtype.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// One row of a measurement table.
 struct MeasuredExchange {
@@ -28,4 +28,4 @@ struct MeasuredExchange {
     double time_s = 0;
 };
 
-}  // namespace roofline
+}  // namespace roofline::core

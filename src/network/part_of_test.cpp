@@ -5,7 +5,7 @@
 #include "machine/machine_text.hpp"
 #include "network/slice.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -75,4 +75,4 @@ TEST_CASE("parts are written and read") {
     CHECK(again->network.front().parts == 4);
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

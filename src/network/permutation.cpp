@@ -7,7 +7,7 @@
 
 #include "network/wires.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -119,12 +119,12 @@ Rational links_of(const WireAxis& axis, std::int64_t chips) {
 }  // namespace
 
 Result<TransferLoad> permutation_load(const Slice& slice, const std::vector<std::int64_t>& to) {
-    if (auto status = few_enough(slice); !status) return fail(status.error());
+    ROOFLINE_CHECK(few_enough(slice));
     if (static_cast<std::int64_t>(to.size()) != slice.chips()) {
         return fail("bad_permutation", fmt::format("a permutation of {} chips on the slice {}, which has {}", to.size(),
                                                    slice.shape_text(), slice.chips()));
     }
-    if (auto status = one_to_one(to); !status) return fail(status.error());
+    ROOFLINE_CHECK(one_to_one(to));
     const Wires wires(slice);
     const std::vector<WireAxis>& axes = wires.axes();
     std::vector<Counts> counts;
@@ -222,7 +222,7 @@ private:
 }  // namespace
 
 Result<std::vector<std::int64_t>> next_along(const Slice& slice, const std::vector<const PlacedAxis*>& axes) {
-    if (auto status = few_enough(slice); !status) return fail(status.error());
+    ROOFLINE_CHECK(few_enough(slice));
     const MeshDigits digits(slice);
     std::vector<std::int64_t> to;
     for (std::int64_t chip = 0; chip < digits.chips(); ++chip) {
@@ -240,7 +240,7 @@ Result<std::vector<std::int64_t>> next_along(const Slice& slice, const std::vect
 
 Result<std::vector<std::int64_t>> reorder(const Slice& slice, const std::vector<const PlacedAxis*>& before,
                                           const std::vector<const PlacedAxis*>& after) {
-    if (auto status = few_enough(slice); !status) return fail(status.error());
+    ROOFLINE_CHECK(few_enough(slice));
     if (before.size() != after.size() || !std::is_permutation(before.begin(), before.end(), after.begin())) {
         return fail("bad_permutation", "the two orders of a reordering name different mesh axes");
     }
@@ -263,4 +263,4 @@ Result<std::vector<std::int64_t>> reorder(const Slice& slice, const std::vector<
     return to;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

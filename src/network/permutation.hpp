@@ -8,7 +8,7 @@
 #include "network/placement.hpp"
 #include "network/transfer.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// Chip i sends V to chip to[i], all at once; chips are numbered along the wires, innermost first, and -1 sends nothing. The cuts are
 /// those around each chip, around runs of places on an axis (up to 512 of them), around nodes and leaves, and on a torus by
@@ -28,4 +28,4 @@ namespace roofline {
 [[nodiscard]] Result<std::vector<std::int64_t>> next_along(const Slice& slice,
                                                            const std::vector<const PlacedAxis*>& axes);
 
-}  // namespace roofline
+}  // namespace roofline::core

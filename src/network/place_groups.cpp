@@ -6,7 +6,7 @@
 
 #include "network/replica_groups.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -130,4 +130,4 @@ Result<PlacedAxis> place_groups(const Slice& slice, const ReplicaGroups& groups)
     return axis;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -6,7 +6,7 @@
 #include <numeric>
 #include <optional>
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -175,9 +175,7 @@ Result<std::vector<PlacedAxis>> place_mesh(const Slice& slice, const std::vector
     for (const MeshAxis& axis : mesh) placed.push_back({axis.name, axis.size, {}});
     for (std::size_t i = 0; i < mesh.size(); ++i) {
         if (mesh[i].wires.empty()) continue;
-        auto lanes = placing.place_on(slice, mesh[i]);
-        if (!lanes) return fail(lanes.error());
-        placed[i].lanes = std::move(*lanes);
+        ROOFLINE_TRY(placed[i].lanes, placing.place_on(slice, mesh[i]));
     }
     for (std::size_t i = 0; i < mesh.size(); ++i) {
         if (!mesh[i].wires.empty() || mesh[i].size == 1) continue;
@@ -205,4 +203,4 @@ std::string place_text(const Slice& slice, const PlacedAxis& axis) {
     return parts.empty() ? "one chip" : fmt::format("{}", fmt::join(parts, "; "));
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -10,7 +10,7 @@
 #include "network/slice.hpp"
 #include "program/program.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// A part of a mesh axis: so many members of one tier, or of one axis of a torus.
 struct Lane {
@@ -47,4 +47,4 @@ enum class MeshOrder { any, innermost_first };
 /// "ici.0, unwrapped", "ici.0, a ring; ici.1 x 4 of 16, unwrapped", "nvlink x 4 of 8; ib"; without lanes "one chip".
 [[nodiscard]] std::string place_text(const Slice& slice, const PlacedAxis& axis);
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -8,7 +8,7 @@
 #include "machine/catalogue.hpp"
 #include "network/slices_test.hpp"
 
-using namespace roofline;
+using namespace roofline::core;
 
 namespace {
 

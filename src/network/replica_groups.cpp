@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <string>
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -100,15 +100,13 @@ std::int64_t product_of_sizes(const std::vector<std::int64_t>& sizes) {
 }
 
 Result<ReplicaGroups> parse_iota(Cursor& cursor) {
-    auto shape = parse_dims(cursor);
-    if (!shape) return fail(shape.error());
-    if (shape->size() != 2) {
-        return refused(fmt::format("[{}] is not a number of groups and their size", fmt::join(*shape, ",")));
+    ROOFLINE_TRY(auto shape, parse_dims(cursor));
+    if (shape.size() != 2) {
+        return refused(fmt::format("[{}] is not a number of groups and their size", fmt::join(shape, ",")));
     }
     if (!cursor.take("<=")) return cursor.expected("`<=`");
-    auto dims = parse_dims(cursor);
-    if (!dims) return fail(dims.error());
-    ReplicaGroups groups{(*shape)[0], (*shape)[1], std::move(*dims), {}, {}};
+    ROOFLINE_TRY(auto dims, parse_dims(cursor));
+    ReplicaGroups groups{(shape)[0], (shape)[1], std::move(dims), {}, {}};
     if (product_of_sizes(groups.dims) != groups.devices()) {
         return refused(fmt::format("[{},{}] has {} devices, [{}] has {}", groups.groups, groups.size, groups.devices(),
                                    fmt::join(groups.dims, ","), product_of_sizes(groups.dims)),
@@ -202,34 +200,31 @@ Result<std::vector<AxisPart>> parse_parts(Cursor& cursor, const std::vector<Name
 
 // The mesh with its axes cut where parts begin and end: those of the groups last, in the order in which they are named.
 Result<ReplicaGroups> parse_mesh_groups(Cursor& cursor) {
-    auto mesh = parse_mesh(cursor);
-    if (!mesh) return fail(mesh.error());
+    ROOFLINE_TRY(auto mesh, parse_mesh(cursor));
     if (cursor.take(','))
         return refused("a mesh with an order of devices of its own is not supported", "list the groups");
-    auto parts = parse_parts(cursor, *mesh);
-    if (!parts) return fail(parts.error());
+    ROOFLINE_TRY(auto parts, parse_parts(cursor, mesh));
     ReplicaGroups groups;
-    std::vector<std::vector<std::size_t>> of_part(parts->size());
+    std::vector<std::vector<std::size_t>> of_part(parts.size());
     std::vector<std::size_t> others;
-    for (std::size_t axis = 0; axis < mesh->size(); ++axis) {
-        std::vector<std::int64_t> ends = {(*mesh)[axis].size};
-        for (const AxisPart& part : *parts) {
+    for (std::size_t axis = 0; axis < mesh.size(); ++axis) {
+        std::vector<std::int64_t> ends = {(mesh)[axis].size};
+        for (const AxisPart& part : parts) {
             if (part.axis == axis) ends.insert(ends.end(), {part.outside, part.outside * part.size});
         }
         std::sort(ends.begin(), ends.end());
         std::int64_t outside = 1;
         for (const std::int64_t end : ends) {
             if (end == outside) continue;
-            if (end % outside != 0)
-                return refused(fmt::format("parts of axis '{}' cut each other", (*mesh)[axis].name));
-            std::size_t owner = parts->size();
-            for (std::size_t p = 0; p < parts->size(); ++p) {
-                const AxisPart& part = (*parts)[p];
+            if (end % outside != 0) return refused(fmt::format("parts of axis '{}' cut each other", (mesh)[axis].name));
+            std::size_t owner = parts.size();
+            for (std::size_t p = 0; p < parts.size(); ++p) {
+                const AxisPart& part = (parts)[p];
                 if (part.axis != axis || outside < part.outside || end > part.outside * part.size) continue;
-                if (owner != parts->size()) return refused(fmt::format("axis '{}' is named twice", (*mesh)[axis].name));
+                if (owner != parts.size()) return refused(fmt::format("axis '{}' is named twice", (mesh)[axis].name));
                 owner = p;
             }
-            (owner == parts->size() ? others : of_part[owner]).push_back(groups.dims.size());
+            (owner == parts.size() ? others : of_part[owner]).push_back(groups.dims.size());
             groups.dims.push_back(end / outside);
             outside = end;
         }
@@ -304,16 +299,15 @@ std::int64_t ReplicaGroups::member(std::int64_t group, std::int64_t i) const {
 
 Result<ReplicaGroups> parse_replica_groups(std::string_view text, std::optional<std::int64_t> devices) {
     Cursor cursor(text);
-    auto groups = cursor.take("mesh") ? parse_mesh_groups(cursor)
-                  : cursor.at('[')    ? parse_iota(cursor)
-                                      : parse_listed(cursor, devices);
-    if (!groups) return groups;
+    ROOFLINE_TRY(auto groups, cursor.take("mesh") ? parse_mesh_groups(cursor)
+                              : cursor.at('[')    ? parse_iota(cursor)
+                                                  : parse_listed(cursor, devices));
     if (!cursor.ended()) return cursor.expected("the end");
-    if (auto status = all_there_once(groups->listed); !status) return fail(status.error());
-    if (devices && groups->devices() != *devices) {
-        return refused(fmt::format("they name {} devices, and there are {}", groups->devices(), *devices));
+    ROOFLINE_CHECK(all_there_once(groups.listed));
+    if (devices && groups.devices() != *devices) {
+        return refused(fmt::format("they name {} devices, and there are {}", groups.devices(), *devices));
     }
     return groups;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -10,7 +10,7 @@
 #include "network/placement.hpp"
 #include "network/slice.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// Devices 0 to groups * size - 1, each in one group.
 struct ReplicaGroups {
@@ -43,4 +43,4 @@ struct ReplicaGroups {
 /// that are no lanes, all with the same strides (their members lie irregularly, so that no formula tells their load).
 [[nodiscard]] Result<PlacedAxis> place_groups(const Slice& slice, const ReplicaGroups& groups);
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -8,7 +8,7 @@
 #include "network/collective.hpp"
 #include "network/slices_test.hpp"
 
-using namespace roofline;
+using namespace roofline::core;
 
 namespace {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -56,4 +56,4 @@ std::int64_t RingWays::exchanged(const std::vector<std::int64_t>& places) const 
     return sum;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace roofline {
+namespace roofline::core {
 
 class RingWays {
 public:
@@ -31,4 +31,4 @@ private:
     std::vector<std::int64_t> down_;
 };
 
-}  // namespace roofline
+}  // namespace roofline::core

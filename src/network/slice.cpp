@@ -6,7 +6,7 @@
 
 #include "units/text.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -43,16 +43,13 @@ Result<Wanted> parse_shape(std::string_view shape) {
     Wanted wanted;
     std::string_view sizes = shape;
     if (const std::size_t star = shape.find('*'); star != std::string_view::npos) {
-        auto slices = whole(shape.substr(star + 1), shape);
-        if (!slices) return fail(slices.error());
-        wanted.slices = *slices;
+        ROOFLINE_TRY(wanted.slices, whole(shape.substr(star + 1), shape));
         sizes = shape.substr(0, star);
     }
     while (true) {
         const std::size_t x = sizes.find('x');
-        auto size = whole(sizes.substr(0, x), shape);
-        if (!size) return fail(size.error());
-        wanted.sizes.push_back(*size);
+        ROOFLINE_TRY(auto size, whole(sizes.substr(0, x), shape));
+        wanted.sizes.push_back(size);
         if (x == std::string_view::npos) break;
         sizes.remove_prefix(x + 1);
     }
@@ -85,8 +82,8 @@ public:
                     : "");
         }
         sizes.resize(axes, 1);
-        if (auto status = inside_pod(tier, sizes); !status) return status;
-        if (auto status = inside_domain(tier, product(sizes), "*4"); !status) return status;
+        ROOFLINE_CHECK(inside_pod(tier, sizes));
+        ROOFLINE_CHECK(inside_domain(tier, product(sizes), "*4"));
         const bool blocks = whole_blocks(tier, sizes);
         if (!blocks && !inside_block(tier, sizes) && !on_hosts(tier, sizes)) {
             return fail("bad_slice",
@@ -114,7 +111,7 @@ public:
     Status members(std::size_t index, std::int64_t count) {
         if (count == 1) return {};
         const NetworkTier& tier = slice_.machine.network[index];
-        if (auto status = inside_domain(tier, count, "x4"); !status) return status;
+        ROOFLINE_CHECK(inside_domain(tier, count, "x4"));
         for (const std::string_view uneven : {"partial_mesh", "hybrid_cube_mesh", "dragonfly"}) {
             if (tier.topology != uneven) continue;
             slice_.notes.push_back(fmt::format(
@@ -250,12 +247,11 @@ std::int64_t bisection_wires(const Slice& slice, const SliceTier& tier) {
 }
 
 Result<Slice> make_slice(Machine machine, std::string_view shape) {
-    auto wanted = parse_shape(shape);
-    if (!wanted) return fail(wanted.error());
+    ROOFLINE_TRY(auto wanted, parse_shape(shape));
     Slice slice;
     slice.machine = std::move(machine);
     const std::vector<NetworkTier>& network = slice.machine.network;
-    const std::int64_t chips = product(wanted->sizes) * wanted->slices;
+    const std::int64_t chips = product(wanted.sizes) * wanted.slices;
     if (chips > 1 && network.empty()) {
         return fail("bad_slice", fmt::format("the file of {} names no network", slice.machine.name),
                     "add [[network]] to a machine file of your own; for the machine at hand `mpirun -n 2 roofline "
@@ -268,11 +264,11 @@ Result<Slice> make_slice(Machine machine, std::string_view shape) {
     };
     skip();
     if (next < network.size() && has_axes(network[next])) {
-        if (auto status = wiring.torus(next++, wanted->sizes); !status) return fail(status.error());
-        wanted->sizes.clear();
+        ROOFLINE_CHECK(wiring.torus(next++, wanted.sizes));
+        wanted.sizes.clear();
     }
-    if (wanted->slices > 1) wanted->sizes.push_back(wanted->slices);
-    for (const std::int64_t size : wanted->sizes) {
+    if (wanted.slices > 1) wanted.sizes.push_back(wanted.slices);
+    for (const std::int64_t size : wanted.sizes) {
         skip();
         if (next == network.size()) {
             if (size == 1) continue;
@@ -281,10 +277,10 @@ Result<Slice> make_slice(Machine machine, std::string_view shape) {
                                     network.size(), network.size() == 1 ? "" : "s", shape),
                         "the tiers are listed by `roofline machine`");
         }
-        if (auto status = wiring.members(next++, size); !status) return fail(status.error());
+        ROOFLINE_CHECK(wiring.members(next++, size));
     }
     divide(slice);
     return slice;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -10,7 +10,7 @@
 #include "base/result.hpp"
 #include "machine/machine.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// One tier of a slice with more than one member.
 struct SliceTier {
@@ -50,4 +50,4 @@ struct Slice {
 /// the domain; lengths that the wiring does not allow (5x3); a machine without a network; topologies that are not costed.
 [[nodiscard]] Result<Slice> make_slice(Machine machine, std::string_view shape);
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <string>
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -69,4 +69,4 @@ std::vector<Slice> slice_shapes(const Machine& machine) {
     return slices;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

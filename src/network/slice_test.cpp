@@ -7,7 +7,7 @@
 
 #include "machine/catalogue.hpp"
 
-using namespace roofline;
+using namespace roofline::core;
 
 namespace {
 

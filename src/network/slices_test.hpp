@@ -12,7 +12,7 @@
 #include "network/slice.hpp"
 #include "network/transfer.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 inline Slice catalogue_slice(std::string_view machine, std::string_view shape) {
     auto found = find_machine(machine);
@@ -49,4 +49,4 @@ inline Rational tightest_cut(const TransferLoad& load) {
     return most;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

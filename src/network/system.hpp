@@ -9,7 +9,7 @@
 #include "network/placement.hpp"
 #include "network/slice.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 struct System {
     Slice slice;
@@ -29,4 +29,4 @@ struct System {
     }
 };
 
-}  // namespace roofline
+}  // namespace roofline::core

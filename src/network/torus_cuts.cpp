@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-namespace roofline {
+namespace roofline::core {
 
 std::vector<Lane> joined(std::vector<Lane> lanes) {
     std::sort(lanes.begin(), lanes.end(),
@@ -424,4 +424,4 @@ std::vector<Rational> TorusCuts::loads(CollectiveKind kind, const std::vector<La
     return loads;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -11,7 +11,7 @@
 #include "network/slice.hpp"
 #include "program/program.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// Longest axis of a torus that is looked at place by place.
 constexpr std::int64_t most_axis_places = 1'000'000;
@@ -108,4 +108,4 @@ private:
     std::vector<Cut> cuts_;
 };
 
-}  // namespace roofline
+}  // namespace roofline::core

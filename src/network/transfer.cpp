@@ -7,7 +7,7 @@
 
 #include "network/wires.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -78,7 +78,7 @@ Result<Chip> parse_chip(const Slice& slice, std::string_view text) {
         rest.remove_prefix(comma + 1);
         if (rest.empty()) return refused();
     }
-    if (auto status = on_slice(slice, chip); !status) return fail(status.error());
+    ROOFLINE_CHECK(on_slice(slice, chip));
     return chip;
 }
 
@@ -119,7 +119,7 @@ double TransferLoad::transfer_s(double bytes, const std::vector<double>& rates) 
 
 Result<TransferLoad> send_load(const Slice& slice, const Chip& from, const Chip& to) {
     for (const Chip& chip : {from, to}) {
-        if (auto status = on_slice(slice, chip); !status) return fail(status.error());
+        ROOFLINE_CHECK(on_slice(slice, chip));
     }
     TransferLoad load;
     if (from == to) return load;
@@ -140,7 +140,7 @@ Result<TransferLoad> rooted_load(const Slice& slice, TransferKind kind, const Ch
         return fail("bad_transfer", fmt::format("a {} has no root", transfer_name(kind)),
                     "gather, scatter and broadcast have one");
     }
-    if (auto status = on_slice(slice, root); !status) return fail(status.error());
+    ROOFLINE_CHECK(on_slice(slice, root));
     TransferLoad load;
     load.kind = kind;
     const std::int64_t n = slice.chips();
@@ -168,4 +168,4 @@ Result<TransferLoad> rooted_load(const Slice& slice, TransferKind kind, const Ch
     return load;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

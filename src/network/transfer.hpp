@@ -11,7 +11,7 @@
 #include "network/placement.hpp"
 #include "network/slice.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// `send` goes from one chip to another. The others have one root: all chips hold V/n each and it gathers V; it holds V and
 /// scatters V/n to each; it holds V and all come to hold V. In a `permute` (network/permutation.hpp) each sends V to another.
@@ -74,4 +74,4 @@ struct TransferLoad {
 [[nodiscard]] Result<TransferLoad> rooted_load(const Slice& slice, TransferKind kind, const Chip& root,
                                                std::int64_t parts = 0);
 
-}  // namespace roofline
+}  // namespace roofline::core

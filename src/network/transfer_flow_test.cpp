@@ -11,7 +11,7 @@
 #include "base/approx_test.hpp"
 #include "network/slices_test.hpp"
 
-using namespace roofline;
+using namespace roofline::core;
 
 namespace {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace roofline {
+namespace roofline::core {
 
 WireAxis::WireAxis(const Slice& slice, std::size_t tier, std::size_t axis)
     : tier_(tier), size_(slice.tiers[tier].shape[axis]), ring_(slice.tiers[tier].wrapped[axis]) {
@@ -129,4 +129,4 @@ void add_cut(std::vector<TransferCut>& cuts, TransferCut cut) {
     cuts.push_back(std::move(cut));
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -10,7 +10,7 @@
 #include "network/slice.hpp"
 #include "network/transfer.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// What a box of chips takes of one axis: the places between two, both counted.
 struct Part {
@@ -107,4 +107,4 @@ private:
 /// Adds a cut unless another implies it, and drops those that it implies.
 void add_cut(std::vector<TransferCut>& cuts, TransferCut cut);
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -14,7 +14,7 @@
 #include "notation/notation.hpp"
 #include "program/adjoint.hpp"
 
-using namespace roofline;
+using namespace roofline::core;
 
 namespace {
 

@@ -11,7 +11,7 @@
 #include "program/program.hpp"
 #include "units/dtype.hpp"
 
-namespace roofline::ast {
+namespace roofline::core::ast {
 
 struct Dim {
     std::string name;                  ///< "" for a bare number
@@ -118,7 +118,7 @@ struct Block;
 using Item = std::variant<Assignment, Sizes, Mesh, Options, Role, Block>;
 
 struct Block {
-    roofline::Block::Kind kind = roofline::Block::Kind::sequence;
+    roofline::core::Block::Kind kind = roofline::core::Block::Kind::sequence;
     std::string count;                   ///< of repeat: a name, or
     std::optional<std::int64_t> number;  ///< a number
     std::string part;                    ///< of `part NAME { ... }`, which is no block of its own once choices are made
@@ -128,4 +128,4 @@ struct Block {
     Span span;
 };
 
-}  // namespace roofline::ast
+}  // namespace roofline::core::ast

@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -71,22 +71,22 @@ public:
     Chooser(const Source& source, const Choices& choices) : source_(source), choices_(choices) {}
 
     Result<ast::Block> run(ast::Block syntax) {
-        if (auto status = declare(syntax.items); !status) return fail(status.error());
+        ROOFLINE_CHECK(declare(syntax.items));
         std::erase_if(syntax.items, [](const ast::Item& item) {
             return std::holds_alternative<ast::Options>(item) || std::holds_alternative<ast::Role>(item);
         });
         std::set<std::string> tensors;
         collect(syntax.items, tensors, dims_);
         for (const auto& [name, value] : choices_.options) {
-            if (auto status = known(name, Span{}); !status) return fail(status.error());
+            ROOFLINE_CHECK(known(name, Span{}));
             options_.insert_or_assign(name, value);
         }
         std::vector<ast::Item> out;
-        if (auto status = items(std::move(syntax.items), options_, "", out); !status) return fail(status.error());
+        ROOFLINE_CHECK(items(std::move(syntax.items), options_, "", out));
         for (const auto& [count, kinds] : choices_.repeats) {
             if (expanded_.contains(count)) continue;
-            return roofline::fail("unknown_name", fmt::format("the program has no `repeat {}`", count),
-                                  "kinds of copies are given for a repeat that the program has");
+            return roofline::core::fail("unknown_name", fmt::format("the program has no `repeat {}`", count),
+                                        "kinds of copies are given for a repeat that the program has");
         }
         if (!sizes_.sizes.empty()) out.insert(out.begin(), ast::Item(std::move(sizes_)));
         syntax.items = std::move(out);
@@ -122,7 +122,7 @@ private:
     Status items(std::vector<ast::Item> in, const OptionValues& options, const std::string& part,
                  std::vector<ast::Item>& out) {
         for (ast::Item& item : in) {
-            if (auto status = this->item(std::move(item), options, part, out); !status) return status;
+            ROOFLINE_CHECK(this->item(std::move(item), options, part, out));
         }
         return {};
     }
@@ -145,16 +145,15 @@ private:
         }
         if (!block->part.empty()) return items(std::move(block->items), options, block->part, out);
         if (block->when) {
-            auto holds = this->holds(*block->when, options);
-            if (!holds) return fail(holds.error());
-            return items(*holds ? std::move(block->items) : std::move(block->otherwise), options, part, out);
+            ROOFLINE_TRY(auto holds, this->holds(*block->when, options));
+            return items(holds ? std::move(block->items) : std::move(block->otherwise), options, part, out);
         }
         const auto kinds = choices_.repeats.find(block->count);
         if (block->kind == Block::Kind::repeat && kinds != choices_.repeats.end()) {
             return copies(*block, kinds->second, options, part, out);
         }
         std::vector<ast::Item> inner;
-        if (auto status = items(std::move(block->items), options, part, inner); !status) return status;
+        ROOFLINE_CHECK(items(std::move(block->items), options, part, inner));
         block->items = std::move(inner);
         out.push_back(std::move(item));
         return {};
@@ -165,7 +164,7 @@ private:
         for (const std::vector<ast::Option>& list : condition.any) {
             bool all = true;
             for (const ast::Option& option : list) {
-                if (auto status = known(option.name, option.span); !status) return fail(status.error());
+                ROOFLINE_CHECK(known(option.name, option.span));
                 all = all && options.find(option.name)->second == option.value;
             }
             any = any || all;
@@ -186,7 +185,7 @@ private:
         for (std::size_t i = 0; i < kinds.size(); ++i) {
             OptionValues own = options;
             for (const auto& [name, value] : kinds[i].options) {
-                if (auto status = known(name, block.span); !status) return status;
+                ROOFLINE_CHECK(known(name, block.span));
                 own.insert_or_assign(name, value);
             }
             ast::Block copy = block;
@@ -197,7 +196,7 @@ private:
             } else {
                 size(block.count, kinds[i].count, block.span);
             }
-            if (auto status = items(block.items, own, part, copy.items); !status) return status;
+            ROOFLINE_CHECK(items(block.items, own, part, copy.items));
             std::set<std::string> inside;
             collect(copy.items, inside, ignored);
             Names tensors;
@@ -251,4 +250,4 @@ Result<ast::Block> choose(ast::Block syntax, const Source& source, const Choices
     return Chooser(source, choices).run(std::move(syntax));
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -13,7 +13,7 @@
 #include "program/functions.hpp"
 #include "program/program.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 using PlainIndex = std::map<std::string, std::int64_t>;
 
@@ -400,4 +400,4 @@ private:
     std::optional<std::size_t> pass_;
 };
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -4,7 +4,7 @@
 
 #include <array>
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -42,9 +42,8 @@ public:
                 push(TokenKind::word, word_length());
             } else if (is_digit(c)) {
                 push(TokenKind::number, number_length());
-            } else if (auto status = symbol(); !status) {
-                return fail(status.error());
-            }
+            } else
+                ROOFLINE_CHECK(symbol());
         }
         push(TokenKind::end, 0);
         return std::move(tokens_);
@@ -136,4 +135,4 @@ std::string describe(const Token& token) {
     }
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

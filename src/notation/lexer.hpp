@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "notation/source.hpp"
+#include "text/source.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 enum class TokenKind {
     word,     ///< letters, digits and underscores, not starting with a digit: names, dtypes, `B_X`
@@ -32,4 +32,4 @@ struct Token {
 /// "`[`", "the end of the line" and so on, for messages.
 [[nodiscard]] std::string describe(const Token& token);
 
-}  // namespace roofline
+}  // namespace roofline::core

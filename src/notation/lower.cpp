@@ -7,7 +7,7 @@
 #include "notation/lower_expr.hpp"
 #include "notation/scope.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -22,7 +22,7 @@ public:
             out.count = scope_.anonymous(*syntax.number);
         } else if (!syntax.count.empty()) {
             out.count = syntax.count;
-            if (auto status = scope_.dim(syntax.count, {}, syntax.span); !status) return status;
+            ROOFLINE_CHECK(scope_.dim(syntax.count, {}, syntax.span));
         }
         out.values_before = program_.values.size();
         const std::size_t mark = assigned_again_.size();
@@ -32,8 +32,7 @@ public:
                 if (const auto old = scope_.lookup(assignment->name))
                     assigned_again_.emplace_back(assignment->name, *old);
             }
-            const auto status = std::visit([&](const auto& part) { return this->item(part, out); }, item);
-            if (!status) return status;
+            ROOFLINE_CHECK(std::visit([&](const auto& part) { return this->item(part, out); }, item));
         }
         out.values_after = program_.values.size();
         if (syntax.kind == Block::Kind::repeat) {
@@ -50,14 +49,14 @@ public:
         for (const Value& value : program_.values) {
             for (const Axis& axis : value.type.axes) {
                 for (const std::string& mesh : axis.mesh) {
-                    if (auto status = scope_.check_axis(mesh, value.span); !status) return status;
+                    ROOFLINE_CHECK(scope_.check_axis(mesh, value.span));
                 }
             }
             for (const std::string& mesh : value.type.unreduced) {
-                if (auto status = scope_.check_axis(mesh, value.span); !status) return status;
+                ROOFLINE_CHECK(scope_.check_axis(mesh, value.span));
             }
             for (const auto& [axis, place] : value.type.at) {
-                if (auto status = scope_.check_coordinate(axis, place, value.span); !status) return status;
+                ROOFLINE_CHECK(scope_.check_coordinate(axis, place, value.span));
             }
         }
         return {};
@@ -66,7 +65,7 @@ public:
 private:
     Status item(const ast::Sizes& sizes, Block&) {
         for (const ast::Size& size : sizes.sizes) {
-            if (auto status = scope_.dim(size.name, size.size, size.span); !status) return status;
+            ROOFLINE_CHECK(scope_.dim(size.name, size.size, size.span));
         }
         return {};
     }
@@ -78,7 +77,7 @@ private:
 
     Status item(const ast::Block& syntax, Block& out) {
         Block inner;
-        if (auto status = block(syntax, inner); !status) return status;
+        ROOFLINE_CHECK(block(syntax, inner));
         out.nodes.emplace_back(std::move(inner));
         return {};
     }
@@ -86,15 +85,13 @@ private:
     Status item(const ast::Assignment& assignment, Block& out) {
         // Dimensions count in the order in which they are written, and a one-liner's result is written last.
         if (assignment.one_liner) {
-            if (auto status = note_dims(*assignment.value); !status) return status;
+            ROOFLINE_CHECK(note_dims(*assignment.value));
         }
         std::optional<TensorType> type;
         if (assignment.type) {
-            auto checked = scope_.type(*assignment.type);
-            if (!checked) return fail(checked.error());
-            type = std::move(*checked);
+            ROOFLINE_TRY(type, scope_.type(*assignment.type));
         }
-        if (auto status = check_name(assignment, type); !status) return status;
+        ROOFLINE_CHECK(check_name(assignment, type));
         const auto before = scope_.lookup(assignment.name);
         if (!type && before) type = program_.values[*before].type;  // a name keeps its type
         Value value;
@@ -120,7 +117,7 @@ private:
         statement.part = assignment.part;
         statement.span = assignment.span;
         ExprLowering lowering(source_, program_, scope_, statement);
-        if (auto status = lowering.root(*assignment.value, std::move(type), std::move(value)); !status) return status;
+        ROOFLINE_CHECK(lowering.root(*assignment.value, std::move(type), std::move(value)));
         out.nodes.emplace_back(std::move(statement));
         return {};
     }
@@ -128,10 +125,10 @@ private:
     Status note_dims(const ast::Expr& expr) {
         for (const ast::Dim& dim : expr.type.dims) {
             if (dim.name.empty()) continue;
-            if (auto status = scope_.dim(dim.name, dim.size, dim.span); !status) return status;
+            ROOFLINE_CHECK(scope_.dim(dim.name, dim.size, dim.span));
         }
         for (const ast::Expr& argument : expr.args) {
-            if (auto status = note_dims(argument); !status) return status;
+            ROOFLINE_CHECK(note_dims(argument));
         }
         return {};
     }
@@ -180,11 +177,11 @@ Result<Program> lower(const ast::Block& syntax, const Source& source) {
     Program program;
     Block body;
     Lowering lowering(source, program);
-    if (auto status = lowering.block(syntax, body); !status) return fail(status.error());
-    if (auto status = lowering.check_axes(); !status) return fail(status.error());
+    ROOFLINE_CHECK(lowering.block(syntax, body));
+    ROOFLINE_CHECK(lowering.check_axes());
     program.body = std::move(body);
     label_values(program);
     return program;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

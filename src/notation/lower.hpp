@@ -3,12 +3,12 @@
 
 #include "base/result.hpp"
 #include "notation/ast.hpp"
-#include "notation/source.hpp"
 #include "program/program.hpp"
+#include "text/source.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// Errors: unknown or doubly used names, dimensions that disagree, a result that does not follow from its expression.
 [[nodiscard]] Result<Program> lower(const ast::Block& syntax, const Source& source);
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -6,7 +6,7 @@
 
 #include "program/typing.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -78,7 +78,7 @@ Status ExprLowering::root(const ast::Expr& expr, std::optional<TensorType> type,
         type->dtype = value.type.dtype;
         for (const std::string& dim : made->dims) type->axes.push_back({dim, {}});
     }
-    if (auto status = fit_result(expr, *made, *type, result); !status) return status;
+    ROOFLINE_CHECK(fit_result(expr, *made, *type, result));
     result.type = std::move(*type);
     result.masks = value.masks;
     const std::string name = result.name;
@@ -148,9 +148,8 @@ Result<Operand> ExprLowering::lower(const ast::Expr& expr, const Needed& needed)
         case Kind::tensor:
             return tensor(expr);
         case Kind::name: {
-            auto id = scope_.find(expr.name, expr.span);
-            if (!id) return fail(id.error());
-            return Operand{*id, dims_of(program_.values[*id].type)};
+            ROOFLINE_TRY(auto id, scope_.find(expr.name, expr.span));
+            return Operand{id, dims_of(program_.values[id].type)};
         }
         case Kind::number:
             return source_.fail_at(expr.span, "syntax", "a number stands where a tensor is needed",
@@ -166,8 +165,7 @@ Result<Operand> ExprLowering::lower(const ast::Expr& expr, const Needed& needed)
 }
 
 Result<Operand> ExprLowering::tensor(const ast::Expr& expr) {
-    auto type = scope_.type(expr.type);
-    if (!type) return fail(type.error());
+    ROOFLINE_TRY(auto type, scope_.type(expr.type));
     if (!expr.name.empty() && scope_.lookup(expr.name)) {
         return source_.fail_at(expr.span, "defined_twice", fmt::format("`{}` is already defined", expr.name));
     }
@@ -177,7 +175,7 @@ Result<Operand> ExprLowering::tensor(const ast::Expr& expr) {
     }
     Value value;
     value.name = expr.name;
-    value.type = std::move(*type);
+    value.type = std::move(type);
     value.level = expr.type.level;
     value.in_place = true;
     value.span = expr.span;
@@ -211,17 +209,14 @@ Result<Operand> ExprLowering::call(const ast::Expr& expr, const Needed& needed) 
             for (const ast::Word& word : expr.along) inner->insert(word.text);
         }
         if (takes_whole(function->kind)) {
-            auto all = all_dims(argument);
-            if (!all) return fail(all.error());
-            inner = std::move(*all);
+            ROOFLINE_TRY(inner, all_dims(argument));
         }
-        auto input = lower(argument, inner);
-        if (!input) return input;
-        inputs.push_back(std::move(*input));
+        ROOFLINE_TRY(auto input, lower(argument, inner));
+        inputs.push_back(std::move(input));
     }
     if (inputs.empty()) return lower(expr.args.front(), needed);  // numbers alone: refused there
 
-    if (auto status = check_along(expr, *function, inputs); !status) return fail(status.error());
+    ROOFLINE_CHECK(check_along(expr, *function, inputs));
     auto made = finish_call(expr, std::move(inputs), std::move(constants));
     if (made && function->kind == FunctionKind::mask) {
         MaskedPlane plane{expr.along[0].text, expr.along[1].text};
@@ -252,7 +247,7 @@ Status ExprLowering::check_along(const ast::Expr& expr, const FunctionInfo& func
                                        fmt::format("`{}` is a dimension of the argument already", word.text),
                                        "name another one");
             }
-            if (auto status = scope_.dim(word.text, {}, word.span); !status) return status;
+            ROOFLINE_CHECK(scope_.dim(word.text, {}, word.span));
         } else if (!has(present, word.text)) {
             return source_.fail_at(
                 word.span, "unknown_dimension",
@@ -306,7 +301,7 @@ Result<Dtype> ExprLowering::arithmetic_of(const ast::Expr& expr, const std::vect
     std::vector<Dtype> dtypes;
     for (const Operand& input : inputs) dtypes.push_back(program_.values[input.value].type.dtype);
     DtypeClash clash;
-    if (const auto dtype = roofline::arithmetic_of(dtypes, clash)) return *dtype;
+    if (const auto dtype = roofline::core::arithmetic_of(dtypes, clash)) return *dtype;
     return source_.fail_at(expr.span, "ambiguous_arithmetic",
                            fmt::format("{} with {} can be done in either", name(clash.left), name(clash.right)),
                            fmt::format("say which: end the statement with `using {}`", name(clash.left)));
@@ -332,4 +327,4 @@ Result<Operand> ExprLowering::emit(Op op, Dims dims, Dtype dtype) {
     return output;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -10,11 +10,11 @@
 #include "base/result.hpp"
 #include "notation/ast.hpp"
 #include "notation/scope.hpp"
-#include "notation/source.hpp"
 #include "program/functions.hpp"
 #include "program/program.hpp"
+#include "text/source.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// Turns the expression of one statement into the statement's operations.
 class ExprLowering {
@@ -64,4 +64,4 @@ private:
     std::map<const ast::Expr*, std::set<std::string>> all_dims_;  ///< what all_dims() found
 };
 
-}  // namespace roofline
+}  // namespace roofline::core

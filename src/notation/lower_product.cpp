@@ -6,7 +6,7 @@
 #include "notation/lower_expr.hpp"
 #include "program/typing.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -33,26 +33,23 @@ Result<std::set<std::string>> ExprLowering::offered(const ast::Expr& expr, const
         return dims;
     }
     if (expr.kind == Kind::name) {
-        auto id = scope_.find(expr.name, expr.span);
-        if (!id) return fail(id.error());
-        for (const Axis& axis : program_.values[*id].type.axes) dims.insert(axis.dim);
+        ROOFLINE_TRY(auto id, scope_.find(expr.name, expr.span));
+        for (const Axis& axis : program_.values[id].type.axes) dims.insert(axis.dim);
         return dims;
     }
     const bool product = expr.kind == Kind::product || expr.kind == Kind::named_product;
     Needed inner = needed;
     if (inner) {
-        auto along = works_along(expr);
-        if (!along) return fail(along.error());
-        inner->insert(along->begin(), along->end());
+        ROOFLINE_TRY(auto along, works_along(expr));
+        inner->insert(along.begin(), along.end());
     }
     if (inner && product) {
-        if (auto status = add_leaves(pointers(expr.args), *inner); !status) return fail(status.error());
+        ROOFLINE_CHECK(add_leaves(pointers(expr.args), *inner));
     }
     DimNames shared;
     for (const ast::Expr& argument : expr.args) {
-        auto part = inner ? offered(argument, inner) : all_dims(argument);
-        if (!part) return part;
-        for (const std::string& dim : *part) {
+        ROOFLINE_TRY(auto part, inner ? offered(argument, inner) : all_dims(argument));
+        for (const std::string& dim : part) {
             if (!dims.insert(dim).second) shared.insert(dim);
         }
     }
@@ -61,9 +58,8 @@ Result<std::set<std::string>> ExprLowering::offered(const ast::Expr& expr, const
         if (function->kind == FunctionKind::dispatch) {
             std::erase_if(dims, [&](const std::string& dim) { return shared.contains(dim); });
             for (const ast::Word& word : expr.along) dims.insert(word.text);
-            auto ids = all_dims(expr.args[1]);
-            if (!ids) return ids;
-            for (const std::string& dim : *ids) dims.erase(dim);
+            ROOFLINE_TRY(auto ids, all_dims(expr.args[1]));
+            for (const std::string& dim : ids) dims.erase(dim);
             return dims;
         }
         if (function->kind == FunctionKind::slide) return all_dims(expr.args[0]);
@@ -92,9 +88,8 @@ Result<std::set<std::string>> ExprLowering::offered(const ast::Expr& expr, const
         function != nullptr && (function->kind == FunctionKind::reduce || function->kind == FunctionKind::gather ||
                                 function->kind == FunctionKind::combine);
     if (drops || expr.kind == Kind::named_product) {
-        auto along = works_along(expr);
-        if (!along) return fail(along.error());
-        for (const std::string& dim : *along) dims.erase(dim);
+        ROOFLINE_TRY(auto along, works_along(expr));
+        for (const std::string& dim : along) dims.erase(dim);
     } else if (product && needed) {
         std::erase_if(dims, [&](const std::string& dim) { return shared.contains(dim) && !needed->contains(dim); });
     }
@@ -105,9 +100,8 @@ Result<std::vector<std::string>> ExprLowering::works_along(const ast::Expr& expr
     if (expr.kind == Kind::named_product) {
         DimNames all;
         for (const ast::Expr& argument : expr.args) {
-            auto dims = all_dims(argument);
-            if (!dims) return fail(dims.error());
-            all.merge(*dims);
+            ROOFLINE_TRY(auto dims, all_dims(argument));
+            all.merge(dims);
         }
         return summed_names(expr, all);
     }
@@ -147,9 +141,8 @@ std::vector<const ast::Expr*> ExprLowering::pointers(const std::vector<ast::Expr
 Status ExprLowering::add_leaves(const std::vector<const ast::Expr*>& factors, std::set<std::string>& dims) {
     for (const ast::Expr* factor : factors) {
         if (!is_leaf(*factor)) continue;
-        auto own = all_dims(*factor);
-        if (!own) return fail(own.error());
-        dims.merge(*own);
+        ROOFLINE_TRY(auto own, all_dims(*factor));
+        dims.merge(own);
     }
     return {};
 }
@@ -160,18 +153,16 @@ Result<std::vector<Operand>> ExprLowering::factors(const std::vector<const ast::
     std::vector<Needed> inner(exprs.size(), needed);
     if (needed) {
         DimNames base = *needed;
-        if (auto status = add_leaves(exprs, base); !status) return fail(status.error());
+        ROOFLINE_CHECK(add_leaves(exprs, base));
         std::map<std::string, std::size_t> having;  // how many of the factors have a dimension at all
         std::map<std::string, std::size_t> offering;
         std::vector<DimNames> offers;
         for (const ast::Expr* expr : exprs) {
-            auto all = all_dims(*expr);
-            if (!all) return fail(all.error());
-            for (const std::string& dim : *all) ++having[dim];
-            auto offer = offered(*expr, base);
-            if (!offer) return fail(offer.error());
-            for (const std::string& dim : *offer) ++offering[dim];
-            offers.push_back(std::move(*offer));
+            ROOFLINE_TRY(auto all, all_dims(*expr));
+            for (const std::string& dim : all) ++having[dim];
+            ROOFLINE_TRY(auto offer, offered(*expr, base));
+            for (const std::string& dim : offer) ++offering[dim];
+            offers.push_back(std::move(offer));
         }
         for (std::size_t i = 0; i < exprs.size(); ++i) {
             inner[i] = base;
@@ -183,9 +174,8 @@ Result<std::vector<Operand>> ExprLowering::factors(const std::vector<const ast::
     }
     std::vector<Operand> operands;
     for (std::size_t i = 0; i < exprs.size(); ++i) {
-        auto operand = lower(*exprs[i], inner[i]);
-        if (!operand) return fail(operand.error());
-        operands.push_back(std::move(*operand));
+        ROOFLINE_TRY(auto operand, lower(*exprs[i], inner[i]));
+        operands.push_back(std::move(operand));
     }
     return operands;
 }
@@ -202,14 +192,12 @@ Result<Operand> ExprLowering::product(const ast::Expr& expr, const Needed& neede
     }
     if (tensors.empty()) return lower(expr.args.front(), needed);  // numbers alone: refused there
     if (tensors.size() == 1) {
-        auto only = lower(*tensors.front(), needed);
-        if (!only) return only;
-        return scaled(expr, std::move(*only), constants);
+        ROOFLINE_TRY(auto only, lower(*tensors.front(), needed));
+        return scaled(expr, std::move(only), constants);
     }
 
-    auto inputs_made = factors(tensors, needed);
-    if (!inputs_made) return fail(inputs_made.error());
-    std::vector<Operand> inputs = std::move(*inputs_made);
+    ROOFLINE_TRY(auto inputs_made, factors(tensors, needed));
+    std::vector<Operand> inputs = std::move(inputs_made);
     std::set<std::string_view> all;
     for (const Operand& input : inputs) all.insert(input.dims.begin(), input.dims.end());
     if (all.size() > most_product_dims) {
@@ -218,7 +206,7 @@ Result<Operand> ExprLowering::product(const ast::Expr& expr, const Needed& neede
             fmt::format("the operands of a product have {} dimensions; {} is the most", all.size(), most_product_dims));
     }
     const std::vector<Operand> written = inputs;
-    if (auto status = match_anonymous(expr, inputs); !status) return fail(status.error());
+    ROOFLINE_CHECK(match_anonymous(expr, inputs));
 
     Dims summed;
     for (const std::string& dim : together(inputs)) {
@@ -242,9 +230,8 @@ Result<Operand> ExprLowering::product(const ast::Expr& expr, const Needed& neede
             }
         }
     }
-    auto result = multiply(expr, std::move(inputs), summed, false);
-    if (!result) return result;
-    return scaled(expr, std::move(*result), constants);
+    ROOFLINE_TRY(auto result, multiply(expr, std::move(inputs), summed, false));
+    return scaled(expr, std::move(result), constants);
 }
 
 Result<Operand> ExprLowering::named_product(const ast::Expr& expr, const Needed& needed) {
@@ -255,16 +242,13 @@ Result<Operand> ExprLowering::named_product(const ast::Expr& expr, const Needed&
     }
     Needed inner = needed;
     if (inner) {
-        auto summed = works_along(expr);
-        if (!summed) return fail(summed.error());
-        inner->insert(summed->begin(), summed->end());
+        ROOFLINE_TRY(auto summed, works_along(expr));
+        inner->insert(summed.begin(), summed.end());
     }
-    auto inputs = factors(pointers(expr.args), inner);
-    if (!inputs) return fail(inputs.error());
-    const Dims all = together(*inputs);
-    auto summed = summed_names(expr, {all.begin(), all.end()});
-    if (!summed) return fail(summed.error());
-    return multiply(expr, std::move(*inputs), *summed, true);
+    ROOFLINE_TRY(auto inputs, factors(pointers(expr.args), inner));
+    const Dims all = together(inputs);
+    ROOFLINE_TRY(auto summed, summed_names(expr, {all.begin(), all.end()}));
+    return multiply(expr, std::move(inputs), summed, true);
 }
 
 // "Last of the left with first of the right, both 2-D": the right operand takes the left's name for the dimension.
@@ -292,10 +276,9 @@ Status ExprLowering::match_anonymous(const ast::Expr& expr, std::vector<Operand>
 
 Result<Operand> ExprLowering::multiply(const ast::Expr& expr, std::vector<Operand> inputs, const Dims& summed,
                                        bool named) {
-    auto arithmetic = arithmetic_of(expr, inputs);
-    if (!arithmetic) return fail(arithmetic.error());
+    ROOFLINE_TRY(auto arithmetic, arithmetic_of(expr, inputs));
     Op op;
-    op.arithmetic = *arithmetic;
+    op.arithmetic = arithmetic;
     op.span = expr.span;
     if (!summed.empty()) {
         Dims dims;
@@ -306,7 +289,7 @@ Result<Operand> ExprLowering::multiply(const ast::Expr& expr, std::vector<Operan
         op.inputs = std::move(inputs);
         op.along = summed;
         op.named_sum = named;
-        return emit(std::move(op), std::move(dims), result_dtype(*arithmetic));
+        return emit(std::move(op), std::move(dims), result_dtype(arithmetic));
     }
     Operand left = inputs.front();
     for (std::size_t i = 1; i < inputs.size(); ++i) {
@@ -315,30 +298,25 @@ Result<Operand> ExprLowering::multiply(const ast::Expr& expr, std::vector<Operan
         step.function = "mul";
         step.inputs = {left, inputs[i]};
         Dims dims = together(step.inputs);
-        auto made = emit(std::move(step), std::move(dims), result_dtype(*arithmetic));
-        if (!made) return made;
-        left = std::move(*made);
+        ROOFLINE_TRY(left, emit(std::move(step), std::move(dims), result_dtype(arithmetic)));
     }
     return left;
 }
 
 Result<Operand> ExprLowering::scaled(const ast::Expr& expr, Operand operand, const std::vector<double>& constants) {
     for (const double constant : constants) {
-        auto arithmetic = arithmetic_of(expr, {operand});
-        if (!arithmetic) return fail(arithmetic.error());
+        ROOFLINE_TRY(auto arithmetic, arithmetic_of(expr, {operand}));
         Op op;
         op.kind = OpKind::apply;
         op.function = "mul";
         op.constants = {{1, constant}};
         op.inputs = {operand};
-        op.arithmetic = *arithmetic;
+        op.arithmetic = arithmetic;
         op.span = expr.span;
         Dims dims = operand.dims;
-        auto made = emit(std::move(op), std::move(dims), result_dtype(*arithmetic));
-        if (!made) return made;
-        operand = std::move(*made);
+        ROOFLINE_TRY(operand, emit(std::move(op), std::move(dims), result_dtype(arithmetic)));
     }
     return operand;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -5,10 +5,10 @@
 #include "notation/choose.hpp"
 #include "notation/lower.hpp"
 #include "notation/parser.hpp"
-#include "notation/source.hpp"
 #include "program/elementwise_products.hpp"
+#include "text/source.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -25,11 +25,9 @@ Result<Program> parse_program(std::string_view text, std::string_view source_nam
         return fail("too_large", fmt::format("the program is {} bytes long; {} is the most", text.size(), most_bytes));
     }
     const Source source(text, std::string(source_name));
-    auto syntax = parse_syntax(source);
-    if (!syntax) return fail(syntax.error());
-    auto chosen = choose(std::move(*syntax), source, choices);
-    if (!chosen) return fail(chosen.error());
-    auto program = lower(*chosen, source);
+    ROOFLINE_TRY(auto syntax, parse_syntax(source));
+    ROOFLINE_TRY(auto chosen, choose(std::move(syntax), source, choices));
+    auto program = lower(chosen, source);
     if (program) order_elementwise(*program);
     return program;
 }
@@ -37,10 +35,9 @@ Result<Program> parse_program(std::string_view text, std::string_view source_nam
 Result<DimRoles> parse_roles(std::string_view text, std::string_view source_name) {
     if (text.size() > most_bytes) return fail("too_large", "the program is too long");
     const Source source(text, std::string(source_name));
-    auto syntax = parse_syntax(source);
-    if (!syntax) return fail(syntax.error());
+    ROOFLINE_TRY(auto syntax, parse_syntax(source));
     DimRoles roles;
-    for (const ast::Item& item : syntax->items) {
+    for (const ast::Item& item : syntax.items) {
         const auto* role = std::get_if<ast::Role>(&item);
         if (role == nullptr) continue;
         for (const std::string& dim : role->dims) {
@@ -55,10 +52,9 @@ Result<DimRoles> parse_roles(std::string_view text, std::string_view source_name
 Result<Sizes> parse_sizes(std::string_view text, std::string_view source_name) {
     if (text.size() > most_bytes) return fail("too_large", "the list of sizes is too long");
     const Source source(text, std::string(source_name));
-    auto syntax = parse_syntax(source);
-    if (!syntax) return fail(syntax.error());
+    ROOFLINE_TRY(auto syntax, parse_syntax(source));
     Sizes sizes;
-    for (const ast::Item& item : syntax->items) {
+    for (const ast::Item& item : syntax.items) {
         const auto* list = std::get_if<ast::Sizes>(&item);
         if (list == nullptr) {
             return fail("syntax", fmt::format("`{}` is not a list of sizes", text.substr(0, 60)), "write B=256,D=8k");
@@ -72,4 +68,4 @@ Result<Sizes> parse_sizes(std::string_view text, std::string_view source_name) {
     return sizes;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -11,7 +11,7 @@
 #include "base/result.hpp"
 #include "program/program.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// Reads a program. `source_name` stands in messages ("" for the command line). Errors carry the place and a hint; texts
 /// beyond 64 MB are refused.
@@ -60,4 +60,4 @@ enum class Types {
 };
 [[nodiscard]] std::string statement_text(const Program& program, const Statement& statement, Types types);
 
-}  // namespace roofline
+}  // namespace roofline::core

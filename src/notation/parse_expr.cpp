@@ -7,7 +7,7 @@
 
 #include "program/functions.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -22,9 +22,8 @@ Result<ast::Expr> ExprParser::expr() {
     while (left && (tokens_.peek().is("+") || tokens_.peek().is("-"))) {
         const Token& op = tokens_.take();
         tokens_.skip_newlines();
-        auto right = term();
-        if (!right) return right;
-        left = call(op.text == "+" ? "add" : "sub", op.span, std::move(*left), std::move(*right));
+        ROOFLINE_TRY(auto right, term());
+        left = call(op.text == "+" ? "add" : "sub", op.span, std::move(*left), std::move(right));
     }
     return left;
 }
@@ -36,9 +35,8 @@ Result<ast::Expr> ExprParser::term() {
         if (tokens_.peek().is("/")) {
             const Token& op = tokens_.take();
             tokens_.skip_newlines();
-            auto right = factor();
-            if (!right) return right;
-            left = call("div", op.span, std::move(*left), std::move(*right));
+            ROOFLINE_TRY(auto right, factor());
+            left = call("div", op.span, std::move(*left), std::move(right));
             open = false;
         } else if (tokens_.peek().is("*")) {
             const Token& op = tokens_.take();
@@ -46,12 +44,11 @@ Result<ast::Expr> ExprParser::term() {
             const bool named = subscript.kind == TokenKind::word && subscript.text.front() == '_';
             std::vector<ast::Word> along;
             if (named) {
-                if (auto status = summed(along); !status) return fail(status.error());
+                ROOFLINE_CHECK(summed(along));
             }
             tokens_.skip_newlines();
-            auto right = factor();
-            if (!right) return right;
-            left = product(std::move(*left), std::move(*right), std::move(along), named, open, op);
+            ROOFLINE_TRY(auto right, factor());
+            left = product(std::move(*left), std::move(right), std::move(along), named, open, op);
             open = !named;
         } else {
             return left;
@@ -70,9 +67,8 @@ Status ExprParser::summed(std::vector<ast::Word>& along) {
     if (!tokens_.accept("{"))
         return tokens_.expected("the summed dimensions after `*_`", "write x *_D W or x *_{D, E} W");
     do {
-        auto name = tokens_.dim_name(tokens_.peek());
-        if (!name) return fail(name.error());
-        along.push_back({*name, tokens_.take().span});
+        ROOFLINE_TRY(auto name, tokens_.dim_name(tokens_.peek()));
+        along.push_back({name, tokens_.take().span});
     } while (tokens_.accept(","));
     if (!tokens_.accept("}")) return tokens_.expected("`}`");
     return {};
@@ -130,8 +126,7 @@ Result<ast::Expr> ExprParser::factor_inner() {
     if (first.is("(")) {
         tokens_.take();
         tokens_.skip_newlines();
-        auto inner = expr();
-        if (!inner) return inner;
+        ROOFLINE_TRY(auto inner, expr());
         tokens_.skip_newlines();
         if (!tokens_.accept(")"))
             return tokens_.expected(
@@ -140,25 +135,24 @@ Result<ast::Expr> ExprParser::factor_inner() {
     }
     if (first.is("-")) {
         tokens_.take();
-        auto inner = factor();
-        if (!inner) return inner;
+        ROOFLINE_TRY(auto inner, factor());
         ast::Expr result;
         result.span = first.span;
-        if (inner->kind == ast::Expr::Kind::number) {
-            inner->number = -inner->number;
+        if (inner.kind == ast::Expr::Kind::number) {
+            inner.number = -inner.number;
             return inner;
         }
         result.kind = ast::Expr::Kind::call;
         result.name = "neg";
-        result.depth = inner->depth + 1;
-        result.args.push_back(std::move(*inner));
+        result.depth = inner.depth + 1;
+        result.args.push_back(std::move(inner));
         return result;
     }
     if (first.kind == TokenKind::number) return number();
     if (first.kind != TokenKind::word) return tokens_.expected("a tensor, a name, a function or `(`");
     const Token& second = tokens_.peek(1);
     if (second.is(":")) {  // A: bf16[B, D]
-        if (auto status = tokens_.tensor_name(first); !status) return fail(status.error());
+        ROOFLINE_CHECK(tokens_.tensor_name(first));
         tokens_.take();
         tokens_.take();
         auto tensor = inline_tensor();
@@ -202,9 +196,7 @@ Result<ast::Expr> ExprParser::inline_tensor() {
     ast::Expr result;
     result.kind = ast::Expr::Kind::tensor;
     result.span = tokens_.peek().span;
-    auto type = types_.type();
-    if (!type) return fail(type.error());
-    result.type = std::move(*type);
+    ROOFLINE_TRY(result.type, types_.type());
     return result;
 }
 
@@ -222,23 +214,21 @@ Result<ast::Expr> ExprParser::function() {
     result.span = name.span;
     if (tokens_.accept("[")) {
         do {
-            auto dim = tokens_.dim_name(tokens_.peek());
-            if (!dim) return fail(dim.error());
-            result.along.push_back({*dim, tokens_.take().span});
+            ROOFLINE_TRY(auto dim, tokens_.dim_name(tokens_.peek()));
+            result.along.push_back({dim, tokens_.take().span});
         } while (tokens_.accept(","));
         if (!tokens_.accept("]")) return tokens_.expected("',' or ']' in the dimensions of a function");
     }
     if (!tokens_.accept("(")) return tokens_.expected("`(` and the arguments of the function");
     do {
         tokens_.skip_newlines();
-        auto argument = expr();
-        if (!argument) return argument;
-        result.depth = std::max(result.depth, argument->depth + 1);
-        result.args.push_back(std::move(*argument));
+        ROOFLINE_TRY(auto argument, expr());
+        result.depth = std::max(result.depth, argument.depth + 1);
+        result.args.push_back(std::move(argument));
         tokens_.skip_newlines();
     } while (tokens_.accept(","));
     if (!tokens_.accept(")")) return tokens_.expected("',' or ')' in the arguments of a function");
     return result;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -8,7 +8,7 @@
 #include "notation/parse_type.hpp"
 #include "notation/token_reader.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 class ExprParser {
 public:
@@ -35,4 +35,4 @@ private:
     int nesting_ = 0;
 };
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -6,7 +6,7 @@
 
 #include "base/ascii.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -29,13 +29,11 @@ Result<ast::Type> TypeParser::type() {
     ast::Type type;
     type.span = tokens_.peek().span;
     const Token& word = tokens_.take();
-    auto dtype = this->dtype(word);
-    if (!dtype) return fail(dtype.error());
-    type.dtype = *dtype;
+    ROOFLINE_TRY(type.dtype, this->dtype(word));
     if (!tokens_.peek().is("[")) return tokens_.expected("`[` and the dimensions of a tensor");
-    if (auto status = dims(type); !status) return fail(status.error());
+    ROOFLINE_CHECK(dims(type));
     if (tokens_.peek().is("{")) {
-        if (auto status = unreduced(type); !status) return fail(status.error());
+        ROOFLINE_CHECK(unreduced(type));
     }
     if (tokens_.peek().kind == TokenKind::word && tokens_.peek().text == "in") {
         tokens_.take();
@@ -44,7 +42,7 @@ Result<ast::Type> TypeParser::type() {
         if (type.level == "dram") type.level = "host";
     }
     if (tokens_.peek().kind == TokenKind::word && tokens_.peek().text == "at") {
-        if (auto status = place(type); !status) return fail(status.error());
+        ROOFLINE_CHECK(place(type));
     }
     return type;
 }
@@ -55,13 +53,12 @@ Status TypeParser::dims(ast::Type& type) {
     if (tokens_.accept("]")) return {};
     while (true) {
         tokens_.skip_newlines();
-        auto dim = this->dim();
-        if (!dim) return fail(dim.error());
+        ROOFLINE_TRY(auto dim, this->dim());
         if (type.dims.size() == max_dims) {
-            return tokens_.source().fail_at(dim->span, "too_many_dimensions",
+            return tokens_.source().fail_at(dim.span, "too_many_dimensions",
                                             fmt::format("a tensor has more than {} dimensions", max_dims));
         }
-        type.dims.push_back(std::move(*dim));
+        type.dims.push_back(std::move(dim));
         tokens_.skip_newlines();
         if (tokens_.accept("]")) return {};
         if (!tokens_.accept(",")) {
@@ -75,11 +72,9 @@ Result<ast::Dim> TypeParser::dim() {
     ast::Dim dim;
     dim.span = tokens_.peek().span;
     if (tokens_.peek().is("-") || tokens_.peek().kind == TokenKind::number) {
-        auto size = tokens_.size("a dimension");
-        if (!size) return fail(size.error());
-        dim.size = *size;
+        ROOFLINE_TRY(dim.size, tokens_.size("a dimension"));
         if (tokens_.peek().kind == TokenKind::word && tokens_.peek().text.front() == '_') {
-            if (auto status = subscript(tokens_.take(), 0, dim.mesh); !status) return fail(status.error());
+            ROOFLINE_CHECK(subscript(tokens_.take(), 0, dim.mesh));
         }
         return dim;
     }
@@ -89,12 +84,10 @@ Result<ast::Dim> TypeParser::dim() {
     dim.name = word.text.substr(0, bar);
     if (dim.name.empty()) return tokens_.wrong(word, "a dimension's name does not start with `_`");
     if (bar != std::string_view::npos) {
-        if (auto status = subscript(word, bar, dim.mesh); !status) return fail(status.error());
+        ROOFLINE_CHECK(subscript(word, bar, dim.mesh));
     }
     if (tokens_.accept("=")) {
-        auto size = tokens_.size(fmt::format("the size of `{}`", dim.name));
-        if (!size) return fail(size.error());
-        dim.size = *size;
+        ROOFLINE_TRY(dim.size, tokens_.size(fmt::format("the size of `{}`", dim.name)));
     }
     return dim;
 }
@@ -131,7 +124,7 @@ Status TypeParser::unreduced(ast::Type& type) {
         return tokens_.expected("`U_` and mesh axes", "a partial sum over X is written {U_X}");
     }
     tokens_.take();
-    if (auto status = subscript(word, 1, type.unreduced); !status) return fail(status.error());
+    ROOFLINE_CHECK(subscript(word, 1, type.unreduced));
     if (!tokens_.accept("}")) return tokens_.expected("`}`");
     return {};
 }
@@ -146,13 +139,12 @@ Status TypeParser::place(ast::Type& type) {
         }
         const Token& axis = tokens_.take();
         tokens_.take();
-        auto place = tokens_.coordinate(axis.text);
-        if (!place) return fail(place.error());
-        type.at.push_back({std::string(axis.text), *place, axis.span});
+        ROOFLINE_TRY(auto place, tokens_.coordinate(axis.text));
+        type.at.push_back({std::string(axis.text), place, axis.span});
         more = tokens_.peek().is(",") && tokens_.peek(1).kind == TokenKind::word && tokens_.peek(2).is("=");
         if (more) tokens_.take();
     }
     return {};
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

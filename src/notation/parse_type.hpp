@@ -7,7 +7,7 @@
 #include "notation/ast.hpp"
 #include "notation/token_reader.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 class TypeParser {
 public:
@@ -29,4 +29,4 @@ private:
     TokenReader& tokens_;
 };
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -7,7 +7,7 @@
 #include "notation/parse_type.hpp"
 #include "notation/token_reader.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -21,7 +21,7 @@ public:
 
     Result<ast::Block> program() {
         ast::Block block;
-        if (auto status = items(block, false); !status) return fail(status.error());
+        ROOFLINE_CHECK(items(block, false));
         return block;
     }
 
@@ -35,9 +35,8 @@ private:
                                         fmt::format("the block that opened at line {} is not closed", block.span.line));
             }
             if (nested && tokens_.accept("}")) return {};
-            auto next = item();
-            if (!next) return fail(next.error());
-            block.items.push_back(std::move(*next));
+            ROOFLINE_TRY(auto next, item());
+            block.items.push_back(std::move(next));
             if (nested && tokens_.peek().is("}")) continue;
             if (tokens_.peek().kind != TokenKind::newline && tokens_.peek().kind != TokenKind::end) {
                 return tokens_.expected("the end of the statement");
@@ -88,18 +87,14 @@ private:
         }
         if (kind == ast_kind::repeat) {
             if (tokens_.peek().kind == TokenKind::number) {
-                auto count = tokens_.size("the count of a repeat");
-                if (!count) return fail(count.error());
-                block.number = *count;
+                ROOFLINE_TRY(block.number, tokens_.size("the count of a repeat"));
             } else {
-                auto count = tokens_.dim_name(tokens_.take());
-                if (!count) return fail(count.error());
-                block.count = *count;
+                ROOFLINE_TRY(block.count, tokens_.dim_name(tokens_.take()));
             }
         }
         tokens_.skip_newlines();
         if (!tokens_.accept("{")) return tokens_.expected("`{`");
-        if (auto status = items(block, true); !status) return fail(status.error());
+        ROOFLINE_CHECK(items(block, true));
         --nesting_;
         return ast::Item(std::move(block));
     }
@@ -120,9 +115,9 @@ private:
     Result<ast::Item> part() {
         ast::Block block;
         block.span = tokens_.take().span;
-        if (auto status = deeper(block.span); !status) return fail(status.error());
+        ROOFLINE_CHECK(deeper(block.span));
         block.part = tokens_.take().text;
-        if (auto status = braces(block); !status) return fail(status.error());
+        ROOFLINE_CHECK(braces(block));
         --nesting_;
         return ast::Item(std::move(block));
     }
@@ -131,7 +126,7 @@ private:
     Result<ast::Item> when() {
         ast::Block block;
         block.span = tokens_.take().span;
-        if (auto status = deeper(block.span); !status) return fail(status.error());
+        ROOFLINE_CHECK(deeper(block.span));
         ast::Condition condition;
         condition.any.emplace_back();
         bool more = true;
@@ -146,11 +141,11 @@ private:
             if (more && tokens_.take().text == "or") condition.any.emplace_back();
         }
         block.when = std::move(condition);
-        if (auto status = braces(block); !status) return fail(status.error());
+        ROOFLINE_CHECK(braces(block));
         if (const std::size_t mark = tokens_.mark(); is_else()) {
             ast::Block other;
             other.span = block.span;
-            if (auto status = braces(other); !status) return fail(status.error());
+            ROOFLINE_CHECK(braces(other));
             block.otherwise = std::move(other.items);
         } else {
             tokens_.back_to(mark);
@@ -195,9 +190,8 @@ private:
         do {
             tokens_.skip_newlines();
             if (tokens_.peek().kind != TokenKind::word) return tokens_.expected("the name of a dimension");
-            auto dim = tokens_.dim_name(tokens_.take());
-            if (!dim) return fail(dim.error());
-            role.dims.push_back(std::move(*dim));
+            ROOFLINE_TRY(auto dim, tokens_.dim_name(tokens_.take()));
+            role.dims.push_back(std::move(dim));
         } while (tokens_.accept(","));
         return ast::Item(std::move(role));
     }
@@ -207,12 +201,10 @@ private:
         tokens_.skip_newlines();
         if (tokens_.peek().kind != TokenKind::word) return tokens_.expected(fmt::format("the name of {}", what));
         const Token& name = tokens_.take();
-        auto checked = tokens_.dim_name(name);
-        if (!checked) return fail(checked.error());
+        ROOFLINE_TRY(auto checked, tokens_.dim_name(name));
         if (!tokens_.accept("=")) return tokens_.expected("`=` and a size");
-        auto value = tokens_.size(fmt::format("the size of `{}`", *checked));
-        if (!value) return fail(value.error());
-        return ast::Size{*checked, *value, name.span};
+        ROOFLINE_TRY(auto value, tokens_.size(fmt::format("the size of `{}`", checked)));
+        return ast::Size{checked, value, name.span};
     }
 
     // mesh X=4, Y=16 on ici.0+ici.2
@@ -220,11 +212,9 @@ private:
         tokens_.take();
         ast::Mesh mesh;
         do {
-            auto axis = named_size("a mesh axis");
-            if (!axis) return fail(axis.error());
-            auto wires = this->wires();
-            if (!wires) return fail(wires.error());
-            mesh.axes.push_back({std::move(*axis), std::move(*wires)});
+            ROOFLINE_TRY(auto axis, named_size("a mesh axis"));
+            ROOFLINE_TRY(auto wires, this->wires());
+            mesh.axes.push_back({std::move(axis), std::move(wires)});
         } while (tokens_.accept(","));
         return ast::Item(std::move(mesh));
     }
@@ -250,9 +240,8 @@ private:
     Result<ast::Item> sizes() {
         ast::Sizes list;
         do {
-            auto size = named_size("a dimension");
-            if (!size) return fail(size.error());
-            list.sizes.push_back(std::move(*size));
+            ROOFLINE_TRY(auto size, named_size("a dimension"));
+            list.sizes.push_back(std::move(size));
         } while (tokens_.accept(","));
         return ast::Item(std::move(list));
     }
@@ -261,7 +250,7 @@ private:
         ast::Assignment result;
         result.span = tokens_.peek().span;
         if (tokens_.peek().kind == TokenKind::word && (tokens_.peek(1).is("=") || tokens_.peek(1).is(":"))) {
-            if (auto status = tokens_.tensor_name(tokens_.peek()); !status) return fail(status.error());
+            ROOFLINE_CHECK(tokens_.tensor_name(tokens_.peek()));
         }
         if (tokens_.peek().kind == TokenKind::word && tokens_.peek(1).kind == TokenKind::word) {
             result.param = tokens_.peek().text == "param";
@@ -278,9 +267,8 @@ private:
             const std::size_t start = tokens_.mark();
             result.name = tokens_.take().text;
             tokens_.take();
-            auto type = types_.type();
-            if (!type) return fail(type.error());
-            result.type = std::move(*type);
+            ROOFLINE_TRY(auto type, types_.type());
+            result.type = std::move(type);
             if (tokens_.peek().kind == TokenKind::newline || tokens_.peek().kind == TokenKind::end ||
                 tokens_.peek().is("}")) {
                 return ast::Item(std::move(result));  // A : type
@@ -304,10 +292,8 @@ private:
                                  "leave the first word out, or the `= ...`");
         }
         tokens_.skip_newlines();
-        auto value = exprs_.expr();
-        if (!value) return fail(value.error());
-        result.value = std::move(*value);
-        if (auto status = using_clause(result); !status) return fail(status.error());
+        ROOFLINE_TRY(result.value, exprs_.expr());
+        ROOFLINE_CHECK(using_clause(result));
         return ast::Item(std::move(result));
     }
 
@@ -315,9 +301,7 @@ private:
         ast::Assignment result;
         result.span = tokens_.peek().span;
         result.one_liner = true;
-        auto value = exprs_.expr();
-        if (!value) return fail(value.error());
-        result.value = std::move(*value);
+        ROOFLINE_TRY(result.value, exprs_.expr());
         if (!tokens_.accept("->")) {
             return tokens_.expected(
                 "an operator or `-> result`",
@@ -325,14 +309,12 @@ private:
         }
         tokens_.skip_newlines();
         if (tokens_.peek().kind == TokenKind::word && tokens_.peek(1).is(":")) {
-            if (auto status = tokens_.tensor_name(tokens_.peek()); !status) return fail(status.error());
+            ROOFLINE_CHECK(tokens_.tensor_name(tokens_.peek()));
             result.name = tokens_.take().text;
             tokens_.take();
         }
-        auto type = types_.type();
-        if (!type) return fail(type.error());
-        result.type = std::move(*type);
-        if (auto status = using_clause(result); !status) return fail(status.error());
+        ROOFLINE_TRY(result.type, types_.type());
+        ROOFLINE_CHECK(using_clause(result));
         return ast::Item(std::move(result));
     }
 
@@ -340,9 +322,7 @@ private:
         if (tokens_.peek().kind != TokenKind::word || tokens_.peek().text != "using") return {};
         tokens_.take();
         if (tokens_.peek().kind != TokenKind::word) return tokens_.expected("a dtype after `using`");
-        auto dtype = types_.dtype(tokens_.take());
-        if (!dtype) return fail(dtype.error());
-        result.using_dtype = *dtype;
+        ROOFLINE_TRY(result.using_dtype, types_.dtype(tokens_.take()));
         return {};
     }
 
@@ -355,9 +335,8 @@ private:
 }  // namespace
 
 Result<ast::Block> parse_syntax(const Source& source) {
-    auto tokens = tokenize(source);
-    if (!tokens) return fail(tokens.error());
-    return Parser(source, std::move(*tokens)).program();
+    ROOFLINE_TRY(auto tokens, tokenize(source));
+    return Parser(source, std::move(tokens)).program();
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

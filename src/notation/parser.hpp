@@ -3,11 +3,11 @@
 
 #include "base/result.hpp"
 #include "notation/ast.hpp"
-#include "notation/source.hpp"
+#include "text/source.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// Errors: one, at one place, with what was expected. Nesting beyond 100 and expressions deeper than 500 are refused.
 [[nodiscard]] Result<ast::Block> parse_syntax(const Source& source);
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -3,7 +3,7 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
-using namespace roofline;
+using namespace roofline::core;
 using Kind = ast::Expr::Kind;
 
 namespace {

@@ -7,7 +7,7 @@
 #include "notation/notation.hpp"
 #include "program/functions.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -238,4 +238,4 @@ std::string statement_text(const Program& program, const Statement& statement, T
 
 std::string print(const Program& program) { return ProgramPrinter(program).run(); }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace roofline {
+namespace roofline::core {
 
 std::vector<std::string> dims_of(const TensorType& type) {
     std::vector<std::string> dims;
@@ -90,7 +90,7 @@ Result<TensorType> Scope::type(const ast::Type& written) {
     };
     for (const ast::Dim& dim : written.dims) {
         for (const std::string& axis : dim.mesh) {
-            if (auto status = use_axis(axis, dim.span); !status) return fail(status.error());
+            ROOFLINE_CHECK(use_axis(axis, dim.span));
         }
         if (dim.name.empty()) {
             type.axes.push_back({anonymous(dim.size.value_or(1)), dim.mesh});
@@ -101,11 +101,11 @@ Result<TensorType> Scope::type(const ast::Type& written) {
                                    fmt::format("dimension `{}` occurs twice in one tensor", dim.name),
                                    "give the second one a name of its own, with the same size");
         }
-        if (auto status = this->dim(dim.name, dim.size, dim.span); !status) return fail(status.error());
+        ROOFLINE_CHECK(this->dim(dim.name, dim.size, dim.span));
         type.axes.push_back({dim.name, dim.mesh});
     }
     for (const std::string& axis : written.unreduced) {
-        if (auto status = use_axis(axis, written.span); !status) return fail(status.error());
+        ROOFLINE_CHECK(use_axis(axis, written.span));
     }
     if (!written.at.empty() && !axes.empty()) {
         return source_.fail_at(
@@ -119,7 +119,7 @@ Result<TensorType> Scope::type(const ast::Type& written) {
                                    fmt::format("mesh axis `{}` has two coordinates in one place", each.axis),
                                    "give each axis one; those that are not named are 0");
         }
-        if (auto status = check_coordinate(each.axis, each.place, each.span); !status) return fail(status.error());
+        ROOFLINE_CHECK(check_coordinate(each.axis, each.place, each.span));
         type.at.emplace_back(each.axis, each.place);
     }
     return type;
@@ -154,4 +154,4 @@ Result<ValueId> Scope::find(const std::string& name, Span span) const {
                            did_you_mean(name, names, fmt::format("declare it: `{} : bf16[...]`", name.substr(0, 40))));
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -8,10 +8,10 @@
 
 #include "base/result.hpp"
 #include "notation/ast.hpp"
-#include "notation/source.hpp"
 #include "program/program.hpp"
+#include "text/source.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 class Scope {
 public:
@@ -60,4 +60,4 @@ private:
 /// The dimensions of a type in order.
 [[nodiscard]] std::vector<std::string> dims_of(const TensorType& type);
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -7,7 +7,7 @@
 #include "base/result.hpp"
 #include "notation/notation.hpp"
 
-using namespace roofline;
+using namespace roofline::core;
 
 namespace {
 

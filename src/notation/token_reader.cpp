@@ -6,7 +6,7 @@
 
 #include "units/text.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 bool TokenReader::accept(std::string_view symbol) {
     if (!peek().is(symbol)) return false;
@@ -70,4 +70,4 @@ Status TokenReader::tensor_name(const Token& token) const {
     return wrong(token, "a tensor's name does not start with `_`", "`*_D` names the dimension that a product sums");
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

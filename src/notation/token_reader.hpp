@@ -9,9 +9,9 @@
 
 #include "base/result.hpp"
 #include "notation/lexer.hpp"
-#include "notation/source.hpp"
+#include "text/source.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 class TokenReader {
 public:
@@ -54,4 +54,4 @@ private:
     std::size_t at_ = 0;
 };
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -4,7 +4,7 @@
 
 #include "notation/notation.hpp"
 
-using namespace roofline;
+using namespace roofline::core;
 
 TEST_CASE("products with parameters and their gradients are computed in another dtype, others are not") {
     const auto forward = parse_program(

@@ -11,7 +11,7 @@
 
 #include "program/functions.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -38,8 +38,8 @@ public:
     }
 
     Result<PlannedProgram> run() {
-        if (auto status = cut_heads(); !status) return fail(status.error());
-        if (auto status = check_dims(); !status) return fail(status.error());
+        ROOFLINE_CHECK(cut_heads());
+        ROOFLINE_CHECK(check_dims());
         result_.program.mesh = mesh();
         note_outside(result_.program.body);
         const std::set<ValueId> partial = partial_values();
@@ -210,7 +210,7 @@ private:
         };
         std::int64_t left = *heads;
         std::int64_t left_queries = queries;
-        if (auto status = cut("tensor", plan_.tensor, left, left_queries, tensor_queries_); !status) return status;
+        ROOFLINE_CHECK(cut("tensor", plan_.tensor, left, left_queries, tensor_queries_));
         return cut("sequence", plan_.sequence, left, left_queries, sequence_queries_);
     }
 
@@ -229,8 +229,8 @@ private:
             return fail("bad_plan", fmt::format("{}={}, and the model has no {}", axis, ways, what),
                         fmt::format("leave `{}` out", axis));
         };
-        if (auto status = need("expert", plan_.expert, "experts", "experts"); !status) return status;
-        if (auto status = need("sequence", plan_.sequence, "heads", "heads"); !status) return status;
+        ROOFLINE_CHECK(need("expert", plan_.expert, "experts", "experts"));
+        ROOFLINE_CHECK(need("sequence", plan_.sequence, "heads", "heads"));
         const auto experts = size_of_role("experts");
         if (experts && plan_.expert > *experts) {
             return fail("bad_plan", fmt::format("expert={}, and there are {} experts", plan_.expert, *experts),
@@ -402,4 +402,4 @@ Result<PlannedProgram> apply_plan(const TrainingProgram& step, const DimRoles& r
     return PlanWriter(step, roles, plan).run();
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

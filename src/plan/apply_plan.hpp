@@ -11,7 +11,7 @@
 #include "program/adjoint.hpp"
 #include "program/program.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 struct PlannedProgram {
     Program program;                 ///< with subscripts and the mesh; a `pipeline` axis splits no tensor
@@ -30,4 +30,4 @@ struct PlannedProgram {
 /// share out stay partial sums over it until the optimizer reads them, and so do over `expert` those of what has no experts.
 [[nodiscard]] Result<PlannedProgram> apply_plan(const TrainingProgram& step, const DimRoles& roles, const Plan& plan);
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -8,7 +8,7 @@
 #include "model/key_table.hpp"
 #include "notation/notation.hpp"
 
-using namespace roofline;
+using namespace roofline::core;
 
 namespace {
 

@@ -13,7 +13,7 @@
 #include "notation/notation.hpp"
 #include "program/program.hpp"
 
-namespace roofline::plan_test {
+namespace roofline::core::plan_test {
 
 inline constexpr std::int64_t B = 16;
 inline constexpr std::int64_t T = 4096;
@@ -78,12 +78,12 @@ inline void add_messages(const Statement& statement, const Sizes& sizes, Exchang
     }
 }
 
-}  // namespace roofline::plan_test
+}  // namespace roofline::core::plan_test
 
 namespace doctest {
 template <>
-struct StringMaker<roofline::plan_test::Exchanges> {
-    static String convert(const roofline::plan_test::Exchanges& all) {
+struct StringMaker<roofline::core::plan_test::Exchanges> {
+    static String convert(const roofline::core::plan_test::Exchanges& all) {
         std::string text;
         for (const auto& [key, exchanged] : all) {
             text += "\n    " + key + ": " + std::to_string(exchanged.count) + ", " + std::to_string(exchanged.bytes);

@@ -6,7 +6,7 @@
 #include <string>
 #include <variant>
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -174,4 +174,4 @@ Result<double> block_left_by_cast(const Program& local) {
     return most;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

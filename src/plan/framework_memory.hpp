@@ -9,7 +9,7 @@
 #include "network/system.hpp"
 #include "program/adjoint.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// How a framework goes about a step, where it takes memory.
 struct FrameworkHabits {
@@ -59,4 +59,4 @@ struct FrameworkMemory {
 [[nodiscard]] Result<double> pipeline_buffer_bytes(const Program& local, bool first, double microbatches,
                                                    double in_flight);
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -10,7 +10,7 @@
 #include <variant>
 #include <vector>
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -317,4 +317,4 @@ Result<LiveMemory> live_memory(const TrainingProgram& step, const Program& local
     return LifeTimes(step, local, habits).run(in_flight);
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

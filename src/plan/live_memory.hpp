@@ -6,7 +6,7 @@
 #include "program/adjoint.hpp"
 #include "program/program.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// Microbatches of which a chip holds activations at a time.
 struct InFlight {
@@ -35,4 +35,4 @@ struct LiveMemory {
 [[nodiscard]] Result<LiveMemory> live_memory(const TrainingProgram& step, const Program& local,
                                              const InFlight& in_flight, const FrameworkHabits& habits = {});
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -10,7 +10,7 @@
 
 #include "units/text.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -83,13 +83,20 @@ std::string_view schedule_name(Schedule schedule) {
     return found->first;
 }
 
+std::string schedule_text(const Pipeline& pipeline) {
+    const std::string name(schedule_name(pipeline.schedule));
+    constexpr std::int64_t usual_chunks = 2;
+    if (pipeline.schedule != Schedule::interleaved || pipeline.chunks == usual_chunks) return name;
+    return fmt::format("{}:{}", name, pipeline.chunks);
+}
+
 double PipelineCost::bubble(std::int64_t stages) const {
     const double waits = fill * static_cast<double>(stages - 1);
     return waits / (1 + waits);
 }
 
 Result<PipelineCost> pipeline_cost(const Pipeline& pipeline) {
-    if (auto status = check(pipeline); !status) return fail(status.error());
+    ROOFLINE_CHECK(check(pipeline));
     if (pipeline.stages == 1) return PipelineCost{};
     const auto m = static_cast<double>(pipeline.microbatches);
     const auto v = static_cast<double>(pipeline.chunks);
@@ -119,4 +126,4 @@ double held_microbatches(const Pipeline& pipeline, std::int64_t stage) {
     return std::min(m, p);
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

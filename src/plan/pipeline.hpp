@@ -2,11 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "base/result.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 enum class Schedule {
     gpipe,        ///< all forward passes, then all backward passes (Huang et al. 2019)
@@ -36,6 +37,8 @@ struct PipelineCost {
 /// them, the nearest is named; chunks that are no number from 2 to 2^40.
 [[nodiscard]] Result<Pipeline> parse_schedule(std::string_view word);
 [[nodiscard]] std::string_view schedule_name(Schedule schedule);
+/// "1f1b", "interleaved:4": as parse_schedule() reads it.
+[[nodiscard]] std::string schedule_text(const Pipeline& pipeline);
 
 /// With p stages, m microbatches and v chunks, a stage waits while the first microbatch comes and the last one leaves: for every
 /// other stage as long as that takes for one microbatch (GPipe, 1F1B), one chunk of it (interleaved), or the forward pass of one
@@ -51,4 +54,4 @@ struct PipelineCost {
 /// stage i, ZB-H1 p in each, interleaved (2(p-i-1) + (v-1)p + 1)/v; none more than m. The pipeline is one that pipeline_cost() takes.
 [[nodiscard]] double held_microbatches(const Pipeline& pipeline, std::int64_t stage);
 
-}  // namespace roofline
+}  // namespace roofline::core

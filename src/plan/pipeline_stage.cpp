@@ -16,7 +16,7 @@
 #include "network/permutation.hpp"
 #include "network/transfer.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -66,10 +66,9 @@ Passes middle_passes(const Passes& passes, std::int64_t wanted) {
 Result<Passes> shares(const Program& forward, const Passes& passes, std::int64_t stages, const PipelineStage& stage) {
     if (stage.place == StagePlace::first) return first_passes(passes, stage.passes);
     if (stage.place == StagePlace::last) return last_passes(passes, stage.passes);
-    auto kinds = pipeline_stages(forward, stages, stage.late);
-    if (!kinds) return fail(kinds.error());
-    const Passes first = first_passes(passes, kinds->front().passes);
-    const Passes last = last_passes(passes, kinds->back().passes);
+    ROOFLINE_TRY(auto kinds, pipeline_stages(forward, stages, stage.late));
+    const Passes first = first_passes(passes, kinds.front().passes);
+    const Passes last = last_passes(passes, kinds.back().passes);
     Passes rest;
     for (std::size_t i = 0; i < passes.size(); ++i) rest.push_back(passes[i] - first[i] - last[i]);
     return middle_passes(rest, stage.passes);
@@ -152,9 +151,8 @@ Result<std::vector<std::int64_t>> passes_of(const Program& program, std::int64_t
 }  // namespace
 
 Result<std::vector<PipelineStage>> pipeline_stages(const Program& forward, std::int64_t stages, bool late) {
-    auto passes = passes_of(forward, stages);
-    if (!passes) return fail(passes.error());
-    const std::int64_t total = std::accumulate(passes->begin(), passes->end(), std::int64_t{0});
+    ROOFLINE_TRY(auto passes, passes_of(forward, stages));
+    const std::int64_t total = std::accumulate(passes.begin(), passes.end(), std::int64_t{0});
     const std::int64_t most = (total + stages - 1) / stages;
     const std::int64_t fewer = most * stages - total;  // stages with a pass less
     std::vector<PipelineStage> kinds;
@@ -171,11 +169,9 @@ Result<std::vector<PipelineStage>> pipeline_stages(const Program& forward, std::
 }
 
 Result<Program> pipeline_stage(const Program& forward, std::int64_t stages, const PipelineStage& stage) {
-    auto passes = passes_of(forward, stages);
-    if (!passes) return fail(passes.error());
-    const auto dealt = shares(forward, *passes, stages, stage);
-    if (!dealt) return fail(dealt.error());
-    const Passes& share = *dealt;
+    ROOFLINE_TRY(auto passes, passes_of(forward, stages));
+    ROOFLINE_TRY(const auto dealt, shares(forward, passes, stages, stage));
+    const Passes& share = dealt;
     const StagePlace place = stage.place;
     Program program = forward;
     const auto& nodes = forward.body.nodes;
@@ -209,18 +205,16 @@ Result<Program> pipeline_stage(const Program& forward, std::int64_t stages, cons
 }
 
 Result<std::vector<double>> stage_shares(const Program& forward, std::int64_t stages, const PipelineStage& stage) {
-    auto passes = passes_of(forward, stages);
-    if (!passes) return fail(passes.error());
-    const auto dealt = shares(forward, *passes, stages, stage);
-    if (!dealt) return fail(dealt.error());
-    const Passes& share = *dealt;
+    ROOFLINE_TRY(auto passes, passes_of(forward, stages));
+    ROOFLINE_TRY(const auto dealt, shares(forward, passes, stages, stage));
+    const Passes& share = dealt;
     std::vector<double> held(forward.values.size(), stage.place == StagePlace::first ? 1 : 0);
     const bool last = stage.place == StagePlace::last;
     std::size_t next = 0;
     for (const Node& node : forward.body.nodes) {
         if (is_repeat(node)) {
             const Block& block = std::get<Block>(node);
-            const double part = static_cast<double>(share[next]) / static_cast<double>((*passes)[next]);
+            const double part = static_cast<double>(share[next]) / static_cast<double>((passes)[next]);
             for (std::size_t id = block.values_before; id < held.size(); ++id) {
                 held[id] = id < block.values_after ? part : last ? 1 : 0;
             }
@@ -228,7 +222,7 @@ Result<std::vector<double>> stage_shares(const Program& forward, std::int64_t st
             continue;
         }
         const auto* statement = std::get_if<Statement>(&node);
-        if (statement == nullptr || next < passes->size() || !last) continue;
+        if (statement == nullptr || next < passes.size() || !last) continue;
         for (const Op& op : statement->ops) {
             for (const Operand& input : op.inputs) {
                 if (forward.values[input.value].param) held[input.value] = 1;
@@ -241,13 +235,11 @@ Result<std::vector<double>> stage_shares(const Program& forward, std::int64_t st
 Result<double> stage_transfer_s(const System& system, double bytes) {
     const PlacedAxis* axis = system.axis("pipeline");
     if (axis == nullptr) return fail("unknown_axis", "the mesh has no axis `pipeline`");
-    auto to = next_along(system.slice, {axis});
-    if (!to) return fail(to.error());
-    auto load = permutation_load(system.slice, *to);
-    if (!load) return fail(load.error());
-    const auto time = time_of(*load, system.slice, bytes);
+    ROOFLINE_TRY(auto to, next_along(system.slice, {axis}));
+    ROOFLINE_TRY(auto load, permutation_load(system.slice, to));
+    const auto time = time_of(load, system.slice, bytes);
     if (!time) return fail("no_rate", "the wires between stages have no published rate");
     return time->lower_s;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

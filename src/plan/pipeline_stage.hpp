@@ -8,7 +8,7 @@
 #include "network/system.hpp"
 #include "program/program.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 enum class StagePlace {
     first,   ///< with what stands before the layers: the embedding
@@ -44,4 +44,4 @@ struct PipelineStage {
 /// at the same time, each its own part. Errors: no such axis; a topology that is not costed.
 [[nodiscard]] Result<double> stage_transfer_s(const System& system, double bytes);
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -10,7 +10,7 @@
 #include <tuple>
 #include <vector>
 
-using namespace roofline;
+using namespace roofline::core;
 
 namespace {
 

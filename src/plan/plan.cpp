@@ -10,7 +10,7 @@
 
 #include "notation/notation.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -109,21 +109,20 @@ std::string plan_text(const Plan& plan) {
 Result<Plan> parse_plan(const std::vector<std::string>& texts, std::int64_t chips, std::vector<std::string>* notes) {
     std::string text;
     for (const std::string& each : texts) text += (text.empty() ? "mesh " : ", ") + each;
-    auto read = parse_program(text, "--mesh");
-    if (!read) return fail(read.error());
-    if (!read->values.empty() || !read->dims.empty()) {
+    ROOFLINE_TRY(auto read, parse_program(text, "--mesh"));
+    if (!read.values.empty() || !read.dims.empty()) {
         return fail("syntax", "this is more than a mesh", "write data=4,tensor=8");
     }
     Plan plan;
     std::set<std::string_view> given;
     std::vector<std::string> called;
-    for (const MeshAxis& axis : read->mesh) {
+    for (const MeshAxis& axis : read.mesh) {
         const std::string_view name = axis_called(axis.name);
         if (!given.insert(name).second) {
             return fail("bad_plan", fmt::format("the axis `{}` is given twice", name), "give it once");
         }
         if (name != axis.name) called.push_back(fmt::format("{} is `{}`", axis.name, name));
-        if (auto status = read_axis(axis, plan); !status) return fail(status.error());
+        ROOFLINE_CHECK(read_axis(axis, plan));
     }
     if (!called.empty() && notes != nullptr) {
         const bool experts = given.contains("expert");
@@ -133,7 +132,7 @@ Result<Plan> parse_plan(const std::vector<std::string>& texts, std::int64_t chip
                                                             : "",
                                      experts ? "; the sizes of all axes, `expert` too, multiply to the chips" : ""));
     }
-    const auto product = roofline::product(plan);
+    const auto product = roofline::core::product(plan);
     if (product == chips) return plan;
     const auto near = nearest_plan(plan, chips);
     return fail("bad_plan",
@@ -154,4 +153,4 @@ std::vector<MeshAxis> mesh_of(const Plan& plan) {
     return mesh;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -10,7 +10,7 @@
 #include "base/result.hpp"
 #include "program/program.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// Sizes of the axes; they multiply to the chips.
 struct Plan {
@@ -52,4 +52,4 @@ struct Plan {
 /// The mesh that a plan makes. An axis of one chip is left out.
 [[nodiscard]] std::vector<MeshAxis> mesh_of(const Plan& plan);
 
-}  // namespace roofline
+}  // namespace roofline::core

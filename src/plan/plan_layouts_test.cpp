@@ -7,8 +7,8 @@
 #include "plan/apply_plan.hpp"
 #include "plan/decoder_test.hpp"
 
-using namespace roofline;
-using namespace roofline::plan_test;
+using namespace roofline::core;
+using namespace roofline::core::plan_test;
 
 namespace {
 

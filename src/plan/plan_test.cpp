@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-using namespace roofline;
+using namespace roofline::core;
 
 TEST_CASE("a plan is read, whatever the order of its axes, and laid with the chatty axes innermost") {
     const auto plan = parse_plan({"data=2,tensor=4", "fsdp=8 on ici.1"}, 64);

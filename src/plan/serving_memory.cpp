@@ -8,7 +8,7 @@
 #include "program/value_copies.hpp"
 #include "work/work.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -110,4 +110,4 @@ double activation_bytes(const Program& program, const ProgramWork& work, const S
     return most;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

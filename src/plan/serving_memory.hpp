@@ -8,7 +8,7 @@
 #include "program/program.hpp"
 #include "work/work.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// Bytes.
 struct ServingMemory {
@@ -29,4 +29,4 @@ struct ServingMemory {
 /// them. Updates of caches in place take none. `work` is the program's, counted once for all sizes.
 [[nodiscard]] double activation_bytes(const Program& program, const ProgramWork& work, const Sizes& sizes);
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -6,7 +6,7 @@
 #include <map>
 #include <queue>
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -151,4 +151,4 @@ ServingTimes serving_times(const ServingLoad& load, const ServingCosts& costs) {
     return Server(sound, costs).run();
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <functional>
 
-namespace roofline {
+namespace roofline::core {
 
 /// A server under constant load: so many requests are there at a time, each followed by the next as soon as it is answered. All
 /// come at once in the beginning.
@@ -45,4 +45,4 @@ inline constexpr std::int64_t most_requests = 100'000;
 /// Takes time n log n in the number of requests, however many tokens they get.
 [[nodiscard]] ServingTimes serving_times(const ServingLoad& load, const ServingCosts& costs);
 
-}  // namespace roofline
+}  // namespace roofline::core

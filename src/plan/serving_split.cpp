@@ -6,7 +6,7 @@
 
 #include "plan/apply_plan.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -132,11 +132,10 @@ Result<ServingSplit> split_for_serving(const Program& program, const DimRoles& r
                                        CacheSplit caches) {
     Plan whole = plan;
     whole.tensor_tokens = false;
-    auto planned = apply_plan(program, roles, whole);
-    if (!planned) return fail(planned.error());
-    ServingSplit split{std::move(planned->program), std::move(planned->stay)};
+    ROOFLINE_TRY(auto planned, apply_plan(program, roles, whole));
+    ServingSplit split{std::move(planned.program), std::move(planned.stay)};
     Refining(split, roles, caches).run();
     return split;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

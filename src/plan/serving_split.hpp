@@ -10,7 +10,7 @@
 #include "plan/plan.hpp"
 #include "program/program.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// How caches lie over those members of the tensor axis that their heads do not tell apart (all of them, where one cache serves
 /// all heads): whole on each, by sequence of the batch, or by position of the context.
@@ -32,4 +32,4 @@ struct ServingSplit {
 [[nodiscard]] Result<ServingSplit> split_for_serving(const Program& program, const DimRoles& roles, const Plan& plan,
                                                      CacheSplit caches);
 
-}  // namespace roofline
+}  // namespace roofline::core

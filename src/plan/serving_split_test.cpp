@@ -11,7 +11,7 @@
 #include "plan/pipeline_stage.hpp"
 #include "plan/serving_memory.hpp"
 
-using namespace roofline;
+using namespace roofline::core;
 
 namespace {
 

@@ -7,7 +7,7 @@
 
 #include "units/text.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -72,4 +72,4 @@ Status check_batch(const TrainingBatch& batch, const BatchShards& shards) {
     return {};
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -6,7 +6,7 @@
 
 #include "base/result.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// Tokens of one step, all chips together.
 struct TrainingBatch {
@@ -28,4 +28,4 @@ struct BatchShards {
 /// sequences that no whole number of which makes a microbatch; less than one sequence of a microbatch for a shard.
 [[nodiscard]] Status check_batch(const TrainingBatch& batch, const BatchShards& shards);
 
-}  // namespace roofline
+}  // namespace roofline::core

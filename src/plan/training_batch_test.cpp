@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -54,4 +54,4 @@ TEST_CASE("sequences that do not divide into microbatches name the nearest numbe
     CHECK(hint(7, 3) == "--microbatches 1 does");
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

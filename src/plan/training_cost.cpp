@@ -1,6 +1,6 @@
 #include "plan/training_cost.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 double TrainingDemand::utilisation(double tokens, double seconds) const {
     return tokens * flops_per_token / (seconds * peak * static_cast<double>(chips));
@@ -15,13 +15,12 @@ double training_flops_per_token(const ModelCounts& counts) {
 }
 
 Result<TrainingDemand> training_demand(const ModelCounts& counts, const Machine& machine, std::int64_t chips) {
-    auto assigned = assign(machine, Unit::matmul, Dtype::bf16);
-    if (!assigned) return fail(assigned.error());
-    if (!assigned->peak->rate.value) {
+    ROOFLINE_TRY(auto assigned, assign(machine, Unit::matmul, Dtype::bf16));
+    if (!assigned.peak->rate.value) {
         return fail("no_peak", machine.name + " has no figure for what it computes in bf16",
                     "give one: --set matmul.bf16=1e14");
     }
-    return TrainingDemand{training_flops_per_token(counts), assigned->peak->rate.value->value, chips};
+    return TrainingDemand{training_flops_per_token(counts), assigned.peak->rate.value->value, chips};
 }
 
 TrainingCost training_cost(const TrainingDemand& demand, std::int64_t tokens, double tokens_per_s,
@@ -36,4 +35,4 @@ TrainingCost training_cost(const TrainingDemand& demand, std::int64_t tokens, do
     return cost;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -8,7 +8,7 @@
 #include "machine/machine.hpp"
 #include "model/account.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// What a model asks of the chips that train it, whatever they compute besides.
 struct TrainingDemand {
@@ -44,4 +44,4 @@ struct TrainingCost {
 [[nodiscard]] TrainingCost training_cost(const TrainingDemand& demand, std::int64_t tokens, double tokens_per_s,
                                          const std::optional<Price>& price);
 
-}  // namespace roofline
+}  // namespace roofline::core

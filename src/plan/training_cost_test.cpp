@@ -5,7 +5,7 @@
 #include "base/approx_test.hpp"
 #include "model/models_test.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 // Scaling book, chapter 6: a model of 70e9 parameters, 15e12 tokens: 6.3e24 FLOPs, 435 years on one TPU v5p at its 459 TFLOP/s, and
 // 44 days on 8960 of them at 40 %.
@@ -36,4 +36,4 @@ TEST_CASE("FLOPs of a token are those of multiplying parameters and of attention
     CHECK(training_flops_per_token(*counts) == approx(6 * multiplying + 3 * 80 * 2.0 * 4096 * 8192));
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

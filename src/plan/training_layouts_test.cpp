@@ -11,8 +11,8 @@
 #include "program/adjoint.hpp"
 #include "program/weight_arithmetic.hpp"
 
-using namespace roofline;
-using namespace roofline::plan_test;
+using namespace roofline::core;
+using namespace roofline::core::plan_test;
 
 namespace {
 

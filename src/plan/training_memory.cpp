@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -85,33 +85,28 @@ Result<TrainingMemory> training_memory(const TrainingProgram& step, const Progra
         const double ways = split ? holders_of(types[tensor.value], system) : 1;
         share_of(memory, tensor.role) += number->to_double() / ways;
     }
-    auto live = live_memory(step, local, in_flight, habits);
-    if (!live) return fail(live.error());
+    ROOFLINE_TRY(auto live, live_memory(step, local, in_flight, habits));
     if (habits.fsdp_units) {
-        const auto units = unit_memory(step, types, stay, system);
-        if (!units) return fail(units.error());
-        live->peak += units->held;
-        memory.apart += units->apart;
+        ROOFLINE_TRY(const auto units, unit_memory(step, types, stay, system));
+        live.peak += units.held;
+        memory.apart += units.apart;
     }
     if (habits.stored_casts) {
-        const auto left = block_left_by_cast(local);
-        if (!left) return fail(left.error());
-        memory.apart += *left;
+        ROOFLINE_TRY(const auto left, block_left_by_cast(local));
+        memory.apart += left;
     }
-    memory.activations = live->kept;
-    double peak = live->peak;
+    memory.activations = live.kept;
+    double peak = live.peak;
     if (habits.copied_norm) {  // put where activations were, as far as they go
-        const auto copies = copied_gradient_bytes(step, types, system);
-        if (!copies) return fail(copies.error());
-        memory.apart += std::max(*copies - peak, 0.0);
+        ROOFLINE_TRY(const auto copies, copied_gradient_bytes(step, types, system));
+        memory.apart += std::max(copies - peak, 0.0);
     }
     if (habits.unfused) {  // activations are gone when the optimizer works, and their blocks are not
-        const auto optimizer = unfused_bytes(step, types, system);
-        if (!optimizer) return fail(optimizer.error());
-        memory.apart += std::min(peak, *optimizer);
-        peak = std::max(peak, *optimizer);
+        ROOFLINE_TRY(const auto optimizer, unfused_bytes(step, types, system));
+        memory.apart += std::min(peak, optimizer);
+        peak = std::max(peak, optimizer);
     }
-    memory.working = std::max(peak - live->kept, 0.0);
+    memory.working = std::max(peak - live.kept, 0.0);
     if (habits.flat_optimizer) memory.apart += memory.gradients;
     const MemoryLevel* hbm = system.machine().level("hbm");
     if (hbm != nullptr) {
@@ -120,4 +115,4 @@ Result<TrainingMemory> training_memory(const TrainingProgram& step, const Progra
     return memory;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -10,7 +10,7 @@
 #include "plan/live_memory.hpp"
 #include "program/adjoint.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// Bytes of one chip.
 struct TrainingMemory {
@@ -39,4 +39,4 @@ struct TrainingMemory {
                                                      const InFlight& in_flight, const FrameworkHabits& habits = {},
                                                      const StayingAxes& stay = {});
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -7,7 +7,7 @@
 #include "machine/catalogue.hpp"
 #include "notation/notation.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -131,4 +131,4 @@ TEST_CASE(
     CHECK(training_memory(*wide, wide->program, {}, system, {}, habits)->apart == 0);
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

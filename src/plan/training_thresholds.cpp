@@ -4,7 +4,7 @@
 
 #include "bound/network_pricing.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 double collective_seconds(const Program& program, const Analysis& total, const System& system,
                           const std::vector<std::string>& axes) {
@@ -46,4 +46,4 @@ std::vector<PlanThreshold> training_thresholds(const Program& program, const Ana
     return thresholds;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

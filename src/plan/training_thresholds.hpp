@@ -9,7 +9,7 @@
 #include "plan/plan.hpp"
 #include "program/program.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// What an answer of `roofline train` is compared with.
 struct PlanThreshold {
@@ -33,4 +33,4 @@ struct PlanThreshold {
 [[nodiscard]] double collective_seconds(const Program& program, const Analysis& total, const System& system,
                                         const std::vector<std::string>& axes);
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -8,7 +8,7 @@
 #include "machine/catalogue.hpp"
 #include "notation/notation.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -64,4 +64,4 @@ TEST_CASE("tensor parallelism hides up to a degree that the width of the MLP dec
     CHECK(found[0].value == approx(28672 / 2550.0));
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -9,7 +9,7 @@
 #include "program/functions.hpp"
 #include "program/step_draft.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -120,29 +120,27 @@ std::vector<std::string> counts_around(const ForwardDraft& forward, ValueId id) 
 }  // namespace
 
 Result<TrainingProgram> training_step(const Program& forward, const TrainingOptions& options) {
-    if (auto status = check_options(options); !status) return fail(status.error());
-    auto draft = take_apart(forward);
-    if (!draft) return fail(draft.error());
-    if (auto status = check_kept(*draft, options); !status) return fail(status.error());
-    Names names(draft->program);
-    auto backward = differentiate(*draft, options, names);
-    if (!backward) return fail(backward.error());
-    const std::vector<ValueId> kept = rematerialise(*draft, *backward, options, names);
-    const OptimizerDraft optimizer = optimizer_of(*draft, *backward, options, names);
+    ROOFLINE_CHECK(check_options(options));
+    ROOFLINE_TRY(auto draft, take_apart(forward));
+    ROOFLINE_CHECK(check_kept(draft, options));
+    Names names(draft.program);
+    ROOFLINE_TRY(auto backward, differentiate(draft, options, names));
+    const std::vector<ValueId> kept = rematerialise(draft, backward, options, names);
+    const OptimizerDraft optimizer = optimizer_of(draft, backward, options, names);
 
-    const DraftBlock whole = whole_step(*draft, *backward, optimizer, options.microbatches);
-    StepWriter writer(*draft, backward->stashed);
-    if (auto status = writer.write(whole); !status) return fail(status.error());
+    const DraftBlock whole = whole_step(draft, backward, optimizer, options.microbatches);
+    StepWriter writer(draft, backward.stashed);
+    ROOFLINE_CHECK(writer.write(whole));
     std::vector<StepTensor> tensors;
     const auto add = [&](ValueId id, StepRole role, ValueId like) {
         const bool apart = role == StepRole::gradient || role == StepRole::optimizer_state;
-        tensors.push_back({writer.written(id), role, counts_around(*draft, like),
+        tensors.push_back({writer.written(id), role, counts_around(draft, like),
                            apart ? std::optional(writer.written(like)) : std::nullopt});
     };
-    for (ValueId id = 0; id < draft->made_by.size(); ++id) {
-        if (draft->program.values[id].param) add(id, StepRole::param, id);
+    for (ValueId id = 0; id < draft.made_by.size(); ++id) {
+        if (draft.program.values[id].param) add(id, StepRole::param, id);
     }
-    for (const auto& [param, gradient] : backward->gradients) add(gradient, StepRole::gradient, param);
+    for (const auto& [param, gradient] : backward.gradients) add(gradient, StepRole::gradient, param);
     for (const ValueId id : kept) add(id, StepRole::activation, id);
     for (const auto& [state, param] : optimizer.states) add(state, StepRole::optimizer_state, param);
     TrainingProgram step = writer.finish();
@@ -281,4 +279,4 @@ Result<Program> with_loss(const Program& forward, bool f32_logits) {
     return program;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

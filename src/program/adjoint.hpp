@@ -12,7 +12,7 @@
 #include "program/program.hpp"
 #include "units/dtype.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// What the forward pass keeps for the backward one. What it does not keep and the backward pass reads is computed again.
 enum class Remat {
@@ -92,4 +92,4 @@ struct TrainingProgram {
 /// Errors: a last result without dimensions; names that are taken.
 [[nodiscard]] Result<Program> with_loss(const Program& forward, bool f32_logits = false);
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -8,7 +8,7 @@
 
 #include "program/functions.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -164,4 +164,4 @@ Result<std::vector<std::optional<Formula>>> adjoint_of(const Differentiated& d) 
     return error;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

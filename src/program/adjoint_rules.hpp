@@ -9,7 +9,7 @@
 #include "program/formula.hpp"
 #include "program/program.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// An operation before its derivative.
 struct Differentiated {
@@ -28,4 +28,4 @@ struct Differentiated {
 /// is none: indices, conditions, what a scatter overwrites. Errors: no derivative, with the operation's place.
 [[nodiscard]] Result<std::vector<std::optional<Formula>>> adjoint_of(const Differentiated& d);
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -9,7 +9,7 @@
 #include "program/functions.hpp"
 #include "program/step_draft.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -30,7 +30,7 @@ public:
         uses_left_ = differentiable_uses();
         locked_.resize(forward_count_, false);
         if (options_.microbatches > 1) declare_sums();
-        if (auto status = block(0, result_.body); !status) return fail(status.error());
+        ROOFLINE_CHECK(block(0, result_.body));
         if (result_.gradients.empty() && !input_gradient_) {
             return fail("nothing_to_do", "no result depends on a parameter",
                         "mark what is trained: param W : bf16[D, F]");
@@ -121,9 +121,9 @@ private:
         const std::vector<ForwardNode> nodes = forward_.blocks[at].nodes;
         for (const ForwardNode& node : std::views::reverse(nodes)) {
             if (node.kind == ForwardNode::Kind::unit) {
-                if (auto status = unit(node.id, out); !status) return status;
+                ROOFLINE_CHECK(unit(node.id, out));
             } else if (node.kind == ForwardNode::Kind::block) {
-                if (auto status = repeat(node.id, out); !status) return status;
+                ROOFLINE_CHECK(repeat(node.id, out));
             }
         }
         return {};
@@ -148,7 +148,7 @@ private:
             sums.push_back(sum_before(id, out));
             pending_[id] = {forward_tensor(sums.back())};
         }
-        if (auto status = block(at, inner); !status) return status;
+        ROOFLINE_CHECK(block(at, inner));
         for (std::size_t i = 0; i < shared.size(); ++i) {
             const ValueId sum = again(sums[i]);
             inner.nodes.emplace_back(DraftStatement{sum, added(shared[i]), StepPhase::backward, value(shared[i]).part});
@@ -233,7 +233,7 @@ private:
         if (unit.fused) bring_in(unit, out);
         for (const Statement* statement : std::views::reverse(unit.statements)) {
             for (const Op& op : std::views::reverse(statement->ops)) {
-                if (auto status = operation(op, *statement, made, out, touched); !status) return status;
+                ROOFLINE_CHECK(operation(op, *statement, made, out, touched));
             }
         }
         for (const ValueId id : touched) {
@@ -293,12 +293,11 @@ private:
                                Formula(constant.value));
             for (std::size_t& place : at) place += place >= constant.position ? 1U : 0U;
         }
-        auto terms = adjoint_of(d);
-        if (!terms) return fail(terms.error());
+        ROOFLINE_TRY(auto terms, adjoint_of(d));
         for (const std::size_t i : places) {
-            if (at[i] >= terms->size() || !(*terms)[at[i]]) continue;
+            if (at[i] >= terms.size() || !(terms)[at[i]]) continue;
             const ValueId input = op.inputs[i].value;
-            pending_[input].push_back(fitted(*(*terms)[at[i]], op.inputs[i].dims));
+            pending_[input].push_back(fitted(*(terms)[at[i]], op.inputs[i].dims));
         }
         return {};
     }
@@ -451,4 +450,4 @@ Result<BackwardDraft> differentiate(ForwardDraft& forward, const TrainingOptions
     return BackwardPass(forward, options, names).run();
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -11,7 +11,7 @@
 
 #include "program/typing.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -373,4 +373,4 @@ std::vector<std::vector<Pair>> product_orders(const Program& program, const Size
     return orders;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -9,7 +9,7 @@
 #include "program/order.hpp"
 #include "program/program.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// An elementwise product of a statement: the places of the operations that it became, a step for each pair and one for each number,
 /// its last one at the end. Factors are in the order in which the steps take them.
@@ -36,4 +36,4 @@ void order_elementwise(Program& program);
 /// The orders that products of three or more operands, elementwise or with sums, have at some sizes.
 [[nodiscard]] std::vector<std::vector<Pair>> product_orders(const Program& program, const Sizes& sizes);
 
-}  // namespace roofline
+}  // namespace roofline::core

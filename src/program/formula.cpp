@@ -4,7 +4,7 @@
 
 #include "program/typing.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -131,4 +131,4 @@ Formula masked(Formula term, const std::vector<MaskedPlane>& masks) {
     return term;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -7,7 +7,7 @@
 
 #include "program/program.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 struct FormulaNode;
 
@@ -70,4 +70,4 @@ void each_tensor(const Formula& term, Visit visit) {
 /// A term with products or repetitions under those of the masks that it has both dimensions of: half of it is not computed.
 [[nodiscard]] Formula masked(Formula term, const std::vector<MaskedPlane>& masks);
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -102,4 +102,4 @@ std::vector<std::string> function_names() {
     return names;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-namespace roofline {
+namespace roofline::core {
 
 /// How a function's result relates to its arguments.
 enum class FunctionKind {
@@ -56,4 +56,4 @@ struct FunctionInfo {
 [[nodiscard]] const std::vector<FunctionInfo>& all_functions();
 [[nodiscard]] std::vector<std::string> function_names();
 
-}  // namespace roofline
+}  // namespace roofline::core

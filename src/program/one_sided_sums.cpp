@@ -6,7 +6,7 @@
 #include <utility>
 #include <variant>
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -91,4 +91,4 @@ std::vector<std::string> one_sided_sums(const Program& program) {
     return warnings;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

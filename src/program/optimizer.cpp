@@ -3,7 +3,7 @@
 
 #include "program/step_draft.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -109,4 +109,4 @@ OptimizerDraft optimizer_of(ForwardDraft& forward, const BackwardDraft& backward
     return Optimizing(forward, backward, options, names).run();
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

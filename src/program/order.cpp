@@ -11,7 +11,7 @@
 
 #include "program/program.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -167,4 +167,4 @@ std::vector<Pair> cheapest_order(const std::vector<std::vector<std::string>>& op
     return Search(operands, result, sizes).run();
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

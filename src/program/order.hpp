@@ -7,7 +7,7 @@
 
 #include "algebra/polynomial.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// Two places in the list of what is left; the product goes to the first and the second is taken out. first < second.
 struct Pair {
@@ -23,4 +23,4 @@ struct Pair {
 [[nodiscard]] std::vector<Pair> cheapest_order(const std::vector<std::vector<std::string>>& operands,
                                                const std::vector<std::string>& result, const Sizes& sizes);
 
-}  // namespace roofline
+}  // namespace roofline::core

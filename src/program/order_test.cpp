@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <set>
 
-using namespace roofline;
+using namespace roofline::core;
 
 namespace {
 

@@ -9,7 +9,7 @@
 
 #include "program/elementwise_products.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 bool Program::sharded() const {
     return std::any_of(values.begin(), values.end(), [](const Value& value) {
@@ -375,4 +375,4 @@ Result<std::vector<std::string>> bind_sizes(Program& program, const Sizes& sizes
     return notes;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

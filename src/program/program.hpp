@@ -11,18 +11,10 @@
 
 #include "algebra/polynomial.hpp"
 #include "base/result.hpp"
+#include "text/source.hpp"
 #include "units/dtype.hpp"
 
-namespace roofline {
-
-/// Where in the source text something stands; line and column count from 1, 0 means nowhere.
-struct Span {
-    int line = 0;
-    int column = 0;
-
-    /// Two programs are equal whatever their layout on the page.
-    bool operator==(const Span&) const { return true; }
-};
+namespace roofline::core {
 
 /// A dimension of a tensor and the mesh axes it is split over, outermost first. A dimension that was written as a bare number
 /// has a name of its own that starts with '#'.
@@ -306,4 +298,4 @@ struct MaskCase {
 /// was overruled. Errors: a dimension that the program does not have.
 [[nodiscard]] Result<std::vector<std::string>> bind_sizes(Program& program, const Sizes& sizes);
 
-}  // namespace roofline
+}  // namespace roofline::core

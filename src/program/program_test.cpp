@@ -4,7 +4,7 @@
 
 #include "program/functions.hpp"
 
-using namespace roofline;
+using namespace roofline::core;
 
 namespace {
 

@@ -5,7 +5,7 @@
 
 #include "program/step_draft.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -267,4 +267,4 @@ std::vector<ValueId> rematerialise(ForwardDraft& forward, BackwardDraft& backwar
     return Rematerialising(forward, backward, options, names).run();
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -8,7 +8,7 @@
 #include "program/functions.hpp"
 #include "program/typing.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -346,4 +346,4 @@ std::string Names::fresh(const std::string& wanted) {
     return name;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -13,7 +13,7 @@
 #include "program/formula.hpp"
 #include "program/program.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// A value that a `repeat` carries from pass to pass.
 struct Carry {
@@ -151,4 +151,4 @@ private:
     std::map<std::string, ValueId, std::less<>> named_;  ///< the newest value of each name
 };
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -6,7 +6,7 @@
 #include "program/step_draft.hpp"
 #include "program/typing.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -30,13 +30,13 @@ Status StepWriter::nodes(const DraftBlock& block, Block& out) {
     around_.push_back(&block);
     for (const DraftNode& node : block.nodes) {
         if (const auto* statement = std::get_if<DraftStatement>(&node)) {
-            if (auto status = this->statement(*statement, out); !status) return status;
+            ROOFLINE_CHECK(this->statement(*statement, out));
         } else if (const auto* declaration = std::get_if<DraftDeclaration>(&node)) {
             (void)declare(declaration->value);
         } else {
             const DraftBlock& draft = std::get<DraftBlock>(node);
             if (draft.kind == Block::Kind::sequence) {
-                if (auto status = nodes(draft, out); !status) return status;
+                ROOFLINE_CHECK(nodes(draft, out));
                 continue;
             }
             Block inner;
@@ -44,7 +44,7 @@ Status StepWriter::nodes(const DraftBlock& block, Block& out) {
             inner.count = draft.count;
             inner.values_before = step_.program.values.size();
             const auto before = named_;
-            if (auto status = nodes(draft, inner); !status) return status;
+            ROOFLINE_CHECK(nodes(draft, inner));
             inner.values_after = step_.program.values.size();
             if (inner.kind == Block::Kind::repeat) {
                 for (const auto& [name, id] : before) {
@@ -84,14 +84,13 @@ Status StepWriter::statement(const DraftStatement& draft, Block& out) {
     statement.part = draft.part;
     statement.using_dtype = draft.using_dtype;
     statement.span = draft.span;
-    const auto made = lower(draft.term, statement);
-    if (!made) return fail(made.error());
+    ROOFLINE_TRY(const auto made, lower(draft.term, statement));
     Value value = forward_.program.values[draft.result];
     const std::vector<std::string> dims = dims_of_type(value.type);
-    if (statement.ops.empty() || statement.ops.back().output.value != made->value) {
+    if (statement.ops.empty() || statement.ops.back().output.value != made.value) {
         Op move;
         move.kind = OpKind::move;
-        move.inputs = {*made};
+        move.inputs = {made};
         move.arithmetic = value.type.dtype;
         move.output = {step_.program.values.size(), dims};
         Value moved;
@@ -130,18 +129,15 @@ Result<Operand> StepWriter::lower(const Formula& term, Statement& statement) {
     if (chain.size() > 2) {
         std::vector<Operand> operands;
         for (const Formula& factor : chain) {
-            auto operand = lower(factor, statement);
-            if (!operand) return operand;
-            operands.push_back(std::move(*operand));
+            ROOFLINE_TRY(auto operand, lower(factor, statement));
+            operands.push_back(std::move(operand));
         }
         Operand product = operands.front();
         for (std::size_t i = 1; i < operands.size(); ++i) {
             Op op;
             op.function = "mul";
             op.inputs = {product, operands[i]};
-            auto made = emit(std::move(op), statement, first);
-            if (!made) return made;
-            product = std::move(*made);
+            ROOFLINE_TRY(product, emit(std::move(op), statement, first));
         }
         return product;
     }
@@ -155,9 +151,8 @@ Result<Operand> StepWriter::lower(const Formula& term, Statement& statement) {
             op.constants.push_back({i, argument->number});
             continue;
         }
-        auto operand = lower(argument, statement);
-        if (!operand) return operand;
-        op.inputs.push_back(std::move(*operand));
+        ROOFLINE_TRY(auto operand, lower(argument, statement));
+        op.inputs.push_back(std::move(operand));
     }
     op.named_sum = op.kind == OpKind::contract && op.inputs.size() == 2;  // `*_D` takes two
     return emit(std::move(op), statement, first);
@@ -242,4 +237,4 @@ TrainingProgram StepWriter::finish() {
     return std::move(step_);
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -11,7 +11,7 @@
 
 #include "program/functions.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -166,4 +166,4 @@ private:
 
 void store_attention(Program& program, bool dropout) { AttentionStorer(program, dropout).run(); }
 
-}  // namespace roofline
+}  // namespace roofline::core

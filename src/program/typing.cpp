@@ -4,7 +4,7 @@
 
 #include "program/functions.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -142,4 +142,4 @@ void mask_operands(Program& program, const std::vector<Op>& ops, std::size_t fir
     }
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

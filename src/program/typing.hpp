@@ -9,7 +9,7 @@
 #include "program/program.hpp"
 #include "units/dtype.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// True for a bare number's dimension.
 [[nodiscard]] bool is_anonymous(std::string_view dim);
@@ -41,4 +41,4 @@ void inherit_masks(const Program& program, const Op& op, Value& result);
 /// Marks the plane of a mask on what the operations from `first` on make of it: they need not compute the masked half either.
 void mask_operands(Program& program, const std::vector<Op>& ops, std::size_t first, const MaskedPlane& plane);
 
-}  // namespace roofline
+}  // namespace roofline::core

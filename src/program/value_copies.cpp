@@ -1,6 +1,6 @@
 #include "program/value_copies.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -26,4 +26,4 @@ std::vector<Rational> value_copies(const Program& program) {
     return copies;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -10,7 +10,7 @@
 
 #include "program/functions.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -81,4 +81,4 @@ void compute_weights_in(TrainingProgram& step, Dtype dtype) {
     WeightArithmetic(step, dtype).change(step.program.body.nodes);
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -4,7 +4,7 @@
 #include "program/adjoint.hpp"
 #include "units/dtype.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// Computes the products of a step in `dtype` that read a parameter or make the gradient of one: the three of each layer that
 /// mixed-precision recipes for fp8 and fp4 convert. Products of activations, those of attention, stay as they are, and so do all tensors;
@@ -17,4 +17,4 @@ void compute_weights_in(TrainingProgram& step, Dtype dtype);
 /// experts is added up and stays as it is (DeepSeek-V3, arXiv 2412.19437, section 3.3.2). Nothing changes in a step without experts.
 void dispatch_in(TrainingProgram& step, Dtype dtype);
 
-}  // namespace roofline
+}  // namespace roofline::core

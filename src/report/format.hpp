@@ -3,11 +3,11 @@
 
 #include <cstdint>
 
-namespace roofline {
+namespace roofline::core {
 
 enum class Format : std::uint8_t { text, json, csv, markdown };
 
 /// Which picture stands beside an answer of `roofline op`.
 enum class PlotKind : std::uint8_t { none, roofline, sweep, mesh, timeline };
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -7,7 +7,7 @@
 #include "base/utf8.hpp"
 #include "report/table.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -183,4 +183,4 @@ std::string narrowed(std::string_view text, std::size_t columns) {
     return result;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

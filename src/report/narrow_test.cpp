@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-using namespace roofline;
+using namespace roofline::core;
 
 TEST_CASE("lines that fit stay as they are") {
     const std::string text = "a\n\n  b  c\nlonger line here\n";

@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-namespace roofline {
+namespace roofline::core {
 
 nlohmann::ordered_json source_json(const Rate& rate) {
     using Json = nlohmann::ordered_json;
@@ -24,4 +24,4 @@ nlohmann::ordered_json source_json(const Rate& rate) {
     return source;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

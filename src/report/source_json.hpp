@@ -5,8 +5,8 @@
 
 #include "bound/pricing.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 [[nodiscard]] nlohmann::ordered_json source_json(const Rate& rate);
 
-}  // namespace roofline
+}  // namespace roofline::core

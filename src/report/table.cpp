@@ -6,7 +6,7 @@
 
 #include "base/utf8.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -146,4 +146,4 @@ std::string table_csv(const Table& table) {
     return result;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace roofline {
+namespace roofline::core {
 
 /// Characters on a line of what is printed for people.
 inline constexpr std::size_t page_width = 100;
@@ -30,4 +30,4 @@ struct Table {
 /// Words on lines of at most `width` characters, every line after the first behind `indent` spaces. Longer words stay whole.
 [[nodiscard]] std::string wrapped(std::string_view text, std::size_t first, std::size_t indent, std::size_t width);
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -4,11 +4,11 @@
 #include <cstdint>
 #include <string_view>
 
-namespace roofline {
+namespace roofline::core {
 
 /// Matrix units multiply matrices (MXU, tensor cores, AMX, dot-product instructions); vector units do everything else.
 enum class Unit : std::uint8_t { matmul, vector };
 
 [[nodiscard]] constexpr std::string_view name(Unit unit) { return unit == Unit::matmul ? "matmul" : "vector"; }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -4,7 +4,7 @@
 
 #include "base/ascii.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -225,4 +225,4 @@ std::optional<Dtype> arithmetic(Dtype a, Dtype b) {
     return left.bits > right.bits ? left.dtype : right.dtype;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

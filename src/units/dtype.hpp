@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace roofline {
+namespace roofline::core {
 
 enum class Dtype : std::uint8_t {
     f64,
@@ -75,4 +75,4 @@ struct BitsPerElement {
 /// kinds differ (bf16 with f16): the user must say which.
 [[nodiscard]] std::optional<Dtype> arithmetic(Dtype a, Dtype b);
 
-}  // namespace roofline
+}  // namespace roofline::core

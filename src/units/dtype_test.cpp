@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <set>
 
-namespace roofline {
+namespace roofline::core {
 
 TEST_CASE("the table is indexed by the enumeration and names are found again") {
     for (std::size_t i = 0; i < all_dtypes().size(); ++i) {
@@ -121,4 +121,4 @@ TEST_CASE("matrix units add up wider than they multiply") {
     CHECK(info(Dtype::f64).accumulator == Dtype::f64);
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

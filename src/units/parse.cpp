@@ -10,7 +10,7 @@
 #include "base/ascii.hpp"
 #include "units/text.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -286,4 +286,4 @@ template Result<Power> parse_quantity<Power>(std::string_view);
 template Result<Joules> parse_quantity<Joules>(std::string_view);
 template Result<Price> parse_quantity<Price>(std::string_view);
 
-}  // namespace roofline
+}  // namespace roofline::core

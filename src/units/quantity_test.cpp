@@ -5,7 +5,7 @@
 
 #include <type_traits>
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -40,4 +40,4 @@ TEST_CASE("the ridge of 1.97e14 FLOP/s over 8.2e11 B/s is 240.24 FLOP/B") {
     CHECK(ridge.value == approx(240.243902).epsilon(1e-8));
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

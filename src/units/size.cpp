@@ -8,7 +8,7 @@
 #include "base/ascii.hpp"
 #include "units/text.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -156,4 +156,4 @@ Result<std::int64_t> parse_size(std::string_view text) {
     return static_cast<std::int64_t>(value);
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

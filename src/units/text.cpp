@@ -7,7 +7,7 @@
 #include <charconv>
 #include <cmath>
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -171,4 +171,4 @@ std::string percent_text(double fraction) {
     return fmt::format("{:.0f}", percent);
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

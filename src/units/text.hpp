@@ -8,7 +8,7 @@
 #include "base/result.hpp"
 #include "units/quantity.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// A positive whole number with an optional multiplier: k M G T are powers of 1000, Ki Mi Gi Ti of 1024;
 /// "1e6" and "1.5k" are taken when they come out whole. Errors: not a number, zero, negative, fraction, beyond 2^63-1.
@@ -51,4 +51,4 @@ template <class Q>
 /// 69206016 -> "69,206,016".
 [[nodiscard]] std::string grouped(std::int64_t value);
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -5,7 +5,7 @@
 
 #include <limits>
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -259,4 +259,4 @@ TEST_CASE("percentages never say none or all when it is some or most") {
     CHECK(percent_text(1.5) == "150");
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

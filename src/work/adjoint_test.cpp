@@ -10,7 +10,7 @@
 #include "work/contraction.hpp"
 #include "work/work.hpp"
 
-using namespace roofline;
+using namespace roofline::core;
 
 namespace {
 

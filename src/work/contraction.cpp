@@ -9,7 +9,7 @@
 
 #include "program/order.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -142,4 +142,4 @@ ContractionPlan plan_contraction(const Program& program, const Op& op, bool exac
     return Planner(program, op, exact_flops).run();
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -7,7 +7,7 @@
 #include "program/program.hpp"
 #include "work/work.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 struct ContractionPlan {
     std::vector<MatmulShape> steps;
@@ -19,4 +19,4 @@ struct ContractionPlan {
 /// beyond. A dimension is summed as soon as no later operand and not the result has it.
 [[nodiscard]] ContractionPlan plan_contraction(const Program& program, const Op& op, bool exact_flops);
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -7,7 +7,7 @@
 #include <limits>
 #include <set>
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -198,4 +198,4 @@ Result<Sizes> best_tile(const Program& program, const KernelWork& kernel, double
     return *best;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -5,7 +5,7 @@
 #include "program/program.hpp"
 #include "work/work.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// Bytes that one tile of a kernel keeps at once: a block of every stored input and result and of every contraction's result
 /// (these in the accumulator's dtype). Single buffering; elementwise intermediates live in registers. Dimensions that are not
@@ -35,4 +35,4 @@ struct BlockBytes {
 /// of two from 8 or their whole size, summed dimensions blocks of 128, batch dimensions 1. Errors: sizes missing, nothing fits.
 [[nodiscard]] Result<Sizes> best_tile(const Program& program, const KernelWork& kernel, double capacity);
 
-}  // namespace roofline
+}  // namespace roofline::core

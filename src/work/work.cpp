@@ -10,7 +10,7 @@
 #include "program/typing.hpp"
 #include "work/contraction.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 void Work::add_flops(Unit unit, Dtype dtype, const Polynomial& flops) {
     if (flops.is_zero()) return;
@@ -276,7 +276,7 @@ public:
 
     Result<ProgramWork> run() {
         position_ = 0;
-        if (auto status = block(program_.body, Polynomial(1)); !status) return fail(status.error());
+        ROOFLINE_CHECK(block(program_.body, Polynomial(1)));
         for (const KernelWork& kernel : result_.kernels) result_.total += kernel.work.times(kernel.count);
         if (result_.total.overflowed()) {
             return fail("overflow", "the work does not fit 127 bits", "check the sizes");
@@ -311,10 +311,10 @@ private:
             }
             const Block& inner = std::get<Block>(node);
             if (inner.kind == Block::Kind::fuse) {
-                if (auto status = fused(inner, count); !status) return status;
+                ROOFLINE_CHECK(fused(inner, count));
                 continue;
             }
-            if (auto status = this->block(inner, count * Polynomial::dim(inner.count)); !status) return status;
+            ROOFLINE_CHECK(this->block(inner, count * Polynomial::dim(inner.count)));
         }
         return {};
     }
@@ -322,7 +322,7 @@ private:
     Status fused(const Block& block, const Polynomial& count) {
         KernelBuilder builder(program_, computed_, options_);
         const std::size_t before = position_;
-        if (auto status = collect(block, builder); !status) return status;
+        ROOFLINE_CHECK(collect(block, builder));
         const std::size_t end = position_;
         result_.kernels.push_back(
             builder.finish(count, [&](ValueId id) { return last_use_[id] > before && last_use_[id] <= end; }));
@@ -343,7 +343,7 @@ private:
                 error.value().place = Place{"", inner.span.line, inner.span.column, "", 0};
                 return error;
             }
-            if (auto status = collect(inner, builder); !status) return status;
+            ROOFLINE_CHECK(collect(inner, builder));
         }
         return {};
     }
@@ -403,4 +403,4 @@ Result<ProgramWork> derive_work(const Program& program, const WorkOptions& optio
     return Derivation(program, options).run();
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

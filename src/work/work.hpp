@@ -12,7 +12,7 @@
 #include "units/compute_unit.hpp"
 #include "units/dtype.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// FLOPs of one kind. A multiply-add is two.
 struct ComputeWork {
@@ -108,4 +108,4 @@ struct FunctionWork {
 /// Derives the work. Errors: a count beyond 127 bits; a sharded program (communication is another layer's).
 [[nodiscard]] Result<ProgramWork> derive_work(const Program& program, const WorkOptions& options = {});
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -566,7 +566,7 @@ EXPORT int cublasLtMatmulPreferenceSetAttribute(void*, int attribute, const void
     return 0;
 }
 EXPORT int cublasLtMatmulAlgoGetHeuristic(void*, void* matmul, void* a, void* b, void* c, void*, void*, int wanted,
-                                          roofline::cuda::Heuristic* results, int* count) {
+                                          roofline::core::cuda::Heuristic* results, int* count) {
     const auto& held = *static_cast<Matmul*>(matmul);
     const Layout& first = *static_cast<Layout*>(a);
     const Layout& second = *static_cast<Layout*>(b);
@@ -581,7 +581,7 @@ EXPORT int cublasLtMatmulAlgoGetHeuristic(void*, void* matmul, void* a, void* b,
     if (first.type == 28 && asked_for("no_fp8")) return 15;
     *count = std::min(wanted, 3);
     for (int i = 0; i < *count; ++i)
-        results[i] = roofline::cuda::Heuristic{
+        results[i] = roofline::core::cuda::Heuristic{
             {{static_cast<std::uint64_t>(i), world.alignment[0], world.alignment[1], world.alignment[3]}},
             1 << 20,
             0,
@@ -591,7 +591,7 @@ EXPORT int cublasLtMatmulAlgoGetHeuristic(void*, void* matmul, void* a, void* b,
 }
 EXPORT int cublasLtMatmul(void*, void* matmul, const void*, const void* a, void* a_layout, const void* b,
                           void* b_layout, const void*, const void*, void*, void* d, void* d_layout,
-                          const roofline::cuda::Algorithm* algorithm, void*, std::size_t, void*) {
+                          const roofline::core::cuda::Algorithm* algorithm, void*, std::size_t, void*) {
     Product product{*static_cast<Matmul*>(matmul),
                     {*static_cast<Layout*>(a_layout), *static_cast<Layout*>(b_layout), *static_cast<Layout*>(d_layout)},
                     {static_cast<const unsigned char*>(a), static_cast<const unsigned char*>(b)},
@@ -649,7 +649,7 @@ EXPORT int nvmlDeviceGetEnforcedPowerLimit(void*, unsigned* milliwatts) { return
 
 // Each has the type that it is called with.
 #define ROOFLINE_SAME_TYPE(member, symbol, ...) static_assert(std::is_same_v<decltype(symbol), __VA_ARGS__>);
-namespace cuda = roofline::cuda;
+namespace cuda = roofline::core::cuda;
 ROOFLINE_CUDA_DRIVER(ROOFLINE_SAME_TYPE)
 ROOFLINE_CUBLASLT(ROOFLINE_SAME_TYPE)
 ROOFLINE_NVRTC(ROOFLINE_SAME_TYPE)

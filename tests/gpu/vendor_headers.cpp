@@ -29,7 +29,7 @@ struct SameShape<Ours(OurArguments...), Vendors(VendorArguments...)>
 static_assert(!SameShape<int(int), int(long)>::value && !SameShape<int(int), int(void*)>::value &&
               !SameShape<int(int), int(int, int)>::value && SameShape<int(void*), int(const char*)>::value);
 
-using namespace roofline;
+using namespace roofline::core;
 
 #define ROOFLINE_COMPARE(member, symbol, ...) \
     static_assert(SameShape<std::remove_pointer_t<decltype(Functions::member)>, decltype(::symbol)>::value, #symbol);

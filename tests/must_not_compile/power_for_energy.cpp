@@ -1,5 +1,5 @@
 // refused: conversion from .* requested|could not convert|no viable conversion|no match for|invalid operands
-#include "units/quantity.hpp"
+#include "roofline/units.hpp"
 
 using namespace roofline;
 

@@ -7,8 +7,8 @@
 
 #include "random_program.hpp"
 
-using namespace roofline;
-using namespace roofline::property;
+using namespace roofline::core;
+using namespace roofline::core::property;
 
 namespace {
 

@@ -14,7 +14,7 @@
 #include "machine/catalogue.hpp"
 #include "notation/notation.hpp"
 
-using namespace roofline;
+using namespace roofline::core;
 
 namespace {
 

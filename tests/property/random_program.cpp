@@ -8,7 +8,7 @@
 
 #include "notation/notation.hpp"
 
-namespace roofline::property {
+namespace roofline::core::property {
 
 namespace {
 
@@ -187,4 +187,4 @@ ProgramAnalysis analysed(const Program& program, const Machine& machine) {
 
 bool close(double a, double b) { return std::abs(a - b) <= 1e-12 * std::max(std::abs(a), std::abs(b)); }
 
-}  // namespace roofline::property
+}  // namespace roofline::core::property

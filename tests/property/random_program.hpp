@@ -13,7 +13,7 @@
 #include "machine/machine.hpp"
 #include "program/program.hpp"
 
-namespace roofline::property {
+namespace roofline::core::property {
 
 using Dims = std::vector<std::string>;
 
@@ -67,4 +67,4 @@ struct RandomMachine {
 /// Equal up to the rounding of a few sums of doubles.
 [[nodiscard]] bool close(double a, double b);
 
-}  // namespace roofline::property
+}  // namespace roofline::core::property

@@ -12,8 +12,8 @@
 #include "program/elementwise_products.hpp"
 #include "random_program.hpp"
 
-using namespace roofline;
-using namespace roofline::property;
+using namespace roofline::core;
+using namespace roofline::core::property;
 
 namespace {
 

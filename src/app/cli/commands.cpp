@@ -7,7 +7,7 @@
 #include "app/cli/files.hpp"
 #include "machine/catalogue.hpp"
 
-namespace roofline::cli {
+namespace roofline::core::cli {
 
 namespace {
 
@@ -153,26 +153,18 @@ void add_fit(CLI::App& app, Line& line) {
 Result<What> op_request(Line& line) {
     OpRequest& op = line.op;
     const Words& words = line.words;
-    if (auto status = load_program(words.program, op); !status) return fail(status.error());
-    auto machines = load_machines(words.on);
-    if (!machines) return fail(machines.error());
-    op.machines = std::move(*machines);
-    auto calibration = load_calibrations(words.calibrations);
-    if (!calibration) return fail(calibration.error());
-    op.calibration = std::move(*calibration);
-    if (auto status = check_plots(words, line.plots); !status) return fail(status.error());
+    ROOFLINE_CHECK(load_program(words.program, op));
+    ROOFLINE_TRY(op.machines, load_machines(words.on));
+    ROOFLINE_TRY(op.calibration, load_calibrations(words.calibrations));
+    ROOFLINE_CHECK(check_plots(words, line.plots));
     if (!line.plots.svg.empty() || !line.plots.png.empty()) {
-        auto kind = plot_kind(words.plot);
-        if (!kind) return fail(kind.error());
-        op.plot = *kind;
+        ROOFLINE_TRY(op.plot, plot_kind(words.plot));
     }
     return std::move(op);
 }
 
 Result<What> machine_request(Line& line) {
-    auto machines = load_machines(line.words.names);
-    if (!machines) return fail(machines.error());
-    line.machine.machines = std::move(*machines);
+    ROOFLINE_TRY(line.machine.machines, load_machines(line.words.names));
     if (line.machine.ert == "-" || line.machine.rocprof == "-") {
         return fail("usage", "a machine goes to a file; standard output says what is in it",
                     "name one: --ert roofline.json");
@@ -184,22 +176,16 @@ Result<What> validate_request(Line& line) {
     ValidateRequest& validate = line.validate;
     const Words& words = line.words;
     const PlotFiles& plots = line.plots;
-    if (auto status = check_plots(words, plots); !status) return fail(status.error());
+    ROOFLINE_CHECK(check_plots(words, plots));
     if (!words.max_error.empty()) {
-        const auto fraction = parse_fraction(words.max_error, "error to stay below", "write --max-error 10% or 0.1");
-        if (!fraction) return fail(fraction.error());
-        validate.max_error = *fraction;
+        ROOFLINE_TRY(validate.max_error,
+                     parse_fraction(words.max_error, "error to stay below", "write --max-error 10% or 0.1"));
     }
-    auto table = read_file(words.table);
-    if (!table) return fail(table.error());
-    validate.table = std::move(*table);
+    ROOFLINE_TRY(auto table, read_file(words.table));
+    validate.table = std::move(table);
     validate.table_name = words.table == "-" ? "standard input" : words.table;
-    auto machines = load_machines(words.on);
-    if (!machines) return fail(machines.error());
-    validate.machines = std::move(*machines);
-    auto calibration = load_calibrations(words.calibrations);
-    if (!calibration) return fail(calibration.error());
-    validate.calibration = std::move(*calibration);
+    ROOFLINE_TRY(validate.machines, load_machines(words.on));
+    ROOFLINE_TRY(validate.calibration, load_calibrations(words.calibrations));
     validate.plot = !plots.svg.empty() || !plots.png.empty();
     return std::move(validate);
 }
@@ -208,13 +194,10 @@ Result<What> fit_request(Line& line) {
     FitRequest& fit = line.fit;
     const Words& words = line.words;
     for (const std::string& path : words.tables) {
-        auto text = read_file(path);
-        if (!text) return fail(text.error());
-        fit.tables.push_back({path == "-" ? "standard input" : path, std::move(*text)});
+        ROOFLINE_TRY(auto text, read_file(path));
+        fit.tables.push_back({path == "-" ? "standard input" : path, std::move(text)});
     }
-    auto machines = load_machines(words.on);
-    if (!machines) return fail(machines.error());
-    fit.machines = std::move(*machines);
+    ROOFLINE_TRY(fit.machines, load_machines(words.on));
     if (fit.output == "-") return fail("usage", "constants go to files; standard output has the answer", "-o DIR");
     if (fit.date.empty()) fit.date = today();
     return std::move(fit);
@@ -232,9 +215,8 @@ void add_completion(CLI::App& app, Line& line) {
 }
 
 Result<What> completion_request(Line& line) {
-    auto script = completion_script(*line.app, line.shell, machine_ids());
-    if (!script) return fail(script.error());
-    return std::move(*script);
+    ROOFLINE_TRY(auto script, completion_script(*line.app, line.shell, machine_ids()));
+    return script;
 }
 
 }  // namespace
@@ -264,4 +246,4 @@ std::span<const Command> commands() {
     return all;
 }
 
-}  // namespace roofline::cli
+}  // namespace roofline::core::cli

@@ -10,7 +10,7 @@
 #include "app/local/local_request.hpp"
 #include "app/request.hpp"
 
-namespace roofline::cli {
+namespace roofline::core::cli {
 
 /// What the words of a line fill in, whichever command it is.
 struct Line {
@@ -76,4 +76,4 @@ void add_trace(CLI::App& app, Line& line);
 [[nodiscard]] Result<What> import_request(Line& line);
 [[nodiscard]] Result<What> trace_request(Line& line);
 
-}  // namespace roofline::cli
+}  // namespace roofline::core::cli

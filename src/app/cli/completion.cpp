@@ -6,7 +6,7 @@
 
 #include "base/ascii.hpp"
 
-namespace roofline::cli {
+namespace roofline::core::cli {
 
 namespace {
 
@@ -215,8 +215,8 @@ Result<std::string> completion_script(const CLI::App& app, const std::string& sh
     if (shell == "bash") return bash(commands, machines);
     if (shell == "zsh") return zsh(commands, machines);
     if (shell == "fish") return fish(commands, machines);
-    return fail("usage", fmt::format("no completion for {}", roofline::in_ticks(shell)),
+    return fail("usage", fmt::format("no completion for {}", roofline::core::in_ticks(shell)),
                 did_you_mean(shell, {"bash", "zsh", "fish"}, "there are bash, zsh and fish"));
 }
 
-}  // namespace roofline::cli
+}  // namespace roofline::core::cli

@@ -7,10 +7,10 @@
 
 #include "base/result.hpp"
 
-namespace roofline::cli {
+namespace roofline::core::cli {
 
 /// The script for bash, zsh or fish. `machines` are what --on can name. Error: another shell.
 [[nodiscard]] Result<std::string> completion_script(const CLI::App& app, const std::string& shell,
                                                     const std::vector<std::string>& machines);
 
-}  // namespace roofline::cli
+}  // namespace roofline::core::cli

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace roofline::cli {
+namespace roofline::core::cli {
 
 namespace {
 
@@ -180,20 +180,19 @@ Result<std::string> read_file(const std::string& path, Reading reading) {
 
 Status write_file(const std::string& path, std::string_view content) {
     if (path == "-") return print(content);
-    const auto target = behind_links(path);
-    if (!target) return fail(target.error());
+    ROOFLINE_TRY(const auto target, behind_links(path));
     struct stat existing{};
-    const bool exists = ::stat(target->c_str(), &existing) == 0;
+    const bool exists = ::stat(target.c_str(), &existing) == 0;
     if (exists && S_ISDIR(existing.st_mode)) return failed("write", path, EISDIR);
     if (exists && is_input(existing)) {
         return fail("file", fmt::format("{} is a file that this command has read or written: it is not replaced", path),
                     "name another file");
     }
     // A device or pipe cannot be replaced by renaming.
-    if (exists && !S_ISREG(existing.st_mode)) return write_in_place(path, *target, content);
+    if (exists && !S_ISREG(existing.st_mode)) return write_in_place(path, target, content);
     const HeldSignals held;  // a file is whole before a signal ends the process; no half of one stays behind
     std::string part;
-    const int file = open_beside(*target, part);
+    const int file = open_beside(target, part);
     if (file < 0) return failed("write", path, errno);
     int error = write_all(file, content);
     if (error == 0 && exists && ::fchmod(file, existing.st_mode & 07777U) != 0) error = errno;
@@ -201,7 +200,7 @@ Status write_file(const std::string& path, std::string_view content) {
     struct stat written{};
     if (error == 0 && ::fstat(file, &written) != 0) error = errno;
     if (::close(file) != 0 && error == 0) error = errno;
-    if (error == 0 && ::rename(part.c_str(), target->c_str()) != 0) error = errno;
+    if (error == 0 && ::rename(part.c_str(), target.c_str()) != 0) error = errno;
     if (error != 0) {
         ::unlink(part.c_str());
         return failed("write", path, error);
@@ -230,4 +229,4 @@ Status print(std::string_view content) {
     return {};
 }
 
-}  // namespace roofline::cli
+}  // namespace roofline::core::cli

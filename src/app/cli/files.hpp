@@ -7,7 +7,7 @@
 
 #include "base/result.hpp"
 
-namespace roofline::cli {
+namespace roofline::core::cli {
 
 /// Whether a file that is read may be replaced by the same command: what a measurement goes on from may.
 enum class Reading { to_keep, to_replace };
@@ -54,4 +54,4 @@ void hold_standard_files();
 /// Writes all of it to standard output. Error: it could not take it (a full disk, a closed pipe).
 [[nodiscard]] Status print(std::string_view content);
 
-}  // namespace roofline::cli
+}  // namespace roofline::core::cli

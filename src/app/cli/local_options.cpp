@@ -6,7 +6,7 @@
 #include "app/cli/files.hpp"
 #include "app/local/this_machine.hpp"
 
-namespace roofline::cli {
+namespace roofline::core::cli {
 
 const char measure_examples[] = R"(examples:
   roofline measure cpu                 this machine's roofs, about a minute
@@ -96,18 +96,15 @@ Result<Effort> effort_of(const Words& words) {
 Result<What> measure_request(Line& line) {
     MeasureRequest& measure = line.measure;
     const Words& words = line.words;
-    auto effort = effort_of(words);
-    if (!effort) return fail(effort.error());
-    measure.effort = *effort;
+    ROOFLINE_TRY(measure.effort, effort_of(words));
     measure.part = words.part == "network" ? MeasureRequest::Part::network
                    : words.part == "gpu"   ? MeasureRequest::Part::gpu
                                            : MeasureRequest::Part::cpu;
     measure.date = today();
     if (measure.part != MeasureRequest::Part::gpu) {
-        auto path = measure.output.empty() ? this_machine_path() : Result<std::string>(measure.output);
-        if (!path) return fail(path.error());
-        if (auto text = read_file(*path, Reading::to_replace))
-            measure.before = NamedText{std::move(*path), std::move(*text)};
+        ROOFLINE_TRY(auto path, measure.output.empty() ? this_machine_path() : Result<std::string>(measure.output));
+        if (auto text = read_file(path, Reading::to_replace))
+            measure.before = NamedText{std::move(path), std::move(*text)};
     }
     return std::move(measure);
 }
@@ -115,19 +112,16 @@ Result<What> measure_request(Line& line) {
 Result<What> run_request(Line& line) {
     RunRequest& run = line.run;
     const Words& words = line.words;
-    auto effort = effort_of(words);
-    if (!effort) return fail(effort.error());
-    run.effort = *effort;
-    if (auto status = check_plots(words, line.plots); !status) return fail(status.error());
+    ROOFLINE_TRY(run.effort, effort_of(words));
+    ROOFLINE_CHECK(check_plots(words, line.plots));
     if (!line.plots.svg.empty() || !line.plots.png.empty()) {
-        auto kind = plot_kind(words.plot);
-        if (!kind) return fail(kind.error());
-        if (*kind != PlotKind::roofline && *kind != PlotKind::sweep) {
+        ROOFLINE_TRY(auto kind, plot_kind(words.plot));
+        if (kind != PlotKind::roofline && kind != PlotKind::sweep) {
             return fail("usage", "a run is drawn on a roofline or along a sweep", "--plot roofline, or --plot sweep");
         }
-        run.plot = *kind;
+        run.plot = kind;
     }
-    if (auto status = load_program(words.program, run.op); !status) return fail(status.error());
+    ROOFLINE_CHECK(load_program(words.program, run.op));
     std::vector<std::string> on = words.on;
     run.on_gpu = std::erase(on, "gpu") > 0;
     auto machines = load_machines(on.empty() ? std::vector<std::string>{"this"} : on);
@@ -136,10 +130,8 @@ Result<What> run_request(Line& line) {
     } else if (!on.empty() || machines.error().code != "no_machine") {
         return fail(machines.error());
     }
-    auto calibration = load_calibrations(words.calibrations);
-    if (!calibration) return fail(calibration.error());
-    run.op.calibration = std::move(*calibration);
+    ROOFLINE_TRY(run.op.calibration, load_calibrations(words.calibrations));
     return std::move(run);
 }
 
-}  // namespace roofline::cli
+}  // namespace roofline::core::cli

@@ -26,7 +26,7 @@
 
 namespace {
 
-using namespace roofline;
+using namespace roofline::core;
 
 int report(const Error& error, bool json, int exit_code) {
     if (json) {
@@ -41,12 +41,11 @@ int report(const Error& error, bool json, int exit_code) {
 Status write_plots(const std::string& svg, const cli::PlotFiles& files) {
     if (svg.empty()) return {};  // of ranks only the first one answers
     if (!files.svg.empty()) {
-        if (auto status = cli::write_file(files.svg, svg); !status) return status;
+        ROOFLINE_CHECK(cli::write_file(files.svg, svg));
     }
     if (files.png.empty()) return {};
-    auto png = svg_to_png(svg);
-    if (!png) return fail(png.error());
-    return cli::write_file(files.png, *png);
+    ROOFLINE_TRY(auto png, svg_to_png(svg));
+    return cli::write_file(files.png, png);
 }
 
 /// Said without asking for memory.

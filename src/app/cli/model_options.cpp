@@ -4,7 +4,7 @@
 #include "app/cli/commands.hpp"
 #include "app/cli/files.hpp"
 
-namespace roofline::cli {
+namespace roofline::core::cli {
 
 const char model_examples[] = R"(examples:
   roofline model config.json                             parameters, FLOPs a token, KV cache, memory
@@ -26,21 +26,16 @@ Result<NamedText> beside(const std::string& path, const char* name) {
     const std::size_t slash = path.find_last_of('/');
     NamedText file{(slash == std::string::npos ? "" : path.substr(0, slash + 1)) + name, ""};
     if (::access(file.name.c_str(), F_OK) != 0) return NamedText{};
-    auto text = read_file(file.name);
-    if (!text) return fail(text.error());
-    file.text = std::move(*text);
+    ROOFLINE_TRY(file.text, read_file(file.name));
     return file;
 }
 
 Result<WeightFile> load_head(const std::string& path) {
-    auto file = FileHead::open(path);
-    if (!file) return fail(file.error());
-    WeightFile weights{path, "", file->size()};
+    ROOFLINE_TRY(auto file, FileHead::open(path));
+    WeightFile weights{path, "", file.size()};
     std::uint64_t wanted = wanted_head("", weights.size);
     while (wanted > weights.head.size()) {
-        auto more = file->read(wanted);
-        if (!more) return fail(more.error());
-        weights.head = std::move(*more);
+        ROOFLINE_TRY(weights.head, file.read(wanted));
         if (weights.head.size() < wanted) break;
         wanted = wanted_head(weights.head, weights.size);
     }
@@ -51,12 +46,10 @@ Result<WeightFile> load_head(const std::string& path) {
 Status load_checkpoint(const std::string& path, ModelRequest& model) {
     std::vector<std::string> names{path};
     if (is_weight_index(path)) {
-        auto text = read_file(path);
-        if (!text) return fail(text.error());
-        auto shards = shard_names(*text, path);
-        if (!shards) return fail(shards.error());
-        model.checkpoint_index = {path, std::move(*text)};
-        names = std::move(*shards);
+        ROOFLINE_TRY(auto text, read_file(path));
+        ROOFLINE_TRY(auto shards, shard_names(text, path));
+        model.checkpoint_index = {path, std::move(text)};
+        names = std::move(shards);
         const std::size_t slash = path.find_last_of('/');
         for (std::string& name : names) name.insert(0, slash == std::string::npos ? "" : path.substr(0, slash + 1));
     }
@@ -69,13 +62,10 @@ Status load_checkpoint(const std::string& path, ModelRequest& model) {
         }
         model.checkpoint.push_back(std::move(*head));
     }
-    auto config = beside(path, "config.json");
-    if (!config) return fail(config.error());
-    model.config = std::move(*config);
+    ROOFLINE_TRY(auto config, beside(path, "config.json"));
+    model.config = std::move(config);
     if (model.quantisation.name.empty() && !model.config.text.empty()) {
-        auto apart = beside(path, "hf_quant_config.json");
-        if (!apart) return fail(apart.error());
-        model.quantisation = std::move(*apart);
+        ROOFLINE_TRY(model.quantisation, beside(path, "hf_quant_config.json"));
     }
     return {};
 }
@@ -115,7 +105,7 @@ void add_model(CLI::App& app, Line& line) {
 Result<What> model_request(Line& line) {
     ModelRequest& model = line.model;
     const std::string& word = line.words.model;
-    if (auto status = check_plots(line.words, line.plots); !status) return fail(status.error());
+    ROOFLINE_CHECK(check_plots(line.words, line.plots));
     model.plot = !line.plots.svg.empty() || !line.plots.png.empty();
     if (model.list) return What(std::move(model));
     if (model.training && !model.program) {
@@ -127,18 +117,15 @@ Result<What> model_request(Line& line) {
     if (word.empty()) return fail("usage", "no model is named", "name its config.json; see roofline model --help");
     model.config.name = word;
     if (is_weight_file(word) || is_weight_index(word)) {
-        if (auto status = load_checkpoint(word, model); !status) return fail(status.error());
+        ROOFLINE_CHECK(load_checkpoint(word, model));
     } else {
-        auto config = load_model(word);
-        if (!config) return fail(config.error());
-        model.config = std::move(*config);
+        ROOFLINE_TRY(model.config, load_model(word));
     }
     if (!line.words.quantisation.empty()) {
-        auto text = read_file(line.words.quantisation);
-        if (!text) return fail(text.error());
-        model.quantisation = {line.words.quantisation, std::move(*text)};
+        ROOFLINE_TRY(auto text, read_file(line.words.quantisation));
+        model.quantisation = {line.words.quantisation, std::move(text)};
     }
     return What(std::move(model));
 }
 
-}  // namespace roofline::cli
+}  // namespace roofline::core::cli

@@ -11,7 +11,7 @@
 #include "app/cli/commands.hpp"
 #include "app/cli/words.hpp"
 
-namespace roofline::cli {
+namespace roofline::core::cli {
 
 namespace {
 
@@ -101,26 +101,24 @@ std::string help_text(CLI::App& app, const std::vector<std::string>& arguments) 
 
 // The request of the command that was parsed.
 Status ask(CLI::App& app, Line& line, Parsed& parsed) {
-    auto format = format_of(line.words);
-    if (!format) return fail(format.error());
+    ROOFLINE_TRY(auto format, format_of(line.words));
     const bool color = color_wanted(line.words.color);
     for (const Command& command : commands()) {
         const CLI::App* words = find_command(app, command.name);
         if (!words->parsed() || !words->get_subcommands().empty()) continue;
-        auto what = command.request(line);
-        if (!what) return fail(what.error());
+        ROOFLINE_TRY(auto what, command.request(line));
         std::visit(
             [&](auto& request) {
                 using Kind = std::decay_t<decltype(request)>;
                 if constexpr (std::is_same_v<Kind, std::string>) {
                     parsed.print = std::move(request);
                 } else if constexpr (std::is_same_v<Kind, MeasureRequest> || std::is_same_v<Kind, RunRequest>) {
-                    parsed.local = LocalRequest{std::move(request), *format, color};
+                    parsed.local = LocalRequest{std::move(request), format, color};
                 } else {
-                    parsed.request = Request{std::move(request), *format, color};
+                    parsed.request = Request{std::move(request), format, color};
                 }
             },
-            *what);
+            what);
         parsed.plots = line.plots;
     }
     return {};
@@ -165,8 +163,8 @@ Result<Parsed> parse_arguments(const std::vector<std::string>& arguments, bool& 
         parsed.print = fmt::format("roofline {}\n", ROOFLINE_VERSION);
         return parsed;
     }
-    if (auto status = ask(app, line, parsed); !status) return fail(status.error());
+    ROOFLINE_CHECK(ask(app, line, parsed));
     return parsed;
 }
 
-}  // namespace roofline::cli
+}  // namespace roofline::core::cli

@@ -8,7 +8,7 @@
 #include "app/local/local_request.hpp"
 #include "app/request.hpp"
 
-namespace roofline::cli {
+namespace roofline::core::cli {
 
 /// Where a plot goes.
 struct PlotFiles {
@@ -27,4 +27,4 @@ struct Parsed {
 /// Errors: unknown commands and options with the nearest, unreadable files. `json` says whether errors go out as JSON.
 [[nodiscard]] Result<Parsed> parse_arguments(const std::vector<std::string>& arguments, bool& json);
 
-}  // namespace roofline::cli
+}  // namespace roofline::core::cli

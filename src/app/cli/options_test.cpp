@@ -2,8 +2,8 @@
 
 #include <doctest/doctest.h>
 
-using namespace roofline;
-using namespace roofline::cli;
+using namespace roofline::core;
+using namespace roofline::core::cli;
 
 namespace {
 

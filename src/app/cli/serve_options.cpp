@@ -2,7 +2,7 @@
 #include "app/cli/commands.hpp"
 #include "app/cli/files.hpp"
 
-namespace roofline::cli {
+namespace roofline::core::cli {
 
 const char serve_examples[] = R"(examples:
   roofline serve llama-3.1-70b --on h100-sxm:8 --prompt 2k --output 256 --batch 32
@@ -58,18 +58,12 @@ void add_serve(CLI::App& app, Line& line) {
 
 Result<What> serve_request(Line& line) {
     ServeRequest& serve = line.serve;
-    if (auto status = check_plots(line.words, line.plots); !status) return fail(status.error());
+    ROOFLINE_CHECK(check_plots(line.words, line.plots));
     serve.plot = !line.plots.svg.empty() || !line.plots.png.empty();
-    auto config = load_model(line.words.model);
-    if (!config) return fail(config.error());
-    serve.config = std::move(*config);
-    auto machines = load_machines(line.words.on);
-    if (!machines) return fail(machines.error());
-    serve.machines = std::move(*machines);
-    auto calibration = load_calibrations(line.words.calibrations);
-    if (!calibration) return fail(calibration.error());
-    serve.calibration = std::move(*calibration);
+    ROOFLINE_TRY(serve.config, load_model(line.words.model));
+    ROOFLINE_TRY(serve.machines, load_machines(line.words.on));
+    ROOFLINE_TRY(serve.calibration, load_calibrations(line.words.calibrations));
     return What(std::move(serve));
 }
 
-}  // namespace roofline::cli
+}  // namespace roofline::core::cli

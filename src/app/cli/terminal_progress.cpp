@@ -9,7 +9,7 @@
 
 #include "app/cli/files.hpp"
 
-namespace roofline::cli {
+namespace roofline::core::cli {
 
 namespace {
 
@@ -45,4 +45,4 @@ void TerminalProgress::end() {
     complain("\r\x1b[K");
 }
 
-}  // namespace roofline::cli
+}  // namespace roofline::core::cli

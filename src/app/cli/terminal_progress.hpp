@@ -6,7 +6,7 @@
 
 #include "measure/progress.hpp"
 
-namespace roofline::cli {
+namespace roofline::core::cli {
 
 /// Shown from half a second on, redrawn at most ten times a second.
 class TerminalProgress : public Progress {
@@ -25,4 +25,4 @@ private:
     Clock::time_point drawn_;
 };
 
-}  // namespace roofline::cli
+}  // namespace roofline::core::cli

@@ -3,7 +3,7 @@
 #include "app/cli/commands.hpp"
 #include "app/cli/files.hpp"
 
-namespace roofline::cli {
+namespace roofline::core::cli {
 
 const char import_examples[] = R"(examples:
   roofline measure import roofline.csv --base mi300x -o my-mi300x.toml   rocprof-compute's roofs over the data sheet's
@@ -44,14 +44,12 @@ Result<What> import_request(Line& line) {
     ImportRequest& import = line.import;
     const Words& words = line.words;
     for (const std::string& path : words.tables) {
-        auto text = read_file(path);
-        if (!text) return fail(text.error());
-        import.files.push_back({path == "-" ? "standard input" : path, std::move(*text)});
+        ROOFLINE_TRY(auto text, read_file(path));
+        import.files.push_back({path == "-" ? "standard input" : path, std::move(text)});
     }
     if (!words.base.empty()) {
-        auto machines = load_machines({words.base});
-        if (!machines) return fail(machines.error());
-        import.base = std::move(machines->front());
+        ROOFLINE_TRY(auto machines, load_machines({words.base}));
+        import.base = std::move(machines.front());
     }
     if (import.output == "-") {
         return fail("usage", "the machine goes to a file; standard output has the answer", "name one: -o my.toml");
@@ -79,15 +77,12 @@ Result<What> trace_request(Line& line) {
     TraceRequest& trace = line.trace;
     const Words& words = line.words;
     const PlotFiles& plots = line.plots;
-    if (auto status = check_plots(words, plots); !status) return fail(status.error());
-    auto text = read_file(words.table);
-    if (!text) return fail(text.error());
-    trace.profile = {words.table == "-" ? "standard input" : words.table, std::move(*text)};
-    auto machines = load_machines(words.on);
-    if (!machines) return fail(machines.error());
-    trace.machines = std::move(*machines);
+    ROOFLINE_CHECK(check_plots(words, plots));
+    ROOFLINE_TRY(auto text, read_file(words.table));
+    trace.profile = {words.table == "-" ? "standard input" : words.table, std::move(text)};
+    ROOFLINE_TRY(trace.machines, load_machines(words.on));
     trace.plot = !plots.svg.empty() || !plots.png.empty();
     return std::move(trace);
 }
 
-}  // namespace roofline::cli
+}  // namespace roofline::core::cli

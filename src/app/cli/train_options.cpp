@@ -2,7 +2,7 @@
 #include "app/cli/commands.hpp"
 #include "app/cli/files.hpp"
 
-namespace roofline::cli {
+namespace roofline::core::cli {
 
 const char train_examples[] = R"(examples:
   roofline train llama-3.1-70b --on tpu-v5p:8x8x16 --batch-tokens 4Mi --seq 4096 --remat full
@@ -90,23 +90,15 @@ void add_train(CLI::App& app, Line& line) {
 
 Result<What> train_request(Line& line) {
     TrainRequest& train = line.train;
-    if (auto status = check_plots(line.words, line.plots); !status) return fail(status.error());
-    auto config = load_model(line.words.model);
-    if (!config) return fail(config.error());
-    train.config = std::move(*config);
-    auto machines = load_machines(line.words.on);
-    if (!machines) return fail(machines.error());
-    train.machines = std::move(*machines);
-    auto calibration = load_calibrations(line.words.calibrations);
-    if (!calibration) return fail(calibration.error());
-    train.calibration = std::move(*calibration);
+    ROOFLINE_CHECK(check_plots(line.words, line.plots));
+    ROOFLINE_TRY(train.config, load_model(line.words.model));
+    ROOFLINE_TRY(train.machines, load_machines(line.words.on));
+    ROOFLINE_TRY(train.calibration, load_calibrations(line.words.calibrations));
     if (!line.words.mfu.empty()) {
-        auto mfu = parse_fraction(line.words.mfu, "share of the peak", "write --mfu 0.4 or 40%");
-        if (!mfu) return fail(mfu.error());
-        train.mfu = *mfu;
+        ROOFLINE_TRY(train.mfu, parse_fraction(line.words.mfu, "share of the peak", "write --mfu 0.4 or 40%"));
     }
     train.plot = !line.plots.svg.empty() || !line.plots.png.empty();
     return What(std::move(train));
 }
 
-}  // namespace roofline::cli
+}  // namespace roofline::core::cli

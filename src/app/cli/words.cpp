@@ -14,7 +14,7 @@
 #include "app/local/this_machine.hpp"
 #include "base/ascii.hpp"
 
-namespace roofline::cli {
+namespace roofline::core::cli {
 
 void repeated(CLI::App& app, const std::string& name, std::vector<std::string>& target, const std::string& help,
               const std::string& value) {
@@ -50,9 +50,8 @@ Result<CalibrationRef> load_calibrations(const std::vector<std::string>& names) 
             reference.none = true;
             continue;
         }
-        auto text = read_file(name);
-        if (!text) return fail(text.error());
-        reference.files.push_back({name, std::move(*text)});
+        ROOFLINE_TRY(auto text, read_file(name));
+        reference.files.push_back({name, std::move(text)});
     }
     if (reference.none && !reference.files.empty()) {
         return fail("usage", "--calibration none leaves all constants out, and a file of them is named", "keep one");
@@ -94,9 +93,7 @@ Result<NamedText> load_model(const std::string& word) {
     const bool file = word == "-" || word.ends_with(".json") || word.find('/') != std::string::npos;
     NamedText model{word == "-" ? "standard input" : word, ""};
     if (!file || is_model_name(word)) return model;
-    auto text = read_file(word);
-    if (!text) return fail(text.error());
-    model.text = std::move(*text);
+    ROOFLINE_TRY(model.text, read_file(word));
     return model;
 }
 
@@ -128,9 +125,8 @@ Status load_program(const std::string& word, OpRequest& op) {
 namespace {
 
 Result<std::string> read_this_machine() {
-    auto path = this_machine_path();
-    if (!path) return path;
-    auto text = read_file(*path);
+    ROOFLINE_TRY(auto path, this_machine_path());
+    auto text = read_file(path);
     if (!text) {
         return fail("no_machine", fmt::format("this machine has not been measured: {}", text.error().message),
                     "roofline measure cpu");
@@ -223,4 +219,4 @@ Result<PlotKind> plot_kind(const std::string& word) {
                 did_you_mean(word, names, fmt::format("there are {}", fmt::join(names, ", "))));
 }
 
-}  // namespace roofline::cli
+}  // namespace roofline::core::cli

@@ -12,7 +12,7 @@
 #include "app/request.hpp"
 #include "base/result.hpp"
 
-namespace roofline::cli {
+namespace roofline::core::cli {
 
 /// Words of the line after CLI11's pattern.
 struct Words {
@@ -63,4 +63,4 @@ void add_plots(CLI::App& app, PlotFiles& plots, const std::string& what);
 [[nodiscard]] Status check_plots(const Words& words, const PlotFiles& files);
 [[nodiscard]] Result<PlotKind> plot_kind(const std::string& word);
 
-}  // namespace roofline::cli
+}  // namespace roofline::core::cli

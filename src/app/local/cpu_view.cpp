@@ -10,7 +10,7 @@
 #include "measure/cpu/cpu_machine.hpp"
 #include "units/text.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -241,4 +241,4 @@ MeasuredTable timed_table(const std::vector<TimedProgram>& programs) {
     return table;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -10,7 +10,7 @@
 #include "measure/cpu/cpu_measurement.hpp"
 #include "report/measure/measure_report.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 [[nodiscard]] MeasureReport cpu_report(const CpuMeasurement& measurement, const Machine& machine,
                                        const std::string& date);
@@ -23,4 +23,4 @@ namespace roofline {
 [[nodiscard]] MeasuredTable law_table(const Calibration& calibration);
 [[nodiscard]] MeasuredTable timed_table(const std::vector<TimedProgram>& programs);
 
-}  // namespace roofline
+}  // namespace roofline::core

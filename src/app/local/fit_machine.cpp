@@ -8,12 +8,12 @@
 #include "app/local/partial_progress.hpp"
 #include "app/local/run_points.hpp"
 #include "calibrate/expected_program.hpp"
-#include "calibrate/fit_kernel_laws.hpp"
+#include "calibrate/kernel/fit_kernel_laws.hpp"
 #include "machine/machine_text.hpp"
 #include "units/dtype.hpp"
 #include "units/text.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -34,10 +34,9 @@ Status time_subject(const FitSubject& subject, const std::string& toml, Device& 
     request.op.dims = {subject.dims};
     request.op.sweeps = {subject.sweep};
     request.effort = Effort::quick;
-    auto answer = run_points(request, device, progress);
-    if (!answer) return fail(answer.error());
-    for (const RunPoint& point : answer->points) {
-        const OpAnswer& op = *point.answer;
+    ROOFLINE_TRY(auto answer, run_points(request, device, progress));
+    for (const RunPoint& point : answer.points) {
+        const Prediction& op = *point.answer;
         const std::vector<CompiledKernel::Runs> runs = kernel_runs(op.local, op.analysis, chip_traits(op.machine));
         if (runs.size() != 1) continue;
         if (point.cold.disturbed) {
@@ -49,7 +48,7 @@ Status time_subject(const FitSubject& subject, const std::string& toml, Device& 
         fitted.sample.key = kernel_key(op.local, op.analysis.work.kernels.front());
         fitted.sample.timed = {runs.front().point, point.cold.median};
         fitted.sample.source = "roofline measure cpu";
-        fitted.program = {fmt::format("{}, {}", answer->title, subject.dims), point.at.front(), point.cold.median,
+        fitted.program = {fmt::format("{}, {}", answer.title, subject.dims), point.at.front(), point.cold.median,
                           op.analysis.total.bounds.lower, 0};
         all.push_back(std::move(fitted));
     }
@@ -143,4 +142,4 @@ std::string calibrated_file(Machine machine, Calibration calibration, const std:
     return text;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -8,7 +8,7 @@
 #include "calibrate/calibration.hpp"
 #include "measure/run/device.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// A program and the sizes that it is timed at.
 struct FitSubject {
@@ -47,4 +47,4 @@ struct MachineFit {
 [[nodiscard]] std::string calibrated_file(Machine machine, Calibration calibration,
                                           const std::optional<NamedText>& before);
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -6,11 +6,11 @@
 #include <set>
 
 #include "app/local/handle_measure_cpu.hpp"
-#include "calibrate/fit_kernels.hpp"
+#include "calibrate/kernel/fit_kernels.hpp"
 #include "machine/machine_text.hpp"
 #include "measure/run/cpu_device.hpp"
 
-using namespace roofline;
+using namespace roofline::core;
 
 namespace {
 

@@ -1,7 +1,7 @@
 #include "app/local/local_request.hpp"
 #include "measure/run/cpu_device.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -24,4 +24,4 @@ Response handle_local(const LocalRequest& request, Progress& progress) {
     return failed_response(response.error(), exit_code(response.error()), request.format);
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

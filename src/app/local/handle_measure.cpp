@@ -3,7 +3,7 @@
 #include "app/local/local_request.hpp"
 #include "app/local/measure_network.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 Result<Response> handle_measure(const MeasureRequest& request, Format format, bool color, Progress& progress) {
     switch (request.part) {
@@ -17,4 +17,4 @@ Result<Response> handle_measure(const MeasureRequest& request, Format format, bo
     return handle_measure_cpu(request, format, color, progress);
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -12,7 +12,7 @@
 #include "measure/cpu/measure_cpu.hpp"
 #include "measure/run/cpu_device.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -57,52 +57,45 @@ Status keep_full(const MeasureRequest& request) {
 Status run_beside(const MeasureRequest& request, const CpuMeasurement& measurement, Device& device, Progress& progress,
                   Machine& machine, Calibration& calibration, MeasureReport& report) {
     const auto registers = [&](Dtype dtype) { return peak_now(measurement, options_of(request.effort), dtype); };
-    auto verified = verify_peaks(machine, device, request.effort, progress, registers);
-    if (!verified) return fail(verified.error());
-    doubt_unverified(machine, *verified);
-    report.tables.push_back(verification_table(*verified, device.name()));
+    ROOFLINE_TRY(auto verified, verify_peaks(machine, device, request.effort, progress, registers));
+    doubt_unverified(machine, verified);
+    report.tables.push_back(verification_table(verified, device.name()));
     if (request.effort == Effort::quick) {
         report.notes.emplace_back("no expected times: --quick leaves out the runs that they are fitted to");
         return {};
     }
-    auto fit = fit_machine(machine_text(machine), request.date, device, request.effort, fit_subjects(request.effort),
-                           progress);
-    if (!fit) return fail(fit.error());
-    calibration = std::move(fit->calibration);
+    ROOFLINE_TRY(auto fit, fit_machine(machine_text(machine), request.date, device, request.effort,
+                                       fit_subjects(request.effort), progress));
+    calibration = std::move(fit.calibration);
     calibration.machine = machine.id;
     report.tables.push_back(law_table(calibration));
-    report.tables.push_back(timed_table(fit->programs));
-    report.notes.insert(report.notes.end(), fit->notes.begin(), fit->notes.end());
+    report.tables.push_back(timed_table(fit.programs));
+    report.notes.insert(report.notes.end(), fit.notes.begin(), fit.notes.end());
     return {};
 }
 
 }  // namespace
 
 Result<Response> handle_measure_cpu(const MeasureRequest& request, Format format, bool color, Progress& progress) {
-    if (auto status = keep_full(request); !status) return fail(status.error());
+    ROOFLINE_CHECK(keep_full(request));
     // before the minute that follows, whatever would keep the result from being written
     std::string path = request.output;
     if (path.empty()) {
-        auto usual = this_machine_path();
-        if (!usual) return fail(usual.error());
-        path = *usual;
+        ROOFLINE_TRY(path, this_machine_path());
     }
-    if (auto status = make_folder_of(path); !status) return fail(status.error());
+    ROOFLINE_CHECK(make_folder_of(path));
     const double share = request.effort == Effort::quick ? 0.9 : measuring_share;
     PartialProgress measuring(progress, 0, share);
-    auto measurement = measure_cpu(options_of(request.effort), measuring);
-    if (!measurement) return fail(measurement.error());
-    auto machine = machine_of(*measurement, request.date);
-    if (!machine) return fail(machine.error());
-    MeasureReport report = cpu_report(*measurement, *machine, request.date);
+    ROOFLINE_TRY(auto measurement, measure_cpu(options_of(request.effort), measuring));
+    ROOFLINE_TRY(auto machine, machine_of(measurement, request.date));
+    MeasureReport report = cpu_report(measurement, machine, request.date);
     Calibration calibration;
-    auto device = make_cpu_device({measurement->threads, true});
+    auto device = make_cpu_device({measurement.threads, true});
     if (device) {
         PartialProgress beside(progress, share, 1);
-        auto status = run_beside(request, *measurement, **device, beside, *machine, calibration, report);
-        if (!status) return fail(status.error());
+        ROOFLINE_CHECK(run_beside(request, measurement, **device, beside, machine, calibration, report));
     } else {
-        doubt_unverified(*machine, {});
+        doubt_unverified(machine, {});
         report.notes.push_back("no real program was run beside the roofs: " + device.error().message);
     }
     report.file = path;
@@ -110,8 +103,8 @@ Result<Response> handle_measure_cpu(const MeasureRequest& request, Format format
                   (request.output.empty() ? std::string("this") : path);
     Response response;
     response.out = measure_report(report, format, color);
-    response.files.push_back({path, calibrated_file(*machine, std::move(calibration), request.before)});
+    response.files.push_back({path, calibrated_file(machine, std::move(calibration), request.before)});
     return response;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -9,7 +9,7 @@
 #include "report/machine/machine_json.hpp"
 #include "report/machine/machine_view.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -45,25 +45,21 @@ Result<Response> handle_measure_gpu(const MeasureRequest& request, Format format
                                     const std::string& libraries) {
     std::string path = request.output;
     if (path.empty()) {
-        auto place = this_machine_path();
-        if (!place) return fail(place.error());
-        path = *place;
-        if (auto status = make_folder_of(path); !status) return fail(status.error());
+        ROOFLINE_TRY(path, this_machine_path());
+        ROOFLINE_CHECK(make_folder_of(path));
     }
-    auto gpu = Gpu::open(libraries);
-    if (!gpu) return fail(gpu.error());
-    auto measurement = measure_gpu(**gpu, gpu_options(request.effort), progress);
-    if (!measurement) return fail(measurement.error());
-    const Machine machine = machine_of_gpu(*measurement, request.date);
+    ROOFLINE_TRY(auto gpu, Gpu::open(libraries));
+    ROOFLINE_TRY(auto measurement, measure_gpu(*gpu, gpu_options(request.effort), progress));
+    const Machine machine = machine_of_gpu(measurement, request.date);
     Response response;
     response.files.push_back({path, machine_text(machine)});
     response.out = format == Format::json ? machine_show_json(machine) : machine_show(machine, format);
     if (format == Format::text) {
-        for (const std::string& note : measurement->notes) response.out += fmt::format("note: {}\n", note);
+        for (const std::string& note : measurement.notes) response.out += fmt::format("note: {}\n", note);
         response.out +=
             fmt::format("written to {}; `--on {}` prices with it\n", path, request.output.empty() ? "this" : path);
     }
     return response;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -6,7 +6,7 @@
 #include "base/approx_test.hpp"
 #include "machine/machine.hpp"
 
-using namespace roofline;
+using namespace roofline::core;
 
 TEST_CASE("measure gpu writes a machine file that prices") {
     MeasureRequest request;

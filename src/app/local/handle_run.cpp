@@ -8,21 +8,19 @@
 #include "measure/run/cpu_device.hpp"
 #include "report/op/op_plot.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
 /// What the plot shows of the prediction. Errors: nothing to draw, or the wrong picture for it.
-Result<std::vector<OpAnswer>> predicted_plot(const RunRequest& request) {
+Result<std::vector<Prediction>> predicted_plot(const RunRequest& request) {
     if (request.op.machines.empty()) {
         return fail("no_machine", "there is no roofline to draw on: this machine has not been measured",
                     fmt::format("roofline measure {}, or name a machine with --on", request.on_gpu ? "gpu" : "cpu"));
     }
-    auto axes = sweep_axes(request.op);
-    if (!axes) return fail(axes.error());
-    auto answers = op_answers(request.op, *axes);
-    if (!answers) return answers;
-    if (auto drawn = op_plot(*answers, *axes, request.plot); !drawn) return fail(drawn.error());
+    ROOFLINE_TRY(auto axes, sweep_axes(request.op));
+    ROOFLINE_TRY(auto answers, op_answers(request.op, axes));
+    ROOFLINE_CHECK(op_plot(answers, axes, request.plot));
     return answers;
 }
 
@@ -44,33 +42,27 @@ Result<Response> handle_run(const RunRequest& request, Format format, bool color
         }
         return run_on_ranks(request, format);
     }
-    std::vector<OpAnswer> drawn;
+    std::vector<Prediction> drawn;
     if (request.plot != PlotKind::none) {  // refused now rather than after measuring
-        auto answers = predicted_plot(request);
-        if (!answers) return fail(answers.error());
-        drawn = std::move(*answers);
+        ROOFLINE_TRY(drawn, predicted_plot(request));
     }
-    auto device = device_of(request);
-    if (!device) return fail(device.error());
-    auto answer = run_points(request, **device, progress);
-    if (!answer) return fail(answer.error());
+    ROOFLINE_TRY(auto device, device_of(request));
+    ROOFLINE_TRY(auto answer, run_points(request, *device, progress));
     if (request.op.machines.empty()) {
-        answer->notes.insert(answer->notes.begin(),
-                             fmt::format("this machine has not been measured, so there is no prediction: `roofline "
-                                         "measure {}` does it in a minute, or name a machine with --on",
-                                         request.on_gpu ? "gpu" : "cpu"));
+        answer.notes.insert(answer.notes.begin(),
+                            fmt::format("this machine has not been measured, so there is no prediction: `roofline "
+                                        "measure {}` does it in a minute, or name a machine with --on",
+                                        request.on_gpu ? "gpu" : "cpu"));
     }
     Response response;
     if (request.plot != PlotKind::none) {
-        auto svg = run_plot(*answer, drawn, request.plot);
-        if (!svg) return fail(svg.error());
-        response.svg = std::move(*svg);
+        ROOFLINE_TRY(response.svg, run_plot(answer, drawn, request.plot));
     }
-    response.out = run_report(*answer, format, color);
-    for (const RunPoint& point : answer->points) {
+    response.out = run_report(answer, format, color);
+    for (const RunPoint& point : answer.points) {
         if (!point.right()) response.exit_code = 1;
     }
     return response;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

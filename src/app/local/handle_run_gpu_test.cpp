@@ -3,7 +3,7 @@
 
 #include "app/local/local_request.hpp"
 
-using namespace roofline;
+using namespace roofline::core;
 
 namespace {
 

@@ -10,7 +10,7 @@
 #include "app/request.hpp"
 #include "measure/progress.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// How long a measurement may take: about ten seconds, a minute, or as long as it takes to be sure.
 enum class Effort : std::uint8_t { quick, normal, thorough };
@@ -54,4 +54,4 @@ struct LocalRequest {
                                               Progress& progress);
 [[nodiscard]] Result<Response> handle_run(const RunRequest& request, Format format, bool color, Progress& progress);
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -11,7 +11,7 @@
 #include "measure/network/agreed.hpp"
 #include "measure/run/cpu_device.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -54,33 +54,30 @@ std::string table_beside(const std::string& machine_file) {
 }
 
 Result<Response> answer(const MeasureRequest& request, Format format, NetworkTiming timing) {
-    auto path = request.output.empty() ? this_machine_path() : Result<std::string>(request.output);
-    if (!path) return fail(path.error());
+    ROOFLINE_TRY(auto path, request.output.empty() ? this_machine_path() : Result<std::string>(request.output));
     if (request.output.empty()) {
-        if (auto status = make_folder_of(*path); !status) return fail(status.error());
+        ROOFLINE_CHECK(make_folder_of(path));
     }
-    auto machine = machine_before(request);
-    if (!machine) return fail(machine.error());
-    auto network = with_network(*machine, timing);
-    if (!network) return fail(network.error());
-    NetworkReport report{std::move(timing), std::move(*network), "this", {}, {}};
+    ROOFLINE_TRY(auto machine, machine_before(request));
+    ROOFLINE_TRY(auto network, with_network(machine, timing));
+    NetworkReport report{std::move(timing), std::move(network), "this", {}, {}};
     Response response;
     if (request.before) {
-        auto file = machine_file(report.network, request.before->text, request.before->name, report.timing);
-        if (!file) return fail(file.error());
-        response.files.push_back({*path, std::move(*file)});
+        ROOFLINE_TRY(auto file,
+                     machine_file(report.network, request.before->text, request.before->name, report.timing));
+        response.files.push_back({path, std::move(file)});
     } else {
         report.notes.push_back(
             fmt::format("{} does not exist, so only a table is written: `roofline measure cpu`, and then "
                         "this again, make `--on this:{}` work",
-                        *path, report.timing.ranks));
+                        path, report.timing.ranks));
     }
     if (report.timing.hosts > 1) {
         report.notes.emplace_back(
             "the ranks are on several hosts: shared memory and the wires between hosts are one tier here");
     }
-    response.files.push_back({table_beside(*path), exchange_table(report.timing.timed, report.system,
-                                                                  software_name(report.timing.library))});
+    response.files.push_back(
+        {table_beside(path), exchange_table(report.timing.timed, report.system, software_name(report.timing.library))});
     for (const NamedText& file : response.files) report.files.push_back(file.name);
     response.out = network_report(report, format);
     return response;
@@ -99,16 +96,13 @@ Result<Response> measure_network(const MeasureRequest& request, Format format, P
                     "mpirun -n 2 roofline measure network");
     }
     ExchangeTimingOptions options = timing_options(request.effort);
-    auto hosts = ranks.hosts();
-    if (!hosts) return fail(hosts.error());
-    auto room = greatest(ranks.world(), -static_cast<double>(most_bytes(ranks, options.most_bytes)));
-    if (!room) return fail(room.error());
-    options.most_bytes = static_cast<std::size_t>(-*room);
+    ROOFLINE_TRY(auto hosts, ranks.hosts());
+    ROOFLINE_TRY(auto room, greatest(ranks.world(), -static_cast<double>(most_bytes(ranks, options.most_bytes))));
+    options.most_bytes = static_cast<std::size_t>(-room);
     Progress silent;
-    auto timed = time_exchanges(ranks.world(), options, ranks.root() ? progress : silent);
-    if (!timed) return fail(timed.error());
+    ROOFLINE_TRY(auto timed, time_exchanges(ranks.world(), options, ranks.root() ? progress : silent));
     if (!ranks.root()) return Response{};
-    return answer(request, format, {std::move(*timed), ranks.library(), ranks.size(), *hosts, request.date});
+    return answer(request, format, {std::move(timed), ranks.library(), ranks.size(), hosts, request.date});
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

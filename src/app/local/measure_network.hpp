@@ -4,7 +4,7 @@
 #include "app/local/local_request.hpp"
 #include "measure/network/ranks.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// Joins the ranks that this process was started with and measures between them; the first one answers. Without a machine file so
 /// far only the table of measurements is written. Errors: no MPI (absent), a process that was started alone, interrupted.
@@ -14,4 +14,4 @@ namespace roofline {
 [[nodiscard]] Result<Response> measure_network(const MeasureRequest& request, Format format, Progress& progress,
                                                RankGroup& ranks);
 
-}  // namespace roofline
+}  // namespace roofline::core

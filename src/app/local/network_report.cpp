@@ -9,7 +9,7 @@
 #include "report/table.hpp"
 #include "units/text.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -111,4 +111,4 @@ std::string network_report(const NetworkReport& report, Format format) {
     return text;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

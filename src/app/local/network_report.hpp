@@ -8,7 +8,7 @@
 #include "app/local/network_tier.hpp"
 #include "report/format.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 struct NetworkReport {
     NetworkTiming timing;
@@ -21,4 +21,4 @@ struct NetworkReport {
 /// Text and Markdown: a line an operation and number of ranks; CSV: the table of measurements; JSON: docs/json.md.
 [[nodiscard]] std::string network_report(const NetworkReport& report, Format format);
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -4,14 +4,15 @@
 
 #include <algorithm>
 
-#include "app/measured_systems.hpp"
-#include "app/predict_collective.hpp"
+#include "app/system_option.hpp"
 #include "base/ascii.hpp"
-#include "calibrate/fit_collectives.hpp"
+#include "calibrate/collective/fit_collectives.hpp"
 #include "machine/machine_text.hpp"
+#include "predict/compare/measured_systems.hpp"
+#include "predict/compare/predict_collective.hpp"
 #include "units/text.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -38,22 +39,21 @@ Machine with_tier(Machine machine, NetworkTier tier) {
 }
 
 Result<MeasuredSystems> systems_on(const Machine& machine) {
-    return MeasuredSystems::make({{machine.id, machine_text(machine), {}}}, {});
+    return measured_systems({{machine.id, machine_text(machine), {}}}, {});
 }
 
 // With a tier of one byte and one second a load says by itself what an exchange needs of it.
 Result<std::vector<double>> find_rates(const Machine& machine, const NetworkTiming& timing, NetworkTier& tier) {
     tier.chip_bandwidth.value = Bandwidth{1};
     tier.hop_latency.value = Seconds{1};
-    auto systems = systems_on(with_tier(machine, tier));
-    if (!systems) return fail(systems.error());
+    ROOFLINE_TRY(auto systems, systems_on(with_tier(machine, tier)));
     std::vector<double> rates;
     double rate = 0;
     double latency = 0;
     std::string fastest;
     for (const TimedExchange& timed : timing.timed) {
         const MeasuredCollective row = row_of(timed, machine.id, software_name(timing.library));
-        const Result<MeasuredGroup>& group = systems->group(row);
+        const Result<MeasuredGroup>& group = systems.group(row);
         if (!group) return fail(group.error());
         const TierLoad& load = group->load.tiers.front();
         rates.push_back(load.link_bytes.to_double() * row.bytes / row.time_s);
@@ -71,12 +71,11 @@ Result<std::vector<double>> find_rates(const Machine& machine, const NetworkTimi
 }
 
 Result<std::vector<CalibratedLaw>> laws_of(const Machine& machine, const NetworkTiming& timing) {
-    auto systems = systems_on(machine);
-    if (!systems) return fail(systems.error());
+    ROOFLINE_TRY(auto systems, systems_on(machine));
     std::vector<CollectiveSample> samples;
     for (const TimedExchange& timed : timing.timed) {
         const MeasuredCollective row = row_of(timed, machine.id, software_name(timing.library));
-        const Result<MeasuredGroup>& group = systems->group(row);
+        const Result<MeasuredGroup>& group = systems.group(row);
         if (!group) return fail(group.error());
         if (auto sample = sample_of(row, *group)) samples.push_back(std::move(*sample));
     }
@@ -98,20 +97,16 @@ std::string software_name(const std::string& library) {
 
 Result<MeasuredNetwork> with_network(const Machine& machine, const NetworkTiming& timing) {
     NetworkTier tier = tier_of(timing);
-    auto rates = find_rates(machine, timing, tier);
-    if (!rates) return fail(rates.error());
-    MeasuredNetwork network{with_tier(machine, std::move(tier)), {}, std::move(*rates)};
-    auto laws = laws_of(network.machine, timing);
-    if (!laws) return fail(laws.error());
-    network.laws = std::move(*laws);
+    ROOFLINE_TRY(auto rates, find_rates(machine, timing, tier));
+    MeasuredNetwork network{with_tier(machine, std::move(tier)), {}, std::move(rates)};
+    ROOFLINE_TRY(network.laws, laws_of(network.machine, timing));
     return network;
 }
 
 Result<std::string> machine_file(const MeasuredNetwork& network, const std::string& before, const std::string& name,
                                  const NetworkTiming& timing) {
-    auto known = parse_machine_calibration(before, name);
-    if (!known) return fail(known.error());
-    Calibration calibration = known->value_or(Calibration{});
+    ROOFLINE_TRY(auto known, parse_machine_calibration(before, name));
+    Calibration calibration = known.value_or(Calibration{});
     calibration.machine = network.machine.id;
     calibration.fitted = timing.date;
     calibration.tool = "roofline " ROOFLINE_VERSION;
@@ -121,4 +116,4 @@ Result<std::string> machine_file(const MeasuredNetwork& network, const std::stri
     return machine_text(network.machine) + machine_calibration_text(calibration);
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

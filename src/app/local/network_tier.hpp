@@ -9,7 +9,7 @@
 #include "machine/machine.hpp"
 #include "measure/network/time_exchanges.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// What was timed, and between whom.
 struct NetworkTiming {
@@ -40,4 +40,4 @@ struct MeasuredNetwork {
 [[nodiscard]] Result<std::string> machine_file(const MeasuredNetwork& network, const std::string& before,
                                                const std::string& name, const NetworkTiming& timing);
 
-}  // namespace roofline
+}  // namespace roofline::core

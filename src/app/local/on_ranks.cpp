@@ -1,11 +1,11 @@
 #include "app/local/on_ranks.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 Result<Response> on_ranks(const std::string& line, double most_s,
                           const std::function<Result<Response>(RankGroup&)>& work) {
     if (!launched()) {
-        if (auto there = RankGroup::available(); !there) return fail(there.error());
+        ROOFLINE_CHECK(RankGroup::available());
         return fail("one_rank", "this process was started alone, and there is nobody to exchange with", line);
     }
     auto ranks = RankGroup::join(most_s);
@@ -20,4 +20,4 @@ Result<Response> on_ranks(const std::string& line, double most_s,
     return Response{};
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

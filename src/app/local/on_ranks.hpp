@@ -7,7 +7,7 @@
 #include "app/request.hpp"
 #include "measure/network/ranks.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// Joins the ranks, has all of them do `work` and lets the first alone answer. An error that all ranks have is its to tell; one
 /// that a rank has by itself, of an exchange, is told by that rank, and ends the others through the launcher. Errors: code
@@ -15,4 +15,4 @@ namespace roofline {
 [[nodiscard]] Result<Response> on_ranks(const std::string& line, double most_s,
                                         const std::function<Result<Response>(RankGroup&)>& work);
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -5,7 +5,7 @@
 
 #include "measure/progress.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// What is told to it, 0 to 1, is from `from` to `to` of the whole.
 class PartialProgress : public Progress {
@@ -19,4 +19,4 @@ private:
     double to_;
 };
 
-}  // namespace roofline
+}  // namespace roofline::core

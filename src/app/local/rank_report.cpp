@@ -11,7 +11,7 @@
 #include "report/table.hpp"
 #include "units/text.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -235,4 +235,4 @@ std::string rank_report(const RankAnswer& answer, Format format) {
     return render(table, format);
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

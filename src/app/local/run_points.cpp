@@ -11,7 +11,7 @@
 #include "report/table.hpp"
 #include "work/work.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -48,37 +48,33 @@ Status check_program(const Program& program) {
 
 /// FLOPs and bytes across the main memory, as predictions count them.
 Status count_work(const Program& program, RunPoint& point) {
-    auto work = derive_work(program);
-    if (!work) return fail(work.error());
+    ROOFLINE_TRY(auto work, derive_work(program));
     const auto number = [&](const Polynomial& polynomial) {
         const auto value = polynomial.evaluate(program.sizes);
         return value ? value->to_double() : 0;
     };
-    point.flops = number(work->total.flops());
-    for (const auto& [level, traffic] : work->total.memory) point.bytes += number(traffic.total());
+    point.flops = number(work.total.flops());
+    for (const auto& [level, traffic] : work.total.memory) point.bytes += number(traffic.total());
     return {};
 }
 
 Status measure_point(const Program& program, const RunRequest& request, Device& device, RunPoint& point,
                      std::vector<std::string>& notes) {
-    auto execution = Execution::make(program, device);
-    if (!execution) return fail(execution.error());
-    auto check = (*execution)->check({});
-    if (!check) return fail(check.error());
-    point.max_rel_error = check->max_rel_error;
-    point.of_bound = check->of_bound;
-    point.checked = check->checked;
-    point.worst = check->worst;
-    auto timing = (*execution)->time(sampling_of(request.effort, device.threads()));
-    if (!timing) return fail(timing.error());
-    point.cold = timed_run(timing->cold);
-    point.hot = timed_run(timing->hot);
-    point.kernels = std::move(timing->kernels);
-    point.sets = timing->sets;
-    point.set_bytes = timing->set_bytes;
-    point.pack_s = timing->pack_s;
-    point.pack_bytes = timing->pack_bytes;
-    for (const std::string& note : (*execution)->notes()) {
+    ROOFLINE_TRY(auto execution, Execution::make(program, device));
+    ROOFLINE_TRY(auto check, (execution)->check({}));
+    point.max_rel_error = check.max_rel_error;
+    point.of_bound = check.of_bound;
+    point.checked = check.checked;
+    point.worst = check.worst;
+    ROOFLINE_TRY(auto timing, (execution)->time(sampling_of(request.effort, device.threads())));
+    point.cold = timed_run(timing.cold);
+    point.hot = timed_run(timing.hot);
+    point.kernels = std::move(timing.kernels);
+    point.sets = timing.sets;
+    point.set_bytes = timing.set_bytes;
+    point.pack_s = timing.pack_s;
+    point.pack_bytes = timing.pack_bytes;
+    for (const std::string& note : (execution)->notes()) {
         if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(note);
     }
     return {};
@@ -175,32 +171,29 @@ Result<std::vector<PointRequest>> point_requests(const OpRequest& request, const
 }
 
 Result<RunAnswer> run_points(const RunRequest& request, Device& device, Progress& progress) {
-    auto swept = sweep_axes(request.op);
-    if (!swept) return fail(swept.error());
+    ROOFLINE_TRY(auto swept, sweep_axes(request.op));
     RunAnswer answer;
-    answer.axes = std::move(*swept);
+    answer.axes = std::move(swept);
     answer.device = device.name();
     if (request.op.machines.size() > 1) {
         return fail("bad_request", "a run is compared with one machine", "name one with --on");
     }
-    auto points = point_requests(request.op, answer.axes);
-    if (!points) return fail(points.error());
+    ROOFLINE_TRY(auto points, point_requests(request.op, answer.axes));
     // everything is read and refused before anything is measured
     std::vector<Program> programs;
-    for (const auto& [at, here] : *points) {
+    for (const auto& [at, here] : points) {
         std::vector<std::string> notes;
         auto program = read_program(request.op, answer.axes, notes);
         if (!program) return fail(program.error());
         program = read_program(here, {}, notes);
         if (!program) return fail(program.error());
-        if (auto status = check_program(*program); !status) return fail(status.error());
+        ROOFLINE_CHECK(check_program(*program));
         RunPoint point;
         point.at = at;
-        if (auto status = count_work(*program, point); !status) return fail(status.error());
+        ROOFLINE_CHECK(count_work(*program, point));
         if (!request.op.machines.empty()) {
-            auto predicted = op_answers(here, {});
-            if (!predicted) return fail(predicted.error());
-            point.answer = std::move(predicted->front());
+            ROOFLINE_TRY(auto predicted, op_answers(here, {}));
+            point.answer = std::move(predicted.front());
         }
         answer.points.push_back(std::move(point));
         programs.push_back(std::move(*program));
@@ -209,15 +202,14 @@ Result<RunAnswer> run_points(const RunRequest& request, Device& device, Progress
     for (std::size_t i = 0; i < programs.size(); ++i) {
         std::vector<std::string> sizes;
         for (std::size_t axis = 0; axis < answer.axes.size(); ++axis)
-            sizes.push_back(fmt::format("{} = {}", answer.axes[axis].name(), (*points)[i].at[axis]));
+            sizes.push_back(fmt::format("{} = {}", answer.axes[axis].name(), (points)[i].at[axis]));
         progress.at(sizes.empty() ? "running" : fmt::format("running {}", fmt::join(sizes, ", ")),
                     static_cast<double>(i) / static_cast<double>(programs.size()));
-        auto status = measure_point(programs[i], request, device, answer.points[i], answer.notes);
-        if (!status) return fail(status.error());
+        ROOFLINE_CHECK(measure_point(programs[i], request, device, answer.points[i], answer.notes));
     }
     note_masks(programs.front(), answer.notes);
     note_beaten(answer);
     return answer;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -10,7 +10,7 @@
 #include "measure/sampling.hpp"
 #include "report/run/run_answer.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// How long the timing of one point may take.
 [[nodiscard]] SamplingOptions sampling_of(Effort effort, int threads);
@@ -32,4 +32,4 @@ struct PointRequest {
 /// error here (RunPoint::right).
 [[nodiscard]] Result<RunAnswer> run_points(const RunRequest& request, Device& device, Progress& progress);
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -11,7 +11,7 @@
 #include "measure/run/cpu_device.hpp"
 #include "measure/stop.hpp"
 
-using namespace roofline;
+using namespace roofline::core;
 
 namespace {
 

@@ -16,7 +16,7 @@
 #include "notation/notation.hpp"
 #include "report/op/op_plot.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -90,7 +90,7 @@ std::optional<double> work_s(const Analysis& analysis, const Machine& machine) {
 }
 
 // The stages beside what was predicted: messages one by one in their order, work by statement.
-std::vector<RankStage> beside(const std::vector<StageTime>& times, const OpAnswer& answer) {
+std::vector<RankStage> beside(const std::vector<StageTime>& times, const Prediction& answer) {
     std::vector<RankStage> stages;
     const ProgramAnalysis& analysis = answer.analysis;
     const std::vector<MessageWork>& messages = analysis.total.work.messages;
@@ -132,14 +132,12 @@ bool is_right(const CheckResult& check, const ShardedRun& program) {
 Status run_overlapped(RankRun& run, RotatedRuns& runs, const SamplingOptions& sampling) {
     ShardedRun& program = runs.first();
     program.forget_results();
-    if (auto status = program.run(true); !status) return status;
-    auto check = program.check({});
-    if (!check) return fail(check.error());
-    run.right = run.right && is_right(*check, program);
-    if (check->of_bound > run.check.of_bound) run.check = *check;
-    auto sampled = runs.time(sampling, true, false);
-    if (!sampled) return fail(sampled.error());
-    run.overlapped = sampled->spread;
+    ROOFLINE_CHECK(program.run(true));
+    ROOFLINE_TRY(auto check, program.check({}));
+    run.right = run.right && is_right(check, program);
+    if (check.of_bound > run.check.of_bound) run.check = check;
+    ROOFLINE_TRY(auto sampled, runs.time(sampling, true, false));
+    run.overlapped = sampled.spread;
     run.pieces = program.pieces();
     return {};
 }
@@ -181,40 +179,34 @@ Status check_request(const RunRequest& request, const RankGroup& ranks) {
 
 // What was measured, one stage after the other, on the picture of what was predicted. Before anything is measured: the prediction alone.
 Result<std::string> rank_plot(const RunRequest& request, const RankAnswer& answer, int ranks) {
-    auto predicted = op_answers(on_slice(request.op, ranks), answer.axes);
-    if (!predicted) return fail(predicted.error());
+    ROOFLINE_TRY(auto predicted, op_answers(on_slice(request.op, ranks), answer.axes));
     std::vector<double> seconds;
     for (const RankRun& run : answer.runs) {
         if (run.sequential.median > 0) seconds.push_back(run.sequential.median);
     }
-    return op_plot(*predicted, answer.axes, request.plot, false, seconds);
+    return op_plot(predicted, answer.axes, request.plot, false, seconds);
 }
 
 Status run_one(RankRun& run, const RunRequest& request, RankGroup& ranks, Device& device) {
-    auto runs = RotatedRuns::make(run.predicted.program, run.predicted.system, ranks.world(), device);
-    if (!runs) return fail(runs.error());
-    ShardedRun& program = runs->first();
-    run.sets = runs->sets();
-    run.set_bytes = runs->set_bytes();
-    run.beyond_caches = runs->beyond_caches();
-    if (auto status = program.run(); !status) return status;
-    auto check = program.check({});
-    if (!check) return fail(check.error());
-    run.check = *check;
-    run.right = is_right(*check, program);
+    ROOFLINE_TRY(auto runs, RotatedRuns::make(run.predicted.program, run.predicted.system, ranks.world(), device));
+    ShardedRun& program = runs.first();
+    run.sets = runs.sets();
+    run.set_bytes = runs.set_bytes();
+    run.beyond_caches = runs.beyond_caches();
+    ROOFLINE_CHECK(program.run());
+    ROOFLINE_TRY(auto check, program.check({}));
+    run.check = check;
+    run.right = is_right(check, program);
     const SamplingOptions sampling = sampling_of(request.effort, device.threads());
-    auto sampled = runs->time(sampling, false, false);
-    if (!sampled) return fail(sampled.error());
-    run.sequential = sampled->spread;
-    auto hot = runs->time(sampling, false, true);
-    if (!hot) return fail(hot.error());
-    run.hot = hot->spread;
+    ROOFLINE_TRY(auto sampled, runs.time(sampling, false, false));
+    run.sequential = sampled.spread;
+    ROOFLINE_TRY(auto hot, runs.time(sampling, false, true));
+    run.hot = hot.spread;
     if (program.pieces() > 1) {
-        if (auto status = run_overlapped(run, *runs, sampling); !status) return status;
+        ROOFLINE_CHECK(run_overlapped(run, runs, sampling));
     }
-    auto times = runs->time_stages(sampling.samples);
-    if (!times) return fail(times.error());
-    run.stages = beside(*times, run.predicted);
+    ROOFLINE_TRY(auto times, runs.time_stages(sampling.samples));
+    run.stages = beside(times, run.predicted);
     return {};
 }
 
@@ -239,36 +231,31 @@ bool RankAnswer::right() const {
 }
 
 Result<RankAnswer> run_on_ranks(const RunRequest& request, RankGroup& ranks) {
-    if (auto status = check_request(request, ranks); !status) return fail(status.error());
+    ROOFLINE_CHECK(check_request(request, ranks));
     RankAnswer answer;
-    auto axes = sweep_axes(request.op);
-    if (!axes) return fail(axes.error());
-    answer.axes = std::move(*axes);
-    auto points = point_requests(request.op, answer.axes);
-    if (!points) return fail(points.error());
-    for (auto& [at, op] : *points) {
+    ROOFLINE_TRY(auto axes, sweep_axes(request.op));
+    answer.axes = std::move(axes);
+    ROOFLINE_TRY(auto points, point_requests(request.op, answer.axes));
+    for (auto& [at, op] : points) {
         std::vector<std::string> notes;
-        if (auto program = read_program(request.op, answer.axes, notes); !program) return fail(program.error());
-        auto answers = op_answers(on_slice(std::move(op), ranks.size()), {});
-        if (!answers) return fail(answers.error());
+        ROOFLINE_CHECK(read_program(request.op, answer.axes, notes));
+        ROOFLINE_TRY(auto answers, op_answers(on_slice(std::move(op), ranks.size()), {}));
         RankRun& run = answer.runs.emplace_back();
         run.at = at;
-        run.predicted = std::move(answers->front());
+        run.predicted = std::move(answers.front());
     }
     if (request.plot != PlotKind::none) {
-        if (auto drawn = rank_plot(request, answer, ranks.size()); !drawn) return fail(drawn.error());
+        ROOFLINE_CHECK(rank_plot(request, answer, ranks.size()));
     }
     take_processors(ranks);
     auto device = make_cpu_device({request.threads, true});
-    if (auto status = agreed(ranks.world(), device ? Status{} : fail(device.error())); !status) {
-        return fail(status.error());
-    }
+    ROOFLINE_CHECK(agreed(ranks.world(), device ? Status{} : fail(device.error())));
     answer.library = ranks.library();
     answer.ranks = ranks.size();
     answer.device = (*device)->name();
     answer.threads = (*device)->threads();
     for (RankRun& run : answer.runs) {
-        if (auto status = run_one(run, request, ranks, **device); !status) return fail(status.error());
+        ROOFLINE_CHECK(run_one(run, request, ranks, **device));
     }
     answer.notes = (*device)->notes();
     return answer;
@@ -278,18 +265,15 @@ Result<Response> run_on_ranks(const RunRequest& request, Format format) {
     const std::int64_t chips = chips_of(mesh_of(request));
     return on_ranks(line_for(std::max<std::int64_t>(chips, 2), request), request.rank_timeout_s,
                     [&](RankGroup& ranks) -> Result<Response> {
-                        auto answer = run_on_ranks(request, ranks);
-                        if (!answer) return fail(answer.error());
+                        ROOFLINE_TRY(auto answer, run_on_ranks(request, ranks));
                         Response response;
-                        response.exit_code = answer->right() ? 0 : 1;
-                        response.out = rank_report(*answer, format);
+                        response.exit_code = answer.right() ? 0 : 1;
+                        response.out = rank_report(answer, format);
                         if (request.plot != PlotKind::none && ranks.root()) {
-                            auto svg = rank_plot(request, *answer, ranks.size());
-                            if (!svg) return fail(svg.error());
-                            response.svg = std::move(*svg);
+                            ROOFLINE_TRY(response.svg, rank_plot(request, answer, ranks.size()));
                         }
                         return response;
                     });
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -9,9 +9,9 @@
 #include "app/local/local_request.hpp"
 #include "measure/network/ranks.hpp"
 #include "measure/network/rotated_runs.hpp"
-#include "report/op/op_answer.hpp"
+#include "predict/prediction.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// Whether the request is for ranks: there are several, or the program is split over a mesh.
 [[nodiscard]] bool for_ranks(const RunRequest& request);
@@ -26,7 +26,7 @@ struct RankStage {
 /// What ranks did together, at one choice of sizes.
 struct RankRun {
     std::vector<std::int64_t> at;  ///< sizes of the swept axes
-    OpAnswer predicted;
+    Prediction predicted;
     CheckResult check;
     bool right = false;
     Spread sequential;  ///< in other memory every time, as `overlapped` is
@@ -68,4 +68,4 @@ struct RankAnswer {
 
 [[nodiscard]] std::string rank_report(const RankAnswer& answer, Format format);
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <system_error>
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -40,4 +40,4 @@ Status make_folder_of(const std::string& path) {
                 "check its permissions, or name a file: -o my.toml");
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

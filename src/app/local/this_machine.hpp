@@ -5,7 +5,7 @@
 
 #include "base/result.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// $ROOFLINE_THIS where it is set, else roofline/this.toml in $XDG_DATA_HOME or ~/.local/share. Error: no home.
 [[nodiscard]] Result<std::string> this_machine_path();
@@ -13,4 +13,4 @@ namespace roofline {
 /// Creates the folder that a file is to stand in. Error: it cannot be made.
 [[nodiscard]] Status make_folder_of(const std::string& path);
 
-}  // namespace roofline
+}  // namespace roofline::core

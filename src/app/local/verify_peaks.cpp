@@ -8,7 +8,7 @@
 #include "app/local/run_points.hpp"
 #include "units/text.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -42,12 +42,11 @@ Result<RunPoint> product_of(const Peak& peak, std::int64_t size, Device& device,
     request.effort = effort;
     const std::vector<std::string> before = device.notes();  // of other dtypes: a device keeps them
     Progress silent;
-    auto answer = run_points(request, device, silent);
-    if (!answer) return fail(answer.error());
-    for (const std::string& note : answer->notes) {
+    ROOFLINE_TRY(auto answer, run_points(request, device, silent));
+    for (const std::string& note : answer.notes) {
         if (std::find(before.begin(), before.end(), note) == before.end()) notes.push_back(note);
     }
-    RunPoint& point = answer->points.front();
+    RunPoint& point = answer.points.front();
     if (!point.right()) {
         return fail("check_failed", fmt::format("a product in {} came out wrong ({})", name(peak.dtype), point.worst),
                     "a result that stays wrong is a defect of the kernels, or of the processor");
@@ -64,21 +63,19 @@ Result<PeakVerification> verify(const Peak& peak, Device& device, Effort effort,
     ProductBesideRoof product;
     for (const std::int64_t times : {1, 2}) {
         const std::int64_t size = times * size_of_sample(roof);
-        auto point = product_of(peak, size, device, effort, product.notes);
-        if (!point) return fail(point.error());
-        const double reached = point->hot.p5 > 0 ? point->flops / point->hot.p5 : 0;
+        ROOFLINE_TRY(auto point, product_of(peak, size, device, effort, product.notes));
+        const double reached = point.hot.p5 > 0 ? point.flops / point.hot.p5 : 0;
         if (reached > result.flops_per_s) {
             result.flops_per_s = reached;
             result.size = size;
-            product.disturbed = point->hot.disturbed;
+            product.disturbed = point.hot.disturbed;
         }
         product.fraction = result.flops_per_s / roof;
         if (product.fraction >= near_enough || effort == Effort::quick) break;
     }
     if (product.fraction < near_enough && register_rate) {
-        auto now = register_rate(peak.dtype);
-        if (!now) return fail(now.error());
-        product.registers = *now / roof;
+        ROOFLINE_TRY(auto now, register_rate(peak.dtype));
+        product.registers = now / roof;
     }
     result.fraction = product.fraction;
     result.verdict = verdict_of(product);
@@ -142,4 +139,4 @@ Result<std::vector<PeakVerification>> verify_peaks(Machine& machine, Device& dev
     return results;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

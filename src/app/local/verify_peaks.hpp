@@ -9,7 +9,7 @@
 #include "machine/machine.hpp"
 #include "measure/run/device.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// A real product beside the roof of its dtype.
 struct PeakVerification {
@@ -48,4 +48,4 @@ struct ProductBesideRoof {
 /// Of a square product that takes some milliseconds at this rate, as long as a sample of what it is compared with: a multiple of 256.
 [[nodiscard]] std::int64_t size_of_sample(double flops_per_s);
 
-}  // namespace roofline
+}  // namespace roofline::core

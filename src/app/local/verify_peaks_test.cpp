@@ -4,7 +4,7 @@
 
 #include "measure/run/cpu_device.hpp"
 
-using namespace roofline;
+using namespace roofline::core;
 
 TEST_CASE("a roof is verified from nine tenths of it, and not when something exceeds it") {
     CHECK(verdict_of({0.95}) == "verified");

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -81,4 +81,4 @@ std::vector<BandwidthKernel> bandwidth_kernels(const CpuFeatures& features) {
     return usable;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

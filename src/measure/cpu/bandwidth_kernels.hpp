@@ -8,7 +8,7 @@
 
 #include "measure/cpu/features.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// One pass over up to three arrays of `bytes` each, a multiple of bandwidth_block. Returns the exclusive or of all that was read, 64 bits
 /// at a time, where the kernel only reads; else 0.
@@ -44,4 +44,4 @@ struct BandwidthPasses {
 [[nodiscard]] BandwidthPasses avx2_passes();
 [[nodiscard]] BandwidthPasses avx512_passes();
 
-}  // namespace roofline
+}  // namespace roofline::core

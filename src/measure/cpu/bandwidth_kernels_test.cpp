@@ -8,7 +8,7 @@
 
 #include "measure/cpu/paged_buffer.hpp"
 
-using namespace roofline;
+using namespace roofline::core;
 
 namespace {
 

@@ -1,7 +1,7 @@
 // Moving memory with AVX2 and AVX-512 registers.
 #include "measure/cpu/bandwidth_kernels.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 #if defined(__x86_64__)
 
@@ -86,4 +86,4 @@ BandwidthPasses avx512_passes() { return {}; }
 
 #endif
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -2,7 +2,7 @@
 
 #include <chrono>
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -68,4 +68,4 @@ ClockProbe probe_clock(std::int64_t passes) {
     return probe;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

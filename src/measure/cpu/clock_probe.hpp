@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace roofline {
+namespace roofline::core {
 
 struct ClockProbe {
     double hertz = 0;
@@ -13,4 +13,4 @@ struct ClockProbe {
 /// Takes about 16 cycles a pass. A core that was taken away meanwhile reads too low.
 [[nodiscard]] ClockProbe probe_clock(std::int64_t passes);
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <atomic>
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -78,4 +78,4 @@ CorePlacement placement_of(const std::vector<double>& one_way_seconds) {
     return near == static_cast<std::ptrdiff_t>(one_way_seconds.size()) ? CorePlacement::near : CorePlacement::mixed;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

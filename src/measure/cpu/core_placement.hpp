@@ -8,7 +8,7 @@
 
 #include "measure/cpu/worker_team.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// How the cores lie at the moment.
 enum class CorePlacement : std::uint8_t {
@@ -25,4 +25,4 @@ enum class CorePlacement : std::uint8_t {
 /// Below 60 ns one way a line came from a cache that both share; lines that cross between chiplets or sockets take 100 ns and more.
 [[nodiscard]] CorePlacement placement_of(const std::vector<double>& one_way_seconds);
 
-}  // namespace roofline
+}  // namespace roofline::core

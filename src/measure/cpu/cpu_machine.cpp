@@ -7,7 +7,7 @@
 
 #include "units/text.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -201,4 +201,4 @@ Result<Machine> machine_of(const CpuMeasurement& measurement, const std::string&
     return machine;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

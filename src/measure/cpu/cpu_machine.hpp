@@ -7,7 +7,7 @@
 #include "machine/machine.hpp"
 #include "measure/cpu/cpu_measurement.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// Peaks for contractions (FMA or dot products) and for elementwise work (FMAs mixed with additions where that is more), capacities,
 /// and of each level the envelope of its bandwidths: the highest 95th percentile over the kernels, which nothing honest exceeds.
@@ -18,4 +18,4 @@ namespace roofline {
 /// "hbm", "l1": how machine files call a cache level, or main memory (0).
 [[nodiscard]] std::string level_id(int level);
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -9,7 +9,7 @@
 #include "measure/cpu/measure_parts.hpp"
 #include "measure/stop.hpp"
 
-using namespace roofline;
+using namespace roofline::core;
 
 namespace {
 

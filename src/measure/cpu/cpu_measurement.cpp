@@ -1,6 +1,6 @@
 #include "measure/cpu/cpu_measurement.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 MeasuredRate rate_of(const Spread& spread, double per_call) {
     const auto rate = [&](double seconds) { return seconds > 0 ? per_call / seconds : 0; };
@@ -60,4 +60,4 @@ double latency_of(const CpuMeasurement& measurement, int level) {
                : 0;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

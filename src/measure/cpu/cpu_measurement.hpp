@@ -14,7 +14,7 @@
 #include "measure/cpu/topology.hpp"
 #include "measure/sampling.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// Raised when the way of measuring changes, so that files of two versions are not compared as if they were of one.
 inline constexpr int cpu_method_version = 1;
@@ -94,4 +94,4 @@ struct CpuMeasureOptions {
 /// the largest. Seconds; 0: not known.
 [[nodiscard]] double latency_of(const CpuMeasurement& measurement, int level);
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -13,7 +13,7 @@
 #include <sys/auxv.h>
 #endif
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -140,4 +140,4 @@ CpuFeatures cpu_features() {
 
 #endif
 
-}  // namespace roofline
+}  // namespace roofline::core

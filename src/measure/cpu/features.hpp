@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-namespace roofline {
+namespace roofline::core {
 
 enum class CpuFeature : std::uint8_t {
     none,  ///< needs nothing: every processor has it
@@ -55,4 +55,4 @@ struct CpuidAnswers {
 /// Of the processor this runs on. Asks the kernel for leave to use AMX where the processor has it.
 [[nodiscard]] CpuFeatures cpu_features();
 
-}  // namespace roofline
+}  // namespace roofline::core

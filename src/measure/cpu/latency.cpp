@@ -4,7 +4,7 @@
 #include <cstring>
 #include <numeric>
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -75,4 +75,4 @@ std::vector<Plateau> find_plateaus(const std::vector<LatencyPoint>& points) {
     return plateaus;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace roofline {
+namespace roofline::core {
 
 /// Makes a ring of pointers through `bytes` at `memory`, one in every 64 bytes, in an order without pattern, that comes by every line
 /// once. `bytes`: at least 128.
@@ -30,4 +30,4 @@ struct LatencyPoint {
 /// plateau at least 1.5 times as slow as the one before. `points` by size.
 [[nodiscard]] std::vector<Plateau> find_plateaus(const std::vector<LatencyPoint>& points);
 
-}  // namespace roofline
+}  // namespace roofline::core

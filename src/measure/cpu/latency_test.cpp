@@ -4,7 +4,7 @@
 
 #include <set>
 
-using namespace roofline;
+using namespace roofline::core;
 
 TEST_CASE("the ring comes by every line once, and back") {
     constexpr std::size_t lines = 1000;

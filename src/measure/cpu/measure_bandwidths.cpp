@@ -7,7 +7,7 @@
 #include "measure/cpu/measure_parts.hpp"
 #include "measure/stop.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -63,9 +63,8 @@ Result<std::vector<PagedBuffer>> make_buffers(WorkerTeam& team, int threads, std
                                               Pages pages) {
     std::vector<PagedBuffer> buffers;
     for (int worker = 0; worker < threads; ++worker) {
-        auto buffer = PagedBuffer::make(buffer_bytes(worker == 0 ? all : each), pages);
-        if (!buffer) return fail(buffer.error());
-        buffers.push_back(std::move(*buffer));
+        ROOFLINE_TRY(auto buffer, PagedBuffer::make(buffer_bytes(worker == 0 ? all : each), pages));
+        buffers.push_back(std::move(buffer));
     }
     constexpr std::size_t slice = std::size_t{16} << 20;
     for (std::size_t from = 0; from < buffer_bytes(all); from += slice) {
@@ -102,10 +101,9 @@ Status sample_works(WorkerTeam& team, std::vector<BandwidthWork*>& works, const 
                 return inner(calls);
             });
     }
-    auto sampled = take_timed_samples(timed, sampling);
-    if (!sampled) return fail(sampled.error());
+    ROOFLINE_TRY(auto sampled, take_timed_samples(timed, sampling));
     samples.clear();
-    for (Sampled& each : *sampled) samples.push_back(std::move(each.samples));
+    for (Sampled& each : sampled) samples.push_back(std::move(each.samples));
     return {};
 }
 
@@ -148,8 +146,7 @@ Status measure_caches(WorkerTeam& team, const CpuMeasureOptions& options, Sample
             measurement.notes.push_back(fmt::format("L{} is too small for a working set of its own", cache.level));
             continue;
         }
-        auto buffers = make_buffers(team, measurement.threads, sets.back(), sets.back(), Pages::huge);
-        if (!buffers) return fail(buffers.error());
+        ROOFLINE_TRY(auto buffers, make_buffers(team, measurement.threads, sets.back(), sets.back(), Pages::huge));
         std::vector<BandwidthWork> works;
         for (const std::size_t set : sets) {
             for (const BandwidthKernel& kernel : bandwidth_kernels(measurement.features)) {
@@ -157,7 +154,7 @@ Status measure_caches(WorkerTeam& team, const CpuMeasureOptions& options, Sample
                 if (kernel.id.ends_with("_nt")) continue;
                 for (const int threads : thread_counts(measurement.threads, false)) {
                     works.push_back(
-                        {{cache.level, kernel, threads, set, Pages::huge, CorePlacement::single, {}}, &*buffers, {}});
+                        {{cache.level, kernel, threads, set, Pages::huge, CorePlacement::single, {}}, &buffers, {}});
                 }
             }
         }
@@ -165,7 +162,7 @@ Status measure_caches(WorkerTeam& team, const CpuMeasureOptions& options, Sample
         std::vector<std::vector<Sample>> samples;
         SamplingOptions sampling = sampling_of(options);
         sampling.longest_s = patience(works.size(), sampling);
-        if (auto status = sample_works(team, all, sampling, meter, samples); !status) return status;
+        ROOFLINE_CHECK(sample_works(team, all, sampling, meter, samples));
         for (std::size_t i = 0; i < works.size(); ++i) {
             add_result(measurement, works[i].what, works[i], samples[i], sampling.least_cpu_share);
         }
@@ -189,7 +186,7 @@ Status sample_placed(WorkerTeam& team, const CpuMeasureOptions& options, SampleM
         sampling.samples = std::min(samples_a_round, options.samples - taken);
         const CorePlacement before = placement_of(probe_cores(team, probed_pairs));
         std::vector<std::vector<Sample>> samples;
-        if (auto status = sample_works(team, all, sampling, meter, samples); !status) return status;
+        ROOFLINE_CHECK(sample_works(team, all, sampling, meter, samples));
         measurement.core_to_core = probe_cores(team, probed_pairs);
         const CorePlacement after = placement_of(measurement.core_to_core);
         measurement.placements.push_back(after);
@@ -223,19 +220,16 @@ Status measure_memory(WorkerTeam& team, const CpuMeasureOptions& options, Sample
     const std::size_t all = memory_working_set(measurement.topology, usable_memory());
     const std::vector<int> counts = thread_counts(measurement.threads, options.all_thread_counts);
     const std::size_t each = counts.size() > 1 ? all / static_cast<std::size_t>(counts[1]) : all;
-    auto huge = make_buffers(team, measurement.threads, all, each, Pages::huge);
-    if (!huge) return fail(huge.error());
+    ROOFLINE_TRY(auto huge, make_buffers(team, measurement.threads, all, each, Pages::huge));
     std::vector<PagedBuffer> small;
     if (options.small_pages) {
-        auto made = make_buffers(team, measurement.threads, all, each, Pages::small);
-        if (!made) return fail(made.error());
-        small = std::move(*made);
+        ROOFLINE_TRY(small, make_buffers(team, measurement.threads, all, each, Pages::small));
     }
     std::vector<BandwidthWork> works;
     for (const BandwidthKernel& kernel : bandwidth_kernels(measurement.features)) {
         for (const int threads : counts) {
             const std::size_t set = all / static_cast<std::size_t>(threads);
-            works.push_back({{0, kernel, threads, set, Pages::huge, CorePlacement::single, {}}, &*huge, {}});
+            works.push_back({{0, kernel, threads, set, Pages::huge, CorePlacement::single, {}}, &huge, {}});
             const bool ends = threads == 1 || threads == measurement.threads;
             if (!options.small_pages || !ends || kernel.id != "read") continue;
             works.push_back({{0, kernel, threads, set, Pages::small, CorePlacement::single, {}}, &small, {}});
@@ -248,7 +242,7 @@ Status measure_memory(WorkerTeam& team, const CpuMeasureOptions& options, Sample
 
 Status measure_bandwidths(WorkerTeam& team, const CpuMeasureOptions& options, SampleMeter& meter,
                           CpuMeasurement& measurement) {
-    if (auto status = measure_caches(team, options, meter, measurement); !status) return status;
+    ROOFLINE_CHECK(measure_caches(team, options, meter, measurement));
     return measure_memory(team, options, meter, measurement);
 }
 
@@ -264,4 +258,4 @@ double expected_samples(const CpuMeasurement& measurement, const CpuMeasureOptio
            kernels * (counts + 1) * samples * 1.7;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -10,7 +10,7 @@
 #include "measure/stop.hpp"
 #include "units/text.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -82,16 +82,16 @@ Result<CpuMeasurement> measure_cpu(const CpuMeasureOptions& options, Progress& p
     heed_limits(measurement);
     note_pages(measurement);
     WorkerTeam team;
-    if (auto status = team.start(measurement.topology.cpus); !status) return fail(status.error());
+    ROOFLINE_CHECK(team.start(measurement.topology.cpus));
     progress.at("waiting for an idle machine", 0);
     measurement.others = wait_until_idle(options.idle_wait_s);
     SampleMeter meter(progress, expected_samples(measurement, options));
-    if (auto status = measure_peaks(team, options, meter, measurement); !status) return fail(status.error());
-    if (auto status = measure_latencies(team, options, meter, measurement); !status) return fail(status.error());
+    ROOFLINE_CHECK(measure_peaks(team, options, meter, measurement));
+    ROOFLINE_CHECK(measure_latencies(team, options, meter, measurement));
     verify_caches(measurement);
-    if (auto status = measure_bandwidths(team, options, meter, measurement); !status) return fail(status.error());
+    ROOFLINE_CHECK(measure_bandwidths(team, options, meter, measurement));
     warn(measurement, team);
     return measurement;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

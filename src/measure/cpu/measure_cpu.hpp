@@ -4,7 +4,7 @@
 #include "measure/cpu/cpu_measurement.hpp"
 #include "measure/progress.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// Uses one thread on every core that this process may use. Errors: interrupted; no threads; no memory; a kernel that computes something
 /// wrong (code `check_failed`).
@@ -14,4 +14,4 @@ namespace roofline {
 /// 95th percentile, as of the peak. 0 where none gave one. Errors: as measure_cpu().
 [[nodiscard]] Result<double> peak_now(const CpuMeasurement& measurement, const CpuMeasureOptions& options, Dtype dtype);
 
-}  // namespace roofline
+}  // namespace roofline::core

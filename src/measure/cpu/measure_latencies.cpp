@@ -7,7 +7,7 @@
 #include "measure/stop.hpp"
 #include "units/text.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -62,25 +62,23 @@ std::size_t memory_working_set(const CpuTopology& topology, std::int64_t usable)
 Status measure_latencies(WorkerTeam& team, const CpuMeasureOptions& options, SampleMeter& meter,
                          CpuMeasurement& measurement) {
     const std::size_t largest = memory_working_set(measurement.topology, usable_memory());
-    auto buffer = PagedBuffer::make(largest, Pages::huge);
-    if (!buffer) return fail(buffer.error());
+    ROOFLINE_TRY(auto buffer, PagedBuffer::make(largest, Pages::huge));
     SamplingOptions sampling;
     sampling.samples = latency_samples;
     sampling.sample_s = options.sample_s / 2;
     sampling.warm_up_s = options.sample_s;
     for (const std::size_t size : sizes_to_try(measurement.topology, largest, options.latency_points)) {
         if (stop_requested()) return fail(interrupted());
-        team.run(1, [&](int) { make_pointer_ring(buffer->data(), size); });
-        const char* at = buffer->data();
+        team.run(1, [&](int) { make_pointer_ring(buffer.data(), size); });
+        const char* at = buffer.data();
         const TimedCalls timed = team_calls(
             team, 1, false, [&](int, std::int64_t calls) { at = follow_pointers(at, calls * steps_per_call); });
         const TimedCalls told = [&](std::int64_t calls) {
             meter.next("latency of " + size_text(size));
             return timed(calls);
         };
-        auto sampled = take_timed_samples({told}, sampling);
-        if (!sampled) return fail(sampled.error());
-        const Spread& spread = sampled->front().spread;
+        ROOFLINE_TRY(auto sampled, take_timed_samples({told}, sampling));
+        const Spread& spread = sampled.front().spread;
         measurement.latencies.push_back({size, spread.median / static_cast<double>(steps_per_call)});
         measurement.samples_tried += spread.tried;
         measurement.samples_rejected += spread.tried - spread.kept;
@@ -111,4 +109,4 @@ void verify_caches(CpuMeasurement& measurement) {
     }
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -9,7 +9,7 @@
 #include "measure/cpu/worker_team.hpp"
 #include "measure/progress.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// Tells how far all parts together are, by samples.
 class SampleMeter {
@@ -60,4 +60,4 @@ void verify_caches(CpuMeasurement& measurement);
 [[nodiscard]] double expected_samples(const CpuMeasurement& measurement, const CpuMeasureOptions& options);
 [[nodiscard]] std::vector<PeakKernel> kernels_to_measure(const CpuFeatures& features);
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -7,7 +7,7 @@
 #include "measure/cpu/measure_parts.hpp"
 #include "measure/stop.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -169,10 +169,9 @@ Status measure_peaks(WorkerTeam& team, const CpuMeasureOptions& options, SampleM
     sampling.sample_s = options.sample_s;
     sampling.warm_up_s = options.sample_s;
     sampling.longest_s = patience(works.size(), sampling);
-    auto sampled = take_timed_samples(timed, sampling);
-    if (!sampled) return fail(sampled.error());
+    ROOFLINE_TRY(auto sampled, take_timed_samples(timed, sampling));
     for (std::size_t i = 0; i < works.size(); ++i) {
-        const Sampled& each = (*sampled)[i];
+        const Sampled& each = (sampled)[i];
         measurement.peaks.push_back(result_of(works[i], each, measurement.features, sampling.least_cpu_share));
         measurement.samples_tried += each.spread.tried;
         measurement.samples_rejected += each.spread.tried - each.spread.kept;
@@ -189,14 +188,13 @@ Result<double> peak_now(const CpuMeasurement& measurement, const CpuMeasureOptio
     const PeakResult* peak = best_peak(measurement, Unit::matmul, dtype, measurement.threads);
     if (peak == nullptr) return 0.0;
     WorkerTeam team;
-    if (auto status = team.start(measurement.topology.cpus); !status) return fail(status.error());
+    ROOFLINE_CHECK(team.start(measurement.topology.cpus));
     PeakWork work = work_of(peak->kernel, measurement.threads);
     SamplingOptions sampling;
     sampling.sample_s = options.sample_s;
     sampling.longest_s = patience(1, sampling);
-    auto sampled = take_timed_samples({checked_calls(team, work)}, sampling);
-    if (!sampled) return fail(sampled.error());
-    return result_of(work, sampled->front(), measurement.features, sampling.least_cpu_share).rate.p95;
+    ROOFLINE_TRY(auto sampled, take_timed_samples({checked_calls(team, work)}, sampling));
+    return result_of(work, sampled.front(), measurement.features, sampling.least_cpu_share).rate.p95;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -7,7 +7,7 @@
 
 #include "units/text.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -40,4 +40,4 @@ Result<PagedBuffer> PagedBuffer::make(std::size_t bytes, Pages pages) {
     return buffer;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -7,7 +7,7 @@
 
 #include "base/result.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 enum class Pages : std::uint8_t { huge, small };
 
@@ -44,4 +44,4 @@ private:
     std::size_t bytes_ = 0;
 };
 
-}  // namespace roofline
+}  // namespace roofline::core

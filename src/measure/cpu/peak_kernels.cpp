@@ -3,7 +3,7 @@
 #include <bit>
 #include <cstring>
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -168,4 +168,4 @@ bool PeakRun::make(std::int64_t passes) {
     return right;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

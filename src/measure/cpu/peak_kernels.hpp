@@ -11,7 +11,7 @@
 #include "units/compute_unit.hpp"
 #include "units/dtype.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// What lies in the lanes of a register.
 enum class RegisterLane : std::uint8_t { f64, f32, f16, bf16, s32, s16, s8, u8 };
@@ -74,4 +74,4 @@ void add_amx_kernels(std::vector<PeakKernel>& kernels);
 void add_arm_kernels(std::vector<PeakKernel>& kernels);
 void add_plain_kernels(std::vector<PeakKernel>& kernels);
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -4,7 +4,7 @@
 
 #include "measure/cpu/peak_kernels.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 #if defined(__x86_64__)
 
@@ -104,4 +104,4 @@ void add_amx_kernels(std::vector<PeakKernel>&) {}
 
 #endif
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -2,7 +2,7 @@
 // 25 hold what is multiplied.
 #include "measure/cpu/peak_kernels.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 #if defined(__aarch64__)
 
@@ -242,4 +242,4 @@ void add_arm_kernels(std::vector<PeakKernel>&) {}
 
 #endif
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -3,7 +3,7 @@
 
 #include "measure/cpu/peak_kernels.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -75,4 +75,4 @@ void add_plain_kernels(std::vector<PeakKernel>& kernels) {
     kernels.push_back(plain_kernel<float>(Dtype::f32, RegisterLane::f32));
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

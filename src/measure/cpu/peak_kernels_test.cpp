@@ -8,7 +8,7 @@
 #include "base/approx_test.hpp"
 #include "measure/cpu/port_rates.hpp"
 
-using namespace roofline;
+using namespace roofline::core;
 
 TEST_CASE("every kernel that this processor has computes what it must, for few passes and for many") {
     const CpuFeatures features = cpu_features();

@@ -1,7 +1,7 @@
 // Peaks of x86-64: AVX2 and AVX-512. Registers 0 to 11 accumulate; 12 to 15 hold what is multiplied and added.
 #include "measure/cpu/peak_kernels.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 #if defined(__x86_64__)
 
@@ -209,4 +209,4 @@ void add_x86_kernels(std::vector<PeakKernel>&) {}
 
 #endif
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -103,4 +103,4 @@ PortVerdict judge_port_rate(const PeakKernel& kernel, const std::vector<double>&
     return verdict;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -8,7 +8,7 @@
 #include "measure/cpu/features.hpp"
 #include "measure/cpu/peak_kernels.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// "Zen 3", "Ice Lake server"; "" when the processor is not in the table.
 [[nodiscard]] std::string_view microarchitecture(const CpuFeatures& features);
@@ -31,4 +31,4 @@ struct PortVerdict {
 [[nodiscard]] PortVerdict judge_port_rate(const PeakKernel& kernel, const std::vector<double>& rates,
                                           double ops_per_cycle);
 
-}  // namespace roofline
+}  // namespace roofline::core

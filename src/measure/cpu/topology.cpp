@@ -13,7 +13,7 @@
 
 #include "measure/module.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -193,4 +193,4 @@ std::int64_t usable_memory() {
     return std::max(bytes, std::int64_t{0});
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -7,7 +7,7 @@
 
 #include "base/result.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 struct CpuCache {
     int level = 1;
@@ -57,4 +57,4 @@ public:
 /// Memory that this process may fill: the machine's, or its control group's limit when that is less. Bytes; 0: not told.
 [[nodiscard]] std::int64_t usable_memory();
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -7,7 +7,7 @@
 #include <fstream>
 #include <numeric>
 
-using namespace roofline;
+using namespace roofline::core;
 
 namespace {
 

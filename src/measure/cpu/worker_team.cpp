@@ -12,7 +12,7 @@
 #include "measure/cpu/clock_probe.hpp"
 #include "measure/sample_watch.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -184,4 +184,4 @@ Sample WorkerTeam::run(int workers, const std::function<void(int worker)>& task,
     return sample;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

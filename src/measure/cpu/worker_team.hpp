@@ -8,7 +8,7 @@
 #include "base/result.hpp"
 #include "measure/sampling.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// One thread on each of some processors. Those who have nothing to do sleep; those who work start together.
 class WorkerTeam {
@@ -35,4 +35,4 @@ private:
     std::unique_ptr<Shared> shared_;
 };
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -8,7 +8,7 @@
 #include "measure/cpu/core_placement.hpp"
 #include "measure/cpu/topology.hpp"
 
-using namespace roofline;
+using namespace roofline::core;
 
 TEST_CASE("each worker is called once, and only so many as are wanted") {
     // three threads on whatever there is, on one processor too

@@ -8,7 +8,7 @@
 #include "measure/module.hpp"
 #include "measure/run/matmul_library.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -190,7 +190,7 @@ public:
 
     [[nodiscard]] std::unique_ptr<Team> make_team(const std::vector<int>& processors) override {
         const OpenMp openmp;
-        if (!openmp.known()) return roofline::make_team(processors);
+        if (!openmp.known()) return roofline::core::make_team(processors);
         return std::make_unique<OpenMpTeam>(openmp, processors);
     }
 
@@ -201,7 +201,7 @@ public:
     }
 
     [[nodiscard]] std::unique_ptr<StepKernel> make(const MatmulStep& step, std::string& why_not) override {
-        const std::string dtype(roofline::name(step.arithmetic));
+        const std::string dtype(roofline::core::name(step.arithmetic));
         const auto a = type_of(step.a);
         const auto b = type_of(step.b);
         const auto c = type_of(step.c);
@@ -209,7 +209,7 @@ public:
         if (!a || !b || !c || !alike || step.arithmetic == Dtype::int32) {
             why_not =
                 fmt::format("oneDNN has no {} x {} product in {} for processors: the program's own kernel does it",
-                            roofline::name(step.a), roofline::name(step.b), dtype);
+                            roofline::core::name(step.a), roofline::core::name(step.b), dtype);
             return nullptr;
         }
         if (step.arithmetic == Dtype::bf16 && !has_bf16()) {
@@ -289,6 +289,6 @@ MatmulLibrary& library() {
 
 }  // namespace
 
-}  // namespace roofline
+}  // namespace roofline::core
 
-ROOFLINE_MODULE(dnnl, roofline::MatmulLibrary, roofline::library());
+ROOFLINE_MODULE(dnnl, roofline::core::MatmulLibrary, roofline::core::library());

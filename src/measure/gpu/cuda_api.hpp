@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace roofline::cuda {
+namespace roofline::core::cuda {
 
 using DevicePointer = unsigned long long;
 using Handle = void*;  ///< a context, module, function, stream, event, graph, or an object of cuBLASLt, NVRTC or NVML
@@ -90,7 +90,7 @@ struct Heuristic {
     int reserved[4];
 };
 
-}  // namespace roofline::cuda
+}  // namespace roofline::core::cuda
 
 // X(member, symbol, type): the functions, each as `type* member`. Symbols carry the version that cuda.h's macros append.
 // clang-format off
@@ -182,7 +182,7 @@ struct Heuristic {
     X(power_limit, nvmlDeviceGetEnforcedPowerLimit, int(cuda::Handle device, unsigned* milliwatts))
 // clang-format on
 
-namespace roofline {
+namespace roofline::core {
 
 #define ROOFLINE_DECLARE(member, symbol, ...) \
     static_assert(sizeof(#symbol) > 1);       \
@@ -204,4 +204,4 @@ struct Nvml {
 
 #undef ROOFLINE_DECLARE
 
-}  // namespace roofline
+}  // namespace roofline::core

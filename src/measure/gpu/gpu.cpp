@@ -7,7 +7,7 @@
 
 #include "units/text.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -46,11 +46,10 @@ Error Gpu::error(int code, const std::string& doing) const {
 }
 
 Result<std::unique_ptr<Gpu>> Gpu::open(const std::string& folder) {
-    auto libraries = load_gpu_libraries(folder);
-    if (!libraries) return fail(libraries.error());
+    ROOFLINE_TRY(auto libraries, load_gpu_libraries(folder));
     std::unique_ptr<Gpu> gpu(new Gpu);
-    gpu->libraries_ = std::move(*libraries);
-    if (auto status = gpu->start(); !status) return fail(status.error());
+    gpu->libraries_ = std::move(libraries);
+    ROOFLINE_CHECK(gpu->start());
     return gpu;
 }
 
@@ -59,7 +58,7 @@ Status Gpu::start() {
     if (const int code = driver.device_get(&device_, 0); code != cuda::success) {
         return fail(error(code, "asking for the first device"));
     }
-    if (auto status = read_properties(); !status) return status;
+    ROOFLINE_CHECK(read_properties());
     if (const int code = driver.context_retain(&context_, device_); code != cuda::success) {
         context_ = nullptr;
         Error refused = error(code, "taking the device");
@@ -151,9 +150,7 @@ Result<GpuMemory> Gpu::allocate_host(std::size_t bytes) {
 
 Result<cuda::DevicePointer> Gpu::workspace() {
     if (workspace_.bytes() == 0) {
-        auto memory = allocate(workspace_bytes);
-        if (!memory) return fail(memory.error());
-        workspace_ = std::move(*memory);
+        ROOFLINE_TRY(workspace_, allocate(workspace_bytes));
     }
     return workspace_.device();
 }
@@ -169,10 +166,10 @@ Status Gpu::download(void* to, cuda::DevicePointer from, std::size_t bytes) {
 }
 
 Status Gpu::load(const std::string& source) {
-    auto binary = compile_for_gpu(libraries_.compiler, libraries_.compiler_name, source, properties_.capability());
-    if (!binary) return fail(binary.error());
+    ROOFLINE_TRY(auto binary,
+                 compile_for_gpu(libraries_.compiler, libraries_.compiler_name, source, properties_.capability()));
     cuda::Handle module = nullptr;
-    const int code = libraries_.driver.module_load(&module, binary->data());
+    const int code = libraries_.driver.module_load(&module, binary.data());
     if (code != cuda::success) return fail(error(code, "loading kernels"));
     modules_.insert(modules_.begin(), module);
     return {};
@@ -210,7 +207,7 @@ Result<double> Gpu::time(const std::function<Status()>& work) {
     const CudaDriver& driver = libraries_.driver;
     if (const int code = driver.event_record(before_, stream_); code != cuda::success)
         return fail(error(code, "timing"));
-    if (auto status = work(); !status) return fail(status.error());
+    ROOFLINE_CHECK(work());
     float milliseconds = 0;
     int code = driver.event_record(after_, stream_);
     if (code == cuda::success) code = driver.event_synchronize(after_);
@@ -219,4 +216,4 @@ Result<double> Gpu::time(const std::function<Status()>& work) {
     return 1e-3 * static_cast<double>(milliseconds);
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -13,7 +13,7 @@
 #include "measure/gpu/gpu_libraries.hpp"
 #include "measure/sampling.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 struct GpuProperties {
     std::string name;  ///< "NVIDIA H100 80GB HBM3"
@@ -134,4 +134,4 @@ private:
 [[nodiscard]] Result<Sampled> take_gpu_samples(Gpu& gpu, const std::function<Status(std::int64_t calls)>& work,
                                                const SamplingOptions& options);
 
-}  // namespace roofline
+}  // namespace roofline::core

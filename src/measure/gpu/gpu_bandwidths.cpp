@@ -8,7 +8,7 @@
 #include "measure/gpu/gpu_probe.hpp"
 #include "units/text.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -29,18 +29,16 @@ struct FullGrid {
 };
 
 Result<FullGrid> full_grid(const Gpu& gpu, const std::string& name, unsigned threads) {
-    auto kernel = gpu.kernel(name);
-    if (!kernel) return fail(kernel.error());
-    auto blocks = gpu.resident_blocks(*kernel, threads);
-    if (!blocks) return fail(blocks.error());
-    return FullGrid{*kernel, *blocks * static_cast<unsigned>(gpu.properties().multiprocessors), threads};
+    ROOFLINE_TRY(auto kernel, gpu.kernel(name));
+    ROOFLINE_TRY(auto blocks, gpu.resident_blocks(kernel, threads));
+    return FullGrid{kernel, blocks * static_cast<unsigned>(gpu.properties().multiprocessors), threads};
 }
 
 template <class... Arguments>
 std::function<Status(std::int64_t)> launches_of(Gpu& gpu, const FullGrid& grid, Arguments... arguments) {
     return [&gpu, grid, arguments...](std::int64_t calls) -> Status {
         for (std::int64_t i = 0; i < calls; ++i) {
-            if (auto status = gpu.launch(grid.kernel, grid.blocks, grid.threads, arguments...); !status) return status;
+            ROOFLINE_CHECK(gpu.launch(grid.kernel, grid.blocks, grid.threads, arguments...));
         }
         return {};
     };
@@ -58,11 +56,10 @@ Status keep_in(std::vector<GpuFigure>& figures, Result<GpuFigure> figure, const 
 
 Status measure_device_memory(GpuProbe& probe) {
     Gpu& gpu = probe.gpu;
-    auto free = gpu.free_memory();
-    if (!free) return fail(free.error());
+    ROOFLINE_TRY(auto free, gpu.free_memory());
     const std::int64_t l2 = gpu.properties().l2_bytes;
     const std::int64_t wanted = std::max(probe.options.buffer_bytes, 4 * l2);
-    const auto bytes = static_cast<std::uint64_t>(std::min(wanted, *free / 8)) / 4096 * 4096;
+    const auto bytes = static_cast<std::uint64_t>(std::min(wanted, free / 8)) / 4096 * 4096;
     if (bytes < 4096)
         return fail("memory", "the GPU has next to no free memory", "end what else uses it (nvidia-smi lists it)");
     if (static_cast<std::int64_t>(bytes) < 4 * l2) {
@@ -72,11 +69,8 @@ Status measure_device_memory(GpuProbe& probe) {
     }
     GpuMemory arrays[3];
     for (GpuMemory& array : arrays) {
-        auto memory = gpu.allocate(bytes);
-        if (!memory) return fail(memory.error());
-        array = std::move(*memory);
-        if (auto status = fill_randomly(gpu, array.device(), bytes, bytes, gpu_pattern(cuda::real_f32)); !status)
-            return status;
+        ROOFLINE_TRY(array, gpu.allocate(bytes));
+        ROOFLINE_CHECK(fill_randomly(gpu, array.device(), bytes, bytes, gpu_pattern(cuda::real_f32)));
     }
     const auto x = arrays[0].device();
     const auto y = arrays[1].device();
@@ -85,16 +79,15 @@ Status measure_device_memory(GpuProbe& probe) {
     const std::string how = fmt::format("arrays of {}", capacity_of(bytes));
     const auto measured = [&](const char* kernel, double share, int passes, auto... arguments) -> Status {
         probe.at(fmt::format("memory: {}", kernel), share);
-        auto grid = full_grid(gpu, fmt::format("{}_memory", kernel), bandwidth_threads);
-        if (!grid) return fail(grid.error());
+        ROOFLINE_TRY(auto grid, full_grid(gpu, fmt::format("{}_memory", kernel), bandwidth_threads));
         return keep_in(probe.result.hbm,
                        probe.figure(fmt::format("hbm_{}", kernel), passes * static_cast<double>(bytes),
-                                    launches_of(gpu, *grid, arguments...)),
+                                    launches_of(gpu, grid, arguments...)),
                        how);
     };
-    if (auto status = measured("read", 0.06, 1, x, count, probe.scratch.device()); !status) return status;
-    if (auto status = measured("copy", 0.10, 2, y, x, count); !status) return status;
-    if (auto status = measured("triad", 0.14, 3, z, x, y, count, 0.5F); !status) return status;
+    ROOFLINE_CHECK(measured("read", 0.06, 1, x, count, probe.scratch.device()));
+    ROOFLINE_CHECK(measured("copy", 0.10, 2, y, x, count));
+    ROOFLINE_CHECK(measured("triad", 0.14, 3, z, x, y, count, 0.5F));
     return measured("write", 0.18, 1, x, count, 0.5F);
 }
 
@@ -106,61 +99,53 @@ Status measure_l2(GpuProbe& probe) {
         return {};
     }
     const std::uint64_t most = std::bit_floor(static_cast<std::uint64_t>(l2) / 2);
-    auto memory = gpu.allocate(most);
-    if (!memory) return fail(memory.error());
-    if (auto status = fill_randomly(gpu, memory->device(), most, 7, gpu_pattern(cuda::real_f32)); !status)
-        return status;
-    auto grid = full_grid(gpu, "read_l2", bandwidth_threads);
-    if (!grid) return fail(grid.error());
+    ROOFLINE_TRY(auto memory, gpu.allocate(most));
+    ROOFLINE_CHECK(fill_randomly(gpu, memory.device(), most, 7, gpu_pattern(cuda::real_f32)));
+    ROOFLINE_TRY(auto grid, full_grid(gpu, "read_l2", bandwidth_threads));
     const int rounds = 16;
     for (std::uint64_t bytes = most; bytes >= most / 4; bytes /= 2) {
         probe.at("L2: read", 0.22);
-        const double work = grid->all() * rounds * loads_per_round * static_cast<double>(element_bytes);
-        auto status = keep_in(probe.result.l2,
-                              probe.figure(fmt::format("l2_read_{}KiB", bytes >> 10), work,
-                                           launches_of(gpu, *grid, memory->device(), bytes / element_bytes - 1, rounds,
-                                                       probe.scratch.device())),
-                              fmt::format("a working set of {}", capacity_of(bytes)));
-        if (!status) return status;
+        const double work = grid.all() * rounds * loads_per_round * static_cast<double>(element_bytes);
+        ROOFLINE_CHECK(keep_in(probe.result.l2,
+                               probe.figure(fmt::format("l2_read_{}KiB", bytes >> 10), work,
+                                            launches_of(gpu, grid, memory.device(), bytes / element_bytes - 1, rounds,
+                                                        probe.scratch.device())),
+                               fmt::format("a working set of {}", capacity_of(bytes))));
     }
     return {};
 }
 
 Status measure_shared(GpuProbe& probe) {
     probe.at("shared memory: read", 0.26);
-    auto grid = full_grid(probe.gpu, "read_shared", 256);
-    if (!grid) return fail(grid.error());
+    ROOFLINE_TRY(auto grid, full_grid(probe.gpu, "read_shared", 256));
     const int rounds = 500;
-    const double work = grid->all() * rounds * loads_per_round * static_cast<double>(element_bytes);
-    auto figure = probe.figure("shared_read", work,
-                               launches_of(probe.gpu, *grid, rounds, probe.scratch.device(), probe.clock_at()));
-    if (!figure) return fail(figure.error());
-    auto clock = probe.clock_written();
-    if (!clock) return fail(clock.error());
-    if (*clock > 0) {
-        const double per_cycle = figure->rate() / *clock / probe.gpu.properties().multiprocessors;
-        figure->how = fmt::format("{} bytes a cycle and multiprocessor of {} at {}", number_text(per_cycle, 4),
-                                  bank_bytes_per_cycle, to_text(Frequency{*clock}));
+    const double work = grid.all() * rounds * loads_per_round * static_cast<double>(element_bytes);
+    ROOFLINE_TRY(auto figure,
+                 probe.figure("shared_read", work,
+                              launches_of(probe.gpu, grid, rounds, probe.scratch.device(), probe.clock_at())));
+    ROOFLINE_TRY(auto clock, probe.clock_written());
+    if (clock > 0) {
+        const double per_cycle = figure.rate() / clock / probe.gpu.properties().multiprocessors;
+        figure.how = fmt::format("{} bytes a cycle and multiprocessor of {} at {}", number_text(per_cycle, 4),
+                                 bank_bytes_per_cycle, to_text(Frequency{clock}));
         if (per_cycle > most_of_banks * bank_bytes_per_cycle) {
             probe.result.notes.push_back(
                 fmt::format("shared memory is left out: {}, more than its banks give, so something was not read or the "
                             "clock changed meanwhile",
-                            figure->how));
+                            figure.how));
             return {};
         }
     }
-    probe.result.shared = std::move(*figure);
+    probe.result.shared = std::move(figure);
     return {};
 }
 
 Status measure_host_link(GpuProbe& probe) {
     Gpu& gpu = probe.gpu;
     constexpr std::size_t most = std::size_t{256} << 20;
-    auto free = gpu.free_memory();
-    if (!free) return fail(free.error());
-    const std::size_t bytes = std::min(most, static_cast<std::size_t>(*free) / 4) / 4096 * 4096;
-    auto device = gpu.allocate(bytes);
-    if (!device) return fail(device.error());
+    ROOFLINE_TRY(auto free, gpu.free_memory());
+    const std::size_t bytes = std::min(most, static_cast<std::size_t>(free) / 4) / 4096 * 4096;
+    ROOFLINE_TRY(auto device, gpu.allocate(bytes));
     auto host = gpu.allocate_host(bytes);
     if (!host) {
         probe.result.notes.push_back("the link to the host was not measured: " + host.error().message);
@@ -170,8 +155,8 @@ Status measure_host_link(GpuProbe& probe) {
     const auto copies = [&](bool up) {
         return [&, up](std::int64_t calls) -> Status {
             for (std::int64_t i = 0; i < calls; ++i) {
-                const int code = up ? driver.to_device(device->device(), host->host(), bytes, gpu.stream())
-                                    : driver.to_host(host->host(), device->device(), bytes, gpu.stream());
+                const int code = up ? driver.to_device(device.device(), host->host(), bytes, gpu.stream())
+                                    : driver.to_host(host->host(), device.device(), bytes, gpu.stream());
                 if (code != cuda::success) return fail(gpu.error(code, "copying"));
             }
             return {};
@@ -180,8 +165,7 @@ Status measure_host_link(GpuProbe& probe) {
     const std::string how = fmt::format("pinned memory, {} a copy", capacity_of(bytes));
     probe.at("to the device", 0.3);
     const auto work = static_cast<double>(bytes);
-    if (auto status = keep_in(probe.result.host, probe.figure("host_to_device", work, copies(true)), how); !status)
-        return status;
+    ROOFLINE_CHECK(keep_in(probe.result.host, probe.figure("host_to_device", work, copies(true)), how));
     probe.at("to the host", 0.32);
     return keep_in(probe.result.host, probe.figure("device_to_host", work, copies(false)), how);
 }
@@ -207,9 +191,8 @@ Status measure_launches(GpuProbe& probe) {
     Gpu& gpu = probe.gpu;
     constexpr std::int64_t nodes = 64;
     probe.at("launches", 0.02);
-    auto kernel = gpu.kernel("empty");
-    if (!kernel) return fail(kernel.error());
-    const FullGrid one{*kernel, 1, 32};
+    ROOFLINE_TRY(auto kernel, gpu.kernel("empty"));
+    const FullGrid one{kernel, 1, 32};
     auto status = keep_in(probe.result.launches, probe.figure("launch", 0, launches_of(gpu, one)),
                           "an empty kernel after another in a stream");
     if (!status) return status;
@@ -237,10 +220,10 @@ Status measure_launches(GpuProbe& probe) {
 }
 
 Status measure_bandwidths(GpuProbe& probe) {
-    if (auto status = measure_device_memory(probe); !status) return status;
-    if (auto status = measure_l2(probe); !status) return status;
-    if (auto status = measure_shared(probe); !status) return status;
+    ROOFLINE_CHECK(measure_device_memory(probe));
+    ROOFLINE_CHECK(measure_l2(probe));
+    ROOFLINE_CHECK(measure_shared(probe));
     return measure_host_link(probe);
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -5,7 +5,7 @@
 
 #include "measure/gpu/gpu.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -48,7 +48,7 @@ std::string compiler_log(const GpuProgram& program) {
 
 Result<std::string> compile_for_gpu(const Nvrtc& compiler, const std::string& compiler_name, const std::string& source,
                                     int capability) {
-    if (auto status = knows_architecture(compiler, compiler_name, capability); !status) return fail(status.error());
+    ROOFLINE_CHECK(knows_architecture(compiler, compiler_name, capability));
     GpuProgram program(compiler);
     if (compiler.create(&program.handle, source.c_str(), "roofline.cu", 0, nullptr, nullptr) != cuda::success) {
         return fail("compile", "NVRTC takes no program");
@@ -72,4 +72,4 @@ Result<std::string> compile_for_gpu(const Nvrtc& compiler, const std::string& co
     return binary;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

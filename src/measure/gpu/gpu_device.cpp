@@ -14,7 +14,7 @@
 #include "measure/gpu/gpu_matmul.hpp"
 #include "measure/gpu/gpu_steps.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -27,7 +27,7 @@ cuda::DevicePointer device_pointer(const void* memory) { return std::bit_cast<st
 void* as_memory(cuda::DevicePointer at) { return std::bit_cast<void*>(static_cast<std::uintptr_t>(at)); }
 
 Result<GpuKernel> compiled(Gpu& gpu, const std::string& source) {
-    if (auto status = gpu.load(source); !status) return fail(status.error());
+    ROOFLINE_CHECK(gpu.load(source));
     return gpu.kernel("roofline_step");
 }
 
@@ -42,21 +42,15 @@ Status started(Gpu& gpu, const GpuKernel& kernel, std::int64_t blocks, unsigned 
 class GpuStepKernel : public StepKernel {
 public:
     static Result<std::unique_ptr<StepKernel>> make(Gpu& gpu, const RunStep& step, const StepProgram& program) {
-        auto source = gpu_step_source(step, program, gpu.properties().multiprocessors);
-        if (!source) return fail(source.error());
-        auto kernel = compiled(gpu, source->text);
-        if (!kernel) return fail(kernel.error());
-        std::unique_ptr<GpuStepKernel> made(new GpuStepKernel(gpu, *kernel));
-        made->blocks_ = source->blocks;
-        made->threads_ = source->threads;
-        if (source->pieces > 1) {
-            auto join = compiled(gpu, source->join);
-            if (!join) return fail(join.error());
-            made->join_ = *join;
-            made->join_blocks_ = source->join_blocks;
-            auto partial = gpu.allocate(source->partial_bytes);
-            if (!partial) return fail(partial.error());
-            made->partial_ = std::move(*partial);
+        ROOFLINE_TRY(auto source, gpu_step_source(step, program, gpu.properties().multiprocessors));
+        ROOFLINE_TRY(auto kernel, compiled(gpu, source.text));
+        std::unique_ptr<GpuStepKernel> made(new GpuStepKernel(gpu, kernel));
+        made->blocks_ = source.blocks;
+        made->threads_ = source.threads;
+        if (source.pieces > 1) {
+            ROOFLINE_TRY(made->join_, compiled(gpu, source.join));
+            made->join_blocks_ = source.join_blocks;
+            ROOFLINE_TRY(made->partial_, gpu.allocate(source.partial_bytes));
         }
         return std::unique_ptr<StepKernel>(std::move(made));
     }
@@ -65,7 +59,7 @@ public:
         if (partial_.bytes() == 0) return started(gpu_, kernel_, blocks_, threads_, arrays);
         std::vector<void*> first(arrays.begin(), arrays.end());
         first.back() = as_memory(partial_.device());
-        if (auto status = started(gpu_, kernel_, blocks_, threads_, first); !status) return status;
+        ROOFLINE_CHECK(started(gpu_, kernel_, blocks_, threads_, first));
         return started(gpu_, join_, join_blocks_, threads_, std::array<void*, 2>{first.back(), arrays.back()});
     }
 
@@ -87,18 +81,13 @@ public:
     static Result<std::unique_ptr<StepKernel>> make(Gpu& gpu, const RunStep& run_step) {
         const auto& step = std::get<MatmulStep>(run_step.what);
         std::unique_ptr<GpuMatmulKernel> made(new GpuMatmulKernel(gpu, step));
-        auto type = made->type_of(run_step.text);
-        if (!type) return fail(type.error());
-        auto shape = made->shape_of(run_step.text, *type);
-        if (!shape) return fail(shape.error());
+        ROOFLINE_TRY(auto type, made->type_of(run_step.text));
+        ROOFLINE_TRY(auto shape, made->shape_of(run_step.text, type));
         // the best of several by the clock would need memory; the heuristic's first is what frameworks take
-        auto matmul = GpuMatmul::make(gpu, *type, *shape, 1);
-        if (!matmul) return fail(matmul.error());
-        made->matmul_ = std::make_unique<GpuMatmul>(std::move(*matmul));
+        ROOFLINE_TRY(auto matmul, GpuMatmul::make(gpu, type, shape, 1));
+        made->matmul_ = std::make_unique<GpuMatmul>(std::move(matmul));
         if (made->packs_) {
-            auto transpose = compiled(gpu, gpu_transpose_source(step.k, step.n));
-            if (!transpose) return fail(transpose.error());
-            made->transpose_ = *transpose;
+            ROOFLINE_TRY(made->transpose_, compiled(gpu, gpu_transpose_source(step.k, step.n)));
         }
         return std::unique_ptr<StepKernel>(std::move(made));
     }
@@ -128,7 +117,7 @@ public:
             const auto at = [&](std::size_t which) {
                 return base[which] + static_cast<std::uint64_t>(offset[which] * width[which]);
             };
-            if (auto status = matmul_->run(at(0), at(1), at(2)); !status) return status;
+            ROOFLINE_CHECK(matmul_->run(at(0), at(1), at(2)));
         }
         return {};
     }
@@ -240,10 +229,9 @@ public:
     [[nodiscard]] bool shares_memory() const override { return false; }
 
     Result<void*> allocate(std::size_t bytes) override {
-        auto memory = gpu_->allocate(bytes);
-        if (!memory) return fail(memory.error());
-        void* at = as_memory(memory->device());
-        memory_[at] = std::move(*memory);
+        ROOFLINE_TRY(auto memory, gpu_->allocate(bytes));
+        void* at = as_memory(memory.device());
+        memory_[at] = std::move(memory);
         return at;
     }
     void release(void* memory) override { memory_.erase(memory); }
@@ -268,9 +256,8 @@ private:
 }  // namespace
 
 Result<std::unique_ptr<Device>> make_gpu_device(const std::string& libraries) {
-    auto gpu = Gpu::open(libraries);
-    if (!gpu) return fail(gpu.error());
-    return std::make_unique<GpuDevice>(std::move(*gpu));
+    ROOFLINE_TRY(auto gpu, Gpu::open(libraries));
+    return std::make_unique<GpuDevice>(std::move(gpu));
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

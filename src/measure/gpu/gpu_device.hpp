@@ -7,10 +7,10 @@
 #include "base/result.hpp"
 #include "measure/run/device.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// Products by cuBLASLt, everything else by kernels that are written and compiled for each step. `libraries`: see
 /// load_gpu_libraries. Errors: code `absent` without a driver, a GPU or a toolkit.
 [[nodiscard]] Result<std::unique_ptr<Device>> make_gpu_device(const std::string& libraries = {});
 
-}  // namespace roofline
+}  // namespace roofline::core

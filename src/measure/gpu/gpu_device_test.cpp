@@ -11,7 +11,7 @@
 #include "measure/run/execution.hpp"
 #include "notation/notation.hpp"
 
-using namespace roofline;
+using namespace roofline::core;
 
 namespace {
 

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -198,4 +198,4 @@ std::string gpu_measuring_kernels(int capability) {
     return source + bandwidth;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

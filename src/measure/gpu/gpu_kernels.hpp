@@ -3,7 +3,7 @@
 
 #include <string>
 
-namespace roofline {
+namespace roofline::core {
 
 /// What a thread of a peak kernel does in one round: `fmas_per_round` fused multiply-adds in 8 independent chains, of one number each,
 /// or of two where two lie in a register (f16x2, bf16x2).
@@ -22,4 +22,4 @@ inline constexpr int loads_per_round = 16;
 /// `capability` leaves out what the device has no instructions for.
 [[nodiscard]] std::string gpu_measuring_kernels(int capability);
 
-}  // namespace roofline
+}  // namespace roofline::core

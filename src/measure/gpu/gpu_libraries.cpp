@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <vector>
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -179,24 +179,17 @@ Result<GpuLibraries> load_gpu_libraries(const std::string& folder) {
     if (driver.library == nullptr) {
         return fail("absent", fmt::format("there is no NVIDIA driver here: {}", driver.problem), driver_remedy);
     }
-    auto functions = driver_of(driver);
-    if (!functions) return fail(functions.error());
-    libraries.driver = *functions;
-    auto version = start_driver(libraries.driver);
-    if (!version) return fail(version.error());
-    libraries.driver_version = *version;
+    ROOFLINE_TRY(libraries.driver, driver_of(driver));
+    ROOFLINE_TRY(auto version, start_driver(libraries.driver));
+    libraries.driver_version = version;
 
-    const Opened blas = open_first(toolkit_places("libcublasLt.so", folder, *version / 1000));
-    if (blas.library == nullptr) return fail(no_library("cuBLASLt", "matrix products", blas, *version));
-    auto blas_functions = blas_of(blas);
-    if (!blas_functions) return fail(blas_functions.error());
-    libraries.blas = *blas_functions;
+    const Opened blas = open_first(toolkit_places("libcublasLt.so", folder, version / 1000));
+    if (blas.library == nullptr) return fail(no_library("cuBLASLt", "matrix products", blas, version));
+    ROOFLINE_TRY(libraries.blas, blas_of(blas));
 
-    const Opened compiler = open_first(toolkit_places("libnvrtc.so", folder, *version / 1000));
-    if (compiler.library == nullptr) return fail(no_library("NVRTC", "the compiler of kernels", compiler, *version));
-    auto compiler_functions = compiler_of(compiler);
-    if (!compiler_functions) return fail(compiler_functions.error());
-    libraries.compiler = *compiler_functions;
+    const Opened compiler = open_first(toolkit_places("libnvrtc.so", folder, version / 1000));
+    if (compiler.library == nullptr) return fail(no_library("NVRTC", "the compiler of kernels", compiler, version));
+    ROOFLINE_TRY(libraries.compiler, compiler_of(compiler));
     libraries.compiler_name = compiler.name;
 
     const Opened management = open_first(places("libnvidia-ml.so.1", folder));
@@ -206,4 +199,4 @@ Result<GpuLibraries> load_gpu_libraries(const std::string& folder) {
     return libraries;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

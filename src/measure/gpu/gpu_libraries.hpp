@@ -7,7 +7,7 @@
 #include "base/result.hpp"
 #include "measure/gpu/cuda_api.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 struct GpuLibraries {
     CudaDriver driver;
@@ -29,4 +29,4 @@ struct GpuLibraries {
 /// NVRTC alone, which needs neither driver nor GPU. `major`: the toolkit's, 12 or 13.
 [[nodiscard]] Result<Nvrtc> load_nvrtc(const std::string& folder, int major);
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -9,7 +9,7 @@
 #include "base/ascii.hpp"
 #include "units/text.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -177,4 +177,4 @@ Machine machine_of_gpu(const GpuMeasurement& measurement, const std::string& dat
     return machine;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -53,4 +53,4 @@ std::string held_back_text(unsigned long long reasons) {
     return text;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -6,7 +6,7 @@
 
 #include "measure/gpu/gpu.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 class GpuManagement {
 public:
@@ -29,4 +29,4 @@ private:
 /// "the power limit, the temperature (by hardware)"; "" for none.
 [[nodiscard]] std::string held_back_text(unsigned long long reasons);
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -6,7 +6,7 @@
 #include <bit>
 #include <utility>
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -77,11 +77,9 @@ Result<GpuMatmul> GpuMatmul::make(Gpu& gpu, const GpuMatmulType& type, const Gpu
     matmul.what_ = fmt::format("{} [{}, {}] x [{}, {}]", name(type.dtype), shape.m, shape.k, shape.k, shape.n);
     if (shape.batch > 1) matmul.what_ += fmt::format(", {} of them", shape.batch);
     if (gpu.properties().capability() < type.least_capability) return fail(matmul.refused(cuda::not_supported, ""));
-    auto workspace = gpu.workspace();
-    if (!workspace) return fail(workspace.error());
-    matmul.workspace_ = *workspace;
-    if (auto status = matmul.describe(type, shape); !status) return fail(status.error());
-    if (auto status = matmul.find_ways(shape, wanted); !status) return fail(status.error());
+    ROOFLINE_TRY(matmul.workspace_, gpu.workspace());
+    ROOFLINE_CHECK(matmul.describe(type, shape));
+    ROOFLINE_CHECK(matmul.find_ways(shape, wanted));
     return matmul;
 }
 
@@ -179,4 +177,4 @@ Status GpuMatmul::run(cuda::DevicePointer a, cuda::DevicePointer b, cuda::Device
     return status == cuda::success ? Status{} : fail(refused(status, "the product"));
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

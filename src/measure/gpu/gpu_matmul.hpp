@@ -9,7 +9,7 @@
 #include "measure/gpu/gpu.hpp"
 #include "units/dtype.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// How cuBLASLt multiplies one dtype.
 struct GpuMatmulType {
@@ -70,4 +70,4 @@ private:
     std::string what_;
 };
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -5,7 +5,7 @@
 
 #include "measure/gpu/gpu_probe.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -90,10 +90,9 @@ double gpu_number(cuda::DataType type, const unsigned char* element) {
 }
 
 Status fill_randomly(Gpu& gpu, cuda::DevicePointer at, std::size_t bytes, std::uint64_t seed, GpuPattern pattern) {
-    auto kernel = gpu.kernel("fill");
-    if (!kernel) return fail(kernel.error());
+    ROOFLINE_TRY(auto kernel, gpu.kernel("fill"));
     const auto blocks = static_cast<unsigned>(4 * gpu.properties().multiprocessors);
-    return gpu.launch(*kernel, blocks, 256, at, static_cast<std::uint64_t>(bytes / 8), seed, pattern.keep, pattern.set);
+    return gpu.launch(kernel, blocks, 256, at, static_cast<std::uint64_t>(bytes / 8), seed, pattern.keep, pattern.set);
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

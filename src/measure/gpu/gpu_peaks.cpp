@@ -11,7 +11,7 @@
 #include "measure/stop.hpp"
 #include "units/text.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -40,39 +40,35 @@ constexpr int peak_rounds = 1000;
 template <class Number>
 Status measure_vector_peak(GpuProbe& probe, Dtype dtype, const char* name, int numbers, Number a, Number b) {
     Gpu& gpu = probe.gpu;
-    auto kernel = gpu.kernel(name);
-    if (!kernel) return fail(kernel.error());
-    auto resident = gpu.resident_blocks(*kernel, peak_threads);
-    if (!resident) return fail(resident.error());
-    const unsigned blocks = *resident * static_cast<unsigned>(gpu.properties().multiprocessors);
+    ROOFLINE_TRY(auto kernel, gpu.kernel(name));
+    ROOFLINE_TRY(auto resident, gpu.resident_blocks(kernel, peak_threads));
+    const unsigned blocks = resident * static_cast<unsigned>(gpu.properties().multiprocessors);
     const double fmas = static_cast<double>(blocks) * peak_threads * peak_rounds * fmas_per_round * numbers;
-    auto out = gpu.allocate(std::size_t{blocks} * peak_threads * sizeof(Number));
-    if (!out) return fail(out.error());
+    ROOFLINE_TRY(auto out, gpu.allocate(std::size_t{blocks} * peak_threads * sizeof(Number)));
     auto figure =
-        probe.figure(fmt::format("{}_fma", roofline::name(dtype)), 2 * fmas, [&](std::int64_t calls) -> Status {
+        probe.figure(fmt::format("{}_fma", roofline::core::name(dtype)), 2 * fmas, [&](std::int64_t calls) -> Status {
             for (std::int64_t i = 0; i < calls; ++i) {
                 auto status =
-                    gpu.launch(*kernel, blocks, peak_threads, out->device(), peak_rounds, a, b, probe.clock_at());
+                    gpu.launch(kernel, blocks, peak_threads, out.device(), peak_rounds, a, b, probe.clock_at());
                 if (!status) return status;
             }
             return {};
         });
     if (!figure) return fail(figure.error());
-    auto clock = probe.clock_written();
-    if (!clock) return fail(clock.error());
-    GpuPeak peak{dtype, std::move(*figure), *clock, 0, lanes_of(gpu.properties().capability(), dtype)};
-    if (*clock > 0) {
-        peak.per_cycle = peak.figure.rate() / 2 / *clock / gpu.properties().multiprocessors;
+    ROOFLINE_TRY(auto clock, probe.clock_written());
+    GpuPeak peak{dtype, std::move(*figure), clock, 0, lanes_of(gpu.properties().capability(), dtype)};
+    if (clock > 0) {
+        peak.per_cycle = peak.figure.rate() / 2 / clock / gpu.properties().multiprocessors;
         peak.figure.how =
             fmt::format("{} multiply-adds a cycle and multiprocessor{} at {}", number_text(peak.per_cycle, 4),
-                        peak.lanes > 0 ? fmt::format(" of {}", peak.lanes) : "", to_text(Frequency{*clock}));
+                        peak.lanes > 0 ? fmt::format(" of {}", peak.lanes) : "", to_text(Frequency{clock}));
     }
-    if (peak.lanes > 0 && *clock > 0 && std::abs(peak.per_cycle / peak.lanes - 1) > 0.03) {
+    if (peak.lanes > 0 && clock > 0 && std::abs(peak.per_cycle / peak.lanes - 1) > 0.03) {
         probe.result.notes.push_back(
             fmt::format("{} in registers ran at {} % of the {} multiply-adds a cycle of this architecture: something "
                         "else used the GPU, or its "
                         "clock changed meanwhile",
-                        roofline::name(dtype), percent_text(peak.per_cycle / peak.lanes), peak.lanes));
+                        roofline::core::name(dtype), percent_text(peak.per_cycle / peak.lanes), peak.lanes));
     }
     probe.result.vector.push_back(std::move(peak));
     return {};
@@ -115,11 +111,8 @@ Result<SquareProduct> allocate_product(Gpu& gpu, const GpuMatmulType& type, std:
     std::uint64_t seed = 1;
     for (GpuMemory* memory : {&product.a, &product.b, &product.c}) {
         const cuda::DataType held = memory == &product.c ? type.result_type : type.operand_type;
-        auto allocated = gpu.allocate(elements * gpu_bytes(held));
-        if (!allocated) return fail(allocated.error());
-        *memory = std::move(*allocated);
-        auto status = fill_randomly(gpu, memory->device(), memory->bytes(), seed, gpu_pattern(held));
-        if (!status) return fail(status.error());
+        ROOFLINE_TRY(*memory, gpu.allocate(elements * gpu_bytes(held)));
+        ROOFLINE_CHECK(fill_randomly(gpu, memory->device(), memory->bytes(), seed, gpu_pattern(held)));
         seed += elements;
     }
     return product;
@@ -136,9 +129,9 @@ Status check_product(Gpu& gpu, const SquareProduct& product) {
         const std::size_t i = (probe * 2654435761U + 17) % side;
         const std::size_t j = (probe * 40503U + 5) % side;
         unsigned char element[8] = {};
-        if (auto s = gpu.download(row.data(), product.a.device() + i * row.size(), row.size()); !s) return s;
-        if (auto s = gpu.download(column.data(), product.b.device() + j * column.size(), column.size()); !s) return s;
-        if (auto s = gpu.download(element, product.c.device() + (i * side + j) * stored, stored); !s) return s;
+        ROOFLINE_CHECK(gpu.download(row.data(), product.a.device() + i * row.size(), row.size()));
+        ROOFLINE_CHECK(gpu.download(column.data(), product.b.device() + j * column.size(), column.size()));
+        ROOFLINE_CHECK(gpu.download(element, product.c.device() + (i * side + j) * stored, stored));
         double sum = 0;
         double sizes = 0;
         for (std::size_t l = 0; l < side; ++l) {
@@ -184,29 +177,26 @@ Result<std::optional<GpuFigure>> measure_square(GpuProbe& probe, const GpuMatmul
     auto matmul = GpuMatmul::make(gpu, type, shape, probe.options.ways);
     if (!matmul && matmul.error().code == "unsupported") return std::nullopt;
     if (!matmul) return fail(matmul.error());
-    auto product = allocate_product(gpu, type, side);
-    if (!product) return fail(product.error());
-    auto best = fastest_way(gpu, *matmul, *product);
-    if (!best) return fail(best.error());
-    if (auto status = check_product(gpu, *product); !status) return fail(status.error());
-    seconds = best->second;
+    ROOFLINE_TRY(auto product, allocate_product(gpu, type, side));
+    ROOFLINE_TRY(auto best, fastest_way(gpu, *matmul, product));
+    ROOFLINE_CHECK(check_product(gpu, product));
+    seconds = best.second;
     const double n = static_cast<double>(side);
     const auto multiply = [&](std::int64_t calls) -> Status {
         for (std::int64_t call = 0; call < calls; ++call) {
-            auto status = matmul->run(product->a.device(), product->b.device(), product->c.device(), best->first);
-            if (!status) return status;
+            ROOFLINE_CHECK(matmul->run(product.a.device(), product.b.device(), product.c.device(), best.first));
         }
         return {};
     };
-    auto figure = probe.figure(fmt::format("{}_matmul_{}", name(type.dtype), side), 2 * n * n * n, multiply);
-    if (!figure) return fail(figure.error());
+    ROOFLINE_TRY(auto figure,
+                 probe.figure(fmt::format("{}_matmul_{}", name(type.dtype), side), 2 * n * n * n, multiply));
     // asked while the device is busy: an idle one is held back by nothing
-    const auto calls = static_cast<std::int64_t>(std::clamp(0.05 / figure->spread.median, 1.0, 1000.0));
-    if (auto status = multiply(calls); !status) return fail(status.error());
+    const auto calls = static_cast<std::int64_t>(std::clamp(0.05 / figure.spread.median, 1.0, 1000.0));
+    ROOFLINE_CHECK(multiply(calls));
     probe.held_back |= probe.management.held_back_by();
-    if (auto status = gpu.synchronize(); !status) return fail(status.error());
-    figure->how = fmt::format("[{0}, {0}] x [{0}, {0}], the fastest of {1} ways of cuBLASLt", side, matmul->ways());
-    return std::move(*figure);
+    ROOFLINE_CHECK(gpu.synchronize());
+    figure.how = fmt::format("[{0}, {0}] x [{0}, {0}], the fastest of {1} ways of cuBLASLt", side, matmul->ways());
+    return figure;
 }
 
 Status measure_matmul_peak(GpuProbe& probe, const GpuMatmulType& type, double share) {
@@ -215,19 +205,16 @@ Status measure_matmul_peak(GpuProbe& probe, const GpuMatmulType& type, double sh
     double seconds = 0;
     for (const std::int64_t side : probe.options.sides) {
         probe.at(fmt::format("{} matmul, {}", name(type.dtype), side), share);
-        auto free = gpu.free_memory();
-        if (!free) return fail(free.error());
+        ROOFLINE_TRY(auto free, gpu.free_memory());
         const std::int64_t need =
             side * side * static_cast<std::int64_t>(2 * gpu_bytes(type.operand_type) + gpu_bytes(type.result_type));
-        if (need > *free - *free / 4 || 8 * seconds > longest_call_s) break;
-        auto figure = measure_square(probe, type, side, seconds);
-        if (!figure) return fail(figure.error());
-        if (!*figure) break;
-        auto clock = probe.clock_after();
-        if (!clock) return fail(clock.error());
-        if (best && best->figure.rate() >= (*figure)->rate()) continue;
-        best = GpuPeak{type.dtype, std::move(**figure), *clock, 0, 0};
-        if (*clock > 0) best->figure.how += " at " + to_text(Frequency{*clock});
+        if (need > free - free / 4 || 8 * seconds > longest_call_s) break;
+        ROOFLINE_TRY(auto figure, measure_square(probe, type, side, seconds));
+        if (!figure) break;
+        ROOFLINE_TRY(auto clock, probe.clock_after());
+        if (best && best->figure.rate() >= (figure)->rate()) continue;
+        best = GpuPeak{type.dtype, std::move(*figure), clock, 0, 0};
+        if (clock > 0) best->figure.how += " at " + to_text(Frequency{clock});
     }
     if (best) {
         probe.result.matmul.push_back(std::move(*best));
@@ -243,13 +230,12 @@ Status measure_matmul_peak(GpuProbe& probe, const GpuMatmulType& type, double sh
 Status measure_vector_peaks(GpuProbe& probe) {
     const int capability = probe.gpu.properties().capability();
     probe.at("multiply-adds in registers", 0.36);
-    if (auto status = measure_vector_peak(probe, Dtype::f32, "peak_f32", 1, 0.999F, 0.001F); !status) return status;
-    if (auto status = measure_vector_peak(probe, Dtype::f64, "peak_f64", 1, 0.999, 0.001); !status) return status;
+    ROOFLINE_CHECK(measure_vector_peak(probe, Dtype::f32, "peak_f32", 1, 0.999F, 0.001F));
+    ROOFLINE_CHECK(measure_vector_peak(probe, Dtype::f64, "peak_f64", 1, 0.999, 0.001));
     // 0.999 and 0.001 twice in a register: f16 0x3BFE and 0x1419, bf16 0x3F80 (which is 1) and 0x3A83
     if (capability >= 53) {
-        auto status = measure_vector_peak(probe, Dtype::f16, "peak_f16x2", 2, std::uint32_t{0x3BFE3BFE},
-                                          std::uint32_t{0x14191419});
-        if (!status) return status;
+        ROOFLINE_CHECK(measure_vector_peak(probe, Dtype::f16, "peak_f16x2", 2, std::uint32_t{0x3BFE3BFE},
+                                           std::uint32_t{0x14191419}));
     }
     if (capability < 80) return {};
     return measure_vector_peak(probe, Dtype::bf16, "peak_bf16x2", 2, std::uint32_t{0x3F803F80},
@@ -260,10 +246,10 @@ Status measure_matmul_peaks(GpuProbe& probe) {
     const auto& types = gpu_matmul_types();
     double share = 0.45;
     for (const GpuMatmulType& type : types) {
-        if (auto status = measure_matmul_peak(probe, type, share); !status) return status;
+        ROOFLINE_CHECK(measure_matmul_peak(probe, type, share));
         share += 0.54 / static_cast<double>(types.size());
     }
     return {};
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -8,7 +8,7 @@
 #include "measure/gpu/measure_gpu.hpp"
 #include "measure/progress.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 struct GpuProbe {
     Gpu& gpu;
@@ -49,4 +49,4 @@ struct GpuPattern {
 [[nodiscard]] Status measure_bandwidths(GpuProbe& probe);
 [[nodiscard]] Status measure_launches(GpuProbe& probe);
 
-}  // namespace roofline
+}  // namespace roofline::core

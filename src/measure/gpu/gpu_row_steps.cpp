@@ -6,7 +6,7 @@
 
 #include "measure/gpu/gpu_step_text.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -200,4 +200,4 @@ Result<GpuStepSource> gpu_row_source(const RowStep& row, const GpuStepArrays& ar
     return source;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -4,7 +4,7 @@
 #include "measure/gpu/gpu.hpp"
 #include "measure/stop.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -19,12 +19,11 @@ Result<std::int64_t> warm_up(Gpu& gpu, const GpuWork& work, const SamplingOption
     double warmed = 0;
     for (int round = 0; round < most_rounds; ++round) {
         if (stop_requested()) return fail(interrupted());
-        auto seconds = gpu.time([&] { return work(calls); });
-        if (!seconds) return fail(seconds.error());
-        warmed += *seconds;
-        const double each = std::max(*seconds / static_cast<double>(calls), 1e-8);
+        ROOFLINE_TRY(auto seconds, gpu.time([&] { return work(calls); }));
+        warmed += seconds;
+        const double each = std::max(seconds / static_cast<double>(calls), 1e-8);
         const double wanted = std::clamp(options.sample_s / each, 1.0, static_cast<double>(most_launches));
-        const bool known = *seconds > options.sample_s / 8 || static_cast<double>(calls) >= wanted;
+        const bool known = seconds > options.sample_s / 8 || static_cast<double>(calls) >= wanted;
         calls = known ? static_cast<std::int64_t>(wanted) : std::min(static_cast<std::int64_t>(wanted), calls * 16);
         if (known && (warmed >= options.warm_up_s || warmed >= options.longest_s / 4)) return calls;
     }
@@ -35,22 +34,20 @@ Result<std::int64_t> warm_up(Gpu& gpu, const GpuWork& work, const SamplingOption
 
 Result<Sampled> take_gpu_samples(Gpu& gpu, const GpuWork& work, const SamplingOptions& options) {
     Sampled sampled;
-    auto calls = warm_up(gpu, work, options);
-    if (!calls) return fail(calls.error());
-    sampled.calls = *calls;
+    ROOFLINE_TRY(auto calls, warm_up(gpu, work, options));
+    sampled.calls = calls;
     double spent = 0;
     while (sampled.samples.size() < options.samples &&
            (sampled.samples.size() < fewest_samples || spent < options.longest_s)) {
         if (stop_requested()) return fail(interrupted());
-        auto seconds = gpu.time([&] { return work(sampled.calls); });
-        if (!seconds) return fail(seconds.error());
-        spent += *seconds;
+        ROOFLINE_TRY(auto seconds, gpu.time([&] { return work(sampled.calls); }));
+        spent += seconds;
         Sample sample;
-        sample.seconds = *seconds / static_cast<double>(sampled.calls);
+        sample.seconds = seconds / static_cast<double>(sampled.calls);
         sampled.samples.push_back(sample);
     }
     sampled.spread = spread_of(sampled.samples, 0);
     return sampled;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -1,7 +1,7 @@
 // The part of the kernels' source that is the same for all.
 #include "measure/gpu/gpu_steps.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -173,4 +173,4 @@ const std::string& gpu_step_prelude() {
     return text;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

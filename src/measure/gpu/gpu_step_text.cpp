@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <string_view>
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -255,4 +255,4 @@ std::string GpuTapeText::rope(const TapeOp& op, const std::string& prefix) const
         last, type_, op.in[0], prefix, other, number_literal(op.number, "double"));
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

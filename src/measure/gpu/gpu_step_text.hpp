@@ -8,7 +8,7 @@
 #include "measure/gpu/gpu_steps.hpp"
 #include "measure/run/steps.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 inline constexpr unsigned gpu_step_threads = 256;
 inline constexpr std::int64_t most_gpu_blocks = 1 << 20;
@@ -71,4 +71,4 @@ private:
 [[nodiscard]] Result<GpuStepSource> gpu_row_source(const RowStep& row, const GpuStepArrays& arrays,
                                                    int multiprocessors);
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -7,7 +7,7 @@
 
 #include "measure/gpu/gpu_step_text.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -89,11 +89,10 @@ std::string gpu_transpose_source(std::int64_t k, std::int64_t n) {
 }
 
 Result<GpuStepSource> gpu_step_source(const RunStep& step, const StepProgram& program, int multiprocessors) {
-    auto arrays = gpu_step_arrays(step, program);
-    if (!arrays) return fail(arrays.error());
-    if (const auto* map = std::get_if<MapStep>(&step.what)) return map_source(*map, *arrays);
-    if (const auto* row = std::get_if<RowStep>(&step.what)) return gpu_row_source(*row, *arrays, multiprocessors);
-    if (const auto* gather = std::get_if<GatherStep>(&step.what)) return gather_source(*gather, *arrays);
+    ROOFLINE_TRY(auto arrays, gpu_step_arrays(step, program));
+    if (const auto* map = std::get_if<MapStep>(&step.what)) return map_source(*map, arrays);
+    if (const auto* row = std::get_if<RowStep>(&step.what)) return gpu_row_source(*row, arrays, multiprocessors);
+    if (const auto* gather = std::get_if<GatherStep>(&step.what)) return gather_source(*gather, arrays);
     if (step.text == "scatter") {
         return fail("unsupported", "a scatter does not run on the GPU: of rows with one number any could come last",
                     "run it on the processor");
@@ -101,4 +100,4 @@ Result<GpuStepSource> gpu_step_source(const RunStep& step, const StepProgram& pr
     return fail("unsupported", fmt::format("`{}` does not run on the GPU", step.text), "run it on the processor");
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -6,7 +6,7 @@
 #include "base/result.hpp"
 #include "measure/run/steps.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// The most arrays that a kernel takes, its output included.
 inline constexpr std::size_t most_gpu_arrays = 64;
@@ -33,4 +33,4 @@ struct GpuStepSource {
 /// What every source begins with: conversions of bf16, f16 and whole numbers, and the functions.
 [[nodiscard]] const std::string& gpu_step_prelude();
 
-}  // namespace roofline
+}  // namespace roofline::core

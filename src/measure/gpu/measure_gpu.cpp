@@ -7,7 +7,7 @@
 #include "measure/gpu/gpu_kernels.hpp"
 #include "measure/gpu/gpu_probe.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -24,23 +24,21 @@ std::string software_of(const GpuLibraries& libraries) {
 }  // namespace
 
 Result<GpuFigure> GpuProbe::figure(std::string what, double work, const std::function<Status(std::int64_t)>& calls) {
-    auto sampled = take_gpu_samples(gpu, calls, options.sampling);
-    if (!sampled) return fail(sampled.error());
-    if (!(sampled->spread.p5 > 0)) return fail("gpu", "the GPU's clock did not move during " + what);
-    return GpuFigure{std::move(what), work, sampled->spread, ""};
+    ROOFLINE_TRY(auto sampled, take_gpu_samples(gpu, calls, options.sampling));
+    if (!(sampled.spread.p5 > 0)) return fail("gpu", "the GPU's clock did not move during " + what);
+    return GpuFigure{std::move(what), work, sampled.spread, ""};
 }
 
 Result<double> GpuProbe::clock_written() {
     std::uint64_t clock[2] = {};
-    if (auto status = gpu.download(clock, clock_at(), sizeof clock); !status) return fail(status.error());
+    ROOFLINE_CHECK(gpu.download(clock, clock_at(), sizeof clock));
     return clock[1] == 0 ? 0 : 1e9 * static_cast<double>(clock[0]) / static_cast<double>(clock[1]);
 }
 
 Result<double> GpuProbe::clock_after() {
-    auto spin = gpu.kernel("spin");
-    if (!spin) return fail(spin.error());
+    ROOFLINE_TRY(auto spin, gpu.kernel("spin"));
     // the clock changes over milliseconds; on some devices the time counts in microseconds
-    if (auto status = gpu.launch(*spin, 1, 1, std::uint64_t{500'000}, clock_at()); !status) return fail(status.error());
+    ROOFLINE_CHECK(gpu.launch(spin, 1, 1, std::uint64_t{500'000}, clock_at()));
     return clock_written();
 }
 
@@ -50,15 +48,12 @@ Result<GpuMeasurement> measure_gpu(Gpu& gpu, const GpuMeasureOptions& options, P
     probe.result.gpu = gpu.properties();
     probe.result.software = software_of(gpu.libraries());
     probe.at("compiling kernels", 0);
-    if (auto status = gpu.load(gpu_measuring_kernels(gpu.properties().capability())); !status)
-        return fail(status.error());
-    auto scratch = gpu.allocate(256);
-    if (!scratch) return fail(scratch.error());
-    probe.scratch = std::move(*scratch);
-    if (auto status = measure_launches(probe); !status) return fail(status.error());
-    if (auto status = measure_bandwidths(probe); !status) return fail(status.error());
-    if (auto status = measure_vector_peaks(probe); !status) return fail(status.error());
-    if (auto status = measure_matmul_peaks(probe); !status) return fail(status.error());
+    ROOFLINE_CHECK(gpu.load(gpu_measuring_kernels(gpu.properties().capability())));
+    ROOFLINE_TRY(probe.scratch, gpu.allocate(256));
+    ROOFLINE_CHECK(measure_launches(probe));
+    ROOFLINE_CHECK(measure_bandwidths(probe));
+    ROOFLINE_CHECK(measure_vector_peaks(probe));
+    ROOFLINE_CHECK(measure_matmul_peaks(probe));
     probe.result.power_limit_w = management.power_limit();
     if (probe.held_back != 0) {
         probe.result.notes.push_back("during the matmuls the clock was held back by " +
@@ -71,4 +66,4 @@ Result<GpuMeasurement> measure_gpu(Gpu& gpu, const GpuMeasureOptions& options, P
     return std::move(probe.result);
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -9,7 +9,7 @@
 #include "measure/progress.hpp"
 #include "units/dtype.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 struct GpuMeasureOptions {
     SamplingOptions sampling;                           ///< of each figure
@@ -55,4 +55,4 @@ struct GpuMeasurement {
 /// left out, with a note.
 [[nodiscard]] Result<GpuMeasurement> measure_gpu(Gpu& gpu, const GpuMeasureOptions& options, Progress& progress);
 
-}  // namespace roofline
+}  // namespace roofline::core

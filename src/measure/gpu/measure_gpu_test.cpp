@@ -22,7 +22,7 @@
 
 namespace {
 
-using namespace roofline;
+using namespace roofline::core;
 
 const std::string fake_folder = ROOFLINE_FAKE_CUDA_FOLDER;
 

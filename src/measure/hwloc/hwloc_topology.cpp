@@ -7,7 +7,7 @@
 #include "measure/cpu/topology.hpp"
 #include "measure/module.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -88,6 +88,6 @@ HwlocTopology the_topology;
 
 }  // namespace
 
-}  // namespace roofline
+}  // namespace roofline::core
 
-ROOFLINE_MODULE(hwloc, roofline::TopologySource, roofline::the_topology);
+ROOFLINE_MODULE(hwloc, roofline::core::TopologySource, roofline::core::the_topology);

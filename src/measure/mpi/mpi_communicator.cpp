@@ -8,7 +8,7 @@
 
 #include "measure/network/sum.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -141,7 +141,7 @@ public:
     Result<bool> done() override {
         int flag = 0;
         const int code = MPI_Testall(2, requests.each.data(), &flag, MPI_STATUSES_IGNORE);
-        if (auto status = mpi_status(code, collective_name(kind_, true)); !status) return fail(status.error());
+        ROOFLINE_CHECK(mpi_status(code, collective_name(kind_, true)));
         return flag != 0;
     }
     Status wait() override {
@@ -186,16 +186,14 @@ Status MpiCommunicator::run(const Exchange& exchange) {
 Result<std::unique_ptr<PendingExchange>> MpiCommunicator::start(const Exchange& exchange) {
     auto pending = std::make_unique<MpiPending>(exchange.kind);
     const int code = start_collective(exchange, handle_, rank_, pending->requests);
-    if (auto status = mpi_status(code, collective_name(exchange.kind, true)); !status) return fail(status.error());
+    ROOFLINE_CHECK(mpi_status(code, collective_name(exchange.kind, true)));
     return pending;
 }
 
 Result<std::unique_ptr<Communicator>> MpiCommunicator::split(int color, int key) {
     MPI_Comm part = MPI_COMM_NULL;
-    if (auto status = mpi_status(MPI_Comm_split(handle_, color, key, &part), "dividing the ranks"); !status) {
-        return fail(status.error());
-    }
+    ROOFLINE_CHECK(mpi_status(MPI_Comm_split(handle_, color, key, &part), "dividing the ranks"));
     return std::make_unique<MpiCommunicator>(part);
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -9,7 +9,7 @@
 
 #include "measure/network/communicator.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// MPI_SUCCESS or an error in MPI's words; `doing` is for the message.
 [[nodiscard]] Status mpi_status(int code, std::string_view doing);
@@ -34,4 +34,4 @@ private:
     int size_ = 1;
 };
 
-}  // namespace roofline
+}  // namespace roofline::core

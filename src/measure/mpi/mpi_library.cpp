@@ -11,7 +11,7 @@
 #include "measure/mpi/mpi_communicator.hpp"
 #include "measure/network/communicator.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -32,7 +32,7 @@ public:
         if (world_ != nullptr) return world_.get();
         int level = 0;
         const int code = MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &level);
-        if (auto status = mpi_status(code, "joining the ranks"); !status) return fail(status.error());
+        ROOFLINE_CHECK(mpi_status(code, "joining the ranks"));
         world_ = std::make_unique<MpiCommunicator>(MPI_COMM_WORLD);
         return world_.get();
     }
@@ -67,4 +67,4 @@ MpiLibrary library;
 
 ROOFLINE_MODULE(mpi, RankLibrary, library);
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -9,7 +9,7 @@
 #include "measure/sample_watch.hpp"
 #include "measure/stop.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -20,29 +20,28 @@ Result<std::vector<double>> gathered(Communicator& group, const double* mine, st
     every.in = reinterpret_cast<const std::byte*>(mine);
     every.out = reinterpret_cast<std::byte*>(all.data());
     every.part = count * sizeof(double);
-    if (auto status = exchange(group, every); !status) return fail(status.error());
+    ROOFLINE_CHECK(exchange(group, every));
     return all;
 }
 
 // The slowest rank's time, and a disturbance or a wish to stop of any.
 Result<Sample> sample_together(Communicator& group, const std::function<Status(std::int64_t calls)>& work,
                                std::int64_t calls, int threads) {
-    if (auto status = group.barrier(); !status) return fail(status.error());
+    ROOFLINE_CHECK(group.barrier());
     const SampleWatch watch;
-    if (auto status = work(calls); !status) return fail(status.error());
+    ROOFLINE_CHECK(work(calls));
     const Sample own = watch.read(calls, threads);
     const double mine[] = {own.seconds, own.cpu_share, static_cast<double>(own.preempted), own.stolen_s,
                            stop_requested() ? 1.0 : 0.0};
-    auto all = gathered(group, mine, std::size(mine));
-    if (!all) return fail(all.error());
+    ROOFLINE_TRY(auto all, gathered(group, mine, std::size(mine)));
     Sample slowest;
     bool stop = false;
-    for (std::size_t i = 0; i < all->size(); i += std::size(mine)) {
-        slowest.seconds = std::max(slowest.seconds, (*all)[i]);
-        slowest.cpu_share = std::min(slowest.cpu_share, (*all)[i + 1]);
-        slowest.preempted = std::max(slowest.preempted, static_cast<std::int64_t>((*all)[i + 2]));
-        slowest.stolen_s = std::max(slowest.stolen_s, (*all)[i + 3]);
-        stop = stop || (*all)[i + 4] > 0;
+    for (std::size_t i = 0; i < all.size(); i += std::size(mine)) {
+        slowest.seconds = std::max(slowest.seconds, (all)[i]);
+        slowest.cpu_share = std::min(slowest.cpu_share, (all)[i + 1]);
+        slowest.preempted = std::max(slowest.preempted, static_cast<std::int64_t>((all)[i + 2]));
+        slowest.stolen_s = std::max(slowest.stolen_s, (all)[i + 3]);
+        stop = stop || (all)[i + 4] > 0;
     }
     if (stop) return fail(interrupted());
     return slowest;
@@ -51,9 +50,8 @@ Result<Sample> sample_together(Communicator& group, const std::function<Status(s
 }  // namespace
 
 Result<std::vector<std::string>> all_texts(Communicator& group, const std::string& mine) {
-    auto lengths = all_numbers(group, static_cast<double>(mine.size()));
-    if (!lengths) return fail(lengths.error());
-    const auto longest = static_cast<std::size_t>(*std::max_element(lengths->begin(), lengths->end()));
+    ROOFLINE_TRY(auto lengths, all_numbers(group, static_cast<double>(mine.size())));
+    const auto longest = static_cast<std::size_t>(*std::max_element(lengths.begin(), lengths.end()));
     std::string padded = mine;
     padded.resize(longest + 1);
     std::string all(padded.size() * static_cast<std::size_t>(group.size()), '\0');
@@ -62,39 +60,36 @@ Result<std::vector<std::string>> all_texts(Communicator& group, const std::strin
     every.in = reinterpret_cast<const std::byte*>(padded.data());
     every.out = reinterpret_cast<std::byte*>(all.data());
     every.part = padded.size();
-    if (auto status = exchange(group, every); !status) return fail(status.error());
+    ROOFLINE_CHECK(exchange(group, every));
     std::vector<std::string> texts;
-    for (std::size_t i = 0; i < lengths->size(); ++i) {
-        texts.push_back(all.substr(i * padded.size(), static_cast<std::size_t>((*lengths)[i])));
+    for (std::size_t i = 0; i < lengths.size(); ++i) {
+        texts.push_back(all.substr(i * padded.size(), static_cast<std::size_t>((lengths)[i])));
     }
     return texts;
 }
 
 Status agreed(Communicator& group, const Status& mine) {
     if (group.size() == 1) return mine;
-    auto failures = all_numbers(group, mine ? 0 : 1);
-    if (!failures) return fail(failures.error());
-    const auto first = std::find(failures->begin(), failures->end(), 1.0);
-    if (first == failures->end()) return {};
+    ROOFLINE_TRY(auto failures, all_numbers(group, mine ? 0 : 1));
+    const auto first = std::find(failures.begin(), failures.end(), 1.0);
+    if (first == failures.end()) return {};
     const Error none{"", "", "", {}};
     const Error& error = mine ? none : mine.error();
     std::vector<std::string> parts;
     for (const std::string& part : {error.code, error.message, error.hint}) {
-        auto texts = all_texts(group, part);
-        if (!texts) return fail(texts.error());
-        parts.push_back((*texts)[static_cast<std::size_t>(first - failures->begin())]);
+        ROOFLINE_TRY(auto texts, all_texts(group, part));
+        parts.push_back((texts)[static_cast<std::size_t>(first - failures.begin())]);
     }
-    const bool all = std::find(failures->begin(), failures->end(), 0.0) == failures->end();
+    const bool all = std::find(failures.begin(), failures.end(), 0.0) == failures.end();
     if (all && !mine) return mine;
-    return fail(parts[0], fmt::format("rank {}: {}", first - failures->begin(), parts[1]), parts[2]);
+    return fail(parts[0], fmt::format("rank {}: {}", first - failures.begin(), parts[1]), parts[2]);
 }
 
 Result<std::vector<double>> all_numbers(Communicator& group, double mine) { return gathered(group, &mine, 1); }
 
 Result<double> greatest(Communicator& group, double mine) {
-    auto all = all_numbers(group, mine);
-    if (!all) return fail(all.error());
-    return *std::max_element(all->begin(), all->end());
+    ROOFLINE_TRY(auto all, all_numbers(group, mine));
+    return *std::max_element(all.begin(), all.end());
 }
 
 Result<Sampled> agreed_samples(Communicator& group, const std::function<Status(std::int64_t calls)>& work,
@@ -102,9 +97,8 @@ Result<Sampled> agreed_samples(Communicator& group, const std::function<Status(s
     SamplingOptions together = options;
     together.together = true;  // all ranks reckon with the same times, and so take the same turns
     const TimedCalls timed = [&](std::int64_t calls) { return sample_together(group, work, calls, options.threads); };
-    auto sampled = take_timed_samples({timed}, together);
-    if (!sampled) return fail(sampled.error());
-    return std::move(sampled->front());
+    ROOFLINE_TRY(auto sampled, take_timed_samples({timed}, together));
+    return std::move(sampled.front());
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

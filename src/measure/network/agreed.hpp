@@ -10,7 +10,7 @@
 #include "measure/network/communicator.hpp"
 #include "measure/sampling.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// Everyone's text, by rank.
 [[nodiscard]] Result<std::vector<std::string>> all_texts(Communicator& group, const std::string& mine);
@@ -29,4 +29,4 @@ namespace roofline {
 [[nodiscard]] Result<Sampled> agreed_samples(Communicator& group, const std::function<Status(std::int64_t calls)>& work,
                                              const SamplingOptions& options);
 
-}  // namespace roofline
+}  // namespace roofline::core

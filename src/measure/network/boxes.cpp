@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -93,4 +93,4 @@ void copy_part(std::byte* to, const Box& to_box, const std::byte* from, const Bo
     }
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -7,7 +7,7 @@
 
 #include "layout/sharding.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// A range of each dimension of an array. The elements of it lie row by row, without gaps.
 struct Box {
@@ -48,4 +48,4 @@ struct HeldShard {
 void copy_part(std::byte* to, const Box& to_box, const std::byte* from, const Box& from_box, const Box& part,
                std::size_t element_bytes);
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -8,7 +8,7 @@
 #include "measure/network/time_exchanges.hpp"
 #include "measure/run/elements.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -77,7 +77,7 @@ Status check_exchange(Communicator& group, CollectiveKind kind, Dtype dtype, std
     for (std::size_t i = 0; i < out.size() / element; ++i) put(out, i, -1, dtype);
     checked.in = in.data();
     checked.out = out.data();
-    if (auto status = exchange(group, checked); !status) return status;
+    ROOFLINE_CHECK(exchange(group, checked));
     std::vector<std::byte> right(out.size());
     for (std::size_t i = 0; i < out.size() / element; ++i) put(right, i, expected(kind, rank, n, elements, i), dtype);
     if (out == right) return agreed(group, {});
@@ -90,4 +90,4 @@ Status check_exchange(Communicator& group, CollectiveKind kind, Dtype dtype, std
                                           collective_name(kind, true), n)));
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -10,7 +10,7 @@
 #include "program/program.hpp"
 #include "units/dtype.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// One exchange. Every member of the group asks for the same kind, part, dtype and root. `part` is P below, n the members:
 ///
@@ -91,4 +91,4 @@ public:
     virtual void end() = 0;
 };
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -14,7 +14,7 @@
 #include "measure/run/elements.hpp"
 #include "measure/stop.hpp"
 
-using namespace roofline;
+using namespace roofline::core;
 
 namespace {
 

@@ -6,7 +6,7 @@
 
 #include "measure/network/sum.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 HaloExchange::HaloExchange(MeshRanks& ranks, Communicator& group, const HeldShard& edged,
                            const std::vector<std::int64_t>& sizes, Dtype dtype, bool back)
@@ -102,7 +102,7 @@ void HaloExchange::take(const Hop& hop) {
 
 Status HaloExchange::rest(std::size_t first) {
     for (std::size_t i = first; i < hops_.size(); ++i) {
-        if (auto status = exchange(*group_, packed(hops_[i])); !status) return status;
+        ROOFLINE_CHECK(exchange(*group_, packed(hops_[i])));
         take(hops_[i]);
     }
     if (back_) copy_part(out_, own_, edges_, edged_, own_, element_);
@@ -117,9 +117,7 @@ Status HaloExchange::run(const std::byte* in, std::byte* out) {
 Status HaloExchange::start(const std::byte* in, std::byte* out) {
     begin(in, out);
     if (hops_.front().part > group_->most_bytes()) return {};  // in pieces, one after the other
-    auto started = group_->start(packed(hops_.front()));
-    if (!started) return fail(started.error());
-    pending_ = std::move(*started);
+    ROOFLINE_TRY(pending_, group_->start(packed(hops_.front())));
     return {};
 }
 
@@ -134,4 +132,4 @@ Status HaloExchange::finish() {
     return rest(1);
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -12,7 +12,7 @@
 #include "measure/network/mesh_ranks.hpp"
 #include "units/dtype.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// The permutes to the next that Message::hops counts. In hop h each chip sends on what the next needs of the chip h - 1 before it:
 /// first of its own, then of what it has got. `back`: the other way round, from the farthest on, and each adds to its own sums.
@@ -55,4 +55,4 @@ private:
     std::unique_ptr<PendingExchange> pending_;
 };
 
-}  // namespace roofline
+}  // namespace roofline::core

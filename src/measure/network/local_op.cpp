@@ -2,33 +2,27 @@
 
 #include <algorithm>
 
-namespace roofline {
+namespace roofline::core {
 
 Result<std::unique_ptr<LocalOp>> LocalOp::make(OpShare share, Device& device) {
     std::unique_ptr<LocalOp> local(new LocalOp(std::move(share), device));
     StepOptions options = local->share_.options;
     options.after_matmul = device.after_matmul();
-    auto steps = make_steps(local->share_.program, options);
-    if (!steps) return fail(steps.error());
-    local->steps_ = std::move(*steps);
+    ROOFLINE_TRY(auto steps, make_steps(local->share_.program, options));
+    local->steps_ = std::move(steps);
     local->scratch_.resize(local->steps_.arrays.size());
     for (std::size_t i = 0; i < local->scratch_.size(); ++i) {
         if (local->steps_.arrays[i].role != RunArray::Role::scratch) continue;
-        auto memory = device.allocate(static_cast<std::size_t>(local->steps_.arrays[i].bytes()));
-        if (!memory) return fail(memory.error());
-        local->scratch_[i] = *memory;
+        ROOFLINE_TRY(local->scratch_[i], device.allocate(static_cast<std::size_t>(local->steps_.arrays[i].bytes())));
     }
     for (const RunStep& step : local->steps_.steps) {
-        auto kernel = device.make(step, local->steps_);
-        if (!kernel) return fail(kernel.error());
+        ROOFLINE_TRY(auto kernel, device.make(step, local->steps_));
         void* packed = nullptr;
-        if ((*kernel)->packed_bytes() > 0) {
-            auto memory = device.allocate((*kernel)->packed_bytes());
-            if (!memory) return fail(memory.error());
-            packed = *memory;
+        if ((kernel)->packed_bytes() > 0) {
+            ROOFLINE_TRY(packed, device.allocate((kernel)->packed_bytes()));
         }
         local->packed_.push_back(packed);
-        local->kernels_.push_back(std::move(*kernel));
+        local->kernels_.push_back(std::move(kernel));
     }
     local->is_packed_.assign(local->kernels_.size(), false);
     return local;
@@ -83,7 +77,7 @@ Status LocalOp::pack(const std::vector<const void*>& inputs) {
         if (packed_[i] == nullptr) continue;
         void* from = array(steps_.steps[i].inputs[kernels_[i]->packed_input()], inputs, nullptr);
         if (from == nullptr) continue;
-        if (auto status = kernels_[i]->pack(from, packed_[i]); !status) return status;
+        ROOFLINE_CHECK(kernels_[i]->pack(from, packed_[i]));
         is_packed_[i] = true;
     }
     return device_.synchronise();
@@ -99,13 +93,13 @@ Status LocalOp::run(const std::vector<const void*>& inputs, void* output) {
         if (packed_[i] != nullptr) {
             void*& packed = arrays[kernels_[i]->packed_input()];
             if (!is_packed_[i]) {
-                if (auto status = kernels_[i]->pack(packed, packed_[i]); !status) return status;
+                ROOFLINE_CHECK(kernels_[i]->pack(packed, packed_[i]));
             }
             packed = packed_[i];
         }
-        if (auto status = kernels_[i]->run(arrays); !status) return status;
+        ROOFLINE_CHECK(kernels_[i]->run(arrays));
     }
     return device_.synchronise();
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

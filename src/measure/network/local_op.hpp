@@ -13,7 +13,7 @@
 #include "measure/run/device.hpp"
 #include "measure/run/steps.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// A share of an operation, ready to run: its kernels and the arrays between them. Inputs and output are given at every call.
 class LocalOp {
@@ -49,4 +49,4 @@ private:
     std::vector<bool> is_packed_;
 };
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -4,7 +4,7 @@
 
 #include "measure/network/boxes.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 std::vector<std::int64_t> MeshRanks::members(AxisMask axes) const {
     std::vector<std::int64_t> members;
@@ -23,11 +23,9 @@ Result<Communicator*> MeshRanks::along(AxisMask axes) {
     auto& group = groups_[axes];
     if (!group) {
         // the first of the group stands for it
-        auto made = world_.split(static_cast<int>(members(axes).front()), world_.rank());
-        if (!made) return fail(made.error());
-        group = std::move(*made);
+        ROOFLINE_TRY(group, world_.split(static_cast<int>(members(axes).front()), world_.rank()));
     }
     return group.get();
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

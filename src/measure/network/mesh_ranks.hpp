@@ -10,7 +10,7 @@
 #include "layout/sharding.hpp"
 #include "measure/network/communicator.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// The ranks as the chips of a mesh: rank i is chip i, numbered along the mesh, the last axis fastest. Groups along axes are made
 /// when they are first needed, by all ranks together.
@@ -32,4 +32,4 @@ private:
     std::map<AxisMask, std::unique_ptr<Communicator>> groups_;
 };
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -8,7 +8,7 @@
 #include "notation/notation.hpp"
 #include "program/functions.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -174,10 +174,9 @@ public:
         }
         text +=
             replaced(replaced(expression, '@', fmt::format("{}", fmt::join(along, ","))), '#', std::to_string(count));
-        auto parsed = parse_program(text);
-        if (!parsed) return fail(parsed.error());
+        ROOFLINE_TRY(auto parsed, parse_program(text));
         OpShare share;
-        share.program = std::move(*parsed);
+        share.program = std::move(parsed);
         label_values(share.program);
         for (std::size_t d = 0; d < ways_.dims().size(); ++d) {
             const std::int64_t size = *size_of(program_, ways_.dims()[d]);
@@ -294,15 +293,15 @@ Result<OpShare> share_of_op(const Program& program, const OpWays& ways, const Wa
     if (recipe != nullptr && recipe->rounds.empty() && rows_are_split(ways, way)) {
         return RecipeProgram(program, ways, way, system).make(recipe->last, 0, true);
     }
-    if (auto status = check_positions(program, ways, way, system); !status) return fail(status.error());
+    ROOFLINE_CHECK(check_positions(program, ways, way, system));
     OpShare one;
     Op op = ways.op();
     const Shares shares(program, ways, way, system, chip);
     for (std::size_t i = 0; i < op.inputs.size(); ++i) {
-        if (auto status = shares.rename(op.inputs[i].dims, i, one); !status) return fail(status.error());
+        ROOFLINE_CHECK(shares.rename(op.inputs[i].dims, i, one));
     }
-    if (auto status = shares.rename(op.output.dims, op.inputs.size(), one); !status) return fail(status.error());
-    if (auto status = shares.rename(op.along, std::nullopt, one); !status) return fail(status.error());
+    ROOFLINE_CHECK(shares.rename(op.output.dims, op.inputs.size(), one));
+    ROOFLINE_CHECK(shares.rename(op.along, std::nullopt, one));
     if (op.function == "causal") one.options.mask_fill = causal_fill(program, op.output.value);
     std::map<ValueId, ValueId> taken;
     for (Operand& input : op.inputs) {
@@ -313,7 +312,7 @@ Result<OpShare> share_of_op(const Program& program, const OpWays& ways, const Wa
     }
     if (choices) {
         Operand beside = *choices;
-        if (auto status = shares.rename(beside.dims, std::nullopt, one); !status) return fail(status.error());
+        ROOFLINE_CHECK(shares.rename(beside.dims, std::nullopt, one));
         beside.value = take(program, beside, one.program);
         one.inputs.push_back(beside.value);
         one.options.choices = std::move(beside);
@@ -335,9 +334,7 @@ Result<RowParts> row_parts(const Program& program, const OpWays& ways, const Way
     // sizes are checked as those of any operation are
     OpShare whole;
     std::vector<std::string> dims = ways.dims();
-    if (auto status = Shares(program, ways, way, system, chip).rename(dims, std::nullopt, whole); !status) {
-        return fail(status.error());
-    }
+    ROOFLINE_CHECK(Shares(program, ways, way, system, chip).rename(dims, std::nullopt, whole));
     const RecipeProgram programs(program, ways, way, system);
     RowParts parts;
     std::size_t known = 0;
@@ -345,17 +342,14 @@ Result<RowParts> row_parts(const Program& program, const OpWays& ways, const Way
         RowParts::Round made;
         made.reduction = round.reduction;
         for (const std::string_view number : round.numbers) {
-            auto share = programs.make(number, known, false);
-            if (!share) return fail(share.error());
-            made.numbers.push_back(std::move(*share));
+            ROOFLINE_TRY(auto share, programs.make(number, known, false));
+            made.numbers.push_back(std::move(share));
         }
         known += round.numbers.size();
         parts.rounds.push_back(std::move(made));
     }
-    auto last = programs.make(recipe->last, known, true);
-    if (!last) return fail(last.error());
-    parts.last = std::move(*last);
+    ROOFLINE_TRY(parts.last, programs.make(recipe->last, known, true));
     return parts;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -14,7 +14,7 @@
 #include "measure/run/steps.hpp"
 #include "program/program.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// A program of one statement on what a chip has of its arrays.
 struct OpShare {
@@ -63,4 +63,4 @@ struct RowParts {
 /// In which dtype chips exchange the statistics of rows.
 [[nodiscard]] Dtype statistics_dtype(const Op& op);
 
-}  // namespace roofline
+}  // namespace roofline::core

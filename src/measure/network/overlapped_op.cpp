@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -24,13 +24,11 @@ Result<MoveChain> MoveChain::make(MeshRanks& ranks, const std::vector<ShardMove:
                                   std::vector<void*>& memory) {
     MoveChain chain;
     for (const ShardMove::What& step : steps) {
-        auto move = ShardMove::make(ranks, step);
-        if (!move) return fail(move.error());
-        auto room = device.allocate(std::max<std::size_t>(move->bytes_after(), 1));
-        if (!room) return fail(room.error());
-        memory.push_back(*room);
-        chain.moves_.push_back(std::make_unique<ShardMove>(std::move(*move)));
-        chain.between_.push_back(*room);
+        ROOFLINE_TRY(auto move, ShardMove::make(ranks, step));
+        ROOFLINE_TRY(auto room, device.allocate(std::max<std::size_t>(move.bytes_after(), 1)));
+        memory.push_back(room);
+        chain.moves_.push_back(std::make_unique<ShardMove>(std::move(move)));
+        chain.between_.push_back(room);
     }
     chain.at_ = chain.moves_.size();
     return chain;
@@ -52,17 +50,16 @@ Status MoveChain::start_step() {
 
 Status MoveChain::poll() {
     if (at_ == moves_.size()) return {};
-    auto done = moves_[at_]->done();
-    if (!done) return fail(done.error());
+    ROOFLINE_CHECK(moves_[at_]->done());
     // a next step would be begun at other times by other ranks, and they must begin them in one order: so not here
     return {};
 }
 
 Status MoveChain::finish() {
     while (at_ < moves_.size()) {
-        if (auto status = moves_[at_]->finish(); !status) return status;
+        ROOFLINE_CHECK(moves_[at_]->finish());
         ++at_;
-        if (auto status = start_step(); !status) return status;
+        ROOFLINE_CHECK(start_step());
     }
     return {};
 }
@@ -77,7 +74,7 @@ Result<std::unique_ptr<OverlappedOp>> OverlappedOp::make(const Program& program,
     for (const std::string& dim : ways.op().output.dims) {
         const int pieces = op->may_cut(dim) ? op->pieces_of(dim) : 1;
         if (pieces == 1) continue;
-        if (auto status = op->prepare(dim, pieces); !status) return fail(status.error());
+        ROOFLINE_CHECK(op->prepare(dim, pieces));
         return op;
     }
     return std::unique_ptr<OverlappedOp>{};
@@ -151,17 +148,15 @@ Status OverlappedOp::prepare(const std::string& dim, int pieces) {
         void* memory = tensors_[tensor].memory;
         if (!chain->empty()) {
             const ShardMove::What& last = tensors_[tensor].steps.back();
-            auto room = allocate(bytes_of(box_of(last.to, last.sizes, ranks_.system(), ranks_.chip()), last.dtype));
-            if (!room) return fail(room.error());
-            memory = *room;
+            ROOFLINE_TRY(memory,
+                         allocate(bytes_of(box_of(last.to, last.sizes, ranks_.system(), ranks_.chip()), last.dtype)));
         }
         whole_.push_back(std::move(*chain));
         whole_memory_.push_back(memory);
     }
     for (int index = 0; index < pieces; ++index) {
-        auto made = piece(dim, pieces, index);
-        if (!made) return fail(made.error());
-        pieces_.push_back(std::move(*made));
+        ROOFLINE_TRY(auto made, piece(dim, pieces, index));
+        pieces_.push_back(std::move(made));
     }
     return {};
 }
@@ -190,24 +185,19 @@ Result<OverlappedOp::PieceTensor> OverlappedOp::piece_tensor(std::size_t tensor,
     made.in_place = std::all_of(made.shard.size.begin(), made.shard.size.begin() + static_cast<std::ptrdiff_t>(*at),
                                 [](std::int64_t size) { return size == 1; });
     for (ShardMove::What& step : cut) step.sizes[*at] /= pieces;
-    auto chain = MoveChain::make(ranks_, cut, device_, memory_);
-    if (!chain) return fail(chain.error());
-    made.chain = std::move(*chain);
+    ROOFLINE_TRY(made.chain, MoveChain::make(ranks_, cut, device_, memory_));
     const std::size_t part_bytes = bytes_of(made.part, dtype);
     if (made.in_place) {
         made.part_memory = static_cast<std::byte*>(steps.memory) + static_cast<std::size_t>(index) * part_bytes;
     } else {
-        auto memory = allocate(part_bytes);
-        if (!memory) return fail(memory.error());
-        made.part_memory = *memory;
+        ROOFLINE_TRY(made.part_memory, allocate(part_bytes));
     }
     made.moved_memory = made.part_memory;
     if (!cut.empty()) {  // what the operation has on its side of the steps
         const ShardMove::What& inside = output ? cut.front() : cut.back();
         const HeldShard& lies = output ? inside.from : inside.to;
-        auto memory = allocate(bytes_of(box_of(lies, inside.sizes, ranks_.system(), ranks_.chip()), dtype));
-        if (!memory) return fail(memory.error());
-        made.moved_memory = *memory;
+        ROOFLINE_TRY(made.moved_memory,
+                     allocate(bytes_of(box_of(lies, inside.sizes, ranks_.system(), ranks_.chip()), dtype)));
     }
     if (!output && steps.fixed && !made.in_place) {
         made.copied = true;
@@ -227,34 +217,30 @@ Result<std::shared_ptr<LocalOp>> OverlappedOp::local_of(const std::string& dim, 
     Program smaller = program_;
     smaller.sizes[dim] /= pieces;
     const auto choices = choices_ ? std::optional(choices_->operand) : std::nullopt;
-    auto share = share_of_op(smaller, ways_, way_, ranks_.system(), ranks_.chip(), choices);
-    if (!share) return fail(share.error());
-    auto local = LocalOp::make(std::move(*share), device_);
-    if (!local) return fail(local.error());
-    return std::shared_ptr<LocalOp>(std::move(*local));
+    ROOFLINE_TRY(auto share, share_of_op(smaller, ways_, way_, ranks_.system(), ranks_.chip(), choices));
+    ROOFLINE_TRY(auto local, LocalOp::make(std::move(share), device_));
+    return std::shared_ptr<LocalOp>(std::move(local));
 }
 
 Result<OverlappedOp::Piece> OverlappedOp::piece(const std::string& dim, int pieces, int index) {
-    auto local = local_of(dim, pieces);
-    if (!local) return fail(local.error());
+    ROOFLINE_TRY(auto local, local_of(dim, pieces));
     Piece made;
-    made.local = std::move(*local);
+    made.local = std::move(local);
     std::vector<const void*> fixed;
     for (std::size_t tensor = 0; tensor < tensors_.size(); ++tensor) {
-        auto part = piece_tensor(tensor, dim, pieces, index);
-        if (!part) return fail(part.error());
+        ROOFLINE_TRY(auto part, piece_tensor(tensor, dim, pieces, index));
         if (tensor + 1 < tensors_.size()) {
-            made.inputs.push_back(part->moved_memory);
-            fixed.push_back(stays(tensor) ? part->moved_memory : nullptr);
+            made.inputs.push_back(part.moved_memory);
+            fixed.push_back(stays(tensor) ? part.moved_memory : nullptr);
         }
-        made.tensors.push_back(std::move(*part));
+        made.tensors.push_back(std::move(part));
     }
     if (choices_) {
         made.inputs.push_back(choices_->memory);
         fixed.push_back(nullptr);
     }
     if (made.local.use_count() == 1) {
-        if (auto status = made.local->pack(fixed); !status) return fail(status.error());
+        ROOFLINE_CHECK(made.local->pack(fixed));
     }
     return made;
 }
@@ -270,14 +256,14 @@ Status OverlappedOp::start_inputs(Piece& piece) {
                       bytes_of({{}, {}}, dtype));
         }
         if (part.chain.empty()) continue;
-        if (auto status = part.chain.start(part.part_memory, part.moved_memory); !status) return status;
+        ROOFLINE_CHECK(part.chain.start(part.part_memory, part.moved_memory));
     }
     return {};
 }
 
 Status OverlappedOp::finish_inputs(Piece& piece) {
     for (std::size_t tensor = 0; tensor + 1 < piece.tensors.size(); ++tensor) {
-        if (auto status = piece.tensors[tensor].chain.finish(); !status) return status;
+        ROOFLINE_CHECK(piece.tensors[tensor].chain.finish());
     }
     return {};
 }
@@ -285,28 +271,28 @@ Status OverlappedOp::finish_inputs(Piece& piece) {
 Status OverlappedOp::run() {
     for (std::size_t tensor = 0; tensor < whole_.size(); ++tensor) {
         if (whole_[tensor].empty()) continue;
-        if (auto status = whole_[tensor].start(tensors_[tensor].memory, whole_memory_[tensor]); !status) return status;
-        if (auto status = whole_[tensor].finish(); !status) return status;
+        ROOFLINE_CHECK(whole_[tensor].start(tensors_[tensor].memory, whole_memory_[tensor]));
+        ROOFLINE_CHECK(whole_[tensor].finish());
     }
-    if (auto status = start_inputs(pieces_.front()); !status) return status;
+    ROOFLINE_CHECK(start_inputs(pieces_.front()));
     for (std::size_t i = 0; i < pieces_.size(); ++i) {
         Piece& piece = pieces_[i];
-        if (auto status = finish_inputs(piece); !status) return status;
+        ROOFLINE_CHECK(finish_inputs(piece));
         if (i + 1 < pieces_.size()) {
-            if (auto status = start_inputs(pieces_[i + 1]); !status) return status;
+            ROOFLINE_CHECK(start_inputs(pieces_[i + 1]));
         }
         if (i > 0) {
-            if (auto status = pieces_[i - 1].tensors.back().chain.poll(); !status) return status;
+            ROOFLINE_CHECK(pieces_[i - 1].tensors.back().chain.poll());
         }
         PieceTensor& result = piece.tensors.back();
-        if (auto status = piece.local->run(piece.inputs, result.moved_memory); !status) return status;
+        ROOFLINE_CHECK(piece.local->run(piece.inputs, result.moved_memory));
         if (i > 0) {
-            if (auto status = pieces_[i - 1].tensors.back().chain.finish(); !status) return status;
+            ROOFLINE_CHECK(pieces_[i - 1].tensors.back().chain.finish());
         }
         if (result.chain.empty()) continue;
-        if (auto status = result.chain.start(result.moved_memory, result.part_memory); !status) return status;
+        ROOFLINE_CHECK(result.chain.start(result.moved_memory, result.part_memory));
     }
-    if (auto status = pieces_.back().tensors.back().chain.finish(); !status) return status;
+    ROOFLINE_CHECK(pieces_.back().tensors.back().chain.finish());
     const std::size_t element = bytes_of({{}, {}}, program_.values[ways_.op().output.value].type.dtype);
     for (const Piece& piece : pieces_) {
         const PieceTensor& result = piece.tensors.back();
@@ -317,4 +303,4 @@ Status OverlappedOp::run() {
     return {};
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -13,7 +13,7 @@
 #include "measure/network/shard_moves.hpp"
 #include "measure/run/device.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// Steps of one array, one after the other, in the background.
 class MoveChain {
@@ -117,4 +117,4 @@ private:
     std::vector<void*> memory_;
 };
 
-}  // namespace roofline
+}  // namespace roofline::core

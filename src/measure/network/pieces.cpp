@@ -7,7 +7,7 @@
 #include "measure/network/communicator.hpp"
 #include "measure/network/sum.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -65,10 +65,10 @@ Status exchange(Communicator& group, const Exchange& whole) {
         if (many_in && has_in) gather_stretch(in.data(), whole.in, whole.part, at, piece.part, n);
         piece.in = many_in ? in.data() : whole.in == nullptr ? nullptr : whole.in + at;
         piece.out = many_out ? out.data() : whole.out == nullptr ? nullptr : whole.out + at;
-        if (auto status = group.run(piece); !status) return status;
+        ROOFLINE_CHECK(group.run(piece));
         if (many_out && has_out) scatter_stretch(whole.out, out.data(), whole.part, at, piece.part, n);
     }
     return {};
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

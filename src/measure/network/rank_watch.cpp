@@ -12,7 +12,7 @@
 #include <thread>
 #include <utility>
 
-namespace roofline {
+namespace roofline::core {
 
 /// Counts what begins and what ends, so an odd number is an exchange under way; a thread looks now and then whether it has changed.
 class RankWatch::State {
@@ -107,15 +107,13 @@ public:
         return group_.run(exchange);
     }
     [[nodiscard]] Result<std::unique_ptr<PendingExchange>> start(const Exchange& exchange) override {
-        auto started = group_.start(exchange);
-        if (!started) return started;
-        return std::make_unique<WatchedPending>(std::move(*started), watch_);
+        ROOFLINE_TRY(auto started, group_.start(exchange));
+        return std::make_unique<WatchedPending>(std::move(started), watch_);
     }
     [[nodiscard]] Result<std::unique_ptr<Communicator>> split(int color, int key) override {
         const RankWatch::Within within(watch_);
-        auto part = group_.split(color, key);
-        if (!part) return part;
-        return std::make_unique<WatchedGroup>(std::move(*part), watch_);
+        ROOFLINE_TRY(auto part, group_.split(color, key));
+        return std::make_unique<WatchedGroup>(std::move(part), watch_);
     }
 
 private:
@@ -136,4 +134,4 @@ std::unique_ptr<Communicator> RankWatch::watched(Communicator& group) {
 RankWatch::Within::Within(RankWatch& watch) : watch_(watch) { watch_.state_->step(); }
 RankWatch::Within::~Within() { watch_.state_->step(); }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -5,7 +5,7 @@
 
 #include "measure/network/communicator.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// Ends the process, with a word on standard error, when one exchange lasts longer than the time given. The launcher ends the others.
 class RankWatch {
@@ -36,4 +36,4 @@ private:
     std::unique_ptr<State> state_;
 };
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -11,7 +11,7 @@
 #include "measure/module.hpp"
 #include "measure/network/agreed.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -58,14 +58,12 @@ Status RankGroup::available() {
 }
 
 Result<RankGroup> RankGroup::join(double most_s) {
-    auto library = rank_library();
-    if (!library) return fail(library.error());
-    auto world = (*library)->world();
-    if (!world) return fail(world.error());
+    ROOFLINE_TRY(auto library, rank_library());
+    ROOFLINE_TRY(auto world, (library)->world());
     RankGroup ranks;
-    ranks.library_ = *library;
+    ranks.library_ = library;
     ranks.watch_ = std::make_unique<RankWatch>(most_s);
-    ranks.watched_ = ranks.watch_->watched(**world);
+    ranks.watched_ = ranks.watch_->watched(*world);
     ranks.world_ = ranks.watched_.get();
     const auto started = launched();
     if (started && started->ranks != ranks.size()) {
@@ -95,10 +93,9 @@ std::string RankGroup::library() const { return library_ == nullptr ? "threads" 
 
 Result<int> RankGroup::hosts() {
     if (library_ == nullptr) return 1;
-    auto names = all_texts(*world_, library_->host());
-    if (!names) return fail(names.error());
-    std::sort(names->begin(), names->end());
-    return static_cast<int>(std::unique(names->begin(), names->end()) - names->begin());
+    ROOFLINE_TRY(auto names, all_texts(*world_, library_->host()));
+    std::sort(names.begin(), names.end());
+    return static_cast<int>(std::unique(names.begin(), names.end()) - names.begin());
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

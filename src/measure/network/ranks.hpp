@@ -11,7 +11,7 @@
 #include "measure/network/communicator.hpp"
 #include "measure/network/rank_watch.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// What a launcher (mpirun, mpiexec, srun) says of this process in its environment.
 struct Launched {
@@ -57,4 +57,4 @@ private:
     Communicator* world_ = nullptr;
 };
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -7,7 +7,7 @@
 #include "measure/network/agreed.hpp"
 #include "measure/sample_watch.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -19,24 +19,20 @@ constexpr double share_of_memory = 0.4;  // of what is free, for all ranks toget
 Result<RotatedRuns> RotatedRuns::make(const Program& program, const System& system, Communicator& world, Device& device,
                                       double rotate_bytes) {
     RotatedRuns rotated;
-    auto first = ShardedRun::make(program, system, world, device);
-    if (!first) return fail(first.error());
-    rotated.runs_.push_back(std::move(*first));
-    auto bytes = greatest(world, static_cast<double>(rotated.first().bytes()));
-    if (!bytes) return fail(bytes.error());
-    auto wanted = greatest(world, rotate_bytes > 0 ? rotate_bytes : 4 * static_cast<double>(device.largest_cache()));
-    if (!wanted) return fail(wanted.error());
-    auto least_free = greatest(world, -static_cast<double>(device.memory_free()));
-    if (!least_free) return fail(least_free.error());
-    rotated.set_bytes_ = std::max(*bytes, 1.0);
-    const double affordable = -*least_free * share_of_memory / (static_cast<double>(world.size()) * rotated.set_bytes_);
-    const double runs = std::min({std::ceil(*wanted / rotated.set_bytes_), affordable, most_runs});
+    ROOFLINE_TRY(auto first, ShardedRun::make(program, system, world, device));
+    rotated.runs_.push_back(std::move(first));
+    ROOFLINE_TRY(auto bytes, greatest(world, static_cast<double>(rotated.first().bytes())));
+    ROOFLINE_TRY(auto wanted,
+                 greatest(world, rotate_bytes > 0 ? rotate_bytes : 4 * static_cast<double>(device.largest_cache())));
+    ROOFLINE_TRY(auto least_free, greatest(world, -static_cast<double>(device.memory_free())));
+    rotated.set_bytes_ = std::max(bytes, 1.0);
+    const double affordable = -least_free * share_of_memory / (static_cast<double>(world.size()) * rotated.set_bytes_);
+    const double runs = std::min({std::ceil(wanted / rotated.set_bytes_), affordable, most_runs});
     for (double made = 1; made < runs; ++made) {
-        auto run = ShardedRun::again(rotated.first());
-        if (!run) return fail(run.error());
-        rotated.runs_.push_back(std::move(*run));
+        ROOFLINE_TRY(auto run, ShardedRun::again(rotated.first()));
+        rotated.runs_.push_back(std::move(run));
     }
-    rotated.beyond_caches_ = static_cast<double>(rotated.sets()) * rotated.set_bytes_ >= 0.999 * *wanted;
+    rotated.beyond_caches_ = static_cast<double>(rotated.sets()) * rotated.set_bytes_ >= 0.999 * wanted;
     return rotated;
 }
 
@@ -46,7 +42,7 @@ Result<Sampled> RotatedRuns::time(const SamplingOptions& options, bool overlappe
         [&](std::int64_t calls) -> Status {
             for (std::int64_t call = 0; call < calls; ++call) {
                 ShardedRun& run = hot ? first() : *runs_[next_++ % runs_.size()];
-                if (auto status = run.run(overlapped); !status) return status;
+                ROOFLINE_CHECK(run.run(overlapped));
             }
             return {};
         },
@@ -61,14 +57,13 @@ Result<std::vector<StageTime>> RotatedRuns::time_stages(std::size_t rounds) {
     for (std::size_t round = 0; round < rounds; ++round) {
         const ShardedRun& run = *runs_[next_++ % runs_.size()];
         for (std::size_t i = 0; i < stages.size(); ++i) {
-            if (auto status = world.barrier(); !status) return fail(status.error());
+            ROOFLINE_CHECK(world.barrier());
             const double start = now_s();
-            if (auto status = run.stages()[i].run(); !status) return fail(status.error());
-            auto slowest = greatest(world, now_s() - start);
-            if (!slowest) return fail(slowest.error());
+            ROOFLINE_CHECK(run.stages()[i].run());
+            ROOFLINE_TRY(auto slowest, greatest(world, now_s() - start));
             std::vector<double>& all = samples[stages[i].first];
             if (all.size() == round) all.push_back(0);
-            all.back() += *slowest;
+            all.back() += slowest;
         }
     }
     std::vector<StageTime> times;
@@ -81,4 +76,4 @@ Result<std::vector<StageTime>> RotatedRuns::time_stages(std::size_t rounds) {
     return times;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -10,7 +10,7 @@
 #include "measure/network/sharded_run.hpp"
 #include "measure/sampling.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// How long a stage took, the slowest rank's time, in all passes of a repeat together.
 struct StageTime {
@@ -46,4 +46,4 @@ private:
     std::size_t next_ = 0;
 };
 
-}  // namespace roofline
+}  // namespace roofline::core

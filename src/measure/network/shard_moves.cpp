@@ -8,7 +8,7 @@
 
 #include "measure/network/sum.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -39,7 +39,7 @@ bool in_order(const std::vector<Box>& parts, const Box& box) {
 
 Result<ShardMove> ShardMove::make(MeshRanks& ranks, What what) {
     ShardMove move(ranks, std::move(what));
-    if (auto status = move.prepare(); !status) return fail(status.error());
+    ROOFLINE_CHECK(move.prepare());
     return move;
 }
 
@@ -76,9 +76,7 @@ Status ShardMove::prepare() {
     }
     if (has_root(exchange_.kind)) return prepare_rooted();
     const AxisMask axes = what_.move->axes.mask();
-    auto group = ranks_->along(axes);
-    if (!group) return fail(group.error());
-    group_ = *group;
+    ROOFLINE_TRY(group_, ranks_->along(axes));
     if (what_.move->hops > 0) {
         const HeldShard& edged = what_.move->back ? what_.from : what_.to;
         halo_.emplace(*ranks_, *group_, edged, what_.sizes, what_.dtype, what_.move->back);
@@ -147,10 +145,9 @@ Status ShardMove::prepare_rooted() {
             with_root = with_root &&
                         ((axes >> axis & 1U) != 0 || coordinate(system, chip, axis) == coordinate(system, root, axis));
         }
-        auto group = ranks_->world().split(with_root ? 1 : 0, ranks_->world().rank());
-        if (!group) return fail(group.error());
+        ROOFLINE_TRY(auto group, ranks_->world().split(with_root ? 1 : 0, ranks_->world().rank()));
         if (!with_root) return {};
-        own_group_ = std::move(*group);
+        own_group_ = std::move(group);
         group_ = own_group_.get();
         const std::vector<std::int64_t> members = ranks_->members(axes);
         exchange_.root = static_cast<int>(std::find(members.begin(), members.end(), root) - members.begin());
@@ -208,7 +205,7 @@ Status ShardMove::run(const std::byte* in, std::byte* out) {
     if (group_ == nullptr) return {};
     if (halo_) return halo_->run(in, out);
     pack(in);
-    if (auto status = exchange(*group_, exchange_of(in, out)); !status) return status;
+    ROOFLINE_CHECK(exchange(*group_, exchange_of(in, out)));
     unpack(out);
     return {};
 }
@@ -222,9 +219,7 @@ Status ShardMove::start(const std::byte* in, std::byte* out) {
                                       output_bytes(exchange_.kind, exchange_.part, group_->size()));
     if (most > group_->most_bytes()) return {};  // in pieces, one after the other
     pack(in);
-    auto started = group_->start(exchange_of(in, out));
-    if (!started) return fail(started.error());
-    pending_ = std::move(*started);
+    ROOFLINE_TRY(pending_, group_->start(exchange_of(in, out)));
     return {};
 }
 
@@ -242,4 +237,4 @@ Status ShardMove::finish() {
     return status;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

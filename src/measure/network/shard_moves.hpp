@@ -15,7 +15,7 @@
 #include "measure/network/halo_exchange.hpp"
 #include "measure/network/mesh_ranks.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// One step of one array, with room for what is packed. Made by all ranks together.
 class ShardMove {
@@ -73,4 +73,4 @@ private:
     std::byte* out_ = nullptr;
 };
 
-}  // namespace roofline
+}  // namespace roofline::core

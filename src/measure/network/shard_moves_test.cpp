@@ -10,7 +10,7 @@
 #include "measure/network/thread_group.hpp"
 #include "notation/notation.hpp"
 
-using namespace roofline;
+using namespace roofline::core;
 
 namespace {
 

@@ -7,7 +7,7 @@
 #include "measure/network/sum.hpp"
 #include "measure/run/elements.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 // What no rank has of the band of a window is as a mask leaves it.
 void ShardedRun::fill_masked(std::vector<char>& bytes, ValueId value, Dtype dtype) const {
@@ -36,7 +36,7 @@ Result<std::vector<char>> ShardedRun::gathered(ValueId value, const Place& place
     std::vector<std::byte> all(world.rank() == 0 ? gather.part * static_cast<std::size_t>(world.size()) : 0);
     gather.in = mine.data();
     gather.out = all.data();
-    if (auto status = exchange(world, gather); !status) return fail(status.error());
+    ROOFLINE_CHECK(exchange(world, gather));
     std::vector<char> whole(world.rank() == 0 ? static_cast<std::size_t>(shape.bytes()) : 0);
     if (world.rank() != 0) return whole;
     fill_masked(whole, value, shape.dtype);
@@ -70,9 +70,7 @@ Result<CheckResult> ShardedRun::check(const CheckOptions& options) {
         for (const auto& [id, place] : read) {
             const auto key = std::pair<ValueId, const void*>(id, place.memory);
             if (!plan_.array_of[id] || place.memory == nullptr || whole.contains(key)) continue;
-            auto array = gathered(id, place);
-            if (!array) return fail(array.error());
-            whole[key] = std::move(*array);
+            ROOFLINE_TRY(whole[key], gathered(id, place));
         }
     }
     CheckResult all;
@@ -101,8 +99,8 @@ Result<CheckResult> ShardedRun::check(const CheckOptions& options) {
             }
         }
     }
-    if (auto same = agreed(ranks_.world(), status); !same) return fail(same.error());
+    ROOFLINE_CHECK(agreed(ranks_.world(), status));
     return all;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

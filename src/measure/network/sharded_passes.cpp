@@ -5,7 +5,7 @@
 #include "measure/network/sharded_run.hpp"
 #include "measure/run/routing.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 Status ShardedRun::add_block(const Block& block, std::size_t& statement, std::size_t& index) {
     for (const Node& node : block.nodes) {
@@ -39,7 +39,7 @@ Status ShardedRun::add_repeat(const Block& block, std::size_t& statement, std::s
         statement = first_statement;
         index = first_index;
         brought_.clear();
-        if (auto status = add_block(block, statement, index); !status) return status;
+        ROOFLINE_CHECK(add_block(block, statement, index));
         if (pass + 1 == count) break;
         for (const CarriedValue& value : carried) {
             handed_on_.insert(value.read);
@@ -56,7 +56,7 @@ Status ShardedRun::add_statement(const Statement& statement, std::size_t number,
     for (const Op& op : statement.ops) {
         for (const Operand& input : op.inputs) read.try_emplace(input.value, values_[input.value]);
         if (const auto choices = choices_of(program_, op)) read.try_emplace(choices->value, values_[choices->value]);
-        if (auto status = add_op(index++, number); !status) return status;
+        ROOFLINE_CHECK(add_op(index++, number));
     }
     read[statement.result] = values_[statement.result];
     if (by_pass_.contains(statement.result)) {
@@ -90,9 +90,8 @@ Result<LocalOp*> ShardedRun::local_of(OpShare share, const std::vector<const voi
         }
         if (same) return before.work;
     }
-    auto local = LocalOp::make(std::move(share), device_);
-    if (!local) return fail(local.error());
-    locals_.push_back(std::move(*local));
+    ROOFLINE_TRY(auto local, LocalOp::make(std::move(share), device_));
+    locals_.push_back(std::move(local));
     return locals_.back().get();
 }
 
@@ -105,4 +104,4 @@ void ShardedRun::add(ShardedStage stage) {
     stages_.push_back(std::move(stage));
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

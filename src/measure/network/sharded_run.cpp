@@ -15,7 +15,7 @@
 #include "measure/stop.hpp"
 #include "units/text.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -36,13 +36,13 @@ Result<std::unique_ptr<ShardedRun>> ShardedRun::make(const Program& program, con
                                                      Device& device) {
     std::unique_ptr<ShardedRun> run(
         new ShardedRun(program, system, std::make_shared<MeshRanks>(world, system), device));
-    if (auto status = agreed(world, run->prepare(nullptr)); !status) return fail(status.error());
+    ROOFLINE_CHECK(agreed(world, run->prepare(nullptr)));
     return run;
 }
 
 Result<std::unique_ptr<ShardedRun>> ShardedRun::again(ShardedRun& first) {
     std::unique_ptr<ShardedRun> run(new ShardedRun(first.program_, first.system_, first.mesh_, first.device_));
-    if (auto status = agreed(first.ranks_.world(), run->prepare(&first)); !status) return fail(status.error());
+    ROOFLINE_CHECK(agreed(first.ranks_.world(), run->prepare(&first)));
     return run;
 }
 
@@ -54,11 +54,10 @@ ShardedRun::~ShardedRun() {
 }
 
 Result<void*> ShardedRun::allocate(std::size_t bytes) {
-    auto memory = device_.allocate(std::max<std::size_t>(bytes, 1));
-    if (!memory) return memory;
-    memory_.push_back(*memory);
+    ROOFLINE_TRY(auto memory, device_.allocate(std::max<std::size_t>(bytes, 1)));
+    memory_.push_back(memory);
     bytes_ += bytes;
-    std::memset(*memory, 0, bytes);
+    std::memset(memory, 0, bytes);
     return memory;
 }
 
@@ -89,13 +88,11 @@ Status ShardedRun::check_memory() const {
 
 // How it is split, before anything is allocated.
 Status ShardedRun::choose() {
-    if (auto status = check_memory(); !status) return status;
-    auto search = LayoutSearch::compile(program_, system_, {}, LayoutFreedom::as_written);
-    if (!search) return fail(search.error());
-    auto layout = search->choose(program_.sizes);
-    if (!layout) return fail(layout.error());
-    search_ = std::make_shared<LayoutSearch>(std::move(*search));
-    layout_ = std::move(*layout);
+    ROOFLINE_CHECK(check_memory());
+    ROOFLINE_TRY(auto search, LayoutSearch::compile(program_, system_, {}, LayoutFreedom::as_written));
+    ROOFLINE_TRY(auto layout, search.choose(program_.sizes));
+    search_ = std::make_shared<LayoutSearch>(std::move(search));
+    layout_ = std::move(layout);
     return {};
 }
 
@@ -107,25 +104,22 @@ Status ShardedRun::prepare(const ShardedRun* first) {
     }
     whole_ = unsplit(program_);
     collect(whole_.body, whole_statements_);
-    auto plan = make_steps(whole_);
-    if (!plan) return fail(plan.error());
-    plan_ = std::move(*plan);
+    ROOFLINE_TRY(plan_, make_steps(whole_));
     if (first != nullptr) {
         search_ = first->search_;
         layout_ = first->layout_;
-    } else if (auto status = choose(); !status) {
-        return status;
-    }
+    } else
+        ROOFLINE_CHECK(choose());
     keep_sums();
     values_.resize(program_.values.size());
     for (ValueId id = 0; id < values_.size(); ++id) values_[id].held = HeldShard{layout_.held[id]};
-    if (auto status = fill_inputs(first); !status) return status;
+    ROOFLINE_CHECK(fill_inputs(first));
     by_pass_ = values_by_pass(program_);
     read_.resize(whole_statements_.size());
     shared_.resize(layout_.choices.size());
     std::size_t statement = 0;
     std::size_t index = 0;
-    if (auto status = add_block(program_.body, statement, index); !status) return status;
+    ROOFLINE_CHECK(add_block(program_.body, statement, index));
     return pack();
 }
 
@@ -158,19 +152,16 @@ Status ShardedRun::fill_inputs(const ShardedRun* first) {
         if (plan_.arrays[*array].value != id) continue;  // written in place
         const RunArray& shape = plan_.arrays[*array];
         const HeldShard held = values_[id].held;
-        auto move = ShardMove::make(ranks_, {held, held, std::nullopt, shape.sizes, shape.dtype});
-        if (!move) return fail(move.error());
+        ROOFLINE_TRY(auto move, ShardMove::make(ranks_, {held, held, std::nullopt, shape.sizes, shape.dtype}));
         for (std::int64_t copy = 0; copy < shape.copies; ++copy) {
             if (stop_requested()) return fail(interrupted());
-            auto memory = allocate(move->bytes_after());
-            if (!memory) return fail(memory.error());
-            inputs_[id].push_back(*memory);
-            fixed_.insert(*memory);
+            ROOFLINE_TRY(auto memory, allocate(move.bytes_after()));
+            inputs_[id].push_back(memory);
+            fixed_.insert(memory);
             if (first != nullptr) {
-                std::memcpy(*memory, first->inputs_[id][static_cast<std::size_t>(copy)], move->bytes_after());
-            } else if (auto status = fill_input(id, copy, *memory); !status) {
-                return status;
-            }
+                std::memcpy(memory, first->inputs_[id][static_cast<std::size_t>(copy)], move.bytes_after());
+            } else
+                ROOFLINE_CHECK(fill_input(id, copy, memory));
         }
     }
     place_inputs();
@@ -223,7 +214,7 @@ Status ShardedRun::pack() {
         for (const void*& input : inputs) {
             if (!fixed_.contains(input)) input = nullptr;
         }
-        if (auto status = stage.local->pack(inputs); !status) return status;
+        ROOFLINE_CHECK(stage.local->pack(inputs));
     }
     return {};
 }
@@ -240,7 +231,7 @@ Status ShardedRun::run(bool overlapped) {
         if (done == stage.op) continue;
         OverlappedOp* pieces = overlapped && !stage.beside ? overlapped_[stage.op].get() : nullptr;
         if (pieces != nullptr) done = stage.op;
-        if (auto status = pieces != nullptr ? pieces->run() : stage.run(); !status) return status;
+        ROOFLINE_CHECK(pieces != nullptr ? pieces->run() : stage.run());
     }
     return {};
 }
@@ -258,4 +249,4 @@ void ShardedRun::forget_results() {
     }
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -22,7 +22,7 @@
 #include "network/system.hpp"
 #include "program/program.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// Something that all ranks do before any goes on: an operation, an exchange, or a part of what one has that it needs.
 struct ShardedStage {
@@ -193,4 +193,4 @@ private:
     std::map<ValueId, ValueId> filled_;  ///< by choices: an operation that moves rows so
 };
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -16,7 +16,7 @@
 #include "measure/stop.hpp"
 #include "notation/notation.hpp"
 
-using namespace roofline;
+using namespace roofline::core;
 
 namespace {
 

@@ -7,7 +7,7 @@
 #include "measure/network/sharded_run.hpp"
 #include "measure/run/routing.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -35,12 +35,11 @@ std::vector<const TensorMove*> ShardedRun::moves_of(std::size_t index, std::size
 Result<ShardedRun::Array> ShardedRun::array_of(std::size_t index, std::size_t tensor) const {
     const OpWays& ways = search_->op(index);
     const Op& op = ways.op();
-    auto sizes = sizes_of(ways.moved_dims(tensor));
-    if (!sizes) return fail(sizes.error());
+    ROOFLINE_TRY(auto sizes, sizes_of(ways.moved_dims(tensor)));
     const bool statistics = tensor > op.inputs.size();
     const Operand& operand = tensor < op.inputs.size() ? op.inputs[tensor] : op.output;
     const Dtype dtype = statistics ? statistics_dtype(op) : computed_.values[operand.value].type.dtype;
-    return Array{ways.tensor_name(tensor), std::move(*sizes), dtype, Reduction::sum};
+    return Array{ways.tensor_name(tensor), std::move(sizes), dtype, Reduction::sum};
 }
 
 Status ShardedRun::add_op(std::size_t index, std::size_t statement) {
@@ -52,43 +51,38 @@ Status ShardedRun::add_op(std::size_t index, std::size_t statement) {
     const std::size_t result = op.inputs.size();
     const std::vector<const TensorMove*> after = moves_of(index, result);
     const bool moves = op.kind == OpKind::move && after.empty();
-    auto choices = choices_beside();
-    if (!choices) return fail(choices.error());
+    ROOFLINE_TRY(auto choices, choices_beside());
     std::vector<const void*> inputs;
     std::vector<TensorSteps> tensors(result + 1);
     for (std::size_t i = 0; i < result; ++i) {
-        auto place = bring(i, moves ? HeldShard{way.output} : held_by_way(ways, way, i), tensors[i]);
-        if (!place) return fail(place.error());
-        inputs.push_back(place->memory);
+        ROOFLINE_TRY(auto place, bring(i, moves ? HeldShard{way.output} : held_by_way(ways, way, i), tensors[i]));
+        inputs.push_back(place.memory);
     }
     Place made{nullptr, moves ? HeldShard{way.output} : held_by_way(ways, way, result)};
-    auto array = array_of(index, result);
-    if (!array) return fail(array.error());
+    ROOFLINE_TRY(auto array, array_of(index, result));
     const std::vector<const TensorMove*> statistics = moves_of(index, result + 1);
     const Value& from = computed_.values[op.inputs.empty() ? op.output.value : op.inputs.front().value];
-    if (*choices) inputs.push_back((*choices)->memory);
+    if (choices) inputs.push_back((choices)->memory);
     bool in_pieces = op.kind != OpKind::move && statistics.empty();
     // what another pass reads must stand still until it has
     const bool other_pass_reads = computed_.values[op.output.value].carried || by_pass_.contains(op.output.value);
-    if (moves && from.type.dtype == array->dtype && !other_pass_reads) {
+    if (moves && from.type.dtype == array.dtype && !other_pass_reads) {
         made.memory = const_cast<void*>(inputs.front());  // only where it lies has changed
     } else if (!statistics.empty()) {
-        if (auto status = add_rows(statistics, std::move(inputs), *array, made); !status) return status;
+        ROOFLINE_CHECK(add_rows(statistics, std::move(inputs), array, made));
     } else {
-        const auto operand = *choices ? std::optional((*choices)->operand) : std::nullopt;
-        auto share = share_of_op(computed_, ways, way, system_, ranks_.chip(), operand);
-        if (!share) return fail(share.error());
-        if (auto status = add_local(std::move(*share), inputs, *array, made); !status) return status;
+        const auto operand = choices ? std::optional((choices)->operand) : std::nullopt;
+        ROOFLINE_TRY(auto share, share_of_op(computed_, ways, way, system_, ranks_.chip(), operand));
+        ROOFLINE_CHECK(add_local(std::move(share), inputs, array, made));
         in_pieces = in_pieces && stages_.back().output_bytes > 0;
     }
     // of a band of a window chips keep what they see, and nobody has the rest
     const HeldShard to = after.empty() && made.held.edged() ? made.held : HeldShard{way.output};
-    auto place = reshard(*array, after.empty() ? nullptr : &search_->resharding(after.front()->resharding), made, to,
-                         tensors.back());
-    if (!place) return fail(place.error());
-    values_[op.output.value] = *place;
-    tensors.back().memory = place->memory;
-    return in_pieces ? add_overlapped(index, std::move(tensors), std::move(*choices)) : Status{};
+    ROOFLINE_TRY(auto place, reshard(array, after.empty() ? nullptr : &search_->resharding(after.front()->resharding),
+                                     made, to, tensors.back()));
+    values_[op.output.value] = place;
+    tensors.back().memory = place.memory;
+    return in_pieces ? add_overlapped(index, std::move(tensors), std::move(choices)) : Status{};
 }
 
 // An operand as the operation wants it. What one before has been brought there is there, as the layout has it.
@@ -103,9 +97,8 @@ Result<ShardedRun::Place> ShardedRun::bring(std::size_t operand, const HeldShard
         taken.memory = known->second.place.memory;
         return known->second.place;
     }
-    auto array = array_of(at_.op, operand);
-    if (!array) return fail(array.error());
-    auto place = reshard(*array, moves.empty() ? nullptr : &search_->resharding(moves.front()->resharding),
+    ROOFLINE_TRY(auto array, array_of(at_.op, operand));
+    auto place = reshard(array, moves.empty() ? nullptr : &search_->resharding(moves.front()->resharding),
                          values_[value], wanted, taken);
     if (place && !moves.empty()) brought_.insert_or_assign(key, Brought{at_.instance, *place});
     return place;
@@ -117,7 +110,7 @@ Result<std::optional<BesideOp>> ShardedRun::choices_beside() {
     const Op& op = ways.op();
     const auto choices = choices_of(program_, op);
     if (!choices) return std::optional<BesideOp>{};  // where it needs them make_steps() has refused it
-    if (auto status = note_shares(*choices); !status) return fail(status.error());
+    ROOFLINE_CHECK(note_shares(*choices));
     if (choices->value == op.inputs[1].value) return std::optional<BesideOp>{};
     const HeldShard wanted = held_beside(ways, layout_.choices[at_.op].way, choices->dims);
     Place place = values_[choices->value];
@@ -133,14 +126,12 @@ Result<std::optional<BesideOp>> ShardedRun::choices_beside() {
                     "split the choices as the weights of the rows, or leave them whole");
     }
     if (held != wanted.lies) {
-        auto sizes = sizes_of(choices->dims);
-        if (!sizes) return fail(sizes.error());
-        const Array array{value_name(program_, choices->value), *sizes, program_.values[choices->value].type.dtype};
+        ROOFLINE_TRY(auto sizes, sizes_of(choices->dims));
+        const Array array{value_name(program_, choices->value), sizes, program_.values[choices->value].type.dtype};
         TensorSteps taken;
-        auto share = step(array, place, wanted, std::nullopt, taken);
-        if (!share) return fail(share.error());
+        ROOFLINE_TRY(auto share, step(array, place, wanted, std::nullopt, taken));
         stages_.back().beside = true;
-        place = *share;
+        place = share;
     }
     return std::optional(BesideOp{*choices, place.memory});
 }
@@ -168,11 +159,10 @@ Status ShardedRun::add_overlapped(std::size_t index, std::vector<TensorSteps> te
     if (choices) cut.push_back(const_cast<void*>(choices->memory));
     const auto known = std::find(shared.cut.begin(), shared.cut.end(), cut);
     if (known == shared.cut.end()) {
-        auto op = OverlappedOp::make(computed_, search_->op(index), layout_.choices[index].way, ranks_, device_,
-                                     std::move(tensors), std::move(choices));
-        if (!op) return fail(op.error());
+        ROOFLINE_TRY(auto op, OverlappedOp::make(computed_, search_->op(index), layout_.choices[index].way, ranks_,
+                                                 device_, std::move(tensors), std::move(choices)));
         shared.cut.push_back(std::move(cut));
-        shared.pieces.push_back(std::move(*op));
+        shared.pieces.push_back(std::move(op));
         overlapped_[at_.instance] = shared.pieces.back();
     } else {
         overlapped_[at_.instance] = shared.pieces[static_cast<std::size_t>(known - shared.cut.begin())];
@@ -185,8 +175,7 @@ Status ShardedRun::add_rows(const std::vector<const TensorMove*>& moves, std::ve
                             const Array& result, Place& made) {
     const OpWays& ways = search_->op(at_.op);
     const Way& way = layout_.choices[at_.op].way;
-    auto parts = row_parts(computed_, ways, way, system_, ranks_.chip());
-    if (!parts) return fail(parts.error());
+    ROOFLINE_TRY(auto parts, row_parts(computed_, ways, way, system_, ranks_.chip()));
     // all the numbers of a round are one array, whose first dimension is which of them
     const auto numbered = [](const Sharding& rows) {
         Sharding all = rows;
@@ -195,31 +184,28 @@ Status ShardedRun::add_rows(const std::vector<const TensorMove*>& moves, std::ve
         ++all.rank;
         return all;
     };
-    for (std::size_t i = 0; i < parts->rounds.size(); ++i) {
-        RowParts::Round& round = parts->rounds[i];
-        auto array = array_of(at_.op, ways.op().inputs.size() + 1);
-        if (!array) return fail(array.error());
-        array->sizes.insert(array->sizes.begin(), static_cast<std::int64_t>(round.numbers.size()));
-        array->reduction = round.reduction;
+    for (std::size_t i = 0; i < parts.rounds.size(); ++i) {
+        RowParts::Round& round = parts.rounds[i];
+        ROOFLINE_TRY(auto array, array_of(at_.op, ways.op().inputs.size() + 1));
+        array.sizes.insert(array.sizes.begin(), static_cast<std::int64_t>(round.numbers.size()));
+        array.reduction = round.reduction;
         Place part{nullptr, HeldShard{numbered(ways.part_statistics(way))}};
-        const std::size_t each = bytes_of(*array, part.held) / round.numbers.size();
-        auto memory = room(each * round.numbers.size());
-        if (!memory) return fail(memory.error());
-        part.memory = *memory;
+        const std::size_t each = bytes_of(array, part.held) / round.numbers.size();
+        ROOFLINE_TRY(auto memory, room(each * round.numbers.size()));
+        part.memory = memory;
         for (std::size_t n = 0; n < round.numbers.size(); ++n) {
             auto* at = static_cast<std::byte*>(part.memory) + n * each;
-            if (auto status = add_stage(std::move(round.numbers[n]), inputs, at, each); !status) return status;
+            ROOFLINE_CHECK(add_stage(std::move(round.numbers[n]), inputs, at, each));
         }
         Resharding resharding = search_->resharding(moves[i]->resharding);
         for (ShardingStep& step : resharding.steps) step.to = numbered(step.to);
         TensorSteps taken;
-        auto whole = reshard(*array, &resharding, part, HeldShard{resharding.steps.back().to}, taken);
-        if (!whole) return fail(whole.error());
+        ROOFLINE_TRY(auto whole, reshard(array, &resharding, part, HeldShard{resharding.steps.back().to}, taken));
         for (std::size_t n = 0; n < round.numbers.size(); ++n) {
-            inputs.push_back(static_cast<std::byte*>(whole->memory) + n * each);
+            inputs.push_back(static_cast<std::byte*>(whole.memory) + n * each);
         }
     }
-    return add_local(std::move(parts->last), inputs, result, made);
+    return add_local(std::move(parts.last), inputs, result, made);
 }
 
 std::size_t ShardedRun::bytes_of(const Array& array, const HeldShard& held) const {
@@ -229,26 +215,24 @@ std::size_t ShardedRun::bytes_of(const Array& array, const HeldShard& held) cons
 
 Status ShardedRun::add_local(OpShare share, const std::vector<const void*>& inputs, const Array& array, Place& made) {
     const std::size_t bytes = bytes_of(array, made.held);
-    auto memory = room(bytes);
-    if (!memory) return fail(memory.error());
-    if (auto status = add_stage(std::move(share), inputs, *memory, bytes); !status) return status;
+    ROOFLINE_TRY(auto memory, room(bytes));
+    ROOFLINE_CHECK(add_stage(std::move(share), inputs, memory, bytes));
     made.memory = stages_.back().output;
     return {};
 }
 
 Status ShardedRun::add_stage(OpShare share, const std::vector<const void*>& inputs, void* output, std::size_t bytes) {
-    auto local = local_of(std::move(share), inputs);
-    if (!local) return fail(local.error());
+    ROOFLINE_TRY(auto local, local_of(std::move(share), inputs));
     ShardedStage stage;
-    stage.text = (*local)->text();
-    stage.work = *local;
+    stage.text = (local)->text();
+    stage.work = local;
     const std::int64_t place = layout_.choices[at_.op].way.at;
     const bool mine = place == Sharding::everywhere || place == ranks_.chip();
-    stage.local = mine ? *local : nullptr;
+    stage.local = mine ? local : nullptr;
     stage.inputs = inputs;
     stage.output = output;
     stage.output_bytes = bytes;
-    if (const auto in_place = (*local)->writes_into()) {
+    if (const auto in_place = (local)->writes_into()) {
         stage.output = const_cast<void*>(inputs[*in_place]);
         stage.output_bytes = 0;
     }
@@ -263,26 +247,24 @@ Result<ShardedRun::Place> ShardedRun::step(const Array& array, const Place& from
     const std::vector<std::size_t>& before = shared_[at_.op].stages;
     ShardMove* move = at_.stages < before.size() ? stages_[before[at_.stages]].move : nullptr;
     if (move == nullptr) {
-        auto made = ShardMove::make(ranks_, taken.steps.back());
-        if (!made) return fail(made.error());
-        moves_.push_back(std::make_unique<ShardMove>(std::move(*made)));
+        ROOFLINE_TRY(auto made, ShardMove::make(ranks_, taken.steps.back()));
+        moves_.push_back(std::make_unique<ShardMove>(std::move(made)));
         move = moves_.back().get();
     }
-    auto memory = room(move->bytes_after());
-    if (!memory) return fail(memory.error());
+    ROOFLINE_TRY(auto memory, room(move->bytes_after()));
     ShardedStage stage;
     stage.text = how ? move_text(*how, array.name, system_) : "a share of " + array.name;
     stage.exchange = how.has_value();
     stage.move = move;
     stage.inputs = {from.memory};
-    stage.output = *memory;
+    stage.output = memory;
     add(std::move(stage));
     const bool sums = how && (how->kind == CollectiveKind::all_reduce || how->kind == CollectiveKind::reduce_scatter);
     if (array.reduction == Reduction::sum && (sums || (how && how->back))) {
         // each partial sum is rounded once, and so is each sum of two; they are about as large as the whole
         allowed_error_ += 4 * static_cast<double>(chips_across(system_, how->axes)) * rounding(array.dtype);
     }
-    return Place{*memory, to};
+    return Place{memory, to};
 }
 
 // The steps of a tensor's resharding, as the search took them; a mere slice is not written down there.
@@ -312,16 +294,12 @@ Result<ShardedRun::Place> ShardedRun::reshard(const Array& array, const Reshardi
             // sums of what a rank does not see are none
             HeldShard wide = from.held.without_edge();
             wide.lies.dims[from.held.dim] = {};
-            auto place = step(array, from, wide, std::nullopt, taken);
-            if (!place) return place;
-            from = *place;
+            ROOFLINE_TRY(from, step(array, from, wide, std::nullopt, taken));
             if (from.held == next) continue;
         }
-        auto place = step(array, from, next, how, taken);
-        if (!place) return place;
-        from = *place;
+        ROOFLINE_TRY(from, step(array, from, next, how, taken));
     }
     return from;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

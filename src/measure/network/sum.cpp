@@ -6,7 +6,7 @@
 
 #include "measure/run/elements.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -52,4 +52,4 @@ void add_into(std::byte* to, const std::byte* more, std::size_t bytes, Dtype dty
     add_wide<float>(to, more, bytes, dtype, reduction);
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

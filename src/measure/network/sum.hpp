@@ -6,7 +6,7 @@
 
 #include "units/dtype.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// What becomes of two partial results.
 enum class Reduction : std::uint8_t { sum, max, min };
@@ -18,4 +18,4 @@ enum class Reduction : std::uint8_t { sum, max, min };
 void add_into(std::byte* to, const std::byte* more, std::size_t bytes, Dtype dtype,
               Reduction reduction = Reduction::sum);
 
-}  // namespace roofline
+}  // namespace roofline::core

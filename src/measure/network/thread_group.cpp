@@ -10,7 +10,7 @@
 
 #include "measure/network/sum.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -68,7 +68,7 @@ public:
     }
 
     Result<std::unique_ptr<PendingExchange>> start(const Exchange& exchange) override {
-        if (auto status = run(exchange); !status) return fail(status.error());
+        ROOFLINE_CHECK(run(exchange));
         return std::make_unique<DoneExchange>();
     }
 
@@ -160,4 +160,4 @@ void run_in_threads(int members, const std::function<void(Communicator&)>& work,
     for (std::thread& thread : threads) thread.join();
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

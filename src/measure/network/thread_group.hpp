@@ -8,7 +8,7 @@
 
 #include "measure/network/communicator.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// Groups of `members` threads, one communicator for each, to be used from different threads. One member alone needs none.
 [[nodiscard]] std::vector<std::unique_ptr<Communicator>> thread_group(int members,
@@ -18,4 +18,4 @@ namespace roofline {
 void run_in_threads(int members, const std::function<void(Communicator&)>& work,
                     std::size_t most_bytes = std::size_t{1} << 30);
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -11,7 +11,7 @@
 #include "measure/network/agreed.hpp"
 #include "units/text.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -59,9 +59,9 @@ public:
 
     Status run(std::int64_t calls) const {
         for (std::int64_t i = 0; i < calls; ++i) {
-            if (auto status = group_.run(once_); !status) return status;
+            ROOFLINE_CHECK(group_.run(once_));
             if (once_.kind != CollectiveKind::send) continue;
-            if (auto status = group_.run(back_); !status) return status;
+            ROOFLINE_CHECK(group_.run(back_));
         }
         return {};
     }
@@ -106,12 +106,11 @@ public:
 
     Result<std::vector<TimedExchange>> run() {
         auto made = buffers(options_.most_bytes);
-        if (auto status = agreed(world_, made ? Status{} : fail(made.error())); !status) return fail(status.error());
+        ROOFLINE_CHECK(agreed(world_, made ? Status{} : fail(made.error())));
         for (const int members : members_) {
-            auto group = world_.split(world_.rank() / members, world_.rank());
-            if (!group) return fail(group.error());
+            ROOFLINE_TRY(auto group, world_.split(world_.rank() / members, world_.rank()));
             for (const CollectiveKind kind : kinds) {
-                if (auto status = time_kind(**group, kind, *made); !status) return fail(status.error());
+                ROOFLINE_CHECK(time_kind(*group, kind, *made));
             }
         }
         return std::move(timed_);
@@ -120,7 +119,7 @@ public:
 private:
     Status time_kind(Communicator& group, CollectiveKind kind, const Buffers& made) {
         auto checked = check_exchange(group, kind, timed_dtype, 5);
-        if (auto status = agreed(world_, checked); !status) return status;
+        ROOFLINE_CHECK(agreed(world_, checked));
         for (const std::size_t bytes : sizes_of(kind, group.size(), options_)) {
             const Repeated repeated(group, kind, bytes, made.in.get(), made.out.get());
             progress_.at(fmt::format("{} of {} over {} ranks", collective_name(kind, true),
@@ -185,4 +184,4 @@ std::string exchange_table(const std::vector<TimedExchange>& timed, const std::s
     return text;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -11,7 +11,7 @@
 #include "measure/sampling.hpp"
 #include "network/measured_collective.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 struct ExchangeTimingOptions {
     std::size_t least_bytes = 8;
@@ -51,4 +51,4 @@ inline constexpr Dtype timed_dtype = Dtype::f32;
 [[nodiscard]] std::string exchange_table(const std::vector<TimedExchange>& timed, const std::string& system,
                                          const std::string& software);
 
-}  // namespace roofline
+}  // namespace roofline::core

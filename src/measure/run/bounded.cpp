@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -302,4 +302,4 @@ Bounded stored(Bounded number, Dtype dtype) {
     }
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

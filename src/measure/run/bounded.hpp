@@ -9,7 +9,7 @@
 
 #include "units/dtype.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// The bound of what overflows where it is stored: nothing is said of it.
 inline constexpr double unbounded = std::numeric_limits<double>::infinity();
@@ -49,4 +49,4 @@ inline constexpr std::size_t most_arguments = 3;
 /// What storing adds: rounding to the dtype, saturation of whole numbers.
 [[nodiscard]] Bounded stored(Bounded number, Dtype dtype);
 
-}  // namespace roofline
+}  // namespace roofline::core

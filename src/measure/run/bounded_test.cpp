@@ -8,7 +8,7 @@
 
 #include "base/approx_test.hpp"
 
-using namespace roofline;
+using namespace roofline::core;
 
 TEST_CASE("run: an error of an argument moves a function as its slope says") {
     const Rounding f32(Dtype::f32);

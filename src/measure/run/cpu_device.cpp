@@ -17,7 +17,7 @@
 #include "measure/run/matmul_library.hpp"
 #include "measure/run/step_builder.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -121,9 +121,8 @@ private:
     Result<std::unique_ptr<StepKernel>> faster(std::unique_ptr<StepKernel> library, const RunStep& step,
                                                const StepProgram& program) {
         auto own = make_plain_matmul(std::get<MatmulStep>(step.what), *team_);
-        auto won = second_is_faster(*library, *own, step, program, *this);
-        if (!won) return fail(won.error());
-        if (!*won) return library;
+        ROOFLINE_TRY(auto won, second_is_faster(*library, *own, step, program, *this));
+        if (!won) return library;
         notes_.insert(
             "some matrix products run on the program's own kernel, which was faster in a trial than oneDNN's");
         return own;
@@ -203,4 +202,4 @@ Result<std::unique_ptr<Device>> make_cpu_device(const CpuOptions& options) {
     return device;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -8,7 +8,7 @@
 
 #include "measure/run/device.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 struct CpuOptions {
     int threads = 0;      ///< 0: one for each core that may be used
@@ -29,4 +29,4 @@ void settle_openmp(std::size_t threads);
 /// Bytes of the last level of cache, as the system says; 32 MB where it does not.
 [[nodiscard]] std::int64_t last_level_cache();
 
-}  // namespace roofline
+}  // namespace roofline::core

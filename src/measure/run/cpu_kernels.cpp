@@ -10,7 +10,7 @@
 #include "measure/run/row_functions.hpp"
 #include "measure/run/tape_run.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -403,4 +403,4 @@ std::unique_ptr<StepKernel> make_cpu_kernel(const RunStep& step, const StepProgr
     return make_expert_kernel(step, program, team);
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

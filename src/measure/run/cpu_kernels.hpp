@@ -6,7 +6,7 @@
 #include "measure/run/device.hpp"
 #include "measure/run/team.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// All steps.
 [[nodiscard]] std::unique_ptr<StepKernel> make_cpu_kernel(const RunStep& step, const StepProgram& program, Team& team);
@@ -18,4 +18,4 @@ namespace roofline {
 /// A matrix product of any dtypes. `a`, `b` and `c` are as they stand in the step; b is packed when it is a weight.
 [[nodiscard]] std::unique_ptr<StepKernel> make_plain_matmul(const MatmulStep& step, Team& team);
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -11,7 +11,7 @@
 #include "base/result.hpp"
 #include "measure/run/steps.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// A step made ready for a device. Where arrays lie is said at every call, so the same kernel runs over many copies of them.
 class StepKernel {
@@ -66,4 +66,4 @@ public:
     virtual Status synchronise() { return {}; }
 };
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -8,7 +8,7 @@
 
 #include "measure/run/clones.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -393,4 +393,4 @@ ROOFLINE_CLONES void map_elements(MapFunction function, const std::int32_t* a, c
     map_whole(function, a, b, c, out, count);
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

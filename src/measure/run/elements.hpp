@@ -7,7 +7,7 @@
 #include "measure/run/tape.hpp"
 #include "units/dtype.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 [[nodiscard]] std::size_t element_bytes(Dtype dtype);
 
@@ -41,4 +41,4 @@ void map_elements(MapFunction function, const std::int32_t* a, const std::int32_
 [[nodiscard]] double smallest_element(const double* x, std::size_t count);
 [[nodiscard]] std::int32_t smallest_element(const std::int32_t* x, std::size_t count);
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-using namespace roofline;
+using namespace roofline::core;
 
 namespace {
 

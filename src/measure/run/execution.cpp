@@ -11,7 +11,7 @@
 #include "measure/stop.hpp"
 #include "units/text.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -35,7 +35,7 @@ std::size_t padded(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
 Result<std::unique_ptr<Execution>> Execution::make(const Program& program, Device& device,
                                                    const ExecutionOptions& options) {
     std::unique_ptr<Execution> execution(new Execution(program, device));
-    if (auto status = execution->prepare(options); !status) return fail(status.error());
+    ROOFLINE_CHECK(execution->prepare(options));
     return execution;
 }
 
@@ -49,9 +49,8 @@ Execution::~Execution() {
 }
 
 Status Execution::prepare(const ExecutionOptions& options) {
-    auto steps = make_steps(program_, {device_.after_matmul()});
-    if (!steps) return fail(steps.error());
-    steps_ = std::move(*steps);
+    ROOFLINE_TRY(auto steps, make_steps(program_, {device_.after_matmul()}));
+    steps_ = std::move(steps);
     collect(program_.body, statements_);
     memory_.resize(steps_.arrays.size());
     packed_.resize(steps_.steps.size());
@@ -60,21 +59,20 @@ Status Execution::prepare(const ExecutionOptions& options) {
     stands_for_.resize(steps_.arrays.size());
     for (std::size_t i = 0; i < steps_.steps.size(); ++i) {
         const RunStep& step = steps_.steps[i];
-        auto kernel = device_.make(step, steps_);
-        if (!kernel) return fail(kernel.error());
-        packed_[i].bytes = (*kernel)->packed_bytes();
+        ROOFLINE_TRY(auto kernel, device_.make(step, steps_));
+        packed_[i].bytes = (kernel)->packed_bytes();
         for (std::size_t input = 0; input < step.inputs.size(); ++input) {
             used_[step.inputs[input]] = true;
-            const bool packs = packed_[i].bytes > 0 && (*kernel)->packed_input() == input;
+            const bool packs = packed_[i].bytes > 0 && (kernel)->packed_input() == input;
             if (!packs) only_packed_[step.inputs[input]] = false;
         }
         used_[step.output] = true;
         only_packed_[step.output] = false;
-        kernels_.push_back(std::move(*kernel));
+        kernels_.push_back(std::move(kernel));
     }
-    if (auto status = plan_memory(options); !status) return status;
-    if (auto status = allocate(); !status) return status;
-    if (auto status = fill(); !status) return status;
+    ROOFLINE_CHECK(plan_memory(options));
+    ROOFLINE_CHECK(allocate());
+    ROOFLINE_CHECK(fill());
     return pack();
 }
 
@@ -128,21 +126,20 @@ Status Execution::allocate() {
     const auto get = [&](Memory& memory, std::size_t bytes) -> Status {
         memory.stride = padded(bytes);
         const std::int64_t count = memory.copies * (memory.rotates ? sets_ : 1);
-        auto start = device_.allocate(memory.stride * static_cast<std::size_t>(count));
-        if (!start) return fail(start.error());
-        memory.start = static_cast<char*>(*start);
+        ROOFLINE_TRY(auto start, device_.allocate(memory.stride * static_cast<std::size_t>(count)));
+        memory.start = static_cast<char*>(start);
         return {};
     };
     for (std::size_t i = 0; i < memory_.size(); ++i) {
         stands_for_[i] = i;
         if (!used_[i]) continue;
-        if (auto status = get(memory_[i], static_cast<std::size_t>(steps_.arrays[i].bytes())); !status) return status;
+        ROOFLINE_CHECK(get(memory_[i], static_cast<std::size_t>(steps_.arrays[i].bytes())));
     }
     for (std::size_t i = 0; i < packed_.size(); ++i) {
         if (packed_[i].bytes == 0) continue;
         packed_[i].memory.rotates = true;
         packed_[i].memory.copies = steps_.arrays[steps_.steps[i].inputs[kernels_[i]->packed_input()]].copies;
-        if (auto status = get(packed_[i].memory, packed_[i].bytes); !status) return status;
+        ROOFLINE_CHECK(get(packed_[i].memory, packed_[i].bytes));
     }
     return {};
 }
@@ -160,7 +157,7 @@ Status Execution::fill() {
             if (array.role == RunArray::Role::input) fill_array(array, copy, positive, bytes.data());
             for (std::int64_t set = 0; set < (memory.rotates ? sets_ : 1); ++set) {
                 char* to = memory.start + static_cast<std::size_t>(set * memory.copies + copy) * memory.stride;
-                if (auto status = device_.upload(bytes.data(), to, bytes.size()); !status) return status;
+                ROOFLINE_CHECK(device_.upload(bytes.data(), to, bytes.size()));
             }
         }
     }
@@ -178,11 +175,10 @@ Status Execution::pack() {
                 if (stop_requested()) return fail(interrupted());
                 const std::int64_t source = from.rotates ? set * from.copies + copy : copy;
                 const double start = now_s();
-                auto status = kernels_[i]->pack(
+                ROOFLINE_CHECK(kernels_[i]->pack(
                     from.start + static_cast<std::size_t>(source) * from.stride,
-                    packed.memory.start + static_cast<std::size_t>(set * from.copies + copy) * packed.memory.stride);
-                if (!status) return status;
-                if (auto done = device_.synchronise(); !done) return done;
+                    packed.memory.start + static_cast<std::size_t>(set * from.copies + copy) * packed.memory.stride));
+                ROOFLINE_CHECK(device_.synchronise());
                 // the last set's, when the pages are there and the source is warm: the first pays for both
                 if (set == sets_ - 1) {
                     pack_s_ += now_s() - start;
@@ -236,7 +232,7 @@ Status Execution::block(const StepBlock& block, std::int64_t set, const BeforeSt
     std::optional<std::size_t> open;  // the statement whose steps are under way
     const auto close = [&]() -> Status {
         if (open && after) {
-            if (auto status = after(*open); !status) return status;
+            ROOFLINE_CHECK(after(*open));
         }
         open.reset();
         return {};
@@ -245,22 +241,22 @@ Status Execution::block(const StepBlock& block, std::int64_t set, const BeforeSt
         if (const auto* index = std::get_if<std::size_t>(&node)) {
             const std::size_t statement = steps_.steps[*index].statement;
             if (open != statement) {
-                if (auto status = close(); !status) return status;
+                ROOFLINE_CHECK(close());
                 if (before) {
-                    if (auto status = before(statement); !status) return status;
+                    ROOFLINE_CHECK(before(statement));
                 }
                 open = statement;
             }
-            if (auto status = step(*index, set); !status) return status;
+            ROOFLINE_CHECK(step(*index, set));
             continue;
         }
-        if (auto status = close(); !status) return status;
+        ROOFLINE_CHECK(close());
         const auto& inner = std::get<StepBlock>(node);
         frames_.push_back({0, inner.count});
         for (std::int64_t pass = 0; pass < inner.count; ++pass) {
             if (stop_requested()) return fail(interrupted());
             frames_.back().index = inner.back ? inner.count - 1 - pass : pass;
-            if (auto status = this->block(inner, set, before, after); !status) return status;
+            ROOFLINE_CHECK(this->block(inner, set, before, after));
             if (pass + 1 == inner.count) break;
             for (const auto& [made, read] : inner.carried) std::swap(stands_for_[made], stands_for_[read]);
         }
@@ -276,7 +272,7 @@ Status Execution::run(std::int64_t set, const BeforeStatement& before) {
 }
 
 Result<CheckResult> Execution::check(const CheckOptions& options) {
-    if (auto status = fill(); !status) return fail(status.error());
+    ROOFLINE_CHECK(fill());
     frames_.clear();
     for (std::size_t i = 0; i < stands_for_.size(); ++i) stands_for_[i] = i;
     CheckResult all;
@@ -285,7 +281,7 @@ Result<CheckResult> Execution::check(const CheckOptions& options) {
         const bool last =
             std::all_of(frames_.begin(), frames_.end(), [](const Frame& f) { return f.index + 1 == f.count; });
         if (!first && !last) return {};
-        if (auto status = device_.synchronise(); !status) return status;
+        ROOFLINE_CHECK(device_.synchronise());
         std::map<std::size_t, std::vector<char>> fetched;
         const auto held = [&](ValueId value) -> HeldValue {
             const auto array = steps_.array_of[value];
@@ -300,17 +296,16 @@ Result<CheckResult> Execution::check(const CheckOptions& options) {
             }
             return {copy.data(), shape.dtype};
         };
-        auto result = check_statement(program_, *statements_[statement], held, options);
-        if (!result) return fail(result.error());
-        all.checked += result->checked;
-        all.max_rel_error = std::max(all.max_rel_error, result->max_rel_error);
-        if (result->of_bound > all.of_bound) {
-            all.of_bound = result->of_bound;
-            all.worst = result->worst;
+        ROOFLINE_TRY(auto result, check_statement(program_, *statements_[statement], held, options));
+        all.checked += result.checked;
+        all.max_rel_error = std::max(all.max_rel_error, result.max_rel_error);
+        if (result.of_bound > all.of_bound) {
+            all.of_bound = result.of_bound;
+            all.worst = result.worst;
         }
         return {};
     };
-    if (auto status = block(steps_.body, 0, {}, after); !status) return fail(status.error());
+    ROOFLINE_CHECK(block(steps_.body, 0, {}, after));
     return all;
 }
 
@@ -329,19 +324,18 @@ std::vector<std::string> Execution::notes() const {
 Result<Spread> Execution::sample(const SamplingOptions& options, std::int64_t sets) {
     const auto work = [&](std::int64_t calls) -> Status {
         for (std::int64_t call = 0; call < calls; ++call) {
-            if (auto status = run(next_set_++ % sets); !status) return status;
+            ROOFLINE_CHECK(run(next_set_++ % sets));
         }
         return device_.synchronise();
     };
-    auto sampled = take_samples(work, options);
-    if (!sampled) return fail(sampled.error());
+    ROOFLINE_TRY(auto sampled, take_samples(work, options));
     double busiest = 0;
-    for (const Sample& each : sampled->samples) busiest = std::max(busiest, std::min(each.cpu_share, 1.0));
-    Spread spread = spread_of(sampled->samples, options.least_cpu_share * busiest);
-    const auto preempted = std::count_if(sampled->samples.begin(), sampled->samples.end(),
+    for (const Sample& each : sampled.samples) busiest = std::max(busiest, std::min(each.cpu_share, 1.0));
+    Spread spread = spread_of(sampled.samples, options.least_cpu_share * busiest);
+    const auto preempted = std::count_if(sampled.samples.begin(), sampled.samples.end(),
                                          [](const Sample& each) { return each.preempted > 1; });
     // where even the best had little of the processor and others took it, there is nothing clean to compare with
-    if (device_.shares_memory() && busiest < 0.9 && 2 * static_cast<std::size_t>(preempted) > sampled->samples.size())
+    if (device_.shares_memory() && busiest < 0.9 && 2 * static_cast<std::size_t>(preempted) > sampled.samples.size())
         spread.disturbed = true;
     return spread;
 }
@@ -353,17 +347,11 @@ Result<Timing> Execution::time(const SamplingOptions& options) {
     timing.pack_s = pack_s_;
     timing.pack_bytes = pack_bytes_;
     next_set_ = 0;
-    auto cold = sample(options, sets_);
-    if (!cold) return fail(cold.error());
-    timing.cold = *cold;
+    ROOFLINE_TRY(timing.cold, sample(options, sets_));
     if (steps_.kernels.size() > 1) {
-        auto kernels = time_kernels(options.samples);
-        if (!kernels) return fail(kernels.error());
-        timing.kernels = std::move(*kernels);
+        ROOFLINE_TRY(timing.kernels, time_kernels(options.samples));
     }
-    auto hot = sample(options, 1);
-    if (!hot) return fail(hot.error());
-    timing.hot = *hot;
+    ROOFLINE_TRY(timing.hot, sample(options, 1));
     return timing;
 }
 
@@ -377,16 +365,15 @@ Result<std::vector<double>> Execution::time_kernels(std::size_t rounds) {
         std::optional<std::size_t> current;
         double since = now_s();
         const auto mark = [&](std::optional<std::size_t> next) -> Status {
-            if (auto status = device_.synchronise(); !status) return status;
+            ROOFLINE_CHECK(device_.synchronise());
             const double time = now_s();
             if (current) spent[*current] += time - since;
             since = time;
             current = next;
             return {};
         };
-        auto status = run(next_set_++ % sets_, [&](std::size_t statement) { return mark(kernel_of[statement]); });
-        if (!status) return fail(status.error());
-        if (auto end = mark(std::nullopt); !end) return fail(end.error());
+        ROOFLINE_CHECK(run(next_set_++ % sets_, [&](std::size_t statement) { return mark(kernel_of[statement]); }));
+        ROOFLINE_CHECK(mark(std::nullopt));
         for (std::size_t i = 0; i < spent.size(); ++i) samples[i].push_back(spent[i]);
     }
     std::vector<double> medians;
@@ -397,4 +384,4 @@ Result<std::vector<double>> Execution::time_kernels(std::size_t rounds) {
     return medians;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -14,7 +14,7 @@
 #include "measure/run/steps.hpp"
 #include "measure/sampling.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// How a program was timed.
 struct Timing {
@@ -105,4 +105,4 @@ private:
     double pack_bytes_ = 0;
 };
 
-}  // namespace roofline
+}  // namespace roofline::core

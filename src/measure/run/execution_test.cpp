@@ -6,7 +6,7 @@
 #include "measure/run/cpu_device.hpp"
 #include "notation/notation.hpp"
 
-using namespace roofline;
+using namespace roofline::core;
 
 namespace {
 

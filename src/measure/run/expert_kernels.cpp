@@ -6,7 +6,7 @@
 #include "measure/run/cpu_kernels.hpp"
 #include "measure/run/kernel_loops.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -278,4 +278,4 @@ std::unique_ptr<StepKernel> make_expert_kernel(const RunStep& step, const StepPr
     return std::make_unique<ScatterAddKernel<float>>(step, program, team);
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

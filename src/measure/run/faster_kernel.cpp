@@ -9,7 +9,7 @@
 
 #include "measure/sample_watch.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -30,10 +30,9 @@ public:
     }
 
     Result<void*> array(std::size_t bytes) {
-        auto memory = device_.allocate(bytes);
-        if (!memory) return memory;
-        memory_.push_back(*memory);
-        std::memset(*memory, filling, bytes);
+        ROOFLINE_TRY(auto memory, device_.allocate(bytes));
+        memory_.push_back(memory);
+        std::memset(memory, filling, bytes);
         return memory;
     }
 
@@ -53,17 +52,16 @@ Status prepare(Timed& timed, const std::vector<void*>& arrays, Trial& trial) {
     timed.arrays = arrays;
     if (timed.kernel->packed_bytes() == 0) return {};
     const std::size_t input = timed.kernel->packed_input();
-    auto packed = trial.array(timed.kernel->packed_bytes());
-    if (!packed) return fail(packed.error());
-    if (auto status = timed.kernel->pack(arrays[input], *packed); !status) return status;
-    timed.arrays[input] = *packed;
+    ROOFLINE_TRY(auto packed, trial.array(timed.kernel->packed_bytes()));
+    ROOFLINE_CHECK(timed.kernel->pack(arrays[input], packed));
+    timed.arrays[input] = packed;
     return {};
 }
 
 Status once(Timed& timed, Device& device, bool counts) {
     const double start = now_s();
-    if (auto status = timed.kernel->run(timed.arrays); !status) return status;
-    if (auto status = device.synchronise(); !status) return status;
+    ROOFLINE_CHECK(timed.kernel->run(timed.arrays));
+    ROOFLINE_CHECK(device.synchronise());
     if (counts) timed.best_s = std::min(timed.best_s, now_s() - start);
     return {};
 }
@@ -84,22 +82,21 @@ Result<bool> second_is_faster(StepKernel& first, StepKernel& second, const RunSt
     Trial trial(device);
     std::vector<void*> arrays;
     for (const std::size_t each : bytes) {
-        auto memory = trial.array(each);
-        if (!memory) return fail(memory.error());
-        arrays.push_back(*memory);
+        ROOFLINE_TRY(auto memory, trial.array(each));
+        arrays.push_back(memory);
     }
     std::array<Timed, 2> both{Timed{&first, {}}, Timed{&second, {}}};
     for (Timed& timed : both) {
-        if (auto status = prepare(timed, arrays, trial); !status) return fail(status.error());
-        if (auto status = once(timed, device, false); !status) return fail(status.error());
+        ROOFLINE_CHECK(prepare(timed, arrays, trial));
+        ROOFLINE_CHECK(once(timed, device, false));
     }
     const double start = now_s();
     for (int round = 0; round < most_rounds && (round == 0 || now_s() - start < longest_s); ++round) {
         for (Timed& timed : both) {
-            if (auto status = once(timed, device, true); !status) return fail(status.error());
+            ROOFLINE_CHECK(once(timed, device, true));
         }
     }
     return both[1].best_s < both[0].best_s;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -5,7 +5,7 @@
 
 #include "measure/run/device.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// True when `second` is faster than `first`, as timed by a few runs of each in turn over arrays of the step's sizes that hold no
 /// zeros. False where both are, where less memory is free than four times those arrays, and for steps too small to matter.
@@ -13,4 +13,4 @@ namespace roofline {
 [[nodiscard]] Result<bool> second_is_faster(StepKernel& first, StepKernel& second, const RunStep& step,
                                             const StepProgram& program, Device& device);
 
-}  // namespace roofline
+}  // namespace roofline::core

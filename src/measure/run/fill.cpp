@@ -5,7 +5,7 @@
 
 #include "measure/run/elements.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -70,4 +70,4 @@ void fill_array(const RunArray& array, std::int64_t copy, bool positive, void* b
     }
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

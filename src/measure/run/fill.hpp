@@ -7,7 +7,7 @@
 #include "measure/run/steps.hpp"
 #include "program/program.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// Random numbers of a fixed seed for copy `copy` of an array, as its bytes. Floats have magnitudes from 1/4 to 1 times the array's
 /// scale and either sign (zeros would let a processor save power, and some are slow at tiny numbers), or are positive throughout
@@ -37,4 +37,4 @@ private:
     std::uint64_t state_;
 };
 
-}  // namespace roofline
+}  // namespace roofline::core

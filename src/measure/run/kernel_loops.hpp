@@ -7,7 +7,7 @@
 #include "measure/run/elements.hpp"
 #include "measure/run/steps.hpp"
 
-namespace roofline::loops {
+namespace roofline::core::loops {
 
 using Loops = std::vector<std::int64_t>;
 
@@ -47,4 +47,4 @@ inline char* element(void* array, std::int64_t offset, Dtype dtype) {
     return static_cast<char*>(array) + offset * static_cast<std::int64_t>(element_bytes(dtype));
 }
 
-}  // namespace roofline::loops
+}  // namespace roofline::core::loops

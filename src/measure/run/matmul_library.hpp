@@ -9,7 +9,7 @@
 #include "measure/run/device.hpp"
 #include "measure/run/team.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 class MatmulLibrary {
 public:
@@ -28,4 +28,4 @@ public:
     [[nodiscard]] virtual std::unique_ptr<StepKernel> make(const MatmulStep& step, std::string& why_not) = 0;
 };
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -9,7 +9,7 @@
 #include "measure/run/register_tile.hpp"
 #include "measure/run/step_builder.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -366,4 +366,4 @@ std::unique_ptr<StepKernel> make_plain_matmul(const MatmulStep& step, Team& team
     return std::make_unique<PlainMatmul<I, I, I, 1>>(step, team, int32_tiles().front());
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

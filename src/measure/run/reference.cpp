@@ -7,7 +7,7 @@
 
 #include "measure/stop.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -71,4 +71,4 @@ Result<CheckResult> check_statement(const Program& program, const Statement& sta
     return checked.result();
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

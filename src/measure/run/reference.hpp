@@ -7,7 +7,7 @@
 #include "base/result.hpp"
 #include "measure/run/reference_element.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// What was found at the elements that were looked at.
 struct CheckResult {
@@ -31,4 +31,4 @@ struct CheckOptions {
 [[nodiscard]] Result<CheckResult> check_statement(const Program& program, const Statement& statement,
                                                   const HeldValues& held, const CheckOptions& options);
 
-}  // namespace roofline
+}  // namespace roofline::core

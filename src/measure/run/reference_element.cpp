@@ -8,7 +8,7 @@
 #include "measure/run/step_builder.hpp"
 #include "program/functions.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -352,4 +352,4 @@ Bounded ReferenceElement::along(Operation& op) {
     return op.row[index];
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -13,7 +13,7 @@
 #include "measure/run/fill.hpp"
 #include "program/program.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// Memory of a value as it stands: row by row in the order of its type's dimensions, on the host. Null where no array holds it.
 struct HeldValue {
@@ -139,4 +139,4 @@ void ReferenceElement::over(const Slots& slots, Visit visit) {
     for (std::size_t i = 0; i < slots.size(); ++i) place_[slots[i]] = before[i];
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -6,7 +6,7 @@
 #include "measure/run/routing.hpp"
 #include "program/functions.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -157,4 +157,4 @@ Bounded ReferenceElement::correlated(const Operation& op) {
     });
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

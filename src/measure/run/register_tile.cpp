@@ -11,7 +11,7 @@
 
 #include "measure/run/clones.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -229,4 +229,4 @@ std::vector<QuadTile> quad_tiles() {
     return tiles;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

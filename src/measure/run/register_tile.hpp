@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-namespace roofline {
+namespace roofline::core {
 
 /// What is read next, fetched from memory while something else is multiplied: `step` bytes for each turn of the loop.
 struct Ahead {
@@ -43,4 +43,4 @@ using QuadTile = RegisterTile<std::int32_t, std::uint8_t, std::int8_t>;  ///< gr
 [[nodiscard]] std::vector<PairTile> pair_tiles();
 [[nodiscard]] std::vector<QuadTile> quad_tiles();
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <vector>
 
-using namespace roofline;
+using namespace roofline::core;
 
 namespace {
 

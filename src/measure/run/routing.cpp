@@ -5,7 +5,7 @@
 
 #include "program/functions.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -59,4 +59,4 @@ std::optional<Operand> choices_of(const Program& program, const Op& op) {
     return of_dispatch(ops, op);
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

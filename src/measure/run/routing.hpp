@@ -5,7 +5,7 @@
 
 #include "program/program.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// The experts that were chosen for each row that `op`, a function of experts in this program, moves; none for other operations. A
 /// dispatch and a collect have
@@ -13,4 +13,4 @@ namespace roofline {
 /// and derivatives, which have the weights of a combine, take those that it took. None, too, where no dispatch stands before it.
 [[nodiscard]] std::optional<Operand> choices_of(const Program& program, const Op& op);
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -7,7 +7,7 @@
 
 #include "measure/run/elements.hpp"
 
-namespace roofline::rows {
+namespace roofline::core::rows {
 
 /// Sums of a row are kept in double, eight at a time: a row may be long.
 template <class Each>
@@ -116,4 +116,4 @@ void along_row(const std::string& function, T* row, const T* second, std::size_t
     normalise(row, count, function == "layernorm");
 }
 
-}  // namespace roofline::rows
+}  // namespace roofline::core::rows

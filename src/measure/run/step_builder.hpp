@@ -9,7 +9,7 @@
 
 #include "measure/run/steps.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// An array, its dimensions under the names an operation gives them.
 struct ArrayView {
@@ -114,4 +114,4 @@ private:
 /// Loops that step through all arrays alike become one. `all` are the strides of each array, by loop.
 void coalesce(std::vector<std::int64_t>& loops, const std::vector<std::vector<std::int64_t>*>& all);
 
-}  // namespace roofline
+}  // namespace roofline::core

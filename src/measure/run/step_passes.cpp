@@ -5,7 +5,7 @@
 
 #include "measure/run/step_builder.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -114,4 +114,4 @@ void StepBuilder::carry(const Block& block, StepBlock& out) const {
     }
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

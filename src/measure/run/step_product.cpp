@@ -9,7 +9,7 @@
 #include "measure/run/step_builder.hpp"
 #include "program/order.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -57,10 +57,9 @@ Result<std::size_t> StepBuilder::contraction(const Op& op) {
     std::vector<std::size_t> operands;
     Dims all;
     for (const Operand& operand : op.inputs) {
-        auto lazy = input(operand);
-        if (!lazy) return lazy;
-        operands.push_back(*lazy);
-        for (const std::string& dim : lazy_[*lazy].dims) {
+        ROOFLINE_TRY(auto lazy, input(operand));
+        operands.push_back(lazy);
+        for (const std::string& dim : lazy_[lazy].dims) {
             if (!has(all, dim)) all.push_back(dim);
         }
     }
@@ -107,10 +106,9 @@ Result<std::size_t> StepBuilder::contraction(const Op& op) {
         product(a, b, c, op.arithmetic);
         left[order[i].first] = c;
     }
-    auto out = target(op, sums_in(op.arithmetic));
-    if (!out) return fail(out.error());
-    product(left[0], left[1], *out, op.arithmetic);
-    return load(*out);
+    ROOFLINE_TRY(auto out, target(op, sums_in(op.arithmetic)));
+    product(left[0], left[1], out, op.arithmetic);
+    return load(out);
 }
 
 // The operand with dimensions summed that nothing else has.
@@ -288,4 +286,4 @@ StepBuilder::Fix StepBuilder::try_matmul(const ArrayView& a, const ArrayView& b,
     return Fix::none;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -5,7 +5,7 @@
 
 #include "measure/run/step_builder.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 DimPart StepBuilder::part(const std::string& dim) const {
     const auto known = options_.parts.find(dim);
@@ -57,16 +57,14 @@ std::size_t StepBuilder::applied(MapFunction function, std::vector<std::size_t> 
 // is one along the array and not along a few taps.
 Result<std::size_t> StepBuilder::slide(const Op& op) {
     constexpr std::int64_t most_taps = 256;
-    auto lazy = input(op.inputs.front());
-    if (!lazy) return lazy;
-    const ArrayView view = materialise(*lazy);
+    ROOFLINE_TRY(auto lazy, input(op.inputs.front()));
+    const ArrayView view = materialise(lazy);
     const std::string& along = op.along.front();
     if (op.function == "prior") {
         return applied(MapFunction::identity, {shifted(view, along, -1, op.output.dims)}, op);
     }
-    auto taps = input(op.inputs[1]);
-    if (!taps) return taps;
-    const ArrayView tap_view = materialise(*taps);
+    ROOFLINE_TRY(auto taps, input(op.inputs[1]));
+    const ArrayView tap_view = materialise(taps);
     Dims free;
     for (const std::string& dim : tap_view.dims) {
         if (!has(op.output.dims, dim)) free.push_back(dim);
@@ -89,21 +87,18 @@ Result<std::size_t> StepBuilder::slide(const Op& op) {
 // For each tap a sum of its own: of one array so many places before times the other.
 Result<std::size_t> StepBuilder::correlate(const Op& op) {
     constexpr std::int64_t most_taps = 256;
-    auto before = input(op.inputs[0]);
-    if (!before) return before;
-    const ArrayView view = materialise(*before);
-    auto here = input(op.inputs[1]);
-    if (!here) return here;
+    ROOFLINE_TRY(auto before, input(op.inputs[0]));
+    const ArrayView view = materialise(before);
+    ROOFLINE_TRY(auto here, input(op.inputs[1]));
     const std::string& along = op.along[0];
     const std::string& taps = op.along[1];
     if (size(taps) > most_taps) {
         return fail("unsupported", fmt::format("`taps` runs with at most {} taps, not {}", most_taps, size(taps)),
                     "choose fewer, or price the program with roofline op");
     }
-    auto out = target(op, sums_in(op.arithmetic));
-    if (!out) return fail(out.error());
+    ROOFLINE_TRY(auto out, target(op, sums_in(op.arithmetic)));
     Dims loops;
-    for (const std::string& dim : out->dims) {
+    for (const std::string& dim : out.dims) {
         if (dim != taps) loops.push_back(dim);
     }
     for (const std::string& dim : view.dims) {
@@ -114,17 +109,17 @@ Result<std::size_t> StepBuilder::correlate(const Op& op) {
         RowStep sum;
         sum.function = "sum";
         sum.along = op.along.size() - 1;
-        const std::size_t product = applied(MapFunction::mul, {shifted(view, along, -tap, loops), *here}, op);
+        const std::size_t product = applied(MapFunction::mul, {shifted(view, along, -tap, loops), here}, op);
         sum.tapes.push_back(tape(product, loops, made.inputs));
         sum.loops = sizes_of(loops);
-        sum.out = strides(*out, loops);
-        sum.offset = tap * strides(*out, {taps}).front();
-        made.output = out->array;
+        sum.out = strides(out, loops);
+        sum.offset = tap * strides(out, {taps}).front();
+        made.output = out.array;
         made.text = tap == 0 ? op.function : "";
         made.what = std::move(sum);
         step(std::move(made));
     }
-    return load(*out);
+    return load(out);
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -10,7 +10,7 @@
 #include "measure/run/step_builder.hpp"
 #include "program/functions.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -66,12 +66,11 @@ Status StepBuilder::statement(const Statement& statement) {
     made_.clear();
     for (const Op& op : statement.ops) {
         const bool last = op.output.value == statement.result;
-        auto lazy = operation(op, last);
-        if (!lazy) return fail(lazy.error());
+        ROOFLINE_TRY(auto lazy, operation(op, last));
         if (last) {
-            if (auto status = finish(op, *lazy); !status) return status;
+            ROOFLINE_CHECK(finish(op, lazy));
         } else {
-            made_[op.output.value] = *lazy;
+            made_[op.output.value] = lazy;
         }
     }
     return {};
@@ -121,24 +120,22 @@ std::size_t StepBuilder::load(ArrayView view) {
 
 Result<std::size_t> StepBuilder::input(const Operand& operand) {
     if (const auto made = made_.find(operand.value); made != made_.end()) return made->second;
-    auto array = array_for(operand.value);
-    if (!array) return array;
-    return load({*array, operand.dims});
+    ROOFLINE_TRY(auto array, array_for(operand.value));
+    return load({array, operand.dims});
 }
 
 // Where an operation's result goes: the stored value, or scratch.
 Result<ArrayView> StepBuilder::target(const Op& op, Dtype scratch_dtype) {
     const Value& value = program_.values[op.output.value];
     if (value.intermediate) return ArrayView{scratch(op.output.dims, scratch_dtype), op.output.dims};
-    auto array = array_for(op.output.value);
-    if (!array) return fail(array.error());
-    RunArray& made = out_.arrays[*array];
+    ROOFLINE_TRY(auto array, array_for(op.output.value));
+    RunArray& made = out_.arrays[array];
     made.role = RunArray::Role::result;
     if (!by_pass_.contains(op.output.value)) {
         made.copies = 1;
         made.depth = 0;
     }
-    return ArrayView{*array, op.output.dims};
+    return ArrayView{array, op.output.dims};
 }
 
 Result<std::size_t> StepBuilder::function(const Op& op) {
@@ -147,9 +144,8 @@ Result<std::size_t> StepBuilder::function(const Op& op) {
     value.arithmetic = sums_in(op.arithmetic);
     std::vector<std::size_t> tensors;
     for (const Operand& operand : op.inputs) {
-        auto lazy = input(operand);
-        if (!lazy) return lazy;
-        tensors.push_back(*lazy);
+        ROOFLINE_TRY(auto lazy, input(operand));
+        tensors.push_back(lazy);
     }
     if (op.function == "causal") {
         value.op.kind = TapeOp::Kind::causal;
@@ -195,12 +191,11 @@ Result<std::size_t> StepBuilder::function(const Op& op) {
 }
 
 Result<std::size_t> StepBuilder::move(const Op& op) {
-    auto lazy = input(op.inputs.front());
-    if (!lazy) return lazy;
+    ROOFLINE_TRY(auto lazy, input(op.inputs.front()));
     LazyValue value;
     value.op.kind = TapeOp::Kind::function;
     value.op.function = MapFunction::identity;
-    value.args = {*lazy};
+    value.args = {lazy};
     value.dims = op.output.dims;
     value.arithmetic = sums_in(op.arithmetic);
     lazy_.push_back(std::move(value));
@@ -214,15 +209,13 @@ Result<std::size_t> StepBuilder::rows(const Op& op) {
     std::vector<std::size_t> arguments;
     Dims all;
     for (const Operand& operand : op.inputs) {
-        auto lazy = input(operand);
-        if (!lazy) return lazy;
-        arguments.push_back(*lazy);
-        all = together(all, lazy_[*lazy].dims);
+        ROOFLINE_TRY(auto lazy, input(operand));
+        arguments.push_back(lazy);
+        all = together(all, lazy_[lazy].dims);
     }
-    auto out = target(op, sums_in(op.arithmetic));
-    if (!out) return fail(out.error());
+    ROOFLINE_TRY(auto out, target(op, sums_in(op.arithmetic)));
     Dims loops;
-    for (const std::string& dim : out->dims) {
+    for (const std::string& dim : out.dims) {
         if (!has(op.along, dim)) loops.push_back(dim);
     }
     for (const std::string& dim : all) {
@@ -231,12 +224,12 @@ Result<std::size_t> StepBuilder::rows(const Op& op) {
     RunStep made;
     for (const std::size_t argument : arguments) row.tapes.push_back(tape(argument, loops, made.inputs));
     row.loops = sizes_of(loops);
-    row.out = strides(*out, loops);
-    made.output = out->array;
+    row.out = strides(out, loops);
+    made.output = out.array;
     made.text = op.function;
     made.what = std::move(row);
     step(std::move(made));
-    return load(*out);
+    return load(out);
 }
 
 // Numbers that look up rows of something of that size.
@@ -246,43 +239,37 @@ void StepBuilder::indices(std::size_t array, std::int64_t below) {
 }
 
 Result<std::size_t> StepBuilder::gather(const Op& op) {
-    auto table = input(op.inputs[0]);
-    if (!table) return table;
-    auto ids = numbers_of_rows(op.inputs[1], op.function);
-    if (!ids) return fail(ids.error());
-    const ArrayView rows_of = materialise(*table);
-    const ArrayView& at = *ids;
-    auto out = target(op, out_.arrays[rows_of.array].dtype);
-    if (!out) return fail(out.error());
+    ROOFLINE_TRY(auto table, input(op.inputs[0]));
+    ROOFLINE_TRY(auto ids, numbers_of_rows(op.inputs[1], op.function));
+    const ArrayView rows_of = materialise(table);
+    const ArrayView& at = ids;
+    ROOFLINE_TRY(auto out, target(op, out_.arrays[rows_of.array].dtype));
     GatherStep gather;
-    gather.loops = sizes_of(out->dims);
-    gather.table = {0, strides(rows_of, out->dims)};
-    gather.ids = {1, strides(at, out->dims)};
+    gather.loops = sizes_of(out.dims);
+    gather.table = {0, strides(rows_of, out.dims)};
+    gather.ids = {1, strides(at, out.dims)};
     gather.stride = strides(rows_of, op.along).front();
     gather.below = size(op.along.front());
     gather.first = part(op.along.front()).first;
     gather.whole = part(op.along.front()).whole;
-    gather.out = strides(*out, out->dims);
+    gather.out = strides(out, out.dims);
     indices(at.array, gather.whole);
     RunStep made;
     made.inputs = {rows_of.array, at.array};
-    made.output = out->array;
+    made.output = out.array;
     made.text = "gather";
     made.what = std::move(gather);
     step(std::move(made));
-    return load(*out);
+    return load(out);
 }
 
 Result<std::size_t> StepBuilder::scatter(const Op& op) {
-    auto target = input(op.inputs[0]);
-    if (!target) return target;
-    auto ids = numbers_of_rows(op.inputs[1], op.function);
-    if (!ids) return fail(ids.error());
-    auto rows = input(op.inputs[2]);
-    if (!rows) return rows;
-    const ArrayView into = materialise(*target);
-    const ArrayView& at = *ids;
-    const ArrayView update = materialise(*rows);
+    ROOFLINE_TRY(auto target, input(op.inputs[0]));
+    ROOFLINE_TRY(auto ids, numbers_of_rows(op.inputs[1], op.function));
+    ROOFLINE_TRY(auto rows, input(op.inputs[2]));
+    const ArrayView into = materialise(target);
+    const ArrayView& at = ids;
+    const ArrayView update = materialise(rows);
     const Dims loops = together(at.dims, update.dims);
     ScatterStep scatter;
     scatter.loops = sizes_of(loops);
@@ -310,9 +297,8 @@ Status StepBuilder::finish(const Op& op, std::size_t lazy) {
     const LazyValue& value = lazy_[lazy];
     const auto stored = out_.array_of[op.output.value];
     if (value.op.kind == TapeOp::Kind::load && stored && value.view.array == *stored) return {};
-    auto out = target(op, Dtype::f32);
-    if (!out) return fail(out.error());
-    if (!fold_into_matmul(lazy, *out)) map_into(lazy, *out);
+    ROOFLINE_TRY(auto out, target(op, Dtype::f32));
+    if (!fold_into_matmul(lazy, out)) map_into(lazy, out);
     return {};
 }
 
@@ -439,4 +425,4 @@ void coalesce(std::vector<std::int64_t>& loops, const std::vector<std::vector<st
     }
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -7,7 +7,7 @@
 
 #include "measure/run/step_builder.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -90,10 +90,10 @@ Status StepBuilder::size_values() {
 }
 
 Result<StepProgram> StepBuilder::run() {
-    if (auto status = size_values(); !status) return fail(status.error());
+    ROOFLINE_CHECK(size_values());
     by_pass_ = values_by_pass(program_);
     out_.array_of.resize(program_.values.size());
-    if (auto status = block(program_.body, out_.body, false); !status) return fail(status.error());
+    ROOFLINE_CHECK(block(program_.body, out_.body, false));
     return std::move(out_);
 }
 
@@ -102,14 +102,14 @@ Status StepBuilder::block(const Block& block, StepBlock& out, bool fused) {
         nodes_ = &out;
         if (const auto* statement = std::get_if<Statement>(&node)) {
             if (!fused) out_.kernels.emplace_back();
-            if (auto status = this->statement(*statement); !status) return status;
+            ROOFLINE_CHECK(this->statement(*statement));
             ++statement_;
             continue;
         }
         const Block& inner = std::get<Block>(node);
         if (inner.kind == Block::Kind::fuse) {
             if (!fused) out_.kernels.emplace_back();
-            if (auto status = this->block(inner, out, true); !status) return status;
+            ROOFLINE_CHECK(this->block(inner, out, true));
             continue;
         }
         StepBlock repeated;
@@ -121,7 +121,7 @@ Status StepBuilder::block(const Block& block, StepBlock& out, bool fused) {
         repeated.count = *count;
         repeated.back = goes_back(inner, by_pass_);
         repeats_.push_back({*count, inner.values_before});
-        if (auto status = this->block(inner, repeated, fused); !status) return status;
+        ROOFLINE_CHECK(this->block(inner, repeated, fused));
         repeats_.pop_back();
         carry(inner, repeated);
         out.nodes.emplace_back(std::move(repeated));
@@ -171,4 +171,4 @@ void StepBuilder::step(RunStep step) {
     out_.steps.push_back(std::move(step));
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

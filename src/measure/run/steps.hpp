@@ -15,7 +15,7 @@
 #include "measure/run/tape.hpp"
 #include "program/program.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// An array in memory, row by row in the order of its dimensions, without gaps.
 struct RunArray {
@@ -198,4 +198,4 @@ struct CarriedValue {
 /// made local to one chip the messages are left to the caller: they stand before the steps of their statement.
 [[nodiscard]] Result<StepProgram> make_steps(const Program& program, const StepOptions& options = {});
 
-}  // namespace roofline
+}  // namespace roofline::core

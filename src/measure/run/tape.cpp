@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -33,4 +33,4 @@ std::string_view name(MapFunction function) {
     return found->first;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -10,7 +10,7 @@
 
 #include "units/dtype.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// The functions of kind `map` of program/functions.hpp; `convert` and moves are `identity`.
 enum class MapFunction : std::uint8_t {
@@ -84,4 +84,4 @@ struct Tape {
     std::vector<TapeOp> ops;
 };
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -10,7 +10,7 @@
 #include "measure/run/elements.hpp"
 #include "measure/run/tape.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// One thread's registers for a tape. T is its arithmetic: float, double or std::int32_t.
 template <class T>
@@ -117,4 +117,4 @@ private:
     std::vector<T> registers_;
 };
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -13,7 +13,7 @@
 #include <set>
 #include <string>
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -168,4 +168,4 @@ Share share_of(std::int64_t count, int thread, int threads) {
     return {first, first + each + (thread < more ? 1 : 0)};
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-namespace roofline {
+namespace roofline::core {
 
 class Team {
 public:
@@ -50,4 +50,4 @@ struct Share {
 };
 [[nodiscard]] Share share_of(std::int64_t count, int thread, int threads);
 
-}  // namespace roofline
+}  // namespace roofline::core

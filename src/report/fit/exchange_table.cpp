@@ -7,7 +7,7 @@
 
 #include "units/text.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 Table exchange_laws(const std::vector<Calibration>& calibrations, bool raw) {
     Table table;
@@ -74,4 +74,4 @@ nlohmann::ordered_json exchanges_json(const std::vector<Calibration>& calibratio
     return laws;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -7,11 +7,11 @@
 #include "calibrate/calibration.hpp"
 #include "report/table.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// A row for each law, with numbers as programs want them (`raw`) or as people read them.
 [[nodiscard]] Table exchange_laws(const std::vector<Calibration>& calibrations, bool raw);
 
 [[nodiscard]] nlohmann::ordered_json exchanges_json(const std::vector<Calibration>& calibrations);
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -12,7 +12,7 @@
 #include "report/table.hpp"
 #include "units/text.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -370,4 +370,4 @@ std::string fit_report(const FitReport& report, Format format) {
     return fit_text(report);
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

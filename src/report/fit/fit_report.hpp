@@ -6,12 +6,12 @@
 #include <utility>
 #include <vector>
 
-#include "calibrate/fit_collectives.hpp"
-#include "calibrate/fit_exchanges.hpp"
-#include "calibrate/fit_kernel_laws.hpp"
+#include "calibrate/collective/fit_collectives.hpp"
+#include "calibrate/exchange/fit_exchanges.hpp"
+#include "calibrate/kernel/fit_kernel_laws.hpp"
 #include "report/format.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 struct FitReport {
     CollectiveFit fit;                                          ///< its calibrations have all laws
@@ -23,4 +23,4 @@ struct FitReport {
 
 [[nodiscard]] std::string fit_report(const FitReport& report, Format format);
 
-}  // namespace roofline
+}  // namespace roofline::core

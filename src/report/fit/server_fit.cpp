@@ -8,7 +8,7 @@
 #include "report/table.hpp"
 #include "units/text.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -83,4 +83,4 @@ std::string server_fit_report(const ServerFitReport& report, Format format) {
     return text_of(report);
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -6,10 +6,10 @@
 #include <utility>
 #include <vector>
 
-#include "calibrate/server_law.hpp"
+#include "calibrate/server/server_law.hpp"
 #include "report/format.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 struct ServerFitReport {
     ServerLaws laws;
@@ -19,4 +19,4 @@ struct ServerFitReport {
 
 [[nodiscard]] std::string server_fit_report(const ServerFitReport& report, Format format);
 
-}  // namespace roofline
+}  // namespace roofline::core

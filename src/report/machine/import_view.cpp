@@ -7,7 +7,7 @@
 #include "report/table.hpp"
 #include "units/text.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -97,4 +97,4 @@ std::string import_view(const ImportView& view, Format format) {
     return text(view);
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

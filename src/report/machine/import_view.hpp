@@ -8,7 +8,7 @@
 #include "machine/taken_figure.hpp"
 #include "report/format.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 struct ImportView {
     std::string id;
@@ -22,4 +22,4 @@ struct ImportView {
 
 [[nodiscard]] std::string import_view(const ImportView& view, Format format);
 
-}  // namespace roofline
+}  // namespace roofline::core

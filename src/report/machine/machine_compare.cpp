@@ -10,7 +10,7 @@
 #include "report/table.hpp"
 #include "units/text.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -170,4 +170,4 @@ std::string machine_compare(const std::vector<Machine>& machines, Format format)
     return table_csv(table);
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -10,7 +10,7 @@
 #include "report/table.hpp"
 #include "units/text.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -150,4 +150,4 @@ std::string export_view(const Machine& machine, const std::vector<MachineExport>
     return machine.name + "\n\n" + table_text(table_of(exports), 2);
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

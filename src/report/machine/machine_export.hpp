@@ -7,7 +7,7 @@
 #include "machine/machine.hpp"
 #include "report/format.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// A figure, and where the other format has it.
 struct ExportedFigure {
@@ -34,4 +34,4 @@ struct MachineExport {
 /// What was written and what had no place.
 [[nodiscard]] std::string export_view(const Machine& machine, const std::vector<MachineExport>& exports, Format format);
 
-}  // namespace roofline
+}  // namespace roofline::core

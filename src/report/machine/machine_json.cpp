@@ -9,7 +9,7 @@
 
 #include "report/machine/machine_rows.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -244,4 +244,4 @@ std::string machine_list_json(const std::vector<Machine>& machines) {
     return printed({{"schema", 1}, {"machines", std::move(list)}});
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

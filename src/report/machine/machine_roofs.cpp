@@ -7,7 +7,7 @@
 
 #include "bound/pricing.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 std::vector<PlotRoof> roofs_of(const Machine& machine) {
     std::vector<PlotRoof> roofs;
@@ -48,4 +48,4 @@ std::vector<PlotCeiling> ceilings_of(const Machine& machine) {
     return ceilings;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -6,7 +6,7 @@
 #include "machine/machine.hpp"
 #include "report/plot/plot.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// One sloped roof for each memory level with a bandwidth.
 [[nodiscard]] std::vector<PlotRoof> roofs_of(const Machine& machine);
@@ -14,4 +14,4 @@ namespace roofline {
 /// One flat ceiling for each rate; dtypes that share it share its label.
 [[nodiscard]] std::vector<PlotCeiling> ceilings_of(const Machine& machine);
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -6,7 +6,7 @@
 
 #include "units/text.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -187,4 +187,4 @@ std::vector<PodTotal> pod_totals(const Machine& machine) {
 
 std::string shape_text(const std::vector<std::int64_t>& shape) { return fmt::format("{}", fmt::join(shape, "x")); }
 
-}  // namespace roofline
+}  // namespace roofline::core

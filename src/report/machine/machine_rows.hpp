@@ -7,7 +7,7 @@
 
 #include "machine/machine.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// A value as people read it and as programs do.
 struct ShownValue {
@@ -61,4 +61,4 @@ struct PodTotal {
 /// "16x16"
 [[nodiscard]] std::string shape_text(const std::vector<std::int64_t>& shape);
 
-}  // namespace roofline
+}  // namespace roofline::core

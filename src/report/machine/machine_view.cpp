@@ -9,7 +9,7 @@
 #include "report/table.hpp"
 #include "units/text.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -322,4 +322,4 @@ std::string machine_show(const Machine& machine, Format format) {
                        table, tiers.empty() ? "" : "\n", tiers);
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -7,7 +7,7 @@
 #include "machine/machine.hpp"
 #include "report/format.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// One line a machine: bf16 matmul rate, main memory, ridge point, power.
 [[nodiscard]] std::string machine_list(const std::vector<Machine>& machines, Format format);
@@ -18,4 +18,4 @@ namespace roofline {
 /// The same figures of several machines, a column each.
 [[nodiscard]] std::string machine_compare(const std::vector<Machine>& machines, Format format);
 
-}  // namespace roofline
+}  // namespace roofline::core

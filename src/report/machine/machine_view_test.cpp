@@ -14,7 +14,7 @@
 #include "report/machine/machine_rows.hpp"
 #include "report/table.hpp"
 
-using namespace roofline;
+using namespace roofline::core;
 
 namespace {
 

@@ -12,7 +12,7 @@
 #include "report/table.hpp"
 #include "units/text.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -185,4 +185,4 @@ std::string slice_show(const std::vector<Slice>& slices, Format format) {
     return text;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

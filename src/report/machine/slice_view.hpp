@@ -7,10 +7,10 @@
 #include "network/slice.hpp"
 #include "report/format.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// A column (in JSON an object) for each slice: chips, wires and which of them close, bisection of each tier one way, sums of peaks,
 /// memory and power, and collectives of 1 GB over all chips, each by itself, from the published rates.
 [[nodiscard]] std::string slice_show(const std::vector<Slice>& slices, Format format);
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -12,7 +12,7 @@
 #include "report/table.hpp"
 #include "units/text.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -145,4 +145,4 @@ std::string measure_report(const MeasureReport& report, Format format, bool colo
     return report_text(report, color);
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

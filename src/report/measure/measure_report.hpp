@@ -7,7 +7,7 @@
 
 #include "report/format.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// A cell as a person reads it, and its number in SI base units.
 struct MeasuredCell {
@@ -48,4 +48,4 @@ struct MeasureReport {
 /// Text, JSON, CSV (a table of table, row, column, value), or Markdown.
 [[nodiscard]] std::string measure_report(const MeasureReport& report, Format format, bool color);
 
-}  // namespace roofline
+}  // namespace roofline::core

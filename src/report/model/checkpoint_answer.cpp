@@ -9,7 +9,7 @@
 #include "units/quantity.hpp"
 #include "units/text.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -177,4 +177,4 @@ Table checkpoint_table(const CheckpointAnswer& answer, bool layers) {
     return table;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -10,7 +10,7 @@
 #include "model/checkpoint_check.hpp"
 #include "report/table.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// The configuration beside the files, where it can be read and compared.
 struct ConfiguredCheckpoint {
@@ -32,4 +32,4 @@ struct CheckpointAnswer {
 /// A line for each part, or for each layer.
 [[nodiscard]] Table checkpoint_table(const CheckpointAnswer& answer, bool layers);
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <iterator>
 
-namespace roofline {
+namespace roofline::core {
 
 Rational kv_bytes(const ModelAnswer& answer, const Rational& elements) {
     const BitsPerElement bits = stored_bits(answer.kv_dtype);
@@ -135,4 +135,4 @@ Table layers_table(const ModelAnswer& answer) {
     return table;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

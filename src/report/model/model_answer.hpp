@@ -13,7 +13,7 @@
 #include "report/table.hpp"
 #include "units/dtype.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 struct ModelAnswer {
     Model model;
@@ -50,4 +50,4 @@ struct ModelAnswer {
 /// A line for each kind of layers.
 [[nodiscard]] Table layers_table(const ModelAnswer& answer);
 
-}  // namespace roofline
+}  // namespace roofline::core

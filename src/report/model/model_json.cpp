@@ -3,7 +3,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -112,4 +112,4 @@ std::string model_json(const ModelAnswer& answer) {
     return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -5,8 +5,8 @@
 
 #include "report/model/model_answer.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 [[nodiscard]] std::string model_json(const ModelAnswer& answer);
 
-}  // namespace roofline
+}  // namespace roofline::core

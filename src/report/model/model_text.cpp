@@ -9,7 +9,7 @@
 #include "units/quantity.hpp"
 #include "units/text.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -146,4 +146,4 @@ private:
 
 std::string model_text(const ModelAnswer& answer) { return ModelText(answer).run(); }
 
-}  // namespace roofline
+}  // namespace roofline::core

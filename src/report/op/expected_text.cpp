@@ -5,11 +5,12 @@
 
 #include <cmath>
 
-#include "calibrate/extrapolation.hpp"
+#include "calibrate/kernel/extrapolation.hpp"
 #include "network/collective.hpp"
+#include "predict/expected_basis.hpp"
 #include "units/text.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -190,12 +191,6 @@ CollectiveBandwidth collective_bandwidth(CollectiveKind kind, std::int64_t membe
     return bandwidth;
 }
 
-std::string stand_in_text(const ExpectedTime& expected, CollectiveKind kind) {
-    const std::string_view part = expected.part < 1 ? "half " : expected.part > 1 ? "twice " : "";
-    return fmt::format("no {} was measured there: expected times are {}those of {}s over the same bytes",
-                       collective_name(kind, true), part, collective_name(*expected.instead, true));
-}
-
 std::string calibration_name(const ExpectedTime& expected) {
     const std::string& software =
         expected.exchange ? expected.exchange->law->key.software : expected.laws.front()->key.software;
@@ -208,7 +203,7 @@ std::string calibration_name(const ExpectedTime& expected) {
     return name;
 }
 
-std::vector<std::string> kernel_derivation(const OpAnswer& answer, std::size_t kernel) {
+std::vector<std::string> kernel_derivation(const Prediction& answer, std::size_t kernel) {
     if (kernel >= answer.runs.size() || answer.laws.kernels[kernel] == nullptr) return {};
     const CalibratedKernel& law = *answer.laws.kernels[kernel];
     const KernelFit& fit = law.fit;
@@ -276,7 +271,7 @@ std::vector<std::string> exchange_derivation(const ExpectedExchange& expected, c
 
 }  // namespace
 
-std::vector<std::string> expected_derivation(const OpAnswer& answer, std::size_t message) {
+std::vector<std::string> expected_derivation(const Prediction& answer, std::size_t message) {
     std::vector<std::string> lines;
     const auto& expected = answer.laws.messages[message];
     if (!expected) return lines;
@@ -322,4 +317,4 @@ std::vector<std::string> expected_derivation(const OpAnswer& answer, std::size_t
     return lines;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

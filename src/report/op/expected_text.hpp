@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "calibrate/expected_collective.hpp"
-#include "report/op/op_answer.hpp"
+#include "calibrate/collective/expected_collective.hpp"
+#include "predict/prediction.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// What nccl-tests call the speed of a collective.
 struct CollectiveBandwidth {
@@ -20,17 +20,14 @@ struct CollectiveBandwidth {
 [[nodiscard]] CollectiveBandwidth collective_bandwidth(CollectiveKind kind, std::int64_t members, double bytes,
                                                        double seconds);
 
-/// Of a time by laws of another collective: "no all-gather was measured there: expected times are half those of all-reduces ..."
-[[nodiscard]] std::string stand_in_text(const ExpectedTime& expected, CollectiveKind kind);
-
 /// "nccl 2.29.2", with the machines it was carried over from.
 [[nodiscard]] std::string calibration_name(const ExpectedTime& expected);
 
 /// What is expected of a kernel: the time, what its law was fitted to, the law with its numbers put in, its errors. Empty where it
 /// has no law.
-[[nodiscard]] std::vector<std::string> kernel_derivation(const OpAnswer& answer, std::size_t kernel);
+[[nodiscard]] std::vector<std::string> kernel_derivation(const Prediction& answer, std::size_t kernel);
 
 /// One sentence for each law: what it was fitted to, the segment that decides with its numbers put in, its errors.
-[[nodiscard]] std::vector<std::string> expected_derivation(const OpAnswer& answer, std::size_t message);
+[[nodiscard]] std::vector<std::string> expected_derivation(const Prediction& answer, std::size_t message);
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -13,7 +13,7 @@
 #include "units/text.hpp"
 #include "work/contraction.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -21,7 +21,7 @@ constexpr std::size_t most_statements = 20;
 
 class Explanation {
 public:
-    explicit Explanation(const OpAnswer& answer)
+    explicit Explanation(const Prediction& answer)
         : answer_(answer), program_(answer.program), total_(answer.analysis.total) {}
 
     std::string run() {
@@ -356,7 +356,7 @@ private:
         say(text);
     }
 
-    const OpAnswer& answer_;
+    const Prediction& answer_;
     const Program& program_;
     const Analysis& total_;
     std::string out_;
@@ -364,6 +364,6 @@ private:
 
 }  // namespace
 
-std::string explain_text(const OpAnswer& answer) { return Explanation(answer).run(); }
+std::string explain_text(const Prediction& answer) { return Explanation(answer).run(); }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -3,11 +3,11 @@
 
 #include <string>
 
-#include "report/op/op_answer.hpp"
+#include "predict/prediction.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// Formula, sizes put in, constants with their sources, every term, the winner, the critical sizes.
-[[nodiscard]] std::string explain_text(const OpAnswer& answer);
+[[nodiscard]] std::string explain_text(const Prediction& answer);
 
-}  // namespace roofline
+}  // namespace roofline::core

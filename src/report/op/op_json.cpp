@@ -7,12 +7,12 @@
 #include <nlohmann/json.hpp>
 
 #include "bound/network_pricing.hpp"
-#include "report/op/expected_basis.hpp"
+#include "predict/expected_basis.hpp"
 #include "report/op/expected_text.hpp"
 #include "report/source_json.hpp"
 #include "units/text.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -30,7 +30,7 @@ Json number(const std::optional<double>& value) { return value ? number(*value) 
 
 std::string dump(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
-Json sources_of(const OpAnswer& answer) {
+Json sources_of(const Prediction& answer) {
     Json sources = Json::array();
     for (const Resource& resource : answer.analysis.total.pricing.resources) {
         for (const Term& term : resource.terms) {
@@ -42,7 +42,7 @@ Json sources_of(const OpAnswer& answer) {
 
 class OpJson {
 public:
-    explicit OpJson(const OpAnswer& answer) : answer_(answer), program_(answer.program) {}
+    explicit OpJson(const Prediction& answer) : answer_(answer), program_(answer.program) {}
 
     [[nodiscard]] Json whole() const {
         Json json = head();
@@ -172,7 +172,7 @@ private:
 
     /// What communicates in the layout that is expected to be the fastest, where it is not the one that the answer shows.
     [[nodiscard]] Json expected_layout() const {
-        const OpAnswer& best = fastest(answer_);
+        const Prediction& best = fastest(answer_);
         return &best == &answer_ ? Json(nullptr) : Json(communication_text(best));
     }
 
@@ -382,13 +382,13 @@ private:
         return list;
     }
 
-    const OpAnswer& answer_;
+    const Prediction& answer_;
     const Program& program_;
 };
 
 }  // namespace
 
-std::string op_json(const std::vector<OpAnswer>& answers) {
+std::string op_json(const std::vector<Prediction>& answers) {
     if (answers.size() == 1) {
         Json json;
         json["schema"] = 1;
@@ -396,11 +396,11 @@ std::string op_json(const std::vector<OpAnswer>& answers) {
         return dump(json) + "\n";
     }
     Json list = Json::array();
-    for (const OpAnswer& answer : answers) list.push_back(OpJson(answer).whole());
+    for (const Prediction& answer : answers) list.push_back(OpJson(answer).whole());
     return dump(Json{{"schema", 1}, {"machines", std::move(list)}}) + "\n";
 }
 
-std::string shared_json(const OpAnswer& answer) {
+std::string shared_json(const Prediction& answer) {
     return fmt::format(R"("machine":{},"notes":{},"sources":{})", dump(answer.machine.id), dump(notes_of(answer)),
                        dump(sources_of(answer)));
 }
@@ -416,4 +416,4 @@ std::string error_json(const Error& error) {
     return dump(Json{{"schema", 1}, {"error", std::move(json)}}) + "\n";
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

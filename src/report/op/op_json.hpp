@@ -5,17 +5,17 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "report/op/op_answer.hpp"
+#include "predict/prediction.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// {"schema":1, ...} for one machine; {"schema":1,"machines":[...]} for several.
-[[nodiscard]] std::string op_json(const std::vector<OpAnswer>& answers);
+[[nodiscard]] std::string op_json(const std::vector<Prediction>& answers);
 
 /// What every point of a sweep has in common: "machine":..., "notes":..., "sources":..., without braces.
-[[nodiscard]] std::string shared_json(const OpAnswer& answer);
+[[nodiscard]] std::string shared_json(const Prediction& answer);
 
 /// {"schema":1,"error":{...}}
 [[nodiscard]] std::string error_json(const Error& error);
 
-}  // namespace roofline
+}  // namespace roofline::core

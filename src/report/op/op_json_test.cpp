@@ -8,7 +8,7 @@
 #include "notation/notation.hpp"
 #include "report/op/sweep_json.hpp"
 
-using namespace roofline;
+using namespace roofline::core;
 using nlohmann::json;
 
 namespace {
@@ -27,8 +27,8 @@ Machine toy() {
     return machine;
 }
 
-OpAnswer answer(std::string_view text, const std::vector<SweepAxis>& axes = {}) {
-    OpAnswer made;
+Prediction answer(std::string_view text, const std::vector<SweepAxis>& axes = {}) {
+    Prediction made;
     auto program = parse_program(text);
     REQUIRE_MESSAGE(program.has_value(), to_text(program.error()));
     made.program = std::move(*program);
@@ -84,7 +84,7 @@ TEST_CASE("without sizes formulas stay and numbers are null") {
 }
 
 TEST_CASE("several machines are a list") {
-    const OpAnswer one = answer("bf16[B=2, D=2] * bf16[D, F=2] -> bf16[B, F]");
+    const Prediction one = answer("bf16[B=2, D=2] * bf16[D, F=2] -> bf16[B, F]");
     const json value = read(op_json({one, one}));
     REQUIRE(value["machines"].size() == 2);
     CHECK(value["machines"][1]["flops"] == 16);

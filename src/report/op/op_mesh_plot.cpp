@@ -9,13 +9,13 @@
 
 #include "report/op/op_plot.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
 class Picturing {
 public:
-    explicit Picturing(const OpAnswer& answer) : answer_(answer), slice_(answer.system.slice) {}
+    explicit Picturing(const Prediction& answer) : answer_(answer), slice_(answer.system.slice) {}
 
     MeshPicture run() {
         picture_.title = plot_title(answer_);
@@ -225,7 +225,7 @@ private:
         return text;
     }
 
-    const OpAnswer& answer_;
+    const Prediction& answer_;
     const Slice& slice_;
     MeshPicture picture_;
     std::map<std::pair<std::size_t, std::size_t>, std::size_t> direction_of_;
@@ -233,7 +233,7 @@ private:
 
 }  // namespace
 
-Result<MeshPicture> mesh_picture(const OpAnswer& answer) {
+Result<MeshPicture> mesh_picture(const Prediction& answer) {
     if (answer.system.mesh.empty()) {
         return fail("no_mesh", "there is no mesh to draw",
                     "name a slice and its mesh: --on tpu-v5e:4x4 --mesh X=4,Y=4");
@@ -241,10 +241,9 @@ Result<MeshPicture> mesh_picture(const OpAnswer& answer) {
     return Picturing(answer).run();
 }
 
-Result<std::string> op_mesh_plot(const OpAnswer& answer) {
-    auto picture = mesh_picture(answer);
-    if (!picture) return fail(picture.error());
-    return to_svg(*picture);
+Result<std::string> op_mesh_plot(const Prediction& answer) {
+    ROOFLINE_TRY(auto picture, mesh_picture(answer));
+    return to_svg(picture);
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

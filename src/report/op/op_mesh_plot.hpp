@@ -4,15 +4,15 @@
 #include <string>
 
 #include "base/result.hpp"
-#include "report/op/op_answer.hpp"
+#include "predict/prediction.hpp"
 #include "report/plot/mesh_picture.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// The chips of the slice with the mesh axes on them, and the arrays that are stored, each as a matrix of blocks.
 /// Error no_mesh: nothing lies on a mesh.
-[[nodiscard]] Result<MeshPicture> mesh_picture(const OpAnswer& answer);
+[[nodiscard]] Result<MeshPicture> mesh_picture(const Prediction& answer);
 
-[[nodiscard]] Result<std::string> op_mesh_plot(const OpAnswer& answer);
+[[nodiscard]] Result<std::string> op_mesh_plot(const Prediction& answer);
 
-}  // namespace roofline
+}  // namespace roofline::core

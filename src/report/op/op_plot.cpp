@@ -12,9 +12,9 @@
 #include "report/table.hpp"
 #include "units/text.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
-std::string plot_title(const OpAnswer& answer) {
+std::string plot_title(const Prediction& answer) {
     const std::string& title = answer.analysis.total.title;
     if (title.empty())
         return fmt::format("{}{} kernels", answer.name.empty() ? "" : answer.name + ", ",
@@ -22,7 +22,7 @@ std::string plot_title(const OpAnswer& answer) {
     return fitted(title, 80);
 }
 
-std::string sizes_text(const OpAnswer& answer, const std::vector<SweepAxis>& axes) {
+std::string sizes_text(const Prediction& answer, const std::vector<SweepAxis>& axes) {
     std::vector<std::string> sizes;
     for (const std::string& dim : answer.program.dims) {
         const bool swept = std::any_of(axes.begin(), axes.end(), [&](const SweepAxis& axis) {
@@ -52,7 +52,7 @@ double main_bytes(const Analysis& total, const CompiledProgram::Point& point) {
 }
 
 // Whether a resource is a tier of the network: a roof like a memory level's, in bytes over the busiest wire.
-bool crossed_tier(const OpAnswer& answer, const Resource& resource) {
+bool crossed_tier(const Prediction& answer, const Resource& resource) {
     const auto& tiers = answer.system.slice.tiers;
     return !resource.terms.empty() && std::any_of(tiers.begin(), tiers.end(), [&](const SliceTier& tier) {
         return answer.system.slice.network(tier).id == resource.id;
@@ -65,7 +65,7 @@ PlotRoof tier_roof(const Resource& resource) {
 }
 
 // Bytes over the busiest link, at its rate: of the cut of a torus that takes longest.
-double busiest_bytes(const OpAnswer& answer, const Resource& resource) {
+double busiest_bytes(const Prediction& answer, const Resource& resource) {
     double most = 0;
     for (std::size_t cut = 0; cut < resource.cuts(); ++cut) {
         double seconds = 0;
@@ -79,7 +79,7 @@ double busiest_bytes(const OpAnswer& answer, const Resource& resource) {
 }
 
 // A kernel's point against the main memory, and one more against each tier that it communicates over.
-void add_points(const OpAnswer& answer, const Analysis& kernel, const KernelWork& work,
+void add_points(const Prediction& answer, const Analysis& kernel, const KernelWork& work,
                 std::vector<PlotPoint>& points) {
     const auto flops = count(answer.program, kernel.work.flops());
     if (!flops) return;
@@ -128,7 +128,7 @@ bool computes_in(const Pricing& pricing, const Peak& peak) {
 }
 
 /// The machine without the rates that the program does not use. What it has no work for at all stays, so that there is a roof.
-Machine used_of(const OpAnswer& answer) {
+Machine used_of(const Prediction& answer) {
     Machine used = answer.machine;
     const Pricing& pricing = answer.analysis.total.pricing;
     std::erase_if(used.peaks, [&](const Peak& peak) { return !computes_in(pricing, peak); });
@@ -138,7 +138,7 @@ Machine used_of(const OpAnswer& answer) {
     return used;
 }
 
-Result<std::string> roofline_plot(const OpAnswer& answer, const std::vector<SweepAxis>& axes, bool all_roofs,
+Result<std::string> roofline_plot(const Prediction& answer, const std::vector<SweepAxis>& axes, bool all_roofs,
                                   const std::vector<double>& measured_s) {
     const Analysis& total = answer.analysis.total;
     RooflinePlot plot;
@@ -190,7 +190,7 @@ Result<std::string> roofline_plot(const OpAnswer& answer, const std::vector<Swee
     std::size_t index = 0;
     for_each_point(
         answer, axes,
-        [&](std::span<const std::int64_t> at, const CompiledProgram::Point& point, const OpAnswer& here,
+        [&](std::span<const std::int64_t> at, const CompiledProgram::Point& point, const Prediction& here,
             std::optional<double> expected_s) {
             if (at.back() == last.sizes.front()) {
                 const auto called = [&](std::string what) {
@@ -223,7 +223,7 @@ Result<std::string> roofline_plot(const OpAnswer& answer, const std::vector<Swee
     return to_svg(plot);
 }
 
-Result<std::string> sweep_plot(std::span<const OpAnswer> answers, const std::vector<SweepAxis>& axes,
+Result<std::string> sweep_plot(std::span<const Prediction> answers, const std::vector<SweepAxis>& axes,
                                const std::vector<double>& measured_s) {
     if (axes.empty()) return fail("bad_request", "a sweep plot needs a sweep", "add --sweep B=1..512");
     const std::size_t curves = answers.size() * (axes.size() > 1 ? axes.front().sizes.size() : 1);
@@ -245,16 +245,16 @@ Result<std::string> sweep_plot(std::span<const OpAnswer> answers, const std::vec
                  static_cast<double>(last.sizes.back()) > 100.0 * static_cast<double>(last.sizes.front()) &&
                  last.sizes[1] - last.sizes[0] != last.sizes.back() - last.sizes[last.sizes.size() - 2];
     const bool any_expected =
-        std::any_of(answers.begin(), answers.end(), [](const OpAnswer& each) { return each.expected_s.has_value(); });
+        std::any_of(answers.begin(), answers.end(), [](const Prediction& each) { return each.expected_s.has_value(); });
     std::vector<PlotCurve> measured;
     std::vector<PlotCurve> expected;  // behind all bounds, so that those keep their colours
-    for (const OpAnswer& answer : answers) {
+    for (const Prediction& answer : answers) {
         const Analysis& total = answer.analysis.total;
         const Resource* compute = total.pricing.compute();
         std::size_t index = 0;
         for_each_point(
             answer, axes,
-            [&](std::span<const std::int64_t> at, const CompiledProgram::Point& point, const OpAnswer&,
+            [&](std::span<const std::int64_t> at, const CompiledProgram::Point& point, const Prediction&,
                 std::optional<double> expected_s) {
                 if (at.back() == last.sizes.front()) {
                     PlotCurve curve;
@@ -317,7 +317,7 @@ Result<std::string> sweep_plot(std::span<const OpAnswer> answers, const std::vec
 
 }  // namespace
 
-Result<std::string> op_plot(std::span<const OpAnswer> answers, const std::vector<SweepAxis>& axes, PlotKind kind,
+Result<std::string> op_plot(std::span<const Prediction> answers, const std::vector<SweepAxis>& axes, PlotKind kind,
                             bool all_roofs, const std::vector<double>& measured_s) {
     if (kind == PlotKind::sweep) return sweep_plot(answers, axes, measured_s);
     if (kind != PlotKind::roofline && !axes.empty()) {
@@ -335,7 +335,7 @@ Result<std::string> op_plot(std::span<const OpAnswer> answers, const std::vector
                                       kind == PlotKind::mesh ? "picture of the mesh" : "time line"),
                           "name one with --on");
     }
-    const OpAnswer& answer = answers.front();
+    const Prediction& answer = answers.front();
     if (kind == PlotKind::mesh) return op_mesh_plot(answer);
     if (!answer.analysis.total.seconds) {
         return fail("unsized", "a plot needs a size for every dimension", "give them with --dims");
@@ -343,4 +343,4 @@ Result<std::string> op_plot(std::span<const OpAnswer> answers, const std::vector
     return kind == PlotKind::timeline ? op_timeline(answer) : roofline_plot(answer, axes, all_roofs, measured_s);
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "predict/prediction.hpp"
 #include "report/format.hpp"
-#include "report/op/op_answer.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// The picture of that kind:
 /// - roofline: of one machine, with the operation, its network roofs where it communicates, or the path of a sweep, and what is
@@ -21,14 +21,14 @@ namespace roofline {
 /// sweep or with more than 8 curves; a mesh picture without a mesh.
 /// `measured_s`: times that were measured, which the first two show beside the predicted ones; of each kernel, or of each point of a
 /// sweep. Empty for none.
-[[nodiscard]] Result<std::string> op_plot(std::span<const OpAnswer> answers, const std::vector<SweepAxis>& axes,
+[[nodiscard]] Result<std::string> op_plot(std::span<const Prediction> answers, const std::vector<SweepAxis>& axes,
                                           PlotKind kind, bool all_roofs = false,
                                           const std::vector<double>& measured_s = {});
 
 /// What pictures are headed with: the statement, or the program's name and how many kernels it has.
-[[nodiscard]] std::string plot_title(const OpAnswer& answer);
+[[nodiscard]] std::string plot_title(const Prediction& answer);
 
 /// "B = 4096, D = 8192" of the dimensions that are not swept.
-[[nodiscard]] std::string sizes_text(const OpAnswer& answer, const std::vector<SweepAxis>& axes);
+[[nodiscard]] std::string sizes_text(const Prediction& answer, const std::vector<SweepAxis>& axes);
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -5,16 +5,16 @@
 #include <algorithm>
 
 #include "bound/compute_bound_size.hpp"
-#include "report/op/expected_basis.hpp"
+#include "predict/expected_basis.hpp"
 #include "report/op/op_cells.hpp"
 #include "report/table.hpp"
 #include "units/text.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
-std::optional<double> bytes_of_level(const OpAnswer& answer, const std::string& level) {
+std::optional<double> bytes_of_level(const Prediction& answer, const std::string& level) {
     const auto traffic = answer.analysis.total.work.memory.find(level);
     if (traffic == answer.analysis.total.work.memory.end()) return std::nullopt;
     const auto bytes = count(answer.program, traffic->second.total());
@@ -22,7 +22,7 @@ std::optional<double> bytes_of_level(const OpAnswer& answer, const std::string& 
 }
 
 // Bytes, or their formula while sizes are missing.
-std::string bytes_text(const OpAnswer& answer, const std::string& level) {
+std::string bytes_text(const Prediction& answer, const std::string& level) {
     const auto traffic = answer.analysis.total.work.memory.find(level);
     if (traffic == answer.analysis.total.work.memory.end()) return "-";
     const Polynomial total = traffic->second.total();
@@ -38,7 +38,7 @@ std::string text_of(std::optional<double> value) {
 
 std::optional<double> when(bool known, double value) { return known ? std::optional(value) : std::nullopt; }
 
-std::string csv_of_machines(const std::vector<OpAnswer>& answers) {
+std::string csv_of_machines(const std::vector<Prediction>& answers) {
     Table table;
     const auto levels = all_of(answers, levels_of);
     const auto resources = resources_of(answers);
@@ -50,7 +50,7 @@ std::string csv_of_machines(const std::vector<OpAnswer>& answers) {
     for (const char* column :
          {"lower_s", "sequential_s", "expected_s", "expected_error", "upper_s", "bound_by", "peak_fraction"})
         table.head.emplace_back(column);
-    for (const OpAnswer& answer : answers) {
+    for (const Prediction& answer : answers) {
         const Analysis& total = answer.analysis.total;
         std::vector<std::string> row{system_id(answer)};
         for (const std::string& dim : answer.program.dims) {
@@ -75,7 +75,7 @@ std::string csv_of_machines(const std::vector<OpAnswer>& answers) {
 }
 
 // The size of the first dimension that has one from which compute outlasts all levels, as "B = 128".
-std::string critical_text(const OpAnswer& answer) {
+std::string critical_text(const Prediction& answer) {
     const Analysis& total = answer.analysis.total;
     for (const CriticalSize& size : compute_bound_sizes(total.critical)) {
         if (size.crossing && size.crossing->state == Crossing::State::crossing) {
@@ -89,21 +89,21 @@ std::string critical_text(const OpAnswer& answer) {
 
 }  // namespace
 
-std::string op_table(const std::vector<OpAnswer>& answers, Format format) {
+std::string op_table(const std::vector<Prediction>& answers, Format format) {
     if (format == Format::csv) return csv_of_machines(answers);
     Table table;
     table.head.emplace_back("");
     table.right.push_back(false);
-    for (const OpAnswer& answer : answers) {
+    for (const Prediction& answer : answers) {
         table.head.push_back(system_name(answer));
         table.right.push_back(true);
     }
     const auto row = [&](std::string label, auto&& cell) {
         std::vector<std::string> cells{std::move(label)};
-        for (const OpAnswer& answer : answers) cells.push_back(cell(answer));
+        for (const Prediction& answer : answers) cells.push_back(cell(answer));
         table.rows.push_back(std::move(cells));
     };
-    const auto flops_text = [&](const OpAnswer& answer) {
+    const auto flops_text = [&](const Prediction& answer) {
         const auto flops = count(answer.program, answer.analysis.total.work.flops());
         return flops ? to_text(Flops{flops->to_double()})
                      : shown(answer, answer.analysis.total.work.flops()).to_handwriting(answer.program.dims);
@@ -111,32 +111,32 @@ std::string op_table(const std::vector<OpAnswer>& answers, Format format) {
     row("FLOPs", flops_text);
     for (const std::string& level : all_of(answers, levels_of)) {
         row(resource_label(answers, level) + " bytes",
-            [&](const OpAnswer& answer) { return bytes_text(answer, level); });
+            [&](const Prediction& answer) { return bytes_text(answer, level); });
     }
     for (const std::string& id : resources_of(answers)) {
         row(resource_label(answers, id) + " time",
-            [&](const OpAnswer& answer) { return text_of<Seconds>(answer.analysis.total.seconds_of(id)); });
+            [&](const Prediction& answer) { return text_of<Seconds>(answer.analysis.total.seconds_of(id)); });
     }
     const auto bound = [](double Bounds::* member) {
-        return [member](const OpAnswer& answer) {
+        return [member](const Prediction& answer) {
             const Analysis& total = answer.analysis.total;
             return text_of<Seconds>(when(total.seconds.has_value(), total.bounds.*member));
         };
     };
     row("lower", bound(&Bounds::lower));
-    row("expected", [](const OpAnswer& answer) { return text_of<Seconds>(fastest(answer).expected_s); });
-    row("by", [](const OpAnswer& answer) {
+    row("expected", [](const Prediction& answer) { return text_of<Seconds>(fastest(answer).expected_s); });
+    row("by", [](const Prediction& answer) {
         return answer.expected_s ? expected_software(fastest(answer)) : std::string("-");
     });
-    row("mean error", [](const OpAnswer& answer) {
+    row("mean error", [](const Prediction& answer) {
         return answer.expected_error ? percent_text(*fastest(answer).expected_error) + " %" : std::string("-");
     });
     row("no overlap", bound(&Bounds::upper));
-    row("bound by", [](const OpAnswer& answer) {
+    row("bound by", [](const Prediction& answer) {
         const Resource* resource = answer.analysis.total.bound_resource();
         return resource == nullptr ? std::string("-") : resource->label;
     });
-    row("of peak", [](const OpAnswer& answer) {
+    row("of peak", [](const Prediction& answer) {
         const auto fraction = answer.analysis.total.peak_fraction;
         return fraction ? percent_text(*fraction) + " %" : std::string("-");
     });
@@ -145,4 +145,4 @@ std::string op_table(const std::vector<OpAnswer>& answers, Format format) {
     return text + notes_text(answers);
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

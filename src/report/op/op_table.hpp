@@ -4,12 +4,12 @@
 #include <string>
 #include <vector>
 
+#include "predict/prediction.hpp"
 #include "report/format.hpp"
-#include "report/op/op_answer.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// A row for each machine (CSV, in SI base units) or a column for each (text, Markdown).
-[[nodiscard]] std::string op_table(const std::vector<OpAnswer>& answers, Format format);
+[[nodiscard]] std::string op_table(const std::vector<Prediction>& answers, Format format);
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -8,12 +8,12 @@
 #include "bound/compute_bound_size.hpp"
 #include "bound/network_pricing.hpp"
 #include "notation/notation.hpp"
-#include "report/op/expected_basis.hpp"
+#include "predict/expected_basis.hpp"
 #include "report/op/expected_text.hpp"
 #include "report/table.hpp"
 #include "units/text.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -23,7 +23,7 @@ constexpr std::size_t most_tensors = 8;
 
 class OpText {
 public:
-    OpText(const OpAnswer& answer, bool color)
+    OpText(const Prediction& answer, bool color)
         : answer_(answer), program_(answer.program), total_(answer.analysis.total), color_(color) {}
 
     std::string run() {
@@ -366,7 +366,7 @@ private:
 
     void expected() {
         if (answer_.expected_s) {
-            const OpAnswer& best = fastest(answer_);
+            const Prediction& best = fastest(answer_);
             const bool above = *best.expected_s > total_.bounds.upper;
             out_ +=
                 fmt::format("  {:<10}  {:>13}  {}, mean error {} %{}\n", "expected", to_text(Seconds{*best.expected_s}),
@@ -473,7 +473,7 @@ private:
         if (out_.back() != '\n') out_ += '\n';
     }
 
-    const OpAnswer& answer_;
+    const Prediction& answer_;
     const Program& program_;
     const Analysis& total_;
     bool color_;
@@ -482,6 +482,6 @@ private:
 
 }  // namespace
 
-std::string op_text(const OpAnswer& answer, bool color) { return OpText(answer, color).run(); }
+std::string op_text(const Prediction& answer, bool color) { return OpText(answer, color).run(); }
 
-}  // namespace roofline
+}  // namespace roofline::core

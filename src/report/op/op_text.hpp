@@ -3,11 +3,11 @@
 
 #include <string>
 
-#include "report/op/op_answer.hpp"
+#include "predict/prediction.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// One screen, the answer first. Colour only strengthens what the text says.
-[[nodiscard]] std::string op_text(const OpAnswer& answer, bool color);
+[[nodiscard]] std::string op_text(const Prediction& answer, bool color);
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -9,13 +9,13 @@
 #include "report/plot/timeline.hpp"
 #include "units/text.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
 class Recording {
 public:
-    explicit Recording(const OpAnswer& answer) : answer_(answer), total_(answer.analysis.total) {}
+    explicit Recording(const Prediction& answer) : answer_(answer), total_(answer.analysis.total) {}
 
     Timeline run() {
         heading();
@@ -141,7 +141,7 @@ private:
         }
     }
 
-    const OpAnswer& answer_;
+    const Prediction& answer_;
     const Analysis& total_;
     Timeline line_;
     std::map<const Statement*, std::size_t> step_of_;
@@ -149,7 +149,7 @@ private:
 
 }  // namespace
 
-std::string op_timeline(const OpAnswer& answer, std::optional<StepTotals> step) {
+std::string op_timeline(const Prediction& answer, std::optional<StepTotals> step) {
     Timeline line = Recording(answer).run();
     if (step) {
         line.bubble_s = std::max(0.0, step->lower - line.overlap_s);
@@ -159,4 +159,4 @@ std::string op_timeline(const OpAnswer& answer, std::optional<StepTotals> step) 
     return to_svg(line);
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -5,9 +5,9 @@
 #include <string>
 
 #include "base/result.hpp"
-#include "report/op/op_answer.hpp"
+#include "predict/prediction.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// Totals of a step that has more than its program: what a stage of a pipeline waits for others. Seconds.
 struct StepTotals {
@@ -17,6 +17,6 @@ struct StepTotals {
 
 /// The picture of `sequential_s`: every statement takes its own lower bound, its resources start together and what is shorter
 /// hides beside the longest. Each repeat is drawn once. All dimensions have sizes. `step`: where the program is that of a stage.
-[[nodiscard]] std::string op_timeline(const OpAnswer& answer, std::optional<StepTotals> step = {});
+[[nodiscard]] std::string op_timeline(const Prediction& answer, std::optional<StepTotals> step = {});
 
-}  // namespace roofline
+}  // namespace roofline::core

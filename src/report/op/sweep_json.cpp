@@ -9,7 +9,7 @@
 
 #include "report/op/op_json.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -20,7 +20,7 @@ std::string quoted_json(const std::string& text) {
 // Writes the points of a sweep. There may be 100,000 of them, so keys are made once and numbers go straight into the text.
 class PointWriter {
 public:
-    PointWriter(const OpAnswer& answer, const std::vector<SweepAxis>& axes) : total_(answer.analysis.total) {
+    PointWriter(const Prediction& answer, const std::vector<SweepAxis>& axes) : total_(answer.analysis.total) {
         for (const std::string& dim : answer.program.dims) {
             std::size_t source = axes.size();
             for (std::size_t i = 0; i < axes.size(); ++i) {
@@ -118,12 +118,12 @@ private:
     std::string text_;  ///< all points so far, while one is written
 };
 
-std::string sweep_array(const OpAnswer& answer, const std::vector<SweepAxis>& axes) {
+std::string sweep_array(const Prediction& answer, const std::vector<SweepAxis>& axes) {
     std::vector<PointWriter> writers{PointWriter(answer, axes)};
-    for (const OpAnswer& other : answer.elsewhere) writers.emplace_back(other, axes);
+    for (const Prediction& other : answer.elsewhere) writers.emplace_back(other, axes);
     std::string text;
     for_each_point(answer, axes,
-                   [&](std::span<const std::int64_t> sizes, const CompiledProgram::Point& point, const OpAnswer& at,
+                   [&](std::span<const std::int64_t> sizes, const CompiledProgram::Point& point, const Prediction& at,
                        std::optional<double> expected_s) {
                        const auto writer = &at == &answer ? 0 : 1 + (&at - answer.elsewhere.data());
                        writers[static_cast<std::size_t>(writer)].write(sizes, point, expected_s, text);
@@ -133,17 +133,17 @@ std::string sweep_array(const OpAnswer& answer, const std::vector<SweepAxis>& ax
 
 }  // namespace
 
-std::string sweep_json(const std::vector<OpAnswer>& answers, const std::vector<SweepAxis>& axes) {
+std::string sweep_json(const std::vector<Prediction>& answers, const std::vector<SweepAxis>& axes) {
     if (answers.size() == 1) {
         return fmt::format("{{\"schema\":1,\"sweep\":{},{}}}\n", sweep_array(answers.front(), axes),
                            shared_json(answers.front()));
     }
     std::string text;
-    for (const OpAnswer& answer : answers) {
+    for (const Prediction& answer : answers) {
         text += fmt::format("{}{{\"sweep\":{},{}}}", text.empty() ? "" : ",\n", sweep_array(answer, axes),
                             shared_json(answer));
     }
     return fmt::format("{{\"schema\":1,\"machines\":[{}]}}\n", text);
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

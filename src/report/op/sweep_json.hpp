@@ -4,11 +4,11 @@
 #include <string>
 #include <vector>
 
-#include "report/op/op_answer.hpp"
+#include "predict/prediction.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// {"schema":1,"sweep":[...]}, each point with what changes from point to point; {"schema":1,"machines":[{"sweep":...}]}.
-[[nodiscard]] std::string sweep_json(const std::vector<OpAnswer>& answers, const std::vector<SweepAxis>& axes);
+[[nodiscard]] std::string sweep_json(const std::vector<Prediction>& answers, const std::vector<SweepAxis>& axes);
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -7,7 +7,7 @@
 #include "report/op/op_cells.hpp"
 #include "units/text.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -16,10 +16,10 @@ constexpr std::size_t most_rows = 40;
 
 class SweepTable {
 public:
-    SweepTable(const std::vector<OpAnswer>& answers, const std::vector<SweepAxis>& axes, Format format)
+    SweepTable(const std::vector<Prediction>& answers, const std::vector<SweepAxis>& axes, Format format)
         : axes_(axes), raw_(format == Format::csv), named_(answers.size() > 1 || raw_) {
         resources_ = resources_of(answers);
-        for (const OpAnswer& answer : answers) {
+        for (const Prediction& answer : answers) {
             split_ = split_ || !answer.layouts.empty();
             expected_ = expected_ || answer.expected_s.has_value();
             for (const std::string& id : resources_of(answer.elsewhere)) {
@@ -29,7 +29,7 @@ public:
         for (const SweepAxis& axis : axes) points_ *= axis.sizes.size();
         if (format == Format::text && points_ > most_rows) stride_ = (points_ + most_rows - 1) / most_rows;
         head(answers);
-        for (const OpAnswer& answer : answers) rows(answer);
+        for (const Prediction& answer : answers) rows(answer);
     }
 
     [[nodiscard]] const Table& table() const { return table_; }
@@ -56,7 +56,7 @@ private:
         table_.right.push_back(right);
     }
 
-    void head(const std::vector<OpAnswer>& answers) {
+    void head(const std::vector<Prediction>& answers) {
         if (named_) column("machine", "machine", false);
         for (const SweepAxis& axis : axes_) {
             for (const std::string& dim : axis.dims) column(dim, dim);
@@ -77,11 +77,11 @@ private:
         if (split_) column("communication", "communication", false);
     }
 
-    void rows(const OpAnswer& answer) {
+    void rows(const Prediction& answer) {
         std::size_t index = 0;
         for_each_point(answer, axes_,
-                       [&](std::span<const std::int64_t> sizes, const CompiledProgram::Point& point, const OpAnswer& at,
-                           std::optional<double> expected_s) {
+                       [&](std::span<const std::int64_t> sizes, const CompiledProgram::Point& point,
+                           const Prediction& at, std::optional<double> expected_s) {
                            const bool last = ++index == points_;
                            if ((index - 1) % stride_ == 0 || last) row(at, sizes, point, expected_s);
                        });
@@ -92,7 +92,7 @@ private:
         return raw_ ? raw(value) : to_text(Q{value});
     }
 
-    void row(const OpAnswer& answer, std::span<const std::int64_t> sizes, const CompiledProgram::Point& point,
+    void row(const Prediction& answer, std::span<const std::int64_t> sizes, const CompiledProgram::Point& point,
              std::optional<double> expected_s) {
         const auto levels = levels_of(answer);
         const auto ids = resources_of(answer);
@@ -151,11 +151,11 @@ private:
 
 }  // namespace
 
-std::string sweep_table(const std::vector<OpAnswer>& answers, const std::vector<SweepAxis>& axes, Format format) {
+std::string sweep_table(const std::vector<Prediction>& answers, const std::vector<SweepAxis>& axes, Format format) {
     const SweepTable sweep(answers, axes, format);
     std::string text = render(sweep.table(), format);
     if (format != Format::csv) text += sweep.left_out() + notes_text(answers);
     return text;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

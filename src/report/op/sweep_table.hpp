@@ -4,13 +4,13 @@
 #include <string>
 #include <vector>
 
+#include "predict/prediction.hpp"
 #include "report/format.hpp"
-#include "report/op/op_answer.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// A row for each point; in text a long sweep shows some forty points and says so.
-[[nodiscard]] std::string sweep_table(const std::vector<OpAnswer>& answers, const std::vector<SweepAxis>& axes,
+[[nodiscard]] std::string sweep_table(const std::vector<Prediction>& answers, const std::vector<SweepAxis>& axes,
                                       Format format);
 
-}  // namespace roofline
+}  // namespace roofline::core

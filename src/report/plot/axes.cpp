@@ -10,7 +10,7 @@
 
 #include "units/text.hpp"
 
-namespace roofline {
+namespace roofline::core {
 namespace {
 
 constexpr int kMostLabels = 9;
@@ -112,4 +112,4 @@ std::vector<Tick> linear_ticks(const PlotAxis& axis, TickStyle style, int wanted
     return ticks;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace roofline {
+namespace roofline::core {
 
 /// Maps [low, high] to pixels, linearly or by logarithm (then 0 < low < high).
 struct PlotAxis {
@@ -47,4 +47,4 @@ void widen_decades(double& low, double& high, double decades);
 /// "10 T", "0.1", "10,000", "1e20".
 [[nodiscard]] std::string tick_label(double value, TickStyle style);
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace roofline {
+namespace roofline::core {
 namespace {
 
 std::string labels(const std::vector<Tick>& ticks) {
@@ -91,4 +91,4 @@ TEST_CASE("widening keeps the middle") {
     CHECK(std::log10(high / low) == approx(3));
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

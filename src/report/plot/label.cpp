@@ -6,7 +6,7 @@
 #include <numbers>
 #include <utility>
 
-namespace roofline {
+namespace roofline::core {
 namespace {
 
 constexpr double kLeaderWeight = 5;  // a label on another's leader would seem to belong to it
@@ -102,4 +102,4 @@ std::optional<std::size_t> LabelPlacer::place(const std::vector<LabelCandidate>&
     return best;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -9,7 +9,7 @@
 
 #include "report/plot/svg.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// A rectangle turned by `degrees` (clockwise on the screen) about its centre.
 struct LabelBox {
@@ -60,4 +60,4 @@ private:
     std::vector<Line> lines_;
 };
 
-}  // namespace roofline
+}  // namespace roofline::core

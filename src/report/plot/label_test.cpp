@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-namespace roofline {
+namespace roofline::core {
 
 TEST_CASE("level boxes overlap when they share an area") {
     const LabelBox box{{0, 0}, 10, 5, 0};
@@ -61,4 +61,4 @@ TEST_CASE("a leader crosses no label") {
     CHECK(placer.place({{far, 0, {{{50, 50}, {20, 80}}}}}) == 0);
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace roofline {
+namespace roofline::core {
 
 /// Chips along one direction of the picture: rows go down, columns to the right; others are boxes beside one another.
 struct MeshDirection {
@@ -69,4 +69,4 @@ using MeshChip = std::vector<std::int64_t>;
 /// A whole SVG document, in the manner of plot.hpp. Large slices and arrays are drawn as excerpts, and the picture says so.
 [[nodiscard]] std::string to_svg(const MeshPicture& picture);
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -10,7 +10,7 @@
 #include "report/plot/mesh_wires.hpp"
 #include "report/plot/plot_frame.hpp"
 
-namespace roofline {
+namespace roofline::core {
 namespace {
 
 constexpr double kMeshLeft = 24;
@@ -334,4 +334,4 @@ std::string to_svg(const MeshPicture& picture) {
                          describe(picture, drawing.grid()), body, {drawing.height(), kMeshStyle});
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

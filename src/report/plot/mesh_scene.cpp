@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -184,4 +184,4 @@ std::string describe(const MeshPicture& picture, const Grid& grid) {
     return out;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -7,7 +7,7 @@
 #include "report/plot/mesh_picture.hpp"
 #include "report/plot/svg.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// Panels of arrays, at most; others are told in words.
 inline constexpr std::size_t kMostArrays = 6;
@@ -69,4 +69,4 @@ struct Grid {
 /// The picture as words, for those who do not see it.
 [[nodiscard]] std::string describe(const MeshPicture& picture, const Grid& grid);
 
-}  // namespace roofline
+}  // namespace roofline::core

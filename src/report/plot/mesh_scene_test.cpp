@@ -7,7 +7,7 @@
 #include "base/approx_test.hpp"
 #include "report/plot/svg_elements_test.hpp"
 
-namespace roofline {
+namespace roofline::core {
 namespace {
 
 /// A 4 x 4 grid: X down, Y across.
@@ -116,4 +116,4 @@ TEST_CASE("hostile names, a single chip and a billion chips give sound pictures"
     CHECK(contains(texts(elements_of(svg, "detail")), "and 982 arrays more"));  // 6 drawn, 12 told
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -4,7 +4,7 @@
 #include <map>
 #include <utility>
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -117,4 +117,4 @@ XY draw_network(SvgWriter& svg, const Grid& grid) {
     return {x, (ends.first + ends.second) / 2};
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

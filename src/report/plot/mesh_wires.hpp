@@ -4,7 +4,7 @@
 #include "report/plot/mesh_scene.hpp"
 #include "report/plot/svg.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// Wires of one box, to be drawn below its chips: `wire` for a link, `wrap` dashed for a way around or over what is left out.
 void draw_wires(SvgWriter& svg, const MeshPicture& picture, const Grid& grid, const Grid::Box& box);
@@ -13,4 +13,4 @@ void draw_wires(SvgWriter& svg, const MeshPicture& picture, const Grid& grid, co
 /// Gives where its label goes: the middle of the last of these lines.
 XY draw_network(SvgWriter& svg, const Grid& grid);
 
-}  // namespace roofline
+}  // namespace roofline::core

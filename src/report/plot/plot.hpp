@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-namespace roofline {
+namespace roofline::core {
 
 /// One sloped roof: attainable = intensity * bandwidth.
 struct PlotRoof {
@@ -77,4 +77,4 @@ struct SweepPlot {
 [[nodiscard]] std::string to_svg(const RooflinePlot& plot);
 [[nodiscard]] std::string to_svg(const SweepPlot& plot);
 
-}  // namespace roofline
+}  // namespace roofline::core

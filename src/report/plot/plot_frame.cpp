@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <utility>
 
-namespace roofline {
+namespace roofline::core {
 namespace {
 
 // Okabe and Ito's palette for lines; text in darker kin of the same hues (4.5:1 against the paper). Plain rules first: a
@@ -218,4 +218,4 @@ std::string plot_document(std::string_view title, std::string_view subtitle, std
         kPlotWidth, svg_number(sheet.height), id, text, about, kStyle, sheet.style, heading.str(), body);
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -11,7 +11,7 @@
 #include "report/plot/label.hpp"
 #include "report/plot/svg.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 inline constexpr double kPlotWidth = 720;
 inline constexpr double kPlotHeight = 480;
@@ -79,4 +79,4 @@ struct PlotSheet {
 [[nodiscard]] std::string plot_document(std::string_view title, std::string_view subtitle, std::string_view description,
                                         const std::string& body, const PlotSheet& sheet = {});
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -17,7 +17,7 @@
 #include "report/plot/label.hpp"
 #include "report/plot/svg_elements_test.hpp"
 
-namespace roofline {
+namespace roofline::core {
 namespace {
 
 /// The box of a label's ink, a little smaller than what the placing keeps free.
@@ -373,4 +373,4 @@ TEST_CASE("bad values and long sweeps") {
     CHECK(to_svg(plot).find("nan") == std::string::npos);
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -9,7 +9,7 @@
 #include <cmath>
 #include <memory>
 
-namespace roofline {
+namespace roofline::core {
 namespace {
 
 constexpr double kMostPixels = 16384;  // a side; cairo itself ends at 32767
@@ -142,17 +142,17 @@ Result<std::string> svg_to_png(std::string_view svg, double scale) {
     return draw(r, handle.get(), static_cast<int>(width), static_cast<int>(height));
 }
 
-}  // namespace roofline
+}  // namespace roofline::core
 
 #else
 
-namespace roofline {
+namespace roofline::core {
 
 Result<std::string> svg_to_png(std::string_view, double) {
     return fail("no_png", "this build has no PNG output: librsvg's headers were not found when it was built",
                 "install them (Debian: apt install librsvg2-dev) and build again, or write SVG");
 }
 
-}  // namespace roofline
+}  // namespace roofline::core
 
 #endif

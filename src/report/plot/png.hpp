@@ -6,7 +6,7 @@
 
 #include "base/result.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 inline constexpr double kPngScale = 2;  ///< pixels of the PNG for one of the SVG
 
@@ -15,4 +15,4 @@ inline constexpr double kPngScale = 2;  ///< pixels of the PNG for one of the SV
 /// (not in (0, 16]), bad_svg (not SVG, or without a size), picture_too_large (a side beyond 16384 pixels).
 [[nodiscard]] Result<std::string> svg_to_png(std::string_view svg, double scale = kPngScale);
 
-}  // namespace roofline
+}  // namespace roofline::core

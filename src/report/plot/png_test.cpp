@@ -13,7 +13,7 @@
 extern "C" const char* __lsan_default_suppressions();
 extern "C" const char* __lsan_default_suppressions() { return "leak:libfontconfig\n"; }
 
-namespace roofline {
+namespace roofline::core {
 namespace {
 
 constexpr std::string_view kSquare =
@@ -88,4 +88,4 @@ TEST_CASE("scales have limits") {
     CHECK(huge.error().code == "picture_too_large");
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

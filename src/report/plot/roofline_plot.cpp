@@ -16,7 +16,7 @@
 #include "report/plot/thin.hpp"
 #include "units/text.hpp"
 
-namespace roofline {
+namespace roofline::core {
 namespace {
 
 constexpr std::size_t kMostRidges = 24;         // circles drawn; <desc> has more of them
@@ -387,4 +387,4 @@ std::string to_svg(const RooflinePlot& plot) {
     return plot_document(title, plot.subtitle, describe(scene), RooflineDrawing(scene).draw());
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

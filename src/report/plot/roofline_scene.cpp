@@ -12,7 +12,7 @@
 #include "report/plot/thin.hpp"
 #include "units/text.hpp"
 
-namespace roofline {
+namespace roofline::core {
 namespace {
 
 constexpr double kEqualRates = 1e-3;  // relative; closer lines cannot be told apart in print
@@ -269,4 +269,4 @@ std::vector<std::size_t> labelled_points(const PlotPath& path, const std::vector
     return chosen;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -9,7 +9,7 @@
 #include "report/plot/plot.hpp"
 #include "report/plot/svg.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// Where a roof meets a ceiling.
 struct Ridge {
@@ -47,4 +47,4 @@ struct RooflineScene {
 [[nodiscard]] std::vector<std::size_t> labelled_points(const PlotPath& path, const std::vector<XY>& at,
                                                        bool between = true);
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -10,7 +10,7 @@
 
 #include "report/plot/plot_frame.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -132,4 +132,4 @@ std::string to_svg(const ScatterPlot& plot) {
     return plot_document(plot.title, plot.subtitle, describe(scene, plot), draw(scene, plot));
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-namespace roofline {
+namespace roofline::core {
 
 /// Points of one kind.
 struct ScatterSeries {
@@ -27,4 +27,4 @@ struct ScatterPlot {
 /// number of them may be given; what is not finite or not positive is left out.
 [[nodiscard]] std::string to_svg(const ScatterPlot& plot);
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-using namespace roofline;
+using namespace roofline::core;
 
 namespace {
 

@@ -6,7 +6,7 @@
 
 #include "report/plot/plot_frame.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -109,4 +109,4 @@ private:
 
 std::string to_svg(const SharesPlot& plot) { return SharesDrawing(plot).run(); }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace roofline {
+namespace roofline::core {
 
 /// One piece of a bar.
 struct SharesPiece {
@@ -29,4 +29,4 @@ struct SharesPlot {
 /// A whole SVG document, with a table of the shares in <desc>. Pieces that are not finite or not positive are left out.
 [[nodiscard]] std::string to_svg(const SharesPlot& plot);
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -4,7 +4,7 @@
 
 #include <limits>
 
-using namespace roofline;
+using namespace roofline::core;
 
 namespace {
 

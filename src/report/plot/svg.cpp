@@ -10,7 +10,7 @@
 
 #include "base/utf8.hpp"
 
-namespace roofline {
+namespace roofline::core {
 namespace {
 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
@@ -172,4 +172,4 @@ void SvgWriter::text(std::string_view css_class, XY at, Anchor anchor, std::stri
     fmt::format_to(std::back_inserter(out_), ">{}</text>\n", escape_xml(content));
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

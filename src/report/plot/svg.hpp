@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace roofline {
+namespace roofline::core {
 
 /// Text made safe for XML content and attributes: markup is escaped; control characters, bytes that are not UTF-8 and
 /// code points that XML forbids become U+FFFD. Tabs and line ends become spaces, unless `keep_lines`.
@@ -53,4 +53,4 @@ private:
     std::string out_;
 };
 
-}  // namespace roofline
+}  // namespace roofline::core

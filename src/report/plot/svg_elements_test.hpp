@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace roofline {
+namespace roofline::core {
 
 /// A tag of an SVG with what it says.
 struct SvgElement {
@@ -121,4 +121,4 @@ inline bool contains(const std::vector<std::string>& all, const std::string& one
     return std::find(all.begin(), all.end(), one) != all.end();
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-namespace roofline {
+namespace roofline::core {
 
 TEST_CASE("markup in labels is escaped") {
     CHECK(escape_xml("a<b & \"c\" > 'd'") == "a&lt;b &amp; &quot;c&quot; &gt; &#39;d&#39;");
@@ -80,11 +80,11 @@ TEST_CASE("elements") {
           "<circle class=\"m\" cx=\"7\" cy=\"8\" r=\"4\"/>\n</g>\n");
 }
 
-}  // namespace roofline
+}  // namespace roofline::core
 
 TEST_CASE("characters that turn the direction of text are no part of a label") {
-    CHECK(roofline::escape_xml("a\xE2\x80\xAE"
-                               "b") ==
+    CHECK(roofline::core::escape_xml("a\xE2\x80\xAE"
+                                     "b") ==
           "a\xEF\xBF\xBD"
           "b");
 }

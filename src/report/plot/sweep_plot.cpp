@@ -13,7 +13,7 @@
 #include "report/plot/thin.hpp"
 #include "units/text.hpp"
 
-namespace roofline {
+namespace roofline::core {
 namespace {
 
 constexpr std::size_t kMostMarks = 40;  // a curve of no more points shows each of them
@@ -277,4 +277,4 @@ std::string to_svg(const SweepPlot& plot) {
     return plot_document(title, plot.subtitle, describe(scene, plot), body, {drawing.height(), {}});
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -12,7 +12,7 @@
 #include "report/plot/thin.hpp"
 #include "units/text.hpp"
 
-namespace roofline {
+namespace roofline::core {
 namespace {
 
 constexpr double kFractionsRight = kPlotWidth - 62;  // of the frame where a second axis stands beside it
@@ -138,4 +138,4 @@ std::string describe(const SweepScene& scene, const SweepPlot& plot) {
     return out;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

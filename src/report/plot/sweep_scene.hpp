@@ -9,7 +9,7 @@
 #include "report/plot/axes.hpp"
 #include "report/plot/plot.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 struct SweepScene {
     std::vector<PlotCurve> curves;  ///< drawable points only, never empty ones
@@ -35,4 +35,4 @@ struct SweepScene {
 /// The numbers of the plot as a table in words, for those who do not see it.
 [[nodiscard]] std::string describe(const SweepScene& scene, const SweepPlot& plot);
 
-}  // namespace roofline
+}  // namespace roofline::core

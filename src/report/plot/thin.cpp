@@ -4,7 +4,7 @@
 #include <cmath>
 #include <queue>
 
-namespace roofline {
+namespace roofline::core {
 namespace {
 
 constexpr double kInvisible = 0.2;  // pixels
@@ -60,4 +60,4 @@ std::vector<std::size_t> thinned(const std::vector<XY>& points, std::size_t limi
     return kept;
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

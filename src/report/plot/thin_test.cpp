@@ -6,7 +6,7 @@
 #include <cmath>
 #include <vector>
 
-namespace roofline {
+namespace roofline::core {
 
 TEST_CASE("a straight line needs its ends only") {
     std::vector<XY> points;
@@ -53,4 +53,4 @@ TEST_CASE("few points and equal ones") {
     CHECK(thinned({{1, 1}, {1, 1}, {1, 1}}, 10) == std::vector<std::size_t>{0, 2});
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

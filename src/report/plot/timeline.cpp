@@ -10,7 +10,7 @@
 #include "report/plot/plot_frame.hpp"
 #include "units/text.hpp"
 
-namespace roofline {
+namespace roofline::core {
 namespace {
 
 constexpr std::size_t kMostSteps = 200;   // drawn
@@ -320,4 +320,4 @@ std::string to_svg(const Timeline& timeline) {
                          describe(timeline, drawing), body, {drawing.height(), kTimelineStyle});
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace roofline {
+namespace roofline::core {
 
 /// Something that a lane does during a step.
 struct TimelineBar {
@@ -47,4 +47,4 @@ struct Timeline {
 /// A whole SVG document, in the manner of plot.hpp. Of many steps only the first are drawn, and the picture says so.
 [[nodiscard]] std::string to_svg(const Timeline& timeline);
 
-}  // namespace roofline
+}  // namespace roofline::core

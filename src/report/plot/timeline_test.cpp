@@ -5,7 +5,7 @@
 #include "base/approx_test.hpp"
 #include "report/plot/svg_elements_test.hpp"
 
-namespace roofline {
+namespace roofline::core {
 namespace {
 
 /// Two steps of 30 and 70 us: the second is decided by the network.
@@ -101,4 +101,4 @@ TEST_CASE("many steps, none, hostile names and times that are not finite") {
     CHECK_FALSE(SvgReader(to_svg(hostile)).read().empty());
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

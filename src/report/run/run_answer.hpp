@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
+#include "predict/prediction.hpp"
 #include "report/format.hpp"
-#include "report/op/op_answer.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// Seconds of one run, from samples.
 struct TimedRun {
@@ -25,14 +25,14 @@ struct TimedRun {
 
 /// The program at one choice of sizes.
 struct RunPoint {
-    std::vector<std::int64_t> at;    ///< sizes of the swept axes
-    std::optional<OpAnswer> answer;  ///< the prediction; none without a machine
-    double flops = 0;                ///< as predictions count them
-    double bytes = 0;                ///< across the main memory
-    TimedRun cold;                   ///< inputs and results in other memory every time
-    TimedRun hot;                    ///< the same memory every time
-    std::vector<double> kernels;     ///< seconds of each kernel of the prediction, cold; empty where there is one
-    std::int64_t sets = 1;           ///< of inputs and results that were gone through, cold
+    std::vector<std::int64_t> at;      ///< sizes of the swept axes
+    std::optional<Prediction> answer;  ///< the prediction; none without a machine
+    double flops = 0;                  ///< as predictions count them
+    double bytes = 0;                  ///< across the main memory
+    TimedRun cold;                     ///< inputs and results in other memory every time
+    TimedRun hot;                      ///< the same memory every time
+    std::vector<double> kernels;       ///< seconds of each kernel of the prediction, cold; empty where there is one
+    std::int64_t sets = 1;             ///< of inputs and results that were gone through, cold
     double set_bytes = 0;
     double pack_s = 0;  ///< laying weights out anew, once
     double pack_bytes = 0;
@@ -57,9 +57,9 @@ struct RunAnswer {
 [[nodiscard]] std::string run_report(const RunAnswer& answer, Format format, bool color);
 
 /// The roofline or sweep plot of a prediction, with what was measured on it. Errors: those of op_plot().
-[[nodiscard]] Result<std::string> run_plot(const RunAnswer& answer, const std::vector<OpAnswer>& predicted,
+[[nodiscard]] Result<std::string> run_plot(const RunAnswer& answer, const std::vector<Prediction>& predicted,
                                            PlotKind kind);
 
 [[nodiscard]] std::string run_json(const RunAnswer& answer);
 
-}  // namespace roofline
+}  // namespace roofline::core

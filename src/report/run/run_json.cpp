@@ -5,7 +5,7 @@
 #include "report/run/run_answer.hpp"
 #include "report/run/spread_json.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -76,4 +76,4 @@ std::string run_json(const RunAnswer& answer) {
     return dump({{"schema", 1}, {"sweep", std::move(points)}});
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

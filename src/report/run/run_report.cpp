@@ -8,14 +8,14 @@
 #include "report/table.hpp"
 #include "units/text.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
 std::vector<std::string> notes_of(const RunAnswer& answer) {
     std::vector<std::string> notes = answer.notes;
     if (!answer.points.empty() && answer.points.front().answer) {
-        for (const std::string& note : roofline::notes_of(*answer.points.front().answer)) {
+        for (const std::string& note : roofline::core::notes_of(*answer.points.front().answer)) {
             if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(note);
         }
     }
@@ -241,7 +241,7 @@ std::string run_report(const RunAnswer& answer, Format format, bool color) {
     return sweep_text(answer, format);
 }
 
-Result<std::string> run_plot(const RunAnswer& answer, const std::vector<OpAnswer>& predicted, PlotKind kind) {
+Result<std::string> run_plot(const RunAnswer& answer, const std::vector<Prediction>& predicted, PlotKind kind) {
     std::vector<double> seconds;
     if (answer.axes.empty() && !answer.points.front().kernels.empty()) {
         seconds = answer.points.front().kernels;
@@ -251,4 +251,4 @@ Result<std::string> run_plot(const RunAnswer& answer, const std::vector<OpAnswer
     return op_plot(predicted, answer.axes, kind, false, seconds);
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

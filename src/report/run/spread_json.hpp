@@ -5,8 +5,8 @@
 
 #include "report/run/run_answer.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 [[nodiscard]] nlohmann::ordered_json spread_json(const TimedRun& time);
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -10,7 +10,7 @@
 #include "units/quantity.hpp"
 #include "units/text.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -119,4 +119,4 @@ std::string serve_compare_json(const std::vector<ServeAnswer>& answers) {
     return json + "]}\n";
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

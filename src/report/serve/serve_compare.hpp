@@ -4,10 +4,11 @@
 #include <string>
 #include <vector>
 
-#include "report/serve/serve_answer.hpp"
+#include "predict/serve/serve_answer.hpp"
+#include "report/serve/serve_words.hpp"
 #include "report/table.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// A column for each slice, and the notes of all of them.
 [[nodiscard]] std::string serve_compare_text(const std::vector<ServeAnswer>& answers);
@@ -18,4 +19,4 @@ namespace roofline {
 /// {"schema":1, "machines":[...]}, each as serve_json() has it.
 [[nodiscard]] std::string serve_compare_json(const std::vector<ServeAnswer>& answers);
 
-}  // namespace roofline
+}  // namespace roofline::core

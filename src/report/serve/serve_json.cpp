@@ -4,7 +4,7 @@
 
 #include "report/source_json.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -20,7 +20,7 @@ Json memory_json(const ServingMemory& memory) {
         {"weights", memory.weights}, {"kv", memory.kv}, {"activations", memory.activations}, {"total", memory.total()}};
 }
 
-Json collectives_json(const OpAnswer& pass) {
+Json collectives_json(const Prediction& pass) {
     Json list = Json::array();
     for (const MessageWork& each : pass.analysis.total.work.messages) {
         const auto size = each.message.bytes.evaluate(pass.program.sizes);
@@ -36,7 +36,7 @@ Json collectives_json(const OpAnswer& pass) {
 }
 
 // `least` is whatever experts tokens choose, `uniform` where they choose all alike likely.
-Json pass_json(const OpAnswer& pass, const RoutingBound& least, bool experts) {
+Json pass_json(const Prediction& pass, const RoutingBound& least, bool experts) {
     const Analysis& total = pass.analysis.total;
     Json times = Json::object();
     Json uniform = experts ? Json::object() : Json(nullptr);
@@ -165,4 +165,4 @@ std::string serve_json(const ServeAnswer& answer) {
     return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

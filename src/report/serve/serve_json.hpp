@@ -3,10 +3,11 @@
 
 #include <string>
 
-#include "report/serve/serve_answer.hpp"
+#include "predict/serve/serve_answer.hpp"
+#include "report/serve/serve_words.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 [[nodiscard]] std::string serve_json(const ServeAnswer& answer);
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -1,8 +1,9 @@
 #include "report/serve/serve_picture.hpp"
 
 #include <fmt/format.h>
+#include "report/plot/plot.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -48,4 +49,4 @@ std::string serve_picture(const std::vector<ServeAnswer>& answers) {
     return to_svg(plot);
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -9,7 +9,7 @@
 #include "units/quantity.hpp"
 #include "units/text.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -173,7 +173,7 @@ private:
         out_ += "\n";
     }
 
-    void pass(std::string_view label, const OpAnswer& pass, const RoutingBound& least) {
+    void pass(std::string_view label, const Prediction& pass, const RoutingBound& least) {
         const Analysis& total = pass.analysis.total;
         const std::string uniform =
             answer_.experts() ? fmt::format(" {:>11}", to_text(Seconds{total.bounds.lower})) : std::string();
@@ -236,4 +236,4 @@ std::string rate_text(double value) {
 
 std::string serve_text(const ServeAnswer& answer) { return ServeText(answer).run(); }
 
-}  // namespace roofline
+}  // namespace roofline::core

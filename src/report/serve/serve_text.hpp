@@ -3,13 +3,14 @@
 
 #include <string>
 
-#include "report/serve/serve_answer.hpp"
+#include "predict/serve/serve_answer.hpp"
+#include "report/serve/serve_words.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// Of tokens or requests a second, without a unit.
 [[nodiscard]] std::string rate_text(double value);
 
 [[nodiscard]] std::string serve_text(const ServeAnswer& answer);
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -10,7 +10,7 @@
 #include "report/table.hpp"
 #include "units/text.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -202,4 +202,4 @@ std::string trace_plot(const TraceView& view) {
     return to_svg(plot);
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -10,7 +10,7 @@
 #include "machine/machine.hpp"
 #include "report/format.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// All launches of one kernel.
 struct TracedKernel {
@@ -44,4 +44,4 @@ struct TraceView {
 /// The machine's roofline with the kernels on it, those that took longest labelled first.
 [[nodiscard]] std::string trace_plot(const TraceView& view);
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -10,7 +10,7 @@
 #include "report/table.hpp"
 #include "units/text.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -107,4 +107,4 @@ std::string host_text(const StepTimes& times) {
         launches_text(times), to_text(Seconds{host}));
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

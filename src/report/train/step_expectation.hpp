@@ -3,9 +3,9 @@
 
 #include <string>
 
-#include "report/train/train_answer.hpp"
+#include "predict/train/train_answer.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// The law of steps with its numbers put in, for --explain. Empty without an expected time.
 [[nodiscard]] std::string step_derivation(const StepTimes& times);
@@ -16,4 +16,4 @@ namespace roofline {
 /// A sentence where launching a step takes its host longer than the device takes to do it. Empty where it does not.
 [[nodiscard]] std::string host_text(const StepTimes& times);
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-using namespace roofline;
+using namespace roofline::core;
 
 namespace {
 

@@ -12,7 +12,7 @@
 #include "units/quantity.hpp"
 #include "units/text.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -151,4 +151,4 @@ std::string train_compare_json(const std::vector<TrainAnswer>& answers) {
     return json + "]}\n";
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -4,10 +4,11 @@
 #include <string>
 #include <vector>
 
+#include "predict/train/train_answer.hpp"
 #include "report/table.hpp"
-#include "report/train/train_answer.hpp"
+#include "report/train/train_words.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// A column for each slice, and the notes of all of them.
 [[nodiscard]] std::string train_compare_text(const std::vector<TrainAnswer>& answers);
@@ -18,4 +19,4 @@ namespace roofline {
 /// {"schema":1, "machines":[...]}, each as train_json() has it.
 [[nodiscard]] std::string train_compare_json(const std::vector<TrainAnswer>& answers);
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -6,7 +6,7 @@
 
 #include "report/source_json.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -22,8 +22,8 @@ Json plan_json(const TrainAnswer& answer) {
     json["zero"] = answer.plan.zero;
     json["microbatches"] = answer.batch ? Json(answer.batch->microbatches) : Json(nullptr);
     json["schedule"] = name_or_null(answer.schedule);
-    json["remat"] = answer.remat;
-    json["optimizer"] = answer.optimizer;
+    json["remat"] = remat_text(answer.options);
+    json["optimizer"] = optimizer_text(answer.options);
     json["products"] = answer.products ? Json(name(*answer.products)) : Json(nullptr);
     json["dispatch"] = answer.dispatch ? Json(name(*answer.dispatch)) : Json(nullptr);
     json["overlap"] = answer.overlapped;
@@ -133,4 +133,4 @@ std::string train_json(const TrainAnswer& answer) {
     return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

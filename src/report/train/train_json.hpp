@@ -3,10 +3,11 @@
 
 #include <string>
 
-#include "report/train/train_answer.hpp"
+#include "predict/train/train_answer.hpp"
+#include "report/train/train_words.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 [[nodiscard]] std::string train_json(const TrainAnswer& answer);
 
-}  // namespace roofline
+}  // namespace roofline::core

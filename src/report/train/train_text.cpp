@@ -10,7 +10,7 @@
 #include "report/train/step_expectation.hpp"
 #include "units/text.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -201,4 +201,4 @@ private:
 
 std::string train_text(const TrainAnswer& answer) { return TrainText(answer).run(); }
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "bound/pricing.hpp"
-#include "calibrate/comparison.hpp"
-#include "calibrate/error_summary.hpp"
+#include "predict/compare/comparison.hpp"
+#include "predict/compare/error_summary.hpp"
 #include "report/format.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 /// Rows of a table that are not compared, and why.
 struct SkippedRows {
@@ -51,4 +51,4 @@ struct Validation {
 /// Predicted against measured time, as SVG.
 [[nodiscard]] std::string validation_plot(const Validation& validation);
 
-}  // namespace roofline
+}  // namespace roofline::core

@@ -4,7 +4,7 @@
 #include "report/source_json.hpp"
 #include "report/validate/validation.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -117,4 +117,4 @@ std::string validation_json(const Validation& validation) {
     return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

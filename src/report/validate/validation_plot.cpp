@@ -7,7 +7,7 @@
 #include "report/validate/validation.hpp"
 #include "units/text.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 std::string validation_plot(const Validation& validation) {
     const std::string predicted = validation.summary.of_expected ? "expected" : "lower bound";
@@ -34,4 +34,4 @@ std::string validation_plot(const Validation& validation) {
     return to_svg(plot);
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

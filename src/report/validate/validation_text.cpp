@@ -8,7 +8,7 @@
 #include "report/validate/validation.hpp"
 #include "units/text.hpp"
 
-namespace roofline {
+namespace roofline::core {
 
 namespace {
 
@@ -304,4 +304,4 @@ std::string validation_csv(const Validation& validation) {
     return table_csv(table);
 }
 
-}  // namespace roofline
+}  // namespace roofline::core

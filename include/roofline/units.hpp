@@ -1,0 +1,60 @@
+// Quantities with dimensions: bytes / (bytes/s) is seconds, and anything else does not compile.
+#pragma once
+
+#include <compare>
+
+namespace roofline {
+
+/// A double in SI base units with exponents of FLOP, byte, second, joule and US dollar.
+template <int FlopPower, int BytePower, int SecondPower, int JoulePower, int UsdPower>
+struct Quantity {
+    double value = 0;
+
+    constexpr auto operator<=>(const Quantity&) const = default;
+
+    constexpr Quantity operator+(Quantity other) const { return {value + other.value}; }
+    constexpr Quantity operator-(Quantity other) const { return {value - other.value}; }
+    constexpr Quantity operator*(double factor) const { return {value * factor}; }
+    constexpr Quantity operator/(double divisor) const { return {value / divisor}; }
+    constexpr Quantity& operator+=(Quantity other) {
+        value += other.value;
+        return *this;
+    }
+};
+
+template <int F, int B, int S, int J, int U, int F2, int B2, int S2, int J2, int U2>
+constexpr Quantity<F + F2, B + B2, S + S2, J + J2, U + U2> operator*(Quantity<F, B, S, J, U> a,
+                                                                     Quantity<F2, B2, S2, J2, U2> b) {
+    return {a.value * b.value};
+}
+
+template <int F, int B, int S, int J, int U, int F2, int B2, int S2, int J2, int U2>
+constexpr Quantity<F - F2, B - B2, S - S2, J - J2, U - U2> operator/(Quantity<F, B, S, J, U> a,
+                                                                     Quantity<F2, B2, S2, J2, U2> b) {
+    return {a.value / b.value};
+}
+
+template <int F, int B, int S, int J, int U>
+constexpr Quantity<F, B, S, J, U> operator*(double factor, Quantity<F, B, S, J, U> q) {
+    return q * factor;
+}
+
+using Scalar = Quantity<0, 0, 0, 0, 0>;
+using Flops = Quantity<1, 0, 0, 0, 0>;
+using Bytes = Quantity<0, 1, 0, 0, 0>;
+using Seconds = Quantity<0, 0, 1, 0, 0>;
+using Joules = Quantity<0, 0, 0, 1, 0>;
+using Usd = Quantity<0, 0, 0, 0, 1>;
+using FlopRate = Quantity<1, 0, -1, 0, 0>;   ///< FLOP/s
+using Bandwidth = Quantity<0, 1, -1, 0, 0>;  ///< bytes/s
+using Intensity = Quantity<1, -1, 0, 0, 0>;  ///< FLOP/byte
+using Frequency = Quantity<0, 0, -1, 0, 0>;  ///< Hz
+using Power = Quantity<0, 0, -1, 1, 0>;      ///< W
+using Price = Quantity<0, 0, -1, 0, 1>;      ///< USD/s; written and printed per hour
+
+static_assert(Bytes{8} / Bandwidth{4} == Seconds{2});
+static_assert(Flops{6} / Bytes{3} == Intensity{2});
+static_assert(FlopRate{6} / Bandwidth{3} == Intensity{2});
+static_assert(Power{3} * Seconds{2} == Joules{6});
+
+}  // namespace roofline

@@ -1,0 +1,46 @@
+#include "app/calibration_option.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "calibrate/server/server_law.hpp"
+#include "machine/catalogue.hpp"
+
+namespace roofline::core {
+
+Result<Calibrations> resolve_calibrations(const CalibrationRef& reference, const std::vector<MachineRef>& machines) {
+    Calibrations calibrations = reference.none ? Calibrations(std::vector<Calibration>{}) : Calibrations::built_in();
+    for (const MachineRef& machine : machines) {
+        if (!machine.toml || reference.none) continue;
+        ROOFLINE_TRY(auto own, parse_machine_calibration(*machine.toml, machine.name));
+        if (own) calibrations.replace(std::move(*own));
+    }
+    for (const NamedText& file : reference.files) {
+        if (holds_server_laws(file.text)) {
+            ROOFLINE_TRY(auto servers, parse_server_laws(file.text, file.name));
+            calibrations.replace(servers);
+            continue;
+        }
+        ROOFLINE_TRY(auto calibration, parse_calibration(file.text, file.name));
+        calibrations.replace(std::move(calibration));
+    }
+    std::vector<std::string> beside;
+    for (const std::string& name : reference.beside) {
+        const auto machine = find_machine(name.substr(0, name.find(':')));
+        beside.push_back(machine ? machine->id : name);
+    }
+    calibrations.compare(std::move(beside));
+    return calibrations;
+}
+
+Status without_servers(const CalibrationRef& reference) {
+    for (const NamedText& file : reference.files) {
+        if (!holds_server_laws(file.text)) continue;
+        return fail("bad_request", fmt::format("{} has constants of servers, and no model is served here", file.name),
+                    "leave it out; `roofline serve` and `roofline validate` use it");
+    }
+    return {};
+}
+
+}  // namespace roofline::core

@@ -1,0 +1,149 @@
+#include "app/train_question.hpp"
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <utility>
+
+#include "app/calibration_option.hpp"
+#include "app/model_option.hpp"
+#include "app/system_option.hpp"
+#include "app/train_options.hpp"
+#include "model/model.hpp"
+#include "model/routed_experts.hpp"
+#include "units/text.hpp"
+
+namespace roofline::core {
+
+namespace {
+
+Result<Slice> slice_of(const TrainRequest& request) {
+    std::vector<std::string> sets = request.sets;
+    if (!request.price.empty()) sets.push_back("price=" + request.price);
+    return resolve_slice(request.machines.front(), sets);
+}
+
+/// Tokens of a training sequence where none are asked for. Models are trained on sequences of so many and taught longer contexts at
+/// the end (Llama 3: arXiv 2407.21783, section 3.4.1; DeepSeek-V3, with 4,096: arXiv 2412.19437, section 4.2).
+constexpr std::int64_t training_sequence = 8192;
+
+Result<Model> model_of(const TrainRequest& request, std::vector<std::string>& notes) {
+    ROOFLINE_TRY(auto sequence, size_option(request.sequence, "--seq"));
+    ROOFLINE_TRY(auto config, resolve_config(request.config));
+    auto model = build_model(config, sequence);
+    if (model && !sequence && model->sequence > training_sequence) model = build_model(config, training_sequence);
+    if (!model) return model;
+    notes.insert(notes.end(), model->notes.begin(), model->notes.end());
+    return model;
+}
+
+// What the members of `data` share out.
+Result<Plan> with_zero(Plan plan, const std::string& stage) {
+    if (stage.empty()) return plan;
+    if (stage.size() != 1 || stage.front() < '0' || stage.front() > '3') {
+        return fail("bad_plan", fmt::format("--zero: there is no stage `{}`", stage.substr(0, 40)),
+                    "1 shares out the optimizer's states, 2 gradients too, 3 parameters too");
+    }
+    plan.zero = stage.front() - '0';
+    if (plan.zero > 0 && plan.data * plan.expert * plan.context * plan.sequence == 1) {
+        return fail("bad_plan", "--zero says what the members of `data` share out, and the plan has one member",
+                    "give --mesh the axis: data=8; over `fsdp` everything is shared out");
+    }
+    return plan;
+}
+
+Result<Plan> plan_of(const TrainRequest& request, std::int64_t chips, std::vector<std::string>& notes) {
+    if (!request.mesh.empty()) {
+        return parse_plan(request.mesh, chips, &notes).and_then([&](Plan plan) {
+            return with_zero(plan, request.zero);
+        });
+    }
+    if (!request.zero.empty()) return with_zero({}, request.zero);
+    Plan plan;
+    plan.fsdp = chips;
+    if (chips > 1) {
+        notes.push_back(
+            fmt::format("--mesh is not given: fsdp={}, everything shared out over all chips; other plans are "
+                        "not searched",
+                        chips));
+    }
+    return plan;
+}
+
+// What is asked for and cannot be answered.
+Status check_request(const TrainRequest& request) {
+    if (request.mfu && *request.mfu > 1) {
+        return fail("bad_mfu", "--mfu: nothing reaches more than its peak", "write a share of it: --mfu 0.4 or 40%");
+    }
+    return {};
+}
+
+// A schedule is of stages.
+Result<Pipeline> schedule_of(const TrainRequest& request, const Plan& plan) {
+    if (plan.pipeline == 1 && !request.schedule.empty()) {
+        return fail("bad_request", "--schedule is of a pipeline, and the plan has none",
+                    "leave it out, or add stages to --mesh: pipeline=4");
+    }
+    return request.schedule.empty() ? Pipeline{} : parse_schedule(request.schedule);
+}
+
+Result<std::optional<TrainingBatch>> batch_of(const TrainRequest& request, std::int64_t sequence) {
+    ROOFLINE_TRY(auto tokens, size_option(request.batch_tokens, "--batch-tokens"));
+    ROOFLINE_TRY(auto parts, size_option(request.microbatches, "--microbatches"));
+    if (tokens) return TrainingBatch{*tokens, sequence, parts.value_or(1)};
+    if (!request.mfu) {
+        return fail("no_batch", "the batch of a step is not given",
+                    "say how many tokens it has: --batch-tokens 4Mi; or assume a utilisation: --mfu 0.4");
+    }
+    return std::nullopt;
+}
+
+}  // namespace
+
+Result<TrainQuestion> train_question(const TrainRequest& request) {
+    TrainQuestion question;
+    TrainSetup& setup = question.setup;
+    ROOFLINE_CHECK(check_request(request));
+    ROOFLINE_TRY(setup.options, training_options(request));
+    ROOFLINE_TRY(question.slice, slice_of(request));
+    question.notes = question.slice.notes;
+    ROOFLINE_TRY(question.model, model_of(request, question.notes));
+    question.sequence_given = !request.sequence.empty() || question.model.context <= training_sequence;
+    if (!question.sequence_given) {
+        question.notes.push_back(fmt::format(
+            "--seq is not given: sequences of {} tokens are taken, as models are trained before their context is "
+            "extended; --seq {} is the whole context",
+            training_sequence, question.model.context));
+    }
+    question.plan_given = !request.mesh.empty();
+    ROOFLINE_TRY(setup.plan, plan_of(request, question.slice.chips(), question.notes));
+    ROOFLINE_TRY(setup.schedule, schedule_of(request, setup.plan));
+    if (setup.plan.pipeline > 1 && request.microbatches.empty()) {
+        question.notes.emplace_back("--microbatches is not given: the batch is not cut, and all stages but one wait");
+    }
+    ROOFLINE_TRY(const auto batch, batch_of(request, question.model.sequence));
+    question.batch_given = batch.has_value();
+    if (batch) setup.batch = *batch;
+    ROOFLINE_TRY(setup.products, narrow_dtype(request.products, "--products"));
+    ROOFLINE_TRY(setup.dispatch, narrow_dtype(request.dispatch, "--dispatch"));
+    if (setup.dispatch && routed_experts(question.model.program).empty()) {
+        return fail("bad_request", "--dispatch is of tokens that go to experts, and the model has none",
+                    "leave it out");
+    }
+    ROOFLINE_TRY(setup.overlapped, overlapped_axes(request.overlap, setup.plan));
+    question.mfu = request.mfu;
+    ROOFLINE_TRY(question.tokens, size_option(request.tokens, "--tokens"));
+    question.software = request.software;
+    question.textbook = request.textbook;
+    question.explained = request.explain;
+    return question;
+}
+
+Result<TrainAnswer> train_answer_of(const TrainRequest& request) {
+    ROOFLINE_TRY(auto question, train_question(request));
+    ROOFLINE_CHECK(without_servers(request.calibration));
+    ROOFLINE_TRY(auto calibrations, resolve_calibrations(request.calibration, request.machines));
+    return predict_training(std::move(question), std::make_shared<Calibrations>(std::move(calibrations)));
+}
+
+}  // namespace roofline::core

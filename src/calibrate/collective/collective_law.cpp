@@ -1,0 +1,75 @@
+#include "calibrate/collective/collective_law.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "bound/network_pricing.hpp"
+
+namespace roofline::core {
+
+namespace {
+
+bool one_members_part(CollectiveKind kind) {
+    return kind == CollectiveKind::all_to_all || kind == CollectiveKind::permute;
+}
+
+double extra_steps(StepCount steps, std::int64_t members) {
+    const auto n = static_cast<double>(members);
+    return steps == StepCount::linear ? n - 2 : std::log2(n) - 1;
+}
+
+const std::vector<LawSegment>& regime(const LawCurve& curve, const CollectivePoint& point) {
+    if (!curve.limit) return curve.segments;
+    const double size =
+        curve.limit->of_piece ? point.buffer_bytes / static_cast<double>(point.members) : point.buffer_bytes;
+    return size > curve.limit->bytes ? curve.beyond : curve.segments;
+}
+
+}  // namespace
+
+std::optional<CollectivePoint> collective_point(const CollectiveLoad& load, const System& system, double bytes) {
+    if (load.members < 2 || load.tiers.empty()) return std::nullopt;
+    CollectivePoint point;
+    point.members = load.members;
+    point.buffer_bytes = one_members_part(load.kind) ? bytes / static_cast<double>(load.members) : bytes;
+    for (const TierLoad& tier : load.tiers) {
+        const auto rate = rate_of(system.slice.network(system.slice.tiers[tier.tier]));
+        if (!rate) return std::nullopt;
+        if (&tier == &load.tiers.front()) point.buffer_s = point.buffer_bytes / rate->value;
+        point.wire_s = std::max(point.wire_s, bytes * tier.in_turn_bytes.to_double() / rate->value);
+    }
+    return point;
+}
+
+double seconds_of(const LawSegment& segment, StepCount steps, const CollectivePoint& point) {
+    double seconds = segment.base_s + segment.step_s * extra_steps(steps, point.members);
+    if (segment.link > 0) seconds += point.wire_s / segment.link;
+    if (segment.buffer > 0) seconds += point.buffer_s / segment.buffer;
+    if (segment.one_shot > 0) {
+        seconds += static_cast<double>(point.members - 1) * point.buffer_s / segment.one_shot;
+    }
+    return seconds;
+}
+
+const LawSegment& cheapest(const LawCurve& curve, const CollectivePoint& point) {
+    const std::vector<LawSegment>& segments = regime(curve, point);
+    return *std::min_element(segments.begin(), segments.end(), [&](const LawSegment& a, const LawSegment& b) {
+        return seconds_of(a, curve.steps, point) < seconds_of(b, curve.steps, point);
+    });
+}
+
+double seconds_of(const LawCurve& curve, const CollectivePoint& point) {
+    return seconds_of(cheapest(curve, point), curve.steps, point);
+}
+
+double seconds_of(const CollectiveLaw& law, const CollectivePoint& point) {
+    return seconds_of(curve_for(law, point.members), point);
+}
+
+const LawCurve& curve_for(const CollectiveLaw& law, std::int64_t members) {
+    const auto own = std::find_if(law.counted.begin(), law.counted.end(),
+                                  [&](const CountedCurve& counted) { return counted.members == members; });
+    return own == law.counted.end() ? law.shared : own->curve;
+}
+
+}  // namespace roofline::core

@@ -1,0 +1,396 @@
+#include "calibrate/collective/expected_collective.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <tuple>
+
+#include "base/ascii.hpp"
+#include "bound/network_pricing.hpp"
+#include "calibrate/collective/kindred.hpp"
+#include "calibrate/constants.hpp"
+
+namespace roofline::core {
+
+namespace {
+
+struct Software {
+    std::string library;
+    std::string version;
+};
+
+/// "nccl-2.29", "NCCL 2.29.2" and "nccl" taken apart at the first blank or '-'.
+Software taken_apart(std::string_view text) {
+    const std::string name = lowered(trimmed(text));
+    const std::size_t end = name.find_first_of(" -");
+    if (end == std::string::npos) return {name, ""};
+    return {name.substr(0, end), name.substr(end + 1)};
+}
+
+/// Libraries whose own doing is measured before frameworks that call them.
+int library_rank(std::string_view library) {
+    constexpr std::array<std::string_view, 4> first{"nccl", "rccl", "oneccl", "xla"};
+    const auto found = std::find(first.begin(), first.end(), library);
+    return static_cast<int>(found - first.begin());
+}
+
+bool begins_version(std::string_view version, std::string_view wanted) {
+    return version.starts_with(wanted) && (version.size() == wanted.size() || version[wanted.size()] == '.');
+}
+
+/// How far a number of members is from those that were measured, in doublings; 0 inside their range.
+double beyond(const CalibratedLaw& law, std::int64_t members) {
+    const auto n = static_cast<double>(members);
+    const double least = static_cast<double>(law.members.front());
+    const double most = static_cast<double>(law.members.back());
+    return n < least ? std::log2(least / n) : n > most ? std::log2(n / most) : 0;
+}
+
+/// Smaller is nearer to what was asked for.
+struct Fitness {
+    int other_library = 0;
+    int other_version = 0;  ///< 0 as asked, 1 older, 2 newer
+    int other_variant = 0;
+    double beyond = 0;
+    int library = 0;
+    int other_system = 0;
+    int other_dtypes = 0;
+
+    [[nodiscard]] auto order() const {
+        return std::tie(other_library, other_variant, beyond, library, other_version, other_system, other_dtypes);
+    }
+};
+
+Fitness fitness(const CalibratedLaw& law, const CollectiveRequest& request, const Software& wanted) {
+    const Software has = taken_apart(law.key.software);
+    Fitness fit;
+    fit.other_library = request.software && has.library != wanted.library;
+    if (!fit.other_library && !wanted.version.empty() && !begins_version(has.version, wanted.version)) {
+        fit.other_version = older(has.version, wanted.version) ? 1 : 2;
+    }
+    // a framework's kernels are what it is asked for, whichever way they are launched
+    const bool any_variant = request.variant.empty() && !wanted.library.empty() && library_rank(wanted.library) == 4;
+    fit.other_variant = !any_variant && law.key.variant != request.variant;
+    fit.beyond = beyond(law, request.point.members);
+    fit.library = has.version.empty() && has.library != "xla" ? 5 : library_rank(has.library);
+    fit.other_system = !request.system.empty() && law.key.system != request.system;
+    fit.other_dtypes = law.key.dtypes != dtypes_of(request.kind, request.dtype);
+    return fit;
+}
+
+/// Of two laws that fit alike: the version nearest to the one asked for, else the newest; then the more rows.
+bool preferred(const CalibratedLaw& law, const CalibratedLaw& other, const Fitness& fit) {
+    const Software a = taken_apart(law.key.software);
+    const Software b = taken_apart(other.key.software);
+    if (a.version != b.version)
+        return fit.other_version == 2 ? older(a.version, b.version) : older(b.version, a.version);
+    if (law.key.variant != other.key.variant) return law.key.variant > other.key.variant;  // graph before eager
+    return law.rows > other.rows;
+}
+
+/// The law that fits the request best, of those that `relevant` takes.
+template <class Relevant>
+const CalibratedLaw* choose(const Calibration& calibration, const CollectiveRequest& request, Relevant relevant) {
+    const Software wanted = taken_apart(request.software.value_or(""));
+    const CalibratedLaw* best = nullptr;
+    Fitness best_fit;
+    for (const CalibratedLaw& law : calibration.laws) {
+        if (law.key.kind != request.kind || !relevant(law)) continue;
+        const Fitness fit = fitness(law, request, wanted);
+        const bool better = best == nullptr || fit.order() < best_fit.order() ||
+                            (fit.order() == best_fit.order() && preferred(law, *best, fit));
+        if (!better) continue;
+        best = &law;
+        best_fit = fit;
+    }
+    return best;
+}
+
+bool of_library_asked(const CalibratedLaw& law, const CollectiveRequest& request) {
+    return !request.software || same_library(law.key.software, *request.software);
+}
+
+double error_of(const CalibratedLaw& law, std::int64_t members) {
+    const bool measured = std::binary_search(law.members.begin(), law.members.end(), members);
+    return measured ? law.errors.sizes : std::max(law.errors.sizes, law.errors.members.value_or(unproven));
+}
+
+bool about(double a, double b) { return std::abs(a - b) <= 0.01 * b; }
+
+std::int64_t tier_count(std::string_view tiers) { return std::count(tiers.begin(), tiers.end(), '+'); }
+
+/// Whether a group over these tiers spans others inside the one that is asked for: "nvlink+ib" for "ib".
+bool spans_inside(std::string_view tiers, std::string_view asked) {
+    return tiers.size() > asked.size() && tiers.ends_with(asked) && tiers[tiers.size() - asked.size() - 1] == '+';
+}
+
+constexpr int other_rate = 4;
+
+/// Links as fast: 0, one more where the domain is another, two more where so many members were not measured. Others:
+/// other_rate. No relative: -1.
+int distance_to(const CalibratedLaw& law, const CollectiveRequest& request) {
+    if (law.link.topology != request.link.topology || innermost(law.key.tiers) != innermost(request.tiers)) return -1;
+    if (tier_count(law.key.tiers) != tier_count(request.tiers)) return -1;
+    if (!about(law.link.bytes_per_s, request.link.bytes_per_s)) return other_rate;
+    return (beyond(law, request.point.members) > 0 ? 2 : 0) + (law.link.domain == request.link.domain ? 0 : 1);
+}
+
+/// What leaving machines out showed; where too few of them were there to show it, twice the error of the laws.
+double carried_error(const ExpectedTime& expected, std::int64_t members) {
+    double error = 0;
+    for (const CalibratedLaw* law : expected.laws) {
+        const auto& shown = expected.same_rate ? law->errors.relative : law->errors.far;
+        error = std::max({error, error_of(*law, members), shown.value_or(2 * error_of(*law, members))});
+    }
+    return error;
+}
+
+}  // namespace
+
+namespace {
+
+double seconds_of_laws(const ExpectedTime& expected, const CollectivePoint& point) {
+    double votes = 0;
+    double sum = 0;
+    for (const CalibratedLaw* law : expected.laws) {
+        const auto as_fast = std::count_if(expected.laws.begin(), expected.laws.end(), [&](const auto* other) {
+            return about(other->link.bytes_per_s, law->link.bytes_per_s);
+        });
+        const double vote = 1 / static_cast<double>(as_fast);
+        const double seconds = seconds_of(law->law, point_for(expected, *law, point));
+        if (expected.laws.size() == 1) return expected.part * seconds;
+        sum += vote * std::log(seconds);
+        votes += vote;
+    }
+    return votes > 0 ? expected.part * std::exp(sum / votes) : 0;
+}
+
+double seconds_inside(const ExpectedTime& expected, const CollectivePoint& point) {
+    if (expected.inside.empty()) return 0;
+    const ExpectedTime& inside = expected.inside.front();
+    CollectivePoint there = point;
+    there.members = inside.point.members;
+    if (expected.point.wire_s > 0) there.wire_s *= inside.point.wire_s / expected.point.wire_s;
+    return seconds_of(inside, there);
+}
+
+/// A network between nodes is each provider's own; links inside a node are the machine's.
+std::string other_fabric(const CalibratedLaw& law, const CollectiveRequest& request) {
+    return tier_count(request.tiers) > 0 && law.key.system != request.system ? law.key.system : "";
+}
+
+}  // namespace
+
+bool inside_decides(const ExpectedTime& expected, const CollectivePoint& point) {
+    return seconds_inside(expected, point) > seconds_of_laws(expected, point);
+}
+
+double seconds_of(const ExpectedTime& expected, const CollectivePoint& point) {
+    return std::max(seconds_of_laws(expected, point), seconds_inside(expected, point));
+}
+
+CollectivePoint point_for(const ExpectedTime& expected, const CalibratedLaw& law, CollectivePoint point) {
+    point.wire_s /= expected.part;
+    if (expected.buffer_rate) point.buffer_s *= *expected.buffer_rate / law.link.bytes_per_s;
+    return point;
+}
+
+ExpectedTime mean_of(const std::vector<Relative>& relatives, const CollectiveRequest& request) {
+    ExpectedTime expected;
+    expected.carried = true;
+    for (const Relative& relative : relatives) {
+        expected.laws.push_back(relative.law);
+        expected.machines.push_back(relative.machine);
+        expected.same_rate = expected.same_rate && relative.distance < other_rate;
+        expected.counted = expected.counted && std::binary_search(relative.law->members.begin(),
+                                                                  relative.law->members.end(), request.point.members);
+        expected.software_found = expected.software_found && of_library_asked(*relative.law, request);
+    }
+    expected.seconds = seconds_of(expected, request.point);
+    return expected;
+}
+
+bool older(std::string_view version, std::string_view other) {
+    const auto next = [](std::string_view& text) -> std::pair<std::int64_t, std::string> {
+        std::int64_t number = -1;
+        std::string word;
+        while (!text.empty() && text.front() == '.') text.remove_prefix(1);
+        while (!text.empty() && is_digit(text.front()) && number < 1'000'000'000) {
+            number = std::max<std::int64_t>(number, 0) * 10 + (text.front() - '0');
+            text.remove_prefix(1);
+        }
+        while (!text.empty() && text.front() != '.' && (number < 0 || !is_digit(text.front()))) {
+            word += text.front();
+            text.remove_prefix(1);
+            if (number < 0 && !text.empty() && is_digit(text.front())) break;
+        }
+        return {number, word};
+    };
+    while (!version.empty() || !other.empty()) {
+        const auto a = next(version);
+        const auto b = next(other);
+        if (a != b) return a < b;
+    }
+    return false;
+}
+
+bool same_library(std::string_view software, std::string_view wanted) {
+    return taken_apart(software).library == taken_apart(wanted).library;
+}
+
+bool is_version(std::string_view software, std::string_view wanted) {
+    const Software asked = taken_apart(wanted);
+    return same_library(software, wanted) &&
+           (asked.version.empty() || begins_version(taken_apart(software).version, asked.version));
+}
+
+std::string dtypes_of(CollectiveKind kind, const std::optional<Dtype>& dtype) {
+    if (kind != CollectiveKind::all_reduce && kind != CollectiveKind::reduce_scatter) return "";
+    return dtype && info(*dtype).kind == DtypeKind::integer ? "integer" : "float";
+}
+
+std::optional<CollectiveRequest> request_for(const CollectiveLoad& load, const System& system, double bytes) {
+    const auto point = collective_point(load, system, bytes);
+    if (!point) return std::nullopt;
+    CollectiveRequest request;
+    request.machine = system.machine().id;
+    request.kind = load.kind;
+    request.point = *point;
+    const bool grows = load.kind == CollectiveKind::all_gather || load.kind == CollectiveKind::reduce_scatter ||
+                       load.kind == CollectiveKind::all_reduce;
+    if (grows && load.tiers.size() > 1) {
+        CollectiveLoad inner = load;
+        inner.members /= load.tiers.back().members;
+        inner.tiers.pop_back();
+        if (auto inside = request_for(inner, system, bytes)) request.inside = {std::move(*inside)};
+    }
+    for (const TierLoad& tier : load.tiers) {
+        const NetworkTier& network = system.slice.network(system.slice.tiers[tier.tier]);
+        if (request.tiers.empty()) request.link = {network.topology, network.domain, rate_of(network)->value};
+        request.tiers += (request.tiers.empty() ? "" : "+") + network.id;
+    }
+    return request;
+}
+
+std::optional<ExpectedTime> Calibrations::expected(const CollectiveRequest& request) {
+    auto found = of_all_tiers(request);
+    if (!found) return found;
+    found->point = request.point;
+    if (request.inside.empty()) return found;
+    CollectiveRequest asked = request.inside.front();
+    asked.system = request.system;
+    asked.software = request.software;
+    asked.variant = request.variant;
+    asked.dtype = request.dtype;
+    asked.error = request.error;
+    auto inside = expected(asked);
+    if (!inside) return found;
+    found->inside = {std::move(*inside)};
+    if (inside_decides(*found, request.point)) {
+        found->seconds = found->inside.front().seconds;
+        found->error = std::max(found->error, found->inside.front().error);
+    }
+    return found;
+}
+
+std::optional<ExpectedTime> Calibrations::of_all_tiers(const CollectiveRequest& request) {
+    if (auto found = own(request, false)) return found;
+    if (auto found = carried(request)) return found;
+    return kindred(request);
+}
+
+std::optional<ExpectedTime> Calibrations::own(const CollectiveRequest& request, bool wider) {
+    const Calibration* calibration = find(request.machine, laws_of(request.kind));
+    if (calibration == nullptr) return std::nullopt;
+    const CalibratedLaw* law = choose(*calibration, request, [&](const CalibratedLaw& each) {
+        return wider ? spans_inside(each.key.tiers, request.tiers) : each.key.tiers == request.tiers;
+    });
+    if (law == nullptr) return std::nullopt;
+    ExpectedTime expected;
+    if (wider) expected.buffer_rate = request.link.bytes_per_s;
+    expected.laws = {law};
+    expected.machines = {request.machine};
+    expected.seconds = seconds_of(expected, request.point);
+    expected.error = error_of(*law, request.point.members);
+    expected.fabric = other_fabric(*law, request);
+    if (!expected.fabric.empty())
+        expected.error = std::max(expected.error, law->errors.relative.value_or(law->errors.far.value_or(unproven)));
+    expected.counted = std::binary_search(law->members.begin(), law->members.end(), request.point.members);
+    expected.software_found = of_library_asked(*law, request);
+    return expected;
+}
+
+std::optional<ExpectedTime> Calibrations::carried(const CollectiveRequest& request) {
+    for (const bool same_rate : {true, false}) {
+        const std::vector<Relative> found = relatives(request, same_rate);
+        if (found.empty()) continue;
+        ExpectedTime expected = mean_of(found, request);
+        expected.error = carried_error(expected, request.point.members);
+        return expected;
+    }
+    return std::nullopt;
+}
+
+std::optional<ExpectedTime> Calibrations::kindred(const CollectiveRequest& request) {
+    std::vector<Kindred> kinds = kindred_of(request.kind);
+    kinds.insert(kinds.begin(), Kindred{request.kind, 1});
+    const auto like = [&](const Kindred& kind) {
+        CollectiveRequest asked = request;
+        asked.kind = kind.kind;
+        asked.point.wire_s /= kind.part;
+        return asked;
+    };
+    const auto of = [&](const Kindred& kind, std::optional<ExpectedTime> found) {
+        if (!found) return found;
+        found->part = kind.part;
+        found->seconds *= kind.part;
+        if (found->buffer_rate) found->error = std::max(found->error, unproven);
+        if (kind.kind == request.kind) return found;
+        found->instead = kind.kind;
+        if (request.error) found->error += kindred_error(request.kind, kind.kind, kind.part);
+        return found;
+    };
+    for (const bool wider : {false, true}) {
+        for (const Kindred& kind : kinds) {
+            if (auto found = of(kind, own(like(kind), wider))) return found;
+        }
+    }
+    for (const Kindred& kind : kinds) {
+        if (auto found = of(kind, carried(like(kind)))) return found;
+    }
+    return std::nullopt;
+}
+
+double Calibrations::kindred_error(CollectiveKind asked, CollectiveKind instead, double part) {
+    const auto known = kindred_errors_.find({asked, instead});
+    if (known != kindred_errors_.end()) return known->second;
+    Deviation deviation;
+    for (const std::string& machine : machines()) {
+        if (!switched(machine, laws_of(asked))) continue;
+        const Calibration& with_asked = *find(machine, laws_of(asked));
+        const Calibration& with_instead = *find(machine, laws_of(instead));
+        deviation.add(kindred_deviation(with_asked, with_instead, asked, instead, part));
+    }
+    const double error = deviation.count > 0 ? deviation.sum / deviation.count : unproven;
+    kindred_errors_.emplace(std::pair(asked, instead), error);
+    return error;
+}
+
+std::vector<Relative> Calibrations::relatives(const CollectiveRequest& request, bool same_rate) {
+    std::vector<Relative> found;
+    const LawGroup group = laws_of(request.kind);
+    for (const std::string& machine : machines()) {
+        if (machine == request.machine || !mentions(machine, group, request.tiers)) continue;
+        const CalibratedLaw* law = choose(*find(machine, group), request, [&](const CalibratedLaw& each) {
+            const int distance = distance_to(each, request);
+            return distance >= 0 && (distance < other_rate) == same_rate;
+        });
+        if (law != nullptr) found.push_back({law, machine, distance_to(*law, request)});
+    }
+    int least = other_rate;
+    for (const Relative& relative : found) least = std::min(least, relative.distance);
+    std::erase_if(found, [&](const Relative& relative) { return relative.distance > least; });
+    return found;
+}
+
+}  // namespace roofline::core

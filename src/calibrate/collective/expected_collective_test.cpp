@@ -1,0 +1,275 @@
+#include "calibrate/collective/expected_collective.hpp"
+#include "base/approx_test.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+using namespace roofline::core;
+
+namespace {
+
+/// A law that always takes `us` microseconds.
+CalibratedLaw law(std::string software, double us, std::string variant = {}, std::string dtypes = {}) {
+    CalibratedLaw result;
+    result.key = {
+        "s", "nvlink", CollectiveKind::all_reduce, std::move(software), std::move(variant), std::move(dtypes)};
+    if (result.key.dtypes.empty()) result.key.dtypes = "float";
+    result.link = {"switch", 8, 400e9};
+    result.law.shared.segments = {{us * 1e-6, 0, 0, 0, 0}};
+    result.members = {2, 8};
+    result.rows = 40;
+    result.errors.sizes = 0.05;
+    result.errors.members = 0.1;
+    result.errors.relative = 0.15;
+    result.errors.far = 0.3;
+    return result;
+}
+
+CalibratedLaw at(CalibratedLaw result, double rate, std::int64_t domain = 8) {
+    result.link.bytes_per_s = rate;
+    result.link.domain = domain;
+    return result;
+}
+
+CollectiveRequest request(std::string machine, std::int64_t members = 8) {
+    CollectiveRequest result;
+    result.machine = std::move(machine);
+    result.tiers = "nvlink";
+    result.link = {"switch", 8, 400e9};
+    result.kind = CollectiveKind::all_reduce;
+    result.point = {members, 1e6, 1e-6, 1e-6};
+    return result;
+}
+
+double us(Calibrations& all, const CollectiveRequest& asked) {
+    const auto expected = all.expected(asked);
+    REQUIRE(expected);
+    return expected->seconds * 1e6;
+}
+
+}  // namespace
+
+TEST_CASE("versions are compared by their numbers") {
+    CHECK(older("2.9.1", "2.29"));
+    CHECK(older("2.29", "2.29.2"));
+    CHECK(older("1.3.0rc9", "1.3.0rc20"));
+    CHECK_FALSE(older("2.29.2", "2.29.2"));
+    CHECK_FALSE(older("2.29", "2.9"));
+    CHECK(older("99999999999999999999", "99999999999999999999.1"));
+    CHECK(is_version("nccl 2.29.2", "NCCL-2.29"));
+    CHECK_FALSE(is_version("nccl 2.29.2", "nccl-2.2"));
+    CHECK_FALSE(is_version("rccl 2.29.2", "nccl"));
+}
+
+TEST_CASE("the newest version of a communication library speaks where none is named") {
+    Calibrations all({{"m",
+                       {},
+                       {},
+                       {law("nccl 2.9.1", 1), law("nccl 2.29.2", 2), law("xla", 3), law("torch", 4), law("", 5),
+                        law("vllm 0.9", 6, "custom eager"), law("vllm 0.9", 7, "custom graph"),
+                        law("nccl 2.29.2", 8, "", "integer")}}});
+    CollectiveRequest asked = request("m");
+    CHECK(us(all, asked) == approx(2));
+    asked.software = "nccl-2.9";
+    CHECK(us(all, asked) == approx(1));
+    asked.software = "nccl 2.20";  // not measured: the newest before it
+    CHECK(us(all, asked) == approx(1));
+    asked.software = "nccl 2.1";  // nor anything before it: the oldest
+    CHECK(us(all, asked) == approx(1));
+    asked.software = "xla";
+    CHECK(us(all, asked) == approx(3));
+    asked.software = "";  // a table that does not say
+    CHECK(us(all, asked) == approx(5));
+    asked.software = "vllm";  // its kernels, as they run in production
+    CHECK(us(all, asked) == approx(7));
+    asked.variant = "custom eager";
+    CHECK(us(all, asked) == approx(6));
+    asked = request("m");
+    asked.dtype = Dtype::int8;
+    CHECK(us(all, asked) == approx(8));
+    asked.software = "gloo";
+    CHECK_FALSE(all.expected(asked)->software_found);
+}
+
+TEST_CASE("a library whose measurements reach the group goes before a newer one whose do not") {
+    CalibratedLaw wide = law("xla", 50);
+    wide.members = {4, 72};
+    Calibrations all({{"m", {}, {}, {law("nccl 2.29.2", 2), wide}}});
+    CHECK(us(all, request("m", 8)) == approx(2));
+    CHECK(us(all, request("m", 64)) == approx(50));
+}
+
+TEST_CASE("errors are those of sizes held out, of counts held out where the count was not measured") {
+    CalibratedLaw alone = law("nccl 2.29.2", 2);
+    alone.key.kind = CollectiveKind::all_gather;
+    alone.key.dtypes = "";
+    alone.errors.members.reset();
+    Calibrations all({{"m", {}, {}, {law("nccl 2.29.2", 2), alone}}});
+    CHECK(all.expected(request("m", 8))->error == 0.05);
+    CHECK(all.expected(request("m", 8))->counted);
+    CHECK(all.expected(request("m", 6))->error == 0.1);
+    CHECK_FALSE(all.expected(request("m", 6))->counted);
+    CollectiveRequest gather = request("m", 6);
+    gather.kind = CollectiveKind::all_gather;
+    CHECK(all.expected(gather)->error == 0.4);  // nothing shows it
+}
+
+TEST_CASE("a machine without laws takes those of its nearest relatives") {
+    Calibrations all({{"twin", {}, {}, {law("nccl 2.29.2", 2)}},
+                      {"large", {}, {}, {at(law("nccl 2.29.2", 100), 400e9, 72)}},
+                      {"old", {}, {}, {at(law("nccl 2.29.2", 8), 200e9)}},
+                      {"older", {}, {}, {at(law("nccl 2.29.2", 32), 100e9)}},
+                      {"older too", {}, {}, {at(law("nccl 2.29.2", 2), 100e9)}}});
+    // the same rate and domain
+    const auto twin = all.expected(request("new"));
+    REQUIRE(twin);
+    CHECK(twin->carried);
+    CHECK(twin->seconds == approx(2e-6));
+    CHECK(twin->machines == std::vector<std::string>{"twin"});
+    CHECK(twin->error == 0.15);
+    // the same rate
+    CollectiveRequest other_domain = request("new");
+    other_domain.link.domain = 16;
+    CHECK(us(all, other_domain) == approx(std::sqrt(2.0 * 100)));
+    // other rates: one vote each. 200 GB/s: 8; 100 GB/s: sqrt(32 * 2) = 8; 400 GB/s: sqrt(2 * 100)
+    CollectiveRequest other_rate = request("new");
+    other_rate.link.bytes_per_s = 800e9;
+    const auto far = all.expected(other_rate);
+    REQUIRE(far);
+    CHECK(far->seconds * 1e6 == approx(std::cbrt(8 * 8 * std::sqrt(200.0))));
+    CHECK(far->error == 0.3);
+    CHECK_FALSE(far->same_rate);
+    // another kind of fabric
+    CollectiveRequest mesh = request("new");
+    mesh.link.topology = "full_mesh";
+    CHECK_FALSE(all.expected(mesh));
+    mesh = request("new");
+    mesh.tiers = "nvlink+ib";
+    CHECK_FALSE(all.expected(mesh));
+    mesh.tiers = "xgmi";
+    CHECK_FALSE(all.expected(mesh));
+}
+
+TEST_CASE("relatives that were measured with as many members go before those with the same domain") {
+    CalibratedLaw few = law("nccl 2.29.2", 2);
+    few.members = {2, 4};
+    Calibrations all({{"few", {}, {}, {few}}, {"many", {}, {}, {at(law("nccl 2.29.2", 9), 400e9, 72)}}});
+    CHECK(us(all, request("new", 4)) == approx(2));
+    CHECK(us(all, request("new", 8)) == approx(9));
+}
+
+TEST_CASE("constants of links scale with the rate, those of steps do not") {
+    CalibratedLaw slow = at(law("nccl 2.29.2", 10), 100e9);
+    slow.law.shared.segments = {{10e-6, 0, 0.5, 0, 0}};
+    Calibrations all({{"slow", {}, {}, {slow}}});
+    CollectiveRequest fast = request("fast");
+    fast.point.wire_s = 1e-3;  // at the fast link's rate
+    CHECK(us(all, fast) == approx(10 + 2000));
+}
+
+TEST_CASE("laws of collectives that move the same bytes stand in for those that were not measured") {
+    CalibratedLaw all_reduce = law("nccl 2.29.2", 10);
+    all_reduce.key.tiers = "nvlink+ib";
+    all_reduce.law.shared.segments = {{10e-6, 0, 0.5, 0, 0}};
+    CollectiveRequest gather = request("m");
+    gather.kind = CollectiveKind::all_gather;
+    gather.tiers = "nvlink+ib";
+    gather.system = "s";  // on the network that was measured
+    gather.point.wire_s = 1e-3;
+    Calibrations alone({{"m", {}, {}, {all_reduce}}});
+    const auto half = alone.expected(gather);
+    REQUIRE(half);
+    // an all-reduce has twice the bytes on the wire: 10 us and 2 ms at half the rate; half of that
+    CHECK(half->seconds * 1e6 == approx((10 + 4000) / 2.0));
+    CHECK(half->instead == CollectiveKind::all_reduce);
+    CHECK(half->error == approx(0.05 + 0.4));  // nothing says how far off that is
+    gather.point.wire_s = 2e-3;
+    CHECK(seconds_of(*half, gather.point) * 1e6 == approx((10 + 8000) / 2.0));
+
+    // where both were measured half of 40 us stood for 30 us
+    CalibratedLaw measured = law("nccl 2.29.2", 30);
+    measured.key.kind = CollectiveKind::all_gather;
+    CalibratedLaw both = law("nccl 2.29.2", 40);
+    for (CalibratedLaw* each : {&measured, &both}) {
+        each->least_bytes = 1024;
+        each->most_bytes = 1 << 20;
+    }
+    Calibrations compared({{"m", {}, {}, {all_reduce}}, {"p", {}, {}, {measured, both}}});
+    const auto known = compared.expected(gather);
+    REQUIRE(known);
+    CHECK(known->error == approx(0.05 + 1.0 / 3));
+    // who asks for the time alone has the same, with the error of the laws themselves
+    gather.error = false;
+    const auto time = compared.expected(gather);
+    REQUIRE(time);
+    CHECK(time->seconds == known->seconds);
+    CHECK(time->error == approx(0.05));
+
+    CollectiveRequest one_way = gather;
+    one_way.kind = CollectiveKind::permute;
+    CHECK_FALSE(alone.expected(one_way));
+}
+
+TEST_CASE("groups of one chip a node take the laws of groups of whole nodes") {
+    CalibratedLaw whole = law("nccl 2.29.2", 10);
+    whole.key.tiers = "nvlink+ib";
+    whole.law.shared.segments = {{10e-6, 0, 0.5, 0.25, 0}};
+    Calibrations all({{"m", {}, {}, {whole}}});
+    CollectiveRequest across = request("m");
+    across.tiers = "ib";
+    across.link = {"nic", 0, 50e9};
+    across.point.wire_s = 1e-3;
+    across.point.buffer_s = 1e-3;  // at 50 GB/s: an eighth of it where the law's fractions are meant
+    const auto expected = all.expected(across);
+    REQUIRE(expected);
+    CHECK(expected->seconds * 1e6 == approx(10 + 2000 + 500));
+    CHECK(expected->error == approx(0.4));
+    across.tiers = "dcn";
+    CHECK_FALSE(all.expected(across));
+}
+
+TEST_CASE("a group over two tiers is not faster than the part of it inside one") {
+    // 8 chips of a node take 10 us, a law of two nodes says 6: 16 chips have at least to do what 8 have
+    CalibratedLaw inner = law("nccl 2.29", 10);
+    CalibratedLaw outer = law("nccl 2.20", 6);
+    outer.key.tiers = "nvlink+ib";
+    outer.key.system = "m-cloud";
+    outer.members = {16};
+    outer.errors.relative.reset();
+    outer.errors.far.reset();
+    Calibrations all({{"m", {}, {}, {inner, outer}}});
+    CollectiveRequest asked = request("m", 16);
+    asked.tiers = "nvlink+ib";
+    CHECK(us(all, asked) == approx(6));
+    asked.inside = {request("m", 8)};
+    CHECK(us(all, asked) == approx(10));
+    const auto expected = all.expected(asked);
+    REQUIRE(expected);
+    CHECK(inside_decides(*expected, asked.point));
+    CHECK(seconds_of(*expected, asked.point) == approx(10e-6));
+    // where the whole group's law is longer, it speaks
+    outer.law.shared.segments = {{12e-6, 0, 0, 0, 0}};
+    Calibrations slower({{"m", {}, {}, {inner, outer}}});
+    CHECK(us(slower, asked) == approx(12));
+}
+
+TEST_CASE("a network between nodes that was measured elsewhere has the error of transfers") {
+    CalibratedLaw outer = law("nccl 2.20", 6);
+    outer.key.tiers = "nvlink+ib";
+    outer.key.system = "m-cloud";
+    outer.errors.relative.reset();
+    outer.errors.far = 0.3;
+    CalibratedLaw inner = law("nccl 2.20", 6);
+    inner.key.system = "m-cloud";
+    Calibrations all({{"m", {}, {}, {outer, inner}}});
+    CollectiveRequest asked = request("m");
+    CHECK(all.expected(asked)->error == approx(0.05));  // links in a node are the machine's
+    CHECK(all.expected(asked)->fabric.empty());
+    asked.tiers = "nvlink+ib";
+    CHECK(all.expected(asked)->error == approx(0.3));
+    CHECK(all.expected(asked)->fabric == "m-cloud");
+    asked.system = "m-cloud";
+    CHECK(all.expected(asked)->error == approx(0.05));
+    CHECK(all.expected(asked)->fabric.empty());
+}

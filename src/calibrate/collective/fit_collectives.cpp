@@ -1,0 +1,347 @@
+#include "calibrate/collective/fit_collectives.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "base/ascii.hpp"
+#include "calibrate/collective/expected_collective.hpp"
+#include "calibrate/constants.hpp"
+
+namespace roofline::core {
+
+namespace {
+
+constexpr int segments_of_shared = 4;
+constexpr int segments_of_counted = 3;
+constexpr std::size_t fewest_of_count = 6;  // of a curve for one number of members
+
+struct Series {
+    std::vector<const CollectiveSample*> rows;
+    std::int64_t left_out = 0;
+};
+
+using SeriesKey = std::pair<std::string, LawKey>;
+
+auto order(const CollectiveSample& sample) {
+    return std::tie(sample.machine, sample.key, sample.timed.point.members, sample.timed.point.buffer_bytes,
+                    sample.timed.time_s, sample.source);
+}
+
+bool same_measurement(const CollectiveSample& a, const CollectiveSample& b) {
+    return a.machine == b.machine && a.key == b.key && a.timed.point.members == b.timed.point.members &&
+           a.timed.point.buffer_bytes == b.timed.point.buffer_bytes &&
+           std::abs(a.timed.time_s - b.timed.time_s) < 1e-3 * a.timed.time_s;
+}
+
+double median(std::vector<double> values) {
+    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+    std::nth_element(values.begin(), middle, values.end());
+    return *middle;
+}
+
+/// A wrong unit, a slipped digit: far from the rows of about its size and its number of members. Rows are sorted by both; a
+/// hundred on either side are enough to know.
+bool out_of_place(const std::vector<const CollectiveSample*>& rows, std::size_t at) {
+    constexpr std::size_t enough = 100;
+    const CollectivePoint& point = rows[at]->timed.point;
+    std::vector<double> neighbours;
+    const auto take = [&](const CollectiveSample& other) {
+        const double ratio = other.timed.point.buffer_bytes / point.buffer_bytes;
+        const bool near = other.timed.point.members == point.members && ratio >= 0.24 && ratio <= 4.1;
+        if (near) neighbours.push_back(std::log(other.timed.time_s));
+        return near;
+    };
+    for (std::size_t i = at; i > 0 && i + enough > at && take(*rows[i - 1]); --i) continue;
+    for (std::size_t i = at + 1; i < rows.size() && i <= at + enough && take(*rows[i]); ++i) continue;
+    if (neighbours.size() < 3) return false;
+    return std::abs(std::log(rows[at]->timed.time_s) - median(std::move(neighbours))) > std::log(30.0);
+}
+
+/// Half the bound may be a link that is better than published; less is another unit or another quantity.
+bool impossible(const CollectiveSample& row) { return row.timed.time_s < row.lower_s / 2; }
+
+void leave_out_wrong_rows(Series& series) {
+    std::vector<const CollectiveSample*> right;
+    for (std::size_t i = 0; i < series.rows.size(); ++i) {
+        if (!impossible(*series.rows[i]) && !out_of_place(series.rows, i)) right.push_back(series.rows[i]);
+    }
+    series.left_out = static_cast<std::int64_t>(series.rows.size() - right.size());
+    series.rows = std::move(right);
+}
+
+/// Every so manieth row of a series that is longer than a law needs.
+void thin(Series& series) {
+    constexpr std::size_t plenty = 4096;
+    if (series.rows.size() <= plenty) return;
+    std::vector<const CollectiveSample*> kept;
+    for (std::size_t i = 0; i < plenty; ++i) kept.push_back(series.rows[i * series.rows.size() / plenty]);
+    series.rows = std::move(kept);
+}
+
+std::vector<TimedPoint> points_of(const std::vector<const CollectiveSample*>& rows) {
+    std::vector<TimedPoint> points;
+    points.reserve(rows.size());
+    for (const CollectiveSample* row : rows) points.push_back(row->timed);
+    return points;
+}
+
+class MeanError {
+public:
+    void add(const CollectiveLaw& law, const std::vector<TimedPoint>& points) {
+        for (const TimedPoint& timed : points) add(seconds_of(law, timed.point), timed.time_s);
+    }
+    void add(double predicted, double measured) {
+        sum_ += std::abs(predicted - measured) / measured;
+        ++rows_;
+    }
+    [[nodiscard]] bool empty() const { return rows_ == 0; }
+    [[nodiscard]] double mean() const { return rows_ == 0 ? 0 : sum_ / static_cast<double>(rows_); }
+
+private:
+    double sum_ = 0;
+    std::int64_t rows_ = 0;
+};
+
+/// Kernels of frameworks that bypass the library.
+bool is_custom(const LawKey& key) {
+    return key.variant.find("custom") != std::string::npos || key.variant.find("shot") != std::string::npos;
+}
+
+/// Fits to what `held_out` does not take, in every fold, and measures on what it takes.
+template <class HeldOut>
+MeanError hold_out(const std::vector<TimedPoint>& points, const LawKey& key, std::size_t folds, HeldOut held_out) {
+    MeanError error;
+    for (std::size_t fold = 0; fold < folds; ++fold) {
+        std::vector<TimedPoint> kept;
+        std::vector<TimedPoint> taken;
+        for (const TimedPoint& timed : points) (held_out(timed, fold) ? taken : kept).push_back(timed);
+        if (taken.empty() || kept.size() < fewest_rows / 2) continue;
+        error.add(rounded(fit_law(kept, key.kind, is_custom(key))), taken);
+    }
+    return error;
+}
+
+template <class T>
+std::vector<T> sorted_once(std::vector<T> values) {
+    std::sort(values.begin(), values.end());
+    values.erase(std::unique(values.begin(), values.end()), values.end());
+    return values;
+}
+
+LawErrors errors_of(const CollectiveLaw& law, const std::vector<TimedPoint>& points, const LawKey& key,
+                    const std::vector<std::int64_t>& members, const std::vector<double>& sizes) {
+    LawErrors errors;
+    MeanError fitted;
+    fitted.add(law, points);
+    errors.fitted = fitted.mean();
+    errors.sizes = hold_out(points, key, 5, [&](const TimedPoint& timed, std::size_t fold) {
+                       const auto at = std::lower_bound(sizes.begin(), sizes.end(), timed.point.buffer_bytes);
+                       return static_cast<std::size_t>(at - sizes.begin()) % 5 == fold;
+                   }).mean();
+    if (members.size() < 3) return errors;
+    constexpr std::size_t most_counts = 16;  // a table with more has its first ones held out
+    const MeanError left_out =
+        hold_out(points, key, std::min(members.size(), most_counts),
+                 [&](const TimedPoint& timed, std::size_t fold) { return timed.point.members == members[fold]; });
+    if (!left_out.empty()) errors.members = left_out.mean();
+    return errors;
+}
+
+/// Rows too sparse to have neighbours that tell: those more than 30 times off the law through all.
+void leave_out_far_rows(Series& series, const LawKey& key) {
+    const CollectiveLaw law = fit_law(points_of(series.rows), key.kind, is_custom(key));
+    series.left_out += static_cast<std::int64_t>(std::erase_if(series.rows, [&](const CollectiveSample* row) {
+        return std::abs(std::log(seconds_of(law, row->timed.point) / row->timed.time_s)) > std::log(30.0);
+    }));
+}
+
+CalibratedLaw calibrate(const LawKey& key, const Series& series) {
+    CalibratedLaw law;
+    law.key = key;
+    law.link = series.rows.front()->link;
+    const std::vector<TimedPoint> points = points_of(series.rows);
+    std::vector<double> sizes;
+    for (const CollectiveSample* row : series.rows) {
+        law.members.push_back(row->timed.point.members);
+        sizes.push_back(row->timed.point.buffer_bytes);
+        law.sources.push_back(row->source);
+    }
+    law.members = sorted_once(std::move(law.members));
+    law.sources = sorted_once(std::move(law.sources));
+    sizes = sorted_once(std::move(sizes));
+    law.least_bytes = sizes.front();
+    law.most_bytes = sizes.back();
+    law.rows = static_cast<std::int64_t>(series.rows.size());
+    law.left_out = series.left_out;
+    law.law = rounded(fit_law(points, key.kind, is_custom(key)));
+    law.errors = errors_of(law.law, points, key, law.members, sizes);
+    return law;
+}
+
+std::map<SeriesKey, Series> series_of(const std::vector<CollectiveSample>& samples, CollectiveFit& fit) {
+    std::map<SeriesKey, Series> all;
+    const CollectiveSample* previous = nullptr;
+    for (const CollectiveSample& sample : samples) {
+        if (previous != nullptr && same_measurement(*previous, sample)) {
+            ++fit.duplicates;
+            continue;
+        }
+        previous = &sample;
+        all[{sample.machine, sample.key}].rows.push_back(&sample);
+    }
+    for (auto& [key, series] : all) {
+        leave_out_wrong_rows(series);
+        thin(series);
+    }
+    return all;
+}
+
+bool in_range(const CollectiveSample& sample) {
+    const CollectivePoint& point = sample.timed.point;
+    return point.members >= 2 && point.buffer_bytes >= 1 && point.buffer_bytes < 1e15 && point.wire_s > 0 &&
+           point.buffer_s > 0 && sample.timed.time_s > 0 && sample.timed.time_s < 1e9;
+}
+
+}  // namespace
+
+CollectiveLaw fit_law(const std::vector<TimedPoint>& points, CollectiveKind kind, bool custom) {
+    constexpr double worth_a_look = 0.03;  // mean deviation of one curve for all counts
+    constexpr double worth_it = 0.7;       // what curves of their own must leave of it
+    std::map<std::int64_t, std::vector<TimedPoint>> by_count;
+    for (const TimedPoint& timed : points) by_count[timed.point.members].push_back(timed);
+    CurveTerms of_one;  // within one count steps do not change and bytes are all proportional
+    of_one.step = false;
+    of_one.buffer = false;
+    CurveTerms terms;
+    terms.one_shot = custom;
+    terms.buffer = kind != CollectiveKind::permute;
+    if (by_count.size() == 1) terms = of_one;
+    CurveFit best = fit_curve(points, segments_of_shared, terms);
+    if (!custom && by_count.size() > 2) {  // through two counts either goes as well
+        terms.steps = StepCount::logarithmic;
+        CurveFit other = fit_curve(points, segments_of_shared, terms);
+        if (other.loss < 0.95 * best.loss) best = std::move(other);
+    }
+    CollectiveLaw law;
+    law.shared = std::move(best.curve);
+    const bool short_series = std::any_of(by_count.begin(), by_count.end(),
+                                          [](const auto& count) { return count.second.size() < fewest_of_count; });
+    const auto rows = static_cast<double>(points.size());
+    if (by_count.size() < 2 || short_series || best.loss < worth_a_look * rows) return law;
+    double loss = 0;
+    std::vector<CountedCurve> counted;
+    for (const auto& [members, of_count] : by_count) {
+        CurveFit fit = fit_curve(of_count, segments_of_counted, of_one);
+        loss += fit.loss;
+        counted.push_back({members, std::move(fit.curve)});
+    }
+    if (loss < worth_it * best.loss) law.counted = std::move(counted);
+    return law;
+}
+
+namespace {
+
+// Rows that are alike stay as they came.
+std::vector<CollectiveSample> in_order(std::vector<CollectiveSample> samples) {
+    std::vector<std::size_t> places(samples.size());
+    std::iota(places.begin(), places.end(), std::size_t{0});
+    std::sort(places.begin(), places.end(), [&](std::size_t a, std::size_t b) {
+        const auto first = order(samples[a]);
+        const auto second = order(samples[b]);
+        return first < second || (!(second < first) && a < b);
+    });
+    std::vector<CollectiveSample> sorted;
+    sorted.reserve(samples.size());
+    for (const std::size_t place : places) sorted.push_back(std::move(samples[place]));
+    return sorted;
+}
+
+}  // namespace
+
+CollectiveFit fit_collectives(std::vector<CollectiveSample> samples) {
+    CollectiveFit fit;
+    fit.left_out = static_cast<std::int64_t>(std::erase_if(samples, [](const auto& each) { return !in_range(each); }));
+    samples = in_order(std::move(samples));
+    std::map<SeriesKey, Series> all = series_of(samples, fit);
+    for (auto& [key, series] : all) {
+        const auto& [machine, law] = key;
+        if (series.rows.size() >= fewest_rows) leave_out_far_rows(series, law);
+        fit.left_out += series.left_out;
+        if (series.rows.size() < fewest_rows) {
+            fit.too_few += static_cast<std::int64_t>(series.rows.size());
+            continue;
+        }
+        fit.rows += static_cast<std::int64_t>(series.rows.size());
+        if (fit.calibrations.empty() || fit.calibrations.back().machine != machine) {
+            fit.calibrations.push_back({machine, {}, {}, {}});
+        }
+        fit.calibrations.back().laws.push_back(calibrate(law, series));
+    }
+    constexpr std::size_t most_laws = 1000;  // beyond it nobody asks what each says about each
+    std::size_t laws = 0;
+    for (const Calibration& calibration : fit.calibrations) laws += calibration.laws.size();
+    if (laws <= most_laws) add_errors_of_relatives(fit.calibrations, samples);
+    return fit;
+}
+
+namespace {
+
+CollectiveRequest request_of(const CollectiveSample& sample) {
+    CollectiveRequest request;
+    request.machine = sample.machine;
+    request.tiers = sample.key.tiers;
+    request.link = sample.link;
+    request.kind = sample.key.kind;
+    request.point = sample.timed.point;
+    request.software = sample.key.software;
+    request.variant = sample.key.variant;
+    if (sample.key.dtypes == "integer") request.dtype = Dtype::int8;
+    return request;
+}
+
+bool speak_for(const std::vector<Relative>& relatives, const LawKey& key) {
+    return !relatives.empty() && std::all_of(relatives.begin(), relatives.end(), [&](const Relative& relative) {
+        return relative.law->key.variant == key.variant;
+    });
+}
+
+}  // namespace
+
+void add_errors_of_relatives(std::vector<Calibration>& calibrations, const std::vector<CollectiveSample>& samples) {
+    Calibrations all(calibrations);
+    struct Carried {
+        std::map<std::int64_t, std::vector<Relative>> by_members;
+        MeanError error;
+    };
+    std::map<std::pair<SeriesKey, bool>, Carried> errors;  // with true: from links that are as fast
+    for (const CollectiveSample& sample : samples) {
+        if (impossible(sample)) continue;
+        const CollectiveRequest request = request_of(sample);
+        for (const bool same_rate : {true, false}) {
+            Carried& carried = errors[{{sample.machine, sample.key}, same_rate}];
+            auto found = carried.by_members.find(request.point.members);
+            if (found == carried.by_members.end()) {
+                found = carried.by_members.emplace(request.point.members, all.relatives(request, same_rate)).first;
+            }
+            if (!speak_for(found->second, sample.key)) continue;
+            const ExpectedTime expected = mean_of(found->second, request);
+            if (expected.software_found) carried.error.add(expected.seconds, sample.timed.time_s);
+        }
+    }
+    for (Calibration& calibration : calibrations) {
+        for (CalibratedLaw& law : calibration.laws) {
+            for (const bool same_rate : {true, false}) {
+                const auto found = errors.find({{calibration.machine, law.key}, same_rate});
+                if (found == errors.end() || found->second.error.empty()) continue;
+                (same_rate ? law.errors.relative : law.errors.far) = found->second.error.mean();
+            }
+        }
+    }
+}
+
+}  // namespace roofline::core

@@ -1,0 +1,42 @@
+// Collectives that move the same bytes the same way, so that laws of one can stand in for those of another.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "calibrate/calibration.hpp"
+
+namespace roofline::core {
+
+/// `part` of this collective is one of the other kind, over an array as large.
+struct Kindred {
+    CollectiveKind kind = CollectiveKind::all_gather;
+    double part = 1;
+};
+
+/// What can stand in for a collective, the likest first. An all-reduce is a reduce-scatter and an all-gather, each with half its
+/// bytes on every wire and half its steps; in an all-to-all a member sends what it sends in an all-gather of as large a buffer.
+/// Empty for what goes from one to another.
+[[nodiscard]] std::vector<Kindred> kindred_of(CollectiveKind kind);
+
+/// A sum of |predicted - fitted| / fitted, and of how many.
+struct Deviation {
+    double sum = 0;
+    double count = 0;
+
+    void add(const Deviation& other) {
+        sum += other.sum;
+        count += other.count;
+    }
+};
+
+/// Only laws of chips that such a link joins can be compared.
+inline constexpr std::string_view compared_topology = "switch";
+
+/// How far off laws of `instead` are as stand-ins for a machine's laws of `asked`: for each pair of the same system, switch,
+/// software and variant, at every count of members and every fourfold size that both were measured with. The machine's laws of the two
+/// may come in one calibration.
+[[nodiscard]] Deviation kindred_deviation(const Calibration& with_asked, const Calibration& with_instead,
+                                          CollectiveKind asked, CollectiveKind instead, double part);
+
+}  // namespace roofline::core

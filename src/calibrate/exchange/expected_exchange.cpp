@@ -1,0 +1,87 @@
+// Which law speaks for an exchange with experts.
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+
+#include "calibrate/collective/expected_collective.hpp"
+#include "calibrate/constants.hpp"
+
+namespace roofline::core {
+
+namespace {
+
+/// Smaller is nearer to what was asked for; versions and times decide between those that are as near.
+auto distance(const CalibratedExchange& law, const ExchangeRequest& request) {
+    const ExchangeKey& asked = request.key;
+    const bool other_library = !asked.software.empty() && !same_library(law.key.software, asked.software);
+    const bool other_variant = !asked.variant.empty() && law.key.variant != asked.variant;
+    const double count = std::abs(std::log2(static_cast<double>(law.key.members) / request.point.members));
+    const bool other_system = !asked.system.empty() && law.key.system != asked.system;
+    const bool other_version = !asked.software.empty() && !is_version(law.key.software, asked.software);
+    // kernels for few tokens have buffers for no more
+    const bool too_many = request.point.tokens > 2 * law.most_tokens;
+    return std::tuple(other_library, other_variant, count, other_system, too_many, other_version);
+}
+
+const CalibratedExchange* choose(const Calibration& calibration, const ExchangeRequest& request) {
+    const CalibratedExchange* best = nullptr;
+    for (const CalibratedExchange& law : calibration.exchanges) {
+        const bool alike = law.key.step == request.key.step && law.key.tiers == request.key.tiers &&
+                           law.link.topology == request.link.topology;
+        if (!alike) continue;
+        if (best == nullptr || distance(law, request) < distance(*best, request)) {
+            best = &law;
+            continue;
+        }
+        if (distance(*best, request) < distance(law, request)) continue;
+        const bool newer = law.key.software != best->key.software && older(best->key.software, law.key.software);
+        const bool faster = law.key.software == best->key.software &&
+                            seconds_of(law.law, request.point) < seconds_of(best->law, request.point);
+        if (newer || faster) best = &law;
+    }
+    return best;
+}
+
+double error_of(const CalibratedExchange& law, bool counted) {
+    const double own = std::max(law.errors.sizes, law.errors.shapes.value_or(0));
+    return counted ? own : std::max(own, law.errors.members.value_or(unproven));
+}
+
+std::optional<ExpectedExchange> expected_of(const CalibratedExchange* law, const std::string& machine,
+                                            const ExchangeRequest& request) {
+    if (law == nullptr) return std::nullopt;
+    ExpectedExchange expected;
+    expected.law = law;
+    expected.machine = machine;
+    expected.counted = static_cast<double>(law->key.members) == request.point.members;
+    expected.point = request.point;
+    expected.seconds = seconds_of(law->law, request.point);
+    expected.error = error_of(*law, expected.counted);
+    return expected;
+}
+
+}  // namespace
+
+std::optional<ExpectedExchange> Calibrations::expected_exchange(const Machine& machine,
+                                                                const ExchangeRequest& request) {
+    if (const Calibration* own = find(machine.id, laws_of_exchanges())) {
+        if (auto expected = expected_of(choose(*own, request), machine.id, request)) return expected;
+    }
+    return carried_exchange(machine, request);
+}
+
+std::optional<ExpectedExchange> Calibrations::carried_exchange(const Machine& machine, const ExchangeRequest& request) {
+    for (const std::string& id : likest(machine)) {
+        const Calibration* calibration = find(id, laws_of_exchanges());
+        if (calibration == nullptr) continue;
+        auto expected = expected_of(choose(*calibration, request), id, request);
+        if (!expected) continue;
+        expected->carried = true;
+        // what leaving the relative out showed, from its own nearest
+        expected->error = std::max(expected->error, expected->law->errors.relative.value_or(unproven));
+        return expected;
+    }
+    return std::nullopt;
+}
+
+}  // namespace roofline::core

@@ -1,0 +1,105 @@
+#include "calibrate/kernel/extrapolation.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "machine/embedded.hpp"
+#include "machine/toml_file.hpp"
+
+namespace roofline::core {
+
+namespace {
+
+/// The nearest size that was measured; the size itself inside the range, and where that is not known.
+double nearest_measured(const SizeRange& range, double size) {
+    if (!(range.most > 0 && size > 0)) return size;
+    return std::clamp(size, std::max(range.least, 1.0), std::max(range.most, 1.0));
+}
+
+double growth_number(Reader& table, std::string_view key) {
+    const std::vector<double> numbers = table.numbers(key);
+    constexpr double most = 10;
+    if (numbers.size() == 1 && numbers.front() >= 0 && numbers.front() <= most) return numbers.front();
+    table.fault(key, "bad_value", fmt::format("{} is one number from 0 to {}", table.of(key), most));
+    return 0;
+}
+
+/// Where no table could tell, sizes are taken to be as bad as the worst of their class.
+void fill_untold(Growths& growths) {
+    double worst = 0;
+    for (const SizeGrowth& each : growths) worst = std::max({worst, each.below, each.above});
+    for (SizeGrowth& each : growths) {
+        if (each.below == 0) each.below = worst;
+        if (each.above == 0) each.above = worst;
+    }
+}
+
+}  // namespace
+
+const Growths& Extrapolation::of(std::string_view kind) const {
+    if (kind.ends_with("attention")) return attention;
+    if (kind == "grouped contraction") return experts;
+    return kind == "contraction" ? products : others;
+}
+
+Result<Extrapolation> parse_extrapolation(std::string_view toml, std::string_view origin) {
+    TomlFile text(toml, origin);
+    Reader file = text.root();
+    Extrapolation all;
+    for (Reader& table : file.each("growth")) {
+        const std::string kind = table.choice("kind", {"products", "experts", "attention", "others"});
+        const std::string size = table.choice("size", {"m", "n", "depth", "batch", "rows", "columns"});
+        const std::string side = table.choice("side", {"above", "below"});
+        const std::size_t rows_or_columns = size == "rows" ? 0 : 1;
+        const auto* const name = std::find(size_names.begin(), size_names.end(), size);
+        const std::size_t place =
+            name == size_names.end() ? rows_or_columns : static_cast<std::size_t>(name - size_names.begin());
+        Growths& growths = kind == "products"  ? all.products
+                           : kind == "experts" ? all.experts
+                           : kind == "others"  ? all.others
+                                               : all.attention;
+        (side == "above" ? growths[place].above : growths[place].below) = growth_number(table, "per_doubling");
+        static_cast<void>(table.whole("groups", 1, 1'000'000, 1));
+        table.finish();
+    }
+    file.finish();
+    ROOFLINE_CHECK(text.status());
+    for (Growths* growths : {&all.products, &all.experts, &all.attention, &all.others}) fill_untold(*growths);
+    return all;
+}
+
+const Extrapolation& built_in_extrapolation() {
+    // a file that does not read is found by a test
+    static const Extrapolation all = [] {
+        auto read = parse_extrapolation(embedded_extrapolation(), "extrapolation.toml");
+        return read ? *read : Extrapolation{};
+    }();
+    return all;
+}
+
+std::vector<SizeBeyond> sizes_beyond(const KernelFit& fit, const KernelPoint& point) {
+    std::vector<SizeBeyond> beyond;
+    const ProductSizes sizes = asked_sizes(fit, point);
+    for (std::size_t i = 0; i < size_count; ++i) {
+        if (!(sizes[i] > 0)) continue;
+        const double nearest = nearest_measured(fit.ranges[i], sizes[i]);
+        if (nearest != sizes[i]) beyond.push_back({i, sizes[i], nearest});
+    }
+    return beyond;
+}
+
+double error_beyond(const KernelFit& fit, const Growths& growths, const KernelPoint& point) {
+    const ProductSizes sizes = asked_sizes(fit, point);
+    double error = 0;
+    for (std::size_t i = 0; i < size_count; ++i) {
+        if (!(sizes[i] > 0)) continue;
+        const double nearest = nearest_measured(fit.ranges[i], sizes[i]);
+        if (sizes[i] > nearest) error += growths[i].above * std::log2(sizes[i] / nearest);
+        if (sizes[i] < nearest) error += growths[i].below * std::log2(nearest / sizes[i]);
+    }
+    return error;
+}
+
+}  // namespace roofline::core

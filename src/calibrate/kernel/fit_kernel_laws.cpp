@@ -1,0 +1,293 @@
+#include "calibrate/kernel/fit_kernel_laws.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <span>
+#include <tuple>
+#include <utility>
+
+#include "calibrate/expected_program.hpp"
+#include "calibrate/kernel/fit_kernels.hpp"
+#include "calibrate/kernel/kernel_kind.hpp"
+#include "calibrate/kernel/kernel_relatives.hpp"
+#include "machine/catalogue.hpp"
+
+namespace roofline::core {
+
+namespace {
+
+auto order(const KernelSample& sample) {
+    const KernelPoint& point = sample.timed.point;
+    return std::tie(sample.machine, sample.key, point.math_s, point.vector_s, point.memory_s, point.other_s,
+                    point.depth, point.m, point.n, point.batch, point.rows, point.columns, point.cache,
+                    sample.timed.time_s, sample.source);
+}
+
+bool same(const KernelSample& a, const KernelSample& b) {
+    return a.machine == b.machine && a.key == b.key && a.timed.point == b.timed.point &&
+           a.timed.time_s == b.timed.time_s && a.timed.more == b.timed.more && a.others == b.others;
+}
+
+/// Fits by machine and key, with how they would be without each fold.
+using Folded = std::map<std::pair<std::string, KernelKey>, FoldedFit>;
+
+using Samples = std::vector<KernelSample>;
+
+/// Where the samples of one machine and key end that begin here.
+std::size_t end_of_key(const Samples& samples, std::size_t begin) {
+    std::size_t end = begin;
+    while (end < samples.size() && samples[end].machine == samples[begin].machine &&
+           samples[end].key == samples[begin].key)
+        ++end;
+    return end;
+}
+
+/// The machine's calibration, a new one in its place where it has none.
+Calibration& calibration_of(std::vector<Calibration>& all, const std::string& machine) {
+    const auto place =
+        std::find_if(all.begin(), all.end(), [&](const Calibration& each) { return each.machine >= machine; });
+    if (place != all.end() && place->machine == machine) return *place;
+    return *all.insert(place, {machine, {}, {}, {}, {}});
+}
+
+/// When a sample's law is fitted: first those timed alone, then products behind a quantisation alone, whose laws may be told by
+/// nothing else, then those with others in their time.
+enum class Turn : std::uint8_t { alone, quantised, together };
+
+Turn turn_of(const KernelSample& sample) {
+    if (sample.others.empty()) return Turn::alone;
+    const bool quantised = sample.others.size() == 1 && sample.others.front().key.kind == "quantisation" &&
+                           sample.others.front().count == 1 && sample.timed.more.empty();
+    return quantised ? Turn::quantised : Turn::together;
+}
+
+/// True where the kernel before the sample's has a law of the same library and kind, from rows of its own.
+bool knows_first(const KernelSample& sample, const Calibration* known) {
+    if (known == nullptr) return false;
+    const KernelKey& first = sample.others.front().key;
+    const CalibratedKernel* law = choose_kernel(*known, first, sample.key.software);
+    return law != nullptr && law->key.kind == first.kind && same_library(law->key.software, sample.key.software);
+}
+
+/// The key of what ran first in a sample's time, of its library.
+KernelKey first_key(const KernelSample& sample) {
+    KernelKey key = sample.others.front().key;
+    key.software = sample.key.software;
+    key.variant = sample.key.variant;
+    return key;
+}
+
+/// The law of kernels that ran first, as told by the times of both together.
+CalibratedKernel first_of(const KernelSample& sample, KernelFit& fit, const std::set<std::string>& sources) {
+    CalibratedKernel first{first_key(sample), fit, {sources.begin(), sources.end()}};
+    first.fit.law = *fit.first;
+    first.fit.first.reset();
+    first.fit.factors = {};
+    first.fit.bands.clear();
+    fit.first.reset();
+    return first;
+}
+
+/// Fits laws to the samples that are in turn.
+void fit_in_turn(const Samples& samples, Turn turn, KernelLawsFit& all, Folded& folded) {
+    std::vector<std::pair<std::string, CalibratedKernel>> found;
+    for (std::size_t begin = 0; begin < samples.size();) {
+        const std::size_t end = end_of_key(samples, begin);
+        const KernelSample& first = samples[begin];
+        const auto known = std::find_if(all.calibrations.begin(), all.calibrations.end(),
+                                        [&](const Calibration& each) { return each.machine == first.machine; });
+        const Calibration* const laws = known == all.calibrations.end() ? nullptr : &*known;
+        const KernelSample* behind = nullptr;  // a kernel whose law is searched for as well
+        std::vector<TimedKernel> kernels;
+        std::vector<TimedKernel> firsts;  // the same with what ran first by a law of its own
+        std::set<std::string> sources;
+        for (; begin < end; ++begin) {
+            const KernelSample& sample = samples[begin];
+            if (turn_of(sample) != turn) continue;
+            kernels.push_back(sample.timed);
+            kernels.back().before_s = seconds_before(sample, laws);
+            if (turn == Turn::quantised && !knows_first(sample, laws)) {
+                behind = &sample;
+                firsts.push_back({sample.timed});
+                firsts.back().first = sample.others.front().point;
+            }
+            if (!sample.source.empty()) sources.insert(sample.source);
+        }
+        const auto rows = static_cast<std::int64_t>(kernels.size());
+        if (rows == 0) continue;
+        auto fit = fit_kernels_in_folds(std::move(kernels));
+        auto with_first = fit_kernels_in_folds(std::move(firsts));
+        // it does run: a law of products that has its time in it would count it twice where it is priced, too
+        constexpr double as_good = 1.25;
+        if (with_first && (!fit || with_first->fit.error_held_out < as_good * fit->fit.error_held_out))
+            fit = with_first;
+        if (!fit) {
+            all.too_few += rows;
+            continue;
+        }
+        all.rows += fit->fit.rows;
+        all.left_out += fit->fit.left_out;
+        if (fit->fit.first) found.emplace_back(first.machine, first_of(*behind, fit->fit, sources));
+        found.push_back({first.machine, {first.key, fit->fit, {sources.begin(), sources.end()}}});
+        folded.try_emplace({first.machine, first.key}, std::move(*fit));
+    }
+    for (auto& [machine, kernel] : found) {
+        std::vector<CalibratedKernel>& kernels = calibration_of(all.calibrations, machine).kernels;
+        const bool has =
+            std::any_of(kernels.begin(), kernels.end(), [&](const auto& each) { return each.key == kernel.key; });
+        if (!has) kernels.push_back(std::move(kernel));
+    }
+}
+
+/// What the samples of one machine and key, which are next to each other, tell a law that others have; those alone in their times
+/// where there are any, else those behind a quantisation alone.
+std::vector<TimedKernel> kernels_of(std::span<const KernelSample> samples, const Calibration& laws) {
+    Turn first = Turn::together;
+    for (const KernelSample& sample : samples) first = std::min(first, turn_of(sample));
+    std::vector<TimedKernel> kernels;
+    for (const KernelSample& sample : samples) {
+        if (turn_of(sample) != first) continue;
+        kernels.push_back(sample.timed);
+        kernels.back().before_s = seconds_before(sample, &laws);
+    }
+    return kernels;
+}
+
+/// Where laws are that those of one key may be like: of the same machine's other software, and of its nearest relative, for the
+/// same kernels; each told by more rows.
+std::vector<Folded::key_type> relatives_of(Calibrations& known, const Calibration& own,
+                                           const CalibratedKernel& kernel) {
+    std::vector<Folded::key_type> relatives;
+    const auto add = [&](const std::string& machine, const CalibratedKernel& other) {
+        const bool alike = other.key.kind == kernel.key.kind && other.key.dtype == kernel.key.dtype;
+        if (alike && !of_host(other.key) && other.fit.rows > 2 * kernel.fit.rows)
+            relatives.emplace_back(machine, other.key);
+    };
+    for (const CalibratedKernel& other : own.kernels) add(own.machine, other);
+    const auto machine = find_machine(own.machine);
+    if (!machine || machine->id != own.machine) return relatives;
+    const CarriedKernel carried = carried_kernel(known, *machine, kernel.key, kernel.key.software);
+    if (carried.law != nullptr) add(carried.machine, *carried.law);
+    return relatives;
+}
+
+/// "sglang 0.5.10", "b200-sxm trtllm 1.3.0 ungated".
+std::string name_of(const Folded::key_type& relative, const std::string& machine) {
+    std::string name = relative.first == machine ? "" : relative.first;
+    for (const std::string& part : {relative.second.software, relative.second.variant}) {
+        if (!name.empty() && !part.empty()) name += " ";
+        name += part;
+    }
+    return name;
+}
+
+/// The law of what ran before a kernel that was timed with nothing else, told by the same rows: its errors are those of both together.
+std::vector<CalibratedKernel>::iterator quantisation_of(std::span<const KernelSample> samples,
+                                                        const CalibratedKernel& kernel,
+                                                        std::vector<CalibratedKernel>& kernels) {
+    const bool behind = turn_of(samples.front()) == Turn::quantised;
+    return std::find_if(kernels.begin(), kernels.end(), [&](const CalibratedKernel& each) {
+        return behind && each.key == first_key(samples.front()) && each.sources == kernel.sources &&
+               each.fit.rows == kernel.fit.rows;
+    });
+}
+
+/// Gives laws of few rows those of a relative with factors of their own, where that is nearer to rows held out.
+void fit_like_relatives(const Samples& samples, const Folded& folded, KernelLawsFit& all) {
+    Calibrations known{all.calibrations};
+    for (std::size_t begin = 0; begin < samples.size();) {
+        const std::size_t end = end_of_key(samples, begin);
+        const KernelSample& first = samples[begin];
+        const std::span rows(samples.data() + begin, end - begin);
+        begin = end;
+        const Calibration* const own = known.find(first.machine);
+        if (own == nullptr) continue;
+        std::vector<CalibratedKernel>& kernels = calibration_of(all.calibrations, first.machine).kernels;
+        const auto has_key = [&](const CalibratedKernel& each) { return each.key == first.key; };
+        const auto kernel = std::find_if(kernels.begin(), kernels.end(), has_key);
+        if (kernel == kernels.end()) continue;
+        for (const Folded::key_type& relative : relatives_of(known, *own, *kernel)) {
+            const auto with_folds = folded.find(relative);
+            if (with_folds == folded.end()) continue;  // of what ran first in the times of others
+            const auto fit = fit_like(with_folds->second, kernels_of(rows, *own));
+            if (!fit || !(fit->error_held_out < worth * kernel->fit.error_held_out)) continue;
+            if (const auto before = quantisation_of(rows, *kernel, kernels); before != kernels.end()) {
+                before->fit.error_fitted = fit->error_fitted;
+                before->fit.error_held_out = fit->error_held_out;
+            }
+            all.rows += fit->rows - kernel->fit.rows;
+            all.left_out += fit->left_out - kernel->fit.left_out;
+            kernel->fit = *fit;
+            kernel->like = name_of(relative, first.machine);
+        }
+    }
+}
+
+/// The kinds whose law is one, by machine and the key of that law.
+using JoinedKinds = std::map<std::pair<std::string, KernelKey>, std::set<std::string>>;
+
+/// Kernels without products of which there are too few for a law count as those of the broader kind.
+JoinedKinds join_few(Samples& samples) {
+    std::map<std::pair<std::string, KernelKey>, std::size_t> rows;
+    for (const KernelSample& sample : samples) ++rows[{sample.machine, sample.key}];
+    JoinedKinds joined;
+    for (KernelSample& sample : samples) {
+        const std::string own = sample.key.kind;
+        std::size_t few = rows[{sample.machine, sample.key}];
+        while (sample.key.dtype.empty() && few < fewest_kernels && !broader_kind(sample.key.kind).empty()) {
+            sample.key.kind = broader_kind(sample.key.kind);
+            few += rows[{sample.machine, sample.key}];
+        }
+        if (sample.key.kind != own) joined[{sample.machine, sample.key}].insert(own);
+    }
+    return joined;
+}
+
+/// The law that several kinds have together is that of each.
+void add_joined(const JoinedKinds& joined, std::vector<Calibration>& calibrations) {
+    for (Calibration& calibration : calibrations) {
+        std::vector<CalibratedKernel> more;
+        for (const CalibratedKernel& kernel : calibration.kernels) {
+            const auto kinds = joined.find({calibration.machine, kernel.key});
+            if (kinds == joined.end()) continue;
+            for (const std::string& kind : kinds->second) {
+                more.push_back(kernel);
+                more.back().key.kind = kind;
+            }
+        }
+        calibration.kernels.insert(calibration.kernels.end(), more.begin(), more.end());
+    }
+}
+
+}  // namespace
+
+double seconds_before(const KernelSample& sample, const Calibration* known) {
+    double seconds = 0;
+    for (const OtherKernel& other : sample.others) {
+        const CalibratedKernel* law =
+            known == nullptr ? nullptr : choose_kernel(*known, other.key, sample.key.software);
+        seconds += other.count * seconds_of(law == nullptr ? KernelFit{} : law->fit, other.point);
+    }
+    return seconds;
+}
+
+KernelLawsFit fit_kernel_laws(std::vector<KernelSample> samples) {
+    KernelLawsFit all;
+    const JoinedKinds joined = join_few(samples);
+    std::sort(samples.begin(), samples.end(), [](const auto& a, const auto& b) { return order(a) < order(b); });
+    const auto kept = std::unique(samples.begin(), samples.end(), same);
+    all.duplicates = samples.end() - kept;
+    samples.erase(kept, samples.end());
+    Folded folded;
+    for (const Turn turn : {Turn::alone, Turn::quantised, Turn::together}) fit_in_turn(samples, turn, all, folded);
+    fit_like_relatives(samples, folded, all);
+    add_joined(joined, all.calibrations);
+    for (Calibration& calibration : all.calibrations) {
+        std::sort(calibration.kernels.begin(), calibration.kernels.end(),
+                  [](const auto& a, const auto& b) { return a.key < b.key; });
+    }
+    return all;
+}
+
+}  // namespace roofline::core

@@ -1,0 +1,221 @@
+#include "calibrate/kernel/kernel_fit.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "calibrate/constants.hpp"
+
+namespace roofline::core {
+
+namespace {
+
+/// What a time says of the factors of its products.
+SizedDeviation deviation_of(const KernelFit& fit, const TimedKernel& kernel) {
+    SizedDeviation all;
+    double seconds = kernel.before_s;
+    const auto add = [&](const KernelPoint& point) {
+        const double own = seconds_of(fit, point);
+        all.products.push_back({sizes_of(point_for(fit, point)), own});
+        seconds += own;
+    };
+    all.products.reserve(1 + kernel.more.size());
+    add(kernel.point);
+    for (const KernelPoint& point : kernel.more) add(point);
+    if (kernel.first && fit.first) seconds += seconds_of(*fit.first, *kernel.first);
+    for (SizedDeviation::Product& product : all.products) product.share /= seconds;
+    all.deviation = std::log(kernel.time_s / seconds);
+    return all;
+}
+
+}  // namespace
+
+ProductSizes asked_sizes(const KernelFit& fit, KernelPoint point) {
+    if (fit.whole && point.cache > 0) point.depth = point.cache;
+    ProductSizes sizes = sizes_of(point);
+    // Of attention's backward pass the last product is another one: its columns are no head.
+    if (point.heads > 0 && !point.whole_rows) sizes[columns_size] = 0;
+    return sizes;
+}
+
+void widen_range(SizeRange& range, const SizeRange& other) {
+    if (!(other.most > 0)) return;
+    range.least = range.most > 0 ? std::min(range.least, other.least) : other.least;
+    range.most = std::max(range.most, other.most);
+}
+
+namespace {
+
+/// Takes the sizes of another kernel into the ranges. In files they are whole.
+void widen(KernelFit& fit, const KernelPoint& point) {
+    const ProductSizes sizes = asked_sizes(fit, point);
+    for (std::size_t i = 0; i < size_count; ++i) {
+        if (sizes[i] > 0) widen_range(fit.ranges[i], {std::floor(sizes[i]), std::ceil(sizes[i])});
+    }
+}
+
+}  // namespace
+
+double band_size(BandsBy by, const KernelPoint& point) {
+    if (by == BandsBy::n) return point.n;
+    // of attention to a product without tokens all rows are heads
+    return by == BandsBy::heads && point.heads > 0 ? point.heads : point.m;
+}
+
+namespace {
+
+/// The same with its depth in parts, as many products whose results are added up. Not rounded up, so that times have no step here.
+KernelPoint in_parts(const KernelPoint& point, double deepest) {
+    const double parts = point.depth / deepest;
+    KernelPoint cut = point;
+    cut.depth = deepest;
+    cut.batch *= parts;
+    cut.memory_s += (parts - 1) * point.sums_s;
+    cut.sums_s *= parts;
+    return cut;
+}
+
+}  // namespace
+
+KernelPoint point_for(const KernelFit& fit, KernelPoint point) {
+    if (fit.whole && point.cache > 0) point.depth = point.cache;
+    const double deepest = fit.ranges[depth_size].most;
+    if (!(deepest > 0 && point.depth > deepest && point.batch > 0)) return point;
+    const KernelLaw& law = law_for(fit, point).law;
+    if (!law.tiled || law.by_rows) return point;
+    const KernelPoint cut = in_parts(point, deepest);
+    return seconds_of(law, cut) < seconds_of(law, point) ? cut : point;
+}
+
+LawInUse law_for(const KernelFit& fit, const KernelPoint& point) {
+    const double size = band_size(fit.by, point);
+    if (fit.bands.empty() || !(size > 0)) return {fit.law, fit.factors};
+    double least = 1;
+    for (const BandLaw& band : fit.bands) {
+        if (size <= band.most) return {band.sized.law, band.sized.factors, least, band.most};
+        least = band.most + 1;
+    }
+    return {fit.law, fit.factors, least};
+}
+
+double faded_at(BandsBy by, double most, double next_most) {
+    const double width = by == BandsBy::m ? 2 : 1.25;
+    return std::min(width * most, next_most);
+}
+
+std::optional<FadingLaw> fading_law(const KernelFit& fit, const KernelPoint& point) {
+    if (fit.bands.empty()) return std::nullopt;
+    const double size = band_size(fit.by, point);
+    double least = 1;
+    for (std::size_t i = 0; i < fit.bands.size(); ++i) {
+        const BandLaw& band = fit.bands[i];
+        if (size <= band.most) return std::nullopt;
+        const double next = i + 1 < fit.bands.size() ? fit.bands[i + 1].most : LawInUse::unlimited;
+        const double end = faded_at(fit.by, band.most, next);
+        if (size < end) {
+            const double share = std::log(end / size) / std::log(end / band.most);
+            return FadingLaw{{band.sized.law, band.sized.factors, least, band.most}, share};
+        }
+        least = band.most + 1;
+    }
+    return std::nullopt;
+}
+
+double seconds_of(const LawInUse& used, const KernelPoint& point) {
+    const double seconds = seconds_of(used.law, point);
+    if (used.factors.logs.empty()) return seconds;
+    return std::max(seconds * factor_of(used.factors, point), std::min(seconds, bound_of(used.law, point)));
+}
+
+namespace {
+
+double seconds_within(const KernelFit& fit, const KernelPoint& point) {
+    const KernelPoint taken = point_for(fit, point);
+    const double seconds = seconds_of(law_for(fit, taken), taken);
+    const auto fading = fading_law(fit, taken);
+    if (!fading || !(seconds > 0)) return seconds;
+    return seconds * std::pow(seconds_of(fading->used, taken) / seconds, fading->share);
+}
+
+}  // namespace
+
+double seconds_of(const KernelFit& fit, const KernelPoint& point) {
+    const double seconds = seconds_within(fit, point);
+    const double deepest = fit.ranges[depth_size].most;
+    const KernelLaw& law = law_for(fit, point).law;
+    const bool of_vector = (point.m == 1 || point.n == 1) && point.batch == 1;
+    if (!(of_vector && deepest > 0 && point.depth > deepest) || !law.tiled || law.by_rows) return seconds;
+    // A product with a vector is done by kernels without tiles, which take what they read: beyond the greatest depth that was measured
+    // it grows by that, where tiles of 64 columns would compute 63 of them for nothing.
+    KernelPoint measured = point;
+    const double share = deepest / point.depth;
+    measured.depth = deepest;
+    for (double KernelPoint::* part : {&KernelPoint::math_s, &KernelPoint::vector_s, &KernelPoint::memory_s,
+                                       &KernelPoint::other_s, &KernelPoint::fill})
+        measured.*part *= share;
+    measured.write_s = std::min(measured.write_s, measured.memory_s);
+    const double more_s = std::max(bound_of(point) - bound_of(measured), 0.0) / law.memory;
+    return std::max(std::min(seconds, seconds_within(fit, measured) + more_s), std::min(seconds, bound_of(point)));
+}
+
+double seconds_of(const KernelFit& fit, const TimedKernel& kernel) {
+    const double first_s = kernel.first && fit.first ? seconds_of(*fit.first, *kernel.first) : 0;
+    return seconds_behind(fit, kernel) + first_s;
+}
+
+double error_of(const KernelFit& fit, const TimedKernel& kernel) {
+    return std::abs(seconds_of(fit, kernel) - kernel.time_s) / kernel.time_s;
+}
+
+double sum_of_errors(const KernelFit& fit, const TimedKernels& kernels) {
+    double sum = 0;
+    for (const TimedKernel* kernel : kernels) sum += error_of(fit, *kernel);
+    return sum;
+}
+
+double bound_of(const TimedKernel& kernel) {
+    double seconds = bound_of(kernel.point);
+    for (const KernelPoint& point : kernel.more) seconds += bound_of(point);
+    if (kernel.first) seconds += bound_of(*kernel.first);
+    return seconds;
+}
+
+void describe(KernelFit& fit, const TimedKernels& kernels) {
+    const auto rows = static_cast<double>(kernels.size());
+    fit.rows = static_cast<std::int64_t>(kernels.size());
+    fit.least_s = std::numeric_limits<double>::infinity();
+    fit.most_s = 0;
+    fit.ranges = {};
+    double of_bound = 0;
+    for (const TimedKernel* kernel : kernels) {
+        fit.least_s = std::min(fit.least_s, kernel->time_s);
+        fit.most_s = std::max(fit.most_s, kernel->time_s);
+        of_bound += std::abs(bound_of(*kernel) - kernel->time_s) / kernel->time_s;
+        widen(fit, kernel->point);
+        for (const KernelPoint& point : kernel->more) widen(fit, point);
+    }
+    fit.error_fitted = sum_of_errors(fit, kernels) / rows;
+    fit.error_of_bound = of_bound / rows;
+}
+
+std::vector<SizedDeviation> deviations_from(const KernelFit& fit, const TimedKernels& kernels) {
+    std::vector<SizedDeviation> deviations;
+    deviations.reserve(kernels.size());
+    for (const TimedKernel* kernel : kernels) deviations.push_back(deviation_of(fit, *kernel));
+    return deviations;
+}
+
+KernelLaw rounded(KernelLaw law) {
+    // what no clock could tell from nothing is nothing
+    law.fixed_s = law.fixed_s < 1e-10 ? 0 : four_digits(law.fixed_s * 1e6) / 1e6;
+    law.ramp_s = law.ramp_s < 1e-15 ? 0 : four_digits(law.ramp_s * 1e9) / 1e9;
+    law.split_s = law.split_s < 1e-10 ? 0 : four_digits(law.split_s * 1e6) / 1e6;
+    law.wave_s = law.wave_s < 1e-10 ? 0 : four_digits(law.wave_s * 1e6) / 1e6;
+    law.row_s = law.row_s < 1e-10 ? 0 : four_digits(law.row_s * 1e6) / 1e6;
+    for (double* const constant : {&law.math, &law.vector, &law.memory, &law.p, &law.write, &law.warm, &law.cache,
+                                   &law.partial, &law.busy, &law.reread})
+        *constant = four_digits(*constant);
+    return law;
+}
+
+}  // namespace roofline::core

@@ -1,0 +1,75 @@
+#include "calibrate/kernel/kernel_fit.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+namespace roofline::core {
+
+namespace {
+
+/// Laws that take so many microseconds, whatever they are asked.
+SizedLaw taking(double us) {
+    SizedLaw sized;
+    sized.law.fixed_s = us * 1e-6;
+    return sized;
+}
+
+KernelFit fit_by(BandsBy by) {
+    KernelFit fit;
+    fit.by = by;
+    fit.bands = {{8, taking(10)}, {32, taking(40)}};
+    fit.law = taking(90).law;
+    return fit;
+}
+
+double us_of(const KernelFit& fit, double size) {
+    KernelPoint point;
+    point.m = fit.by == BandsBy::m ? size : 1;
+    point.n = fit.by == BandsBy::n ? size : 128;
+    point.heads = fit.by == BandsBy::heads ? size : 1;
+    point.batch = 1;
+    return seconds_of(fit, point) * 1e6;
+}
+
+}  // namespace
+
+TEST_CASE("laws by rows meet: one fades out while the rows double") {
+    const KernelFit fit = fit_by(BandsBy::m);
+    const auto us = [&](double rows) { return doctest::Approx(us_of(fit, rows)).epsilon(1e-9); };
+    CHECK(10 == us(1));
+    CHECK(10 == us(8));
+    CHECK(20 == us(8 * std::sqrt(2)));  // halfway in logarithms: the square root of 10 x 40
+    CHECK(10 * std::pow(4, 0.75) == us(8 * std::pow(2, 0.75)));
+    CHECK(40 == us(16));
+    CHECK(40 == us(32));
+    CHECK(60 == us(32 * std::sqrt(2)));
+    CHECK(90 == us(64));
+    // a row more is never a cliff: 4^(log2(9/8)) at the most
+    for (double rows = 8; rows < 64; rows += 1) {
+        CHECK(us_of(fit, rows + 1) < us_of(fit, rows) * 1.27);
+        CHECK(us_of(fit, rows + 1) >= us_of(fit, rows) * (1 - 1e-12));
+    }
+}
+
+TEST_CASE("laws by heads fade out over a quarter more") {
+    for (const BandsBy by : {BandsBy::heads, BandsBy::n}) {
+        const KernelFit fit = fit_by(by);
+        const auto us = [&](double size) { return doctest::Approx(us_of(fit, size)).epsilon(1e-9); };
+        CHECK(10 == us(8));
+        CHECK(20 == us(8 * std::sqrt(1.25)));
+        CHECK(40 == us(10));
+        CHECK(60 == us(32 * std::sqrt(1.25)));
+        CHECK(90 == us(40));
+    }
+}
+
+TEST_CASE("a law fades out at the latest where the next one ends") {
+    KernelFit fit = fit_by(BandsBy::m);
+    fit.bands[1].most = 12;
+    CHECK(us_of(fit, 12) == doctest::Approx(40));
+    CHECK(us_of(fit, 8 * std::sqrt(1.5)) == doctest::Approx(20));
+    CHECK(us_of(fit, 24) == doctest::Approx(90));
+}
+
+}  // namespace roofline::core

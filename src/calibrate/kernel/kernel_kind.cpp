@@ -1,0 +1,271 @@
+#include "calibrate/kernel/kernel_kind.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include "program/functions.hpp"
+#include "units/dtype.hpp"
+
+namespace roofline::core {
+
+namespace {
+
+std::string operand_dtypes(const Program& local, const Op& product) {
+    std::vector<Dtype> dtypes{product.arithmetic};
+    for (const Operand& input : product.inputs) {
+        const Dtype dtype = local.values[input.value].type.dtype;
+        if (std::find(dtypes.begin(), dtypes.end(), dtype) == dtypes.end()) dtypes.push_back(dtype);
+    }
+    std::string text;
+    for (const Dtype dtype : dtypes) text += (text.empty() ? "" : " x ") + std::string(name(dtype));
+    return text;
+}
+
+/// Whether one row looks back on others: a decode step. A row that has none but itself is a prefill of one token.
+bool looks_back(const MaskedPlane& plane, const Sizes& sizes) {
+    const auto columns = sizes.find(plane.columns);
+    return mask_case(plane, sizes).rows == MaskCase::Rows::one && (columns == sizes.end() || columns->second > 1);
+}
+
+/// Whether a mask leaves anything out: the one token of a decode step looks back on all there is.
+bool masks(const Program& local, const KernelWork& kernel) {
+    return std::any_of(kernel.statements.begin(), kernel.statements.end(), [&](const Statement* statement) {
+        return std::any_of(statement->ops.begin(), statement->ops.end(), [&](const Op& op) {
+            const auto& planes = local.values[op.output.value].masks;
+            return std::any_of(planes.begin(), planes.end(),
+                               [&](const MaskedPlane& plane) { return !looks_back(plane, local.sizes); });
+        });
+    });
+}
+
+/// The number of groups may be shared out after the rows went into them: `dim` is that of which a chip has all or a part.
+bool groups_by(const Op& op, const std::string& dim) {
+    const FunctionInfo* function = op.kind == OpKind::apply ? find_function(op.function) : nullptr;
+    return function != nullptr && function->kind == FunctionKind::dispatch && !op.along.empty() &&
+           symbol_of(op.along.front()).dim == dim;
+}
+
+/// True when rows are put into groups of which `dim` is the number, one for each expert.
+bool counts_groups(const Block& block, const std::string& dim) {
+    return std::any_of(block.nodes.begin(), block.nodes.end(), [&](const Node& node) {
+        if (const auto* inner = std::get_if<Block>(&node)) return counts_groups(*inner, dim);
+        const std::vector<Op>& ops = std::get<Statement>(node).ops;
+        return std::any_of(ops.begin(), ops.end(), [&](const Op& op) { return groups_by(op, dim); });
+    });
+}
+
+bool is_grouped(const Program& program, const KernelWork& kernel) {
+    return std::any_of(kernel.matmuls.begin(), kernel.matmuls.end(), [&](const MatmulShape& shape) {
+        return shape.unit == Unit::matmul &&
+               std::any_of(shape.batch.begin(), shape.batch.end(),
+                           [&](const std::string& dim) { return counts_groups(program.body, symbol_of(dim).dim); });
+    });
+}
+
+/// The narrower dtype of at most 8 bits that a kernel converts to and does nothing else.
+std::optional<Dtype> quantised_dtype(const Program& local, const KernelWork& kernel) {
+    std::optional<Dtype> narrow;
+    for (const Statement* statement : kernel.statements) {
+        for (const Op& op : statement->ops) {
+            if (op.kind != OpKind::move || op.inputs.size() != 1) return std::nullopt;
+            const Dtype from = local.values[op.inputs.front().value].type.dtype;
+            const Dtype to = local.values[op.output.value].type.dtype;
+            if (info(to).bits <= 8 && info(to).bits < info(from).bits) narrow = to;
+        }
+    }
+    return narrow;
+}
+
+bool multiplies(const Block& block, ValueId value) {
+    return std::any_of(block.nodes.begin(), block.nodes.end(), [&](const Node& node) {
+        if (const auto* inner = std::get_if<Block>(&node)) return multiplies(*inner, value);
+        const std::vector<Op>& ops = std::get<Statement>(node).ops;
+        return std::any_of(ops.begin(), ops.end(), [&](const Op& op) {
+            return op.kind == OpKind::contract && std::any_of(op.inputs.begin(), op.inputs.end(),
+                                                              [&](const Operand& each) { return each.value == value; });
+        });
+    });
+}
+
+/// A library that quantises for a product finds the scales, too; a conversion by itself has them.
+bool for_product(const Program& local, const KernelWork& kernel) {
+    return std::any_of(kernel.statements.begin(), kernel.statements.end(), [&](const Statement* statement) {
+        return std::any_of(statement->ops.begin(), statement->ops.end(),
+                           [&](const Op& op) { return multiplies(local.body, op.output.value); });
+    });
+}
+
+/// Whether a function is applied of which `is` holds.
+template <class Is>
+bool applies(const KernelWork& kernel, Is&& is) {
+    return std::any_of(kernel.statements.begin(), kernel.statements.end(), [&](const Statement* statement) {
+        return std::any_of(statement->ops.begin(), statement->ops.end(), [&](const Op& op) {
+            const FunctionInfo* function = op.kind == OpKind::apply ? find_function(op.function) : nullptr;
+            return function != nullptr && is(*function);
+        });
+    });
+}
+
+/// Whether it goes over each row twice: for what all of the row says, then for each element.
+bool normalises(const FunctionInfo& function) {
+    return function.kind == FunctionKind::keep && function.statistics.rounds > 0;
+}
+
+bool is_softmax(const FunctionInfo& function) { return function.name == "softmax" || function.name == "dsoftmax"; }
+
+bool rotates(const FunctionInfo& function) { return function.name == "rope" || function.name == "unrope"; }
+
+bool is_transcendental(const FunctionInfo& function) {
+    return function.kind == FunctionKind::map && function.transcendentals > 0;
+}
+
+/// The dimensions of a tensor as the kernel's operations see it.
+std::vector<std::string> dims_in(const KernelWork& kernel, ValueId value) {
+    for (const Statement* statement : kernel.statements) {
+        for (const Op& op : statement->ops) {
+            for (const Operand& input : op.inputs) {
+                if (input.value == value) return input.dims;
+            }
+            if (op.output.value == value) return op.output.dims;
+        }
+    }
+    return {};
+}
+
+}  // namespace
+
+bool side_by_side(const std::vector<const MatmulShape*>& products) {
+    const MatmulShape& first = *products.front();
+    return std::all_of(products.begin(), products.end(), [&](const MatmulShape* each) {
+        return each->m == first.m && each->k == first.k && each->batch == first.batch;
+    });
+}
+
+bool has_latents(const KernelWork& kernel) {
+    std::vector<ValueId> before;
+    bool softmax = false;
+    for (const Statement* statement : kernel.statements) {
+        for (const Op& op : statement->ops) {
+            softmax = softmax || (op.kind == OpKind::apply && op.function == "softmax");
+            if (op.kind != OpKind::contract) continue;
+            for (const Operand& input : op.inputs) {
+                const bool again = std::find(before.begin(), before.end(), input.value) != before.end();
+                if (softmax && again) return true;
+                if (!softmax) before.push_back(input.value);
+            }
+            if (softmax) return false;
+        }
+    }
+    return false;
+}
+
+std::optional<std::vector<std::string>> head_dims(const KernelWork& kernel, const MatmulShape& scores) {
+    std::string tokens;
+    std::vector<std::string> written;  // dimensions of the scores, as the program has them
+    for (const Statement* statement : kernel.statements) {
+        for (const Op& op : statement->ops) {
+            if (op.kind != OpKind::apply) continue;
+            if (op.function == "softmax") written = op.output.dims;
+            if (op.function == "causal" && !op.along.empty()) tokens = op.along.front();
+        }
+    }
+    std::vector<std::string> heads = scores.m;
+    if (tokens.empty()) {
+        if (heads.size() < 2) return std::nullopt;
+        for (const std::string& dim : written) {
+            if (has(heads, dim)) tokens = dim;
+        }
+    }
+    if (!has(heads, tokens)) return std::vector<std::string>{};
+    std::erase(heads, tokens);
+    return heads;
+}
+
+std::optional<std::string> windowed_dim(const KernelWork& kernel) {
+    std::vector<const Op*> gathers;
+    for (const Statement* statement : kernel.statements) {
+        for (const Op& op : statement->ops) {
+            if (op.kind == OpKind::apply && op.function == "gather" && !op.along.empty()) gathers.push_back(&op);
+            if (op.kind != OpKind::contract) continue;
+            for (const Operand& input : op.inputs) {
+                const auto made = std::find_if(gathers.begin(), gathers.end(),
+                                               [&](const Op* each) { return each->output.value == input.value; });
+                if (made != gathers.end()) return (*made)->along.front();
+            }
+        }
+    }
+    return std::nullopt;
+}
+
+WeightedSum shared_bytes(const KernelWork& kernel, const MatmulShape& scores) {
+    WeightedSum sum;
+    for (const Transfer& transfer : kernel.transfers) {
+        if (transfer.write || transfer.level != "hbm") continue;
+        const std::vector<std::string> dims = dims_in(kernel, transfer.value);
+        const bool by_row =
+            std::any_of(scores.m.begin(), scores.m.end(), [&](const auto& row) { return has(dims, row); });
+        if (!by_row) sum.emplace_back(transfer.bytes, 1.0);
+    }
+    return sum;
+}
+
+KernelRows rows_of(const KernelWork& kernel) {
+    std::vector<std::string> most;
+    for (const Transfer& transfer : kernel.transfers) {
+        std::vector<std::string> dims = dims_in(kernel, transfer.value);
+        // a table has rows that nobody asks for
+        const bool better = dims.size() > most.size() || (transfer.write && dims.size() == most.size());
+        if (better) most = std::move(dims);
+    }
+    const std::size_t inner = std::min(most.size(), applies(kernel, rotates) && most.size() > 2 ? std::size_t{2} : 1);
+    const auto middle = most.end() - static_cast<std::ptrdiff_t>(inner);
+    return {elements({most.begin(), middle}), elements({middle, most.end()})};
+}
+
+std::string kernel_kind(const KernelWork& kernel) {
+    const auto products = std::count_if(kernel.matmuls.begin(), kernel.matmuls.end(),
+                                        [](const MatmulShape& shape) { return shape.unit == Unit::matmul; });
+    if (products >= 2 && applies(kernel, [](const FunctionInfo& each) { return each.name == "softmax"; })) {
+        return applies(kernel, [](const FunctionInfo& each) { return each.kind == FunctionKind::mask; })
+                   ? "causal attention"
+                   : "attention";
+    }
+    if (products > 0) return "contraction";
+    if (applies(kernel, [](const FunctionInfo& each) { return each.kind == FunctionKind::reduce; })) return "reduction";
+    if (applies(kernel, is_softmax)) return "softmax";
+    if (applies(kernel, normalises)) return "normalisation";
+    if (applies(kernel, is_transcendental)) return "activation";
+    if (applies(kernel, rotates)) return "rotation";
+    if (applies(kernel, [](const FunctionInfo& each) { return each.kind == FunctionKind::gather; })) return "gather";
+    return "elementwise";
+}
+
+std::string broader_kind(const std::string& kind) {
+    if (kind.ends_with(" attention")) return "attention";
+    if (kind == "grouped contraction") return "contraction";
+    if (kind == "softmax") return "normalisation";
+    return kind.ends_with("attention") || kind == "contraction" || kind == "elementwise" ? "" : "elementwise";
+}
+
+KernelKey kernel_key(const Program& local, const KernelWork& kernel) {
+    KernelKey key;
+    key.kind = kernel_kind(kernel);
+    if (key.kind == "contraction" && is_grouped(local, kernel)) key.kind = "grouped contraction";
+    if (key.kind == "causal attention" && !masks(local, kernel)) key.kind = "attention";
+    if (key.kind == "attention" && windowed_dim(kernel)) key.kind = "windowed attention";
+    if (key.kind.ends_with("attention") && has_latents(kernel)) key.kind = "latent attention";
+    if (key.kind == "elementwise") {
+        const auto narrow = quantised_dtype(local, kernel);
+        if (narrow && for_product(local, kernel)) return {"quantisation", std::string(name(*narrow)), "", ""};
+    }
+    if (!key.kind.ends_with("attention") && !key.kind.ends_with("contraction")) return key;
+    for (const Statement* statement : kernel.statements) {
+        for (const Op& op : statement->ops) {
+            if (op.kind != OpKind::contract || !key.dtype.empty()) continue;
+            key.dtype = operand_dtypes(local, op);
+        }
+    }
+    return key;
+}
+
+}  // namespace roofline::core

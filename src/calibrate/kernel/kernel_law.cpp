@@ -1,0 +1,293 @@
+#include "calibrate/kernel/kernel_law.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace roofline::core {
+
+namespace {
+
+struct TileSize {
+    double rows;
+    double columns;
+};
+// what libraries have for small, usual and large results; more of them improve no table's error
+constexpr std::array<TileSize, 3> tile_sizes{{{64, 64}, {128, 128}, {128, 256}}};
+constexpr std::array<double, 9> splits_of_depth{1, 2, 3, 4, 6, 8, 12, 16, 32};
+constexpr double least_depth = 64;  // of a split: a shorter one takes as long
+
+static_assert(tile_sizes.size() * splits_of_depth.size() == most_tilings);
+
+bool can_tile(const KernelPoint& point) { return point.m > 0 && point.n > 0 && point.batch > 0 && point.cores > 0; }
+
+/// Tiles of one size, before the depth is split.
+struct Tiles {
+    TileSize size;
+    double tiles = 0;
+    double wave = 0;  ///< elements that a whole wave of them works off, over those of the result
+};
+
+Tiles tiles_of(const KernelPoint& point, TileSize size, double across, double along) {
+    if (point.whole_rows) size.columns = std::max(size.columns, point.n);
+    const double tiles = std::ceil(across / size.rows) * std::ceil(along / size.columns) * point.batch;
+    return {size, tiles, point.cores * size.rows * size.columns / (point.m * point.n * point.batch)};
+}
+
+/// The longer side of a tile lies along the longer side of the result.
+Tiles tiles_of(const KernelPoint& point, const TileSize& size) {
+    if (point.whole_rows) return tiles_of(point, size, point.m, point.n);
+    return tiles_of(point, size, std::min(point.m, point.n), std::max(point.m, point.n));
+}
+
+Tiling cut(const KernelPoint& point, const Tiles& all, double splits) {
+    const double tiles = all.tiles * splits;
+    const double waves = std::ceil(tiles / point.cores);
+    // without a step where the depth is just enough for one split more
+    const double part = splits > 1 ? std::max(1 / splits, least_depth / point.depth) : 1;
+    return {all.size.rows, all.size.columns, splits, waves, tiles, point.math_s * waves * all.wave * part, part};
+}
+
+/// What CUTLASS's dispatch by rows comes to: up to 64 rows a half of the tile's rows and columns, up to 128 a half of its rows.
+Tiling cut_by_rows(const KernelPoint& point) {
+    constexpr double half = 64;
+    const TileSize size{point.m <= 2 * half ? half : 2 * half, point.m <= half ? half : 2 * half};
+    return cut(point, tiles_of(point, size, point.m, point.n), 1);
+}
+
+using Parts = std::array<double, kernel_parts>;
+
+double sum_of(const Parts& parts) { return parts[0] + parts[1] + parts[2] + parts[3]; }
+
+double longest_of(const Parts& parts) { return std::max({parts[0], parts[1], parts[2], parts[3]}); }
+
+/// The parts' powers are taken over that of the longest, so that the longest is 1, and what is not there costs no logarithm.
+Norm norm_from(const Parts& parts, double longest, double p) {
+    Norm all;
+    all.norm = longest;
+    if (!(longest > 0)) return all;
+    const bool maximum = std::isinf(p);
+    for (std::size_t i = 0; i < kernel_parts; ++i) {
+        if (parts[i] == longest) {
+            all.powers[i] = 1;
+        } else if (parts[i] > 0 && !maximum) {
+            all.powers[i] = std::pow(parts[i] / longest, p);
+        }
+    }
+    const double sum = sum_of(all.powers);
+    if (!maximum && sum != 1) all.norm *= std::pow(sum, 1 / p);
+    return all;
+}
+
+/// Tells norms that are not below a limit without a logarithm: a part over the limit is less than 1, and its power no less than the
+/// next higher one whose exponent is a multiple of a quarter.
+class QuickNorm {
+public:
+    explicit QuickNorm(double p) : known_(p <= most) {
+        if (!known_) return;
+        const auto quarters = static_cast<unsigned>(std::ceil(4 * p));
+        whole_ = quarters / 4;
+        half_ = (quarters & 2U) != 0;
+        quarter_ = (quarters & 1U) != 0;
+    }
+
+    /// True for none that is below the limit; of parts that are.
+    [[nodiscard]] bool above(const Parts& parts, double limit) const {
+        constexpr double rounding = 1e-12;
+        if (!known_) return false;
+        double sum = 0;
+        for (const double part : parts) {
+            if (part > 0) sum += power(part / limit);
+        }
+        return sum > 1 + rounding;
+    }
+
+private:
+    static constexpr double most = 16;  // beyond it the longest part tells nearly as much
+
+    [[nodiscard]] double power(double x) const {
+        double power = 1;
+        double square = x;
+        for (unsigned bits = whole_; bits != 0; bits >>= 1U) {
+            if ((bits & 1U) != 0) power *= square;
+            square *= square;
+        }
+        if (!half_ && !quarter_) return power;
+        const double root = std::sqrt(x);
+        if (half_) power *= root;
+        return quarter_ ? power * std::sqrt(root) : power;
+    }
+
+    bool known_;
+    unsigned whole_ = 0;
+    bool half_ = false;
+    bool quarter_ = false;
+};
+
+/// What all tilings of a point have in common.
+struct Uncut {
+    const KernelLaw& law;
+    const KernelPoint& point;
+    double ramp_s = 0;  ///< of the depth in one split
+    double rows_s = 0;
+    double wave_s = 0;    ///< that nothing hides
+    double slowdown = 1;  ///< of the math
+    double drawn_s = 0;   ///< of the memory: what few tiles stretch
+    Parts parts{};
+
+    Uncut(const KernelLaw& by, const KernelPoint& of) : law(by), point(of) {
+        const double write = law.write > 0 ? law.write : law.memory;
+        const double cached = cached_share(law, point);
+        ramp_s = law.ramp_s * point.depth;
+        rows_s = law.row_s * rows_of_core(point);
+        wave_s = law.hidden ? 0 : law.wave_s;
+        slowdown = 1 / law.math;
+        drawn_s = (1 - cached) * ((point.memory_s - point.write_s) / law.memory + point.write_s / write) +
+                  cached * point.memory_s / law.cache;
+        parts = {point.math_s * slowdown, point.vector_s / law.vector, drawn_s + point.again_s / law.reread,
+                 point.other_s};
+    }
+
+    [[nodiscard]] double overhead(const Tiling& tiling) const {
+        // without branches, which are what it takes to ask this of many tilings
+        const double split = std::min(tiling.splits - 1, 1.0);  // splits are whole
+        const double waves = std::max(tiling.waves - 1, 0.0);
+        return law.fixed_s + ramp_s * tiling.part + rows_s + law.split_s * split + wave_s * waves;
+    }
+
+    [[nodiscard]] double math(const Tiling& tiling) const { return math_of(point, tiling) * slowdown; }
+
+    [[nodiscard]] Parts cut(const Tiling& tiling) const {
+        Parts cut = parts;
+        cut[0] = math(tiling);
+        cut[2] += drawn_s * (stretch_of(law, point, tiling) - 1);
+        if (tiling.splits > 1) cut[2] += tiling.splits * point.sums_s / law.partial;
+        if (law.hidden) cut[3] += law.wave_s * tiling.waves;
+        return cut;
+    }
+};
+
+/// Heads are apart already.
+double seconds_at(const KernelLaw& law, const KernelPoint& point) {
+    if (!law.tiled || law.by_rows || !can_tile(point)) return seconds_of(law, point, tiling_of(law, point));
+    return cheapest(law, point, tilings_of(point)).seconds();
+}
+
+}  // namespace
+
+bool heads_apart(const KernelLaw& law, const KernelPoint& point) {
+    return law.share > 0 && point.heads > law.share && point.shared_s > 0;
+}
+
+KernelPoint apart(const KernelPoint& point) {
+    KernelPoint each = point;
+    each.m /= point.heads;
+    each.batch *= point.heads;
+    each.again_s = point.shared_s * (point.heads - 1);
+    each.heads = 1;
+    return each;
+}
+
+KernelPoint apart(const KernelLaw& law, const KernelPoint& point) {
+    return heads_apart(law, point) ? apart(point) : point;
+}
+
+double cached_share(const KernelLaw& law, const KernelPoint& point) {
+    if (!(law.warm > 0 && point.fill > 0)) return 0;
+    const double over = point.fill / law.warm;
+    const double cube = over * over * over;  // steep: of data that is used in turn a cache keeps all, or nothing
+    return 1 / (1 + cube * cube);
+}
+
+double overhead_of(const KernelLaw& law, const KernelPoint& point, const Tiling& tiling) {
+    return Uncut(law, point).overhead(tiling);
+}
+
+Parts parts_of(const KernelLaw& law, const KernelPoint& point, const Tiling& tiling) {
+    return Uncut(law, point).cut(tiling);
+}
+
+double norm_of(const Parts& parts, double p) { return norm_from(parts, longest_of(parts), p).norm; }
+
+double bound_of(const KernelPoint& point) {
+    return std::max({point.math_s, point.vector_s, point.memory_s, point.other_s});
+}
+
+double bound_of(const KernelLaw& law, const KernelPoint& point) {
+    KernelPoint cached = point;
+    cached.memory_s *= 1 - cached_share(law, point) * (1 - 1 / std::max(law.cache, 1.0));
+    return bound_of(cached);
+}
+
+double resident_bound_of(const KernelPoint& point) {
+    KernelPoint resident = point;
+    if (point.fill > 0 && point.fill <= 1) resident.memory_s /= fastest_cache;
+    return bound_of(resident);
+}
+
+Parts slopes_of(const Norm& norm, const Parts& parts) {
+    Parts slopes{};
+    const double sum = sum_of(norm.powers);
+    for (std::size_t i = 0; i < kernel_parts; ++i) {
+        if (norm.powers[i] > 0) slopes[i] = norm.powers[i] / sum * (norm.norm / parts[i]);
+    }
+    return slopes;
+}
+
+double seconds_of(const KernelLaw& law, const KernelPoint& point, const Tiling& tiling) {
+    return cheapest(law, point, {&tiling, 1}).seconds();
+}
+
+Tilings tilings_of(const KernelPoint& point) {
+    Tilings tilings;
+    if (!can_tile(point)) return tilings;
+    for (const TileSize& size : tile_sizes) {
+        const Tiles tiles = tiles_of(point, size);
+        for (const double splits : splits_of_depth) {
+            tilings.each[tilings.count++] = cut(point, tiles, splits);
+            if (point.depth <= splits * least_depth) break;  // more of them would be no shorter
+        }
+    }
+    return tilings;
+}
+
+TilingTime cheapest(const KernelLaw& law, const KernelPoint& point, std::span<const Tiling> tilings, std::size_t near) {
+    const Uncut uncut(law, point);
+    const auto time_of = [&](std::size_t index, const Parts& parts) -> TilingTime {
+        return {index, uncut.overhead(tilings[index]), parts, norm_from(parts, longest_of(parts), law.p)};
+    };
+    TilingTime best = time_of(near, uncut.cut(tilings[near]));
+    if (tilings.size() == 1) return best;
+    // most are out before all of their parts are known: a norm is no less than its longest part
+    std::array<double, most_tilings> at_least{};
+    for (std::size_t i = 0; i < tilings.size(); ++i) at_least[i] = uncut.overhead(tilings[i]) + uncut.math(tilings[i]);
+    at_least[near] = std::numeric_limits<double>::infinity();
+    double least = best.seconds();
+    const QuickNorm quick(law.p);
+    for (std::size_t i = 0; i < tilings.size(); ++i) {
+        if (at_least[i] > least) continue;
+        const Parts parts = uncut.cut(tilings[i]);
+        const double left = least - uncut.overhead(tilings[i]);
+        if (longest_of(parts) > left || quick.above(parts, left)) continue;
+        const TilingTime other = time_of(i, parts);
+        if (other.seconds() > least || (other.seconds() == least && i > best.index)) continue;
+        least = other.seconds();
+        best = other;
+    }
+    return best;
+}
+
+Tiling tiling_by_rows(const KernelPoint& point) { return can_tile(point) ? cut_by_rows(point) : Tiling{}; }
+
+Tiling tiling_of(const KernelLaw& law, const KernelPoint& point) {
+    if (!law.tiled || !can_tile(point)) return {};
+    if (law.by_rows) return cut_by_rows(point);
+    const Tilings tilings = tilings_of(point);
+    return tilings.each[cheapest(law, point, tilings).index];
+}
+
+double seconds_of(const KernelLaw& law, const KernelPoint& point) {
+    return heads_apart(law, point) ? seconds_at(law, apart(point)) : seconds_at(law, point);
+}
+
+}  // namespace roofline::core

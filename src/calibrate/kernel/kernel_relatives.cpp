@@ -1,0 +1,110 @@
+#include "calibrate/kernel/kernel_relatives.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "calibrate/expected_program.hpp"
+#include "machine/catalogue.hpp"
+
+namespace roofline::core {
+
+namespace {
+
+constexpr double never = std::numeric_limits<double>::infinity();
+
+double doublings(double a, double b) { return a > 0 && b > 0 ? std::abs(std::log2(a / b)) : 0; }
+
+double matrix_rate(const Machine& machine) {
+    const auto assigned = assign(machine, Unit::matmul, Dtype::bf16);
+    return assigned && assigned->peak->rate.value ? assigned->peak->rate.value->value : 0;
+}
+
+double memory_rate(const Machine& machine) {
+    const MemoryLevel* memory = machine.level("hbm");
+    return memory != nullptr && memory->bandwidth.value ? memory->bandwidth.value->value : 0;
+}
+
+struct NearMachine {
+    double unlike = 0;
+    std::string machine;
+};
+
+}  // namespace
+
+double unlikeness(const Machine& a, const Machine& b) {
+    if (a.vendor != b.vendor || a.kind != b.kind) return never;
+    const double years = a.year > 0 && b.year > 0 ? std::abs(a.year - b.year) : 0;  // what was measured has no year
+    return years + doublings(matrix_rate(a), matrix_rate(b)) + doublings(memory_rate(a), memory_rate(b)) +
+           doublings(static_cast<double>(a.cores), static_cast<double>(b.cores));
+}
+
+const std::vector<std::string>& Calibrations::likest(const Machine& machine) {
+    const auto known = likest_.find(machine.id);
+    if (known != likest_.end()) return known->second;
+    std::vector<NearMachine> candidates;
+    for (const std::string& id : machines()) {
+        if (id == machine.id) continue;
+        const auto other = find_machine(id);
+        if (!other) continue;
+        const double unlike = unlikeness(machine, *other);
+        if (unlike < never) candidates.push_back({unlike, id});
+    }
+    std::sort(candidates.begin(), candidates.end(), [](const NearMachine& a, const NearMachine& b) {
+        return a.unlike != b.unlike ? a.unlike < b.unlike : a.machine < b.machine;
+    });
+    std::vector<std::string>& ids = likest_[machine.id];
+    for (NearMachine& each : candidates) ids.push_back(std::move(each.machine));
+    return ids;
+}
+
+CarriedKernel carried_kernel(Calibrations& calibrations, const Machine& machine, const KernelKey& key,
+                             const std::string& software) {
+    for (const std::string& id : calibrations.likest(machine)) {
+        const CalibratedKernel* law = choose_kernel(calibrations, id, key, software);
+        if (law != nullptr && !of_host(law->key)) return {law, id};
+    }
+    return {};
+}
+
+void measure_carrying(std::vector<Calibration>& all, const std::vector<KernelSample>& samples) {
+    Calibrations calibrations{all};
+    struct Carried {
+        CarriedKernel kernel;
+        double sum = 0;
+        double rows = 0;
+    };
+    std::map<std::tuple<std::string, KernelKey>, Carried> carried;
+    for (const KernelSample& sample : samples) {
+        const auto [at, added] = carried.try_emplace({sample.machine, sample.key});
+        Carried& each = at->second;
+        if (added) {
+            const auto machine = find_machine(sample.machine);
+            if (machine && machine->id == sample.machine) {
+                each.kernel = carried_kernel(calibrations, *machine, sample.key, sample.key.software);
+            }
+        }
+        const Calibration* own = calibrations.find(sample.machine);
+        if (each.kernel.law == nullptr || own == nullptr) continue;
+        TimedKernel timed = sample.timed;
+        timed.before_s = seconds_before(sample, own);
+        const double error = error_of(each.kernel.law->fit, timed);
+        if (error > 30) continue;  // a wrong unit, as the fit has it
+        each.sum += error;
+        each.rows += 1;
+    }
+    for (Calibration& calibration : all) {
+        for (CalibratedKernel& kernel : calibration.kernels) {
+            const auto found = carried.find({calibration.machine, kernel.key});
+            if (found == carried.end() || !(found->second.rows > 0)) continue;
+            kernel.fit.error_carried = found->second.sum / found->second.rows;
+        }
+    }
+}
+
+}  // namespace roofline::core

@@ -1,0 +1,285 @@
+#include "calibrate/kernel/kernel_search.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "calibrate/constants.hpp"
+#include "calibrate/kernel/kernel_steps.hpp"
+
+namespace roofline::core {
+
+namespace {
+
+double loss_of(const KernelLaw& law, CutKernels kernels) {
+    double loss = 0;
+    for (const CutKernel& kernel : kernels) {
+        loss += std::abs(std::log(seconds_behind(law, *kernel.timed) / kernel.timed->time_s));
+    }
+    return loss;
+}
+
+struct LawSearch {
+    KernelLaw law;
+    double loss = infinity;
+};
+
+/// How many steps least squares make at the least, although they get no better, and at most.
+struct StepLimits {
+    int least = 5;
+    int most = 12;
+};
+constexpr StepLimits from_near{2, 12};
+constexpr StepLimits few{5, 5};  // show which p is best
+
+/// Steps take ever less off the loss: all that are left no more than this many times what the last one did.
+constexpr double left_to_gain = 8;
+
+/// The best law with the terms and p of the start. Left where it is when no more steps can bring it below what it must be below.
+LawSearch settled(KernelLaw law, CutKernels kernels, StepLimits steps = {}, double below = infinity) {
+    LawSearch best;
+    double previous = infinity;
+    for (int i = 0; i <= steps.most; ++i) {
+        const LawStep step = step_from(law, kernels);
+        if (step.loss < best.loss) best = {law, step.loss};
+        if (i >= steps.least && step.loss > previous * 0.9995) break;
+        const double gain = std::max(previous - step.loss, 0.0);
+        if (best.loss - left_to_gain * gain > below) break;
+        previous = std::min(previous, step.loss);
+        law = step.next;
+    }
+    return best;
+}
+
+double inverse_of(const KernelLaw& law) { return std::isinf(law.p) ? 0 : 1 / law.p; }
+
+/// p is searched for by 1/p: 0 is the maximum, 1 the sum.
+LawSearch settled_at(double inverse, KernelLaw start, CutKernels kernels, StepLimits steps, double below) {
+    start.p = inverse > 0 ? 1 / inverse : infinity;
+    return settled(start, kernels, steps, below);
+}
+
+/// A hundredth of a per cent a row.
+double noticed(CutKernels kernels) { return 1e-4 * static_cast<double>(kernels.size()); }
+
+void refine_p(LawSearch& best, CutKernels kernels, double first_step) {
+    for (double step = first_step; step > 0.02; step /= 2) {
+        const double middle = inverse_of(best.law);
+        for (const double inverse : {std::abs(middle - step) < 1e-9 ? 0 : middle - step, middle + step}) {
+            if (inverse < 0 || inverse > 1) continue;
+            const double below = best.loss - noticed(kernels);
+            const LawSearch next = settled_at(inverse, best.law, kernels, from_near, below);
+            if (next.loss < below) {
+                best = next;
+                break;  // from a p that is better to either side, the other one leads up
+            }
+        }
+    }
+}
+
+/// A quick look at a p leaves out no more of the loss than this, or the p is not the one.
+constexpr double quick_look = 1.5;
+/// Nor does the right p take off more, once the law has settled.
+constexpr double right_p = 1.25;
+
+/// The best law from a start; less is made of it where it will not come below what it must be below.
+LawSearch search_from(const KernelLaw& start, CutKernels kernels, double below = infinity) {
+    LawSearch best;
+    for (int tenth = 0; tenth <= 10; tenth += 2) {
+        const double better = best.loss - noticed(kernels);
+        const LawSearch next = settled_at(tenth / 10.0, start, kernels, few, std::min(better, quick_look * below));
+        if (next.loss < better) best = next;
+    }
+    if (best.loss > quick_look * below) return best;
+    best = settled(best.law, kernels, {}, right_p * below);
+    if (best.loss < right_p * below) refine_p(best, kernels, 0.1);
+    return best;
+}
+
+/// What a loss must be below for a term that is worth so many per mille a row. It stays out otherwise.
+double worth_below(const LawSearch& best, CutKernels kernels, double per_mille = 1) {
+    return best.loss - 10 * per_mille * noticed(kernels);
+}
+
+void take_if_worth(LawSearch& best, const LawSearch& next, CutKernels kernels, double per_mille = 1) {
+    if (next.loss < worth_below(best, kernels, per_mille)) best = next;
+}
+
+void search_if_worth(LawSearch& best, const KernelLaw& start, CutKernels kernels, double per_mille = 1) {
+    take_if_worth(best, search_from(start, kernels, worth_below(best, kernels, per_mille)), kernels, per_mille);
+}
+
+constexpr double half_per_cent = 5;  // what changes the way of working must be worth
+
+bool any_of(CutKernels kernels, double KernelPoint::* part, double above) {
+    return std::any_of(kernels.begin(), kernels.end(),
+                       [&](const auto& each) { return each.timed->point.*part > above; });
+}
+
+/// The best of some values of a constant that is no slope; the law where none is better.
+LawSearch best_value(const LawSearch& from, double KernelLaw::* constant, std::initializer_list<double> values,
+                     CutKernels kernels) {
+    LawSearch best = from;
+    for (const double value : values) {
+        KernelLaw law = from.law;
+        law.*constant = value;
+        const LawSearch next = settled(law, kernels, {}, best.loss);
+        if (next.loss < best.loss) best = next;
+    }
+    return best;
+}
+
+/// Takes the best of some values of a constant, with the p that goes with it, in place of the best law so far.
+void take_value_if_worth(LawSearch& best, const LawSearch& from, double KernelLaw::* constant,
+                         std::initializer_list<double> values, CutKernels kernels) {
+    LawSearch next = best_value(from, constant, values, kernels);
+    if (!(next.loss < from.loss)) return;
+    refine_p(next, kernels, 0.05);
+    take_if_worth(best, next, kernels);
+}
+
+/// Tiles, how many heads share keys, and whether few tiles draw all of the memory's rate. Each starts afresh: what a law without it
+/// has found for the others is no good start.
+LawSearch search_tiles(const KernelLaw& uncut, CutKernels kernels) {
+    LawSearch best;
+    KernelLaw start = uncut;
+    start.tiled = true;
+    start.ramp_s = 0.3e-9;
+    start.split_s = 2e-6;
+    start.wave_s = 0.3e-6;
+    start.partial = 4;
+    LawSearch tiled = search_from(start, kernels);
+    best = tiled;
+    const double as_good = best.loss + 10 * noticed(kernels);
+    const LawSearch whole = search_from(uncut, kernels, as_good);
+    if (whole.loss < as_good) best = whole;
+    if (any_of(kernels, &KernelPoint::heads, 1)) {
+        tiled.law.reread = 4;
+        const LawSearch shared = best_value(tiled, &KernelLaw::share, {1, 2, 4, 8, 16, 32, 64}, kernels);
+        start.share = shared.law.share;
+        start.reread = 4;
+        if (start.share > 0) search_if_worth(best, start, kernels, half_per_cent);
+        start.share = best.law.share;
+    }
+    start.busy = 0.5;
+    take_if_worth(best, best_value(search_from(start, kernels), &KernelLaw::busy, {0.1, 0.2, 0.35, 0.75, 1.0}, kernels),
+                  kernels);
+    if (any_of(kernels, &KernelPoint::heads, 0)) {
+        // reading a cache is long enough to hide what a wave of its tiles takes; in products more math is what a wave is
+        KernelLaw hidden = best.law;
+        hidden.hidden = true;
+        hidden.wave_s = 3e-6;
+        if (hidden.tiled) search_if_worth(best, hidden, kernels, half_per_cent);
+    }
+    KernelLaw rows = start;
+    rows.by_rows = true;
+    rows.busy = best.law.busy;
+    if (rows.share == 0) search_if_worth(best, rows, kernels, half_per_cent);
+    return best;
+}
+
+KernelLaw search_law(CutKernels kernels) {
+    const KernelLaw start{1e-6, 0, 0.8, 0.8, 0.8, 2};
+    LawSearch best = any_of(kernels, &KernelPoint::m, 0) ? search_tiles(start, kernels) : search_from(start, kernels);
+    if (any_of(kernels, &KernelPoint::rows, 1)) {
+        take_value_if_worth(best, best, &KernelLaw::row_s, {0.1e-6}, kernels);
+    }
+    take_value_if_worth(best, best, &KernelLaw::write, {best.law.memory}, kernels);
+    LawSearch warm = best;
+    warm.law.cache = 1.5;
+    take_value_if_worth(best, warm, &KernelLaw::warm, {0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 0.8, 1.2}, kernels);
+    for (int again = 0; again < 4; ++again) {  // terms that came in last have moved least
+        const LawSearch next = settled(best.law, kernels);
+        if (!(next.loss < best.loss)) break;
+        best = next;
+    }
+    return best.law;
+}
+
+KernelLaw near(const KernelLaw& law, CutKernels kernels) {
+    LawSearch best = settled(law, kernels, from_near);
+    refine_p(best, kernels, 0.025);
+    return best.law;
+}
+
+/// Two kernels of each time, in turn: each with what the other's law leaves of it.
+class Turns {
+public:
+    explicit Turns(const TimedKernels& kernels) {
+        for (const TimedKernel* kernel : kernels) {
+            firsts_.push_back({*kernel->first, kernel->time_s});
+            lasts_.push_back(*kernel);
+        }
+        cut_firsts_ = cut_all(all_of(firsts_));
+        cut_lasts_ = cut_all(all_of(lasts_));
+    }
+
+    // others look at its kernels
+    Turns(const Turns&) = delete;
+    Turns& operator=(const Turns&) = delete;
+
+    CutKernels lasts(const KernelLaw& first) {
+        for (std::size_t i = 0; i < lasts_.size(); ++i) lasts_[i].before_s = seconds_of(first, firsts_[i].point);
+        return cut_lasts_;
+    }
+
+    CutKernels firsts(const KernelLaw& last) {
+        for (std::size_t i = 0; i < firsts_.size(); ++i) {
+            lasts_[i].before_s = 0;
+            firsts_[i].before_s = seconds_behind(last, lasts_[i]);
+        }
+        return cut_firsts_;
+    }
+
+private:
+    static TimedKernels all_of(const std::vector<TimedKernel>& kernels) {
+        TimedKernels all;
+        for (const TimedKernel& kernel : kernels) all.push_back(&kernel);
+        return all;
+    }
+
+    std::vector<TimedKernel> firsts_;
+    std::vector<TimedKernel> lasts_;
+    std::vector<CutKernel> cut_firsts_;
+    std::vector<CutKernel> cut_lasts_;
+};
+
+KernelLaws in_turns(KernelLaws laws, Turns& turns) {
+    constexpr int most_turns = 8;
+    double previous = infinity;
+    for (int turn = 0; turn < most_turns; ++turn) {
+        laws.first = near(laws.first, turns.firsts(laws.law));
+        const CutKernels lasts = turns.lasts(laws.first);
+        laws.law = near(laws.law, lasts);
+        const double loss = loss_of(laws.law, lasts);
+        if (loss > previous - noticed(lasts)) break;
+        previous = loss;
+    }
+    return laws;
+}
+
+bool has_first(const TimedKernels& kernels) { return !kernels.empty() && kernels.front()->first; }
+
+}  // namespace
+
+double seconds_of(const KernelLaws& laws, const TimedKernel& kernel) {
+    return seconds_behind(laws.law, kernel) + (kernel.first ? seconds_of(laws.first, *kernel.first) : 0);
+}
+
+KernelLaws search_laws(const TimedKernels& kernels) {
+    if (!has_first(kernels)) return {search_law(cut_all(kernels)), {}};
+    Turns turns(kernels);
+    KernelLaws laws;
+    laws.first.fixed_s = 1e-6;
+    laws.first.row_s = 0.3e-6;
+    laws.first.memory = 0.8;
+    laws.law = search_law(turns.lasts(laws.first));
+    return in_turns(laws, turns);
+}
+
+KernelLaws search_near(const KernelLaws& laws, const TimedKernels& kernels) {
+    if (!has_first(kernels)) return {near(laws.law, cut_all(kernels)), {}};
+    Turns turns(kernels);
+    return in_turns(laws, turns);
+}
+
+}  // namespace roofline::core

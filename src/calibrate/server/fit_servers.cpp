@@ -1,0 +1,145 @@
+#include "calibrate/server/fit_servers.hpp"
+#include "calibrate/constants.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include <fmt/format.h>
+
+namespace roofline::core {
+
+namespace {
+
+constexpr double untried = 0.4;  // the error of what was never tried on another model
+
+std::string library_of(const std::string& software) { return software.substr(0, software.find(' ')); }
+
+using Rows = std::vector<const ServerSample*>;
+
+double deviation(const ServerLaw& law, const ServerSample& row) {
+    return std::abs(token_seconds(law, row) / row.measured_s - 1);
+}
+
+double total_deviation(const ServerLaw& law, const Rows& rows) {
+    double sum = 0;
+    for (const ServerSample* row : rows) sum += deviation(law, *row);
+    return sum;
+}
+
+/// The host's constants for a given share of the kernels' times, by steps along each that get shorter: there are three.
+ServerLaw host_of(double kernels, const Rows& rows) {
+    ServerLaw law;
+    law.kernels = kernels;
+    double least = total_deviation(law, rows);
+    const auto improve = [&](double ServerLaw::* constant, double by) {
+        ServerLaw other = law;
+        other.*constant = std::max(0.0, law.*constant + by);
+        const double sum = total_deviation(other, rows);
+        if (sum >= least) return false;
+        least = sum;
+        law = other;
+        return true;
+    };
+    // of a few milliseconds a step, tens of microseconds a sequence and a launch, down to a thousandth of that
+    for (double scale = 1; scale > 1e-3; scale /= 2) {
+        bool better = true;
+        for (int turn = 0; better && turn < 20; ++turn) {
+            better = false;
+            for (const auto& [constant, by] :
+                 {std::pair{&ServerLaw::step_s, 4e-3}, std::pair{&ServerLaw::sequence_s, 64e-6},
+                  std::pair{&ServerLaw::launch_s, 64e-6}}) {
+                better = improve(constant, by * scale) || better;
+                better = improve(constant, -by * scale) || better;
+            }
+        }
+    }
+    for (double* const constant : {&law.step_s, &law.sequence_s, &law.launch_s})
+        *constant = four_digits(*constant * 1e6) / 1e6;
+    return law;
+}
+
+using Laws = std::map<std::string, ServerLaw>;
+
+/// The share that suits all libraries together best, to a hundredth.
+Laws laws_of(const std::map<std::string, Rows>& by_library) {
+    Laws best;
+    double least = -1;
+    constexpr int percent_from = 50;
+    constexpr int percent_to = 120;
+    constexpr int coarse = 5;
+    int centre = 0;
+    const auto attempt = [&](int percent) {
+        Laws laws;
+        double sum = 0;
+        for (const auto& [library, rows] : by_library) {
+            laws[library] = host_of(percent / 100.0, rows);
+            sum += total_deviation(laws[library], rows);
+        }
+        if (least >= 0 && sum >= least) return;
+        least = sum;
+        best = std::move(laws);
+        centre = percent;
+    };
+    for (int percent = percent_from; percent <= percent_to; percent += coarse) attempt(percent);
+    const int around = centre;
+    for (int percent = around - coarse + 1; percent < around + coarse; ++percent) attempt(percent);
+    return best;
+}
+
+std::map<std::string, Rows> libraries(const std::vector<ServerSample>& samples, const std::string& without_model) {
+    std::map<std::string, Rows> all;
+    for (const ServerSample& sample : samples) {
+        if (without_model.empty() || sample.model != without_model) all[library_of(sample.software)].push_back(&sample);
+    }
+    return all;
+}
+
+}  // namespace
+
+double token_seconds(const ServerLaw& law, const ServerSample& sample) {
+    return step_seconds(law, sample.kernels_s, sample.sequences) +
+           sample.sequences / sample.output * prompt_seconds(law, sample.prompt_s, sample.launches);
+}
+
+ServerLaws fit_servers(std::vector<ServerSample> samples) {
+    std::map<std::string, std::size_t> counts;
+    for (const ServerSample& sample : samples) ++counts[library_of(sample.software)];
+    std::erase_if(samples, [&](const ServerSample& sample) {
+        const std::string library = library_of(sample.software);
+        return library.empty() || counts[library] < fewest_rows || !(sample.measured_s > 0) || !(sample.output >= 1);
+    });
+    const auto key = [](const ServerSample& s) {
+        return std::tie(s.software, s.model, s.machine, s.measured_s, s.kernels_s);
+    };
+    std::sort(samples.begin(), samples.end(), [&](const auto& a, const auto& b) { return key(a) < key(b); });
+    const auto all = libraries(samples, "");
+    const Laws laws = laws_of(all);
+    std::map<std::string, double> held_out;
+    std::set<std::string> models;
+    for (const ServerSample& sample : samples) models.insert(sample.model);
+    for (const std::string& model : models) {
+        const Laws others = laws_of(libraries(samples, model));
+        for (const auto& [library, rows] : all) {
+            const auto law = others.find(library);
+            for (const ServerSample* row : rows) {
+                if (row->model == model)
+                    held_out[library] += law == others.end() ? untried : deviation(law->second, *row);
+            }
+        }
+    }
+    ServerLaws result;
+    for (const auto& [library, rows] : all) {
+        const auto count = static_cast<double>(rows.size());
+        result.servers.push_back({library, laws.at(library), static_cast<std::int64_t>(rows.size()),
+                                  distinct(rows, &ServerSample::model), distinct(rows, &ServerSample::machine),
+                                  distinct(rows, &ServerSample::source),
+                                  total_deviation(laws.at(library), rows) / count, held_out[library] / count});
+    }
+    return result;
+}
+
+}  // namespace roofline::core

@@ -1,0 +1,87 @@
+#include "calibrate/server/fit_servers.hpp"
+#include "base/approx_test.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+using namespace roofline::core;
+
+namespace {
+
+/// Rows of a server whose constants are known: four loads of each of two models.
+std::vector<ServerSample> rows_of(const char* software, const ServerLaw& law) {
+    std::vector<ServerSample> rows;
+    for (const double sequences : {1.0, 8.0, 64.0, 256.0}) {
+        for (const double size : {1.0, 4.0}) {
+            for (const double output : {100.0, 1000.0}) {
+                ServerSample row;
+                row.software = software;
+                row.model = size > 1 ? "large" : "small";
+                row.machine = "m";
+                row.source = "made up";
+                row.sequences = sequences;
+                row.output = output;
+                row.kernels_s = size * (4e-3 + 30e-6 * sequences);
+                row.prompt_s = size * 20e-3;
+                row.launches = 400;
+                row.measured_s = token_seconds(law, row);
+                rows.push_back(row);
+            }
+        }
+    }
+    return rows;
+}
+
+}  // namespace
+
+TEST_CASE("a token waits for its step and for the prompts that go in meanwhile") {
+    ServerSample row;
+    row.kernels_s = 10e-3;
+    row.sequences = 50;
+    row.output = 100;
+    row.prompt_s = 8e-3;
+    row.launches = 100;
+    // 0.5 x 10 ms + 1 ms + 50 x 10 us, and half a prompt a step
+    CHECK(token_seconds({0.5, 1e-3, 10e-6, 0}, row) == approx(5e-3 + 1e-3 + 0.5e-3 + 4e-3));
+    CHECK(token_seconds({0.5, 1e-3, 10e-6, 100e-6}, row) == approx(5e-3 + 1e-3 + 0.5e-3 + 5e-3));
+}
+
+TEST_CASE("constants that made the rows are found, odd rows or not") {
+    const ServerLaw law{0.8, 1e-3, 20e-6, 0};
+    auto rows = rows_of("one 1.0", law);
+    rows[3].measured_s *= 5;
+    const ServerLaws fitted = fit_servers(rows);
+    REQUIRE(fitted.servers.size() == 1);
+    const CalibratedServer& server = fitted.servers.front();
+    CHECK(server.software == "one");
+    CHECK(server.rows == 16);
+    CHECK(server.models == std::vector<std::string>{"large", "small"});
+    CHECK(server.law.kernels == approx(0.8).epsilon(0.03));
+    CHECK(server.law.step_s == approx(1e-3).epsilon(0.1));
+    CHECK(server.law.sequence_s == approx(20e-6).epsilon(0.1));
+    CHECK(server.error_fitted < 0.07);  // of which 0.8 / 16 is the odd row's
+    CHECK(server.error_fitted > 0.049);
+}
+
+TEST_CASE("the order of rows does not matter") {
+    auto rows = rows_of("one", {0.9, 1e-3, 0, 60e-6});
+    for (ServerSample& row : rows_of("two", {0.9, 3e-3, 10e-6, 0})) rows.push_back(row);
+    const ServerLaws fitted = fit_servers(rows);
+    REQUIRE(fitted.servers.size() == 2);
+    std::reverse(rows.begin(), rows.end());
+    CHECK(fit_servers(rows) == fitted);
+    // launching 400 kernels takes longer than the small model's 20 ms
+    CHECK(fitted.servers[0].law.launch_s == approx(60e-6).epsilon(0.05));
+}
+
+TEST_CASE("what was never tried on another model says so") {
+    auto rows = rows_of("one", {0.8, 1e-3, 20e-6, 0});
+    std::erase_if(rows, [](const ServerSample& row) { return row.model == "small"; });
+    const ServerLaws fitted = fit_servers(rows);
+    REQUIRE(fitted.servers.size() == 1);
+    CHECK(fitted.servers.front().error_held_out == approx(0.4));
+    rows.resize(7);
+    CHECK(fit_servers(rows).servers.empty());
+    CHECK(fit_servers({}).servers.empty());
+}

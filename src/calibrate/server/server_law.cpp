@@ -1,0 +1,126 @@
+#include "calibrate/server/server_law.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "calibrate/collective/expected_collective.hpp"
+#include "machine/embedded.hpp"
+#include "machine/machine_text.hpp"
+#include "machine/toml_file.hpp"
+
+namespace roofline::core {
+
+namespace {
+
+constexpr std::int64_t most_rows = 1'000'000'000;
+
+/// A number above 0; `otherwise` when the key is absent.
+double number(Reader& table, std::string_view key, double otherwise) {
+    if (!table.has(key)) return otherwise;
+    const std::vector<double> values = table.numbers(key);
+    if (values.size() == 1) return values.front();
+    table.fault(key, "wrong_type", fmt::format("{} must be one number", table.of(key)));
+    return otherwise;
+}
+
+CalibratedServer read_server(Reader& table) {
+    CalibratedServer server;
+    server.software = table.required_text("software");
+    server.models = table.texts("models");
+    server.machines = table.texts("machines");
+    server.sources = table.texts("sources");
+    server.rows = table.whole("rows", 1, most_rows, 1);
+    server.error_fitted = number(table, "error_fitted", 0);
+    server.error_held_out = number(table, "error_held_out", 0);
+    if (!table.has("error_held_out")) {
+        table.fault("error_held_out", "missing_key", fmt::format("{} is missing", table.of("error_held_out")));
+    }
+    server.law.kernels = number(table, "kernels", 1);
+    server.law.step_s = number(table, "step_us", 0) / 1e6;
+    server.law.sequence_s = number(table, "sequence_us", 0) / 1e6;
+    server.law.launch_s = number(table, "launch_us", 0) / 1e6;
+    table.finish();
+    return server;
+}
+
+std::string list_text(std::string_view key, const std::vector<std::string>& texts) {
+    std::vector<std::string> quoted;
+    for (const std::string& text : texts) quoted.push_back(toml_string(text));
+    return fmt::format("{} = [{}]\n", key, fmt::join(quoted, ", "));
+}
+
+std::string server_text(const CalibratedServer& server) {
+    std::string text =
+        fmt::format("\n[[server]]\nsoftware = {}\nrows = {}\n", toml_string(server.software), server.rows);
+    text += list_text("models", server.models) + list_text("machines", server.machines);
+    text += list_text("sources", server.sources);
+    // no error is read back as one that was never measured
+    text += fmt::format("error_fitted = {:.3g}\n", std::max(server.error_fitted, 1e-6));
+    text += fmt::format("error_held_out = {:.3g}\n", std::max(server.error_held_out, 1e-6));
+    const auto add = [&](std::string_view key, double value) {
+        if (value > 0) text += fmt::format("{} = {:.4g}\n", key, value);
+    };
+    add("kernels", server.law.kernels);
+    add("step_us", server.law.step_s * 1e6);
+    add("sequence_us", server.law.sequence_s * 1e6);
+    add("launch_us", server.law.launch_s * 1e6);
+    return text;
+}
+
+}  // namespace
+
+double step_seconds(const ServerLaw& law, double kernels_s, double sequences) {
+    return law.kernels * kernels_s + law.step_s + law.sequence_s * sequences;
+}
+
+double prompt_seconds(const ServerLaw& law, double kernels_s, double launches) {
+    return std::max(kernels_s, law.launch_s * launches);
+}
+
+const CalibratedServer* ServerLaws::find(std::string_view software) const {
+    const CalibratedServer* best = nullptr;
+    for (const CalibratedServer& each : servers) {
+        if (!software.empty() && !same_library(each.software, software)) continue;
+        if (best == nullptr || each.rows > best->rows) best = &each;
+    }
+    return best;
+}
+
+Result<ServerLaws> parse_server_laws(std::string_view toml, std::string_view origin) {
+    TomlFile text(toml, origin);
+    Reader file = text.root();
+    ServerLaws laws;
+    laws.fitted = file.text("fitted");
+    for (Reader& table : file.each("server")) laws.servers.push_back(read_server(table));
+    file.finish();
+    ROOFLINE_CHECK(text.status());
+    return laws;
+}
+
+bool holds_server_laws(std::string_view toml) {
+    constexpr std::string_view table = "[[server]]";
+    return toml.starts_with(table) || toml.find(fmt::format("\n{}", table)) != std::string_view::npos;
+}
+
+std::string server_laws_text(const ServerLaws& laws) {
+    std::string text =
+        "# What servers add to the kernels of their passes: docs/serving.md. `roofline fit` makes this file of tables "
+        "of served\n"
+        "# models.\n";
+    if (!laws.fitted.empty()) text += fmt::format("fitted = {}\n", toml_string(laws.fitted));
+    for (const CalibratedServer& server : laws.servers) text += server_text(server);
+    return text;
+}
+
+const ServerLaws& built_in_servers() {
+    // a file that does not read is found by a test; without it nothing is expected of servers
+    static const ServerLaws laws = [] {
+        auto read = parse_server_laws(embedded_servers(), "servers.toml");
+        return read ? std::move(*read) : ServerLaws{};
+    }();
+    return laws;
+}
+
+}  // namespace roofline::core

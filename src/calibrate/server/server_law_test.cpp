@@ -1,0 +1,92 @@
+#include "calibrate/server/server_law.hpp"
+#include "base/approx_test.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace roofline::core;
+
+namespace {
+
+constexpr const char* file = R"(fitted = "2026-01-31"
+
+[[server]]
+software = "one"
+rows = 10
+models = ["a", "b"]
+machines = ["m"]
+sources = ["s"]
+error_fitted = 0.05
+error_held_out = 0.1
+kernels = 0.8
+step_us = 500
+sequence_us = 20
+launch_us = 40
+
+[[server]]
+software = "two 1.2"
+rows = 30
+models = ["a"]
+machines = ["m"]
+sources = ["s"]
+error_fitted = 0.05
+error_held_out = 0.1
+)";
+
+}  // namespace
+
+TEST_CASE("a step is a share of its kernels and the host's part") {
+    const ServerLaw law{0.8, 500e-6, 20e-6, 40e-6};
+    CHECK(step_seconds(law, 10e-3, 32) == approx(8e-3 + 0.5e-3 + 0.64e-3));
+    CHECK(step_seconds({}, 10e-3, 32) == approx(10e-3));
+    // prompts take what the longer takes, kernels or launching them
+    CHECK(prompt_seconds(law, 10e-3, 100) == approx(10e-3));
+    CHECK(prompt_seconds(law, 10e-3, 1000) == approx(40e-3));
+}
+
+TEST_CASE("a file of servers is read as it is written") {
+    const auto laws = parse_server_laws(file, "servers.toml");
+    REQUIRE_MESSAGE(laws, laws.error().message);
+    CHECK(laws->fitted == "2026-01-31");
+    REQUIRE(laws->servers.size() == 2);
+    CHECK(laws->servers[0].law == ServerLaw{0.8, 500e-6, 20e-6, 40e-6});
+    CHECK(laws->servers[1].law == ServerLaw{});
+    const auto again = parse_server_laws(server_laws_text(*laws), "servers.toml");
+    REQUIRE_MESSAGE(again, again.error().message);
+    CHECK(*again == *laws);
+}
+
+TEST_CASE("servers are found by their library, or the one with the most rows") {
+    const auto laws = parse_server_laws(file, "servers.toml");
+    REQUIRE(laws);
+    CHECK(laws->find("one 0.9")->software == "one");
+    CHECK(laws->find("two-1.2")->software == "two 1.2");
+    CHECK(laws->find("")->software == "two 1.2");
+    CHECK(laws->find("three") == nullptr);
+    CHECK(ServerLaws{}.find("") == nullptr);
+}
+
+TEST_CASE("files of servers are read strictly") {
+    const auto error = [](std::string_view toml) {
+        const auto laws = parse_server_laws(toml, "servers.toml");
+        return laws ? "" : laws.error().message;
+    };
+    CHECK(error("").empty());
+    CHECK(error("[[server]]\nsoftware = \"one\"\n").find("error_held_out") != std::string::npos);
+    CHECK(error("[[server]]\nerror_held_out = 0.1\n").find("software") != std::string::npos);
+    CHECK_FALSE(error("[[server]]\nsoftware = \"one\"\nerror_held_out = 0.1\nspeed = 1\n").empty());
+    CHECK_FALSE(error("[[server]]\nsoftware = \"one\"\nerror_held_out = 0.1\nstep_us = -1\n").empty());
+    CHECK_FALSE(error("[[server]]\nsoftware = \"one\"\nerror_held_out = 0.1\nstep_us = [1, 2]\n").empty());
+    CHECK_FALSE(error("[[server\n").empty());
+}
+
+TEST_CASE("the servers that come with the program are read, and say how far off they are") {
+    REQUIRE(built_in_servers().servers.size() >= 3);
+    CHECK_FALSE(built_in_servers().fitted.empty());
+    for (const CalibratedServer& each : built_in_servers().servers) {
+        INFO(each.software);
+        CHECK(each.rows >= 8);
+        CHECK(each.error_held_out > 0);
+        CHECK(each.law.kernels > 0);
+    }
+    CHECK(built_in_servers().find("vllm 0.14") != nullptr);
+}

@@ -1,0 +1,141 @@
+#include "calibrate/step/step_law.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "machine/embedded.hpp"
+#include "machine/toml_file.hpp"
+
+namespace roofline::core {
+
+namespace {
+
+// One number between the two; a fault of the file where it is none.
+double factor(Reader& table, std::string_view key, double least, double most) {
+    const std::vector<double> numbers = table.numbers(key);
+    if (numbers.size() == 1 && numbers.front() >= least && numbers.front() <= most) return numbers.front();
+    table.fault(key, "bad_value", fmt::format("{} is one number from {} to {}", table.of(key), least, most));
+    return least;
+}
+
+}  // namespace
+
+StepParts& StepParts::operator+=(const StepParts& other) {
+    kernels_s += other.kernels_s;
+    narrow_s += other.narrow_s;
+    promoted_s += other.promoted_s;
+    launches += other.launches;
+    hideable_s += other.hideable_s;
+    exchanged_s += other.exchanged_s;
+    hideable_wire_s += other.hideable_wire_s;
+    exchanged_wire_s += other.exchanged_wire_s;
+    flops_per_joule = std::max(flops_per_joule, other.flops_per_joule);
+    pytorch = pytorch || other.pytorch;
+    experts = experts || other.experts;
+    in_turn = in_turn || other.in_turn;
+    return *this;
+}
+
+StepParts& StepParts::operator*=(double times) {
+    kernels_s *= times;
+    narrow_s *= times;
+    promoted_s *= times;
+    launches *= times;
+    hideable_s *= times;
+    exchanged_s *= times;
+    hideable_wire_s *= times;
+    exchanged_wire_s *= times;
+    return *this;
+}
+
+double power_slowdown(const StepParts& parts) {
+    constexpr double tera = 1e12;
+    return parts.flops_per_joule > 0 ? std::cbrt(parts.flops_per_joule / tera) : 1;
+}
+
+double kernel_slowdown(const StepLaw& law, const StepParts& parts) {
+    return power_slowdown(parts) * (parts.pytorch ? law.pytorch : 1);
+}
+
+double exposed_share(const StepLaw& law, const StepParts& parts) { return parts.in_turn ? 1 : law.exposed; }
+
+double device_seconds(const StepLaw& law, const StepParts& parts) {
+    const double kernels =
+        law.compute * parts.kernels_s + law.narrow * parts.narrow_s + law.promoted * parts.promoted_s;
+    return kernel_slowdown(law, parts) * kernels + parts.exchanged_s + parts.exchanged_wire_s / law.wires;
+}
+
+double host_seconds(const StepLaw& law, const StepParts& parts) { return law.launch_s * parts.launches; }
+
+namespace {
+
+double both_seconds(const StepLaw& law, const StepParts& parts) {
+    const double device = device_seconds(law, parts);
+    const double host = host_seconds(law, parts);
+    const double longer = std::max(device, host);
+    if (!(longer > 0)) return 0;
+    const double shorter = std::min(device, host);
+    return longer * std::pow(1 + std::pow(shorter / longer, law.overlap), 1 / law.overlap);
+}
+
+}  // namespace
+
+double exposed_seconds(const StepLaw& law, const StepParts& parts) {
+    const double beside = parts.hideable_s + parts.hideable_wire_s / law.wires;
+    // nothing hides behind more than there is
+    return std::max(exposed_share(law, parts) * beside, beside - both_seconds(law, parts));
+}
+
+double seconds_of(const StepLaw& law, const StepParts& parts) {
+    return both_seconds(law, parts) + exposed_seconds(law, parts);
+}
+
+StepClass class_of(const StepLaw& law, const StepParts& parts) {
+    const bool narrow = parts.narrow_s + parts.promoted_s > 0;
+    const auto found = std::find_if(law.classes.begin(), law.classes.end(), [&](const StepClass& each) {
+        return each.experts == parts.experts && each.narrow == narrow;
+    });
+    if (found != law.classes.end()) return *found;
+    return {parts.experts, narrow, law.error, law.rows, law.publishers};
+}
+
+Result<StepLaw> parse_step_law(std::string_view toml, std::string_view origin) {
+    constexpr std::int64_t many = 1'000'000'000;
+    TomlFile text(toml, origin);
+    Reader file = text.root();
+    StepLaw law;
+    law.compute = factor(file, "compute", 0.5, 10);
+    law.narrow = factor(file, "narrow", 0.2, 10);
+    law.promoted = factor(file, "promoted", 0.2, 10);
+    law.launch_s = factor(file, "launch_us", 1e-3, 1e4) * 1e-6;
+    law.overlap = factor(file, "overlap", 1, 1e3);
+    law.pytorch = factor(file, "pytorch", 0.5, 10);
+    law.exposed = factor(file, "exposed", 1e-3, 1);
+    law.wires = factor(file, "wires", 1e-2, 1);
+    law.error = factor(file, "error", 1e-4, 10);
+    law.rows = file.whole("rows", 1, many, 1);
+    law.publishers = file.whole("publishers", 1, many, 1);
+    law.reserved = factor(file, "reserved", 1, 2);
+    law.reserved_error = factor(file, "reserved_error", 1e-4, 1);
+    law.reserved_rows = file.whole("reserved_rows", 1, many, 1);
+    static_cast<void>(file.text("note"));
+    for (Reader& table : file.each("class")) {
+        StepClass each;
+        each.experts = table.choice("experts", {"yes", "no"}) == "yes";
+        each.narrow = table.choice("narrow", {"yes", "no"}) == "yes";
+        each.error = factor(table, "error", 1e-4, 10);
+        each.rows = table.whole("rows", 1, many, 1);
+        each.publishers = table.whole("publishers", 1, many, 1);
+        table.finish();
+        law.classes.push_back(each);
+    }
+    file.finish();
+    ROOFLINE_CHECK(text.status());
+    return law;
+}
+
+Result<StepLaw> built_in_step_law() { return parse_step_law(embedded_training_steps(), "training_steps.toml"); }
+
+}  // namespace roofline::core

@@ -1,0 +1,290 @@
+#include "predict/compare/measured_training.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "base/ascii.hpp"
+#include "model/account.hpp"
+#include "predict/expect.hpp"
+
+namespace roofline::core {
+
+namespace {
+
+constexpr std::size_t most_kept = 10'000;  // a table of real measurements has some hundred of each
+
+bool holds(std::string_view text, std::string_view word) { return text.find(word) != std::string_view::npos; }
+
+/// How the replicas of a row share parameters and states.
+Status read_sharding(const MeasuredTraining& row, std::int64_t replicas, Plan& plan) {
+    if (holds(row.sharding, "hsdp")) {
+        return fail("no_plan",
+                    "parameters are shared out over a part of the replicas, and the table does not say which");
+    }
+    const bool whole = holds(row.sharding, "fsdp") || holds(row.sharding, "zero3");
+    if (holds(row.sharding, "across slices")) {
+        return fail("no_plan", "fsdp within slices, and the table does not say how many there are");
+    }
+    // FSDP keeps weights gathered from one microbatch of a pipeline to the next, and scatters gradients at the end of the step
+    const bool gathered = whole && plan.pipeline > 1;
+    (whole && !gathered ? plan.fsdp : plan.data) = replicas;
+    if (whole) plan.zero = gathered ? 1 : 3;
+    if (holds(row.sharding, "zero1")) plan.zero = 1;
+    if (holds(row.sharding, "zero2")) plan.zero = 2;
+    return {};
+}
+
+Result<Plan> plan_of(const MeasuredTraining& row, const TrainerHabits& habits) {
+    const auto or_one = [](std::int64_t ways) { return std::max(ways, std::int64_t{1}); };
+    Plan plan;
+    std::int64_t replicas = row.data;
+    if (row.data == 0 && row.tensor == 0 && row.pipeline == 0 && row.sharding == "fsdp") {
+        replicas = row.chips;
+    } else if (row.data == 0 || row.tensor == 0 || row.pipeline == 0) {
+        return fail("no_plan", "the plan is not said: dp, tp or pp is empty");
+    }
+    plan.tensor = or_one(row.tensor);
+    plan.pipeline = or_one(row.pipeline);
+    (row.exchanged_heads ? plan.sequence : plan.context) = or_one(row.context);
+    plan.expert = or_one(row.expert);
+    plan.tensor_tokens = !row.whole_tokens && !habits.whole_tokens;
+    if (replicas % plan.expert != 0) {
+        return fail("no_plan", "experts over more than the replicas, which no plan says");
+    }
+    ROOFLINE_CHECK(read_sharding(row, replicas / plan.expert, plan));
+    if (plan.chips() != row.chips) {
+        return fail("no_plan", "dp, tp, pp and cp do not multiply to n_accel");
+    }
+    return plan;
+}
+
+/// Microbatches of a step. Where nothing says how many there are, a replica takes all that it has at once, or in a pipeline a
+/// sequence at a time.
+Result<TrainingBatch> batch_of(const MeasuredTraining& row, const Plan& plan) {
+    const std::int64_t replicas = plan.data * plan.fsdp * plan.expert;
+    TrainingBatch batch;
+    batch.sequence = row.sequence;
+    batch.microbatches = row.microbatches;
+    std::int64_t sequences = row.sequences;
+    if (sequences == 0) sequences = replicas * row.micro_batch * row.microbatches;
+    const bool split = row.micro_batch > 0 && !row.local_batch;
+    if (batch.microbatches == 0 && split) {
+        batch.microbatches = sequences / (replicas * row.micro_batch);
+        if (batch.microbatches * replicas * row.micro_batch != sequences) {
+            return fail("bad_batch", "the batch is no multiple of dp and micro_batch");
+        }
+    }
+    if (batch.microbatches == 0 && row.local_batch) {
+        batch.microbatches = plan.pipeline;  // as many as stages, where nobody says otherwise
+    } else if (batch.microbatches == 0) {
+        batch.microbatches = plan.pipeline > 1 ? std::max(sequences / replicas, std::int64_t{1}) : 1;
+    }
+    constexpr std::int64_t most = std::int64_t{1} << 50;
+    if (sequences > most / row.sequence) return fail("bad_batch", "the batch is beyond 1e15 tokens");
+    batch.tokens = sequences * row.sequence;
+    ROOFLINE_CHECK(check_batch(batch, {replicas, plan.sequence * plan.context}));
+    return batch;
+}
+
+/// What is surely computed again. Where layers are, what nothing reads is left out of them, as compilers and early stopping do.
+TrainingOptions options_of(const MeasuredTraining& row, const TrainerHabits& habits) {
+    TrainingOptions options;
+    options.input_gradients = false;
+    if (row.recompute == "full") options.remat = Remat::named;
+    if (row.recompute == "selective") {
+        options.remat = habits.selective == "alternate" ? Remat::alternate : Remat::selective;
+    }
+    options.unfused = habits.unfused;
+    options.keep_unread = row.eager && row.recompute == "selective";
+    return options;
+}
+
+/// What the products with parameters are computed in, where that is not what they are stored in: "fp8" of "fp8-cs".
+Result<std::optional<Dtype>> products_of(const MeasuredTraining& row) {
+    if (row.dtype.empty()) return std::nullopt;
+    const auto dtype = find_dtype(row.dtype.substr(0, row.dtype.find_first_of("-+ ")));
+    if (!dtype) return fail("unknown_dtype", fmt::format("the dtype `{}` is not known", row.dtype.substr(0, 40)));
+    constexpr int stored_bits = 16;
+    return info(*dtype).bits < stored_bits ? dtype : std::nullopt;
+}
+
+bool has_experts(const Model& model) {
+    return std::any_of(model.roles.begin(), model.roles.end(), [&](const auto& role) {
+        return role.second == "experts" && model.program.sizes.contains(role.first);
+    });
+}
+
+// What a device is predicted to hold of what the row counts, beside what it held.
+MemoryComparison memory_of(const MeasuredTraining& row, const TrainerHabits& habits, const TrainingMemory& memory,
+                           double reserved) {
+    constexpr double gib = 1.073741824;
+    MemoryComparison compared{row.memory_bytes * (habits.gib && !row.memory_in_gib ? gib : 1), memory.total(),
+                              row.memory_what.empty() ? habits.memory : row.memory_what};
+    if (compared.what == "reserved" || compared.what == "used") {
+        compared.predicted = compared.predicted * reserved + memory.apart;
+    }
+    if (compared.what == "used") compared.predicted += habits.context_bytes;
+    // an allocator that finds no more gives back what is free of its blocks; some have chips with more memory than others of that name
+    if (memory.fits() && memory.capacity && compared.measured <= *memory.capacity) {
+        compared.predicted = std::min(compared.predicted, *memory.capacity);
+    }
+    return compared;
+}
+
+std::string key_of(const TrainSetup& setup) {
+    const FrameworkHabits& habits = setup.habits;
+    const std::array flags = {setup.options.f32_gradients, setup.options.f32_logits,  setup.options.stored_casts,
+                              setup.options.unfused,       setup.options.keep_unread, setup.late_layers,
+                              habits.fsdp_units,           habits.pipeline_buffers,   habits.flat_optimizer,
+                              habits.fused_gradients,      habits.copied_norm,        setup.stored_attention,
+                              setup.pytorch_kernels,       setup.gradients_in_turn,   setup.attention_dropout};
+    return fmt::format("{} zero{} {} {} {} {} {} {} {} {} {}", plan_text(setup.plan), setup.plan.zero,
+                       setup.plan.tensor_tokens, setup.batch.tokens, setup.batch.microbatches,
+                       static_cast<int>(setup.options.remat), setup.products ? name(*setup.products) : "",
+                       habits.loss_parts, fmt::join(flags, ""), fmt::join(setup.overlapped, ","),
+                       schedule_text(setup.schedule));
+}
+
+std::string strategy_of(const Plan& plan) {
+    std::vector<std::string> parts;
+    for (const auto& [axis, ways] : plan_axes(plan)) {
+        if (ways > 1) parts.emplace_back(axis);
+    }
+    if (plan.zero > 0 && plan.data > 1) parts.push_back(fmt::format("zero{}", plan.zero));
+    std::sort(parts.begin(), parts.end());
+    return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+}  // namespace
+
+Result<TrainSetup> setup_of(const MeasuredTraining& row, const TrainerHabits& habits) {
+    TrainSetup setup;
+    ROOFLINE_TRY(auto plan, plan_of(row, habits));
+    ROOFLINE_TRY(auto batch, batch_of(row, plan));
+    setup.plan = std::move(plan);
+    setup.batch = batch;
+    setup.options = options_of(row, habits);
+    setup.late_layers = habits.late_layers;
+    setup.stored_attention = habits.stored_attention;
+    setup.attention_dropout = habits.attention_dropout;
+    setup.pytorch_kernels = habits.pytorch_kernels;
+    setup.gradients_in_turn = habits.gradients_in_turn;
+    setup.overlapped = habits.overlapped;
+    setup.habits.pipeline_buffers = habits.pipeline_buffers;
+    setup.habits.fsdp_units = habits.fsdp_units && holds(row.sharding, "fsdp");
+    setup.habits.flat_optimizer = habits.flat_optimizer && holds(row.sharding, "zero");
+    setup.habits.copied_norm = habits.copied_norm && holds(row.sharding, "zero");
+    setup.habits.fused_gradients = habits.fused_gradients;
+    ROOFLINE_TRY(setup.products, products_of(row));
+    if (setup.plan.pipeline > 1 && row.chunks > 1) {
+        setup.schedule.schedule = Schedule::interleaved;
+        setup.schedule.chunks = row.chunks;
+    }
+    return setup;
+}
+
+Result<MeasuredTrainings> MeasuredTrainings::make(MeasuredSystems systems, Calibrations calibrations) {
+    ROOFLINE_TRY(auto models, TrainedModels::built_in());
+    ROOFLINE_TRY(const auto law, built_in_step_law());
+    return MeasuredTrainings(std::move(systems), std::move(models),
+                             {std::make_shared<Calibrations>(std::move(calibrations)), "", false, false, law});
+}
+
+Result<Model> MeasuredTrainings::build(const MeasuredTraining& row) const {
+    ROOFLINE_TRY(auto config, models_.config(row));
+    auto model = build_model(config, row.sequence);
+    if (!model || !(row.params > 0)) return model;
+    ROOFLINE_TRY(const auto counts, count_model(*model));
+    const double params = counts.total.params.to_double();
+    constexpr double rounded = 0.06;  // tables round 7.3 G to 7, and some count layers that predict further tokens
+    if (std::abs(params - row.params) > rounded * params) {
+        return fail("other_size", fmt::format("the sizes of `{}` make {:.4g} G parameters, and the row says {:.4g} G",
+                                              row.model.substr(0, 60), params / 1e9, row.params / 1e9));
+    }
+    return model;
+}
+
+const Result<Model>& MeasuredTrainings::model(const MeasuredTraining& row) {
+    const std::string key = fmt::format("{} {} {} {} {} {} {} {} {}", lowered(row.model), row.params, row.layers,
+                                        row.hidden, row.ffn, row.heads, row.kv_heads, row.vocab, row.sequence);
+    auto found = built_.find(key);
+    if (found == built_.end() && built_.size() >= most_kept) {
+        static const Result<Model> too_many = fail("too_many_models", "the table has more than 10000 models");
+        return too_many;
+    }
+    if (found == built_.end()) found = built_.emplace(key, build(row)).first;
+    return found->second;
+}
+
+Result<MeasuredTrainings::Priced> MeasuredTrainings::price(const MeasuredTraining& row, const Model& model,
+                                                           const TrainSetup& setup, const MeasuredSystem& system) {
+    if (setup.plan.pipeline > model.layer_count) return fail("bad_plan", "the pipeline has more stages than layers");
+    const Key key{fmt::format("{} {}", static_cast<const void*>(&model), row.sequence), system.slice(), key_of(setup)};
+    const auto found = priced_.find(key);
+    if (found != priced_.end()) return found->second;
+    std::vector<std::string> notes;
+    auto step = train_step(model, setup, system.system.slice, pricing_, notes);
+    Result<Priced> priced = fail("", "");
+    if (step) {
+        priced = Priced{step->times, step->memory};
+    } else {
+        priced = fail(step.error());
+    }
+    if (priced_.size() < most_kept) priced_.emplace(key, priced);
+    return priced;
+}
+
+std::string MeasuredTrainings::memory_unsaid(const MeasuredTraining& row) const {
+    if (!(row.memory_bytes > 0)) return "";
+    const std::vector<std::string> unsaid = models_.habits(row.source, row.table, row.notes).unsaid;
+    if (std::find(unsaid.begin(), unsaid.end(), row.recompute) == unsaid.end()) return "";
+    return fmt::format("what {} keeps with recompute `{}` is not published", row.source.substr(0, 60),
+                       row.recompute.substr(0, 40));
+}
+
+Result<Comparison> MeasuredTrainings::compare(const MeasuredTraining& row) {
+    const Result<Model>& model = this->model(row);
+    if (!model) return fail(model.error());
+    if (row.expert == 0 && has_experts(*model)) {
+        return fail("no_plan", "the model has experts, and the table does not say how they are spread: ep is empty");
+    }
+    const TrainerHabits habits = models_.habits(row.source, row.table, row.notes);
+    ROOFLINE_TRY(auto setup, setup_of(row, habits));
+    const Result<MeasuredSystem>& system = systems_.slice_of(row.system, row.chips);
+    if (!system) return fail(system.error());
+    auto priced = price(row, *model, setup, *system);
+    if (!priced) return fail(priced.error());
+    Comparison comparison;
+    comparison.line = row.line;
+    comparison.kind = MeasuredKind::run;
+    comparison.source = row.source;
+    comparison.strategy = strategy_of(setup.plan);
+    comparison.system = system->id;
+    comparison.slice = system->slice();
+    comparison.operation = "train";
+    comparison.shape = row.shape();
+    comparison.devices = row.chips;
+    comparison.dtype = row.dtype;
+    comparison.variant = row.recompute;
+    comparison.measured_s = row.step_s;
+    comparison.prediction.lower_s = priced->times.lower;
+    comparison.prediction.expected_s = priced->times.expected;
+    comparison.prediction.expected_error = priced->times.expected_error;
+    comparison.parts = priced->times.parts;
+    if (!(row.memory_bytes > 0) || !memory_unsaid(row).empty()) return comparison;
+    // what is held in f32 takes memory; the bound of the time is that of gradients that are summed up in fewer bits
+    const bool gathered = setup.plan.pipeline > 1 && holds(row.sharding, "fsdp");
+    setup.options.f32_gradients = row.f32_gradients || gathered;
+    setup.habits.loss_parts = habits.loss_parts;
+    setup.options.f32_logits = habits.loss != "compiled";
+    setup.options.stored_casts = habits.loss == "eager";
+    priced = price(row, *model, setup, *system);
+    if (!priced) return fail(priced.error());
+    comparison.memory = memory_of(row, habits, priced->memory, pricing_.law.reserved);
+    return comparison;
+}
+
+}  // namespace roofline::core

@@ -1,0 +1,288 @@
+#include "predict/compare/measured_training.hpp"
+
+#include <doctest/doctest.h>
+
+#include "base/approx_test.hpp"
+#include "predict/compare/training_row_test.hpp"
+
+using namespace roofline::core;
+
+namespace {
+
+MeasuredTrainings trainings() {
+    auto made = MeasuredTrainings::make(*MeasuredSystems::make(), Calibrations(std::vector<Calibration>{}));
+    REQUIRE(made);
+    return std::move(*made);
+}
+
+std::string reason(const MeasuredTraining& row) {
+    auto compared = trainings().compare(row);
+    REQUIRE(!compared);
+    return compared.error().message;
+}
+
+}  // namespace
+
+TEST_CASE("a row is priced as the step that it is") {
+    const auto compared = trainings().compare(two_layers(1));
+    REQUIRE(compared);
+    // 6 FLOPs for each of 8192 tokens and 2 x 12 h^2 + V h parameters that multiply; attention has 2 products of 2 h T FLOPs a
+    // token and layer forward, half of them behind the mask, and 5 such products backward
+    const double multiplying = 2 * 12.0 * 1024 * 1024 + 50304.0 * 1024;
+    const double attention = 2 * 8192.0 * (2.0 * 1024 * 1024 / 2) * 7;
+    CHECK(compared->prediction.lower_s == approx((6 * 8192.0 * multiplying + attention) / 989.4e12).epsilon(1e-9));
+    CHECK(compared->kind == MeasuredKind::run);
+    CHECK(compared->slice == "h100-sxm5:1");
+    CHECK(compared->strategy.empty());
+    CHECK(!compared->memory);
+}
+
+TEST_CASE("what a row shares out is its plan") {
+    MeasuredTraining row = two_layers(8);
+    row.sharding = "fsdp2(zero3)";
+    auto setup = setup_of(row);
+    REQUIRE(setup);
+    CHECK(setup->plan.fsdp == 8);
+    CHECK(setup->plan.data == 1);
+    CHECK(setup->batch.microbatches == 1);
+    row.sharding = "zero1(dist-opt)";
+    row.expert = 4;
+    row.micro_batch = 2;
+    setup = setup_of(row);
+    REQUIRE(setup);
+    CHECK(setup->plan.data == 2);
+    CHECK(setup->plan.expert == 4);
+    CHECK(setup->plan.zero == 1);
+    CHECK(setup->batch.microbatches == 4);
+    row.expert = 1;
+    row.data = 2;
+    row.pipeline = 2;
+    row.context = 2;
+    row.chunks = 3;
+    row.exchanged_heads = true;
+    setup = setup_of(row);
+    REQUIRE(setup);
+    CHECK(setup->plan.sequence == 2);
+    CHECK(setup->plan.context == 1);
+    CHECK(schedule_text(setup->schedule) == "interleaved:3");
+    // 64 sequences of two replicas: one by one, or all that are said to be of a whole step in as many pieces as there are stages
+    row.micro_batch = 0;
+    CHECK(setup_of(row)->batch.microbatches == 32);
+    row.micro_batch = 32;
+    row.local_batch = true;
+    setup = setup_of(row);
+    REQUIRE(setup);
+    CHECK(setup->batch.microbatches == 2);
+    // weights of fsdp stay gathered there
+    row.sharding = "fsdp2(zero3)";
+    setup = setup_of(row);
+    REQUIRE(setup);
+    CHECK(setup->plan.fsdp == 1);
+    CHECK(setup->plan.data == 2);
+    CHECK(setup->plan.zero == 1);
+}
+
+TEST_CASE("the more a row computes again, the later its bound; what nothing reads is not computed again") {
+    MeasuredTrainings priced = trainings();
+    MeasuredTraining row = two_layers(1);
+    const auto bound = [&](const char* recompute) {
+        row.recompute = recompute;
+        const auto compared = priced.compare(row);
+        REQUIRE(compared);
+        return compared->prediction.lower_s;
+    };
+    const double none = bound("none");
+    CHECK(bound("unknown") == none);
+    // of each layer 8 h^2 parameters multiply again, and attention's two products; the MLP's last product nobody reads
+    const double again = 2 * 8192.0 * (2 * 8.0 * 1024 * 1024 + 2 * (2.0 * 1024 * 1024 / 2));
+    CHECK(bound("full") == approx(none + again / 989.4e12).epsilon(1e-9));
+}
+
+TEST_CASE("products with parameters are computed in the dtype that the row says, attention and the head are not") {
+    MeasuredTraining row = two_layers(1);
+    row.dtype = "fp8-cs";
+    // so wide that memory, which does not get faster, takes less time
+    row.hidden = 8192;
+    row.ffn = 32768;
+    row.heads = 64;
+    const auto compared = trainings().compare(row);
+    REQUIRE(compared);
+    const double layers = 2 * 12.0 * 8192 * 8192;
+    const double head = 50304.0 * 8192;
+    const double attention = 2 * 8192.0 * (2.0 * 8192 * 1024 / 2) * 7;
+    CHECK(compared->prediction.lower_s ==
+          approx(6 * 8192.0 * layers / 1978.9e12 + (6 * 8192.0 * head + attention) / 989.4e12).epsilon(1e-6));
+    row.dtype = "bf17";
+    CHECK(reason(row) == "the dtype `bf17` is not known");
+}
+
+TEST_CASE("a model with experts needs to say how they are spread") {
+    MeasuredTraining row = two_layers(8);
+    row.model = "mixtral-8x7b";
+    row.layers = row.hidden = row.ffn = row.heads = row.vocab = 0;
+    row.expert = 0;
+    CHECK(reason(row) == "the model has experts, and the table does not say how they are spread: ep is empty");
+}
+
+TEST_CASE("what is held is compared where the row says it, with a time or without one") {
+    MeasuredTraining row = two_layers(1);
+    row.step_s = 0;
+    row.memory_bytes = 1e10;
+    row.memory_what = "allocated";
+    const auto compared = trainings().compare(row);
+    REQUIRE(compared);
+    CHECK(!compared->timed());
+    REQUIRE(compared->memory);
+    CHECK(compared->memory->measured == 1e10);
+    CHECK(compared->memory->what == "allocated");
+    // 16 bytes for each parameter: itself, its gradient, an f32 copy and two moments; activations are beside them
+    const double params = 2 * (12.0 * 1024 * 1024 + 13 * 1024) + 50304.0 * 1024 + 1024 * 1024 + 2 * 1024;
+    CHECK(compared->memory->predicted > 16 * params);
+    row.f32_gradients = true;
+    const auto wide = trainings().compare(row);
+    REQUIRE(wide);
+    CHECK(wide->memory->predicted - compared->memory->predicted == approx(2 * params).epsilon(1e-6));
+}
+
+TEST_CASE("what a row does not say is what its publisher means") {
+    MeasuredTraining row = two_layers(1);
+    row.memory_bytes = 1e10;
+    row.recompute = "selective";
+    const auto plain = trainings().compare(row);
+    REQUIRE(plain);
+    CHECK(plain->memory->what.empty());
+    row.memory_what = "reserved";
+    const auto reserved = trainings().compare(row);
+    REQUIRE(reserved);
+    const auto law = built_in_step_law();
+    REQUIRE(law);
+    CHECK(reserved->memory->predicted == approx(plain->memory->predicted * law->reserved));
+    row.source = "pytorch/torchtitan";
+    CHECK(setup_of(row, {"alternate", "reserved"})->options.remat == Remat::alternate);
+    row.memory_what.clear();
+    const auto titan = trainings().compare(row);
+    REQUIRE(titan);
+    CHECK(titan->memory->what == "reserved");
+    // of a layer's products with parameters - queries, keys, values, output, up and down, all in bf16 - those of keys and of the output, each 8192
+    // tokens of 1024, are computed again, and that of down nobody reads; the plane of 16 heads is never stored
+    // and the gradient of the logits is stored in f32, not in bf16; logits in bf16 leave a block that takes nothing in f32
+    const double loss = 2.0 * 8192 * 50304 * (law->reserved + 1);
+    CHECK(reserved->memory->predicted + loss - titan->memory->predicted >= 2 * 2.0 * 2 * 8192 * 1024);
+    row.table = "runs_202506.md";  // compiled: no log-probabilities, no gradient in f32
+    CHECK(trainings().compare(row)->memory->predicted < titan->memory->predicted - loss);
+    row.memory_what = "allocated";
+    CHECK(trainings().compare(row)->memory->what == "allocated");
+}
+
+TEST_CASE("what a device is said to use has an allocator's blocks and a process's context in it") {
+    MeasuredTraining row = two_layers(1);
+    row.memory_bytes = 1e10;
+    row.memory_what = "reserved";
+    const auto reserved = trainings().compare(row);
+    row.memory_what = "used";
+    row.source = "InternLM/InternEvo";
+    const auto used = trainings().compare(row);
+    REQUIRE(reserved);
+    REQUIRE(used);
+    // their GB are GiB
+    CHECK(used->memory->measured == approx(1.073741824e10));
+    // of two_layers' parameters an unfused optimizer has 12 bytes each, less than the loss has: so they lie beside the blocks of that
+    const double params = 2 * (12.0 * 1024 * 1024 + 13 * 1024) + 50304.0 * 1024 + 1024 * 1024 + 2 * 1024;
+    CHECK(used->memory->predicted - reserved->memory->predicted ==
+          approx(12 * params + 0.9 * 1073741824.0).epsilon(1e-3));
+    row.memory_in_gib = true;
+    CHECK(trainings().compare(row)->memory->measured == 1e10);
+}
+
+TEST_CASE("how a framework runs a step is what its entry says") {
+    const auto row = two_layers(1, 8);
+    TrainerHabits habits;
+    const auto plain = setup_of(row, habits);
+    REQUIRE(plain);
+    CHECK(plain->plan.tensor_tokens);
+    CHECK(!(plain->stored_attention || plain->attention_dropout || plain->pytorch_kernels || plain->gradients_in_turn));
+    habits.whole_tokens = habits.stored_attention = habits.attention_dropout = true;
+    habits.pytorch_kernels = habits.gradients_in_turn = true;
+    const auto old = setup_of(row, habits);
+    REQUIRE(old);
+    CHECK(!old->plan.tensor_tokens);
+    CHECK((old->stored_attention && old->attention_dropout && old->pytorch_kernels && old->gradients_in_turn));
+}
+
+// Of 80 GiB: what an allocator keeps for nothing it gives back.
+TEST_CASE("an allocator reserves no more than a chip has, where its tensors fit") {
+    constexpr double capacity = 80 * 1.073741824e9;
+    auto row = two_layers(1);
+    row.memory_bytes = 8.4e10;
+    row.memory_what = "allocated";
+    MeasuredTrainings priced = trainings();
+    const auto allocated = [&](std::int64_t sequences) {
+        row.sequences = row.micro_batch = sequences;
+        return priced.compare(row)->memory->predicted;
+    };
+    const double eight = allocated(8);
+    const double each = (allocated(16) - eight) / 8;
+    const double tensors = allocated(8 + static_cast<std::int64_t>((8.4e10 - eight) / each));
+    REQUIRE((tensors < capacity && tensors * 1.03 > capacity));
+    row.memory_what = "reserved";
+    CHECK(priced.compare(row)->memory->predicted == capacity);
+    row.memory_bytes = 9e10;  // a chip that has more
+    CHECK(priced.compare(row)->memory->predicted > capacity);
+}
+
+TEST_CASE("the memory of a row whose words say too little is not compared, its time is") {
+    MeasuredTrainings priced = trainings();
+    MeasuredTraining row = two_layers(1);
+    row.memory_bytes = 1e10;
+    row.source = "PrimeIntellect-ai/prime-rl";
+    row.recompute = "full";
+    CHECK(priced.memory_unsaid(row).empty());
+    CHECK(priced.compare(row)->memory);
+    row.recompute = "selective";
+    CHECK(priced.memory_unsaid(row) ==
+          "what PrimeIntellect-ai/prime-rl keeps with recompute `selective` is not published");
+    CHECK(!priced.compare(row)->memory);
+    CHECK(priced.compare(row)->timed());
+    row.memory_bytes = 0;
+    CHECK(priced.memory_unsaid(row).empty());
+}
+
+TEST_CASE("a row that cannot be priced says why") {
+    MeasuredTraining row = two_layers(8);
+    row.data = 4;
+    CHECK(reason(row) == "dp, tp, pp and cp do not multiply to n_accel");
+    row.data = 0;
+    CHECK(reason(row) == "the plan is not said: dp, tp or pp is empty");
+    row = two_layers(8);
+    row.sharding = "hsdp";
+    CHECK(reason(row) == "parameters are shared out over a part of the replicas, and the table does not say which");
+    row = two_layers(8);
+    row.expert = 3;
+    CHECK(reason(row) == "experts over more than the replicas, which no plan says");
+    row = two_layers(8);
+    row.sequences = 60;
+    CHECK(reason(row) == "the batch is no multiple of dp and micro_batch");
+    row = two_layers(8);
+    row.system = "abacus";
+    CHECK(reason(row) == "the system `abacus` is not known");
+    row = two_layers(8);
+    row.params = 1e9;
+    CHECK(reason(row) == "the sizes of `gpt-toy` make 0.07775 G parameters, and the row says 1 G");
+    row = two_layers(8);
+    row.data = 2;
+    row.pipeline = 4;
+    CHECK(reason(row) == "the pipeline has more stages than layers");
+}
+
+TEST_CASE("a slice is as few nodes as hold its chips, a torus the most even one") {
+    MeasuredTrainings priced = trainings();
+    MeasuredTraining row = two_layers(16);
+    auto compared = priced.compare(row);
+    REQUIRE(compared);
+    CHECK(compared->slice == "h100-sxm5:8x2");
+    row = two_layers(64);
+    row.system = "TPU-v5p";
+    compared = priced.compare(row);
+    REQUIRE(compared);
+    CHECK(compared->slice == "tpu-v5p:4x4x4");
+}

@@ -1,0 +1,145 @@
+#include "predict/compare/served_under_load.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "base/ascii.hpp"
+#include "model/presets.hpp"
+#include "predict/expect.hpp"
+
+namespace roofline::core {
+
+namespace {
+
+constexpr double share_for_caches =
+    0.9;  // of a chip's memory, with its weights: what servers take unless they are told otherwise
+constexpr std::int64_t most_tokens = 1'000'000'000;
+
+/// None where the checkpoint has its own. What tables call fp4 has a scale for each block of 16: nobody serves it without.
+Result<std::optional<Dtype>> weights_of(const MeasuredServing& row) {
+    if (row.dtype.empty() || row.dtype == "?") return std::optional<Dtype>{};
+    auto dtype = find_dtype(row.dtype);
+    if (!dtype) return fail("unknown_dtype", fmt::format("the dtype {} is not known", in_ticks(row.dtype)));
+    return std::optional<Dtype>{*dtype == Dtype::fp4 ? Dtype::nvfp4 : *dtype};
+}
+
+Result<Dtype> caches_of(const MeasuredServing& row, const std::optional<Dtype>& weights) {
+    if (row.kv_dtype.empty()) return weights && info(*weights).bits <= 8 ? Dtype::fp8 : Dtype::bf16;
+    if (const auto dtype = find_dtype(row.kv_dtype)) return *dtype;
+    return fail("unknown_dtype", fmt::format("the dtype {} is not known", in_ticks(row.kv_dtype)));
+}
+
+Result<Plan> plan_of(const MeasuredServing& row) {
+    if (row.disaggregated) return fail("unsupported", "prompts go in elsewhere");
+    Plan plan;
+    plan.tensor = row.worker.tensor;
+    plan.data = row.worker.data;
+    plan.pipeline = row.worker.pipeline;
+    if (plan.chips() == row.decode_chips) return plan;
+    return fail("no_plan", fmt::format("{} is not the {} chips of a worker", row.worker.text(), row.decode_chips));
+}
+
+std::int64_t whole(double tokens) {
+    return static_cast<std::int64_t>(std::clamp(std::round(tokens), 1.0, static_cast<double>(most_tokens)));
+}
+
+}  // namespace
+
+Result<const ServedUnderLoad::Served*> ServedUnderLoad::served(const MeasuredServing& row, MeasuredSystems& systems,
+                                                               const ModelNames& names) {
+    const Key key{row.system, lowered(row.model), row.dtype + " " + row.kv_dtype,
+                  fmt::format("{} of {}", row.worker.text(), row.decode_chips), row.software};
+    constexpr std::size_t most = 400;  // a table of real measurements has a hundred, and each takes some memory
+    auto found = served_.find(key);
+    if (found == served_.end() && served_.size() >= most) {
+        return fail("too_many_systems", "the table has more than 400 models, systems and dtypes together");
+    }
+    if (found == served_.end()) found = served_.emplace(key, make(row, systems, names)).first;
+    if (!found->second) return fail(found->second.error());
+    return found->second->get();
+}
+
+Result<std::unique_ptr<ServedUnderLoad::Served>> ServedUnderLoad::make(const MeasuredServing& row,
+                                                                       MeasuredSystems& systems,
+                                                                       const ModelNames& names) const {
+    ROOFLINE_TRY(auto plan, plan_of(row));
+    const Result<MeasuredSystem>& system = systems.slice_of(row.system, row.decode_chips);
+    if (!system) return fail(system.error());
+    auto config = preset_config(names.preset_of(row.model));
+    if (!config) return fail("unknown_model", fmt::format("the model {} is not known", in_ticks(row.model)));
+    const Slice& slice = system->system.slice;
+    ROOFLINE_TRY(auto weights, weights_of(row));
+    ROOFLINE_TRY(auto caches, caches_of(row, weights));
+    auto result = std::make_unique<Served>();
+    for (const bool decoding : {false, true}) {
+        ROOFLINE_TRY(auto model, served_model(*config, decoding, weights, {}, caches));
+        (decoding ? result->decode : result->prefill) = std::move(model);
+    }
+    if (const MemoryLevel* const memory = slice.machine.level("hbm"); memory != nullptr && memory->total_capacity()) {
+        result->capacity = memory->total_capacity()->value * static_cast<double>(row.decode_chips);
+    }
+    const ServingPass typical{prompts_at_once(plan) * 32, 1, whole(RequestSize{row.prompt, row.output}.context())};
+    const std::string kernels = kernels_of_server(*calibrations_, slice.machine, row.software);
+    const ServingSetup setup{result->prefill, result->decode, slice, calibrations_, kernels, {}};
+    ROOFLINE_TRY(auto passes, ExpectedServing::make(setup, plan, typical));
+    result->passes = std::make_unique<ExpectedServing>(std::move(passes));
+    return result;
+}
+
+// Whoever goes in has room for all of its tokens.
+double ServedUnderLoad::room(const Served& served, const MeasuredServing& row) {
+    constexpr double plenty = 1e6;
+    if (!(served.capacity > 0)) return plenty;
+    const std::int64_t tokens = whole(row.prompt + row.output);
+    auto program =
+        serving_program(served.decode.model.program, served.decode.model, {1, tokens, tokens}, served.decode.stored);
+    if (!program) return plenty;
+    const double each = kept_bytes(*program, served.decode.stored.params, false).kv;
+    const double weights = served.decode.weights.total.to_double() * static_cast<double>(row.worker.data);
+    const double left = share_for_caches * served.capacity - weights;
+    return each > 0 ? std::clamp(left / each, 1.0, plenty) : plenty;
+}
+
+Result<ServingTimes> ServedUnderLoad::times(const MeasuredServing& row, MeasuredSystems& systems,
+                                            const ModelNames& names) {
+    if (row.decode_workers < 1) return fail("missing", "the row does not say how many workers there are");
+    const CalibratedServer* const server = server_of(row.software);
+    if (server == nullptr) return fail("not_calibrated", fmt::format("{} has no constants", in_ticks(row.software)));
+    ROOFLINE_TRY(auto found, served(row, systems, names));
+    const Served& served = *found;
+    const RequestSize size{row.prompt, row.output};
+    // without a limit there are as many at a time as there is room for
+    const double most = room(served, row);
+    const double requests = row.concurrency ? *row.concurrency / static_cast<double>(row.decode_workers) : most;
+    const ServingLoad load = serving_load(size, requests, most);
+    return serving_times(load, serving_costs(*served.passes, server->law, size, load.requests));
+}
+
+Result<ServerSample> ServedUnderLoad::sample(const MeasuredServing& row, MeasuredSystems& systems,
+                                             const ModelNames& names) {
+    const auto decoding = row.decoding();
+    if (!decoding || !row.tpot_s || row.decode_workers < 1) {
+        return fail("missing", "the row does not say how many sequences were decoded at a time");
+    }
+    if (row.software.empty()) return fail("missing", "the row does not say which server it was");
+    ROOFLINE_TRY(auto found, served(row, systems, names));
+    const ExpectedServing& passes = *(found)->passes;
+    const RequestSize size{row.prompt, row.output};
+    ServerSample sample;
+    sample.software = row.software;
+    sample.model = names.preset_of(row.model);
+    sample.machine = row.system;
+    sample.source = row.source;
+    sample.sequences = std::max(1.0, *decoding / static_cast<double>(row.decode_workers));
+    sample.output = row.output;
+    sample.kernels_s = passes.decode_s(sample.sequences, size.context());
+    sample.prompt_s = passes.prompts_s(1, row.prompt);
+    sample.launches = passes.launches();
+    sample.measured_s = *row.tpot_s;
+    return sample;
+}
+
+}  // namespace roofline::core

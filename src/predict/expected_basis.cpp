@@ -1,0 +1,154 @@
+#include "predict/expected_basis.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <set>
+
+#include "calibrate/kernel/extrapolation.hpp"
+#include "units/text.hpp"
+
+namespace roofline::core {
+
+namespace {
+
+struct MeasuredBasis {
+    std::vector<std::string> software;
+    std::int64_t measurements = 0;
+};
+
+void add_software(MeasuredBasis& basis, const std::string& software) {
+    const std::string name = software.empty() ? "unnamed software" : software;
+    if (std::find(basis.software.begin(), basis.software.end(), name) == basis.software.end())
+        basis.software.push_back(name);
+}
+
+MeasuredBasis basis_of(const Prediction& answer) {
+    MeasuredBasis basis;
+    for (const LawBasis& each : law_bases(answer)) {
+        add_software(basis, each.law->key.software);
+        basis.measurements += each.law->fit.rows;
+    }
+    std::set<const void*> counted;
+    for (const auto& expected : answer.laws.messages) {
+        if (!expected) continue;
+        if (expected->exchange) {
+            add_software(basis, expected->exchange->law->key.software);
+            if (counted.insert(expected->exchange->law).second) basis.measurements += expected->exchange->law->rows;
+        }
+        for (const CalibratedLaw* law : expected->laws) {
+            add_software(basis, law->key.software);
+            if (counted.insert(law).second) basis.measurements += law->rows;
+        }
+    }
+    return basis;
+}
+
+/// What a size is to attention and to kernels without products, whose dimensions say less.
+constexpr std::array<std::string_view, size_count> attention_sizes{"rows of queries to the same keys", "size of a head",
+                                                                   "keys", "groups of heads"};
+constexpr std::array<std::string_view, size_count> row_sizes{"rows", "elements of a row", "", ""};
+
+std::string size_text(const KernelWork& kernel, const KernelKey& key, std::size_t size) {
+    if (key.kind.ends_with("attention")) return std::string(attention_sizes[size]);
+    const auto product = std::find_if(kernel.matmuls.begin(), kernel.matmuls.end(),
+                                      [](const MatmulShape& shape) { return shape.unit == Unit::matmul; });
+    if (product == kernel.matmuls.end()) return std::string(row_sizes[size]);
+    const std::array<const std::vector<std::string>*, size_count> dims{&product->m, &product->n, &product->k,
+                                                                       &product->batch};
+    return dims[size]->empty() ? fmt::format("the product's {}", size_names[size])
+                               : fmt::format("{}", fmt::join(*dims[size], "*"));
+}
+
+}  // namespace
+
+std::vector<LawBasis> law_bases(const Prediction& answer) {
+    std::vector<LawBasis> bases;
+    for (std::size_t i = 0; i < answer.laws.kernels.size(); ++i) {
+        const CalibratedKernel* law = answer.laws.kernels[i];
+        if (law == nullptr) continue;
+        const std::string& carried = answer.laws.carried[i];
+        const double error = i < answer.runs.size() ? answer.laws.error_of(i, answer.runs[i].point) : 0;
+        const auto known =
+            std::find_if(bases.begin(), bases.end(), [&](const LawBasis& basis) { return basis.law == law; });
+        if (known == bases.end()) {
+            bases.push_back({law, carried.empty() ? answer.machine.id : carried, !carried.empty(), error});
+        } else {
+            known->error = std::max(known->error, error);
+        }
+    }
+    return bases;
+}
+
+std::string expected_software(const Prediction& answer) {
+    return fmt::format("{}", fmt::join(basis_of(answer).software, " + "));
+}
+
+std::string expected_basis(const Prediction& answer) {
+    const MeasuredBasis basis = basis_of(answer);
+    if (basis.software.empty()) return "";
+    constexpr std::size_t most_named = 2;
+    std::vector<std::string> named(
+        basis.software.begin(),
+        basis.software.begin() + static_cast<std::ptrdiff_t>(std::min(most_named, basis.software.size())));
+    std::string text = fmt::format("{}", fmt::join(named, " + "));
+    if (basis.software.size() > most_named) text += fmt::format(" + {} more", basis.software.size() - most_named);
+    return fmt::format("{}, {} measurements", text, grouped(basis.measurements));
+}
+
+double error_beyond_measured(const Prediction& answer) {
+    double seconds = 0;
+    double errors = 0;
+    for (std::size_t i = 0; i < answer.runs.size(); ++i) {
+        const CalibratedKernel* law = answer.laws.kernels[i];
+        if (law == nullptr || !(answer.runs[i].count > 0)) continue;
+        const KernelPoint& point = answer.runs[i].point;
+        const double time = answer.runs[i].count * seconds_of(law->fit, point);
+        seconds += time;
+        errors += time * (answer.laws.error_of(i, point) - law->fit.error_held_out);
+    }
+    return seconds > 0 ? errors / seconds : 0;
+}
+
+std::vector<Extrapolated> extrapolated(const Prediction& answer) {
+    std::vector<Extrapolated> all;
+    for (std::size_t i = 0; i < answer.runs.size(); ++i) {
+        const CalibratedKernel* law = answer.laws.kernels[i];
+        if (law == nullptr || !(answer.runs[i].count > 0)) continue;
+        const KernelPoint& point = answer.runs[i].point;
+        for (const SizeBeyond& beyond : sizes_beyond(law->fit, point)) {
+            Extrapolated each{size_text(answer.analysis.work.kernels[i], law->key, beyond.size), beyond.value,
+                              beyond.limit, answer.laws.error_of(i, point), answer.laws.error_of(i)};
+            // of kernels that share a size, the one that is worst known
+            const auto known = std::find_if(all.begin(), all.end(), [&](const Extrapolated& other) {
+                return other.size == each.size && other.value == each.value;
+            });
+            if (known == all.end()) {
+                all.push_back(std::move(each));
+            } else if (each.error > known->error) {
+                *known = std::move(each);
+            }
+        }
+    }
+    return all;
+}
+
+std::string extrapolation_text(const Extrapolated& each) {
+    const bool above = each.value > each.limit;
+    const double ratio = above ? each.value / each.limit : each.limit / each.value;
+    return fmt::format(
+        "extrapolated: {} = {} is {} times {} that was measured ({}): mean error of {} % instead of {} %", each.size,
+        number_text(each.value, 4), number_text(ratio), above ? "the largest" : "below the smallest",
+        number_text(each.limit, 4), percent_text(each.error), percent_text(each.error_inside));
+}
+
+std::string stand_in_text(const ExpectedTime& expected, CollectiveKind kind) {
+    const std::string_view part = expected.part < 1 ? "half " : expected.part > 1 ? "twice " : "";
+    return fmt::format("no {} was measured there: expected times are {}those of {}s over the same bytes",
+                       collective_name(kind, true), part, collective_name(*expected.instead, true));
+}
+
+}  // namespace roofline::core

@@ -1,0 +1,259 @@
+#include "predict/predict.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <utility>
+
+#include "layout/sweep_layouts.hpp"
+#include "predict/uniform_routing.hpp"
+#include "program/elementwise_products.hpp"
+#include "units/text.hpp"
+
+namespace roofline::core {
+
+namespace {
+
+// At some point of a sweep any resource may decide.
+void note_low_confidence(Prediction& answer) {
+    std::vector<std::string>& notes = answer.analysis.total.notes;
+    for (const Resource& resource : answer.analysis.total.pricing.resources) {
+        for (const Term& term : resource.terms) {
+            if (!term.rate.low_confidence()) continue;
+            std::string note = low_confidence_note(term.rate);
+            if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(std::move(note));
+        }
+    }
+}
+
+void take_layout(Prediction& answer, LaidOut laid) {
+    answer.local = std::move(laid.local);
+    answer.layouts = std::move(laid.statements);
+    answer.types = std::move(laid.types);
+}
+
+// Points of a sweep at which work has the same formulas, of masks and of products in their cheapest order: sizes of one point of
+// each, the largest first.
+struct WorkRegions {
+    std::vector<Sizes> sizes;
+    std::vector<std::uint32_t> which;  ///< by point
+};
+
+WorkRegions work_regions(const Program& program, const std::vector<SweepAxis>& axes) {
+    WorkRegions regions;
+    using Formulas = std::pair<std::vector<MaskCase>, std::vector<std::vector<std::pair<std::size_t, std::size_t>>>>;
+    std::map<Formulas, std::uint32_t> known;
+    const auto formulas = [&](const Sizes& sizes) {
+        Formulas result{mask_cases(program, sizes), {}};
+        for (const std::vector<Pair>& order : product_orders(program, sizes)) {
+            auto& pairs = result.second.emplace_back();
+            for (const Pair& pair : order) pairs.emplace_back(pair.first, pair.second);
+        }
+        return result;
+    };
+    const auto add = [&](const Sizes& sizes) {
+        const auto [found, added] = known.emplace(formulas(sizes), static_cast<std::uint32_t>(regions.sizes.size()));
+        if (added) regions.sizes.push_back(sizes);
+        return found->second;
+    };
+    add(program.sizes);
+    Sizes sizes = program.sizes;
+    for_each_size(axes, [&](std::span<const std::int64_t> at) {
+        for (std::size_t i = 0; i < axes.size(); ++i) {
+            for (const std::string& dim : axes[i].dims) sizes[dim] = at[i];
+        }
+        regions.which.push_back(add(sizes));
+    });
+    return regions;
+}
+
+// What one chip does at the points of a sweep: an answer for each layout and each region of formulas.
+Status lay_out_points(Prediction& answer, const std::vector<SweepAxis>& axes, LayoutFreedom freedom) {
+    const bool several = !mask_cases(answer.program, answer.program.sizes).empty() ||
+                         !product_orders(answer.program, answer.program.sizes).empty();
+    const WorkRegions regions = several ? work_regions(answer.program, axes) : WorkRegions{{answer.program.sizes}, {}};
+    if (!answer.program.sharded() && regions.sizes.size() == 1) return {};
+    const Prediction alike = answer;
+    std::vector<std::uint32_t> which(regions.which.size());
+    std::size_t made = 0;
+    const auto next = [&]() -> Prediction& {
+        if (made++ == 0) return answer;
+        answer.elsewhere.push_back(alike);
+        return answer.elsewhere.back();
+    };
+    for (std::uint32_t region = 0; region < regions.sizes.size(); ++region) {
+        const auto first = static_cast<std::uint32_t>(made);
+        Program program = alike.program;
+        program.sizes = regions.sizes[region];
+        order_elementwise(program);
+        std::vector<std::uint32_t> layout_of;
+        if (program.sharded()) {
+            ROOFLINE_TRY(auto swept, lay_out_sweep(program, alike.system, axes, freedom));
+            layout_of = std::move(swept.which);
+            for (LaidOut& laid : swept.layouts) {
+                Prediction& at = next();
+                at.program = program;
+                at.region = region;
+                take_layout(at, std::move(laid));
+            }
+        } else {
+            Prediction& at = next();
+            at.program = program;
+            at.region = region;
+            at.local = program;
+        }
+        if (regions.which.empty()) {
+            which = std::move(layout_of);
+            break;
+        }
+        for (std::size_t point = 0; point < which.size(); ++point) {
+            if (regions.which[point] != region) continue;
+            which[point] = first + (layout_of.empty() ? 0 : layout_of[point]);
+        }
+    }
+    answer.which = std::move(which);
+    return {};
+}
+
+// What one chip does; of a program of one chip all of it. In a sweep the layout may be another at every point.
+Status lay_out_answer(Prediction& answer, const PredictOptions& options) {
+    answer.local = answer.program;
+    if (!answer.program.sharded())
+        return options.axes.empty() ? Status{} : lay_out_points(answer, options.axes, options.freedom);
+    if (!options.tiles.empty()) {
+        return fail("unsupported", "a program that is split over a mesh takes no tiles yet",
+                    "price what one chip does as a program of its own");
+    }
+    if (options.axes.empty()) {
+        ROOFLINE_TRY(auto laid, lay_out(answer.program, answer.system, options.stay, options.freedom));
+        answer.notes.insert(answer.notes.end(), laid.notes.begin(), laid.notes.end());
+        take_layout(answer, std::move(laid));
+        return {};
+    }
+    return lay_out_points(answer, options.axes, options.freedom);
+}
+
+// Layouts that may be faster than that with the least bound, where times are expected at all: one for each set of formulas.
+Status add_candidates(Prediction& answer, const std::vector<SweepAxis>& axes) {
+    std::map<std::uint32_t, Prediction> regions;
+    const auto add = [&](const Prediction& each) {
+        const auto [place, added] = regions.try_emplace(each.region);
+        if (!added) return;
+        Prediction& first = place->second;
+        first.name = each.name;
+        first.program = each.program;
+        first.system = each.system;
+        first.machine = each.machine;
+        first.options = each.options;
+        first.region = each.region;
+    };
+    add(answer);
+    for (const Prediction& other : answer.elsewhere) add(other);
+    for (const auto& [region, first] : regions) {
+        ROOFLINE_TRY(auto candidates, lay_out_candidates(first.program, first.system, axes));
+        for (LaidOut& laid : candidates) {
+            answer.elsewhere.push_back(first);
+            take_layout(answer.elsewhere.back(), std::move(laid));
+        }
+    }
+    return {};
+}
+
+// That the expected time is not that of the layout that is shown.
+void note_fastest(Prediction& answer, const std::vector<SweepAxis>& axes) {
+    const Prediction& best = fastest(answer);
+    if (&best == &answer || !axes.empty()) return;
+    const std::string exchanged = communication_text(best);
+    answer.notes.push_back(fmt::format(
+        "the layout with the least bound is expected to take {}; expected is the time of one that is faster: {}",
+        to_text(Seconds{*answer.expected_s}), exchanged.empty() ? "no communication" : exchanged));
+}
+
+// At each point of a sweep the layout with the least bound of all that are known with the same formulas.
+void choose_at_points(Prediction& answer, const std::vector<SweepAxis>& axes) {
+    std::vector<const ProgramAnalysis*> analyses{&answer.analysis};
+    std::vector<std::uint32_t> groups{answer.region};
+    for (const Prediction& other : answer.elsewhere) {
+        analyses.push_back(&other.analysis);
+        groups.push_back(other.region);
+    }
+    constexpr std::size_t most = 4'000'000;  // some seconds
+    if (answer.elsewhere.empty() || answer.which.size() * analyses.size() > most) return;
+    answer.which = least_at_points(answer.program, analyses, groups, answer.which, axes);
+}
+
+Status analyse_answer(Prediction& answer, bool growth) {
+    ROOFLINE_TRY(answer.analysis, analyse(answer.program, answer.local, answer.system, {answer.options, true, growth}));
+    for (Prediction& other : answer.elsewhere) {
+        ROOFLINE_CHECK(analyse_answer(other, growth));
+    }
+    return {};
+}
+
+// Other layouts may be faster than the one with the least bound, where times are expected at all.
+Status expect_candidates(Prediction& answer, const PredictOptions& options,
+                         const std::shared_ptr<Calibrations>& calibrations) {
+    if (!answer.expected_s || options.freedom != LayoutFreedom::any || !answer.program.sharded()) return {};
+    const std::size_t known = answer.elsewhere.size();
+    ROOFLINE_CHECK(add_candidates(answer, options.axes));
+    for (Prediction& other : std::span(answer.elsewhere).subspan(known)) {
+        ROOFLINE_CHECK(analyse_answer(other, options.growth));
+        ROOFLINE_CHECK(expect(other, options.software, calibrations, options.expect));
+    }
+    note_fastest(answer, options.axes);
+    return {};
+}
+
+}  // namespace
+
+PredictOptions as_planned(std::string name, std::string software, StayingAxes stay) {
+    PredictOptions options;
+    options.name = std::move(name);
+    options.software = std::move(software);
+    options.stay = std::move(stay);
+    options.freedom = LayoutFreedom::as_written;
+    options.growth = false;
+    return options;
+}
+
+Result<System> plan_system(const Slice& slice, const Program& program, const CollectiveOptions& collectives) {
+    System system;
+    system.slice = slice;
+    system.collectives = collectives;
+    if (!program.mesh.empty()) {
+        ROOFLINE_TRY(system.mesh, place_mesh(slice, program.mesh, MeshOrder::innermost_first));
+    }
+    return system;
+}
+
+Result<Prediction> predict(Program program, System system, const PredictOptions& options,
+                           const std::shared_ptr<Calibrations>& calibrations) {
+    Prediction answer;
+    answer.name = options.name;
+    answer.program = std::move(program);
+    answer.machine = system.machine();
+    answer.system = std::move(system);
+    answer.options.exact_flops = options.exact_flops;
+    ROOFLINE_CHECK(lay_out_answer(answer, options));
+    ROOFLINE_TRY(answer.options.tiles,
+                 choose_tiles(answer.local, answer.machine, options.exact_flops, options.tiles, answer.notes));
+    for (Prediction& other : answer.elsewhere) other.options = answer.options;
+    if (options.routing == TokenRouting::uniform) {
+        route_uniformly(answer.local, answer.program.sizes, answer.system);
+    }
+    ROOFLINE_CHECK(analyse_answer(answer, options.growth));
+    if (options.routing == TokenRouting::both) {
+        ROOFLINE_TRY(answer.uniform, uniform_bound(answer));
+    }
+    const bool swept = !options.axes.empty();
+    if (swept && answer.program.sharded()) choose_at_points(answer, options.axes);
+    ROOFLINE_CHECK(expect(answer, options.software, calibrations, options.expect));
+    ROOFLINE_CHECK(expect_candidates(answer, options, calibrations));
+    if (swept) note_low_confidence(answer);
+    return answer;
+}
+
+}  // namespace roofline::core

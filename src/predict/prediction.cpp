@@ -1,0 +1,171 @@
+#include "predict/prediction.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "units/text.hpp"
+
+namespace roofline::core {
+
+std::vector<std::string> notes_of(const Prediction& answer) {
+    std::vector<std::string> notes = answer.notes;
+    for (const Change& change : answer.machine.changes) {
+        notes.push_back(fmt::format("what if: {} = {} ({} says {})", change.path, change.after, answer.machine.name,
+                                    change.before));
+    }
+    if (answer.system.collectives.textbook && !answer.analysis.total.work.messages.empty()) {
+        notes.emplace_back(
+            "--textbook: collectives as approximated by hand, so lower and upper are estimates, not bounds");
+    }
+    notes.insert(notes.end(), answer.analysis.total.notes.begin(), answer.analysis.total.notes.end());
+    return notes;
+}
+
+RoutingBound bound_of(const Pricing& pricing, std::vector<double> seconds) {
+    RoutingBound bound;
+    for (std::size_t i = 0; i < seconds.size(); ++i) {
+        if (seconds[i] <= bound.lower_s) continue;
+        bound.lower_s = seconds[i];
+        bound.bound_by = pricing.resources[i].id;
+        bound.bound_label = pricing.resources[i].label;
+    }
+    bound.seconds = std::move(seconds);
+    return bound;
+}
+
+const Prediction& fastest(const Prediction& answer) {
+    const Prediction* best = &answer;
+    for (const Prediction& other : answer.elsewhere) {
+        const bool alike = other.region == answer.region && best->expected_s && other.expected_s;
+        if (alike && *other.expected_s < *best->expected_s) best = &other;
+    }
+    return *best;
+}
+
+std::string communication_text(const Prediction& answer) {
+    std::vector<std::string> plans;
+    for (const LaidStatement& statement : answer.layouts) {
+        if (statement.communicates) plans.push_back(statement.plans.front().text);
+    }
+    return fmt::format("{}", fmt::join(plans, "; "));
+}
+
+std::optional<double> expected_of_work(const Prediction& answer, std::size_t kernel) {
+    if (kernel >= answer.runs.size()) return std::nullopt;
+    const Work& work = answer.analysis.work.kernels[kernel].work;
+    const CompiledKernel::Runs& runs = answer.runs[kernel];
+    const CalibratedKernel* law = answer.laws.kernels[kernel];
+    if (law == nullptr && !(work.compute.empty() && work.memory.empty())) return std::nullopt;
+    return law == nullptr ? 0 : seconds_of(law->fit, runs.point) * runs.count;
+}
+
+std::optional<double> expected_of_kernel(const Prediction& answer, std::size_t kernel) {
+    const std::optional<double> alone = expected_of_work(answer, kernel);
+    if (!alone) return std::nullopt;
+    const Work& work = answer.analysis.work.kernels[kernel].work;
+    double exchanges = 0;
+    const std::vector<MessageWork>& all = answer.analysis.total.work.messages;
+    for (const MessageWork& each : work.messages) {
+        const auto found =
+            std::find_if(all.begin(), all.end(), [&](const auto& m) { return m.message == each.message; });
+        const auto i = static_cast<std::size_t>(found - all.begin());
+        const auto times = count(answer.program, each.count);
+        if (found == all.end() || !answer.laws.messages[i] || !times) return std::nullopt;
+        exchanges += answer.laws.messages[i]->seconds * times->to_double();
+    }
+    return *alone + exchanges * answer.runs[kernel].count;
+}
+
+namespace {
+
+/// The expected time at the points of a sweep. None where something has no law.
+class SweptExpectation {
+public:
+    SweptExpectation(const Prediction& answer, const std::vector<SweepAxis>& axes) : axes_(axes) {
+        std::vector<std::string> dims;
+        for (const SweepAxis& axis : axes) dims.insert(dims.end(), axis.dims.begin(), axis.dims.end());
+        if (!answer.laws.missing.empty() || answer.runs.empty()) return;
+        compiled_.emplace(answer.program, answer.analysis, answer.system, answer.laws, dims);
+        sizes_.resize(dims.size());
+        scratch_.resize(compiled_->places());
+    }
+
+    std::optional<double> at(std::span<const std::int64_t> sizes, const Bounds& bounds) {
+        if (!compiled_) return std::nullopt;
+        auto next = sizes_.begin();
+        for (std::size_t i = 0; i < axes_.size(); ++i) {
+            next = std::fill_n(next, axes_[i].dims.size(), static_cast<double>(sizes[i]));
+        }
+        const double seconds = compiled_->evaluate(sizes_, scratch_).seconds;
+        if (!(seconds > 0)) return std::nullopt;
+        return std::max(seconds, bounds.lower);
+    }
+
+private:
+    const std::vector<SweepAxis>& axes_;
+    std::optional<CompiledExpected> compiled_;
+    std::vector<double> sizes_;
+    std::vector<double> scratch_;
+};
+
+}  // namespace
+
+void for_each_point(const Prediction& answer, const std::vector<SweepAxis>& axes,
+                    const std::function<void(std::span<const std::int64_t> sizes, const CompiledProgram::Point& point,
+                                             const Prediction& at, std::optional<double> expected_s)>& visit) {
+    std::vector<const Prediction*> answers{&answer};
+    for (const Prediction& other : answer.elsewhere) answers.push_back(&other);
+    std::vector<const ProgramAnalysis*> analyses;
+    std::vector<SweptExpectation> expected;
+    for (const Prediction* each : answers) {
+        analyses.push_back(&each->analysis);
+        expected.emplace_back(*each, axes);
+    }
+    // of layouts with the same formulas the one that is expected to be the fastest, whichever has the least bound
+    const auto least_expected = [&](std::span<const std::int64_t> sizes, const Bounds& bounds, std::size_t which) {
+        auto least = expected[which].at(sizes, bounds);
+        for (std::size_t i = 0; least && i < answers.size(); ++i) {
+            if (i == which || answers[i]->region != answers[which]->region) continue;
+            const auto other = expected[i].at(sizes, bounds);
+            if (other && *other < *least) least = other;
+        }
+        return least;
+    };
+    for_each_point(answer.program, analyses, answer.which, axes,
+                   [&](std::span<const std::int64_t> sizes, const CompiledProgram::Point& point, std::size_t which) {
+                       visit(sizes, point, *answers[which], least_expected(sizes, point.bounds, which));
+                   });
+}
+
+std::optional<Rational> count(const Program& program, const Polynomial& polynomial) {
+    return polynomial.evaluate(program.sizes);
+}
+
+Polynomial shown(const Prediction& answer, const Polynomial& polynomial) {
+    const Sizes& sizes = answer.program.sizes;
+    Sizes numbers;
+    for (const std::string& dim : polynomial.dims()) {
+        const auto size = dim.starts_with('#') ? sizes.find(dim) : sizes.end();
+        if (size != sizes.end()) numbers.emplace(*size);
+    }
+    const Polynomial bound = polynomial.bind(numbers);
+    if (answer.layouts.empty()) return bound;  // a ceiling is a tile's here
+    return bound.without_ceilings([&](const Symbol& symbol) {
+        const auto size = sizes.find(symbol.dim);
+        return size == sizes.end() || size->second % symbol.divisor == 0;
+    });
+}
+
+std::optional<CollectiveTime> message_time(const Prediction& answer, const Message& message) {
+    const auto load = load_of(message, answer.system);
+    const auto bytes = message.bytes.evaluate(answer.program.sizes);
+    return load && bytes ? time_of(*load, answer.system, bytes->to_double()) : std::nullopt;
+}
+
+std::string whole_text(const Crossing& crossing) {
+    const auto whole = crossing.whole_size();
+    return whole ? std::to_string(*whole) : number_text(crossing.root.value_or(0), 4);
+}
+
+}  // namespace roofline::core

@@ -1,0 +1,98 @@
+#include "predict/serve/expected_serving.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "model/routed_experts.hpp"
+
+namespace roofline::core {
+
+Result<ExpectedServing> ExpectedServing::make(const ServingSetup& setup, const Plan& plan, const ServingPass& typical) {
+    if (plan.pipeline > 1 || !routed_experts(setup.decode.model.program).empty()) {
+        return fail("unsupported", "expected times under load are those of models without experts and pipelines");
+    }
+    ROOFLINE_TRY(auto split, best_split(setup, plan, typical));
+    ROOFLINE_TRY(auto prefill, priced_pass(setup, plan, CacheSplit::heads, prefill_pass(plan, typical.context)));
+    ROOFLINE_TRY(auto decoding, compile(split.pass, setup.decode.model, true));
+    ROOFLINE_TRY(auto prefilling, compile(prefill, setup.prefill.model, false));
+    double launches = 0;
+    for (const CompiledKernel::Runs& kernel : prefill.runs) launches += kernel.count;
+    for (const MessageWork& each : prefill.analysis.total.work.messages) {
+        const auto count = each.count.evaluate(prefill.program.sizes);
+        if (count) launches += count->to_double();
+    }
+    return ExpectedServing(std::move(decoding), std::move(prefilling), launches, setup.calibrations);
+}
+
+Result<ExpectedServing::Pass> ExpectedServing::compile(const Prediction& pass, const Model& model, bool decoding) {
+    if (!pass.expected_s) {
+        return fail("not_calibrated",
+                    fmt::format("nothing is calibrated for {} on {}", pass.laws.missing, pass.machine.name));
+    }
+    std::vector<std::string> dims{"B", "S"};
+    std::vector<double> windows{0, 0};
+    if (!decoding) {
+        dims.emplace_back("T");
+        windows.push_back(0);
+    }
+    for (const auto& [window, size] : model.windows) {
+        dims.push_back(window);
+        windows.push_back(static_cast<double>(size));
+    }
+    return Pass{CompiledExpected(pass.program, pass.analysis, pass.system, pass.laws, dims), dims, windows};
+}
+
+double ExpectedServing::seconds(const Pass& pass, double batch, double context) {
+    std::vector<double> sizes;
+    for (std::size_t i = 0; i < pass.dims.size(); ++i) {
+        sizes.push_back(i == 0 ? batch : pass.windows[i] > 0 ? std::min(context, pass.windows[i]) : context);
+    }
+    std::vector<double> scratch(pass.expected.places());
+    return pass.expected.evaluate(sizes, scratch).seconds;
+}
+
+double ExpectedServing::decode_s(double sequences, double context) const {
+    return seconds(decode_, sequences, context);
+}
+
+double ExpectedServing::prompts_s(double prompts, double tokens) const { return seconds(prefill_, prompts, tokens); }
+
+ServingCosts serving_costs(const ExpectedServing& passes, const ServerLaw& law, const RequestSize& size,
+                           std::int64_t most_sequences) {
+    std::vector<double> kernels_s;
+    for (std::int64_t sequences = 1; kernels_s.empty() || sequences / 2 < most_sequences; sequences *= 2) {
+        kernels_s.push_back(passes.decode_s(static_cast<double>(sequences), size.context()));
+    }
+    const auto step = [law, kernels_s](double sequences) {
+        const auto lower = static_cast<std::size_t>(std::log2(std::max(1.0, sequences)));
+        const std::size_t at = std::min(lower, kernels_s.size() - 1);
+        const double from = std::exp2(static_cast<double>(at));
+        double kernels = kernels_s[at];
+        if (at + 1 < kernels_s.size()) kernels += (kernels_s[at + 1] - kernels) * (sequences - from) / from;
+        return step_seconds(law, kernels, sequences);
+    };
+    const double prompt_s = passes.prompts_s(1, size.prompt);
+    const double launches = passes.launches();
+    const auto prompts = [law, prompt_s, launches](double count) {
+        return prompt_seconds(law, count * prompt_s, launches);
+    };
+    return {step, prompts};
+}
+
+ServingLoad serving_load(const RequestSize& size, double requests, double room) {
+    constexpr double tokens_of_a_step = 8192;
+    static constexpr double most = 1e9;
+    const auto whole = [](double value) { return static_cast<std::int64_t>(std::clamp(value, 1.0, most)); };
+    ServingLoad load;
+    load.requests = whole(std::min(std::round(requests), static_cast<double>(most_requests)));
+    load.output = whole(std::round(size.output));
+    load.room = whole(room);
+    load.together = whole(tokens_of_a_step / size.prompt);
+    load.chunks = whole(std::ceil(size.prompt / tokens_of_a_step));
+    load.spread = 0.1;
+    return load;
+}
+
+}  // namespace roofline::core

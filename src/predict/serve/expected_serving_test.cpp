@@ -1,0 +1,100 @@
+#include "predict/serve/expected_serving.hpp"
+
+#include <doctest/doctest.h>
+
+#include "base/approx_test.hpp"
+#include "machine/catalogue.hpp"
+#include "model/presets.hpp"
+#include "network/slice.hpp"
+
+using namespace roofline::core;
+
+namespace {
+
+struct Setup {
+    explicit Setup(const char* shape, const char* model = "llama-3.1-8b") {
+        auto machine = find_machine("h100-sxm5");
+        REQUIRE(machine);
+        auto made = make_slice(*machine, shape);
+        REQUIRE(made);
+        slice = *made;
+        auto config = preset_config(model);
+        REQUIRE(config);
+        for (const bool decoding : {false, true}) {
+            auto served = served_model(*config, decoding, {}, {}, Dtype::bf16);
+            REQUIRE(served);
+            (decoding ? decode : prefill) = *served;
+        }
+    }
+    [[nodiscard]] ServingSetup setup() const { return {prefill, decode, slice, calibrations, software, {}}; }
+
+    ServedModel prefill;
+    ServedModel decode;
+    Slice slice;
+    std::shared_ptr<Calibrations> calibrations = std::make_shared<Calibrations>(Calibrations::built_in());
+    std::string software;
+};
+
+}  // namespace
+
+TEST_CASE("compiled passes take what each pass takes that is priced alone") {
+    const Setup two("2");
+    Plan plan;
+    plan.tensor = 2;
+    const auto compiled = ExpectedServing::make(two.setup(), plan, {32, 1, 2048});
+    REQUIRE_MESSAGE(compiled, compiled.error().message);
+    for (const auto& [batch, context] : {std::pair{1, 512}, std::pair{32, 2048}, std::pair{100, 700}}) {
+        const auto alone = priced_pass(two.setup(), plan, CacheSplit::heads, {batch, 1, context});
+        REQUIRE(alone);
+        REQUIRE(alone->expected_s);
+        CHECK(compiled->decode_s(batch, context) == approx(*alone->expected_s).epsilon(0.001));
+    }
+    const auto prompts = priced_pass(two.setup(), plan, CacheSplit::heads, {3, 1000, 1000});
+    REQUIRE(prompts);
+    CHECK(compiled->prompts_s(3, 1000) == approx(*prompts->expected_s).epsilon(0.001));
+    // 32 layers of two norms, projections, two rotations, attention, output, two sums, MLP's two products; and two all-reduces
+    CHECK(compiled->launches() > 32 * 12);
+    CHECK(compiled->launches() < 32 * 16);
+}
+
+TEST_CASE("what has no expected time under load says why") {
+    const Setup one("1");
+    Setup none("1");
+    none.calibrations = std::make_shared<Calibrations>(std::vector<Calibration>{});
+    const auto uncalibrated = ExpectedServing::make(none.setup(), {}, {1, 1, 100});
+    REQUIRE_FALSE(uncalibrated);
+    CHECK(uncalibrated.error().code == "not_calibrated");
+    Plan stages;
+    stages.pipeline = 2;
+    CHECK(ExpectedServing::make(one.setup(), stages, {1, 1, 100}).error().code == "unsupported");
+    const Setup experts("8", "mixtral-8x7b");
+    Plan tensor;
+    tensor.tensor = 8;
+    CHECK(ExpectedServing::make(experts.setup(), tensor, {1, 1, 100}).error().code == "unsupported");
+}
+
+TEST_CASE("costs of steps are the server's, interpolated between powers of two") {
+    const Setup one("1");
+    const auto passes = ExpectedServing::make(one.setup(), {}, {32, 1, 1024});
+    REQUIRE(passes);
+    const ServerLaw law{0.5, 1e-3, 10e-6, 1};
+    const RequestSize size{1000, 48};
+    const ServingCosts costs = serving_costs(*passes, law, size, 32);
+    CHECK(costs.step_s(8) == approx(0.5 * passes->decode_s(8, 1024) + 1e-3 + 80e-6));
+    CHECK(costs.step_s(12) == approx((costs.step_s(8) + costs.step_s(16)) / 2));
+    CHECK(costs.step_s(33) > costs.step_s(32));
+    CHECK(costs.prompts_s(1) == approx(passes->launches()));  // a second each
+}
+
+TEST_CASE("a step takes 8192 tokens of prompts in") {
+    const ServingLoad many = serving_load({1000, 100}, 64, 20.7);
+    CHECK(many.requests == 64);
+    CHECK(many.output == 100);
+    CHECK(many.room == 20);
+    CHECK(many.together == 8);
+    CHECK(many.chunks == 1);
+    const ServingLoad longer = serving_load({20000, 100}, 1e18, 1e18);
+    CHECK(longer.requests == most_requests);
+    CHECK(longer.together == 1);
+    CHECK(longer.chunks == 3);
+}

@@ -1,0 +1,295 @@
+#include "predict/serve/serve.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+
+#include "predict/expect.hpp"
+#include "predict/expected_basis.hpp"
+#include "predict/serve/compute_bound_batch.hpp"
+#include "predict/serve/expected_serving.hpp"
+#include "predict/serve/serving_slices.hpp"
+#include "units/text.hpp"
+
+namespace roofline::core {
+
+namespace {
+
+constexpr std::int64_t most_sequences = most_served;
+
+/// Powers of two up to the largest batch, with that and the batch that was asked for.
+std::vector<std::int64_t> frontier_batches(const ServeAnswer& answer) {
+    std::vector<std::int64_t> batches{answer.batch};
+    if (answer.max_batch > 0) batches.push_back(answer.max_batch);
+    const std::int64_t last = std::max(answer.max_batch, answer.batch);
+    for (std::int64_t batch = prompts_at_once(answer.plan) * answer.plan.pipeline; batch < last; batch *= 2) {
+        batches.push_back(batch);
+    }
+    std::sort(batches.begin(), batches.end());
+    batches.erase(std::unique(batches.begin(), batches.end()), batches.end());
+    return batches;
+}
+
+class Serve {
+public:
+    Serve(ServeQuestion question, std::shared_ptr<Calibrations> calibrations)
+        : question_(std::move(question)), calibrations_(std::move(calibrations)) {}
+
+    Result<ServeAnswer> run() {
+        ROOFLINE_CHECK(read());
+        ROOFLINE_CHECK(choose_plan());
+        ROOFLINE_CHECK(details());
+        return std::move(answer_);
+    }
+
+private:
+    Status read() {
+        answer_.notes = question_.notes;
+        answer_.prompt = question_.prompt;
+        answer_.output = question_.output;
+        answer_.batch = question_.batch;
+        answer_.chunk = question_.chunk;
+        answer_.disaggregated = question_.disaggregated;
+        answer_.context = (2 * answer_.prompt + answer_.output + 1) / 2;
+        for (const std::int64_t count : {answer_.prompt, answer_.output, answer_.batch, answer_.chunk}) {
+            if (count >= 1 && count <= most_sequences) continue;
+            return fail("size",
+                        fmt::format("prompt, output, batch and chunk must be 1 to {}: {}", most_sequences, count));
+        }
+        ROOFLINE_CHECK(read_model());
+        answer_.slice = std::move(question_.slice);
+        answer_.machine_id = question_.machine.empty() ? answer_.slice.machine.id : question_.machine;
+        answer_.notes.insert(answer_.notes.end(), answer_.slice.notes.begin(), answer_.slice.notes.end());
+        if (const MemoryLevel* memory = answer_.slice.machine.level("hbm")) {
+            if (memory->total_capacity()) answer_.capacity = memory->total_capacity()->value;
+        }
+        return {};
+    }
+
+    Status read_model() {
+        answer_.kv_dtype = question_.kv_dtype.value_or(Dtype::bf16);
+        ROOFLINE_CHECK(store());
+        const std::int64_t tokens = answer_.prompt + answer_.output;
+        if (answer_.model.context > 0 && tokens > answer_.model.context) {
+            return fail("bad_request",
+                        fmt::format("{} tokens in and {} out are {}, beyond the model's context of {}", answer_.prompt,
+                                    answer_.output, tokens, answer_.model.context),
+                        "shorten the prompt or the output, or change the context in the configuration");
+        }
+        return {};
+    }
+
+    Status store() {
+        std::optional<Quantisation> quantisation;
+        if (!question_.weights) {
+            ROOFLINE_TRY(quantisation, quantisation_of(question_.config, nullptr));
+        }
+        if (quantisation && quantisation->kv_is_fp8 && !question_.kv_dtype) answer_.kv_dtype = Dtype::fp8;
+        for (const bool decoding : {false, true}) {
+            ROOFLINE_TRY((decoding ? decode_ : prefill_),
+                         served_model(question_.config, decoding, question_.weights, quantisation, answer_.kv_dtype));
+        }
+        answer_.model = prefill_.model;
+        answer_.weights = prefill_.weights;
+        return {};
+    }
+
+    [[nodiscard]] ServingSetup setup() const {
+        CollectiveOptions collectives;
+        collectives.textbook = question_.textbook;
+        const bool server = calibrations_->servers().find(question_.software) != nullptr;
+        const std::string kernels =
+            server ? kernels_of_server(*calibrations_, answer_.slice.machine, question_.software) : question_.software;
+        return {prefill_, decode_, answer_.slice, calibrations_, kernels, collectives};
+    }
+
+    [[nodiscard]] ServingPass decode_pass(const Plan& plan, std::int64_t batch) const {
+        return {sequences_at_once(plan, batch), 1, answer_.context};
+    }
+    [[nodiscard]] ServingPass last_pass(std::int64_t batch) const {
+        return {batch, 1, answer_.prompt + answer_.output};
+    }
+
+    // The plan that was asked for, or the best of those that hold the batch: of all, if none does.
+    Status choose_plan() {
+        std::vector<Plan> plans;
+        if (question_.plan) {
+            plans.push_back(*question_.plan);
+        } else {
+            plans = serving_plans(answer_.model, answer_.slice, answer_.batch);
+            answer_.plan_chosen = answer_.slice.chips() > 1;
+        }
+        std::optional<Error> error;
+        bool best_fits = false;
+        bool any = false;
+        for (const Plan& plan : plans) {
+            auto found = best_split(setup(), plan, decode_pass(plan, answer_.batch));
+            if (!found) {
+                if (!error) error = found.error();
+                continue;
+            }
+            auto prefill = priced_pass(setup(), plan, CacheSplit::heads, prefill_pass(plan, answer_.prompt));
+            if (!prefill) {
+                if (!error) error = prefill.error();
+                continue;
+            }
+            ROOFLINE_TRY(auto activations, prefill_activations(setup(), plan, answer_.prompt, answer_.chunk, *prefill));
+            ROOFLINE_TRY(auto memory,
+                         memory_of(setup(), plan, found->caches, last_pass(answer_.batch), activations, found->pass));
+            const bool fits = !answer_.capacity || memory.total() <= *answer_.capacity;
+            const bool better = !any || (fits && !best_fits) ||
+                                (fits == best_fits && pass_seconds(found->pass) < pass_seconds(answer_.decode));
+            if (!better) continue;
+            any = true;
+            best_fits = fits;
+            prefill_activations_ = activations;
+            take(plan, std::move(*found), std::move(*prefill), memory);
+        }
+        if (!any) return fail(error.value_or(Error{"unsupported", "no plan for this slice", "name one", {}}));
+        return {};
+    }
+
+    void take(const Plan& plan, SplitPass found, Prediction prefill, const ServingMemory& memory) {
+        answer_.plan = plan;
+        answer_.mesh = found.pass.program.mesh;
+        answer_.caches = found.caches;
+        answer_.decode = std::move(found.pass);
+        answer_.prefill = std::move(prefill);
+        answer_.chip_memory = memory;
+        answer_.fits = !answer_.capacity || memory.total() <= *answer_.capacity;
+    }
+
+    Status details() {
+        ROOFLINE_TRY(answer_.slice_memory, whole_memory(setup(), last_pass(answer_.batch),
+                                                        chunk_pass(Plan{}, answer_.prompt, answer_.chunk)));
+        ROOFLINE_CHECK(find_max_batch());
+        load();
+        ROOFLINE_CHECK(steps());
+        ROOFLINE_CHECK(frontier());
+        for (auto [pass, least] :
+             {std::pair(&answer_.prefill, &answer_.least_prefill), std::pair(&answer_.decode, &answer_.least_decode)}) {
+            ROOFLINE_TRY(*least, least_pass(*pass));
+        }
+        answer_.compute_bound_known = !has_experts(answer_.model.program);
+        if (!answer_.compute_bound_known) {
+            answer_.notes.emplace_back(
+                "`lower` is the least that any routing does: tokens all choose the same experts, which reads the "
+                "fewest, "
+                "or each those on its own chip, which sends nothing; `uniform` is the bound where they choose "
+                "independently of each other, all alike likely, and a token is sent once to each chip, between nodes "
+                "once "
+                "to each node, that has one of them; all other times rest on that choice too, `no overlap` and "
+                "`expected` "
+                "with the copies that software sends");
+        }
+        answer_.compute_bound = compute_bound_batch(answer_.model, answer_.weights, answer_.decode);
+        // solved for the sequences of one stage
+        const auto groups = static_cast<double>(answer_.plan.pipeline);
+        for (auto* batch :
+             {&answer_.compute_bound.step, &answer_.compute_bound.weights, &answer_.compute_bound.textbook}) {
+            if (*batch) **batch *= groups;
+        }
+        // by heart it is that of one copy of the weights, and each member of `data` has one
+        if (auto& textbook = answer_.compute_bound.textbook) *textbook *= static_cast<double>(answer_.plan.data);
+        if (answer_.capacity) {
+            auto smallest =
+                smallest_slice(setup(), answer_.machine_id, answer_.prompt, answer_.chunk, last_pass(answer_.batch));
+            if (!smallest) return fail(smallest.error());
+            answer_.smallest = std::move(*smallest);
+        }
+        return {};
+    }
+
+    // Of a server that is known, where everything in a pass is calibrated; each of `batch` requests is followed by others.
+    void load() {
+        const ServerLaws& servers = calibrations_->servers();
+        const CalibratedServer* server = servers.find(question_.software);
+        if (server == nullptr) server = servers.find("");
+        if (server == nullptr || answer_.disaggregated || !answer_.fits || !calibrated(answer_)) return;
+        const auto passes = ExpectedServing::make(setup(), answer_.plan, decode_pass(answer_.plan, answer_.batch));
+        if (!passes) return;
+        const RequestSize size{static_cast<double>(answer_.prompt), static_cast<double>(answer_.output)};
+        const double room =
+            answer_.capacity ? static_cast<double>(answer_.max_batch) : static_cast<double>(answer_.batch);
+        const ServingLoad load = serving_load(size, static_cast<double>(answer_.batch), room);
+        if (load.requests < answer_.batch) return;
+        const ServingTimes times = serving_times(load, serving_costs(*passes, server->law, size, load.requests));
+        answer_.under_load =
+            ServedLoad{server->software,   std::hypot(server->error_held_out, error_beyond_measured(answer_.decode)),
+                       times.later_ttft_s, times.tpot_s,
+                       times.running,      times.requests_per_s * size.output};
+    }
+
+    // Memory only grows with the batch.
+    Status find_max_batch() {
+        if (!answer_.capacity) return {};
+        const auto holds = [&](std::int64_t batch) -> Result<bool> {
+            ROOFLINE_TRY(auto memory, memory_of(setup(), answer_.plan, answer_.caches, last_pass(batch),
+                                                prefill_activations_, answer_.decode));
+            return memory.total() <= *answer_.capacity;
+        };
+        std::int64_t low = 0;
+        std::int64_t high = 1;
+        while (high <= most_sequences) {
+            ROOFLINE_TRY(auto fits, holds(high));
+            if (!fits) break;
+            low = high;
+            high *= 2;
+        }
+        while (high - low > 1) {
+            const std::int64_t middle = low + (high - low) / 2;
+            ROOFLINE_TRY(auto fits, holds(middle));
+            (fits ? low : high) = middle;
+        }
+        answer_.max_batch = low;
+        return {};
+    }
+
+    Status steps() {
+        const std::int64_t together = sequences_at_once(answer_.plan, answer_.batch);
+        ROOFLINE_TRY(auto first, priced_pass(setup(), answer_.plan, answer_.caches, {together, 1, answer_.prompt + 1}));
+        ROOFLINE_TRY(auto last, priced_pass(setup(), answer_.plan, answer_.caches,
+                                            {together, 1, answer_.prompt + answer_.output}));
+        answer_.first_step_s = pass_seconds(first);
+        answer_.last_step_s = pass_seconds(last);
+        return {};
+    }
+
+    Status frontier() {
+        double best = 0;
+        for (const std::int64_t batch : frontier_batches(answer_)) {
+            ROOFLINE_TRY(auto pass, batch == answer_.batch
+                                        ? Result<SplitPass>(SplitPass{answer_.caches, answer_.decode})
+                                        : best_split(setup(), answer_.plan, decode_pass(answer_.plan, batch)));
+            const Prediction& step = pass.pass;
+            ROOFLINE_TRY(const auto least, least_pass(step));
+            ServePoint point{batch, least.lower_s, pass_seconds(step), 0, bound_label(step)};
+            point.uniform_lower_s = step.analysis.total.bounds.lower;
+            point.tokens_per_s = static_cast<double>(batch) / point.tpot_s;
+            if (point.tokens_per_s / point.tpot_s > best) {
+                best = point.tokens_per_s / point.tpot_s;
+                answer_.knee = answer_.frontier.size();
+            }
+            answer_.frontier.push_back(std::move(point));
+        }
+        return {};
+    }
+
+    ServeQuestion question_;
+    double prefill_activations_ = 0;  ///< bytes, in the plan of the answer
+    ServeAnswer answer_;
+    ServedModel prefill_;
+    ServedModel decode_;
+    std::shared_ptr<Calibrations> calibrations_;
+};
+
+}  // namespace
+
+Result<ServeAnswer> predict_serving(ServeQuestion question, std::shared_ptr<Calibrations> calibrations) {
+    return Serve(std::move(question), std::move(calibrations)).run();
+}
+
+}  // namespace roofline::core

@@ -1,0 +1,244 @@
+#include "predict/serve/serving_slices.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "bound/network_pricing.hpp"
+#include "bound/pricing.hpp"
+#include "bound/times.hpp"
+#include "model/routed_experts.hpp"
+#include "network/slice_shapes.hpp"
+#include "plan/pipeline_stage.hpp"
+#include "work/work.hpp"
+
+namespace roofline::core {
+
+namespace {
+
+/// A pass and which of its tensors stay where they lie.
+struct SplitProgram {
+    Program program;
+    StayingAxes stay;
+};
+
+Result<SplitProgram> split_pass(const ServingSetup& setup, const Plan& plan, CacheSplit caches,
+                                const ServingPass& pass) {
+    const ServedModel& served = setup.of(pass);
+    SplitProgram split{served.model.program, {}};
+    if (plan.chips() > 1) {
+        ROOFLINE_TRY(auto made, split_for_serving(split.program, served.model.roles, plan, caches));
+        split = {std::move(made.program), std::move(made.stay)};
+    }
+    ROOFLINE_TRY(split.program, serving_program(std::move(split.program), served.model, pass, served.stored));
+    return split;
+}
+
+/// Weights, and caches of as many tokens as the pass looks back on: those of the whole context, whatever of it a step reads.
+Result<ServingMemory> kept(const ServingSetup& setup, const Plan& plan, CacheSplit caches, const ServingPass& last,
+                           bool one_chip) {
+    ROOFLINE_TRY(auto split,
+                 split_pass(setup, plan, caches, {last.batch, last.context, last.context, ExpertsRead::all}));
+    const std::vector<StoredParam>& stored = setup.prefill.stored.params;
+    if (plan.pipeline == 1) return kept_bytes(split.program, stored, one_chip);
+    ROOFLINE_TRY(auto stages, pipeline_stages(split.program, plan.pipeline));
+    ServingMemory most;
+    for (const PipelineStage& stage : stages) {
+        ROOFLINE_TRY(auto held, stage_shares(split.program, plan.pipeline, stage));
+        const ServingMemory memory = kept_bytes(split.program, stored, one_chip, held);
+        if (memory.total() > most.total()) most = memory;
+    }
+    return most;
+}
+
+/// Between the stages of a pipeline: what is carried from layer to layer, seconds for a whole pass.
+Result<double> send_seconds(const Prediction& pass, std::int64_t stages) {
+    for (const Value& value : pass.local.values) {
+        if (!value.carried || value.intermediate) continue;
+        const auto bytes = bytes_of(value).evaluate(pass.local.sizes);
+        if (!bytes) break;
+        auto one = stage_transfer_s(pass.system, bytes->to_double());
+        return one ? *one * static_cast<double>(stages - 1) : one;
+    }
+    return 0;
+}
+
+/// What kernels keep between them at another batch in the layout of a pass.
+double activations_at(const Prediction& pass, std::int64_t batch) {
+    Sizes sizes = pass.local.sizes;
+    sizes["B"] = batch;
+    return activation_bytes(pass.local, pass.analysis.work, sizes);
+}
+
+}  // namespace
+
+Result<ServedModel> served_model(const Config& config, bool decoding, std::optional<Dtype> all,
+                                 const std::optional<Quantisation>& quantisation, Dtype kv) {
+    ROOFLINE_TRY(auto model, build_model(config, 1, decoding));
+    ROOFLINE_TRY(auto weights, weight_bytes(model, all, quantisation));
+    ServingDtypes stored{weights.by_value, kv};
+    return ServedModel{std::move(model), std::move(weights), std::move(stored)};
+}
+
+std::vector<Plan> serving_plans(const Model& model, const Slice& slice, std::int64_t batch) {
+    constexpr std::size_t most_plans = 4;
+    std::vector<Plan> plans;
+    const std::int64_t chips = slice.chips();
+    for (std::int64_t data = 1; data <= chips && plans.size() < most_plans; ++data) {
+        if (chips % data != 0 || (data > batch && !plans.empty())) continue;
+        Plan plan;
+        plan.data = data;
+        plan.tensor = chips / data;
+        if (split_for_serving(model.program, model.roles, plan, CacheSplit::heads)) plans.push_back(plan);
+    }
+    return plans;
+}
+
+ServingPass chunk_pass(const Plan& plan, std::int64_t prompt, std::int64_t chunk) {
+    return {prompts_at_once(plan), std::min(prompt, chunk), prompt};
+}
+
+ServingPass prefill_pass(const Plan& plan, std::int64_t prompt) { return {prompts_at_once(plan), prompt, prompt}; }
+
+namespace {
+
+// The pass's resources where every token finds its experts on its own chip, so that nothing is sent to them and back.
+Result<Pricing> without_dispatch(const Prediction& pass) {
+    Work work = pass.analysis.total.work;
+    for (MessageWork& each : work.messages) {
+        const bool routed = each.message.kind == CollectiveKind::all_to_all && has(each.message.axes, "expert");
+        if (routed) each.message.sure = Rational(0);
+    }
+    ROOFLINE_TRY(auto pricing, price(work, pass.machine));
+    ROOFLINE_CHECK(price_network(pricing, work, pass.system));
+    return pricing;
+}
+
+}  // namespace
+
+Result<RoutingBound> least_pass(const Prediction& pass) {
+    const auto& even = pass.analysis.total.seconds;
+    const std::vector<RoutedExperts> routed = routed_experts(pass.program);
+    if (routed.empty() || !even) return bound_of(pass.analysis.total.pricing, pass.analysis.total.least_seconds);
+    // rows of an expert need not be a whole number on average
+    Sizes sizes = pass.local.sizes;
+    std::vector<std::string> dims;
+    std::vector<double> rows;
+    for (const RoutedExperts& each : routed) {
+        dims.push_back(each.rows);
+        const auto routes =
+            static_cast<double>(product_of(each.tokens, sizes)) * static_cast<double>(product_of(each.choices, sizes));
+        rows.push_back(routes / static_cast<double>(product_of({each.experts}, sizes)));
+    }
+    ROOFLINE_TRY(const auto pricing, without_dispatch(pass));
+    Sizes others = sizes;
+    for (const std::string& dim : dims) others.erase(dim);
+    const CompiledTimes shared(pricing, dims, others);
+    std::vector<double> seconds(shared.places());
+    shared.evaluate(rows, seconds);
+    bind_fewest_experts(pass.program, sizes);
+    const CompiledTimes same(pricing, {}, sizes);
+    std::vector<double> fewest(same.places());
+    same.evaluate({}, fewest);
+    std::vector<double> least;
+    for (std::size_t i = shared.resources(); i < 2 * shared.resources(); ++i) {
+        least.push_back(std::min(seconds[i], fewest[i]));
+    }
+    return bound_of(pricing, std::move(least));
+}
+
+Result<Prediction> priced_pass(const ServingSetup& setup, const Plan& plan, CacheSplit caches,
+                               const ServingPass& pass) {
+    ROOFLINE_TRY(auto split, split_pass(setup, plan, caches, pass));
+    PredictOptions options = as_planned(setup.of(pass).model.name, setup.software, split.stay);
+    options.routing = TokenRouting::uniform;
+    ROOFLINE_TRY(auto system, plan_system(setup.slice, split.program, setup.collectives));
+    auto priced = predict(std::move(split.program), std::move(system), options, setup.calibrations);
+    if (!priced || plan.pipeline == 1) return priced;
+    ROOFLINE_TRY(auto sends, send_seconds(*priced, plan.pipeline));
+    // a group of sequences can be cut finer, so that sending overlaps: no part of the lower bound
+    priced->analysis.total.sequential += sends;
+    priced->analysis.total.bounds.upper += sends;
+    if (priced->expected_s) *priced->expected_s += sends;
+    return priced;
+}
+
+Result<double> prefill_activations(const ServingSetup& setup, const Plan& plan, std::int64_t prompt, std::int64_t chunk,
+                                   const Prediction& prefill) {
+    const auto of = [](const Prediction& pass) {
+        return activation_bytes(pass.local, pass.analysis.work, pass.local.sizes);
+    };
+    if (prompt <= chunk) return of(prefill);
+    ROOFLINE_TRY(auto last, priced_pass(setup, plan, CacheSplit::heads, chunk_pass(plan, prompt, chunk)));
+    return of(last);
+}
+
+Result<SplitPass> best_split(const ServingSetup& setup, const Plan& plan, const ServingPass& pass) {
+    std::vector<CacheSplit> splits{CacheSplit::heads};
+    if (plan.tensor > 1) {
+        ROOFLINE_TRY(auto split,
+                     split_for_serving(setup.decode.model.program, setup.decode.model.roles, plan, CacheSplit::heads));
+        const bool enough = pass.batch >= split.members * prompts_at_once(plan);
+        if (split.caches_differ) splits = {enough ? CacheSplit::batch : CacheSplit::heads, CacheSplit::context};
+    }
+    std::optional<SplitPass> best;
+    std::optional<Error> error;
+    for (const CacheSplit split : splits) {
+        auto priced = priced_pass(setup, plan, split, pass);
+        if (!priced) {
+            error = priced.error();
+            continue;
+        }
+        if (!best || pass_seconds(*priced) < pass_seconds(best->pass)) best = SplitPass{split, std::move(*priced)};
+    }
+    if (best) return std::move(*best);
+    return fail(*error);
+}
+
+Result<ServingMemory> memory_of(const ServingSetup& setup, const Plan& plan, CacheSplit caches, const ServingPass& last,
+                                double prefill, const Prediction& decode) {
+    ROOFLINE_TRY(auto memory_kept, kept(setup, plan, caches, last, true));
+    ServingMemory memory = memory_kept;
+    memory.activations = std::max(prefill, activations_at(decode, sequences_at_once(plan, last.batch)));
+    return memory;
+}
+
+Result<ServingMemory> whole_memory(const ServingSetup& setup, const ServingPass& last, const ServingPass& prefill) {
+    ROOFLINE_TRY(auto decoding, split_pass(setup, Plan{}, CacheSplit::heads, last));
+    ROOFLINE_TRY(auto prefilling, split_pass(setup, Plan{}, CacheSplit::heads, prefill));
+    ROOFLINE_TRY(auto memory_kept, kept(setup, Plan{}, CacheSplit::heads, last, false));
+    ServingMemory memory = memory_kept;
+    for (const auto* pass : {&decoding, &prefilling}) {
+        ROOFLINE_TRY(auto work, derive_work(pass->program));
+        memory.activations = std::max(memory.activations, activation_bytes(pass->program, work, pass->program.sizes));
+    }
+    return memory;
+}
+
+Result<std::optional<SmallestSlice>> smallest_slice(const ServingSetup& setup, const std::string& machine,
+                                                    std::int64_t prompt, std::int64_t chunk, const ServingPass& last) {
+    const MemoryLevel* memory = setup.slice.machine.level("hbm");
+    const auto capacity = memory == nullptr ? std::nullopt : memory->total_capacity();
+    if (!capacity) return std::optional<SmallestSlice>{};
+    ROOFLINE_TRY(auto whole, whole_memory(setup, last, {1, 1, 1}));
+    for (const Slice& slice : slice_shapes(setup.slice.machine)) {
+        const auto chips = static_cast<double>(slice.chips());
+        if (whole.weights + whole.kv > chips * capacity->value) continue;
+        const ServingSetup here{setup.prefill,      setup.decode,   slice,
+                                setup.calibrations, setup.software, setup.collectives};
+        for (const Plan& plan : serving_plans(setup.decode.model, slice, last.batch)) {
+            auto decode = best_split(here, plan, last);
+            auto prefill = priced_pass(here, plan, CacheSplit::heads, prefill_pass(plan, prompt));
+            if (!decode || !prefill) continue;
+            auto activations = prefill_activations(here, plan, prompt, chunk, *prefill);
+            if (!activations) continue;
+            auto needed = memory_of(here, plan, decode->caches, last, *activations, decode->pass);
+            if (needed && needed->total() <= capacity->value) {
+                return std::optional<SmallestSlice>{{fmt::format("{}:{}", machine, slice.shape_text()), slice.chips()}};
+            }
+        }
+    }
+    return std::optional<SmallestSlice>{};
+}
+
+}  // namespace roofline::core

@@ -1,0 +1,120 @@
+#include "predict/train/expected_step.hpp"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bound/network_pricing.hpp"
+
+namespace roofline::core {
+
+namespace {
+
+// Which of the sums a kernel's time goes to: that of what multiplies in fewer than 16 bits, and of these that of what the units keep but a part
+// of a sum of.
+double StepParts::* sum_of(const KernelKey& key, const Machine& machine) {
+    constexpr int wide_bits = 16;
+    constexpr std::int64_t sum_bits = 32;
+    const auto dtype = find_dtype(key.dtype.substr(0, key.dtype.find(" x ")));
+    if (!dtype || info(*dtype).bits >= wide_bits) return &StepParts::kernels_s;
+    const Peak* peak = machine.peak(Unit::matmul, *dtype);
+    const bool partial = peak != nullptr && peak->sum_bits > 0 && peak->sum_bits < sum_bits;
+    return partial ? &StepParts::promoted_s : &StepParts::narrow_s;
+}
+
+// 0: nobody says what power the chip may draw, or it has no peak in bf16.
+double flops_per_joule(const Machine& machine) {
+    const Peak* peak = machine.peak(Unit::matmul, Dtype::bf16);
+    if (peak == nullptr || !peak->rate.value || !machine.power.value || !(machine.power.value->value > 0)) return 0;
+    return peak->rate.value->value / machine.power.value->value;
+}
+
+/// Collectives of a step that go over the same axes: of replicas those of a kind together, as frameworks fill buckets with gradients and weights.
+struct Exchanged {
+    std::size_t message = 0;  ///< the first of them
+    double bytes = 0;         ///< of one
+    double times = 0;
+};
+
+bool over_replicas(const Message& message) { return has(message.axes, "data") || has(message.axes, "fsdp"); }
+
+// All axes of it are such that a framework runs their collectives beside products.
+bool runs_beside(const Message& message, const std::vector<std::string>& overlapped) {
+    return !message.axes.empty() && std::all_of(message.axes.begin(), message.axes.end(),
+                                                [&](const std::string& axis) { return has(overlapped, axis); });
+}
+
+std::optional<std::vector<Exchanged>> exchanges_of(const Prediction& step) {
+    std::vector<Exchanged> all;
+    std::map<std::pair<CollectiveKind, std::vector<std::string>>, std::size_t> buckets;
+    const std::vector<MessageWork>& messages = step.analysis.total.work.messages;
+    for (std::size_t i = 0; i < messages.size(); ++i) {
+        const auto times = count(step.program, messages[i].count);
+        const auto bytes = messages[i].message.bytes.evaluate(step.program.sizes);
+        if (!times || !bytes) return std::nullopt;
+        if (!over_replicas(messages[i].message)) {
+            all.push_back({i, bytes->to_double(), times->to_double()});
+            continue;
+        }
+        const auto [bucket, fresh] =
+            buckets.emplace(std::pair(messages[i].message.kind, messages[i].message.axes), all.size());
+        if (fresh) all.push_back({i, 0, 1});
+        all[bucket->second].bytes += bytes->to_double() * times->to_double();
+    }
+    return all;
+}
+
+// Whether there is a time for it.
+bool add_exchange(const Prediction& step, const Exchanged& each, const System& system,
+                  const std::vector<std::string>& overlapped, StepParts& parts) {
+    const Message& message = step.analysis.total.work.messages[each.message].message;
+    const auto load = load_of(message, system);
+    const auto lower = load ? time_of(*load, system, each.bytes) : std::nullopt;
+    const bool bucket = over_replicas(message);
+    const bool hideable = bucket || runs_beside(message, overlapped);
+    const bool known = each.message < step.laws.messages.size() && step.laws.messages[each.message];
+    if (!known) {
+        if (lower) (hideable ? parts.hideable_wire_s : parts.exchanged_wire_s) += lower->lower_s * each.times;
+        return lower.has_value();
+    }
+    const ExpectedTime& law = *step.laws.messages[each.message];
+    double seconds = law.seconds;
+    const auto point = bucket && load ? collective_point(*load, system, each.bytes) : std::nullopt;
+    if (point) seconds = std::max(seconds_of(law, *point), lower ? lower->lower_s : 0);
+    (hideable ? parts.hideable_s : parts.exchanged_s) += seconds * each.times;
+    return true;
+}
+
+}  // namespace
+
+std::optional<StepParts> step_parts(const Prediction& step, const std::vector<std::string>& overlapped) {
+    if (!step.analysis.total.seconds) return std::nullopt;
+    StepParts parts;
+    parts.flops_per_joule = flops_per_joule(step.machine);
+    // where a collective has no law there is no expected time, and nobody has asked for runs
+    const auto runs =
+        step.runs.empty() ? kernel_runs(step.program, step.analysis, chip_traits(step.machine)) : step.runs;
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+        const CalibratedKernel* law = step.laws.kernels[i];
+        const Work& work = step.analysis.work.kernels[i].work;
+        if (law == nullptr && !(work.compute.empty() && work.memory.empty())) return std::nullopt;
+        if (law == nullptr) continue;
+        const bool stands_in = i < step.laws.instead.size() && step.laws.instead[i] == "grouped contraction";
+        parts.experts = parts.experts || stands_in || law->key.kind == "grouped contraction";
+        parts.launches += runs[i].count;
+        parts.*sum_of(law->key, step.machine) += runs[i].count * seconds_of(law->fit, runs[i].point);
+    }
+    if (!(parts.kernels_s + parts.narrow_s + parts.promoted_s > 0)) return std::nullopt;
+    const auto exchanges = exchanges_of(step);
+    if (!exchanges) return std::nullopt;
+    System system = step.system;
+    system.collectives = {};
+    for (const Exchanged& each : *exchanges) {
+        if (!add_exchange(step, each, system, overlapped, parts)) return std::nullopt;
+    }
+    return parts;
+}
+
+}  // namespace roofline::core

@@ -1,0 +1,117 @@
+#include "predict/train/expected_step.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "base/approx_test.hpp"
+#include "predict/compare/measured_training.hpp"
+#include "predict/compare/training_row_test.hpp"
+
+using namespace roofline::core;
+
+namespace {
+
+Comparison priced(std::int64_t data, std::int64_t tensor, const std::string& sharding, const std::string& source = {}) {
+    MeasuredTraining row = two_layers(data, tensor);
+    row.sharding = sharding;
+    row.source = source;
+    auto trainings = MeasuredTrainings::make(*MeasuredSystems::make(), Calibrations::built_in());
+    REQUIRE(trainings);
+    auto compared = trainings->compare(row);
+    REQUIRE_MESSAGE(compared, to_text(compared.error()));
+    return *compared;
+}
+
+}  // namespace
+
+TEST_CASE("the parts of a step, and its expected time by the law of steps") {
+    const auto law = built_in_step_law();
+    REQUIRE(law);
+    const Comparison alone = priced(1, 1, "none");
+    REQUIRE(alone.parts);
+    CHECK(alone.parts->kernels_s > 0);
+    CHECK(alone.parts->narrow_s == 0);
+    // in each of two layers some ten kernels forward and twenty backward, and an update for each tensor
+    CHECK(alone.parts->launches > 60);
+    CHECK(alone.parts->launches < 200);
+    CHECK(alone.parts->hideable_s == 0);
+    CHECK(alone.parts->exchanged_s == 0);
+    REQUIRE(alone.prediction.expected_s);
+    // an H100 has 989 TFLOP/s of 700 W
+    CHECK(alone.parts->flops_per_joule == approx(989.4e12 / 700).epsilon(1e-3));
+    CHECK(!alone.parts->pytorch);
+    const double device = std::cbrt(989.4 / 700) * law->compute * alone.parts->kernels_s;
+    const double host = law->launch_s * alone.parts->launches;
+    CHECK(*alone.prediction.expected_s ==
+          approx(std::pow(std::pow(device, law->overlap) + std::pow(host, law->overlap), 1 / law->overlap)));
+    // a dense model in 16 bits: its class, and more where kernels are beyond what was measured
+    CHECK(alone.prediction.expected_error >= class_of(*law, *alone.parts).error);
+    CHECK(class_of(*law, *alone.parts).error == 0.0819);
+    CHECK(*alone.prediction.expected_s > alone.prediction.lower_s);
+}
+
+TEST_CASE("a step whose scores lie in memory has kernels for them, and takes longer") {
+    const Comparison fused = priced(1, 1, "none");
+    const Comparison stored = priced(1, 1, "none", "VIA-Research/vTrain (MICRO-57)");
+    REQUIRE(fused.parts);
+    REQUIRE(stored.parts);
+    // forward a product, a softmax, what dropout keeps and a product, where there was one kernel, in each of two layers
+    CHECK(stored.parts->launches >= fused.parts->launches + 2 * 3);
+    // ten times and more the scores of 16 heads of 1024 x 1024 in 16 bits, for 8 sequences, cross the memory of an H100
+    const double scores = 2.0 * 8 * 16 * 1024 * 1024;
+    CHECK(stored.parts->kernels_s > fused.parts->kernels_s + 2 * 10 * scores / 3.35e12);
+    CHECK(stored.prediction.lower_s > fused.prediction.lower_s);
+    CHECK(stored.parts->in_turn);
+}
+
+// Two layers of 12 x 1024^2 and an embedding of 50304 + 1024 rows, in 16 bits: an all-reduce of 8 sends 7/4 of it over 450 GB/s.
+TEST_CASE("gradients go in one bucket, whatever the number of parameters") {
+    const Comparison data = priced(8, 1, "none");
+    REQUIRE(data.parts);
+    const double bytes = 2.0 * (2 * 12 * 1024 * 1024 + (50304 + 1024) * 1024);
+    const double wires = 7.0 / 4 * bytes / 450e9;
+    CAPTURE(data.parts->hideable_s / wires);
+    CHECK(data.parts->hideable_s > wires);
+    CHECK(data.parts->hideable_s < 1.3 * wires);
+}
+
+TEST_CASE("gradients and shared weights hide, what blocks exchange does not") {
+    const Comparison data = priced(8, 1, "zero1");
+    REQUIRE(data.parts);
+    CHECK(data.parts->hideable_s + data.parts->hideable_wire_s > 0);
+    CHECK(data.parts->exchanged_s + data.parts->exchanged_wire_s == 0);
+    const Comparison tensor = priced(1, 8, "none");
+    REQUIRE(tensor.parts);
+    CHECK(tensor.parts->hideable_s + tensor.parts->hideable_wire_s == 0);
+    CHECK(tensor.parts->exchanged_s + tensor.parts->exchanged_wire_s > 0);
+}
+
+TEST_CASE("products in fp8 are told apart by what matrix units keep of their sums") {
+    const auto parts_on = [](const std::string& system) {
+        MeasuredTraining row = two_layers(1);
+        row.dtype = "fp8";
+        row.system = system;
+        const auto compared = MeasuredTrainings::make(*MeasuredSystems::make(), Calibrations::built_in())->compare(row);
+        REQUIRE_MESSAGE(compared, to_text(compared.error()));
+        REQUIRE(compared->parts);
+        return *compared->parts;
+    };
+    const StepParts hopper = parts_on("h100-sxm");  // 14 bits of an f32
+    CHECK(hopper.promoted_s > 0);
+    CHECK(hopper.narrow_s == 0);
+    const StepParts blackwell = parts_on("b200-sxm");
+    CHECK(blackwell.promoted_s == 0);
+    CHECK(blackwell.narrow_s > 0);
+}
+
+TEST_CASE("where a framework runs collectives beside products they hide, those of other axes do not") {
+    const Comparison waited = priced(2, 4, "zero1");
+    const Comparison beside = priced(2, 4, "zero1", "NVIDIA-NeMo/Megatron-Bridge");
+    REQUIRE(waited.parts);
+    REQUIRE(beside.parts);
+    CHECK(beside.parts->exchanged_s == 0);
+    CHECK(beside.parts->hideable_s == approx(waited.parts->hideable_s + waited.parts->exchanged_s));
+    CHECK(*beside.prediction.expected_s < *waited.prediction.expected_s);
+    CHECK(beside.prediction.lower_s == waited.prediction.lower_s);
+}

@@ -1,0 +1,113 @@
+#include "predict/train/train.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "model/account.hpp"
+#include "units/text.hpp"
+
+namespace roofline::core {
+
+namespace {
+
+// The step, or with an assumed utilisation what keeps it from being predicted as well.
+Status predict_step(TrainAnswer& answer, const TrainQuestion& question,
+                    const std::shared_ptr<Calibrations>& calibrations) {
+    const TrainSetup& setup = question.setup;
+    const Plan& plan = setup.plan;
+    const BatchShards shards{plan.data * plan.fsdp * plan.expert, plan.sequence * plan.context};
+    ROOFLINE_TRY(const auto law, built_in_step_law());
+    const StepPricing pricing{calibrations, question.software, question.textbook, question.explained, law};
+    auto step = check_batch(setup.batch, shards).and_then([&]() -> Result<TrainStep> {
+        return train_step(answer.model, setup, answer.slice, pricing, answer.notes);
+    });
+    if (step) {
+        const std::vector<std::string> notes = notes_of(step->program);
+        answer.notes.insert(answer.notes.end(), notes.begin(), notes.end());
+        const std::int64_t tokens = setup.batch.tokens / setup.batch.microbatches;
+        const double each = static_cast<double>(tokens) / static_cast<double>(answer.slice.chips()) *
+                            static_cast<double>(plan.pipeline);
+        answer.thresholds =
+            training_thresholds(step->program.program, step->program.analysis.total, step->program.system, plan, each);
+        answer.step = std::move(*step);
+        if (!answer.step->stage.empty()) {
+            answer.notes.push_back(fmt::format("shown is {}, which takes longest: it has {} of {} layers",
+                                               answer.step->stage, answer.step->passes, answer.model.layer_count));
+        }
+        return {};
+    }
+    if (!question.mfu || question.plan_given) return fail(step.error());
+    answer.notes.push_back(
+        fmt::format("step and memory are not predicted: {}; {}", step.error().message, step.error().hint));
+    return {};
+}
+
+void add_rates(TrainAnswer& answer) {
+    const TrainingDemand& demand = answer.demand;
+    const auto tokens = answer.batch ? static_cast<double>(answer.batch->tokens) : 1;
+    double seconds = 0;
+    if (answer.assumed_mfu) {
+        seconds = demand.seconds(tokens, *answer.assumed_mfu);
+        answer.mfu = answer.assumed_mfu;
+    } else {
+        const StepTimes& times = answer.step->times;
+        seconds = times.expected.value_or(times.lower);
+        answer.mfu = demand.utilisation(tokens, seconds);
+        if (!times.expected && (!answer.step->memory.capacity || answer.step->memory.fits())) {
+            answer.notes.push_back(fmt::format(
+                "MFU, tokens a second and cost are those of the lower bound, which no run can beat: nothing "
+                "that covers this step is calibrated for {}",
+                answer.slice.machine.name));
+        }
+    }
+    const bool fits = answer.assumed_mfu || !answer.step->memory.capacity || answer.step->memory.fits();
+    if (!fits) answer.mfu.reset();
+    if (answer.products && answer.mfu) {
+        answer.notes.push_back(
+            fmt::format("MFU is over the peak of bf16 also where products are in {}", name(*answer.products)));
+    }
+    if (answer.batch) answer.step_s = seconds;
+    if (fits) answer.tokens_per_s = tokens / seconds;
+}
+
+}  // namespace
+
+Result<TrainAnswer> predict_training(TrainQuestion question, const std::shared_ptr<Calibrations>& calibrations) {
+    if (!question.batch_given && !question.mfu) {
+        return fail("no_batch", "neither the batch of a step nor a utilisation is given",
+                    "a step has a number of tokens, or a utilisation is assumed");
+    }
+    const TrainSetup& setup = question.setup;
+    TrainAnswer answer;
+    answer.notes = question.notes;
+    answer.slice = std::move(question.slice);
+    answer.model = std::move(question.model);
+    answer.sequence_given = question.sequence_given;
+    answer.plan = setup.plan;
+    if (answer.plan.pipeline > answer.model.layer_count) {
+        return fail(
+            "bad_plan",
+            fmt::format("pipeline={}, and the model has {} layers", answer.plan.pipeline, answer.model.layer_count),
+            "give each stage a layer at least");
+    }
+    ROOFLINE_TRY(answer.counts, count_model(answer.model));
+    ROOFLINE_TRY(answer.demand, training_demand(answer.counts, answer.slice.machine, answer.slice.chips()));
+    if (answer.plan.pipeline > 1) answer.schedule = schedule_text(setup.schedule);
+    if (question.batch_given) answer.batch = setup.batch;
+    answer.options = setup.options;
+    answer.products = setup.products;
+    answer.dispatch = setup.dispatch;
+    answer.overlapped = setup.overlapped;
+    answer.assumed_mfu = question.mfu;
+    if (answer.batch) {
+        ROOFLINE_CHECK(predict_step(answer, question, calibrations));
+    }
+    add_rates(answer);
+    if (question.tokens && answer.tokens_per_s) {
+        answer.cost = training_cost(answer.demand, *question.tokens, *answer.tokens_per_s, answer.slice.machine.price);
+    }
+    return answer;
+}
+
+}  // namespace roofline::core

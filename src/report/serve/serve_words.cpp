@@ -1,0 +1,76 @@
+#include "report/serve/serve_words.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "units/text.hpp"
+
+namespace roofline::core {
+
+std::string slice_name(const ServeAnswer& answer) {
+    return fmt::format("{}:{}", answer.slice.machine.id, answer.slice.shape_text());
+}
+
+std::string split_text(const ServeAnswer& answer) {
+    if (answer.slice.chips() == 1) return "one chip";
+    std::string text = plan_text(answer.plan);
+    for (const MeshAxis& axis : answer.mesh) {
+        if (axis.name != "queries") continue;
+        text += fmt::format(" ({} over heads of keys and values, {} over their queries)",
+                            answer.plan.tensor / axis.size, axis.size);
+    }
+    if (answer.caches == CacheSplit::batch) text += ", caches by heads and by batch";
+    if (answer.caches == CacheSplit::context) text += ", caches by heads and by context";
+    return text;
+}
+
+std::vector<std::string> serve_notes(const ServeAnswer& answer) {
+    std::vector<std::string> notes = answer.notes;
+    notes.insert(notes.end(), answer.model.notes.begin(), answer.model.notes.end());
+    if (!calibrated(answer)) {
+        notes.push_back(fmt::format(
+            "{} is not calibrated for all of this{}: times of tokens are those of the kernels in turn, each at its own "
+            "bound from the datasheet; no real system is that fast",
+            answer.slice.machine.name,
+            answer.decode.why_not_expected.empty() ? "" : fmt::format(" ({})", answer.decode.why_not_expected)));
+    }
+    if (answer.decode.system.collectives.textbook && !answer.decode.analysis.total.work.messages.empty()) {
+        notes.emplace_back(
+            "--textbook: collectives as approximated by hand, so lower and upper are estimates, not bounds");
+    }
+    if (answer.plan.pipeline > 1) {
+        notes.push_back(fmt::format(
+            "each of {} groups of sequences is in another stage: a step of {} of them goes through all stages in turn",
+            answer.plan.pipeline, sequences_at_once(answer.plan, answer.batch)));
+    }
+    if (answer.plan_chosen) notes.emplace_back("no plan is named: this is the best of a few; --mesh names another");
+    if (!answer.under_load) {
+        notes.emplace_back(
+            "time to the first token is that of one prompt with the slice to itself; requests that wait for others are "
+            "not modelled");
+    }
+    for (const Prediction* pass : {&answer.prefill, &answer.decode}) {
+        for (const std::string& note : pass->analysis.total.pricing.notes) {
+            if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(note);
+        }
+    }
+    return notes;
+}
+
+Table frontier_table(const ServeAnswer& answer) {
+    Table table;
+    table.head = {"batch", "time a token (s)", "lower (s)", "tokens/s", "tokens/s a chip", "USD/M tokens", "bound by"};
+    table.right = {true, true, true, true, true, true, false};
+    const auto chips = static_cast<double>(answer.slice.chips());
+    for (const ServePoint& point : answer.frontier) {
+        const auto usd = usd_per_million(answer, chips, point.tokens_per_s);
+        table.rows.push_back({fmt::format("{}", point.batch), fmt::format("{:.6g}", point.tpot_s),
+                              fmt::format("{:.6g}", point.lower_s), fmt::format("{:.6g}", point.tokens_per_s),
+                              fmt::format("{:.6g}", point.tokens_per_s / chips), usd ? fmt::format("{:.6g}", *usd) : "",
+                              point.bound_by});
+    }
+    return table;
+}
+
+}  // namespace roofline::core

@@ -1,0 +1,135 @@
+#include "report/train/train_words.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "report/op/op_cells.hpp"
+#include "units/text.hpp"
+
+namespace roofline::core {
+
+std::string remat_text(const TrainingOptions& options) {
+    switch (options.remat) {
+        case Remat::none:
+            return "none";
+        case Remat::selective:
+            return "selective";
+        case Remat::alternate:
+            return "alternate";
+        case Remat::full:
+            return "full";
+        case Remat::named:
+            break;
+    }
+    return fmt::format("keep {}", fmt::join(options.kept, ", "));
+}
+
+std::string optimizer_text(const TrainingOptions& options) {
+    const std::string gradients = options.f32_gradients ? ", f32 gradients" : "";
+    if (options.optimizer != Optimizer::adam) return "sgd" + gradients;
+    return fmt::format("{}adam with {} moments{}{}", options.unfused ? "unfused " : "", name(options.moments),
+                       options.master ? " and an f32 master copy" : "", gradients);
+}
+
+std::string recipe_text(const TrainAnswer& answer) {
+    std::string text = answer.schedule.empty() ? "" : answer.schedule + ", ";
+    text += fmt::format("remat {}, {}", remat_text(answer.options), optimizer_text(answer.options));
+    if (answer.products) text += fmt::format(", products in {}", name(*answer.products));
+    if (answer.dispatch) text += fmt::format(", dispatch in {}", name(*answer.dispatch));
+    if (!answer.overlapped.empty())
+        text += fmt::format(", collectives over {} beside products", fmt::join(answer.overlapped, ", "));
+    return text;
+}
+
+std::string days_text(double seconds) {
+    if (seconds < 3600) return to_text(Seconds{seconds});
+    if (seconds < 2 * 86400) return number_text(seconds / 3600) + " hours";
+    return number_text(seconds / 86400) + " days";
+}
+
+namespace {
+
+// "512 all-gathers over fsdp"
+std::string spoken(const StepCollective& each) {
+    std::string kind = each.kind;
+    std::replace(kind.begin(), kind.end(), '_', '-');
+    return fmt::format("{} of {}s over {}", to_text(Seconds{each.seconds}), kind, fmt::join(each.axes, ", "));
+}
+
+std::string network_limit(const TrainStep& step, const Resource& bound, double math_share) {
+    std::string text = fmt::format(
+        "{}-bound: communication outlasts everything else, and the matrix units are busy {} % of the step "
+        "at most",
+        bound.label, percent_text(math_share));
+    const std::vector<StepCollective> collectives = step_collectives(step);
+    if (!collectives.empty()) text += fmt::format("; the most of it is {}", spoken(collectives.front()));
+    return text + ".";
+}
+
+}  // namespace
+
+std::string binding_limit(const TrainAnswer& answer) {
+    if (!answer.step) return "";
+    const Prediction& step = answer.step->program;
+    const Analysis& total = step.analysis.total;
+    const Resource* bound = total.bound_resource();
+    if (bound == nullptr) return "";
+    if (bound->id == "math") return "Compute-bound: what the matrix units compute outlasts memory and network.";
+    if (bound->id == "vector") return "Bound by the vector units: elementwise work outlasts the products.";
+    const double share = total.peak_fraction.value_or(0);
+    if (step.machine.level(bound->id) == nullptr && bound->id != "pcie")
+        return network_limit(*answer.step, *bound, share);
+    return fmt::format(
+        "{}-bound: reading and writing takes longer than computing, and the matrix units are busy {} % of "
+        "the step at most.",
+        bound->label, percent_text(share));
+}
+
+Table train_table(const TrainAnswer& answer) {
+    Table table;
+    std::vector<std::string> row;
+    const auto add = [&](std::string head, std::string cell, bool right = true) {
+        table.head.push_back(std::move(head));
+        table.right.push_back(right);
+        row.push_back(std::move(cell));
+    };
+    add("model", answer.model.name, false);
+    add("machine", slice_id(answer.slice), false);
+    add("chips", std::to_string(answer.slice.chips()));
+    add("seq", std::to_string(answer.model.sequence));
+    add("batch_tokens", answer.batch ? std::to_string(answer.batch->tokens) : "");
+    add("microbatches", answer.batch ? std::to_string(answer.batch->microbatches) : "");
+    for (const auto& [name, degree] : plan_axes(answer.plan)) add(std::string(name), std::to_string(degree));
+    add("remat", remat_text(answer.options), false);
+    add("products", answer.products ? std::string(name(*answer.products)) : "", false);
+    add("dispatch", answer.dispatch ? std::string(name(*answer.dispatch)) : "", false);
+    add("overlap", fmt::format("{}", fmt::join(answer.overlapped, " ")), false);
+    const TrainStep* step = answer.step ? &*answer.step : nullptr;
+    const auto memory = [&](double TrainingMemory::* part) {
+        return step == nullptr ? std::string() : raw(step->memory.*part);
+    };
+    add("params_bytes", memory(&TrainingMemory::params));
+    add("gradients_bytes", memory(&TrainingMemory::gradients));
+    add("optimizer_bytes", memory(&TrainingMemory::optimizer));
+    add("activations_bytes", memory(&TrainingMemory::activations));
+    add("working_bytes", memory(&TrainingMemory::working));
+    add("total_bytes", step == nullptr ? "" : raw(step->memory.total()));
+    add("fits", step == nullptr || !step->memory.capacity ? "" : step->memory.fits() ? "yes" : "no", false);
+    add("lower_s", step == nullptr ? "" : raw(step->times.lower));
+    add("sequential_s", step == nullptr ? "" : raw(step->times.sequential));
+    add("expected_s", step == nullptr ? "" : raw(step->times.expected));
+    add("upper_s", step == nullptr ? "" : raw(step->times.upper));
+    const Resource* bound = step == nullptr ? nullptr : step->program.analysis.total.bound_resource();
+    add("bound_by", bound == nullptr ? "" : bound->id, false);
+    add("mfu", raw(answer.mfu));
+    add("tokens_per_s", raw(answer.tokens_per_s));
+    add("train_s", answer.cost ? raw(answer.cost->seconds) : "");
+    add("usd", answer.cost ? raw(answer.cost->usd) : "");
+    table.rows.push_back(std::move(row));
+    return table;
+}
+
+}  // namespace roofline::core

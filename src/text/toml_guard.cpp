@@ -1,0 +1,159 @@
+#include "text/toml_guard.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <string>
+
+#include "base/utf8.hpp"
+
+namespace roofline::core {
+
+namespace {
+
+constexpr std::size_t largest = 1'000'000;
+constexpr std::size_t deepest = 32;
+
+/// Characters that mean nothing to the scan, wherever they stand: most.
+constexpr std::array<bool, 256> plain = [] {
+    std::array<bool, 256> all{};
+    for (std::size_t c = 0; c < 0x80; ++c)
+        all[c] = std::string_view("[]{}\"'#.=,\n").find(static_cast<char>(c)) == std::string_view::npos;
+    return all;
+}();
+
+/// Follows a TOML text just far enough to know what is inside a string or a comment and what is not.
+class StructureScan {
+public:
+    explicit StructureScan(std::string_view text) : text_(text) {}
+
+    /// The first fault and its byte.
+    std::optional<TomlFault> fault() {
+        if (text_.starts_with("\xEF\xBB\xBF")) at_ = 3;  // a byte order mark
+        while (at_ < text_.size()) {
+            const char c = text_[at_];
+            if (plain[static_cast<unsigned char>(c)]) {
+                ++at_;
+                continue;
+            }
+            if (static_cast<unsigned char>(c) >= 0x80) {
+                return TomlFault{at_, "toml", "this is not valid TOML: a character beyond ASCII outside of a text",
+                                 "texts stand between double quotes; docs/machines.md has an example"};
+            }
+            if (c == '[' && open_.empty() && !follows_equals() && !names_table()) {
+                return TomlFault{at_, "toml", "this is not valid TOML: no table's name after `[`", {}};
+            }
+            if (c == '"' || c == '\'') {
+                const std::size_t opened = at_;
+                if (follows_bare_value() || !skip_string(c)) {
+                    return TomlFault{opened, "toml", "this is not valid TOML: a text that begins or ends out of place",
+                                     "texts stand between double quotes; docs/machines.md has an example"};
+                }
+                continue;
+            }
+            if (c == '#') {
+                at_ = std::min(text_.find('\n', at_), text_.size());
+                continue;
+            }
+            if ((c == ']' || c == '}') && (open_.empty() || open_.back() != (c == ']' ? '[' : '{'))) {
+                return TomlFault{at_, "toml", fmt::format("this is not valid TOML: nothing that `{}` closes", c), {}};
+            }
+            if (!count(c)) {
+                return TomlFault{at_, "too_deep", fmt::format("keys or brackets nested more than {} deep", deepest),
+                                 "a machine file needs four levels; see docs/machines.md"};
+            }
+            ++at_;
+        }
+        return std::nullopt;
+    }
+
+private:
+    [[nodiscard]] bool follows_equals() const {
+        const std::size_t before = text_.substr(0, at_).find_last_not_of(" \t");
+        return before != std::string_view::npos && text_[before] == '=';
+    }
+
+    // The parser takes for granted that a table's header goes on with a key (or the bracket that ends it).
+    [[nodiscard]] bool names_table() const {
+        std::size_t next = text_.find_first_not_of(" \t", at_ + 1);
+        if (next == at_ + 1 && text_[next] == '[') next = text_.find_first_not_of(" \t", next + 1);
+        if (next == std::string_view::npos) return false;
+        const char c = text_[next];
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+               std::string_view("_-\"']").find(c) != std::string_view::npos;
+    }
+
+    // A quote right behind a number or a word: the parser takes what follows for a part of it.
+    [[nodiscard]] bool follows_bare_value() const {
+        if (at_ == 0) return false;
+        const char c = text_[at_ - 1];
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+               std::string_view("_+-:").find(c) != std::string_view::npos || (c == '.' && in_value_);
+    }
+
+    bool count(char c) {
+        if (c == '.') {
+            ++dots_;
+        } else if (c == '=' || c == ',' || c == '\n' || c == '{') {
+            dots_ = 0;
+            in_value_ = c == '=';
+        }
+        if (c == '[' || c == '{') open_ += c;
+        if (c == ']' || c == '}') open_.pop_back();
+        return dots_ <= deepest && open_.size() <= deepest;
+    }
+
+    /// False for one that does not end.
+    bool skip_string(char quote) {
+        const std::string triple(3, quote);
+        const bool several_lines = text_.substr(at_, 3) == triple;
+        at_ += several_lines ? 3 : 1;
+        while (at_ < text_.size()) {
+            const char c = text_[at_];
+            if (c == '\\' && quote == '"') {
+                at_ += 2;
+            } else if (several_lines && text_.substr(at_, 3) == triple) {
+                at_ += 3;
+                // the last two quotes before the end may be the text's own
+                for (int own = 0; own < 2 && at_ < text_.size() && text_[at_] == quote; ++own) ++at_;
+                return true;
+            } else if (!several_lines && (c == quote || c == '\n')) {
+                ++at_;
+                return c == quote;
+            } else {
+                ++at_;
+            }
+        }
+        return false;
+    }
+
+    std::string_view text_;
+    std::size_t at_ = 0;
+    std::size_t dots_ = 0;
+    bool in_value_ = false;  ///< behind an `=`
+    std::string open_;       ///< brackets that are not closed yet
+};
+
+}  // namespace
+
+std::optional<TomlFault> toml_fault(std::string_view text) {
+    if (text.size() > largest) {
+        return TomlFault{0, "too_large", fmt::format("a machine file of {} bytes", text.size()),
+                         fmt::format("machine files have a few thousand bytes; the most that is read is {}", largest)};
+    }
+    for (std::size_t at = 0; at < text.size();) {
+        if (static_cast<unsigned char>(text[at] - 1) < 0x7F) {  // ASCII, as nearly all is
+            ++at;
+            continue;
+        }
+        const CodePoint c = decode_utf8(text.substr(at));
+        if (!c.valid || c.value == 0) {
+            return TomlFault{at, "not_text", "this is not a text in UTF-8",
+                             "a machine file is TOML; see docs/machines.md"};
+        }
+        at += c.length;
+    }
+    return StructureScan(text).fault();
+}
+
+}  // namespace roofline::core

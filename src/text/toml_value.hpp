@@ -1,0 +1,11 @@
+// Values of our own TOML files as of the same kind as those of JSON.
+#pragma once
+
+#include "text/toml.hpp"
+#include "text/value.hpp"
+
+namespace roofline::core {
+
+[[nodiscard]] FileValue file_value(const toml::node& node);
+
+}  // namespace roofline::core
