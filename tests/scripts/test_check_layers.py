@@ -42,8 +42,13 @@ class Layers(InScratchTree):
         self.assert_refused("helpers/x.cpp", "", "no folder of the order")
         self.assert_refused("x.cpp", "", "no folder of the order")
 
+    def test_the_public_face_is_kept_to_its_implementation(self):
+        self.assert_refused("predict/predict.cpp", '#include "roofline/roofline.hpp"', "kept to api")
+        self.assert_clean("units/quantity.hpp", '#include "roofline/units.hpp"')
+        self.assert_clean("api/predict.cpp", '#include "roofline/roofline.hpp"')
+
     def test_third_party_headers_are_kept_to_their_folders(self):
-        self.assert_refused("machine/machine.cpp", "#include <nlohmann/json.hpp>", "kept to import, report, app")
+        self.assert_refused("machine/machine.cpp", "#include <nlohmann/json.hpp>", "kept to text, report, app")
         self.assert_refused("app/handle.cpp", "#include <CLI/CLI.hpp>", "kept to app/cli")
         self.assert_clean("report/json.cpp", "#include <nlohmann/json.hpp>")
         self.assert_clean("app/cli/main.cpp", "#include <CLI/CLI.hpp>\n#include <nlohmann/json.hpp>")
