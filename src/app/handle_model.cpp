@@ -6,41 +6,28 @@
 
 #include "app/handle_checkpoint.hpp"
 #include "app/model_option.hpp"
-#include "model/account.hpp"
-#include "model/model.hpp"
 #include "model/presets.hpp"
-#include "model/weights.hpp"
 #include "notation/notation.hpp"
+#include "predict/model/model_answer.hpp"
 #include "program/adjoint.hpp"
-#include "report/model/model_answer.hpp"
 #include "report/model/model_json.hpp"
 #include "report/model/model_text.hpp"
+#include "report/model/model_words.hpp"
 
 namespace roofline::core {
 
 namespace {
 
-Result<ModelAnswer> model_answer_of(const ModelRequest& request) {
-    ROOFLINE_TRY(auto kv_dtype, dtype_option(request.kv_dtype, "--kv-dtype"));
-    ROOFLINE_TRY(auto all, dtype_option(request.weights, "--weights"));
-    ROOFLINE_TRY(auto sequence, size_option(request.sequence, "--seq"));
-    ROOFLINE_TRY(auto config, resolve_config(request.config));
-    ROOFLINE_TRY(auto model, build_model(config, sequence));
-    ROOFLINE_TRY(auto counts, count_model(model));
-    ModelAnswer answer;
-    std::optional<Quantisation> quantisation;
-    if (!all) {
-        ROOFLINE_TRY(quantisation, quantisation_beside(request.quantisation, config));
+Result<ModelQuestion> model_question(const ModelRequest& request) {
+    ModelQuestion question;
+    ROOFLINE_TRY(question.kv_dtype, dtype_option(request.kv_dtype, "--kv-dtype"));
+    ROOFLINE_TRY(question.weights, dtype_option(request.weights, "--weights"));
+    ROOFLINE_TRY(question.sequence, size_option(request.sequence, "--seq"));
+    ROOFLINE_TRY(question.config, resolve_config(request.config));
+    if (!question.weights) {
+        ROOFLINE_TRY(question.quantisation, quantisation_beside(request.quantisation, question.config));
     }
-    if (quantisation && quantisation->kv_is_fp8 && !kv_dtype) {
-        answer.notes.emplace_back("the checkpoint asks for an fp8 KV cache: --kv-dtype fp8 counts it so");
-    }
-    ROOFLINE_TRY(auto weights, weight_bytes(model, all, quantisation));
-    answer.kv_dtype = kv_dtype.value_or(Dtype::bf16);
-    answer.weights = std::move(weights);
-    answer.counts = std::move(counts);
-    answer.model = std::move(model);
-    return answer;
+    return question;
 }
 
 // The forward pass, or a training step of it with a loss at its end.
@@ -68,7 +55,8 @@ Result<Response> handle_model(const ModelRequest& request, Format format) {
         return response;
     }
     if (!request.checkpoint.empty()) return handle_checkpoint(request, format);
-    ROOFLINE_TRY(auto answer, model_answer_of(request));
+    ROOFLINE_TRY(const auto question, model_question(request));
+    ROOFLINE_TRY(const auto answer, account_of(question));
     if (request.plot) response.svg = to_svg(model_picture(answer));
     if (request.program) {
         ROOFLINE_TRY(auto program, program_of(request, answer.model.program));

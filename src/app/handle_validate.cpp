@@ -1,232 +1,16 @@
 #include "app/handle_validate.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <iterator>
-#include <map>
 #include <utility>
 
 #include "app/calibration_option.hpp"
 #include "app/collective_input.hpp"
 #include "app/system_option.hpp"
-#include "predict/compare/measured_kernels.hpp"
-#include "predict/compare/measured_serving.hpp"
-#include "predict/compare/measured_systems.hpp"
-#include "predict/compare/measured_training.hpp"
-
-#include "import/collective_table.hpp"
-#include "import/exchange_table.hpp"
-#include "predict/compare/predict_collective.hpp"
-#include "predict/compare/predict_exchange.hpp"
-#include "report/validate/validation.hpp"
+#include "predict/compare/validation.hpp"
+#include "report/validate/validation_report.hpp"
 
 namespace roofline::core {
 
 namespace {
-
-/// Counts rows by the reason for which they are skipped.
-class Skipped {
-public:
-    void add(int line, const std::string& reason) {
-        const bool known = by_reason_.size() < most_reasons || by_reason_.contains(reason);
-        SkippedRows& rows = by_reason_[known ? reason : "other reasons"];
-        if (rows.rows++ == 0) rows.first_line = line;
-        rows.first_line = std::min(rows.first_line, line);
-    }
-    [[nodiscard]] std::vector<SkippedRows> most_first() const {
-        std::vector<SkippedRows> all;
-        for (const auto& [reason, rows] : by_reason_) all.push_back({reason, rows.rows, rows.first_line});
-        std::sort(all.begin(), all.end(), [](const SkippedRows& a, const SkippedRows& b) {
-            return std::pair(b.rows, a.first_line) < std::pair(a.rows, b.first_line);
-        });
-        return all;
-    }
-
-private:
-    static constexpr std::size_t most_reasons = 1000;
-    std::map<std::string, SkippedRows> by_reason_;
-};
-
-Comparison compare(MeasuredCollective& row, const MeasuredGroup& group, Calibrations& calibrations) {
-    Comparison comparison;
-    comparison.prediction = predict(row, group, calibrations);
-    comparison.line = row.line;
-    comparison.system = group.on->id;
-    comparison.slice = group.on->slice();
-    comparison.operation = collective_name(row.kind);
-    comparison.devices = row.members;
-    comparison.bytes = row.size;
-    if (row.dtype) comparison.dtype = name(*row.dtype);
-    comparison.variant = row.variant();
-    comparison.software = std::move(row.software);
-    comparison.groups = row.groups;
-    comparison.measured_s = row.time_s;
-    comparison.rounding_s = row.rounding_s;
-    return comparison;
-}
-
-Status compare_rows(Result<CollectiveTable> table, const ValidateRequest& request, Validation& validation) {
-    if (!table) return fail(table.error());
-    ROOFLINE_TRY(auto systems, measured_systems(request.machines, request.sets));
-    ROOFLINE_TRY(auto calibrations, resolve_calibrations(request.calibration, request.machines));
-    validation.kind = "collective";
-    Skipped skipped;
-    for (const SkippedRow& row : table->skipped) skipped.add(row.line, row.reason);
-    validation.rows.reserve(table->rows.size());
-    for (MeasuredCollective& row : table->rows) {
-        const Result<MeasuredGroup>& group = systems.group(row);
-        if (group) {
-            validation.rows.push_back(compare(row, *group, calibrations));
-        } else {
-            const Error& error = group.error();
-            skipped.add(row.line, error.hint.empty() ? error.message : error.message + "; " + error.hint);
-        }
-    }
-    validation.skipped = skipped.most_first();
-    validation.rates = systems.rates();
-    return {};
-}
-
-Status compare_collectives(CsvReader& reader, const ValidateRequest& request, Validation& validation) {
-    return compare_rows(read_collective_table(reader), request, validation);
-}
-
-Status compare_exchanges(CsvReader& reader, const ValidateRequest& request, Validation& validation) {
-    ROOFLINE_TRY(auto systems, measured_systems(request.machines, request.sets));
-    ROOFLINE_TRY(auto calibrations, resolve_calibrations(request.calibration, request.machines));
-    ROOFLINE_TRY(auto table, read_exchange_table(reader));
-    validation.kind = "expert exchange";
-    Skipped skipped;
-    for (const SkippedRow& row : table.skipped) skipped.add(row.line, row.reason);
-    validation.rows.reserve(table.rows.size());
-    for (const MeasuredExchange& row : table.rows) {
-        const Result<MeasuredGroup> group = group_of(row, systems);
-        if (group) {
-            validation.rows.push_back(compare(row, *group, calibrations));
-        } else {
-            skipped.add(row.line, group.error().message);
-        }
-    }
-    validation.skipped = skipped.most_first();
-    validation.rates = systems.rates();
-    return {};
-}
-
-Status compare_nccl_tests(const ValidateRequest& request, Validation& validation) {
-    ROOFLINE_TRY(auto hints, nccl_hints(request.collective, request.machines));
-    return compare_rows(read_nccl_tests(request.table, request.table_name, hints), request, validation);
-}
-
-Status compare_kernels(CsvReader& reader, const ValidateRequest& request, Validation& validation) {
-    ROOFLINE_TRY(auto systems, measured_systems(request.machines, request.sets));
-    ROOFLINE_TRY(auto calibrations, resolve_calibrations(request.calibration, request.machines));
-    MeasuredKernels kernels(std::move(systems), std::move(calibrations));
-    ROOFLINE_TRY(auto table, read_kernel_table(reader));
-    validation.kind = "kernel";
-    Skipped skipped;
-    for (const SkippedRow& row : table.skipped) skipped.add(row.line, row.reason);
-    validation.rows.reserve(table.rows.size());
-    for (const MeasuredKernel& row : table.rows) {
-        auto comparison = kernels.compare(row);
-        if (comparison) {
-            validation.rows.push_back(std::move(*comparison));
-        } else {
-            skipped.add(row.line, comparison.error().message);
-        }
-    }
-    validation.skipped = skipped.most_first();
-    validation.rates = kernels.rates();
-    return {};
-}
-
-Status compare_trainings(CsvReader& reader, const ValidateRequest& request, Validation& validation) {
-    ROOFLINE_TRY(auto systems, measured_systems(request.machines, request.sets));
-    ROOFLINE_TRY(auto calibrations, resolve_calibrations(request.calibration, request.machines));
-    ROOFLINE_TRY(auto trainings, MeasuredTrainings::make(std::move(systems), std::move(calibrations)));
-    ROOFLINE_TRY(auto table, read_training_table(reader));
-    validation.kind = "training step";
-    Skipped skipped;
-    Skipped without_memory;
-    for (const SkippedRow& row : table.skipped) skipped.add(row.line, row.reason);
-    validation.rows.reserve(table.rows.size());
-    for (const MeasuredTraining& row : table.rows) {
-        auto comparison = trainings.compare(row);
-        if (comparison) {
-            if (const std::string why = trainings.memory_unsaid(row); !why.empty()) without_memory.add(row.line, why);
-            validation.rows.push_back(std::move(*comparison));
-        } else {
-            skipped.add(row.line, comparison.error().message);
-        }
-    }
-    validation.skipped = skipped.most_first();
-    for (const SkippedRows& each : without_memory.most_first()) {
-        validation.notes.push_back(fmt::format("the memory of {} row{} from line {} is not compared: {}", each.rows,
-                                               each.rows == 1 ? "" : "s", each.first_line, each.reason));
-    }
-    validation.rates = trainings.rates();
-    return {};
-}
-
-Status compare_servings(CsvReader& reader, const ValidateRequest& request, Validation& validation) {
-    ROOFLINE_TRY(auto systems, measured_systems(request.machines, request.sets));
-    ROOFLINE_TRY(auto calibrations, resolve_calibrations(request.calibration, request.machines));
-    ROOFLINE_TRY(auto servings, MeasuredServings::make(std::move(systems), std::move(calibrations)));
-    ROOFLINE_TRY(auto table, read_serving_table(reader));
-    validation.kind = "served model";
-    Skipped skipped;
-    for (const SkippedRow& row : table.skipped) skipped.add(row.line, row.reason);
-    for (const MeasuredServing& row : table.rows) {
-        auto comparisons = servings.compare(row);
-        if (!comparisons) {
-            skipped.add(row.line, comparisons.error().message);
-            continue;
-        }
-        std::move(comparisons->begin(), comparisons->end(), std::back_inserter(validation.rows));
-    }
-    validation.skipped = skipped.most_first();
-    validation.rates = servings.rates();
-    return {};
-}
-
-/// The kinds of tables, by their columns.
-struct TableKind {
-    bool (*is)(const std::vector<std::string>& columns);
-    Status (*compare)(CsvReader& reader, const ValidateRequest& request, Validation& validation);
-};
-constexpr TableKind kinds[] = {{is_collective_table, compare_collectives},
-                               {is_exchange_table, compare_exchanges},
-                               {is_kernel_table, compare_kernels},
-                               {is_training_table, compare_trainings},
-                               {is_serving_table, compare_servings}};
-
-Status compare_table(const ValidateRequest& request, Validation& validation) {
-    ROOFLINE_TRY(auto reader, CsvReader::open(request.table, request.table_name));
-    if (!request.strict) reader.leave_out_bad_rows();
-    const auto kind = std::find_if(std::begin(kinds), std::end(kinds),
-                                   [&](const TableKind& each) { return each.is(reader.header()); });
-    if (kind == std::end(kinds)) {
-        return reader.fail_at(0, "unknown_table", "the columns are those of no table that can be compared",
-                              "collectives have op, system or accelerator, n_devices, bytes and time_s, time_us or "
-                              "busbw_GBs; products have m, n, k, dtype_in, dtype_out, accelerator and time_s; "
-                              "docs/validate.md has all");
-    }
-    return kind->compare(reader, request, validation);
-}
-
-void add_notes(Validation& validation) {
-    if (!validation.summary.of_expected && !validation.rows.empty()) {
-        validation.notes.emplace_back("nothing is calibrated for these rows: errors are those of the lower bound");
-    } else if (validation.summary.error.rows < validation.rows.size()) {
-        validation.notes.push_back(fmt::format("nothing is calibrated for {} of the rows: they are not in the errors",
-                                               validation.rows.size() - validation.summary.error.rows));
-    }
-    for (const auto& [system, rate] : validation.rates) {
-        if (!rate.low_confidence()) continue;
-        validation.notes.push_back(fmt::format("{}: {} = {} has low confidence ({}): {}", system, rate.path,
-                                               rate.value_text(), rate.confidence, rate.source));
-    }
-}
 
 std::string printed(const Validation& validation, Format format) {
     switch (format) {
@@ -242,17 +26,19 @@ std::string printed(const Validation& validation, Format format) {
     return validation_text(validation);
 }
 
+Result<ValidateQuestion> validate_question(const ValidateRequest& request) {
+    ROOFLINE_TRY(auto on, measured_on(request.machines, request.sets));
+    ROOFLINE_TRY(auto calibrations, resolve_calibrations(request.calibration, request.machines));
+    ROOFLINE_TRY(auto hints, nccl_hints(request.collective, request.machines));
+    return ValidateQuestion{request.table, request.table_name, std::move(on),    std::move(calibrations),
+                            hints,         request.strict,     request.max_error};
+}
+
 }  // namespace
 
 Result<Response> handle_validate(const ValidateRequest& request, Format format) {
-    Validation validation;
-    validation.table = request.table_name;
-    validation.max_error = request.max_error;
-    auto status =
-        is_nccl_tests(request.table) ? compare_nccl_tests(request, validation) : compare_table(request, validation);
-    if (!status) return fail(status.error());
-    validation.summary = summarise(validation.rows);
-    add_notes(validation);
+    ROOFLINE_TRY(const auto question, validate_question(request));
+    ROOFLINE_TRY(const auto validation, validate(question));
     Response response;
     response.exit_code = validation.failed() ? 1 : 0;
     response.out = printed(validation, format);

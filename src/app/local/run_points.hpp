@@ -8,7 +8,7 @@
 #include "bound/sweep.hpp"
 #include "measure/run/device.hpp"
 #include "measure/sampling.hpp"
-#include "report/run/run_answer.hpp"
+#include "report/run/run_report.hpp"
 
 namespace roofline::core {
 

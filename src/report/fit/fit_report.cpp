@@ -249,7 +249,7 @@ Json kernels_json(const CollectiveFit& fit) {
 
 Json optional_json(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
 
-std::string fit_json(const FitReport& report) {
+std::string fit_json(const TablesFit& report) {
     Json json;
     json["schema"] = 1;
     json["rows"] = report.fit.rows + report.exchanges.rows + report.kernels.rows;
@@ -293,7 +293,7 @@ std::string plural(std::int64_t count, std::string_view what) {
     return fmt::format("{} {}{}", grouped(count), what, count == 1 ? "" : "s");
 }
 
-std::string fit_text(const FitReport& report) {
+std::string fit_text(const TablesFit& report) {
     std::int64_t laws = 0;
     std::int64_t exchanges = 0;
     std::int64_t kernels = 0;
@@ -346,7 +346,7 @@ std::string fit_text(const FitReport& report) {
 
 }  // namespace
 
-std::string fit_report(const FitReport& report, Format format) {
+std::string fit_report(const TablesFit& report, Format format) {
     const bool kernels = report.kernels.rows > 0;
     const bool exchanges = report.exchanges.rows > 0;
     const bool collectives = report.fit.rows > 0 || (!kernels && !exchanges);

@@ -33,7 +33,7 @@ Table table_of(const ServerLaws& laws, bool spoken) {
     return table;
 }
 
-std::string json_of(const ServerFitReport& report) {
+std::string json_of(const ServersFit& report) {
     Json servers = Json::array();
     for (const CalibratedServer& each : report.laws.servers) {
         servers.push_back({{"software", each.software},
@@ -52,7 +52,7 @@ std::string json_of(const ServerFitReport& report) {
     return Json{{"schema", 1}, {"servers", servers}, {"skipped", skipped}, {"file", report.file}}.dump() + "\n";
 }
 
-std::string text_of(const ServerFitReport& report) {
+std::string text_of(const ServersFit& report) {
     std::string text;
     for (const CalibratedServer& each : report.laws.servers) {
         text += fmt::format("{}: {} rows of {}\n", each.software, each.rows, fmt::join(each.models, ", "));
@@ -69,7 +69,7 @@ std::string text_of(const ServerFitReport& report) {
 
 }  // namespace
 
-std::string server_fit_report(const ServerFitReport& report, Format format) {
+std::string server_fit_report(const ServersFit& report, Format format) {
     switch (format) {
         case Format::json:
             return json_of(report);

@@ -1,22 +1,13 @@
-// What a fit of servers found, for people and programs.
+// The printed forms of what a fit of servers found.
 #pragma once
 
-#include <cstdint>
 #include <string>
-#include <utility>
-#include <vector>
 
-#include "calibrate/server/server_law.hpp"
+#include "predict/compare/fit_tables.hpp"
 #include "report/format.hpp"
 
 namespace roofline::core {
 
-struct ServerFitReport {
-    ServerLaws laws;
-    std::vector<std::pair<std::string, std::int64_t>> skipped;  ///< rows that say too little, by reason
-    std::string file;                                           ///< that is written; "" for none
-};
-
-[[nodiscard]] std::string server_fit_report(const ServerFitReport& report, Format format);
+[[nodiscard]] std::string server_fit_report(const ServersFit& report, Format format);
 
 }  // namespace roofline::core

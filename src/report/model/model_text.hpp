@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "report/model/model_answer.hpp"
+#include "report/model/model_words.hpp"
 
 namespace roofline::core {
 

@@ -2,7 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "report/op/op_json.hpp"
-#include "report/run/run_answer.hpp"
+#include "report/run/run_report.hpp"
 #include "report/run/spread_json.hpp"
 
 namespace roofline::core {

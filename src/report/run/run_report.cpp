@@ -4,7 +4,7 @@
 
 #include "report/op/op_cells.hpp"
 #include "report/op/op_plot.hpp"
-#include "report/run/run_answer.hpp"
+#include "report/run/run_report.hpp"
 #include "report/table.hpp"
 #include "units/text.hpp"
 

@@ -3,7 +3,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "report/run/run_answer.hpp"
+#include "report/run/run_report.hpp"
 
 namespace roofline::core {
 

@@ -23,15 +23,15 @@ Json or_null(const std::optional<T>& value) {
     return value ? Json(*value) : Json();
 }
 
-double total_of(const TraceView& view, std::optional<double> (*what)(const TracedKernel&)) {
+double total_of(const ProfileComparison& view, std::optional<double> (*what)(const TracedKernel&)) {
     double total = 0;
     for (const TracedKernel& kernel : view.kernels) total += what(kernel).value_or(0);
     return total;
 }
-double measured_total(const TraceView& view) {
+double measured_total(const ProfileComparison& view) {
     return total_of(view, [](const TracedKernel& kernel) { return std::optional(kernel.measured_s); });
 }
-double lower_total(const TraceView& view) {
+double lower_total(const ProfileComparison& view) {
     return total_of(view, [](const TracedKernel& kernel) { return kernel.lower_s; });
 }
 
@@ -49,7 +49,7 @@ std::string short_name(const std::string& name) {
     return fitted(text, longest_name);
 }
 
-Table table_of(const TraceView& view, std::size_t most) {
+Table table_of(const ProfileComparison& view, std::size_t most) {
     Table table;
     table.head = {"kernel", "launches", "time", "share", "FLOPs", "bytes", "FLOP/B", "FLOP/s", "bound", "of its roof"};
     table.right = {false, true, true, true, true, true, true, true, false, true};
@@ -66,12 +66,12 @@ Table table_of(const TraceView& view, std::size_t most) {
     return table;
 }
 
-std::string heading(const TraceView& view) {
+std::string heading(const ProfileComparison& view) {
     return fmt::format("{}: {} kernel{} in {}, {}", view.profile, view.kernels.size(),
                        view.kernels.size() == 1 ? "" : "s", to_text(Seconds{measured_total(view)}), view.machine.name);
 }
 
-std::vector<std::string> remarks(const TraceView& view) {
+std::vector<std::string> remarks(const ProfileComparison& view) {
     std::vector<std::string> all;
     const double lower = lower_total(view);
     if (lower > 0) {
@@ -111,7 +111,7 @@ std::vector<std::string> remarks(const TraceView& view) {
     return all;
 }
 
-std::string trace_json(const TraceView& view) {
+std::string trace_json(const ProfileComparison& view) {
     Json ops = Json::array();
     for (const TracedKernel& kernel : view.kernels) {
         Json op{{"name", kernel.name}, {"opcode", Json()}, {"count", kernel.launches}};
@@ -133,7 +133,7 @@ std::string trace_json(const TraceView& view) {
     return root.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-std::string trace_csv(const TraceView& view) {
+std::string trace_csv(const ProfileComparison& view) {
     Table table;
     table.head = {"name",      "launches",   "measured_s", "flops",    "hbm_bytes",
                   "intensity", "flop_per_s", "lower_s",    "bound_by", "line"};
@@ -149,28 +149,13 @@ std::string trace_csv(const TraceView& view) {
 
 }  // namespace
 
-std::optional<double> TracedKernel::intensity() const {
-    if (!flops || !bytes || *flops <= 0 || *bytes <= 0) return std::nullopt;
-    return *flops / *bytes;
-}
-
-std::optional<double> TracedKernel::flop_per_s() const {
-    if (!flops || *flops <= 0 || measured_s <= 0) return std::nullopt;
-    return *flops / measured_s;
-}
-
-std::optional<double> TracedKernel::roof_fraction() const {
-    if (!lower_s || measured_s <= 0) return std::nullopt;
-    return *lower_s / measured_s;
-}
-
-std::string trace_text(const TraceView& view) {
+std::string trace_text(const ProfileComparison& view) {
     std::string out = heading(view) + "\n\n" + table_text(table_of(view, most_lines), 2) + "\n";
     for (const std::string& remark : remarks(view)) out += "  note: " + wrapped(remark, 8, 4, page_width) + "\n";
     return out;
 }
 
-std::string trace_view(const TraceView& view, Format format) {
+std::string trace_view(const ProfileComparison& view, Format format) {
     switch (format) {
         case Format::json:
             return trace_json(view);
@@ -187,7 +172,7 @@ std::string trace_view(const TraceView& view, Format format) {
     return trace_text(view);
 }
 
-std::string trace_plot(const TraceView& view) {
+std::string trace_plot(const ProfileComparison& view) {
     RooflinePlot plot;
     plot.title = "Kernels of " + view.profile;
     plot.subtitle = fmt::format("{}; measured, those that took longest are named first", view.machine.name);

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "report/model/model_answer.hpp"
+#include "report/model/model_words.hpp"
 #include "report/table.hpp"
 #include "report/train/train_json.hpp"
 #include "units/quantity.hpp"

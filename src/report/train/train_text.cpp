@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "report/model/model_answer.hpp"
+#include "report/model/model_words.hpp"
 #include "report/table.hpp"
 #include "report/train/step_expectation.hpp"
 #include "units/text.hpp"

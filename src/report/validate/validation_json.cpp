@@ -2,7 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "report/source_json.hpp"
-#include "report/validate/validation.hpp"
+#include "report/validate/validation_report.hpp"
 
 namespace roofline::core {
 

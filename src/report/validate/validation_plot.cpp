@@ -4,7 +4,7 @@
 #include <map>
 
 #include "report/plot/scatter.hpp"
-#include "report/validate/validation.hpp"
+#include "report/validate/validation_report.hpp"
 #include "units/text.hpp"
 
 namespace roofline::core {

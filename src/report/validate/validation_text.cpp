@@ -5,7 +5,7 @@
 #include <set>
 
 #include "report/table.hpp"
-#include "report/validate/validation.hpp"
+#include "report/validate/validation_report.hpp"
 #include "units/text.hpp"
 
 namespace roofline::core {

@@ -1,4 +1,4 @@
-// What `roofline model` answers for files of weights, and its printed forms.
+// What files of weights hold, beside what the configuration says that they hold.
 #pragma once
 
 #include <optional>
@@ -6,9 +6,11 @@
 #include <vector>
 
 #include "algebra/rational.hpp"
+#include "base/result.hpp"
 #include "model/checkpoint.hpp"
 #include "model/checkpoint_check.hpp"
-#include "report/table.hpp"
+#include "model/config.hpp"
+#include "model/weights.hpp"
 
 namespace roofline::core {
 
@@ -27,9 +29,18 @@ struct CheckpointAnswer {
     std::vector<std::string> notes;
 };
 
-[[nodiscard]] std::string checkpoint_text(const CheckpointAnswer& answer);
-[[nodiscard]] std::string checkpoint_json(const CheckpointAnswer& answer);
-/// A line for each part, or for each layer.
-[[nodiscard]] Table checkpoint_table(const CheckpointAnswer& answer, bool layers);
+/// The configuration of the model whose weights the files hold.
+struct CheckpointConfig {
+    Config config;
+    std::optional<Quantisation> quantisation;
+};
+
+/// What the files hold, and nothing to compare it with.
+[[nodiscard]] CheckpointAnswer account_of(Checkpoint checkpoint);
+
+/// The same beside a configuration, of the file `name`. A configuration that cannot be read or built is no reason to keep the sizes
+/// back: a note says why nothing is compared.
+[[nodiscard]] CheckpointAnswer account_of(Checkpoint checkpoint, const std::string& name,
+                                          const Result<CheckpointConfig>& config);
 
 }  // namespace roofline::core

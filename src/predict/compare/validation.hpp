@@ -1,4 +1,4 @@
-// What `roofline validate` answers, ready to be printed.
+// A table of measurements beside predictions: its rows, and their errors.
 #pragma once
 
 #include <cstddef>
@@ -7,10 +7,13 @@
 #include <utility>
 #include <vector>
 
+#include "base/result.hpp"
 #include "bound/pricing.hpp"
+#include "calibrate/collective/expected_collective.hpp"
+#include "import/nccl_tests.hpp"
 #include "predict/compare/comparison.hpp"
 #include "predict/compare/error_summary.hpp"
-#include "report/format.hpp"
+#include "predict/compare/measured_systems.hpp"
 
 namespace roofline::core {
 
@@ -41,14 +44,19 @@ struct Validation {
     [[nodiscard]] bool failed() const { return rows.empty() || summary.below_lower > 0 || beyond_max_error(); }
 };
 
-/// Text: the errors, by system, operation, size and number of devices, and the worst rows. Markdown: the same tables. CSV: a line
-/// for each row, predicted beside measured. JSON: docs/json.md.
-[[nodiscard]] std::string validation_text(const Validation& validation);
-[[nodiscard]] std::string validation_markdown(const Validation& validation);
-[[nodiscard]] std::string validation_csv(const Validation& validation);
-[[nodiscard]] std::string validation_json(const Validation& validation);
+/// A table, and by what it is predicted.
+struct ValidateQuestion {
+    std::string table;               ///< the contents of a CSV file, or what nccl-tests printed
+    std::string table_name;          ///< for messages and headings
+    std::optional<MeasuredOn> on{};  ///< what every row is taken to be measured on, whatever the table says
+    Calibrations calibrations;
+    NcclHints hints{};                  ///< what nccl-tests do not say of themselves
+    bool strict = false;                ///< a cell that is no number costs the table, not its row
+    std::optional<double> max_error{};  ///< Validation::max_error
+};
 
-/// Predicted against measured time, as SVG.
-[[nodiscard]] std::string validation_plot(const Validation& validation);
+/// Every row of the table beside its prediction. Errors: a table whose columns are those of no kind that is known; text that is
+/// no table, with line and column.
+[[nodiscard]] Result<Validation> validate(const ValidateQuestion& question);
 
 }  // namespace roofline::core

@@ -1,4 +1,4 @@
-#include "report/model/model_answer.hpp"
+#include "report/model/model_words.hpp"
 
 #include <fmt/format.h>
 
@@ -6,11 +6,6 @@
 #include <iterator>
 
 namespace roofline::core {
-
-Rational kv_bytes(const ModelAnswer& answer, const Rational& elements) {
-    const BitsPerElement bits = stored_bits(answer.kv_dtype);
-    return elements * Rational(bits.numerator, bits.denominator * std::int64_t{8});
-}
 
 std::vector<std::string> shown_parts(const ModelAnswer& answer) {
     std::vector<std::string> parts{"embedding", "attention", "mlp", "experts", "norm", "head"};

@@ -1,4 +1,4 @@
-// What the printed forms of a `run` answer are made from: measurements beside predictions.
+// Runs of a program beside its prediction.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "predict/prediction.hpp"
-#include "report/format.hpp"
 
 namespace roofline::core {
 
@@ -52,14 +51,5 @@ struct RunAnswer {
     std::vector<RunPoint> points;  ///< one, or those of the sweep
     std::vector<std::string> notes;
 };
-
-/// Text, JSON, CSV or Markdown.
-[[nodiscard]] std::string run_report(const RunAnswer& answer, Format format, bool color);
-
-/// The roofline or sweep plot of a prediction, with what was measured on it. Errors: those of op_plot().
-[[nodiscard]] Result<std::string> run_plot(const RunAnswer& answer, const std::vector<Prediction>& predicted,
-                                           PlotKind kind);
-
-[[nodiscard]] std::string run_json(const RunAnswer& answer);
 
 }  // namespace roofline::core

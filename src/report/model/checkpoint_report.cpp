@@ -1,10 +1,10 @@
-#include "report/model/checkpoint_answer.hpp"
+#include "report/model/checkpoint_report.hpp"
 
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
 
-#include "report/model/model_answer.hpp"
+#include "report/model/model_words.hpp"
 #include "report/table.hpp"
 #include "units/quantity.hpp"
 #include "units/text.hpp"

@@ -1,30 +1,14 @@
-// Everything that an answer of `roofline model` is printed from.
+// What the printed forms of a model's account have in common.
 #pragma once
 
-#include <map>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "model/account.hpp"
-#include "model/model.hpp"
-#include "model/weights.hpp"
+#include "predict/model/model_answer.hpp"
 #include "report/plot/shares.hpp"
 #include "report/table.hpp"
-#include "units/dtype.hpp"
 
 namespace roofline::core {
-
-struct ModelAnswer {
-    Model model;
-    ModelCounts counts;
-    WeightBytes weights;
-    Dtype kv_dtype = Dtype::bf16;
-    std::vector<std::string> notes{};  ///< the model's, and those of the request
-};
-
-/// Bytes of that many elements of a cache in the answer's dtype.
-[[nodiscard]] Rational kv_bytes(const ModelAnswer& answer, const Rational& elements);
 
 /// The parts in the order in which they are shown: the usual six first, whether the model has them or not.
 [[nodiscard]] std::vector<std::string> shown_parts(const ModelAnswer& answer);

@@ -1,0 +1,180 @@
+#include "predict/compare/fit_tables.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "calibrate/kernel/kernel_relatives.hpp"
+#include "import/collective_table.hpp"
+#include "import/exchange_table.hpp"
+#include "import/serving_table.hpp"
+#include "predict/compare/measured_kernels.hpp"
+#include "predict/compare/measured_serving.hpp"
+#include "predict/compare/predict_collective.hpp"
+#include "predict/compare/predict_exchange.hpp"
+
+namespace roofline::core {
+
+namespace {
+
+using Reasons = std::map<std::string, std::int64_t>;
+
+/// What tables hold that laws can be fitted to.
+struct TableSamples {
+    std::vector<CollectiveSample> collectives;
+    std::vector<ExchangeSample> exchanges;
+    std::vector<KernelSample> kernels;
+};
+
+Status collect_collectives(Result<CollectiveTable> table, MeasuredSystems& systems, TableSamples& samples,
+                           Reasons& skipped) {
+    if (!table) return fail(table.error());
+    for (const SkippedRow& row : table->skipped) ++skipped[row.reason];
+    for (const MeasuredCollective& row : table->rows) {
+        const Result<MeasuredGroup>& group = systems.group(row);
+        if (!group) {
+            ++skipped[group.error().message];
+            continue;
+        }
+        if (auto sample = sample_of(row, *group)) samples.collectives.push_back(std::move(*sample));
+    }
+    return {};
+}
+
+Status collect_exchanges(CsvReader& reader, MeasuredSystems& systems, TableSamples& samples, Reasons& skipped) {
+    ROOFLINE_TRY(auto table, read_exchange_table(reader));
+    for (const SkippedRow& row : table.skipped) ++skipped[row.reason];
+    for (const MeasuredExchange& row : table.rows) {
+        const Result<MeasuredGroup> group = group_of(row, systems);
+        if (!group) {
+            ++skipped[group.error().message];
+            continue;
+        }
+        if (auto sample = sample_of(row, *group)) samples.exchanges.push_back(std::move(*sample));
+    }
+    return {};
+}
+
+Status collect_kernels(CsvReader& reader, MeasuredKernels& kernels, TableSamples& samples, Reasons& skipped) {
+    ROOFLINE_TRY(auto table, read_kernel_table(reader));
+    for (const SkippedRow& row : table.skipped) ++skipped[row.reason];
+    for (const MeasuredKernel& row : table.rows) {
+        auto sample = kernels.sample_of(row);
+        if (sample) {
+            samples.kernels.push_back(std::move(*sample));
+        } else {
+            ++skipped[sample.error().message];
+        }
+    }
+    return {};
+}
+
+Status collect(const TableText& file, bool strict, const NcclHints& hints, MeasuredSystems& systems,
+               MeasuredKernels& kernels, TableSamples& samples, Reasons& skipped) {
+    if (is_nccl_tests(file.text)) {
+        return collect_collectives(read_nccl_tests(file.text, file.name, hints), systems, samples, skipped);
+    }
+    ROOFLINE_TRY(auto reader, CsvReader::open(file.text, file.name));
+    if (!strict) reader.leave_out_bad_rows();
+    if (is_collective_table(reader.header())) {
+        return collect_collectives(read_collective_table(reader), systems, samples, skipped);
+    }
+    if (is_exchange_table(reader.header())) return collect_exchanges(reader, systems, samples, skipped);
+    if (is_kernel_table(reader.header())) return collect_kernels(reader, kernels, samples, skipped);
+    return reader.fail_at(0, "unknown_table", "the columns are those of no table that constants can be fitted to",
+                          "collectives have op, system or accelerator, n_devices, bytes and time_s, time_us or "
+                          "busbw_GBs; products have m, n, k, dtype_in, dtype_out, accelerator and time_s; "
+                          "docs/validate.md has all");
+}
+
+/// Laws of one sort go into the file of the machine's laws of others.
+void merge(std::vector<Calibration> more, std::vector<Calibration>& all) {
+    for (Calibration& each : more) {
+        const auto place = std::find_if(all.begin(), all.end(),
+                                        [&](const Calibration& other) { return other.machine >= each.machine; });
+        if (place != all.end() && place->machine == each.machine) {
+            if (!each.exchanges.empty()) place->exchanges = std::move(each.exchanges);
+            if (!each.kernels.empty()) place->kernels = std::move(each.kernels);
+        } else {
+            all.insert(place, std::move(each));
+        }
+    }
+}
+
+Status collect_servings(const TableText& file, bool strict, MeasuredServings& servings,
+                        std::vector<ServerSample>& samples, Reasons& skipped) {
+    ROOFLINE_TRY(auto reader, CsvReader::open(file.text, file.name));
+    if (!strict) reader.leave_out_bad_rows();
+    ROOFLINE_TRY(auto table, read_serving_table(reader));
+    for (const SkippedRow& row : table.skipped) ++skipped[row.reason];
+    for (const MeasuredServing& row : table.rows) {
+        auto sample = servings.sample(row);
+        if (sample) {
+            samples.push_back(std::move(*sample));
+        } else {
+            ++skipped[sample.error().message];
+        }
+    }
+    return {};
+}
+
+std::vector<std::pair<std::string, std::int64_t>> most_first(const Reasons& reasons) {
+    std::vector<std::pair<std::string, std::int64_t>> all(reasons.begin(), reasons.end());
+    std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) {
+        return a.second != b.second ? a.second > b.second : a.first < b.first;
+    });
+    return all;
+}
+
+}  // namespace
+
+Result<TablesFit> fit_tables(const FitQuestion& question) {
+    ROOFLINE_TRY(auto systems, MeasuredSystems::make(question.on));
+    MeasuredKernels kernels(systems, Calibrations(std::vector<Calibration>{}));
+    TableSamples samples;
+    Reasons skipped;
+    for (const TableText& file : question.tables) {
+        ROOFLINE_CHECK(collect(file, question.strict, question.hints, systems, kernels, samples, skipped));
+    }
+    TablesFit report;
+    report.kinds = static_cast<int>(!samples.collectives.empty()) + static_cast<int>(!samples.exchanges.empty()) +
+                   static_cast<int>(!samples.kernels.empty());
+    report.fit = fit_collectives(std::move(samples.collectives));
+    report.exchanges = fit_exchanges(samples.exchanges);
+    measure_carried_exchanges(report.exchanges.calibrations, samples.exchanges);
+    report.kernels = fit_kernel_laws(samples.kernels);
+    measure_carrying(report.kernels.calibrations, samples.kernels);
+    merge(std::move(report.exchanges.calibrations), report.fit.calibrations);
+    merge(std::move(report.kernels.calibrations), report.fit.calibrations);
+    for (Calibration& calibration : report.fit.calibrations) {
+        calibration.fitted = question.date;
+        calibration.tool = "roofline " ROOFLINE_VERSION;
+    }
+    report.skipped = most_first(skipped);
+    return report;
+}
+
+bool are_serving_tables(const std::vector<TableText>& tables) {
+    return !tables.empty() && std::all_of(tables.begin(), tables.end(), [](const TableText& file) {
+        const auto reader = CsvReader::open(file.text, file.name);
+        return reader && is_serving_table(reader->header());
+    });
+}
+
+Result<ServersFit> fit_serving_tables(const FitQuestion& question) {
+    ROOFLINE_TRY(auto systems, MeasuredSystems::make(question.on));
+    ROOFLINE_TRY(auto servings, MeasuredServings::make(std::move(systems), Calibrations::built_in()));
+    std::vector<ServerSample> samples;
+    Reasons skipped;
+    for (const TableText& file : question.tables) {
+        ROOFLINE_CHECK(collect_servings(file, question.strict, servings, samples, skipped));
+    }
+    ServersFit report;
+    report.laws = fit_servers(std::move(samples));
+    report.laws.fitted = question.date;
+    report.skipped = most_first(skipped);
+    return report;
+}
+
+}  // namespace roofline::core
