@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compares the tables of kernels and of exchanges with experts in docs/accuracy.md with the errors in data/calibration/*.toml, or
+"""Compares the tables of kernels and of exchanges with experts in docs/method/accuracy.md with the errors in data/calibration/*.toml, or
 writes them anew.
 
 Of every kind, dtype and machine: the mean error in per cent of rows fitted to and of rows held out, and in brackets of all rows with the
@@ -109,7 +109,7 @@ def main(arguments):
     parser.add_argument("--root", type=pathlib.Path, default=pathlib.Path(__file__).parent.parent)
     parser.add_argument("--update", action="store_true")
     options = parser.parse_args(arguments)
-    document = options.root / "docs" / "accuracy.md"
+    document = options.root / "docs" / "method" / "accuracy.md"
     lines = document.read_text(encoding="utf-8").split("\n")
     folder = options.root / "data" / "calibration"
     passed = failed = 0

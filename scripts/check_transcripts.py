@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs the commands that the documentation shows and compares what they print with what it says.
 
-Transcripts are the ```console blocks of README.md and docs/*.md and the whole of tests/golden/*.txt:
+Transcripts are the ```console blocks of README.md and docs/**/*.md and the whole of tests/golden/*.txt:
 
     $ roofline op 'bf16[B] * bf16[B] -> bf16[]' \\
         --on tpu-v5e
@@ -163,8 +163,8 @@ def check_file(file, root, program, update):
 
 
 def transcripts(root):
-    return [file for file in [root / "README.md", *sorted(root.glob("docs/*.md")), *sorted(root.glob("tests/golden/*.txt"))]
-            if file.is_file()]
+    documents = sorted(root.glob("docs/**/*.md"))
+    return [file for file in [root / "README.md", *documents, *sorted(root.glob("tests/golden/*.txt"))] if file.is_file()]
 
 
 def main(arguments=None):

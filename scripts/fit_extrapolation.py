@@ -111,7 +111,7 @@ def main():
                         growths[kind, size, side].append(growth)
                         print(f"# {' '.join(name)}, {side} the median {size}: {growth:.3f}", file=sys.stderr)
     print("# How far off laws of kernels are beyond the sizes that they were fitted to: what is added to the error per doubling of the\n"
-          "# distance. Written by scripts/fit_extrapolation.py of public tables, held out by range; docs/accuracy.md says how.")
+          "# distance. Written by scripts/fit_extrapolation.py of public tables, held out by range; docs/method/accuracy.md says how.")
     for kind, size, side in sorted(growths):
         each = growths[kind, size, side]
         mean = max(sum(each) / len(each), 0)

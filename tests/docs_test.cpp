@@ -155,7 +155,7 @@ void check_picture(const std::string& name, OpRequest op, PlotKind kind, const s
 }  // namespace
 
 TEST_CASE("the manual's table of functions is the program's") {
-    const auto rows = rows_below(content_of(docs() / "notation.md"),
+    const auto rows = rows_below(content_of(docs() / "reference" / "notation.md"),
                                  "| function | form | FLOPs | transcendentals | what is counted |");
     std::vector<std::string> expected;
     for (const FunctionInfo& f : all_functions()) {
@@ -170,7 +170,7 @@ TEST_CASE("the manual's table of functions is the program's") {
 }
 
 TEST_CASE("the manual's table of dtypes is the program's") {
-    const auto rows = rows_below(content_of(docs() / "notation.md"),
+    const auto rows = rows_below(content_of(docs() / "reference" / "notation.md"),
                                  "| dtype | bits in memory | multiplies as | sums in | also written |");
     REQUIRE(rows.size() == all_dtypes().size());
     for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -184,7 +184,7 @@ TEST_CASE("the manual's table of dtypes is the program's") {
     }
 }
 
-TEST_CASE("docs/json.md names every key of every answer") {
+TEST_CASE("docs/reference/json.md names every key of every answer") {
     OpRequest all = matmul("bf16[B, D] * int8[D, F] in vmem -> bf16[B, F]", {"B=100,D=1000,F=500"}, {});
     OpRequest program = matmul("A : bf16[B=8, D=8]\nH = relu(A)\nK : bf16[B] = A * H", {}, {});
     OpRequest sweep = matmul("bf16[B, D] * bf16[D, F] -> bf16[B, F]", {"D=64,F=64"}, {"B=1..8"});
@@ -222,16 +222,17 @@ TEST_CASE("docs/json.md names every key of every answer") {
     take(answer(machine_request({"tpu-v5e"}, {"hbm.bandwidth=*2"})));
     take(answer(machine_request({"h100-sxm", "tpu-v5p"}, {})));
     REQUIRE(keys.size() > 80);
-    const std::string manual = content_of(docs() / "json.md");
+    const std::string manual = content_of(docs() / "reference" / "json.md");
     for (const std::string& key : keys) {
         const bool named =
             manual.find("`" + key + "`") != std::string::npos || manual.find("\"" + key + "\"") != std::string::npos;
-        CHECK_MESSAGE(named, "docs/json.md does not say what `", key, "` is");
+        CHECK_MESSAGE(named, "docs/reference/json.md does not say what `", key, "` is");
     }
 }
 
-TEST_CASE("every example program is priced in the README or the tutorial") {
-    const std::string shown = content_of(docs().parent_path() / "README.md") + content_of(docs() / "tutorial.md");
+TEST_CASE("every example program is priced in the README or the guide to an operation") {
+    const std::string shown =
+        content_of(docs().parent_path() / "README.md") + content_of(docs() / "guide" / "operation.md");
     int programs = 0;
     for (const auto& entry : std::filesystem::directory_iterator(docs() / "examples")) {
         const std::string name = entry.path().filename().string();

@@ -255,8 +255,8 @@ std::string calibration_text(const Calibration& calibration) {
     const bool exchanges = !calibration.laws.empty() || !calibration.exchanges.empty();
     const std::string_view of = !kernels ? "collectives" : exchanges ? "collectives and kernels" : "kernels";
     return fmt::format(
-               "# Expected times of {}, fitted to measurements. Written by `roofline fit`; docs/accuracy.md has the "
-               "law,\n"
+               "# Expected times of {}, fitted to measurements. Written by `roofline fit`; docs/method/accuracy.md has "
+               "the law,\n"
                "# the keys and the command that makes this file again.\n"
                "machine = {}\n",
                of, toml_string(calibration.machine)) +
@@ -264,7 +264,8 @@ std::string calibration_text(const Calibration& calibration) {
 }
 
 std::string machine_calibration_text(const Calibration& calibration) {
-    return "\n# Expected times, fitted to measurements; docs/accuracy.md has the law and the keys.\n[calibration]\n" +
+    return "\n# Expected times, fitted to measurements; docs/method/accuracy.md has the law and the keys."
+           "\n[calibration]\n" +
            laws_text(calibration, "calibration.");
 }
 

@@ -17,7 +17,8 @@ namespace roofline::core {
 namespace {
 
 constexpr const char* known =
-    "ncu --page raw --csv is read, and tables with the columns name, flops, bytes and measured_s (docs/measure.md)";
+    "ncu --page raw --csv is read, and tables with the columns name, flops, bytes and measured_s "
+    "(docs/reference/tables.md)";
 
 /// The columns of a table of one's own.
 struct OwnColumns {

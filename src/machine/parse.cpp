@@ -1,4 +1,4 @@
-// From the text of a machine file to a Machine. docs/machines.md describes every key.
+// From the text of a machine file to a Machine. docs/reference/machine-files.md describes every key.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -281,7 +281,7 @@ Machine read_machine(Reader& file, const Citations& citations) {
 }  // namespace
 
 Result<Machine> parse_machine(std::string_view toml, std::string_view origin) {
-    TomlFile text(toml, origin, "texts stand between double quotes; docs/machines.md has an example");
+    TomlFile text(toml, origin, "texts stand between double quotes; docs/reference/machine-files.md has an example");
     text.read_sources();
     Reader file = text.root();
     Machine machine = read_machine(file, text.citations());

@@ -149,7 +149,7 @@ private:
         if (peak == machine_.peaks.end()) {
             return fail("unknown_path",
                         fmt::format("{} does not take products in {} in passes", machine_.name, name(arithmetic)),
-                        "docs/machines.md says which machine files do");
+                        "docs/reference/machine-files.md says which machine files do");
         }
         std::vector<std::string> choices;
         for (const PassScheme& scheme : pass_schemes(arithmetic, peak->of)) {

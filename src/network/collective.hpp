@@ -70,7 +70,8 @@ struct CollectiveOptions {
 /// all-to-all V(n-1)/n^2. Full mesh, of a pair's rate: V/n and V/n^2, all-reduce 2V/n. Several tiers: the inner ones carry V,
 /// the outer ones V divided by the members inside; an all-to-all goes straight over a tier of switches, so that the inner ones
 /// carry what stays in a node. Between leaves of a tier (network/leaf.hpp) the leaves exchange at the rate of their ways out.
-/// Parts of one torus axis that adjoin count as one; others of it share its links. docs/network.md derives the formulas.
+/// Parts of one torus axis that adjoin count as one; others of it share its links. docs/method/networks.md derives the
+/// formulas.
 /// Transfers with a root are not among these (network/transfer.hpp). Errors: an axis of a torus with more than a million places.
 [[nodiscard]] Result<CollectiveLoad> collective_load(const Slice& slice, CollectiveKind kind,
                                                      const std::vector<const PlacedAxis*>& axes,

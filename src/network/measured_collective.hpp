@@ -20,8 +20,8 @@ struct MeasuredCollective {
     std::int64_t nodes = 1;    ///< as the table counts them (trays, in an NVL72)
     CollectiveKind kind = CollectiveKind::all_gather;
     std::optional<Dtype> dtype;
-    /// The whole array of the group, V of docs/network.md: what is gathered, what each member holds before it is summed, what
-    /// all hold together before it is exchanged (all-to-all) or handed on (permute).
+    /// The whole array of the group, V of docs/method/networks.md: what is gathered, what each member holds before it
+    /// is summed, what all hold together before it is exchanged (all-to-all) or handed on (permute).
     double bytes = 0;
     double size = 0;  ///< as nccl-tests count it: V, but one member's part for all-to-all and permute
     double time_s = 0;

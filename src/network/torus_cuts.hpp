@@ -34,7 +34,7 @@ constexpr std::int64_t most_ring_places = 4096;
 /// byte that all are to have, a tree of wires joins the n members: n-1 hops at the least; as many where a byte is summed; an
 /// all-reduce needs both, and an all-to-all the way from each to each.
 ///
-/// docs/network.md derives which are taken, and which of them others imply.
+/// docs/method/networks.md derives which are taken, and which of them others imply.
 class TorusCuts {
 public:
     /// `mesh`: the axes that collectives go over. Only their lanes on tier `index` count. Without cuts where an axis is longer than

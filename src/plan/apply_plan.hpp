@@ -19,10 +19,10 @@ struct PlannedProgram {
     std::vector<std::string> notes;  ///< what is not as the plan's words make expect: heads that are held twice, ...
 };
 
-/// Splits a sized program as a plan says, by what its dimensions are (see docs/plans.md for the table of rules). A tensor axis
-/// that has more members than there are heads of keys and values is cut in two, `tensor` over those heads and `queries` over the
-/// queries of each. Errors: an axis that the program has no dimension for; more members than heads, or a number that does not
-/// divide them.
+/// Splits a sized program as a plan says, by what its dimensions are (see docs/method/plans.md for the table of rules).
+/// A tensor axis that has more members than there are heads of keys and values is cut in two, `tensor` over those heads
+/// and `queries` over the queries of each. Errors: an axis that the program has no dimension for; more members than
+/// heads, or a number that does not divide them.
 [[nodiscard]] Result<PlannedProgram> apply_plan(const Program& program, const DimRoles& roles, const Plan& plan);
 
 /// The same for a training step. Gradients and the optimizer's states lie as their parameters, and over `data` as the plan's ZeRO

@@ -38,7 +38,7 @@ public:
             }
             if (static_cast<unsigned char>(c) >= 0x80) {
                 return TomlFault{at_, "toml", "this is not valid TOML: a character beyond ASCII outside of a text",
-                                 "texts stand between double quotes; docs/machines.md has an example"};
+                                 "texts stand between double quotes; docs/reference/machine-files.md has an example"};
             }
             if (c == '[' && open_.empty() && !follows_equals() && !names_table()) {
                 return TomlFault{at_, "toml", "this is not valid TOML: no table's name after `[`", {}};
@@ -46,8 +46,9 @@ public:
             if (c == '"' || c == '\'') {
                 const std::size_t opened = at_;
                 if (follows_bare_value() || !skip_string(c)) {
-                    return TomlFault{opened, "toml", "this is not valid TOML: a text that begins or ends out of place",
-                                     "texts stand between double quotes; docs/machines.md has an example"};
+                    return TomlFault{
+                        opened, "toml", "this is not valid TOML: a text that begins or ends out of place",
+                        "texts stand between double quotes; docs/reference/machine-files.md has an example"};
                 }
                 continue;
             }
@@ -60,7 +61,7 @@ public:
             }
             if (!count(c)) {
                 return TomlFault{at_, "too_deep", fmt::format("keys or brackets nested more than {} deep", deepest),
-                                 "a machine file needs four levels; see docs/machines.md"};
+                                 "a machine file needs four levels; see docs/reference/machine-files.md"};
             }
             ++at_;
         }
@@ -149,7 +150,7 @@ std::optional<TomlFault> toml_fault(std::string_view text) {
         const CodePoint c = decode_utf8(text.substr(at));
         if (!c.valid || c.value == 0) {
             return TomlFault{at, "not_text", "this is not a text in UTF-8",
-                             "a machine file is TOML; see docs/machines.md"};
+                             "a machine file is TOML; see docs/reference/machine-files.md"};
         }
         at += c.length;
     }

@@ -35,7 +35,7 @@ error_relative = 0.2
 class Accuracy(InScratchTree):
     def lay(self, table):
         self.write("data/calibration/toy.toml", LAW.format(machine="toy"))
-        self.write("docs/accuracy.md", f"before\n\n{table}\n\nafter\n")
+        self.write("docs/method/accuracy.md", f"before\n\n{table}\n\nafter\n")
 
     def check(self, *arguments):
         return self.run_script(check_accuracy, *arguments)
@@ -59,7 +59,7 @@ class Accuracy(InScratchTree):
         self.lay("| kind, dtype | old |\n|---|---|")
         status, output = self.check("--update")
         self.assertEqual(status, 0, output)
-        self.assertEqual(self.read("docs/accuracy.md"), f"before\n\n{self.right}\n\nafter\n")
+        self.assertEqual(self.read("docs/method/accuracy.md"), f"before\n\n{self.right}\n\nafter\n")
 
     def test_a_document_without_the_table_fails(self):
         self.lay("no table")
@@ -76,6 +76,6 @@ class Accuracy(InScratchTree):
         self.lay(self.right + "\n\nand\n\n" + self.exchanges.replace("7.0", "7.1"))
         self.assertEqual(self.check()[0], 1)
         self.assertEqual(self.check("--update")[0], 0)
-        self.assertIn(self.exchanges, self.read("docs/accuracy.md"))
+        self.assertIn(self.exchanges, self.read("docs/method/accuracy.md"))
         self.lay(self.right)
         self.assertEqual(self.check()[0], 1)

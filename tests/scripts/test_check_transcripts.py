@@ -70,7 +70,7 @@ class Transcripts(InScratchTree):
 
     def test_console_blocks_of_markdown_alone(self):
         self.write("README.md", "$ roofline say no\n\n```console\n$ roofline say a\na\n```\nprose\n\n```sh\n$ roofline say no\n```\n")
-        self.write("docs/tutorial.md", "````console\n$ roofline say '```'\n```\n````\n")
+        self.write("docs/guide/operation.md", "````console\n$ roofline say '```'\n```\n````\n")
         self.assertEqual(self.run_script(check_transcripts), (0, "2 passed, 0 failed\n"))
 
     def test_an_open_block_is_an_error(self):

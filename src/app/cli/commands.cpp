@@ -113,8 +113,9 @@ void add_collective(CLI::App& app, std::string& collective) {
 void add_validate(CLI::App& app, Line& line) {
     ValidateRequest& validate = line.validate;
     Words& words = line.words;
-    app.add_option("table", words.table,
-                   "measured times, as CSV (docs/validate.md has the columns) or as nccl-tests print them, or -")
+    app.add_option(
+           "table", words.table,
+           "measured times, as CSV (docs/reference/tables.md has the columns) or as nccl-tests print them,\nor -")
         ->type_name("FILE.csv")
         ->required();
     repeated(app, "--on", words.on,
@@ -134,7 +135,7 @@ void add_fit(CLI::App& app, Line& line) {
     FitRequest& fit = line.fit;
     Words& words = line.words;
     app.add_option("tables", words.tables,
-                   "measured times, as CSV (docs/validate.md has the columns) or as nccl-tests print them")
+                   "measured times, as CSV (docs/reference/tables.md has the columns) or as nccl-tests print them")
         ->type_name("FILE.csv")
         ->required();
     repeated(app, "--on", words.on,

@@ -22,7 +22,7 @@ void repeated(CLI::App& app, const std::string& name, std::vector<std::string>& 
 }
 
 void add_formats(CLI::App& app, Words& words) {
-    app.add_flag("--json", words.json, "JSON, in SI base units (docs/json.md)");
+    app.add_flag("--json", words.json, "JSON, in SI base units (docs/reference/json.md)");
     app.add_flag("--csv", words.csv, "comma-separated values, in SI base units");
     app.add_flag("--md", words.markdown, "a Markdown table");
     app.add_option("--color", words.color, "when to colour: auto, always, never (NO_COLOR is heeded)")

@@ -216,7 +216,8 @@ MeasuredTable law_table(const Calibration& calibration) {
                               measured_number(number_text(law.fixed_s * 1e6), law.fixed_s)});
     }
     table.remarks.emplace_back(
-        "error: mean of |expected - measured| / measured, of runs that were held out; docs/accuracy.md has the law");
+        "error: mean of |expected - measured| / measured, of runs that were held out; docs/method/accuracy.md has the "
+        "law");
     return table;
 }
 

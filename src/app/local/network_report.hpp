@@ -18,7 +18,8 @@ struct NetworkReport {
     std::vector<std::string> files;  ///< that are written
 };
 
-/// Text and Markdown: a line an operation and number of ranks; CSV: the table of measurements; JSON: docs/json.md.
+/// Text and Markdown: a line an operation and number of ranks; CSV: the table of measurements; JSON:
+/// docs/reference/json.md.
 [[nodiscard]] std::string network_report(const NetworkReport& report, Format format);
 
 }  // namespace roofline::core

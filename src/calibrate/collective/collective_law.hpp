@@ -18,9 +18,9 @@ struct CollectivePoint {
     double buffer_s = 0;      ///< buffer_bytes over the rate of the innermost tier's link
 };
 
-/// The point of a load whose whole array (V of docs/network.md) has `bytes`. An all-reduce crosses the wires as a
-/// reduce-scatter and an all-gather do, whatever the network can add up. Empty when a tier has no published rate, and for a group
-/// of one.
+/// The point of a load whose whole array (V of docs/method/networks.md) has `bytes`. An all-reduce crosses the wires as
+/// a reduce-scatter and an all-gather do, whatever the network can add up. Empty when a tier has no published rate, and
+/// for a group of one.
 [[nodiscard]] std::optional<CollectivePoint> collective_point(const CollectiveLoad& load, const System& system,
                                                               double bytes);
 

@@ -106,8 +106,8 @@ bool holds_server_laws(std::string_view toml) {
 
 std::string server_laws_text(const ServerLaws& laws) {
     std::string text =
-        "# What servers add to the kernels of their passes: docs/serving.md. `roofline fit` makes this file of tables "
-        "of served\n"
+        "# What servers add to the kernels of their passes: docs/method/serving.md. `roofline fit` makes this file of "
+        "tables of served\n"
         "# models.\n";
     if (!laws.fitted.empty()) text += fmt::format("fitted = {}\n", toml_string(laws.fitted));
     for (const CalibratedServer& server : laws.servers) text += server_text(server);

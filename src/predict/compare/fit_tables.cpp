@@ -85,7 +85,7 @@ Status collect(const TableText& file, bool strict, const NcclHints& hints, Measu
     return reader.fail_at(0, "unknown_table", "the columns are those of no table that constants can be fitted to",
                           "collectives have op, system or accelerator, n_devices, bytes and time_s, time_us or "
                           "busbw_GBs; products have m, n, k, dtype_in, dtype_out, accelerator and time_s; "
-                          "docs/validate.md has all");
+                          "docs/reference/tables.md has all");
 }
 
 /// Laws of one sort go into the file of the machine's laws of others.

@@ -202,7 +202,7 @@ Status compare_table(const ValidateQuestion& question, Validation& validation) {
         return reader.fail_at(0, "unknown_table", "the columns are those of no table that can be compared",
                               "collectives have op, system or accelerator, n_devices, bytes and time_s, time_us or "
                               "busbw_GBs; products have m, n, k, dtype_in, dtype_out, accelerator and time_s; "
-                              "docs/validate.md has all");
+                              "docs/reference/tables.md has all");
     }
     return kind->compare(reader, question, validation);
 }

@@ -20,7 +20,7 @@
 
 namespace roofline::core {
 
-/// The three times of a step, seconds, and the one between: see docs/bounds.md.
+/// The three times of a step, seconds, and the one between: see docs/method/bounds.md.
 struct StepTimes {
     double lower = 0;
     double sequential = 0;

@@ -1,4 +1,4 @@
-// The JSON form of `op` answers: docs of every key stand in docs/json.md.
+// The JSON form of `op` answers: docs of every key stand in docs/reference/json.md.
 #pragma once
 
 #include <string>

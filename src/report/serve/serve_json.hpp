@@ -1,4 +1,4 @@
-// An answer of `roofline serve` as JSON (docs/json.md).
+// An answer of `roofline serve` as JSON (docs/reference/json.md).
 #pragma once
 
 #include <string>

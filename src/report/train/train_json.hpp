@@ -1,4 +1,4 @@
-// An answer of `roofline train` as JSON (docs/json.md).
+// An answer of `roofline train` as JSON (docs/reference/json.md).
 #pragma once
 
 #include <string>
