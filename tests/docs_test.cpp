@@ -80,7 +80,7 @@ std::string_view kind_name(FunctionKind kind) {
 }
 
 std::string counted(int each, int row) {
-    return row == 0 ? fmt::format("{}", each) : fmt::format("{}, and {} a row", each, row);
+    return row == 0 ? fmt::format("{}", each) : fmt::format("{}, and {} per row", each, row);
 }
 
 std::string bits_text(Dtype dtype) {

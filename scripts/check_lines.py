@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+"""Checks that no line of sources and documents is longer than 120 characters.
+
+Sources are C++, Python, CMake and shell files in src/, tests/, bench/, fuzz/, scripts/ and cmake/, CMakeLists.txt and dev;
+documents are Markdown files, README.md and those in docs/ among them. Three kinds of lines of a document may be longer because
+they cannot be broken: lines of a table, lines that hold a link, and what a program prints in a block of code (its commands and
+prose may not). A line of a source may be longer only where it holds an address (https://...).
+
+usage: check_lines.py [--root DIR] [--folders]     DIR holds the repository; --folders adds counts of long lines by folder
+Prints one line per violation, then 'N passed, N failed' counting files; exit 1 when a file failed."""
+
+import argparse
+import collections
+import pathlib
+import re
+import sys
+
+LIMIT = 120
+FOLDERS = "src tests bench fuzz scripts cmake".split()
+SOURCES = {".hpp", ".cpp", ".h", ".cc", ".cu", ".py", ".cmake", ".sh"}
+SINGLE_SOURCES = "CMakeLists.txt dev".split()
+FENCE = re.compile(r"[ ]{0,3}(`{3,}|~{3,})\s*(\S*)")
+LINK = re.compile(r"\]\(|https?://")
+
+
+def files_of(root):
+    """All files that are checked, sorted."""
+    found = [root / name for name in SINGLE_SOURCES]
+    for folder in FOLDERS:
+        found += [file for file in (root / folder).rglob("*") if file.suffix in SOURCES]
+    found += [*root.glob("*.md"), *(root / "docs").rglob("*.md")]
+    return sorted(file for file in found if file.is_file())
+
+
+def prose_of(lines):
+    """(line number, line) of all lines of a document but tables, links and what programs print in blocks of code."""
+    fence, console = "", False
+    for number, line in enumerate(lines, 1):
+        match = FENCE.match(line)
+        if match and not fence:
+            fence, console = match.group(1), match.group(2) == "console"
+            continue
+        if match and match.group(1).startswith(fence) and not match.group(2):
+            fence = ""
+            continue
+        printed = console and not line.startswith("$ ") and not lines[number - 2].endswith("\\")
+        if fence and printed:
+            continue
+        if not fence and (line.lstrip().startswith("|") or LINK.search(line)):
+            continue
+        yield number, line
+
+
+def long_lines(path, text):
+    """Violations of one file as (line number, length)."""
+    lines = text.split("\n")
+    if path.endswith(".md"):
+        checked = prose_of(lines)
+    else:
+        checked = ((number, line) for number, line in enumerate(lines, 1) if "https://" not in line)
+    return [(number, len(line)) for number, line in checked if len(line) > LIMIT]
+
+
+def main(arguments=None):
+    parser = argparse.ArgumentParser(description="Checks the length of lines in sources and documents.")
+    parser.add_argument("--root", default=pathlib.Path(__file__).resolve().parent.parent, type=pathlib.Path)
+    parser.add_argument("--folders", action="store_true")
+    options = parser.parse_args(arguments)
+    passed = failed = 0
+    by_folder = collections.Counter()
+    for file in files_of(options.root):
+        path = file.relative_to(options.root).as_posix()
+        violations = long_lines(path, file.read_text(encoding="utf-8", errors="replace"))
+        for number, length in violations:
+            print(f"{path}:{number}: {length} characters, at most {LIMIT}")
+        passed, failed = passed + (not violations), failed + bool(violations)
+        by_folder[path.split("/")[0]] += len(violations)
+    if options.folders:
+        for folder, count in sorted(by_folder.items()):
+            print(f"{folder}: {count} long lines")
+    if not passed and not failed:
+        print(f"{options.root}: no sources and no documents")
+        failed = 1
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
