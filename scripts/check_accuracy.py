@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""Compares the tables of kernels and of exchanges with experts in docs/method/accuracy.md with the errors in data/calibration/*.toml, or
-writes them anew.
+"""Compares the tables of kernels and of expert exchanges in docs/method/accuracy.md with the errors in
+data/calibration/*.toml, or writes them anew.
 
-Of every kind, dtype and machine: the mean error in per cent of rows fitted to and of rows held out, and in brackets of all rows with the
-nearest relative's constants; over all software and variants, weighted by their rows. A dash where there is none.
-Of every exchange: the errors of rows fitted to, of numbers of tokens and of shapes held out, and in brackets by the nearest relative.
+Per kind, dtype and machine: the mean error in per cent of fitted and of held-out measurements, and in brackets that of
+all measurements with the parameters of the nearest calibrated machine; over all software and variants, weighted by their
+numbers of measurements. A dash where there is none. Per exchange: the errors of fitted measurements, of held-out numbers
+of tokens and of held-out shapes, and in brackets with the nearest calibrated machine.
 
 usage: check_accuracy.py [--root DIR] [--update]     DIR holds data/ and docs/
-Prints one line a difference, then 'N passed, N failed' counting lines of the table; exit 1 when one differs."""
+Prints one line per difference, then 'N passed, N failed' counting lines of the tables; exit 1 when one differs."""
 
 import argparse
 import pathlib
@@ -60,7 +61,7 @@ def mean(laws, key):
 def cell(laws):
     if not laws:
         return ""
-    return f"{mean(laws, 'error_fitted')} / {mean(laws, 'error_held_out')} ({mean(laws, 'error_carried')})"
+    return f"{mean(laws, 'error_fitted')}/{mean(laws, 'error_held_out')} ({mean(laws, 'error_carried')})"
 
 
 def table_lines(folder):
@@ -88,7 +89,7 @@ def exchange_lines(folder):
         for machine in machines:
             laws = table[key].get(machine)
             errors = [mean(laws, f"error_{name}") for name in ("fitted", "sizes", "shapes", "relative")] if laws else []
-            cells.append("{} / {} / {} ({})".format(*errors) if laws else "")
+            cells.append("{}/{}/{} ({})".format(*errors) if laws else "")
         lines.append(f"| {key[0]}, {key[1]} | {key[2]} | " + " | ".join(cells) + " |")
     return lines
 

@@ -41,7 +41,7 @@ class Accuracy(InScratchTree):
         return self.run_script(check_accuracy, *arguments)
 
     # 30 rows of 5 and 10 of 9 are 6; 30 of 6 and 10 of 14 are 8; only the first was carried
-    right = "| kind, dtype | toy |\n|---|---|\n| contraction bf16 | 6.0 / 8.0 (20) |"
+    right = "| kind, dtype | toy |\n|---|---|\n| contraction bf16 | 6.0/8.0 (20) |"
 
     def test_means_are_weighted_by_rows(self):
         self.lay(self.right)
@@ -53,7 +53,7 @@ class Accuracy(InScratchTree):
         self.lay(self.right.replace("8.0", "7.9"))
         status, output = self.check()
         self.assertEqual(status, 1)
-        self.assertIn("lacks | contraction bf16 | 6.0 / 8.0 (20) |", output)
+        self.assertIn("lacks | contraction bf16 | 6.0/8.0 (20) |", output)
 
     def test_update_writes_the_table_and_leaves_the_rest(self):
         self.lay("| kind, dtype | old |\n|---|---|")
@@ -65,7 +65,7 @@ class Accuracy(InScratchTree):
         self.lay("no table")
         self.assertEqual(self.check()[0], 1)
 
-    exchanges = "| kernels, step | chips | other |\n|---|---|---|\n| deepep normal, combine | 8 | 5.0 / 6.0 / 7.0 (20) |"
+    exchanges = "| kernels, step | chips | other |\n|---|---|---|\n| deepep normal, combine | 8 | 5.0/6.0/7.0 (20) |"
 
     def test_exchanges_have_a_table_of_their_own(self):
         self.lay(self.right + "\n\nand\n\n" + self.exchanges)
