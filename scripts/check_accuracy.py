@@ -33,7 +33,7 @@ KINDS = [
 ]
 LAUNCHED_BY_HOST = ("eager", "wall clock")  # their times are a host's as much as a chip's
 HEAD = "| kind, dtype | "
-EXCHANGE_HEAD = "| kernels, step | chips | "
+EXCHANGE_HEAD = "| kernels, operation | chips | "
 
 
 def laws_of(folder):

@@ -65,7 +65,7 @@ class Accuracy(InScratchTree):
         self.lay("no table")
         self.assertEqual(self.check()[0], 1)
 
-    exchanges = "| kernels, step | chips | other |\n|---|---|---|\n| deepep normal, combine | 8 | 5.0/6.0/7.0 (20) |"
+    exchanges = "| kernels, operation | chips | other |\n|---|---|---|\n| deepep normal, combine | 8 | 5.0/6.0/7.0 (20) |"
 
     def test_exchanges_have_a_table_of_their_own(self):
         self.lay(self.right + "\n\nand\n\n" + self.exchanges)
