@@ -2,10 +2,10 @@
 """Checks that no line of sources and documents is longer than 120 characters.
 
 Sources are C++, Python, CMake and shell files in src/, include/, tests/, bench/, fuzz/, scripts/ and cmake/,
-CMakeLists.txt and dev; documents are Markdown files, README.md and those in docs/ among them. Three kinds of lines of a
-document may be longer because they cannot be broken: lines of a table, lines that hold a link, and what a program prints
-in a block of code (its commands and prose may not). A line of a source may be longer only where it holds an address
-(https://...).
+CMakeLists.txt and dev; documents are Markdown files, README.md and those in docs/ among them. Three kinds of lines of
+a document may be longer because they cannot be broken: lines of a table, lines that hold a link, and what a program
+prints in a block of code (its commands and prose may not). A line of a source may be longer only where it holds an
+address (https://...).
 
 usage: check_lines.py [--root DIR] [--folders]     DIR holds the repository; --folders adds counts of long lines
 Prints one line per violation, then 'N passed, N failed' counting files; exit 1 when a file failed."""
