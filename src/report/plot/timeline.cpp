@@ -229,7 +229,7 @@ private:
         return steps;
     }
 
-    // Where a text's first line ends so that it is no wider: at its end, or else at a space; at its end, too, where none does.
+    // Where a text's first line ends so that it is no wider: at the end, or else at a space; at the end where there is none.
     [[nodiscard]] static std::size_t line_end(const std::string& text, double width) {
         std::size_t end = text.size();
         while (text_width(std::string_view(text).substr(0, end), kSmall) > width) {
