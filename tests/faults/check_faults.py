@@ -140,7 +140,7 @@ class Faults:
                    f"a FIFO of weights: {got.returncode} {got.stderr}")
 
     def loaded(self):
-        """Modules come from folders where nobody else can write; their libraries do not come from the current folder."""
+        """Modules come from folders where nobody else can write, and their libraries never from the current folder."""
         modules = pathlib.Path(self.program).parent / "modules"
         if not (modules / "roofline-dnnl.so").exists():
             return

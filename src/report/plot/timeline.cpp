@@ -229,7 +229,7 @@ private:
         return steps;
     }
 
-    // Where a text's first line ends so that it is no wider: at the end, or else at a space; at the end where there is none.
+    // Where the first line of a text ends, no wider than that: at its end, or at a space; without spaces at its end.
     [[nodiscard]] static std::size_t line_end(const std::string& text, double width) {
         std::size_t end = text.size();
         while (text_width(std::string_view(text).substr(0, end), kSmall) > width) {
