@@ -32,7 +32,10 @@ function(roofline_module name)
   add_library(roofline_${name} MODULE ${sources})
   set_target_properties(roofline_${name} PROPERTIES PREFIX "" OUTPUT_NAME roofline-${name}
     LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/modules CXX_VISIBILITY_PRESET hidden
-    VISIBILITY_INLINES_HIDDEN ON)
+    VISIBILITY_INLINES_HIDDEN ON
+    # The path of libraries is the final one from the start. One that is to be replaced when the module is installed
+    # CMake fills up with `:`, for which the loader looks in the folder where the program was started.
+    BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH_USE_LINK_PATH ON)
   roofline_own_code(roofline_${name})
   roofline_harden(roofline_${name})
   target_link_libraries(roofline_${name} PRIVATE roofline_local ${ARGN})

@@ -205,6 +205,33 @@ TEST_CASE("a sweep of several machines has a colour for each, a dash for each ki
     CHECK(refusal(op) == "the plot would have 9 curves; 8 are the most");
 }
 
+TEST_CASE("of two machines a peak has the name of its own, once, whatever kinds of curves that one has") {
+    OpRequest op;
+    op.program = "bf16[B, D] * bf16[D, F] -> bf16[B, F]";
+    op.machines = {{"h100-sxm", {}, {}}, {"tpu-v5e", {}, {}}};
+    op.dims = {"D=8192,F=8192"};
+    op.sweeps = {"B=1..4096*2"};
+    op.plot = PlotKind::sweep;
+    const std::vector<std::string> labels = texts(elements_of(svg_of(op), "label"));
+    CHECK(contains(labels, "H100 SXM5 80GB peak 989 TFLOP/s"));
+    CHECK(contains(labels, "TPU v5e peak 197 TFLOP/s"));
+}
+
+TEST_CASE("a roofline of a grid has as many paths as can be told apart, and expected ones beside a few") {
+    OpRequest op;
+    op.program = "bf16[B, D] * bf16[D, F] -> bf16[B, F]";
+    op.machines = {{"h100-sxm", {}, {}}};
+    op.plot = PlotKind::roofline;
+    const auto paths = [&](const std::string& sizes) {
+        op.sweeps = {"D=F=" + sizes, "B=1..4096*2"};
+        return elements_of(svg_of(op), "path").size();
+    };
+    CHECK(paths("1024,4096") == 4);
+    CHECK(paths("1024,2048,4096,8192") == 4);
+    op.sweeps = {"D=F=256..65536*2", "B=1..4096*2"};
+    CHECK(refusal(op) == "the plot would have 9 curves; 8 are the most");
+}
+
 TEST_CASE("a roofline has the roofs that the program uses, and what is expected of it") {
     OpRequest op;
     op.program = "bf16[B, D] * bf16[D, F] -> bf16[B, F]";
@@ -230,7 +257,10 @@ TEST_CASE("a mesh over nodes shows the network between them") {
     const std::string svg = svg_of(op);
     CHECK(elements_of(svg, "network").size() == 4 + 1);  // a stub for each node, and what joins them
     CHECK(contains(texts(elements_of(svg, "detail")), "NIC"));
+    CHECK(contains(texts(elements_of(svg, "detail")), "all of a domain on one NVLink4 switch"));
     op.machines = {{"h100-sxm:8", {}, {}}};
     op.mesh = {"X=8"};
-    CHECK(elements_of(svg_of(op), "network").empty());
+    const std::string node = svg_of(op);
+    CHECK(elements_of(node, "network").empty());
+    CHECK(contains(texts(elements_of(node, "detail")), "all on one NVLink4 switch"));
 }

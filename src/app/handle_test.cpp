@@ -114,6 +114,12 @@ TEST_CASE("a size may be an expression of others") {
     };
     CHECK(refused("D=B/3,F=1") == "--dims: `D=B/3`: `B/3` does not come out even: 8 is no multiple of 3");
     CHECK(refused("D=F*2,F=D*2") == "--dims: `D=F*2`: `F` has no size that is known here");
+    CHECK(refused("D=B*2,F=1,D=3") == "--dims: `D` is given twice");
+    CHECK(refused("D=B*2,F=1,D=B*2") == "--dims: `D` is given twice");
+    CHECK(refused("D=B-8,F=1") == "--dims: `D=B-8`: it is 0: a size is at least 1");
+    op.dims = {"B=8", "D=B,F=20-D"};
+    CHECK(answer(op)["dims"]["D"] == 8);
+    CHECK(answer(op)["dims"]["F"] == 12);
     CHECK(refused("D=B*Q,F=1") == "--dims: `D=B*Q`: `Q` has no size that is known here");
 }
 

@@ -84,22 +84,38 @@ Result<std::int64_t> derived_size(const std::string& name, const std::string& te
     return *whole;
 }
 
+/// Whether a value is an expression of other sizes: "B", "2*B", "B-1"; not "8k", and not "-8".
+bool is_expression(std::string_view value) {
+    const bool named =
+        !value.empty() && !is_digit(value.front()) && std::all_of(value.begin(), value.end(), [](char c) {
+            return c == '_' || is_digit(c) || (to_lower(c) >= 'a' && to_lower(c) <= 'z');
+        });
+    return named || value.find_first_of("*/+(") != std::string_view::npos ||
+           (value.size() > 1 && value.find('-', 1) != std::string_view::npos);
+}
+
 /// "B=256,C=B*A/E": a value that is no size is an expression of sizes that are known or stand in the same list. Errors: those of
 /// parse_sizes(); sizes that are not known, that go round in a circle, or that are not whole.
 Result<Sizes> sizes_of(const std::string& text, const Sizes& known) {
-    if (text.find_first_of("*/+(") == std::string::npos) return parse_sizes(text, "--dims");
     std::string plain;
     std::vector<std::pair<std::string, std::string>> derived;
     for (const std::string_view part : outer_parts(text)) {
         const std::size_t equals = part.find('=');
         const std::string_view value = equals == std::string_view::npos ? part : trimmed(part.substr(equals + 1));
-        if (equals != std::string_view::npos && value.find_first_of("*/+(") != std::string_view::npos) {
+        if (equals != std::string_view::npos && is_expression(value)) {
             derived.emplace_back(trimmed(part.substr(0, equals)), value);
         } else {
             plain += (plain.empty() ? "" : ",") + std::string(part);
         }
     }
+    if (derived.empty()) return parse_sizes(text, "--dims");
     ROOFLINE_TRY(auto sizes, plain.empty() ? Result<Sizes>(Sizes{}) : parse_sizes(plain, "--dims"));
+    for (const auto& each : derived) {
+        const bool again = std::count_if(derived.begin(), derived.end(),
+                                         [&](const auto& other) { return other.first == each.first; }) > 1;
+        if (!again && !sizes.contains(each.first)) continue;
+        return fail("size_conflict", fmt::format("--dims: {} is given twice", in_ticks(each.first)), "give it once");
+    }
     // each pass finds one at least, or none can be found any more
     while (!derived.empty()) {
         std::optional<Error> problem;

@@ -110,6 +110,9 @@ private:
         kernel.line = reader_.line();
         kernel.launches = 1;
         kernel.name = trimmed(reader_.record()[*columns_.name].text);
+        // a field between quotes may hold ends of lines, which would break a table
+        std::replace_if(
+            kernel.name.begin(), kernel.name.end(), [](char c) { return c == '\n' || c == '\r' || c == '\t'; }, ' ');
         const auto time = number(columns_.time);
         const auto flops = number(columns_.flops);
         const auto bytes = number(columns_.bytes);

@@ -128,6 +128,12 @@ TEST_CASE("a table of one's own") {
     CHECK(profile.kernels[1].bytes.at("hbm") == 2e6);
 }
 
+TEST_CASE("the name of a kernel is one line") {
+    const auto profile = profile_of("name,flops,bytes,measured_s\n\"a\rb\nc\",2e9,1e6,0.001\n");
+    REQUIRE(profile.kernels.size() == 1);
+    CHECK(profile.kernels[0].name == "a b c");
+}
+
 TEST_CASE("what is no profile is refused, with what would be one") {
     CHECK(refused_profile("a,b\n1,2\n").code == "unknown_table");
     const Error details = refused_profile(R"("ID","Kernel Name","Metric Name","Metric Value")"

@@ -28,7 +28,8 @@ bool trusted(const std::string& path) {
     if (::stat(path.c_str(), &file) != 0) return false;
     const bool known = file.st_uid == 0 || file.st_uid == ::geteuid() ||
                        (::stat("/proc/self/exe", &program) == 0 && program.st_uid == file.st_uid);
-    return known && (file.st_mode & S_IWOTH) == 0;
+    const bool group = (file.st_mode & S_IWGRP) != 0 && file.st_gid != 0 && file.st_gid != ::getegid();
+    return known && (file.st_mode & S_IWOTH) == 0 && !group;
 }
 
 }  // namespace

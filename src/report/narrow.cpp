@@ -139,6 +139,11 @@ std::string narrowed_run(const Lines& lines, std::size_t columns) {
         for (const std::string& line : lines) text += line + '\n';
         return text;
     }
+    // the heading of a table is no row of it
+    const auto spaced = [](const std::string& line) { return line.find("  ", indent_of(line)) != std::string::npos; };
+    if (lines.size() > 2 && !wide(lines[0]) && !spaced(lines[0]) && spaced(lines[1])) {
+        return lines[0] + '\n' + narrowed_run({lines.begin() + 1, lines.end()}, columns);
+    }
     const bool plain = std::none_of(lines.begin(), lines.end(), [](const std::string& line) {
         return std::any_of(line.begin(), line.end(),
                            [](char c) { return static_cast<unsigned char>(c) >= 0x80 || c == '\x1b'; });

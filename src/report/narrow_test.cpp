@@ -20,6 +20,8 @@ TEST_CASE("prose is broken at words, and goes on under its last column") {
 TEST_CASE("a table is broken into blocks of columns, each with those that tell the rows apart") {
     CHECK(narrowed("B  time  rate  bound  of\n1  2 us  3 GB  HBM    5\n", 15) ==
           "B  time  rate\n1  2 us  3 GB\n\nB  bound  of\n1  HBM    5\n");
+    CHECK(narrowed("by size\nB  time  rate  bound  of\n1  2 us  3 GB  HBM    5\n", 15) ==
+          "by size\nB  time  rate\n1  2 us  3 GB\n\nB  bound  of\n1  HBM    5\n");
     CHECK(narrowed("D  B  time  rate  bound\n4  1  2 us  3 GB  HBM\n4  2  2 us  3 GB  HBM\n", 16) ==
           "D  B  time  rate\n4  1  2 us  3 GB\n4  2  2 us  3 GB\n\nD  B  bound\n4  1  HBM\n4  2  HBM\n");
 }

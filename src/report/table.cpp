@@ -47,8 +47,13 @@ std::string markdown_cell(std::string_view text) {
 }  // namespace
 
 std::size_t display_width(std::string_view text) {
-    return static_cast<std::size_t>(
-        std::count_if(text.begin(), text.end(), [](char c) { return !continues_character(c); }));
+    const auto width = [](std::string_view shown) {
+        return static_cast<std::size_t>(
+            std::count_if(shown.begin(), shown.end(), [](char c) { return !continues_character(c); }));
+    };
+    // characters that turn the direction of text are shown as what they are
+    const bool any = text.find_first_of("\xD8\xE2") != std::string_view::npos;
+    return any ? width(with_directions_shown(text)) : width(text);
 }
 
 std::string fitted(std::string_view text, std::size_t width) {

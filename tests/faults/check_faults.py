@@ -12,6 +12,7 @@ import argparse
 import json
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import sys
@@ -135,7 +136,34 @@ class Faults:
                    f"over its input: {got.returncode} {got.stderr}")
         os.mkfifo(folder / "model.safetensors")
         got = subprocess.run([self.program, "model", "model.safetensors"], cwd=folder, capture_output=True, timeout=20)
-        self.judge(got.returncode == 2, f"a FIFO of weights: {got.returncode} {got.stderr}")
+        self.judge(got.returncode == 2 and b"is a FIFO or device" in got.stderr,
+                   f"a FIFO of weights: {got.returncode} {got.stderr}")
+
+    def loaded(self):
+        """Modules come from folders where nobody else can write, and their libraries never from the current folder."""
+        modules = pathlib.Path(self.program).parent / "modules"
+        if not (modules / "roofline-dnnl.so").exists():
+            return
+        folder = pathlib.Path(self.folder) / "copy"
+        shutil.copytree(modules, folder / "modules")
+        shutil.copy(self.program, folder / "roofline")
+        run = [folder / "roofline", "run", "f32[B, D] * f32[D, F] -> f32[B, F]", "--dims", "B=8,D=8,F=8", "--quick",
+               "--calibration", "none"]
+        said = b"others may write to"
+        for mode, heard in ((0o755, False), (0o777, True)):
+            (folder / "modules").chmod(mode)
+            got = subprocess.run(run, cwd=self.folder, capture_output=True, timeout=120)
+            self.judge((said in got.stdout + got.stderr) == heard, f"modules in a folder of mode {oct(mode)}: {got}")
+        if os.geteuid() == 0:  # only root can give a folder to a group that it is not in
+            os.chown(folder / "modules", -1, 12345)
+            (folder / "modules").chmod(0o775)
+            got = subprocess.run(run, cwd=self.folder, capture_output=True, timeout=120)
+            self.judge(said in got.stdout + got.stderr, f"modules in a folder that another group may write to: {got}")
+        for name in ("libmpi.so.40", "libmpi.so.12"):
+            (folder / name).write_text("no library")
+        got = subprocess.run([self.program, "measure", "network", "--quick", "-o", "network.toml"], cwd=folder,
+                             capture_output=True, timeout=120)
+        self.judge(b"cannot be loaded" not in got.stderr, f"a library in the current folder: {got.stderr}")
 
 
 def main():
@@ -154,6 +182,7 @@ def main():
         faults.limited()
         faults.interrupted()
         faults.overwritten()
+        faults.loaded()
     print(f"{faults.passed} passed, {faults.failed} failed")
     return 1 if faults.failed else 0
 

@@ -123,7 +123,9 @@ Result<FileHead> FileHead::open(const std::string& path) {
     struct stat facts{};
     if (::fstat(file, &facts) != 0 || !S_ISREG(facts.st_mode)) {
         ::close(file);
-        return failed("read", path, S_ISDIR(facts.st_mode) ? EISDIR : ESPIPE);
+        if (S_ISDIR(facts.st_mode)) return failed("read", path, EISDIR);
+        return fail("file", fmt::format("cannot read {}: it is a FIFO or device", path),
+                    "weights are read from a file");
     }
     remember(facts);
     return FileHead(path, file, static_cast<std::uint64_t>(facts.st_size));

@@ -53,8 +53,10 @@ private:
         std::string topology = inner.topology;
         std::replace(topology.begin(), topology.end(), '_', ' ');
         const bool pairs = inner.topology == "full_mesh" || inner.topology == "pair";
-        picture_.wires = pairs ? fmt::format("every two joined by {}", inner.label)
-                               : fmt::format("all on one {} {}", inner.label, topology);
+        const bool domains = slice_.chips() > slice_.tiers.front().members();
+        const std::string_view of = domains ? " of a domain" : "";
+        picture_.wires = pairs ? fmt::format("every two{} joined by {}", of, inner.label)
+                               : fmt::format("all{} on one {} {}", of, inner.label, topology);
     }
 
     [[nodiscard]] MeshDirection direction(std::size_t t, std::size_t axis) const {

@@ -138,6 +138,14 @@ Machine used_of(const Prediction& answer) {
     return used;
 }
 
+/// Errors: more lines than colours that can be told apart.
+Status check_curves(std::size_t curves) {
+    constexpr std::size_t most = 8;
+    if (curves <= most) return {};
+    return fail("bad_request", fmt::format("the plot would have {} curves; {} are the most", curves, most),
+                "name fewer machines, or fewer sizes of the first axis");
+}
+
 Result<std::string> roofline_plot(const Prediction& answer, const std::vector<SweepAxis>& axes, bool all_roofs,
                                   const std::vector<double>& measured_s) {
     const Analysis& total = answer.analysis.total;
@@ -185,6 +193,9 @@ Result<std::string> roofline_plot(const Prediction& answer, const std::vector<Sw
     }
     // Each size of all axes but the last makes a path.
     const SweepAxis& last = axes.back();
+    const std::size_t paths = axes.size() > 1 ? axes.front().sizes.size() : 1;
+    if (const Status few = check_curves(paths); !few) return fail(few.error());
+    const bool with_expected = paths <= 3;  // more paths than that would cover one another; a sweep plot has them
     std::vector<PlotPath> measured;
     std::vector<PlotPath> expected;
     std::size_t index = 0;
@@ -206,7 +217,7 @@ Result<std::string> roofline_plot(const Prediction& answer, const std::vector<Sw
                                                         main_bytes(here.analysis.total, point), point.bounds,
                                                         here.analysis.total.pricing));
             const PlotPoint& predicted = plot.paths.back().points.back();
-            if (expected_s) {
+            if (expected_s && with_expected) {
                 expected.back().points.push_back(
                     measured_point(predicted, flops_of(point), *expected_s, predicted.label));
             }
@@ -227,11 +238,7 @@ Result<std::string> sweep_plot(std::span<const Prediction> answers, const std::v
                                const std::vector<double>& measured_s) {
     if (axes.empty()) return fail("bad_request", "a sweep plot needs a sweep", "add --sweep B=1..512");
     const std::size_t curves = answers.size() * (axes.size() > 1 ? axes.front().sizes.size() : 1);
-    constexpr std::size_t most_curves = 8;  // as many colours as can be told apart
-    if (curves > most_curves) {
-        return fail("bad_request", fmt::format("the plot would have {} curves; {} are the most", curves, most_curves),
-                    "name fewer machines, or fewer sizes of the first axis");
-    }
+    if (const Status few = check_curves(curves); !few) return fail(few.error());
     const SweepAxis& last = axes.back();
     SweepPlot plot;
     plot.title = plot_title(answers.front());

@@ -21,6 +21,7 @@ constexpr std::string_view kStyle = R"(
 .rl-plot .heading{font-size:15px;font-weight:bold}
 .rl-plot .axis-title{font-size:13px}
 .rl-plot .weak{fill:#57606a}
+.rl-plot .fine{font-size:10px}
 .rl-plot .halo{stroke:#fff;stroke-width:3;stroke-linejoin:round;paint-order:stroke}
 .rl-plot .frame{fill:none;stroke:#57606a;stroke-width:1}
 .rl-plot .grid{stroke:#d5d9df;stroke-width:1}
@@ -113,6 +114,25 @@ std::pair<XY, XY> leader_to(const LabelBox& box, const PlotLabel& label) {
     const double length = std::hypot(to.x - from.x, to.y - from.y);
     const double part = length > 0 ? std::min(1.0, label.target_radius / length) : 0;
     return {{from.x + part * (to.x - from.x), from.y + part * (to.y - from.y)}, to};
+}
+
+// On one line, or, where it is too long for one, on two smaller ones that part at a comma.
+void draw_subtitle(SvgWriter& svg, std::string_view subtitle) {
+    constexpr double room = kFrameRight - kFrameLeft;
+    constexpr double fine = 10;  // font size of .fine text
+    if (subtitle.empty()) return;
+    if (text_width(subtitle, kFontSize) <= room) {
+        svg.text("weak", {kFrameLeft, 43}, Anchor::start, subtitle);
+        return;
+    }
+    std::size_t end = subtitle.rfind(", ");
+    while (end != std::string_view::npos && end > 0 && text_width(subtitle.substr(0, end + 1), fine) > room) {
+        end = subtitle.rfind(", ", end - 1);
+    }
+    const bool one = end == std::string_view::npos || end == 0 || text_width(subtitle, fine) <= room;
+    svg.text("weak fine", {kFrameLeft, one ? 43.0 : 38.0}, Anchor::start,
+             fitted(one ? subtitle : subtitle.substr(0, end + 1), fine, room));
+    if (!one) svg.text("weak fine", {kFrameLeft, 51}, Anchor::start, fitted(subtitle.substr(end + 2), fine, room));
 }
 
 }  // namespace
@@ -209,8 +229,7 @@ std::string plot_document(std::string_view title, std::string_view subtitle, std
     SvgWriter heading;
     heading.rect("paper", 0, 0, kPlotWidth, sheet.height);
     heading.text("heading", {kFrameLeft, 22}, Anchor::start, fitted(title, 15 * kBold, kFrameRight - kFrameLeft));
-    if (!subtitle.empty())
-        heading.text("weak", {kFrameLeft, 43}, Anchor::start, fitted(subtitle, kFontSize, kFrameRight - kFrameLeft));
+    draw_subtitle(heading, subtitle);
     return fmt::format(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"rl-plot\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" "
         "height=\"{1}\" role=\"img\" aria-labelledby=\"{2}-title {2}-desc\">\n"

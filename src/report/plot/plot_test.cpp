@@ -177,6 +177,43 @@ TEST_CASE("labels neither overlap nor leave the frame") {
     check_labels_apart(to_svg(plot));
 }
 
+TEST_CASE("ceilings that lie close together all have labels, and no line strikes one out") {
+    RooflinePlot plot = v5e();
+    plot.roofs.push_back({"PCIe", 15e9});
+    for (const auto& [name, rate] : {std::pair{"int4", 788e12}, std::pair{"tf32", 65.7e12}, std::pair{"f16", 49.2e12},
+                                     std::pair{"int32", 39.4e12}}) {
+        plot.ceilings.push_back({fmt::format("{} matmul", name), rate});
+    }
+    plot.paths = {sweep_path(4096, 8192)};
+    const std::string svg = to_svg(plot);
+    check_labels_apart(svg);
+    const std::vector<SvgElement> lines = elements_of(svg, "ceiling");
+    std::size_t named = 0;
+    for (const SvgElement& label : elements_of(svg, "label")) {
+        CAPTURE(label.text);
+        if (label.text.find("FLOP/s") == std::string::npos) continue;
+        ++named;
+        for (const SvgElement& line : lines) {
+            const double inside = length_inside(ink(label), {line.number("x1"), line.number("y1")},
+                                                {line.number("x2"), line.number("y2")});
+            CHECK(inside < 60);
+        }
+    }
+    CHECK(named == lines.size());
+}
+
+TEST_CASE("a subtitle that is too long for a line goes on in a second") {
+    RooflinePlot plot = v5e();
+    plot.subtitle =
+        "A machine, one of 8x2048 = 16384 chips; L = 8, B = 128, T = 8192, V = 128256, D = 16384, S = 8192, K = 8, "
+        "G = 16, H = 128, F = 53248";
+    const std::vector<std::string> lines = texts(elements_of(to_svg(plot), "fine"));
+    REQUIRE(lines.size() == 2);
+    CHECK(lines[0] + " " + lines[1] == plot.subtitle);
+    plot.subtitle = "A machine";
+    CHECK(elements_of(to_svg(plot), "fine").empty());
+}
+
 TEST_CASE("ceilings of one rate share a line and a label") {
     RooflinePlot plot;
     plot.roofs = {{"HBM", 3.35e12}};

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <numbers>
 #include <set>
 #include <string>
@@ -25,6 +26,7 @@ constexpr std::size_t kMostDetailedPoints = 3;  // few enough to say more than t
 constexpr std::size_t kMostLeaders = 12;
 constexpr std::size_t kMostTooltips = 200;
 constexpr double kPointRadius = 5.5;
+constexpr double kStruck = 60;   // so much of a line through a label strikes it out
 constexpr double kTouching = 7;  // marks closer than this share a name
 constexpr std::array<Mark, 4> kPointMarks{Mark::circle, Mark::diamond, Mark::square, Mark::triangle};
 constexpr std::array<int, 3> kPathHues{5, 2, 3};  // of the palette; roofs take the others
@@ -59,7 +61,9 @@ private:
     void path_labels();
     void points();
     void label_roof(std::size_t index);
-    void label_ceiling(std::size_t index);
+    [[nodiscard]] bool crowded(std::size_t index) const;
+    bool label_ceiling(std::size_t index);
+    void label_ceiling_apart(std::size_t index);
     void path_name(std::size_t index, const std::vector<XY>& line);
     void point_labels();
     [[nodiscard]] std::string names_at(std::size_t index) const;
@@ -78,6 +82,7 @@ private:
     SvgWriter svg_;
     SvgWriter labels_;
     LabelPlacer placer_;
+    int leaders_ = 0;                     // of ceilings, so far
     std::set<std::size_t> named_ridges_;  // whose number stands in another label
 };
 
@@ -168,12 +173,13 @@ void RooflineDrawing::ridge_labels(bool first_roof) {
         const XY at = corner(ridge);
         PlotLabel label{"weak", ridge_text(ridge), "", at, 4};
         if (first_roof) surround(label);
-        for (PlotLabel::Place& place : label.places) place.bias += 10;
+        for (PlotLabel::Place& place : label.places) place.bias += 4;
         label.places.push_back({{at.x + 7, at.y + 12}, Anchor::start, 0});
         label.places.push_back({{at.x - 7, at.y - 11}, Anchor::end, 4});
         std::erase_if(label.places, [&](const PlotLabel::Place& place) {
             return !place.leader && beside_another_ridge(label_box(label, place), at);
         });
+        label.worst = 45;  // rather no number than one that a line strikes out
         draw_label(labels_, placer_, label);
     }
 }
@@ -211,6 +217,8 @@ void RooflineDrawing::path_labels() {
         for (const std::size_t i : labelled_points(path, all, alone)) {
             // Among several paths the name stands at the end, where it cannot be taken for another's.
             const bool named = !alone && i + 1 == path.points.size();
+            // What all paths begin with needs to be said once.
+            if (!alone && k > 0 && i == 0 && !named) continue;
             const std::string text = named ? path.label + ": " + path.points[i].label : path.points[i].label;
             PlotLabel label{fmt::format("t{}", cycled(kPathHues, k)), with_ridge(text, all[i]), "", all[i], 4.2};
             surround(label);
@@ -231,6 +239,9 @@ void RooflineDrawing::path_name(std::size_t index, const std::vector<XY>& line) 
             label.places.push_back({{p.x - away, p.y - away / 2 - 4}, Anchor::end, away / 4 + 1});
         }
     }
+    label.worst = kStruck;
+    if (draw_label(labels_, placer_, label)) return;
+    label.worst = std::numeric_limits<double>::infinity();
     draw_label(labels_, placer_, label);
 }
 
@@ -345,8 +356,8 @@ void RooflineDrawing::label_roof(std::size_t index) {
     draw_label(labels_, placer_, label);
 }
 
-/// On the line from the right end leftwards, above it where there is room.
-void RooflineDrawing::label_ceiling(std::size_t index) {
+/// On the line from the right end leftwards, above it where there is room. False where no place is free of other lines.
+bool RooflineDrawing::label_ceiling(std::size_t index) {
     const auto [from, to] = ceiling_line(index);
     PlotLabel label{"", rate_label(scene_.ceilings[index]), ""};
     for (double x = to.x - 4; x > from.x + text_width(label.text, kFontSize); x -= 12) {
@@ -354,7 +365,37 @@ void RooflineDrawing::label_ceiling(std::size_t index) {
         label.places.push_back({{x, to.y - kLabelHalfHeight - 3.6}, Anchor::end, bias});
         label.places.push_back({{x, to.y + kLabelHalfHeight + 3.6}, Anchor::end, bias + 30});
     }
-    draw_label(labels_, placer_, label);
+    label.worst = kStruck;
+    return draw_label(labels_, placer_, label);
+}
+
+/// Whether another line is so close above that no label stands between them.
+bool RooflineDrawing::crowded(std::size_t index) const {
+    const double y = ceiling_line(index).first.y;
+    return std::any_of(scene_.ceilings.begin(), scene_.ceilings.end(), [&](const PlotCeiling& other) {
+        const double above = y - scene_.y.at(other.flop_per_s);
+        return above > 0 && above < 2 * kLabelHalfHeight + 2;
+    });
+}
+
+/// Between lines that are too close for a label on one: at a distance, with a leader.
+void RooflineDrawing::label_ceiling_apart(std::size_t index) {
+    const auto [from, to] = ceiling_line(index);
+    PlotLabel label{"", rate_label(scene_.ceilings[index]), ""};
+    // leaders one beside another: a higher label has the one more to the left
+    const double first = to.x - 12 - 8 * static_cast<double>(std::max(5 - leaders_++, 0));
+    for (double x = first; x > from.x + text_width(label.text, kFontSize); x -= 12) {
+        label.target = {x, to.y};
+        label.places.clear();
+        for (double away = 16; away <= 160; away += 8) {
+            label.places.push_back({{x - 6, to.y + away}, Anchor::end, away / 2, 0, true});
+            if (!crowded(index)) label.places.push_back({{x - 6, to.y - away}, Anchor::end, away / 2, 0, true});
+        }
+        // rather farther to the left than across a line
+        const bool more = x > from.x + 2 * text_width(label.text, kFontSize);
+        label.worst = more ? kStruck : std::numeric_limits<double>::infinity();
+        if (draw_label(labels_, placer_, label)) return;
+    }
 }
 
 std::string RooflineDrawing::draw() {
@@ -367,7 +408,14 @@ std::string RooflineDrawing::draw() {
     path_marks();
     points();
     // All marks are placed, so that no label covers one. Then what the plot cannot be read without comes first.
-    for (std::size_t i = 0; i < scene_.ceilings.size(); ++i) label_ceiling(i);
+    // Of ceilings the lower ones, those of vectors, leave room for labels of the others.
+    for (const bool vector : {false, true}) {
+        std::vector<std::size_t> apart;
+        for (std::size_t i = 0; i < scene_.ceilings.size(); ++i) {
+            if (scene_.ceilings[i].vector == vector && (crowded(i) || !label_ceiling(i))) apart.push_back(i);
+        }
+        for (const std::size_t i : apart) label_ceiling_apart(i);
+    }
     for (std::size_t i = 0; i < scene_.roofs.size(); ++i) label_roof(i);
     path_labels();
     // A few operations are what the plot is about; among many a ridge is worth more than one of their names.

@@ -137,12 +137,15 @@ void SweepDrawing::peaks() {
         const double y = scene_.y.at(*c.peak);
         svg_.line("peak", {scene_.x.from_px, y}, {scene_.x.to_px, y});
         placer_.avoid({scene_.x.from_px, y}, {scene_.x.to_px, y});
-        std::string owners;  // whose peak it is, unless it is everyone's or a legend says it
+        std::vector<std::string> owners;  // whose peak it is, unless it is everyone's or a legend says it
         for (const PlotCurve& other : scene_.curves) {
             if (has_legend() || scene_.peak || other.peak != c.peak) continue;
-            owners += (owners.empty() ? "" : ", ") + other.label;
+            const std::string& owner = other.kind.empty() ? other.label : other.family;
+            const bool known = std::find(owners.begin(), owners.end(), owner) != owners.end();
+            if (!owner.empty() && !known) owners.push_back(owner);
         }
-        peak_label(*c.peak, fmt::format("{}peak {}", owners.empty() ? "" : owners + " ", rate_text(plot_, *c.peak)));
+        peak_label(*c.peak, fmt::format("{}{}peak {}", fmt::join(owners, ", "), owners.empty() ? "" : " ",
+                                        rate_text(plot_, *c.peak)));
         if (scene_.peak) return;
     }
 }

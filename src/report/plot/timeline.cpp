@@ -158,7 +158,8 @@ private:
                   std::max(to - from - (narrow ? 0.4 : 2), 0.8), kBarHeight);
         svg_.close_group();
         const double room = to - from - 6;
-        std::string text = text_width(what, kSmall) <= room ? what : fitted(bar.label, kSmall, room);
+        const std::string name = bar.label.substr(0, bar.label.find(", "));  // what it is, without remarks
+        std::string text = text_width(what, kSmall) <= room ? what : fitted(name, kSmall, room);
         if (bar.label.empty() && text != what) return;
         if (text != what && room < kLeastLabel) return;  // a few letters say nothing
         labels_.text("detail", {(from + to) / 2, y + kBarHeight / 2}, Anchor::middle, text);
@@ -177,8 +178,13 @@ private:
         }
         const std::string about = timeline_.repeats.empty() ? "" : ", each repeat drawn once";
         y_ = lanes_bottom_ + 31;
-        labels_.text("", {(axis_.from_px + axis_.to_px) / 2, y_}, Anchor::middle,
-                     fmt::format("time of one chip, {}{}", unit, about));
+        const std::string title = fmt::format("time of one chip, {}{}", unit, about);
+        const double half = text_width(title, kFontSize) / 2;
+        double middle = (axis_.from_px + axis_.to_px) / 2;
+        // beside the line that marks `lower`, not across it
+        const double mark = axis_.at(std::min(timeline_.overlap_s, end_));
+        if (to_scale() && std::abs(mark - middle) < half + 10) middle = mark - half - 10;
+        labels_.text("", {middle, y_}, Anchor::middle, title);
         y_ += 20;
     }
 
@@ -211,6 +217,29 @@ private:
         y_ += 6;
     }
 
+    // Of those that are drawn, which take the longest where there are too many for all, in their order.
+    [[nodiscard]] std::vector<std::size_t> listed_steps() const {
+        std::vector<std::size_t> steps(starts_.size());
+        for (std::size_t i = 0; i < steps.size(); ++i) steps[i] = i;
+        if (steps.size() <= kMostListed) return steps;
+        std::stable_sort(steps.begin(), steps.end(),
+                         [&](std::size_t a, std::size_t b) { return at(a).seconds > at(b).seconds; });
+        steps.resize(kMostListed);
+        std::sort(steps.begin(), steps.end());
+        return steps;
+    }
+
+    // Where the first line of a text ends, no wider than that: at its end, or at a space; without spaces at its end.
+    [[nodiscard]] static std::size_t line_end(const std::string& text, double width) {
+        std::size_t end = text.size();
+        while (text_width(std::string_view(text).substr(0, end), kSmall) > width) {
+            const std::size_t space = text.rfind(' ', end - 1);
+            if (space == std::string::npos || space == 0) return text.size();
+            end = space;
+        }
+        return end;
+    }
+
     // What does not fit into the bars: each step with its time, what decides and what hides beside it.
     void table() {
         const double columns[] = {kLaneLeft - 10, kLaneLeft + 4, kLaneLeft + 242, kLaneLeft + 252, kLaneLeft + 346};
@@ -219,21 +248,29 @@ private:
         labels_.text("detail weak", {columns[3], y_}, Anchor::start, "decided by");
         labels_.text("detail weak", {columns[4], y_}, Anchor::start, "beside it");
         y_ += kRowHeight;
-        const std::size_t listed = std::min(timeline_.steps.size(), kMostListed);
-        for (std::size_t i = 0; i < listed; ++i) {
+        const std::vector<std::size_t> listed = listed_steps();
+        for (const std::size_t i : listed) {
             const TimelineStep& step = at(i);
             labels_.text("detail", {columns[0], y_}, Anchor::end, std::to_string(i + 1));
-            labels_.text("detail", {columns[1], y_}, Anchor::start, fitted(step.label, kSmall, 178));
+            const std::size_t end = line_end(step.label, 186);
+            labels_.text("detail", {columns[1], y_}, Anchor::start, fitted(step.label.substr(0, end), kSmall, 186));
             labels_.text("detail", {columns[2], y_}, Anchor::end, to_text(Seconds{step.seconds}));
             labels_.text("detail", {columns[3], y_}, Anchor::start, fitted(lanes_of(step, true), kSmall, 92));
             labels_.text("detail", {columns[4], y_}, Anchor::start,
                          fitted(lanes_of(step, false), kSmall, kFrameRight - columns[4]));
             y_ += kRowHeight;
+            if (end < step.label.size()) {
+                const std::string rest = step.label.substr(end + 1);
+                labels_.text("detail", {columns[1] + 10, y_}, Anchor::start,
+                             fitted(rest, kSmall, kFrameRight - columns[1] - 10));
+                y_ += kRowHeight - 1;
+            }
             parts(step, columns[1] + 10);
         }
         std::vector<std::string> left_out;
-        if (timeline_.steps.size() > listed)
-            left_out.push_back(fmt::format("and {} statements more", timeline_.steps.size() - listed));
+        if (timeline_.steps.size() > listed.size())
+            left_out.push_back(fmt::format("and {} statements more{}", timeline_.steps.size() - listed.size(),
+                                           cut() ? "" : ", none of which takes longer"));
         if (cut()) left_out.push_back(fmt::format("the first {} are drawn", starts_.size()));
         if (!left_out.empty()) {
             labels_.text("detail weak", {columns[1], y_}, Anchor::start, fmt::format("{}", fmt::join(left_out, "; ")));

@@ -1,6 +1,10 @@
 #include "report/plot/timeline.hpp"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
 
 #include "base/approx_test.hpp"
 #include "report/plot/svg_elements_test.hpp"
@@ -79,6 +83,37 @@ TEST_CASE("labels of repeats side by side do not lie on each other") {
         if (text.starts_with("\u00d7")) ++labels;
     }
     CHECK(labels == 1);
+}
+
+TEST_CASE("of many steps the longest are listed, and a long statement goes on in a second line") {
+    Timeline line = two_steps();
+    line.steps.assign(20, line.steps[0]);
+    for (std::size_t i = 0; i < 20; ++i) {
+        line.steps[i].label = fmt::format("S{}", i + 1);
+        line.steps[i].seconds = i < 4 ? 1e-6 : 30e-6;
+    }
+    line.steps[10].label = "H = silu(G *_D Wgate) * (G *_D Wup) + Residual";
+    const std::vector<std::string> details = texts(elements_of(to_svg(line), "detail"));
+    for (std::size_t i = 0; i < 20; ++i) {
+        if (i != 10) CHECK(contains(details, fmt::format("S{}", i + 1)) == (i >= 4));
+    }
+    CHECK(contains(details, "and 4 statements more, none of which takes longer"));
+    CHECK(contains(details, "H = silu(G *_D Wgate) * (G"));
+    CHECK(contains(details, "*_D Wup) + Residual"));
+}
+
+TEST_CASE("the axis keeps its title clear of the line that marks the bound") {
+    Timeline line = two_steps();
+    line.overlap_s = 58e-6;  // just right of the middle
+    const std::string svg = to_svg(line);
+    const std::vector<SvgElement> all = SvgReader(svg).read();
+    const auto title = std::find_if(all.begin(), all.end(),
+                                    [](const SvgElement& e) { return e.text.starts_with("time of one chip"); });
+    REQUIRE(title != all.end());
+    const double half = text_width(title->text, 12) / 2;
+    for (const SvgElement& mark : elements_of(svg, "peak")) {
+        CHECK(std::abs(mark.number("x1") - title->number("x")) > half);
+    }
 }
 
 TEST_CASE("many steps, none, hostile names and times that are not finite") {
