@@ -79,6 +79,12 @@ TEST_CASE("columns of the last product of attention's backward pass are no head 
     CHECK(sizes_beyond(fit, point).empty());
     point.whole_rows = true;  // the forward pass, whose last product has a head's columns
     CHECK(sizes_beyond(fit, point).size() == 1);
+    // gradients of keys sum over the queries of 16 heads: no number of keys that was not measured
+    point = ramped(16 * 6400);
+    point.heads = 4;
+    CHECK(sizes_beyond(fit, point).empty());
+    point.whole_rows = true;
+    CHECK(!sizes_beyond(fit, point).empty());
 }
 
 TEST_CASE("a depth beyond those measured is split further, each split no longer than the longest that was") {

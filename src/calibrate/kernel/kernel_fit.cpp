@@ -33,8 +33,9 @@ SizedDeviation deviation_of(const KernelFit& fit, const TimedKernel& kernel) {
 ProductSizes asked_sizes(const KernelFit& fit, KernelPoint point) {
     if (fit.whole && point.cache > 0) point.depth = point.cache;
     ProductSizes sizes = sizes_of(point);
-    // Of attention's backward pass the last product is another one: its columns are no head.
-    if (point.heads > 0 && !point.whole_rows) sizes[columns_size] = 0;
+    // The last matmul of attention's backward pass is another one: its columns are not those of a head, and it may sum over the
+    // queries of all heads that share keys, so its depth is not the number of keys.
+    if (point.heads > 0 && !point.whole_rows) sizes[columns_size] = sizes[depth_size] = 0;
     return sizes;
 }
 
