@@ -9,12 +9,14 @@ A row has six fields, separated by tabs:
     tolerance   relative; 0 means exactly (for numbers)
     derivation  a sentence: how the expected value follows without this program. Required.
 Lines that are empty or start with # do not count. A reply counts only when the program exits with 0 or 1, unless the row asks
-about the error or the exit status. Commands run in a temporary folder with copies of tests/cases/files/* and docs/examples/*.
+about the error or the exit status. Commands run side by side in a temporary folder with copies of tests/cases/files/* and
+docs/examples/*, so none may write there.
 
-usage: check_cases.py [--program FILE] [--root DIR] [FILE.tsv ...]
+usage: check_cases.py [--program FILE] [--root DIR] [--jobs N] [FILE.tsv ...]
 Prints each row that differs, then 'N passed, N failed'; exit 1 when a row failed."""
 
 import argparse
+import concurrent.futures
 import json
 import math
 import os
@@ -168,25 +170,30 @@ def difference(row, reply):
     return f"is {as_text(got)}, expected {row.expected}"
 
 
-def check_file(file, program, folder):
-    passed, problems, replies = 0, [], {}
+def rows_of(file):
+    """The rows of a file with their places, as (place, row), and what is wrong with its other lines."""
+    rows, problems = [], []
     for number, line in enumerate(file.read_text(encoding="utf-8").split("\n"), start=1):
         line = line.rstrip("\r")
         if not line.strip() or line.startswith("#"):
             continue
         try:
-            row = parse_row(line)
+            rows.append((f"{file}:{number}", parse_row(line)))
         except ValueError as error:
             problems.append(f"{file}:{number}: {error}")
-            continue
-        if row.arguments not in replies:
-            replies[row.arguments] = run(row.arguments, program, folder)
-        wrong = difference(row, replies[row.arguments])
+    return rows, problems
+
+
+def check_file(file, reply_to):
+    """How many rows hold, and what is wrong with the others; reply_to gives the reply to a row's arguments."""
+    rows, problems = rows_of(file)
+    passed = 0
+    for place, row in rows:
+        wrong = difference(row, reply_to(row.arguments))
         if wrong is None:
             passed += 1
         else:
-            problems.append(f"{file}:{number}: {row.name}: {row.path}: {wrong}\n    roofline {row.arguments}\n"
-                            f"    {row.derivation}")
+            problems.append(f"{place}: {row.name}: {row.path}: {wrong}\n    roofline {row.arguments}\n    {row.derivation}")
     return passed, problems
 
 
@@ -195,6 +202,7 @@ def main(arguments=None):
     parser.add_argument("files", nargs="*", type=pathlib.Path, metavar="FILE.tsv")
     parser.add_argument("--program", type=pathlib.Path, metavar="FILE")
     parser.add_argument("--root", default=pathlib.Path(__file__).resolve().parent.parent, type=pathlib.Path, metavar="DIR")
+    parser.add_argument("--jobs", default=os.cpu_count() or 1, type=int, metavar="N")
     options = parser.parse_args(arguments)
     program = (options.program or options.root / "build/roofline").resolve()
     if not os.access(program, os.X_OK):
@@ -205,8 +213,12 @@ def main(arguments=None):
         for source in (options.root / "tests/cases/files", options.root / "docs/examples"):
             if source.is_dir():
                 shutil.copytree(source, folder, dirs_exist_ok=True)
-        for file in options.files or sorted(options.root.glob("tests/cases/*.tsv")):
-            good, problems = check_file(file, program, folder)
+        files = options.files or sorted(options.root.glob("tests/cases/*.tsv"))
+        asked = list(dict.fromkeys(row.arguments for file in files for _, row in rows_of(file)[0]))
+        with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+            replies = dict(zip(asked, pool.map(lambda words: run(words, program, folder), asked)))
+        for file in files:
+            good, problems = check_file(file, replies.__getitem__)
             for problem in problems:
                 print(problem)
             passed, failed = passed + good, failed + len(problems)

@@ -11,13 +11,15 @@ Transcripts are the ```console blocks of README.md and docs/**/*.md and the whol
 A line '$ command' (carried on by a backslash at its end) is followed by what it prints, up to the next such line or the end;
 blank lines at the end do not count, and what stands before the first command is prose. `[exit N]` as the last line asserts
 that exit status; without it the command must succeed. Commands that do not start with `roofline` are shown, not run. The
-commands of one file share a temporary folder that holds copies of tests/golden/files/* and docs/examples/*.
+commands of one file run in their order and share a temporary folder that holds copies of tests/golden/files/* and
+docs/examples/*; files are checked side by side.
 
-usage: check_transcripts.py [--program FILE] [--root DIR] [--update] [FILE ...]
+usage: check_transcripts.py [--program FILE] [--root DIR] [--jobs N] [--update] [FILE ...]
 --update writes what the program prints now into the files: read the difference before you commit it.
 Prints a diff for each failure, then 'N passed, N failed'; exit 1 when something failed."""
 
 import argparse
+import concurrent.futures
 import dataclasses
 import difflib
 import os
@@ -156,7 +158,7 @@ def check_file(file, root, program, update):
                 outcome.report += f"{file}:{step.line}: $ {step.command}\n" + "".join(f"    {d}\n" for d in difference)
     for step, expected, got in reversed(replaced):
         lines[step.begin : step.begin + len(expected)] = got
-        print(f"{file}:{step.line}: updated")
+        outcome.report += f"{file}:{step.line}: updated\n"
     if replaced:
         file.write_text("\n".join(lines), encoding="utf-8")
     return outcome
@@ -173,6 +175,7 @@ def main(arguments=None):
     parser.add_argument("files", nargs="*", type=pathlib.Path, metavar="FILE")
     parser.add_argument("--program", type=pathlib.Path, metavar="FILE")
     parser.add_argument("--root", default=root, type=pathlib.Path, metavar="DIR")
+    parser.add_argument("--jobs", default=os.cpu_count() or 1, type=int, metavar="N")
     parser.add_argument("--update", action="store_true")
     options = parser.parse_args(arguments)
     program = (options.program or options.root / "build/roofline").resolve()
@@ -180,10 +183,11 @@ def main(arguments=None):
         print(f"{program}: no such program (./dev build makes it)\n0 passed, 1 failed")
         return 1
     passed = failed = 0
-    for file in options.files or transcripts(options.root):
-        outcome = check_file(file, options.root, program, options.update)
-        print(outcome.report, end="")
-        passed, failed = passed + outcome.passed, failed + outcome.failed
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        check = lambda file: check_file(file, options.root, program, options.update)
+        for outcome in pool.map(check, options.files or transcripts(options.root)):
+            print(outcome.report, end="")
+            passed, failed = passed + outcome.passed, failed + outcome.failed
     if not passed and not failed:
         print("no transcripts found")
         failed = 1

@@ -4,7 +4,8 @@
 A test that counts for itself is taken at its word: a doctest binary by its line `test cases: ...`, a script by its last line
 `N passed, N failed`. Any other test counts as one. A test that failed and yet reports no failure (a crash, a sanitizer's
 report, a time limit) adds one failure.
-Prints one line a test, then 'N passed, N failed, N skipped'; exit 1 when something failed or nothing ran."""
+Tests that are called `GROUP/NAME` are counted together, as the tests of the sources of a folder are.
+Prints one line a test or group, then 'N passed, N failed, N skipped'; exit 1 when something failed or nothing ran."""
 
 import re
 import sys
@@ -29,11 +30,16 @@ def main(arguments):
     if len(arguments) != 1:
         print("usage: tally.py FILE.xml")
         return 2
-    total = (0, 0, 0)
+    groups = {}
     for case in xml.etree.ElementTree.parse(arguments[0]).getroot().iter("testcase"):
         counts = count(case.get("status"), case.findtext("system-out") or "")
-        print(f"  {case.get('name')}: {counts[0]} passed, {counts[1]} failed, {counts[2]} skipped, {float(case.get('time')):.1f} s")
-        total = tuple(a + b for a, b in zip(total, counts))
+        group, slash, _ = case.get("name").rpartition("/")
+        groups.setdefault(group if slash else case.get("name"), []).append((*counts, float(case.get("time"))))
+    total = (0, 0, 0)
+    for name, rows in groups.items():
+        passed, failed, skipped, seconds = map(sum, zip(*rows))
+        print(f"  {name}: {passed} passed, {failed} failed, {skipped} skipped, {seconds:.1f} s")
+        total = tuple(a + b for a, b in zip(total, (passed, failed, skipped)))
     print("{} passed, {} failed, {} skipped".format(*total))
     return 0 if total[0] and not total[1] else 1
 
