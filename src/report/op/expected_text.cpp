@@ -184,10 +184,9 @@ std::string errors_text(const CalibratedLaw& law) {
 CollectiveBandwidth collective_bandwidth(CollectiveKind kind, std::int64_t members, double bytes, double seconds) {
     if (!(seconds > 0) || members < 1) return {};
     const auto n = static_cast<double>(members);
-    const bool part = kind == CollectiveKind::all_to_all || kind == CollectiveKind::permute;
     CollectiveBandwidth bandwidth;
-    bandwidth.algorithm = (part ? bytes / n : bytes) / seconds;
-    bandwidth.bus = bandwidth.algorithm * bus_factor(kind, n);
+    bandwidth.algorithm = (info(kind).size_of_member ? bytes / n : bytes) / seconds;
+    bandwidth.bus = bandwidth.algorithm * info(kind).bus_factor(n);
     return bandwidth;
 }
 
