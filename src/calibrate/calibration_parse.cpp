@@ -288,18 +288,18 @@ std::vector<BandLaw> read_bands(Reader& kernel, BandsBy by) {
 }
 
 /// Laws by heads, by their size or by rows.
-void read_bands(Reader& table, const std::string& kind, KernelFit& fit) {
-    const bool attention = kind.ends_with("attention");
+void read_bands(Reader& table, const KernelKindInfo& kind, KernelFit& fit) {
+    const bool attention = kind.family == KernelFamily::attention;
     for (const BandsBy by : all_bands) {
         std::vector<BandLaw> bands = read_bands(table, by);
         if (bands.empty()) continue;
         const std::string key(bands_name(by));
         if (by != BandsBy::m && !attention) {
-            table.fault(key, "out_of_place", fmt::format("{} has no heads", in_ticks(kind)),
+            table.fault(key, "out_of_place", fmt::format("{} has no heads", in_ticks(kind.name)),
                         fmt::format("laws by {} are for kinds of attention", key));
         }
-        if (by == BandsBy::m && !attention && !kind.ends_with("contraction")) {
-            table.fault("m", "out_of_place", fmt::format("{} has no product, and no rows of one", in_ticks(kind)),
+        if (by == BandsBy::m && !attention && kind.family != KernelFamily::contraction) {
+            table.fault("m", "out_of_place", fmt::format("{} has no product, and no rows of one", in_ticks(kind.name)),
                         "laws by m are for kinds of contraction and attention");
         }
         if (!fit.bands.empty()) {
@@ -329,16 +329,18 @@ void read_ranges(Reader& table, KernelFit& fit) {
 CalibratedKernel read_kernel(Reader& table) {
     CalibratedKernel kernel;
     table.required_text("kind");
-    kernel.key.kind =
-        table.choice("kind", {"contraction", "grouped contraction", "attention", "causal attention", "latent attention",
-                              "windowed attention", "elementwise", "activation", "gather", "normalisation",
-                              "quantisation", "reduction", "rotation", "softmax"});
+    std::vector<std::string> kinds;
+    for (const KernelKindInfo& each : kernel_kinds) kinds.emplace_back(each.name);
+    const std::string kind = table.choice("kind", kinds);
+    for (const KernelKindInfo& each : kernel_kinds) {
+        if (each.name == kind) kernel.key.kind = each.kind;
+    }
     kernel.key.dtype = table.text("dtype");
     kernel.key.software = table.text("software");
     kernel.key.variant = table.text("variant");
     kernel.like = table.text("like");
     KernelFit& fit = kernel.fit;
-    fit.whole = kernel.key.kind == "windowed attention";
+    fit.whole = kernel.key.kind == KernelKind::windowed_attention;
     fit.rows = read_rows(table);
     fit.left_out = table.whole("left_out", 0, 1'000'000'000, 0);
     kernel.sources = table.texts("sources");
@@ -359,7 +361,7 @@ CalibratedKernel read_kernel(Reader& table) {
     SizedLaw rest = read_sized_law(table);
     fit.law = rest.law;
     fit.factors = std::move(rest.factors);
-    read_bands(table, kernel.key.kind, fit);
+    read_bands(table, info(kernel.key.kind), fit);
     table.finish();
     return kernel;
 }

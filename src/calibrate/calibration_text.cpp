@@ -179,7 +179,7 @@ std::string kernel_text(const CalibratedKernel& kernel, std::string_view prefix)
     const auto add = [&](std::string_view key, const std::string& value) {
         if (!value.empty()) text += fmt::format("{} = {}\n", key, toml_string(value));
     };
-    add("kind", kernel.key.kind);
+    add("kind", std::string(name(kernel.key.kind)));
     add("dtype", kernel.key.dtype);
     add("software", kernel.key.software);
     add("variant", kernel.key.variant);

@@ -206,7 +206,7 @@ Table kernel_laws(const CollectiveFit& fit, bool raw) {
         for (const CalibratedKernel& kernel : calibration.kernels) {
             const KernelKey& key = kernel.key;
             const KernelFit& each = kernel.fit;
-            std::vector<std::string> cells{calibration.machine, key.kind, key.dtype};
+            std::vector<std::string> cells{calibration.machine, std::string(name(key.kind)), key.dtype};
             const bool one_cell = !raw && !key.variant.empty();
             cells.push_back(one_cell ? key.software + " " + key.variant : key.software);
             if (raw) cells.push_back(key.variant);
@@ -242,7 +242,7 @@ Json kernels_json(const CollectiveFit& fit) {
             const KernelFit& each_fit = kernel.fit;
             Json each;
             each["machine"] = calibration.machine;
-            each["kind"] = kernel.key.kind;
+            each["kind"] = name(kernel.key.kind);
             each["dtype"] = kernel.key.dtype;
             each["software"] = kernel.key.software;
             each["variant"] = kernel.key.variant;
