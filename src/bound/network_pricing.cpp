@@ -98,17 +98,11 @@ Result<Chip> chip_of(const MeshPlace& place, const System& system) {
     return chip_at(system.slice, system.mesh, coordinates);
 }
 
-TransferKind transfer_kind(CollectiveKind kind) {
-    return kind == CollectiveKind::gather    ? TransferKind::gather
-           : kind == CollectiveKind::scatter ? TransferKind::scatter
-                                             : TransferKind::broadcast;
-}
-
 // A message with a root, whose array lies in so many parts.
 Result<TransferLoad> transfer_of(const Message& message, const System& system, std::int64_t parts) {
-    ROOFLINE_TRY(auto root, chip_of(message.kind == CollectiveKind::gather ? message.to : message.from, system));
-    if (message.kind != CollectiveKind::send) {
-        return rooted_load(system.slice, transfer_kind(message.kind), root, parts);
+    ROOFLINE_TRY(auto root, chip_of(message.from.empty() ? message.to : message.from, system));
+    if (info(message.kind).ends != Ends::one_to_one) {
+        return rooted_load(system.slice, message.kind, root, parts);
     }
     ROOFLINE_TRY(auto to, chip_of(message.to, system));
     return send_load(system.slice, root, to);
@@ -127,11 +121,11 @@ Result<CollectiveLoad> tightest(const TransferLoad& transfer, const Message& mes
     }
     result.kind = message.kind;
     result.hops = transfer.hops;
-    result.members = message.kind == CollectiveKind::send ? 2 : system.slice.chips();
-    const bool out = message.kind == CollectiveKind::scatter || message.kind == CollectiveKind::broadcast;
-    result.sent_by_all = message.kind == CollectiveKind::send ? Rational(1)
-                         : out                                ? Rational(system.slice.chips() - 1, parts)
-                                                              : Rational(parts - 1, parts);
+    const Ends between = info(message.kind).ends;
+    result.members = between == Ends::one_to_one ? 2 : system.slice.chips();
+    result.sent_by_all = between == Ends::one_to_one   ? Rational(1)
+                         : between == Ends::one_to_all ? Rational(system.slice.chips() - 1, parts)
+                                                       : Rational(parts - 1, parts);
     double longest = -1;
     for (const TransferCut& cut : transfer.cuts) {
         TierLoad load = load_of(cut, transfer);

@@ -10,7 +10,7 @@ using namespace roofline::core;
 TEST_CASE("bound: the time of a transfer is that of its tightest cut, or of its hops") {
     auto on = make_slice(*find_machine("tpu-v5e"), "4x4");
     REQUIRE(on.has_value());
-    const auto gather = rooted_load(*on, TransferKind::gather, Chip{{0, 0}});
+    const auto gather = rooted_load(*on, CollectiveKind::gather, Chip{{0, 0}});
     // 15/16 of 16 GiB over two links of 50 GB/s; six hops of a microsecond.
     const auto time = time_of(*gather, *on, 131072.0 * 131072.0);
     REQUIRE(time.has_value());

@@ -10,6 +10,7 @@
 #include "calibrate/collective/collective_law.hpp"
 #include "calibrate/exchange/exchange_law.hpp"
 #include "calibrate/kernel/kernel_fit.hpp"
+#include "calibrate/kernel/kernel_kinds.hpp"
 
 namespace roofline::core {
 
@@ -63,7 +64,7 @@ struct CalibratedLaw {
 
 /// What a law of kernels holds for.
 struct KernelKey {
-    std::string kind;      ///< "contraction", "attention", "elementwise" ...: kernel_key()
+    KernelKind kind = KernelKind::contraction;
     std::string dtype;     ///< of its operands, "bf16", "bf16 x int8"; "" for any
     std::string software;  ///< "vllm 0.14.0"; "" where the tables do not say
     std::string variant;   ///< "graph"; "" for what the software does by itself

@@ -1,7 +1,7 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cmath>
 #include <system_error>
@@ -14,9 +14,6 @@
 namespace roofline::core {
 
 namespace {
-
-constexpr std::array kinds{CollectiveKind::all_gather, CollectiveKind::reduce_scatter, CollectiveKind::all_reduce,
-                           CollectiveKind::all_to_all, CollectiveKind::permute,        CollectiveKind::send};
 
 /// A number above 0; 0 when the key is absent.
 double number(Reader& table, std::string_view key) {
@@ -85,12 +82,15 @@ std::pair<double, double> range(Reader& table, std::string_view key) {
 
 CollectiveKind read_kind(Reader& table) {
     const std::string text = table.required_text("operation");
-    for (const CollectiveKind kind : kinds) {
-        if (collective_name(kind) == text) return kind;
+    std::vector<std::string_view> known;
+    for (const CollectiveInfo& each : all_collectives) {
+        if (each.table.empty()) continue;
+        if (each.id == text) return each.kind;
+        known.push_back(each.id);
     }
     table.fault("operation", "unknown", fmt::format("{} is not a collective", in_ticks(text)),
-                "all_gather, reduce_scatter, all_reduce, all_to_all or permute");
-    return kinds.front();
+                fmt::format("{}", fmt::join(known, ", ")));
+    return {};
 }
 
 LawErrors read_errors(Reader& table) {
@@ -187,55 +187,37 @@ CalibratedLaw read_law(Reader& table) {
     return law;
 }
 
-/// An achieved fraction of a rate; 1 when the key is absent. More than all of it would put expected times below the bound.
-double fraction(Reader& table, std::string_view key) {
-    if (!table.has(key)) return 1;
-    const double value = number(table, key);
-    if (value <= 1) return value;
-    table.fault(key, "out_of_range", fmt::format("{} is a fraction of the machine's rate, at most 1", table.of(key)));
-    return 1;
-}
-
-/// A multiple of the main memory's rate, which caches exceed.
-double above_zero(Reader& table, std::string_view key) {
-    const double value = number(table, key);
-    if (value > 0) return value;
-    table.fault(key, "out_of_range", fmt::format("{} is above 0", table.of(key)));
-    return 1;
-}
-
-void read_tiles(Reader& table, KernelLaw& law) {
-    law.tiled = table.flag("tiles");
-    law.by_rows = table.flag("by_rows");
-    law.split_s = number(table, "split_us") / 1e6;
-    law.wave_s = number(table, "wave_us") / 1e6;
-    law.hidden = table.flag("waves_hidden");
-    if (table.has("busy")) law.busy = fraction(table, "busy");
-    if (table.has("partial")) law.partial = above_zero(table, "partial");
+/// A constant of a law; 1 and a fault for one that is out of range.
+double read_constant(Reader& table, const KernelConstant& constant) {
+    const double value = number(table, constant.key);
+    const auto refuse = [&](std::string_view must, const std::string& hint = "") {
+        table.fault(constant.key, "out_of_range", fmt::format("{} is {}", table.of(constant.key), must), hint);
+        return 1.0;
+    };
+    switch (constant.kind) {
+        case ConstantKind::fraction:
+            return value <= 1 ? value : refuse("a fraction of the machine's rate, at most 1");
+        case ConstantKind::multiple:
+            return value > 0 ? value : refuse("above 0");
+        case ConstantKind::exponent:
+            return value >= 1
+                       ? value
+                       : refuse("at least 1", "1 adds the times of the resources; leave it out for their maximum");
+        default:
+            return value / constant.per_unit();
+    }
 }
 
 KernelLaw read_kernel_law(Reader& table) {
     KernelLaw law;
-    law.fixed_s = number(table, "fixed_us") / 1e6;
-    law.ramp_s = number(table, "ramp_ns") / 1e9;
-    law.row_s = number(table, "row_us") / 1e6;
-    law.math = fraction(table, "math");
-    law.vector = fraction(table, "vector");
-    law.memory = fraction(table, "memory");
-    if (table.has("write")) law.write = fraction(table, "write");
-    law.warm = number(table, "warm");
-    if (table.has("cache")) law.cache = above_zero(table, "cache");
-    if (table.has("share")) {
-        law.share = above_zero(table, "share");
-        if (table.has("reread")) law.reread = above_zero(table, "reread");
+    for (const KernelConstant& each : kernel_constants) {
+        if (!each.used(law) || !table.has(each.key)) continue;
+        if (const auto* const flag = std::get_if<1>(&each.member)) {
+            law.** flag = table.flag(each.key);
+        } else {
+            each.of(law) = read_constant(table, each);
+        }
     }
-    if (table.has("tiles")) read_tiles(table, law);
-    if (!table.has("p")) return law;
-    law.p = number(table, "p");
-    if (law.p >= 1) return law;
-    table.fault("p", "out_of_range", fmt::format("{} is at least 1", table.of("p")),
-                "1 adds the times of the resources; leave it out for their maximum");
-    law.p = 1;
     return law;
 }
 
@@ -306,18 +288,18 @@ std::vector<BandLaw> read_bands(Reader& kernel, BandsBy by) {
 }
 
 /// Laws by heads, by their size or by rows.
-void read_bands(Reader& table, const std::string& kind, KernelFit& fit) {
-    const bool attention = kind.ends_with("attention");
+void read_bands(Reader& table, const KernelKindInfo& kind, KernelFit& fit) {
+    const bool attention = kind.family == KernelFamily::attention;
     for (const BandsBy by : all_bands) {
         std::vector<BandLaw> bands = read_bands(table, by);
         if (bands.empty()) continue;
         const std::string key(bands_name(by));
         if (by != BandsBy::m && !attention) {
-            table.fault(key, "out_of_place", fmt::format("{} has no heads", in_ticks(kind)),
+            table.fault(key, "out_of_place", fmt::format("{} has no heads", in_ticks(kind.name)),
                         fmt::format("laws by {} are for kinds of attention", key));
         }
-        if (by == BandsBy::m && !attention && !kind.ends_with("contraction")) {
-            table.fault("m", "out_of_place", fmt::format("{} has no product, and no rows of one", in_ticks(kind)),
+        if (by == BandsBy::m && !attention && kind.family != KernelFamily::contraction) {
+            table.fault("m", "out_of_place", fmt::format("{} has no product, and no rows of one", in_ticks(kind.name)),
                         "laws by m are for kinds of contraction and attention");
         }
         if (!fit.bands.empty()) {
@@ -347,16 +329,18 @@ void read_ranges(Reader& table, KernelFit& fit) {
 CalibratedKernel read_kernel(Reader& table) {
     CalibratedKernel kernel;
     table.required_text("kind");
-    kernel.key.kind =
-        table.choice("kind", {"contraction", "grouped contraction", "attention", "causal attention", "latent attention",
-                              "windowed attention", "elementwise", "activation", "gather", "normalisation",
-                              "quantisation", "reduction", "rotation", "softmax"});
+    std::vector<std::string> kinds;
+    for (const KernelKindInfo& each : kernel_kinds) kinds.emplace_back(each.name);
+    const std::string kind = table.choice("kind", kinds);
+    for (const KernelKindInfo& each : kernel_kinds) {
+        if (each.name == kind) kernel.key.kind = each.kind;
+    }
     kernel.key.dtype = table.text("dtype");
     kernel.key.software = table.text("software");
     kernel.key.variant = table.text("variant");
     kernel.like = table.text("like");
     KernelFit& fit = kernel.fit;
-    fit.whole = kernel.key.kind == "windowed attention";
+    fit.whole = kernel.key.kind == KernelKind::windowed_attention;
     fit.rows = read_rows(table);
     fit.left_out = table.whole("left_out", 0, 1'000'000'000, 0);
     kernel.sources = table.texts("sources");
@@ -377,7 +361,7 @@ CalibratedKernel read_kernel(Reader& table) {
     SizedLaw rest = read_sized_law(table);
     fit.law = rest.law;
     fit.factors = std::move(rest.factors);
-    read_bands(table, kernel.key.kind, fit);
+    read_bands(table, info(kernel.key.kind), fit);
     table.finish();
     return kernel;
 }

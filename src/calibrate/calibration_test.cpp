@@ -141,7 +141,7 @@ TEST_CASE("laws of kernels are read, strictly, and written as they were") {
     REQUIRE_MESSAGE(read, read.error().message);
     REQUIRE(read->kernels.size() == 2);
     const CalibratedKernel& matmul = read->kernels.front();
-    CHECK(matmul.key == KernelKey{"contraction", "bf16", "vllm 0.14.0", ""});
+    CHECK(matmul.key == KernelKey{KernelKind::contraction, "bf16", "vllm 0.14.0", ""});
     CHECK(matmul.fit.rows == 120);
     CHECK(matmul.fit.law.fixed_s == approx(2.25e-6));
     CHECK(matmul.fit.law.ramp_s == approx(0.75e-9));
@@ -158,7 +158,7 @@ TEST_CASE("laws of kernels are read, strictly, and written as they were") {
     CHECK(again->kernels.back().fit.law == KernelLaw{});
 
     Calibration tiled = *read;
-    tiled.kernels.front().key.kind = "attention";
+    tiled.kernels.front().key.kind = KernelKind::attention;
     KernelFit& fit = tiled.kernels.front().fit;
     fit.error_carried = 0.25;
     fit.law.write = 0.5;
@@ -212,7 +212,7 @@ TEST_CASE("laws of kernels are read, strictly, and written as they were") {
     CHECK(wrong_factors("most = 32", "least = 32") == "missing_key");
     CHECK(wrong_factors("\"900 1100\"", "\"900\"") == "wrong_type");
 
-    tiled.kernels.front().key.kind = "windowed attention";
+    tiled.kernels.front().key.kind = KernelKind::windowed_attention;
     fit.by = BandsBy::n;
     fit.whole = true;
     const std::string by_size = calibration_text(tiled);
@@ -225,7 +225,7 @@ TEST_CASE("laws of kernels are read, strictly, and written as they were") {
     REQUIRE_FALSE(no_heads);
     CHECK(no_heads.error().code == "out_of_place");
 
-    tiled.kernels.front().key.kind = "grouped contraction";
+    tiled.kernels.front().key.kind = KernelKind::grouped_contraction;
     fit.whole = false;
     fit.by = BandsBy::m;
     const std::string by_rows = calibration_text(tiled);

@@ -160,33 +160,17 @@ std::string factors_text(const SizeFactors& factors, std::string_view table) {
     return text + "]\n";
 }
 
+/// What says nothing is left out: no cost, the whole rate.
 std::string kernel_law_text(const KernelLaw& law) {
     std::string text;
-    // what says nothing is left out: no cost, the whole rate
-    const auto add_constant = [&](std::string_view key, double value, double nothing) {
-        if (four_digits(value) != nothing) text += fmt::format("{} = {:.4g}\n", key, value);
-    };
-    add_constant("fixed_us", law.fixed_s * 1e6, 0);
-    add_constant("ramp_ns", law.ramp_s * 1e9, 0);
-    add_constant("row_us", law.row_s * 1e6, 0);
-    add_constant("math", law.math, 1);
-    add_constant("vector", law.vector, 1);
-    add_constant("memory", law.memory, 1);
-    add_constant("write", law.write, 0);
-    add_constant("warm", law.warm, 0);
-    if (law.warm > 0) add_constant("cache", law.cache, 1);
-    add_constant("share", law.share, 0);
-    if (law.share > 0) add_constant("reread", law.reread, 1);
-    if (law.tiled) {
-        text += "tiles = true\n";
-        if (law.by_rows) text += "by_rows = true\n";
-        add_constant("split_us", law.split_s * 1e6, 0);
-        add_constant("wave_us", law.wave_s * 1e6, 0);
-        if (law.hidden) text += "waves_hidden = true\n";
-        add_constant("partial", law.partial, 1);
-        add_constant("busy", law.busy, 0);
+    for (const KernelConstant& each : kernel_constants) {
+        if (!each.used(law)) continue;
+        if (each.kind == ConstantKind::flag) {
+            if (law.**std::get_if<1>(&each.member)) text += fmt::format("{} = true\n", each.key);
+        } else if (four_digits(each.of(law)) != each.of(KernelLaw{})) {
+            text += fmt::format("{} = {:.4g}\n", each.key, each.of(law) * each.per_unit());
+        }
     }
-    if (!std::isinf(law.p)) text += fmt::format("p = {:.4g}\n", law.p);
     return text;
 }
 
@@ -195,7 +179,7 @@ std::string kernel_text(const CalibratedKernel& kernel, std::string_view prefix)
     const auto add = [&](std::string_view key, const std::string& value) {
         if (!value.empty()) text += fmt::format("{} = {}\n", key, toml_string(value));
     };
-    add("kind", kernel.key.kind);
+    add("kind", std::string(name(kernel.key.kind)));
     add("dtype", kernel.key.dtype);
     add("software", kernel.key.software);
     add("variant", kernel.key.variant);

@@ -113,7 +113,7 @@ void Calibrations::compare(std::vector<std::string> machines) {
     libraries_.clear();
 }
 
-std::vector<KernelKey> Calibrations::kernel_keys(std::string_view machine, std::string_view kind) {
+std::vector<KernelKey> Calibrations::kernel_keys(std::string_view machine, KernelKind kind) {
     std::vector<KernelKey> keys;
     const auto found = by_machine_.find(machine);
     if (found == by_machine_.end()) return keys;
@@ -121,8 +121,8 @@ std::vector<KernelKey> Calibrations::kernel_keys(std::string_view machine, std::
         for (const CalibratedKernel& kernel : found->second.whole->kernels) keys.push_back(kernel.key);
     } else {
         for (const std::string_view law : part(found->second, machine, laws_of_kernels(kind)).laws) {
-            keys.push_back({std::string(kind), std::string(text_in(law, "dtype")),
-                            std::string(text_in(law, "software")), std::string(text_in(law, "variant"))});
+            keys.push_back({kind, std::string(text_in(law, "dtype")), std::string(text_in(law, "software")),
+                            std::string(text_in(law, "variant"))});
         }
     }
     return keys;

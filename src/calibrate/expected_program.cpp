@@ -21,9 +21,9 @@ const Analysis& analysis_of(const ProgramAnalysis& analysis, std::size_t kernel)
 }
 
 /// A kind and those that speak for it, the nearest first.
-std::vector<std::string> kinds_for(const std::string& kind) {
-    std::vector<std::string> kinds;
-    for (std::string each = kind; !each.empty(); each = broader_kind(each)) kinds.push_back(each);
+std::vector<KernelKind> kinds_for(KernelKind kind) {
+    std::vector<KernelKind> kinds;
+    for (std::optional<KernelKind> each = kind; each; each = info(*each).broader) kinds.push_back(*each);
     return kinds;
 }
 
@@ -46,7 +46,7 @@ std::string quantised_to(const std::string& dtypes) {
 const CalibratedKernel* choose_kernel(const Calibration& calibration, const KernelKey& key, const std::string& software,
                                       const LibraryRank& library_rank) {
     const std::string quantised = quantised_to(key.dtype);
-    const std::vector<std::string> kinds = kinds_for(key.kind);
+    const std::vector<KernelKind> kinds = kinds_for(key.kind);
     const auto breadth = [&](const CalibratedKernel& law) {
         return std::find(kinds.begin(), kinds.end(), law.key.kind) - kinds.begin();
     };
@@ -59,7 +59,7 @@ const CalibratedKernel* choose_kernel(const Calibration& calibration, const Kern
     };
     const CalibratedKernel* best = nullptr;
     for (const CalibratedKernel& law : calibration.kernels) {
-        if (!has(kinds, law.key.kind) ||
+        if (breadth(law) == std::ssize(kinds) ||
             (law.key.dtype != key.dtype && law.key.dtype != quantised && !law.key.dtype.empty())) {
             continue;
         }
@@ -83,7 +83,7 @@ namespace {
 /// best says nothing of whose layers these are.
 std::string library_of_gemms(Calibrations& calibrations, std::string_view machine, const KernelKey& grouped) {
     const CalibratedKernel* law =
-        choose_kernel(calibrations, machine, {broader_kind(grouped.kind), grouped.dtype, "", grouped.variant}, "");
+        choose_kernel(calibrations, machine, {KernelKind::contraction, grouped.dtype, "", grouped.variant}, "");
     return law == nullptr ? "" : law->key.software.substr(0, law->key.software.find(' '));
 }
 
@@ -91,7 +91,7 @@ std::string library_of_gemms(Calibrations& calibrations, std::string_view machin
 
 const CalibratedKernel* choose_kernel(Calibrations& calibrations, std::string_view machine, const KernelKey& key,
                                       const std::string& software) {
-    if (software.empty() && key.kind == "grouped contraction") {
+    if (software.empty() && key.kind == KernelKind::grouped_contraction) {
         const std::string library = library_of_gemms(calibrations, machine, key);
         if (!library.empty()) return choose_kernel(calibrations, machine, key, library);
     }
@@ -103,7 +103,7 @@ const CalibratedKernel* choose_kernel(Calibrations& calibrations, std::string_vi
         return static_cast<std::size_t>(std::find_if(libraries.begin(), libraries.end(), same) - libraries.begin());
     };
     const CalibratedKernel* best = nullptr;
-    for (const std::string& kind : kinds_for(key.kind)) {
+    for (const KernelKind kind : kinds_for(key.kind)) {
         const Calibration* laws = calibrations.find(machine, laws_of_kernels(kind));
         if (laws == nullptr) break;
         const CalibratedKernel* law = choose_kernel(*laws, key, software, rank);
@@ -171,7 +171,7 @@ CompiledKernel::CompiledKernel(const ProgramAnalysis& analysis, std::size_t inde
 void CompiledKernel::add_products(const KernelWork& kernel, std::vector<WeightedSum>& sums) {
     constexpr std::size_t most_forward =
         3;  // products: scores of one or two parts, and values; a backward pass has more
-    const bool attention = kernel_kind(kernel).ends_with("attention");
+    const bool attention = info(kernel_kind(kernel)).family == KernelFamily::attention;
     std::vector<const MatmulShape*> products;
     for (const MatmulShape& shape : kernel.matmuls) {
         if (shape.unit != Unit::matmul) continue;
@@ -255,9 +255,9 @@ namespace {
 
 /// How far off the broader kind's law is on kernels of such a kind, of the same machine: the means over all public tables, of 16,566
 /// layers of experts, 7,588 rows of attention that is causal or of latents, and 455 of functions, norms, rotations and gathers.
-double error_instead(const std::string& kind) {
-    if (kind.ends_with("contraction")) return 0.39;
-    return kind.ends_with("attention") ? 0.36 : 0.49;
+double error_instead(KernelKind kind) {
+    const KernelFamily family = info(kind).family;
+    return family == KernelFamily::contraction ? 0.39 : family == KernelFamily::attention ? 0.36 : 0.49;
 }
 
 }  // namespace
@@ -269,7 +269,7 @@ double ProgramLaws::error_of(std::size_t kernel) const {
     constexpr double untried = 0.4;
     if (kernel < carried.size() && !carried[kernel].empty())
         error = std::max(error, fit.error_carried.value_or(untried));
-    if (kernel < instead.size() && !instead[kernel].empty()) error = std::max(error, error_instead(instead[kernel]));
+    if (kernel < instead.size() && instead[kernel]) error = std::max(error, error_instead(*instead[kernel]));
     return error;
 }
 

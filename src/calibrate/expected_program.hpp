@@ -85,7 +85,7 @@ struct ProgramLaws {
     /// By kernel: the law of the quantisation that was timed together with the kernel's rows, and taken out of them by a fit; null
     /// where there was none, and where the program quantises itself.
     std::vector<const CalibratedKernel*> quantised;
-    std::vector<std::string> instead;  ///< by kernel: its kind where the law is that of a broader one; "" otherwise
+    std::vector<std::optional<KernelKind>> instead;  ///< by kernel: its kind where the law is that of a broader one
     /// The error that a kernel's law is likely to have here.
     [[nodiscard]] double error_of(std::size_t kernel) const;
     /// The same at these sizes: more beyond those that the law was fitted to, and where a quantisation was timed with them. As much as its

@@ -6,7 +6,7 @@ namespace roofline::core {
 
 LawGroup laws_of(CollectiveKind kind) { return {fmt::format("[[law]]\noperation = \"{}\"\n", collective_name(kind))}; }
 
-LawGroup laws_of_kernels(std::string_view kind) { return {fmt::format("[[kernel]]\nkind = \"{}\"\n", kind)}; }
+LawGroup laws_of_kernels(KernelKind kind) { return {fmt::format("[[kernel]]\nkind = \"{}\"\n", name(kind))}; }
 
 LawGroup laws_of_exchanges() { return {"[[exchange]]\n"}; }
 

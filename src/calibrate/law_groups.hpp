@@ -6,7 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "program/program.hpp"
+#include "calibrate/kernel/kernel_kinds.hpp"
+#include "program/collective_info.hpp"
 
 namespace roofline::core {
 
@@ -18,7 +19,7 @@ struct LawGroup {
 };
 
 [[nodiscard]] LawGroup laws_of(CollectiveKind kind);
-[[nodiscard]] LawGroup laws_of_kernels(std::string_view kind);
+[[nodiscard]] LawGroup laws_of_kernels(KernelKind kind);
 [[nodiscard]] LawGroup laws_of_exchanges();
 
 /// A file as calibration_text() writes it; the views are of the text given, which must outlive it.

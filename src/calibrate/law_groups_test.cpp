@@ -14,7 +14,7 @@ namespace {
 
 const std::string_view two_groups =
     "machine = \"m\"\n\n[[law]]\noperation = \"send\"\ntiers = \"a+b\"\n[[law.count]]\nmembers = 2\n"
-    "\n[[law]]\noperation = \"permute\"\nsegments = [\n]\n\n[[kernel]]\nkind = \"send\"\n";
+    "\n[[law]]\noperation = \"permute\"\nsegments = [\n]\n\n[[kernel]]\nkind = \"gather\"\n";
 
 }  // namespace
 
@@ -26,7 +26,7 @@ TEST_CASE("a file of constants is taken apart at its laws") {
     CHECK(text_in(sends.front(), "system").empty());
     CHECK(texts.file_of(sends) ==
           "machine = \"m\"\n[[law]]\noperation = \"send\"\ntiers = \"a+b\"\n[[law.count]]\nmembers = 2\n");
-    CHECK(texts.of(laws_of_kernels("send")).size() == 1);
+    CHECK(texts.of(laws_of_kernels(KernelKind::gather)).size() == 1);
     CHECK(texts.of(laws_of_exchanges()).empty());
     CHECK(LawTexts("machine = \"m\"\n").of(laws_of_exchanges()).empty());
 }
@@ -52,9 +52,9 @@ TEST_CASE("the groups of a built-in file together are the file") {
             std::erase_if(alone.laws, [&](const CalibratedLaw& law) { return law.key.kind != kind; });
             CHECK(group(laws_of(kind)) == alone);
         }
-        std::set<std::string> kernels;
+        std::set<KernelKind> kernels;
         for (const CalibratedKernel& kernel : whole->kernels) kernels.insert(kernel.key.kind);
-        for (const std::string& kind : kernels) {
+        for (const KernelKind kind : kernels) {
             Calibration alone = *whole;
             alone.laws.clear();
             alone.exchanges.clear();

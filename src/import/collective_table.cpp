@@ -56,32 +56,27 @@ Roles roles_of(const Columns& columns) {
     return roles;
 }
 
-struct Operation {
-    std::string_view folded;  ///< without '_' and '-'
-    CollectiveKind kind;
-};
-constexpr Operation operations[] = {
-    {"allgather", CollectiveKind::all_gather},      {"reducescatter", CollectiveKind::reduce_scatter},
-    {"allreduce", CollectiveKind::all_reduce},      {"alltoall", CollectiveKind::all_to_all},
-    {"collectivepermute", CollectiveKind::permute}, {"permute", CollectiveKind::permute},
-    {"sendrecv", CollectiveKind::permute},          {"send", CollectiveKind::send},
-};
+std::string folded(std::string_view text) {
+    std::string letters;
+    for (const char c : text) {
+        if (c != '_' && c != '-' && c != ' ') letters += to_lower(c);
+    }
+    return letters;
+}
 
 }  // namespace
 
 std::optional<CollectiveKind> collective_in(std::string_view text) {
-    std::string folded;
-    for (const char c : text) {
-        if (c != '_' && c != '-' && c != ' ') folded += to_lower(c);
-    }
-    for (const Operation& each : operations) {
-        if (each.folded == folded) return each.kind;
+    const std::string asked = folded(text);
+    for (const CollectiveInfo& each : all_collectives) {
+        if (each.table.empty() || asked.empty()) continue;
+        if (asked == folded(each.id) || asked == folded(each.table) || asked == folded(each.nccl)) return each.kind;
     }
     return std::nullopt;
 }
 
 double whole_bytes(CollectiveKind kind, double size, double members) {
-    return kind == CollectiveKind::all_to_all || kind == CollectiveKind::permute ? size * members : size;
+    return info(kind).size_of_member ? size * members : size;
 }
 
 namespace {
@@ -109,7 +104,7 @@ Result<double> RowReader::time_of(const MeasuredCollective& row) const {
     if (!time || *time > 0) return time;
     for (const RateColumn& each : roles_.rates) {
         ROOFLINE_TRY(const auto value, fields_.number(each.column.index));
-        const double factor = each.bus ? bus_factor(row.kind, static_cast<double>(row.members)) : 1;
+        const double factor = each.bus ? info(row.kind).bus_factor(static_cast<double>(row.members)) : 1;
         if (value > 0) return row.size * factor / (value * each.column.per);
     }
     return 0.0;

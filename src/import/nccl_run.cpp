@@ -19,7 +19,7 @@ constexpr double same_ratio = 0.02;
 Status check_rates(const NcclTime& time, CollectiveKind kind, std::int64_t members) {
     if (time.algbw < rates_that_say_something || time.busbw < rates_that_say_something) return {};
     const double ratio = time.busbw / time.algbw;
-    const double factor = bus_factor(kind, static_cast<double>(members));
+    const double factor = info(kind).bus_factor(static_cast<double>(members));
     if (std::abs(ratio / factor - 1) < same_ratio) return {};
     return fail(
         "contradiction",

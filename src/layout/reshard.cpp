@@ -215,9 +215,8 @@ double bytes_of(const System& system, const Moved& moved, const Move& move) {
 
 Move move_of(const System& system, const Moved& moved, const Sharding& from, const Sharding& there, CollectiveKind kind,
              AxisList axes, bool gathered) {
-    const bool all = kind == CollectiveKind::all_to_all || kind == CollectiveKind::permute;
-    Move move{kind, axes, 0, gathered ? there : from, all ? chips_across(system, axes) : 1};
-    if (kind == CollectiveKind::permute) move.after = reordered(from, there);
+    Move move{kind, axes, 0, gathered ? there : from, info(kind).size_of_member ? chips_across(system, axes) : 1};
+    if (info(kind).ends == Ends::pairs) move.after = reordered(from, there);
     move.bytes = bytes_of(system, moved, move);
     return move;
 }

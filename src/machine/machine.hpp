@@ -53,8 +53,11 @@ struct Peak {
 
 enum class Managed { hardware, software, compiler };
 
-/// One memory level. `hbm` is always the main device memory, whatever the vendor calls it; others: l1 l2 l3 smem vmem cmem
-/// tmem psum reg.
+/// The ids of memory levels, from the chip's edge inwards. `hbm` is always the main device memory, whatever the vendor calls it.
+inline const std::vector<std::string> level_ids{"hbm",  "l3", "l2",   "cmem", "vmem",
+                                                "smem", "l1", "tmem", "psum", "reg"};
+
+/// One memory level.
 struct MemoryLevel {
     std::string id;
     std::string label;           ///< the vendor's name: "HBM3e", "GDDR6", "SBUF"

@@ -11,7 +11,6 @@ namespace roofline::core {
 
 namespace {
 
-const std::vector<std::string> level_ids{"hbm", "l3", "l2", "cmem", "vmem", "smem", "l1", "tmem", "psum", "reg"};
 // The first words of `--set` paths: a tier that took one of them could not be addressed.
 const std::vector<std::string> reserved{"matmul", "vector", "passes", "pcie", "dram",
                                         "price",  "power",  "clock",  "host"};

@@ -35,29 +35,13 @@ Rational hops_of(const std::vector<Lane>& lanes, bool textbook) {
 
 // What one of n equal parties sends at the least, whatever the wires; chips, or leaves with all chips under them.
 Rational sent_by_one(CollectiveKind kind, const Rational& n) {
-    const Rational others = (n - Rational(1)) / n;
-    switch (kind) {
-        case CollectiveKind::all_gather:
-        case CollectiveKind::reduce_scatter:
-            return others;
-        case CollectiveKind::all_reduce:
-            return Rational(2) * others;
-        case CollectiveKind::all_to_all:
-            return others / n;
-        case CollectiveKind::permute:
-            return Rational(1) / n;
-        case CollectiveKind::send:
-        case CollectiveKind::gather:
-        case CollectiveKind::scatter:
-        case CollectiveKind::broadcast:
-            break;
-    }
-    return Rational(0);
+    const Rational of_size = info(kind).bus_factor(n);
+    return info(kind).size_of_member ? of_size / n : of_size;
 }
 
 // Every axis a ring, whatever the wiring, and nothing but it at work.
 TierLoad by_hand(CollectiveKind kind, const std::vector<Lane>& lanes, double hop_s) {
-    const Rational rounds(kind == CollectiveKind::all_reduce ? 2 : 1);
+    const Rational rounds(info(kind).rounds);
     TierLoad load;
     load.link_bytes = rounds * Rational(1, 2 * static_cast<std::int64_t>(lanes.size()));
     if (kind == CollectiveKind::all_to_all) load.link_bytes = load.link_bytes / Rational(4);
@@ -82,7 +66,7 @@ TierLoad on_torus(CollectiveKind kind, const std::vector<Lane>& lanes, const Tor
     load.cuts = torus.loads(kind, lanes);
     for (const Rational& cut : load.cuts) load.link_bytes = larger(load.link_bytes, cut);
     load.in_turn_bytes = load.link_bytes;
-    if (kind == CollectiveKind::all_reduce) {
+    if (info(kind).rounds == 2) {
         Rational gather(0);
         for (const Rational& cut : torus.loads(CollectiveKind::all_gather, lanes)) gather = larger(gather, cut);
         load.in_turn_bytes = Rational(2) * gather;
@@ -94,13 +78,13 @@ TierLoad on_torus(CollectiveKind kind, const std::vector<Lane>& lanes, const Tor
 // chips that read each other's memory fetch the sum of their 1/n and hand it to all.
 Rational through_switch(CollectiveKind kind, const Rational& n, const NetworkTier& tier, bool textbook) {
     Rational load = sent_by_one(kind, n);
-    if (textbook && kind != CollectiveKind::permute) load = load * n / (n - Rational(1));
-    if (kind != CollectiveKind::all_reduce || !tier.in_network_reduction) return load;
+    if (textbook && info(kind).own_stays) load = load * n / (n - Rational(1));
+    if (!info(kind).network_sums || !tier.in_network_reduction) return load;
     return lesser(load, tier.topology == "nic" ? Rational(1) : Rational(1) + Rational(1) / n);
 }
 
 // By hand an all-reduce is a scatter and a gather. When next to nothing is summed, all can get all parts and each add them up.
-int rounds_of(CollectiveKind kind, bool textbook) { return textbook && kind == CollectiveKind::all_reduce ? 2 : 1; }
+int rounds_of(CollectiveKind kind, bool textbook) { return textbook ? info(kind).rounds : 1; }
 
 // Most members of a group under one leaf.
 std::int64_t under_one_leaf(const std::vector<Lane>& lanes, std::int64_t leaf) {
@@ -117,14 +101,14 @@ TierLoad on_switch(CollectiveKind kind, const std::vector<Lane>& lanes, const Ne
     const Rational n = product(lanes);
     TierLoad load;
     load.link_bytes = through_switch(kind, n, tier, textbook);
-    if (leaves && kind != CollectiveKind::permute) {
+    if (leaves && info(kind).ends == Ends::all) {
         const Rational q = under_one_leaf(lanes, leaves->members);
         if (q < n) {
             load.link_bytes =
                 larger(load.link_bytes, through_switch(kind, n / q, tier, textbook) / q * leaves->narrowing);
         }
     }
-    const bool added_on_the_way = kind == CollectiveKind::all_reduce && tier.in_network_reduction;
+    const bool added_on_the_way = info(kind).network_sums && tier.in_network_reduction;
     load.in_turn_bytes = added_on_the_way ? sent_by_one(kind, n) : load.link_bytes;
     load.latency_s = rounds_of(kind, textbook) * step_s;
     return load;
@@ -133,9 +117,7 @@ TierLoad on_switch(CollectiveKind kind, const std::vector<Lane>& lanes, const Ne
 // Every pair has a link of its own: a member's share goes to each of the others at once.
 TierLoad on_full_mesh(CollectiveKind kind, std::int64_t n, bool textbook, double step_s) {
     TierLoad load;
-    load.link_bytes = kind == CollectiveKind::all_to_all   ? Rational(1, n) / Rational(n)
-                      : kind == CollectiveKind::all_reduce ? Rational(2, n)
-                                                           : Rational(1, n);
+    load.link_bytes = sent_by_one(kind, Rational(n)) / Rational(info(kind).own_stays ? n - 1 : 1);
     load.in_turn_bytes = load.link_bytes;
     load.latency_s = rounds_of(kind, textbook) * step_s;
     return load;
@@ -159,8 +141,8 @@ Rational share_of(const Slice& slice, CollectiveKind kind, const std::vector<std
     std::int64_t inside = 1;
     for (std::size_t j = 0; j < i; ++j) inside *= product(by_tier[j]);
     const std::int64_t n = product(by_tier[i]);
-    if (kind == CollectiveKind::permute) return Rational(n, members);
-    if (kind != CollectiveKind::all_to_all) return Rational(1, inside);
+    if (info(kind).nests()) return Rational(1, inside);
+    if (info(kind).ends == Ends::pairs) return Rational(n, members);
     bool straight = true;
     for (std::size_t j = i + 1; j < by_tier.size(); ++j) {
         straight = straight && (by_tier[j].empty() || !has_axes(slice.network(slice.tiers[j])));
@@ -169,24 +151,6 @@ Rational share_of(const Slice& slice, CollectiveKind kind, const std::vector<std
 }
 
 }  // namespace
-
-double bus_factor(CollectiveKind kind, double members) {
-    switch (kind) {
-        case CollectiveKind::all_reduce:
-            return 2 * (members - 1) / members;
-        case CollectiveKind::all_gather:
-        case CollectiveKind::reduce_scatter:
-        case CollectiveKind::all_to_all:
-        case CollectiveKind::gather:
-        case CollectiveKind::scatter:
-            return (members - 1) / members;
-        case CollectiveKind::permute:
-        case CollectiveKind::send:
-        case CollectiveKind::broadcast:
-            break;
-    }
-    return 1;
-}
 
 Result<CollectiveLoad> collective_load(const Slice& slice, CollectiveKind kind,
                                        const std::vector<const PlacedAxis*>& axes, const CollectiveOptions& options,
@@ -208,7 +172,7 @@ Result<CollectiveLoad> collective_load(const Slice& slice, CollectiveKind kind,
         if (has_axes(tier)) {
             ROOFLINE_CHECK(short_enough(slice.tiers[i]));
             const std::vector<Lane> lanes = joined(by_tier[i]);
-            load = kind == CollectiveKind::permute ? to_neighbour(lanes, options.textbook, step_s)
+            load = info(kind).ends == Ends::pairs ? to_neighbour(lanes, options.textbook, step_s)
                    : options.textbook
                        ? by_hand(kind, lanes, step_s)
                        : on_torus(kind, lanes, TorusCuts(slice.tiers[i], i, mesh.empty() ? axes : mesh), step_s);

@@ -56,10 +56,6 @@ struct CollectiveOptions {
     bool textbook = false;
 };
 
-/// Bus bandwidth over algorithm bandwidth of an operation of so many devices, as nccl-tests define them: 2(n-1)/n for an all-reduce, 1
-/// for what is sent or broadcast, (n-1)/n for the others.
-[[nodiscard]] double bus_factor(CollectiveKind kind, double members);
-
 /// Loads of a collective over mesh axes together (their lanes). `mesh`: all axes that collectives may go over which are to be added
 /// up with this one, in the order that all of these are given; without any, `axes`. Which cuts there are depends on it.
 ///

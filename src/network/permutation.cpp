@@ -130,7 +130,7 @@ Result<TransferLoad> permutation_load(const Slice& slice, const std::vector<std:
     std::vector<Counts> counts;
     for (const WireAxis& axis : axes) counts.emplace_back(axis.size() <= most_places ? axis.size() : 0);
     TransferLoad load;
-    load.kind = TransferKind::permute;
+    load.kind = CollectiveKind::permute;
     std::int64_t all_hops = 0;
     std::vector<std::vector<std::int64_t>> moved_up;
     for (const WireAxis& axis : axes) moved_up.emplace_back(axis.size() <= most_places ? axis.size() : 0, 0);

@@ -30,22 +30,6 @@ Status on_slice(const Slice& slice, const Chip& chip) {
 
 }  // namespace
 
-std::string_view transfer_name(TransferKind kind) {
-    switch (kind) {
-        case TransferKind::send:
-            return "send";
-        case TransferKind::gather:
-            return "gather";
-        case TransferKind::scatter:
-            return "scatter";
-        case TransferKind::broadcast:
-            return "broadcast";
-        case TransferKind::permute:
-            return "permute";
-    }
-    return "send";
-}
-
 std::string chip_text(const Chip& chip) { return fmt::format("({})", fmt::join(chip.at, ",")); }
 
 Result<Chip> parse_chip(const Slice& slice, std::string_view text) {
@@ -135,29 +119,30 @@ Result<TransferLoad> send_load(const Slice& slice, const Chip& from, const Chip&
     return load;
 }
 
-Result<TransferLoad> rooted_load(const Slice& slice, TransferKind kind, const Chip& root, std::int64_t parts) {
-    if (kind == TransferKind::send || kind == TransferKind::permute) {
-        return fail("bad_transfer", fmt::format("a {} has no root", transfer_name(kind)),
+Result<TransferLoad> rooted_load(const Slice& slice, CollectiveKind kind, const Chip& root, std::int64_t parts) {
+    if (info(kind).ends != Ends::all_to_one && info(kind).ends != Ends::one_to_all) {
+        return fail("bad_transfer", fmt::format("a {} has no root", collective_name(kind)),
                     "gather, scatter and broadcast have one");
     }
     ROOFLINE_CHECK(on_slice(slice, root));
     TransferLoad load;
     load.kind = kind;
     const std::int64_t n = slice.chips();
-    if (kind == TransferKind::broadcast) parts = 1;
+    const bool gathers = info(kind).many_out;
+    if (!gathers && !info(kind).many_in) parts = 1;
     if (parts == 0) parts = n;
     const Wires wires(slice);
     // So many chips want different parts, of which each lies with n / parts of them.
     const auto wanted = [&](std::int64_t chips) { return Rational((chips * parts + n - 1) / n, parts); };
     wires.boxes_around(root, root, [&](std::int64_t chips, bool, std::vector<Rational> links) {
-        if (chips == n || (kind == TransferKind::gather && chips >= parts)) return;
-        const Rational bytes = kind == TransferKind::gather ? Rational(parts - chips, parts) : wanted(n - chips);
+        if (chips == n || (gathers && chips >= parts)) return;
+        const Rational bytes = gathers ? Rational(parts - chips, parts) : wanted(n - chips);
         add_cut(load.cuts, {bytes, std::move(links)});
     });
     // The corner across from the root: the chip with the fewest wires, or one as good.
     Chip corner = root;
     for (std::size_t i = 0; i < corner.at.size(); ++i) corner.at[i] = root.at[i] == 0 ? wires.axes()[i].size() - 1 : 0;
-    if (kind != TransferKind::gather && parts < n) {
+    if (!gathers && parts < n) {
         wires.boxes_around(corner, root, [&](std::int64_t chips, bool both, std::vector<Rational> links) {
             if (!both) add_cut(load.cuts, {wanted(chips), std::move(links)});
         });

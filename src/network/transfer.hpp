@@ -10,15 +10,9 @@
 #include "base/result.hpp"
 #include "network/placement.hpp"
 #include "network/slice.hpp"
+#include "program/collective_info.hpp"
 
 namespace roofline::core {
-
-/// `send` goes from one chip to another. The others have one root: all chips hold V/n each and it gathers V; it holds V and
-/// scatters V/n to each; it holds V and all come to hold V. In a `permute` (network/permutation.hpp) each sends V to another.
-enum class TransferKind { send, gather, scatter, broadcast, permute };
-
-/// "send", "gather" ...
-[[nodiscard]] std::string_view transfer_name(TransferKind kind);
 
 /// A chip of a slice: its place on every axis of every tier, innermost first, as Slice::shape_text lists them without the tiers
 /// that the slice does without. 0,3 on a 4x4; 7,15 is the last of h100-sxm:8x16.
@@ -49,7 +43,7 @@ struct TransferCut {
 };
 
 struct TransferLoad {
-    TransferKind kind = TransferKind::send;
+    CollectiveKind kind = CollectiveKind::send;
     /// None implies another. With rates W of the tiers the transfer takes max over cuts of V bytes / sum (links W) at the least.
     std::vector<TransferCut> cuts;
     std::int64_t hops = 0;  ///< that follow one another, to the farthest chip concerned
@@ -65,13 +59,14 @@ struct TransferLoad {
 /// all chips inside of it, each by a port of its own. It is a bound for any schedule, and what a pipelined one reaches.
 [[nodiscard]] Result<TransferLoad> send_load(const Slice& slice, const Chip& from, const Chip& to);
 
-/// With one root, over all chips of the slice. Gather and scatter: what a set of chips around the root lacks, V (n - |S|)/n, over
+/// With one root, over all chips of the slice: all hold V/n each and it gathers V; it holds V and scatters V/n to each; it holds V and
+/// all come to hold V. Gather and scatter: what a set of chips around the root lacks, V (n - |S|)/n, over
 /// the wires into it: V (n-1)/n over the root's links, or more where a narrow part of the slice lies between. Broadcast: V over
 /// the least cut anywhere (Edmonds: so many disjoint trees span the chips). On a torus that is the sum of the ways into a corner,
 /// 2 for a ring and 1 for an open axis, wherever the root is. An array may lie in fewer `parts` than there are chips (0: as many), so that several
 /// hold each: chips around the root hold V |S|/parts at the most, and a set S elsewhere wants ceil(parts |S|/n) parts at the
 /// least. A broadcast is a scatter in one part. Errors: a send or permute, which have no root.
-[[nodiscard]] Result<TransferLoad> rooted_load(const Slice& slice, TransferKind kind, const Chip& root,
+[[nodiscard]] Result<TransferLoad> rooted_load(const Slice& slice, CollectiveKind kind, const Chip& root,
                                                std::int64_t parts = 0);
 
 }  // namespace roofline::core

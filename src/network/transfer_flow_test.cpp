@@ -151,7 +151,7 @@ TEST_CASE("network: gathers are as fast as the flow of all chips to the root, br
             CAPTURE(n);
             CAPTURE(root);
             // In units of V/n: with `time` times as much on a link, does 1 come from each? Whole numbers throughout.
-            const Rational time = tightest_cut(*rooted_load(on, TransferKind::gather, shape.at(root))) * Rational(n);
+            const Rational time = tightest_cut(*rooted_load(on, CollectiveKind::gather, shape.at(root))) * Rational(n);
             const auto p = static_cast<std::int64_t>(time.numerator());
             const auto q = static_cast<std::int64_t>(time.denominator());
             const auto arrives = [&](std::int64_t supply, std::int64_t capacity) {
@@ -169,7 +169,7 @@ TEST_CASE("network: gathers are as fast as the flow of all chips to the root, br
                 if (c == root) continue;
                 least = std::min(least, plain.flow(static_cast<std::size_t>(root), static_cast<std::size_t>(c)));
             }
-            CHECK(tightest_cut(*rooted_load(on, TransferKind::broadcast, shape.at(root))) == Rational(1, least));
+            CHECK(tightest_cut(*rooted_load(on, CollectiveKind::broadcast, shape.at(root))) == Rational(1, least));
         }
     }
 }
@@ -235,8 +235,8 @@ TEST_CASE("network: a send between nodes spreads over the NICs of its node as fa
     CHECK(send_load(on, Chip{{0, 0}}, Chip{{0, 1}})->transfer_s(1, {9, 1}) == approx(1.0 / 4));
     CHECK(send_load(on, Chip{{0, 0}}, Chip{{0, 1}})->transfer_s(1, {2, 1}) == approx(1.0 / 3));
     CHECK(send_load(on, Chip{{0, 0}}, Chip{{3, 1}})->hops == 1);  // from NIC to NIC
-    CHECK(rooted_load(on, TransferKind::gather, Chip{{0, 0}})->transfer_s(12, {9, 1}) == approx(8.0 / 4));
-    CHECK(rooted_load(on, TransferKind::broadcast, Chip{{0, 0}})->transfer_s(1, {9, 1}) == approx(1.0 / 4));
+    CHECK(rooted_load(on, CollectiveKind::gather, Chip{{0, 0}})->transfer_s(12, {9, 1}) == approx(8.0 / 4));
+    CHECK(rooted_load(on, CollectiveKind::broadcast, Chip{{0, 0}})->transfer_s(1, {9, 1}) == approx(1.0 / 4));
 }
 
 TEST_CASE("network: what leaves a leaf has its narrow way out") {
@@ -255,6 +255,6 @@ TEST_CASE("network: what leaves a leaf has its narrow way out") {
     CHECK(send_load(on, Chip{{0, 0}}, Chip{{0, 1}})->transfer_s(1, {9, 1}) == approx(1.0 / 2));
     CHECK(send_load(on, Chip{{0, 0}}, Chip{{0, 2}})->transfer_s(1, {9, 1}) == approx(3.0 / 4));
     // The half of V that lies beyond: 4 of 8 over 4/3 ports.
-    CHECK(rooted_load(on, TransferKind::gather, Chip{{0, 0}})->transfer_s(8, {9, 1}) == approx(3.0));
-    CHECK(rooted_load(on, TransferKind::broadcast, Chip{{1, 3}})->transfer_s(1, {9, 1}) == approx(3.0 / 4));
+    CHECK(rooted_load(on, CollectiveKind::gather, Chip{{0, 0}})->transfer_s(8, {9, 1}) == approx(3.0));
+    CHECK(rooted_load(on, CollectiveKind::broadcast, Chip{{1, 3}})->transfer_s(1, {9, 1}) == approx(3.0 / 4));
 }

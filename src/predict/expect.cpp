@@ -113,7 +113,9 @@ Status check_software(const Prediction& answer, const std::string& software) {
                 did_you_mean(software, libraries, fmt::format("known are {}", fmt::join(libraries, ", "))));
 }
 
-std::string spoken(const KernelKey& key) { return key.dtype.empty() ? key.kind : key.kind + " in " + key.dtype; }
+std::string spoken(const KernelKey& key) {
+    return fmt::format("{}{}{}", name(key.kind), key.dtype.empty() ? "" : " in ", key.dtype);
+}
 
 /// The laws of the kernels and collectives, and the first thing that has none.
 void choose_laws(Prediction& answer, const std::string& software, Expect what) {
@@ -242,10 +244,10 @@ namespace {
 /// The law of the quantisation that a product's rows were timed with: its library has no other rows of either.
 const CalibratedKernel* quantised_with(Calibrations& calibrations, const std::string& machine,
                                        const CalibratedKernel* law, const KernelKey& asked) {
-    if (law == nullptr || law->key.kind != "contraction" || law->key.dtype != asked.dtype) return nullptr;
-    const Calibration* all = calibrations.find(machine, laws_of_kernels("quantisation"));
+    if (law == nullptr || law->key.kind != KernelKind::contraction || law->key.dtype != asked.dtype) return nullptr;
+    const Calibration* all = calibrations.find(machine, laws_of_kernels(KernelKind::quantisation));
     if (all == nullptr) return nullptr;
-    const KernelKey key{"quantisation", law->key.dtype, law->key.software, law->key.variant};
+    const KernelKey key{KernelKind::quantisation, law->key.dtype, law->key.software, law->key.variant};
     const auto found = std::find_if(all->kernels.begin(), all->kernels.end(),
                                     [&](const CalibratedKernel& each) { return each.key == key; });
     return found == all->kernels.end() ? nullptr : &*found;
@@ -267,8 +269,9 @@ ProgramLaws kernel_laws(Calibrations& calibrations, const Machine& machine, cons
         }
         KernelKey key = kernel_key(local, kernel);
         key.variant = variant;
-        quantises = quantises || key.kind == "quantisation";
+        quantises = quantises || key.kind == KernelKind::quantisation;
         laws.carried.emplace_back();
+        laws.instead.emplace_back();
         laws.kernels.back() = choose_kernel(calibrations, machine.id, key, software);
         if (laws.kernels.back() == nullptr) {
             CarriedKernel carried = carried_kernel(calibrations, machine, key, software);
@@ -278,7 +281,7 @@ ProgramLaws kernel_laws(Calibrations& calibrations, const Machine& machine, cons
         const CalibratedKernel* const law = laws.kernels.back();
         const std::string& measured_on = laws.carried.back().empty() ? machine.id : laws.carried.back();
         laws.quantised.push_back(quantised_with(calibrations, measured_on, law, key));
-        laws.instead.push_back(law != nullptr && law->key.kind != key.kind ? key.kind : "");
+        if (law != nullptr && law->key.kind != key.kind) laws.instead.back() = key.kind;
         if (law == nullptr && laws.missing.empty()) laws.missing = spoken(key);
     }
     if (quantises) std::fill(laws.quantised.begin(), laws.quantised.end(), nullptr);

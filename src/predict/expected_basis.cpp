@@ -53,7 +53,7 @@ constexpr std::array<std::string_view, size_count> attention_sizes{"rows of quer
 constexpr std::array<std::string_view, size_count> row_sizes{"rows", "elements of a row", "", ""};
 
 std::string size_text(const KernelWork& kernel, const KernelKey& key, std::size_t size) {
-    if (key.kind.ends_with("attention")) return std::string(attention_sizes[size]);
+    if (info(key.kind).family == KernelFamily::attention) return std::string(attention_sizes[size]);
     const auto product = std::find_if(kernel.matmuls.begin(), kernel.matmuls.end(),
                                       [](const MatmulShape& shape) { return shape.unit == Unit::matmul; });
     if (product == kernel.matmuls.end()) return std::string(row_sizes[size]);

@@ -105,35 +105,6 @@ bool has(const std::vector<std::string>& dims, std::string_view dim) {
     return std::find(dims.begin(), dims.end(), dim) != dims.end();
 }
 
-std::string_view collective_name(CollectiveKind kind, bool spoken) {
-    switch (kind) {
-        case CollectiveKind::all_gather:
-            return spoken ? "all-gather" : "all_gather";
-        case CollectiveKind::reduce_scatter:
-            return spoken ? "reduce-scatter" : "reduce_scatter";
-        case CollectiveKind::all_reduce:
-            return spoken ? "all-reduce" : "all_reduce";
-        case CollectiveKind::all_to_all:
-            return spoken ? "all-to-all" : "all_to_all";
-        case CollectiveKind::permute:
-            return "permute";
-        case CollectiveKind::send:
-            return "send";
-        case CollectiveKind::gather:
-            return "gather";
-        case CollectiveKind::scatter:
-            return "scatter";
-        case CollectiveKind::broadcast:
-            return "broadcast";
-    }
-    return "";
-}
-
-bool has_root(CollectiveKind kind) {
-    return kind == CollectiveKind::send || kind == CollectiveKind::gather || kind == CollectiveKind::scatter ||
-           kind == CollectiveKind::broadcast;
-}
-
 // No dimension's name has a slash.
 std::string local_dim(const std::string& dim, std::int64_t ways) {
     return ways == 1 ? dim : dim + "/" + std::to_string(ways);

@@ -11,6 +11,7 @@
 
 #include "algebra/polynomial.hpp"
 #include "base/result.hpp"
+#include "program/collective_info.hpp"
 #include "text/source.hpp"
 #include "units/dtype.hpp"
 
@@ -110,25 +111,6 @@ struct Op {
 
     bool operator==(const Op&) const = default;
 };
-
-/// The last four are between one chip and another or all of them.
-enum class CollectiveKind {
-    all_gather,
-    reduce_scatter,
-    all_reduce,
-    all_to_all,
-    permute,
-    send,
-    gather,
-    scatter,
-    broadcast
-};
-
-/// "all_gather", as JSON has it; with `spoken`, "all-gather".
-[[nodiscard]] std::string_view collective_name(CollectiveKind kind, bool spoken = false);
-
-/// True for a send, gather, scatter and broadcast.
-[[nodiscard]] bool has_root(CollectiveKind kind);
 
 /// A collective that a statement needs. Nobody writes it: the layout of the program puts it there.
 struct Message {

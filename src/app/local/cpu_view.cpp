@@ -209,7 +209,7 @@ MeasuredTable law_table(const Calibration& calibration) {
     const auto percent = [](double fraction) { return measured_number(percent_text(fraction), fraction); };
     for (const CalibratedKernel& kernel : calibration.kernels) {
         const KernelLaw& law = kernel.fit.law;
-        table.rows.push_back({measured_text(kernel.key.kind), measured_text(kernel.key.dtype),
+        table.rows.push_back({measured_text(std::string(name(kernel.key.kind))), measured_text(kernel.key.dtype),
                               count_cell(static_cast<double>(kernel.fit.rows)), percent(kernel.fit.error_held_out),
                               percent(kernel.fit.error_of_bound), percent(law.math), percent(law.vector),
                               percent(law.memory), std::isfinite(law.p) ? count_cell(law.p) : measured_text("inf"),

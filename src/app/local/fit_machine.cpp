@@ -106,7 +106,7 @@ Result<MachineFit> fit_machine(const std::string& toml, const std::string& date,
         result.notes.push_back(
             fmt::format("no law for {}{}{}: it would be {} % off; other work disturbed the runs, or their kernels "
                         "follow no one law",
-                        kernel.key.kind, kernel.key.dtype.empty() ? "" : " ", kernel.key.dtype,
+                        name(kernel.key.kind), kernel.key.dtype.empty() ? "" : " ", kernel.key.dtype,
                         percent_text(kernel.fit.error_held_out)));
     }
     std::erase_if(result.calibration.kernels, useless);

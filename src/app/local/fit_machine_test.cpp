@@ -42,7 +42,7 @@ Calibration invented_calibration() {
     calibration.fitted = "2026-02-03";
     calibration.tool = "roofline";
     CalibratedKernel kernel;
-    kernel.key.kind = "contraction";
+    kernel.key.kind = KernelKind::contraction;
     kernel.key.dtype = "f32";
     kernel.fit.law.math = 0.9;
     kernel.fit.law.memory = 0.8;
@@ -133,7 +133,7 @@ TEST_CASE("programs that run are fitted, and what does not run is noted") {
     }
     // on a busy machine too few runs are left
     if (fit->programs.size() < fewest_kernels || fit->calibration.kernels.empty()) return;
-    CHECK(fit->calibration.kernels.front().key.kind == "contraction");
+    CHECK(fit->calibration.kernels.front().key.kind == KernelKind::contraction);
     CHECK(fit->calibration.kernels.front().key.dtype == "f32");
     CHECK(fit->programs.front().expected_s > 0);
 }

@@ -9,10 +9,6 @@ namespace roofline::core {
 
 namespace {
 
-bool one_members_part(CollectiveKind kind) {
-    return kind == CollectiveKind::all_to_all || kind == CollectiveKind::permute;
-}
-
 double extra_steps(StepCount steps, std::int64_t members) {
     const auto n = static_cast<double>(members);
     return steps == StepCount::linear ? n - 2 : std::log2(n) - 1;
@@ -31,7 +27,7 @@ std::optional<CollectivePoint> collective_point(const CollectiveLoad& load, cons
     if (load.members < 2 || load.tiers.empty()) return std::nullopt;
     CollectivePoint point;
     point.members = load.members;
-    point.buffer_bytes = one_members_part(load.kind) ? bytes / static_cast<double>(load.members) : bytes;
+    point.buffer_bytes = info(load.kind).size_of_member ? bytes / static_cast<double>(load.members) : bytes;
     for (const TierLoad& tier : load.tiers) {
         const auto rate = rate_of(system.slice.network(system.slice.tiers[tier.tier]));
         if (!rate) return std::nullopt;

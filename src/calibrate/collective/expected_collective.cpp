@@ -245,7 +245,7 @@ bool is_version(std::string_view software, std::string_view wanted) {
 }
 
 std::string dtypes_of(CollectiveKind kind, const std::optional<Dtype>& dtype) {
-    if (kind != CollectiveKind::all_reduce && kind != CollectiveKind::reduce_scatter) return "";
+    if (!info(kind).sums) return "";
     return dtype && info(*dtype).kind == DtypeKind::integer ? "integer" : "float";
 }
 
@@ -256,9 +256,7 @@ std::optional<CollectiveRequest> request_for(const CollectiveLoad& load, const S
     request.machine = system.machine().id;
     request.kind = load.kind;
     request.point = *point;
-    const bool grows = load.kind == CollectiveKind::all_gather || load.kind == CollectiveKind::reduce_scatter ||
-                       load.kind == CollectiveKind::all_reduce;
-    if (grows && load.tiers.size() > 1) {
+    if (info(load.kind).nests() && load.tiers.size() > 1) {
         CollectiveLoad inner = load;
         inner.members /= load.tiers.back().members;
         inner.tiers.pop_back();
@@ -332,15 +330,15 @@ std::optional<ExpectedTime> Calibrations::carried(const CollectiveRequest& reque
 }
 
 std::optional<ExpectedTime> Calibrations::kindred(const CollectiveRequest& request) {
-    std::vector<Kindred> kinds = kindred_of(request.kind);
-    kinds.insert(kinds.begin(), Kindred{request.kind, 1});
-    const auto like = [&](const Kindred& kind) {
+    std::vector<StandIn> kinds{{request.kind, 1}};
+    for (const StandIn& other : info(request.kind).stand_ins) kinds.push_back(other);
+    const auto like = [&](const StandIn& kind) {
         CollectiveRequest asked = request;
         asked.kind = kind.kind;
         asked.point.wire_s /= kind.part;
         return asked;
     };
-    const auto of = [&](const Kindred& kind, std::optional<ExpectedTime> found) {
+    const auto of = [&](const StandIn& kind, std::optional<ExpectedTime> found) {
         if (!found) return found;
         found->part = kind.part;
         found->seconds *= kind.part;
@@ -351,11 +349,11 @@ std::optional<ExpectedTime> Calibrations::kindred(const CollectiveRequest& reque
         return found;
     };
     for (const bool wider : {false, true}) {
-        for (const Kindred& kind : kinds) {
+        for (const StandIn& kind : kinds) {
             if (auto found = of(kind, own(like(kind), wider))) return found;
         }
     }
-    for (const Kindred& kind : kinds) {
+    for (const StandIn& kind : kinds) {
         if (auto found = of(kind, carried(like(kind)))) return found;
     }
     return std::nullopt;

@@ -189,7 +189,7 @@ private:
     [[nodiscard]] bool mentions(std::string_view machine, const LawGroup& group, std::string_view tiers);
 
     /// What a machine's laws of kernels of a kind are for, and perhaps others; those of files that are built in need not be read.
-    [[nodiscard]] std::vector<KernelKey> kernel_keys(std::string_view machine, std::string_view kind);
+    [[nodiscard]] std::vector<KernelKey> kernel_keys(std::string_view machine, KernelKind kind);
 
     /// Whether it can have laws of the group that kindred_deviation() compares.
     [[nodiscard]] bool switched(std::string_view machine, const LawGroup& group);
@@ -198,7 +198,7 @@ private:
     std::map<std::string, std::vector<std::string>, std::less<>> likest_;
     std::map<std::pair<CollectiveKind, CollectiveKind>, double> kindred_errors_;
     std::vector<std::string> compared_;
-    std::map<std::pair<std::string, std::string>, std::vector<std::string>> libraries_;  ///< by kind and dtype
+    std::map<std::pair<KernelKind, std::string>, std::vector<std::string>> libraries_;  ///< by kind and dtype
     ServerLaws servers_;
 };
 

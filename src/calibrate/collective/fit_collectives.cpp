@@ -219,7 +219,7 @@ CollectiveLaw fit_law(const std::vector<TimedPoint>& points, CollectiveKind kind
     of_one.buffer = false;
     CurveTerms terms;
     terms.one_shot = custom;
-    terms.buffer = kind != CollectiveKind::permute;
+    terms.buffer = info(kind).ends != Ends::pairs;
     if (by_count.size() == 1) terms = of_one;
     CurveFit best = fit_curve(points, segments_of_shared, terms);
     if (!custom && by_count.size() > 2) {  // through two counts either goes as well

@@ -12,14 +12,14 @@ bool comparable(const CalibratedLaw& a, const CalibratedLaw& b) {
            a.key.variant == b.key.variant;
 }
 
-/// Of a buffer among chips that a switch joins: every member sends (n-1)/n of it, twice in an all-reduce.
+/// Of a buffer among chips that a switch joins.
 CollectivePoint switched(CollectiveKind kind, const CalibratedLaw& law, std::int64_t members, double bytes) {
     const auto n = static_cast<double>(members);
     CollectivePoint point;
     point.members = members;
     point.buffer_bytes = bytes;
     point.buffer_s = bytes / law.link.bytes_per_s;
-    point.wire_s = point.buffer_s * (n - 1) / n * (kind == CollectiveKind::all_reduce ? 2 : 1);
+    point.wire_s = point.buffer_s * info(kind).bus_factor(n);
     return point;
 }
 
@@ -42,24 +42,6 @@ Deviation deviation_of(const CalibratedLaw& asked, const CalibratedLaw& other, d
 }
 
 }  // namespace
-
-std::vector<Kindred> kindred_of(CollectiveKind kind) {
-    constexpr double half = 0.5;
-    switch (kind) {
-        case CollectiveKind::all_gather:
-            return {{CollectiveKind::reduce_scatter, 1}, {CollectiveKind::all_reduce, half}};
-        case CollectiveKind::reduce_scatter:
-            return {{CollectiveKind::all_gather, 1}, {CollectiveKind::all_reduce, half}};
-        case CollectiveKind::all_reduce:
-            return {{CollectiveKind::reduce_scatter, 2}, {CollectiveKind::all_gather, 2}};
-        case CollectiveKind::all_to_all:
-            return {{CollectiveKind::all_gather, 1},
-                    {CollectiveKind::reduce_scatter, 1},
-                    {CollectiveKind::all_reduce, half}};
-        default:
-            return {};
-    }
-}
 
 Deviation kindred_deviation(const Calibration& with_asked, const Calibration& with_instead, CollectiveKind asked,
                             CollectiveKind instead, double part) {

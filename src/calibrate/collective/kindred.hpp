@@ -8,17 +8,6 @@
 
 namespace roofline::core {
 
-/// `part` of this collective is one of the other kind, over an array as large.
-struct Kindred {
-    CollectiveKind kind = CollectiveKind::all_gather;
-    double part = 1;
-};
-
-/// What can stand in for a collective, the likest first. An all-reduce is a reduce-scatter and an all-gather, each with half its
-/// bytes on every wire and half its steps; in an all-to-all a member sends what it sends in an all-gather of as large a buffer.
-/// Empty for what goes from one to another.
-[[nodiscard]] std::vector<Kindred> kindred_of(CollectiveKind kind);
-
 /// A sum of |predicted - fitted| / fitted, and of how many.
 struct Deviation {
     double sum = 0;

@@ -53,8 +53,9 @@ struct ExchangeLaw {
 /// Cores that the exchange takes; at least one.
 [[nodiscard]] double cores_of(const ExchangeLaw& law, const ExchangePoint& point);
 
-/// What multiplies base, expert, 1/row, 1/link, 1/core, copy and 1/read at a point, for a law with this `once` and `cores`.
+inline constexpr std::size_t exchange_constant_count = 7;
 using ExchangeConstants = ConstantsOf<exchange_constant_count>;
+/// What multiplies base, expert, 1/row, 1/link, 1/core, copy and 1/read at a point, for a law with this `once` and `cores`.
 [[nodiscard]] ExchangeConstants exchange_features(const ExchangeLaw& law, const ExchangePoint& point);
 [[nodiscard]] ExchangeConstants constants_of(const ExchangeLaw& law);
 void set_constants(ExchangeLaw& law, const ExchangeConstants& constants);

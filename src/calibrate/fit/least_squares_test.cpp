@@ -37,10 +37,11 @@ TEST_CASE("weights count, and nothing gives nothing") {
 
 TEST_CASE("of many constants, too, none is negative and the rest is the best without") {
     // the same two rows as above among ten constants
-    KernelLeastSquares sums;
+    using Many = LeastSquaresOf<10>;
+    Many sums;
     sums.add({1, 1}, 1);
     sums.add({2, 4}, 1);
-    KernelConstants found = sums.solve();
+    Many::Constants found = sums.solve();
     CHECK(found[0] == approx(0.6).epsilon(1e-6));
     CHECK(found[1] == 0);
     // a third is needed for a row of its own: 2c = 1
@@ -48,5 +49,5 @@ TEST_CASE("of many constants, too, none is negative and the rest is the best wit
     found = sums.solve();
     CHECK(found[0] == approx(0.6).epsilon(1e-6));
     CHECK(found[2] == approx(0.5).epsilon(1e-6));
-    CHECK(KernelLeastSquares().solve() == KernelConstants{});
+    CHECK(Many().solve() == Many::Constants{});
 }

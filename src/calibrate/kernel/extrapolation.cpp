@@ -38,10 +38,10 @@ void fill_untold(Growths& growths) {
 
 }  // namespace
 
-const Growths& Extrapolation::of(std::string_view kind) const {
-    if (kind.ends_with("attention")) return attention;
-    if (kind == "grouped contraction") return experts;
-    return kind == "contraction" ? products : others;
+const Growths& Extrapolation::of(KernelKind kind) const {
+    if (info(kind).family == KernelFamily::attention) return attention;
+    if (kind == KernelKind::grouped_contraction) return experts;
+    return kind == KernelKind::contraction ? products : others;
 }
 
 Result<Extrapolation> parse_extrapolation(std::string_view toml, std::string_view origin) {

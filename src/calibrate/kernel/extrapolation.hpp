@@ -7,6 +7,7 @@
 
 #include "base/result.hpp"
 #include "calibrate/kernel/kernel_fit.hpp"
+#include "calibrate/kernel/kernel_kinds.hpp"
 
 namespace roofline::core {
 
@@ -27,7 +28,7 @@ struct Extrapolation {
     Growths others{};
 
     /// Of a kernel's kind as KernelKey has it.
-    [[nodiscard]] const Growths& of(std::string_view kind) const;
+    [[nodiscard]] const Growths& of(KernelKind kind) const;
     bool operator==(const Extrapolation&) const = default;
 };
 

@@ -32,10 +32,10 @@ TEST_CASE("a file of growths is read strictly, and sizes that nothing tells of h
         "[[growth]]\nkind = \"others\"\nsize = \"columns\"\nside = \"below\"\nper_doubling = 0.125\ngroups = 2\n",
         "x.toml");
     REQUIRE_MESSAGE(all, to_text(all.error()));
-    CHECK(all->of("contraction")[2].above == 0.25);
-    CHECK(all->of("contraction")[0].below == 0.25);
-    CHECK(all->of("reduction")[1].below == 0.125);
-    CHECK(all->of("causal attention")[2].above == 0);
+    CHECK(all->of(KernelKind::contraction)[2].above == 0.25);
+    CHECK(all->of(KernelKind::contraction)[0].below == 0.25);
+    CHECK(all->of(KernelKind::reduction)[1].below == 0.125);
+    CHECK(all->of(KernelKind::causal_attention)[2].above == 0);
     CHECK_FALSE(parse_extrapolation("[[growth]]\nkind = \"tea\"\nsize = \"m\"\nside = \"above\"\nper_doubling = 0.1\n",
                                     "x.toml"));
     CHECK_FALSE(parse_extrapolation(
@@ -44,7 +44,8 @@ TEST_CASE("a file of growths is read strictly, and sizes that nothing tells of h
 
 TEST_CASE("the file that is built in says something of every class") {
     const Extrapolation& all = built_in_extrapolation();
-    for (const char* kind : {"contraction", "grouped contraction", "attention", "elementwise"}) {
+    for (const KernelKind kind :
+         {KernelKind::contraction, KernelKind::grouped_contraction, KernelKind::attention, KernelKind::elementwise}) {
         CHECK(all.of(kind)[0].above > 0);
         CHECK(all.of(kind)[1].below > 0);
     }

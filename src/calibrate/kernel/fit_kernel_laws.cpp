@@ -57,7 +57,7 @@ enum class Turn : std::uint8_t { alone, quantised, together };
 
 Turn turn_of(const KernelSample& sample) {
     if (sample.others.empty()) return Turn::alone;
-    const bool quantised = sample.others.size() == 1 && sample.others.front().key.kind == "quantisation" &&
+    const bool quantised = sample.others.size() == 1 && sample.others.front().key.kind == KernelKind::quantisation &&
                            sample.others.front().count == 1 && sample.timed.more.empty();
     return quantised ? Turn::quantised : Turn::together;
 }
@@ -225,7 +225,7 @@ void fit_like_relatives(const Samples& samples, const Folded& folded, KernelLaws
 }
 
 /// The kinds whose law is one, by machine and the key of that law.
-using JoinedKinds = std::map<std::pair<std::string, KernelKey>, std::set<std::string>>;
+using JoinedKinds = std::map<std::pair<std::string, KernelKey>, std::set<KernelKind>>;
 
 /// Kernels without products of which there are too few for a law count as those of the broader kind.
 JoinedKinds join_few(Samples& samples) {
@@ -233,10 +233,10 @@ JoinedKinds join_few(Samples& samples) {
     for (const KernelSample& sample : samples) ++rows[{sample.machine, sample.key}];
     JoinedKinds joined;
     for (KernelSample& sample : samples) {
-        const std::string own = sample.key.kind;
+        const KernelKind own = sample.key.kind;
         std::size_t few = rows[{sample.machine, sample.key}];
-        while (sample.key.dtype.empty() && few < fewest_kernels && !broader_kind(sample.key.kind).empty()) {
-            sample.key.kind = broader_kind(sample.key.kind);
+        while (sample.key.dtype.empty() && few < fewest_kernels && info(sample.key.kind).broader) {
+            sample.key.kind = *info(sample.key.kind).broader;
             few += rows[{sample.machine, sample.key}];
         }
         if (sample.key.kind != own) joined[{sample.machine, sample.key}].insert(own);
@@ -251,7 +251,7 @@ void add_joined(const JoinedKinds& joined, std::vector<Calibration>& calibration
         for (const CalibratedKernel& kernel : calibration.kernels) {
             const auto kinds = joined.find({calibration.machine, kernel.key});
             if (kinds == joined.end()) continue;
-            for (const std::string& kind : kinds->second) {
+            for (const KernelKind kind : kinds->second) {
                 more.push_back(kernel);
                 more.back().key.kind = kind;
             }

@@ -9,8 +9,8 @@ using namespace roofline::core;
 
 namespace {
 
-const KernelKey product{"contraction", "fp8", "", ""};
-const KernelKey conversion{"elementwise", "", "", ""};
+const KernelKey product{KernelKind::contraction, "fp8", "", ""};
+const KernelKey conversion{KernelKind::elementwise, "", "", ""};
 
 /// A kernel of so many microseconds of memory.
 KernelPoint reads(double microseconds) { return {0, 0, microseconds * 1e-6, 0, 0}; }
@@ -42,8 +42,9 @@ TEST_CASE("kernels that were timed together are told apart by the law of those t
 
 TEST_CASE("too few kernels of a kind count as those of the broader one") {
     std::vector<KernelSample> samples;
-    for (const char* kind : {"softmax", "normalisation", "activation", "elementwise", "rotation"}) {
-        const int rows = std::string_view(kind) == "rotation" ? 9 : 3;
+    for (const KernelKind kind : {KernelKind::softmax, KernelKind::normalisation, KernelKind::activation,
+                                  KernelKind::elementwise, KernelKind::rotation}) {
+        const int rows = kind == KernelKind::rotation ? 9 : 3;
         for (int i = 0; i < rows; ++i) {
             const double size = std::ldexp(1.0, i) + static_cast<double>(samples.size()) / 64;
             samples.push_back({"one", {kind, "", "", ""}, {reads(size), (2 + size) * 1e-6}, "a table"});
@@ -52,13 +53,14 @@ TEST_CASE("too few kernels of a kind count as those of the broader one") {
     const KernelLawsFit fit = fit_kernel_laws(samples);
     const std::vector<CalibratedKernel>& kernels = fit.calibrations.front().kernels;
     REQUIRE(kernels.size() == 5);
-    std::vector<std::string> kinds;
+    std::vector<KernelKind> kinds;
     for (const CalibratedKernel& kernel : kernels) {
         kinds.push_back(kernel.key.kind);
-        CHECK(kernel.fit.rows == (kernel.key.kind == "rotation" ? 9 : 12));
+        CHECK(kernel.fit.rows == (kernel.key.kind == KernelKind::rotation ? 9 : 12));
     }
     // a law of four kinds together is that of each
-    CHECK(kinds == std::vector<std::string>{"activation", "elementwise", "normalisation", "rotation", "softmax"});
+    CHECK(kinds == std::vector<KernelKind>{KernelKind::activation, KernelKind::elementwise, KernelKind::normalisation,
+                                           KernelKind::rotation, KernelKind::softmax});
     CHECK(kernels[0].fit.law == kernels[4].fit.law);
     CHECK(fit.rows == 21);
     CHECK(fit.too_few == 0);
@@ -66,7 +68,7 @@ TEST_CASE("too few kernels of a kind count as those of the broader one") {
 
 TEST_CASE("a quantisation that was never timed alone is told apart from its product by the rows of both") {
     // of M x K: 1 us, half a microsecond for each of a core's rows, and 3 bytes at 0.75 of 1 TB/s; products of N = 64 and 2048
-    const KernelKey quantisation{"quantisation", "fp8", "", ""};
+    const KernelKey quantisation{KernelKind::quantisation, "fp8", "", ""};
     KernelLaw first{1e-6, 0, 1, 1, 0.75};
     first.row_s = 0.5e-6;
     KernelLaw law{2e-6, 0, 0.8, 1, 0.75, 2};
@@ -90,8 +92,8 @@ TEST_CASE("a quantisation that was never timed alone is told apart from its prod
     REQUIRE(fit.calibrations.front().kernels.size() == 2);
     const CalibratedKernel& of_product = fit.calibrations.front().kernels.front();
     const CalibratedKernel& of_first = fit.calibrations.front().kernels.back();
-    CHECK(of_product.key == KernelKey{"contraction", "fp8", "some 1.0", ""});
-    CHECK(of_first.key == KernelKey{"quantisation", "fp8", "some 1.0", ""});
+    CHECK(of_product.key == KernelKey{KernelKind::contraction, "fp8", "some 1.0", ""});
+    CHECK(of_first.key == KernelKey{KernelKind::quantisation, "fp8", "some 1.0", ""});
     CHECK(of_first.fit.law.row_s == approx(0.5e-6).epsilon(0.05));
     CHECK(of_product.fit.law.math == approx(0.8).epsilon(0.05));
     CHECK(of_product.fit.law.fixed_s + of_first.fit.law.fixed_s == approx(3e-6).epsilon(0.05));

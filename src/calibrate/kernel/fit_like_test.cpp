@@ -148,7 +148,7 @@ TEST_CASE("laws of few rows are a relative's where that is nearer, and say whose
     std::vector<KernelSample> samples;
     const auto add = [&](const std::string& machine, const std::string& software, const auto& kernels) {
         for (const TimedKernel& kernel : kernels) {
-            samples.push_back({machine, {"contraction", "bf16", software, ""}, kernel, "a table", {}});
+            samples.push_back({machine, {KernelKind::contraction, "bf16", software, ""}, kernel, "a table", {}});
         }
     };
     add("a", "one 1.0", timed_products(1, 1, choice));

@@ -207,15 +207,13 @@ std::vector<SizedDeviation> deviations_from(const KernelFit& fit, const TimedKer
 }
 
 KernelLaw rounded(KernelLaw law) {
-    // what no clock could tell from nothing is nothing
-    law.fixed_s = law.fixed_s < 1e-10 ? 0 : four_digits(law.fixed_s * 1e6) / 1e6;
-    law.ramp_s = law.ramp_s < 1e-15 ? 0 : four_digits(law.ramp_s * 1e9) / 1e9;
-    law.split_s = law.split_s < 1e-10 ? 0 : four_digits(law.split_s * 1e6) / 1e6;
-    law.wave_s = law.wave_s < 1e-10 ? 0 : four_digits(law.wave_s * 1e6) / 1e6;
-    law.row_s = law.row_s < 1e-10 ? 0 : four_digits(law.row_s * 1e6) / 1e6;
-    for (double* const constant : {&law.math, &law.vector, &law.memory, &law.p, &law.write, &law.warm, &law.cache,
-                                   &law.partial, &law.busy, &law.reread})
-        *constant = four_digits(*constant);
+    for (const KernelConstant& each : kernel_constants) {
+        if (each.kind == ConstantKind::flag) continue;
+        double& value = each.of(law);
+        // what no clock could tell from nothing is nothing
+        const double least = each.kind == ConstantKind::us ? 1e-10 : each.kind == ConstantKind::ns ? 1e-15 : 0;
+        value = value < least ? 0 : four_digits(value * each.per_unit()) / each.per_unit();
+    }
     return law;
 }
 

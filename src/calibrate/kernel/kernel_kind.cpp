@@ -222,43 +222,39 @@ KernelRows rows_of(const KernelWork& kernel) {
     return {elements({most.begin(), middle}), elements({middle, most.end()})};
 }
 
-std::string kernel_kind(const KernelWork& kernel) {
+KernelKind kernel_kind(const KernelWork& kernel) {
     const auto products = std::count_if(kernel.matmuls.begin(), kernel.matmuls.end(),
                                         [](const MatmulShape& shape) { return shape.unit == Unit::matmul; });
     if (products >= 2 && applies(kernel, [](const FunctionInfo& each) { return each.name == "softmax"; })) {
         return applies(kernel, [](const FunctionInfo& each) { return each.kind == FunctionKind::mask; })
-                   ? "causal attention"
-                   : "attention";
+                   ? KernelKind::causal_attention
+                   : KernelKind::attention;
     }
-    if (products > 0) return "contraction";
-    if (applies(kernel, [](const FunctionInfo& each) { return each.kind == FunctionKind::reduce; })) return "reduction";
-    if (applies(kernel, is_softmax)) return "softmax";
-    if (applies(kernel, normalises)) return "normalisation";
-    if (applies(kernel, is_transcendental)) return "activation";
-    if (applies(kernel, rotates)) return "rotation";
-    if (applies(kernel, [](const FunctionInfo& each) { return each.kind == FunctionKind::gather; })) return "gather";
-    return "elementwise";
-}
-
-std::string broader_kind(const std::string& kind) {
-    if (kind.ends_with(" attention")) return "attention";
-    if (kind == "grouped contraction") return "contraction";
-    if (kind == "softmax") return "normalisation";
-    return kind.ends_with("attention") || kind == "contraction" || kind == "elementwise" ? "" : "elementwise";
+    if (products > 0) return KernelKind::contraction;
+    if (applies(kernel, [](const FunctionInfo& each) { return each.kind == FunctionKind::reduce; }))
+        return KernelKind::reduction;
+    if (applies(kernel, is_softmax)) return KernelKind::softmax;
+    if (applies(kernel, normalises)) return KernelKind::normalisation;
+    if (applies(kernel, is_transcendental)) return KernelKind::activation;
+    if (applies(kernel, rotates)) return KernelKind::rotation;
+    if (applies(kernel, [](const FunctionInfo& each) { return each.kind == FunctionKind::gather; }))
+        return KernelKind::gather;
+    return KernelKind::elementwise;
 }
 
 KernelKey kernel_key(const Program& local, const KernelWork& kernel) {
     KernelKey key;
     key.kind = kernel_kind(kernel);
-    if (key.kind == "contraction" && is_grouped(local, kernel)) key.kind = "grouped contraction";
-    if (key.kind == "causal attention" && !masks(local, kernel)) key.kind = "attention";
-    if (key.kind == "attention" && windowed_dim(kernel)) key.kind = "windowed attention";
-    if (key.kind.ends_with("attention") && has_latents(kernel)) key.kind = "latent attention";
-    if (key.kind == "elementwise") {
+    if (key.kind == KernelKind::contraction && is_grouped(local, kernel)) key.kind = KernelKind::grouped_contraction;
+    if (key.kind == KernelKind::causal_attention && !masks(local, kernel)) key.kind = KernelKind::attention;
+    if (key.kind == KernelKind::attention && windowed_dim(kernel)) key.kind = KernelKind::windowed_attention;
+    if (info(key.kind).family == KernelFamily::attention && has_latents(kernel))
+        key.kind = KernelKind::latent_attention;
+    if (key.kind == KernelKind::elementwise) {
         const auto narrow = quantised_dtype(local, kernel);
-        if (narrow && for_product(local, kernel)) return {"quantisation", std::string(name(*narrow)), "", ""};
+        if (narrow && for_product(local, kernel)) return {KernelKind::quantisation, std::string(name(*narrow)), "", ""};
     }
-    if (!key.kind.ends_with("attention") && !key.kind.ends_with("contraction")) return key;
+    if (info(key.kind).family == KernelFamily::rows) return key;
     for (const Statement* statement : kernel.statements) {
         for (const Op& op : statement->ops) {
             if (op.kind != OpKind::contract || !key.dtype.empty()) continue;

@@ -26,11 +26,8 @@ namespace roofline::core {
 /// - "elementwise": all others, sums and copies
 [[nodiscard]] KernelKey kernel_key(const Program& local, const KernelWork& kernel);
 
-/// The kind that speaks for one that has no law of its own; "" where none does.
-[[nodiscard]] std::string broader_kind(const std::string& kind);
-
 /// The kind alone, where neither masks nor dtypes nor groups matter.
-[[nodiscard]] std::string kernel_kind(const KernelWork& kernel);
+[[nodiscard]] KernelKind kernel_kind(const KernelWork& kernel);
 
 /// Products of the same rows over the same dimensions: to a library they are one, as wide as all together.
 [[nodiscard]] bool side_by_side(const std::vector<const MatmulShape*>& products);

@@ -4,8 +4,9 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <limits>
 #include <span>
+
+#include "calibrate/kernel/kernel_constants.hpp"
 
 namespace roofline::core {
 
@@ -35,39 +36,6 @@ struct KernelPoint {
     double again_s = 0;       ///< what reading them again for every further head would take the main memory: apart()
 
     bool operator==(const KernelPoint&) const = default;
-};
-
-/// fixed + ramp * depth + ((math_s/math)^p + (vector_s/vector)^p + (memory_s/memory)^p + other_s^p)^(1/p). With no fixed cost, no
-/// ramp and fractions of 1 it is the lower bound at p = infinity (everything overlaps) and the upper bound at p = 1 (nothing does).
-/// Reads and writes may have fractions of their own, and what fits a cache another.
-///
-/// With `tiled`, a product's result is cut into tiles, and its depth into splits, that cores work off in whole waves: the math is that
-/// of full waves, the ramp is that of one split, and there are the costs of further waves and of adding up the splits. Of the
-/// tilings a library has, the law takes the cheapest; with `by_rows`, the one that the rows alone decide.
-struct KernelLaw {
-    double fixed_s = 0;  ///< what a kernel takes that has next to nothing to do: its launch, its first and last access
-    double ramp_s =
-        0;            ///< for every element of the depth: one result is added up in order, however many units there are
-    double math = 1;  ///< fraction of the matrix units' rate that is achieved
-    double vector = 1;
-    double memory = 1;
-    double p = std::numeric_limits<double>::infinity();  ///< at least 1
-    double write = 0;                                    ///< the fraction for writes; 0: that of memory
-    double warm = 0;   ///< share of the largest cache below which programs find their data there; 0: they never do
-    double cache = 1;  ///< rate of that cache over the main memory's
-    bool tiled = false;
-    double split_s = 0;   ///< once, when the depth is split: a second kernel adds up
-    double wave_s = 0;    ///< for every wave after the first: the start and the end of its tiles
-    bool hidden = false;  ///< waves are a resource as others are: each takes wave_s, and overlaps with what p says
-    double partial = 1;   ///< rate of partial results over the main memory's; above 1, since caches keep them
-    double busy = 0;  ///< share of the cores that must have a tile for the memory's full rate; 0: any number draws it
-    bool by_rows = false;  ///< the rows of the result alone decide its tiles, and the depth is never split
-    double row_s = 0;      ///< for every row that a core works off, in kernels without products
-    double share =
-        0;  ///< the most heads that one read of keys and values serves; 0: any number. Of more, each reads them
-    double reread = 1;  ///< rate of reading them again over the main memory's; above 1, since caches keep them
-
-    bool operator==(const KernelLaw&) const = default;
 };
 
 /// How a product is cut: the elements of the result that one core adds up at a time, and the parts of the depth.
@@ -148,9 +116,6 @@ inline constexpr std::size_t kernel_parts = 4;
 [[nodiscard]] double bound_of(const KernelLaw& law, const KernelPoint& point);
 /// What no kernel is faster than that finds all of its data in a cache, where they fit one; else the lower bound.
 [[nodiscard]] double resident_bound_of(const KernelPoint& point);
-
-/// The most that a cache's rate is taken to be over the main memory's.
-inline constexpr double fastest_cache = 16;
 
 /// A norm with what tells its slopes.
 struct Norm {

@@ -9,27 +9,24 @@ namespace roofline::core {
 
 namespace {
 
-/// Of the constants, as least squares has them: seconds, and slowdowns, which are one over the law's fractions.
-enum KernelConstant : std::size_t { fixed, ramp, split, wave, row, math, vector, read, write, cache, partial, reread };
+using KernelLeastSquares = LeastSquaresOf<kernel_constant_count>;
+using KernelConstants = KernelLeastSquares::Constants;
 
 /// The law at these constants, with the terms and p of another.
 /// No resource runs faster than published, so an expected time is never below the bound; caches do.
 KernelLaw law_of(const KernelConstants& constants, KernelLaw law) {
-    const auto fraction = [](double slowdown) { return slowdown > 1 ? 1 / slowdown : 1; };
-    const auto multiple = [](double slowdown, double most) { return 1 / std::clamp(slowdown, 1 / most, 4.0); };
-    law.fixed_s = constants[fixed];
-    law.ramp_s = constants[ramp];
-    law.math = fraction(constants[math]);
-    law.vector = fraction(constants[vector]);
-    law.memory = fraction(constants[read]);
-    if (law.write > 0) law.write = fraction(constants[write]);
-    if (law.warm > 0) law.cache = multiple(constants[cache], fastest_cache);
-    if (law.row_s > 0) law.row_s = constants[row];
-    if (law.share > 0) law.reread = multiple(constants[reread], 64);
-    if (!law.tiled) return law;
-    law.split_s = constants[split];
-    law.wave_s = constants[wave];
-    law.partial = multiple(constants[partial], 64);
+    for (const KernelConstant& each : kernel_constants) {
+        if (each.slope == no_slope || !each.used(law)) continue;
+        double& value = each.of(law);
+        const double found = constants[each.slope];
+        if (each.slope < first_slowdown) {
+            value = found;
+        } else if (each.kind == ConstantKind::multiple) {
+            value = 1 / std::clamp(found, 1 / each.most, 4.0);
+        } else if (value > 0) {  // writes without a fraction of their own stay so
+            value = found > 1 ? 1 / found : 1;
+        }
+    }
     return law;
 }
 
@@ -61,27 +58,27 @@ void add_linear(Linear& linear, const KernelLaw& law, const CutPoint& whole) {
     const auto [point, tiling, time] = whole.by(law);
     const auto slopes = slopes_of(time.norm, time.parts);
     KernelConstants& features = linear.features;
-    features[fixed] += 1;
-    features[ramp] += point.depth * tiling.part;
-    features[math] += math_of(point, tiling) * slopes[0];
-    features[vector] += point.vector_s * slopes[1];
+    features[fixed_slope] += 1;
+    features[ramp_slope] += point.depth * tiling.part;
+    features[math_slope] += math_of(point, tiling) * slopes[0];
+    features[vector_slope] += point.vector_s * slopes[1];
     const double memory = slopes[2];
     const double drawn = memory * stretch_of(law, point, tiling);
     const double cached = cached_share(law, point);
-    features[law.write > 0 ? write : read] += (1 - cached) * point.write_s * drawn;
-    features[read] += (1 - cached) * (point.memory_s - point.write_s) * drawn;
-    features[cache] += cached * point.memory_s * drawn;
+    features[law.write > 0 ? write_slope : read_slope] += (1 - cached) * point.write_s * drawn;
+    features[read_slope] += (1 - cached) * (point.memory_s - point.write_s) * drawn;
+    features[cache_slope] += cached * point.memory_s * drawn;
     if (tiling.splits > 1) {
-        features[split] += 1;
-        features[partial] += tiling.splits * point.sums_s * memory;
+        features[split_slope] += 1;
+        features[partial_slope] += tiling.splits * point.sums_s * memory;
     }
     if (law.hidden) {
-        features[wave] += tiling.waves * slopes[3];
+        features[wave_slope] += tiling.waves * slopes[3];
     } else if (tiling.waves > 1) {
-        features[wave] += tiling.waves - 1;
+        features[wave_slope] += tiling.waves - 1;
     }
-    if (law.row_s > 0) features[row] += rows_of_core(point);
-    features[reread] += point.again_s * memory;
+    if (law.row_s > 0) features[row_slope] += rows_of_core(point);
+    features[reread_slope] += point.again_s * memory;
     linear.rest += point.other_s * slopes[3];
     linear.seconds += time.seconds();
 }
@@ -145,7 +142,7 @@ LawStep step_from(const KernelLaw& law, CutKernels kernels) {
     add_loss();
     // what the points do not tell stays as published
     const double hint = 1e-4 * static_cast<double>(kernels.size());
-    for (std::size_t i = math; i < kernel_constant_count; ++i) {
+    for (std::size_t i = first_slowdown; i < kernel_constant_count; ++i) {
         KernelConstants published{};
         published[i] = 1;
         sums.add(published, hint);

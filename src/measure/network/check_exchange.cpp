@@ -67,10 +67,7 @@ Status check_exchange(Communicator& group, CollectiveKind kind, Dtype dtype, std
     checked.kind = kind;
     checked.part = elements * element;
     checked.dtype = dtype;
-    if (kind == CollectiveKind::permute) checked.to = (rank + 1) % n;
-    if (kind == CollectiveKind::permute) checked.from = (rank + n - 1) % n;
-    if (kind == CollectiveKind::send && rank == 0) checked.to = 1;
-    if (kind == CollectiveKind::send && rank == 1) checked.from = 0;
+    aim(checked, rank, n);
     std::vector<std::byte> in(input_bytes(kind, checked.part, n));
     std::vector<std::byte> out(output_bytes(kind, checked.part, n));
     for (std::size_t i = 0; i < in.size() / element; ++i) put(in, i, number_of(rank, i), dtype);
@@ -81,13 +78,9 @@ Status check_exchange(Communicator& group, CollectiveKind kind, Dtype dtype, std
     std::vector<std::byte> right(out.size());
     for (std::size_t i = 0; i < out.size() / element; ++i) put(right, i, expected(kind, rank, n, elements, i), dtype);
     if (out == right) return agreed(group, {});
-    return agreed(group, fail("check_failed",
-                              fmt::format("what arrives of a{} {} over {} ranks is wrong",
-                                          kind == CollectiveKind::all_gather || kind == CollectiveKind::all_reduce ||
-                                                  kind == CollectiveKind::all_to_all
-                                              ? "n"
-                                              : "",
-                                          collective_name(kind, true), n)));
+    return agreed(group, fail("check_failed", fmt::format("what arrives of a{} {} over {} ranks is wrong",
+                                                          info(kind).spoken.front() == 'a' ? "n" : "",
+                                                          collective_name(kind, true), n)));
 }
 
 }  // namespace roofline::core

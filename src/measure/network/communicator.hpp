@@ -34,6 +34,9 @@ struct Exchange {
     int from = -1;
 };
 
+/// Where a member of a `permute` to the next of so many sends to and gets from; in a `send` rank 0 sends to rank 1.
+void aim(Exchange& exchange, int rank, int members);
+
 /// An exchange that was started. Its buffers stay as they are until it is done. Destroying it waits for its end.
 class PendingExchange {
 public:

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <cstring>
 #include <functional>
 #include <memory>
@@ -15,14 +14,20 @@ namespace roofline::core {
 
 namespace {
 
-constexpr std::array kinds{CollectiveKind::send,           CollectiveKind::permute,    CollectiveKind::all_gather,
-                           CollectiveKind::reduce_scatter, CollectiveKind::all_reduce, CollectiveKind::all_to_all};
+// Those between fewest chips first.
+std::vector<CollectiveKind> timed_kinds() {
+    std::vector<CollectiveKind> kinds;
+    for (const Ends ends : {Ends::one_to_one, Ends::pairs, Ends::all_to_one, Ends::one_to_all, Ends::all}) {
+        for (const CollectiveInfo& each : all_collectives) {
+            if (each.ends == ends && !each.table.empty()) kinds.push_back(each.kind);
+        }
+    }
+    return kinds;
+}
 
 // nccl-tests' size over the bytes of a part.
 std::size_t parts_of_size(CollectiveKind kind, int members) {
-    const bool many = kind == CollectiveKind::all_gather || kind == CollectiveKind::reduce_scatter ||
-                      kind == CollectiveKind::all_to_all;
-    return many ? static_cast<std::size_t>(members) : 1;
+    return info(kind).many_in || info(kind).many_out ? static_cast<std::size_t>(members) : 1;
 }
 
 // Sizes of which every rank holds whole elements.
@@ -47,28 +52,25 @@ public:
         once_.dtype = timed_dtype;
         once_.in = in;
         once_.out = out;
+        aim(once_, rank, n);
         back_ = once_;
-        if (kind == CollectiveKind::permute) {
-            once_.to = (rank + 1) % n;
-            once_.from = (rank + n - 1) % n;
-        } else if (kind == CollectiveKind::send && rank < 2) {
-            (rank == 0 ? once_.to : once_.from) = 1 - rank;
-            (rank == 0 ? back_.from : back_.to) = 1 - rank;
-        }
+        std::swap(back_.to, back_.from);
     }
 
     Status run(std::int64_t calls) const {
         for (std::int64_t i = 0; i < calls; ++i) {
             ROOFLINE_CHECK(group_.run(once_));
-            if (once_.kind != CollectiveKind::send) continue;
+            if (!there_and_back()) continue;
             ROOFLINE_CHECK(group_.run(back_));
         }
         return {};
     }
 
-    [[nodiscard]] double per_call() const { return once_.kind == CollectiveKind::send ? 2 : 1; }
+    [[nodiscard]] double per_call() const { return there_and_back() ? 2 : 1; }
 
 private:
+    [[nodiscard]] bool there_and_back() const { return info(once_.kind).ends == Ends::one_to_one; }
+
     Communicator& group_;
     Exchange once_;
     Exchange back_;  ///< of a ping-pong
@@ -100,7 +102,7 @@ public:
         for (int members = 2; members <= world.size(); ++members) {
             if (world.size() % members != 0) continue;
             members_.push_back(members);
-            for (const CollectiveKind kind : kinds) steps_ += sizes_of(kind, members, options).size();
+            for (const CollectiveKind kind : kinds_) steps_ += sizes_of(kind, members, options).size();
         }
     }
 
@@ -109,7 +111,7 @@ public:
         ROOFLINE_CHECK(agreed(world_, made ? Status{} : fail(made.error())));
         for (const int members : members_) {
             ROOFLINE_TRY(auto group, world_.split(world_.rank() / members, world_.rank()));
-            for (const CollectiveKind kind : kinds) {
+            for (const CollectiveKind kind : kinds_) {
                 ROOFLINE_CHECK(time_kind(*group, kind, *made));
             }
         }
@@ -138,6 +140,7 @@ private:
     Communicator& world_;
     const ExchangeTimingOptions& options_;
     Progress& progress_;
+    const std::vector<CollectiveKind> kinds_ = timed_kinds();
     std::vector<int> members_;
     std::size_t steps_ = 0;
     std::vector<TimedExchange> timed_;
@@ -156,12 +159,9 @@ MeasuredCollective row_of(const TimedExchange& timed, const std::string& system,
     row.system = system;
     row.members = timed.members;
     row.kind = timed.kind;
-    if (timed.kind == CollectiveKind::all_reduce || timed.kind == CollectiveKind::reduce_scatter) {
-        row.dtype = timed_dtype;
-    }
-    const bool by_member = timed.kind == CollectiveKind::all_to_all || timed.kind == CollectiveKind::permute;
+    if (info(timed.kind).sums) row.dtype = timed_dtype;
     row.size = static_cast<double>(timed.bytes);
-    row.bytes = row.size * (by_member ? timed.members : 1);
+    row.bytes = row.size * (info(timed.kind).size_of_member ? timed.members : 1);
     row.time_s = timed.spread.median;
     row.software = software;
     row.groups = timed.groups;
@@ -173,13 +173,11 @@ std::string exchange_table(const std::vector<TimedExchange>& timed, const std::s
     std::string text = "source,system,link,n_devices,n_nodes,op,bytes,time_s,dtype,lib,notes\n";
     for (const TimedExchange& each : timed) {
         const MeasuredCollective row = row_of(each, system, software);
-        const std::string_view op =
-            each.kind == CollectiveKind::permute ? "collective_permute" : collective_name(each.kind);
         std::string note = fmt::format("p5 {:.4g} s; p95 {:.4g} s", each.spread.p5, each.spread.p95);
         if (each.groups > 1) note += fmt::format("; {} concurrent", each.groups);
         if (each.spread.disturbed) note += "; disturbed";
-        text += fmt::format("measured here,{},,{},1,{},{},{},{},{},{}\n", system, each.members, op, each.bytes,
-                            each.spread.median, row.dtype ? name(*row.dtype) : "", software, note);
+        text += fmt::format("measured here,{},,{},1,{},{},{},{},{},{}\n", system, each.members, info(each.kind).table,
+                            each.bytes, each.spread.median, row.dtype ? name(*row.dtype) : "", software, note);
     }
     return text;
 }

@@ -24,15 +24,16 @@ Result<System> one_group(Machine machine, std::string_view shape) {
     return system;
 }
 
-// Of all chips together, or of a send from the first to the second.
+// Of all chips together, or with the first chip as the root; a send goes to the second.
 Result<CollectiveLoad> load_on(const System& system, CollectiveKind kind) {
     const PlacedAxis& all = system.mesh.front();
-    if (kind != CollectiveKind::send) return collective_load(system.slice, kind, {&all}, system.collectives);
+    if (!has_root(kind)) return collective_load(system.slice, kind, {&all}, system.collectives);
     Message message;
     message.kind = kind;
     message.axes = {all.name};
-    message.from = {{all.name, 0}};
-    message.to = {{all.name, 1}};
+    const Ends ends = info(kind).ends;
+    if (ends != Ends::all_to_one) message.from = {{all.name, 0}};
+    if (ends != Ends::one_to_all) message.to = {{all.name, ends == Ends::one_to_one ? 1 : 0}};
     return load_of(message, system);
 }
 

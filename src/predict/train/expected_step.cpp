@@ -101,8 +101,8 @@ std::optional<StepParts> step_parts(const Prediction& step, const std::vector<st
         const Work& work = step.analysis.work.kernels[i].work;
         if (law == nullptr && !(work.compute.empty() && work.memory.empty())) return std::nullopt;
         if (law == nullptr) continue;
-        const bool stands_in = i < step.laws.instead.size() && step.laws.instead[i] == "grouped contraction";
-        parts.experts = parts.experts || stands_in || law->key.kind == "grouped contraction";
+        const bool stands_in = i < step.laws.instead.size() && step.laws.instead[i] == KernelKind::grouped_contraction;
+        parts.experts = parts.experts || stands_in || law->key.kind == KernelKind::grouped_contraction;
         parts.launches += runs[i].count;
         parts.*sum_of(law->key, step.machine) += runs[i].count * seconds_of(law->fit, runs[i].point);
     }

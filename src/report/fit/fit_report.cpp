@@ -86,15 +86,16 @@ Table by_machine(const CollectiveFit& fit) {
         }
     }
     Table table{{"machine", "over"}, {}, {false, false, true, true, true, true, true}};
-    constexpr CollectiveKind kinds[] = {CollectiveKind::all_gather, CollectiveKind::reduce_scatter,
-                                        CollectiveKind::all_reduce, CollectiveKind::all_to_all,
-                                        CollectiveKind::permute};
-    for (const CollectiveKind kind : kinds) table.head.emplace_back(collective_name(kind, true));
+    std::vector<CollectiveInfo> kinds;
+    for (const CollectiveInfo& each : all_collectives) {
+        if (!has_root(each.kind)) kinds.push_back(each);
+    }
+    for (const CollectiveInfo& each : kinds) table.head.emplace_back(each.spoken);
     for (const auto& [key, means] : groups) {
         const auto& [machine, tiers, custom] = key;
         table.rows.push_back({machine, tiers + (custom ? ", other kernels" : "")});
-        for (const CollectiveKind kind : kinds) {
-            const auto found = means.find(kind);
+        for (const CollectiveInfo& each : kinds) {
+            const auto found = means.find(each.kind);
             table.rows.back().push_back(found == means.end() ? "-" : found->second.sizes.text());
         }
     }
@@ -120,16 +121,34 @@ Table all_laws(const CollectiveFit& fit) {
     return table;
 }
 
+/// The constants that answers show.
+std::vector<KernelConstant> shown_constants() {
+    std::vector<KernelConstant> shown;
+    for (const KernelConstant& each : kernel_constants) {
+        if (!each.name.empty()) shown.push_back(each);
+    }
+    return shown;
+}
+
+/// "fixed_s", as programs read it.
+std::string raw_name(const KernelConstant& constant) {
+    return fmt::format("{}{}", constant.name, constant.per_unit() != 1 ? "_s" : "");
+}
+
 /// A law's constants and how many factors by size it has, with numbers as programs want them or as people read them.
 std::vector<std::string> constant_cells(const KernelLaw& law, const SizeFactors& factors, bool raw) {
     std::vector<std::string> cells;
-    for (const double seconds : {law.fixed_s, law.ramp_s}) {
-        cells.push_back(raw ? fmt::format("{}", seconds) : seconds > 0 ? to_text(Seconds{seconds}) : "-");
+    for (const KernelConstant& each : shown_constants()) {
+        const double value = each.of(law);
+        const bool cost = each.per_unit() != 1;
+        if (std::isinf(value)) {
+            cells.emplace_back(raw ? "inf" : "max");
+        } else if (raw && each.kind != ConstantKind::exponent) {
+            cells.push_back(fmt::format("{}", value));
+        } else {
+            cells.push_back(!cost ? number_text(value) : value > 0 ? to_text(Seconds{value}) : "-");
+        }
     }
-    for (const double fraction : {law.math, law.vector, law.memory}) {
-        cells.push_back(raw ? fmt::format("{}", fraction) : number_text(fraction));
-    }
-    cells.push_back(std::isinf(law.p) ? (raw ? "inf" : "max") : number_text(law.p));
     const std::size_t count = factors.logs.size();
     cells.push_back(raw ? std::to_string(count) : count > 0 ? grouped(static_cast<std::int64_t>(count)) : "-");
     return cells;
@@ -170,14 +189,16 @@ void add_bands(Table& table, const KernelFit& fit, std::size_t errors) {
 Table kernel_laws(const CollectiveFit& fit, bool raw) {
     Table table;
     if (raw) {
-        table.head = {
-            "machine", "kind",           "dtype",        "software",       "variant", "rows",    "left_out", "fixed_s",
-            "ramp_s",  "math",           "vector",       "memory",         "p",       "factors", "heads",    "n",
-            "m",       "error_of_bound", "error_fitted", "error_held_out", "like"};
+        table.head = {"machine", "kind", "dtype", "software", "variant", "rows", "left_out"};
     } else {
-        table.head = {"machine", "kind",   "dtype", "software", "rows",  "fixed",  "ramp",    "math",
-                      "vector",  "memory", "p",     "sizes",    "bound", "fitted", "held out"};
+        table.head = {"machine", "kind", "dtype", "software", "rows"};
     }
+    for (const KernelConstant& each : shown_constants()) {
+        table.head.push_back(raw ? raw_name(each) : std::string(each.name));
+    }
+    append(table.head, raw ? std::vector<std::string>{"factors", "heads", "n", "m", "error_of_bound", "error_fitted",
+                                                      "error_held_out", "like"}
+                           : std::vector<std::string>{"sizes", "bound", "fitted", "held out"});
     table.right.assign(table.head.size(), true);
     std::fill_n(table.right.begin(), raw ? 5 : 4, false);
     const auto percent = [&](double error) { return raw ? fmt::format("{:.4g}", error) : percent_text(error); };
@@ -185,7 +206,7 @@ Table kernel_laws(const CollectiveFit& fit, bool raw) {
         for (const CalibratedKernel& kernel : calibration.kernels) {
             const KernelKey& key = kernel.key;
             const KernelFit& each = kernel.fit;
-            std::vector<std::string> cells{calibration.machine, key.kind, key.dtype};
+            std::vector<std::string> cells{calibration.machine, std::string(name(key.kind)), key.dtype};
             const bool one_cell = !raw && !key.variant.empty();
             cells.push_back(one_cell ? key.software + " " + key.variant : key.software);
             if (raw) cells.push_back(key.variant);
@@ -207,12 +228,9 @@ Table kernel_laws(const CollectiveFit& fit, bool raw) {
 
 Json constants_json(const KernelLaw& law, const SizeFactors& factors) {
     Json json;
-    json["fixed_s"] = law.fixed_s;
-    json["ramp_s"] = law.ramp_s;
-    json["math"] = law.math;
-    json["vector"] = law.vector;
-    json["memory"] = law.memory;
-    json["p"] = std::isinf(law.p) ? Json(nullptr) : Json(law.p);
+    for (const KernelConstant& each : shown_constants()) {
+        json[raw_name(each)] = std::isinf(each.of(law)) ? Json(nullptr) : Json(each.of(law));
+    }
     json["factors"] = factors.logs.size();
     return json;
 }
@@ -224,7 +242,7 @@ Json kernels_json(const CollectiveFit& fit) {
             const KernelFit& each_fit = kernel.fit;
             Json each;
             each["machine"] = calibration.machine;
-            each["kind"] = kernel.key.kind;
+            each["kind"] = name(kernel.key.kind);
             each["dtype"] = kernel.key.dtype;
             each["software"] = kernel.key.software;
             each["variant"] = kernel.key.variant;

@@ -44,10 +44,8 @@ enum ComparedSection {
     ridge_section
 };
 
-/// Levels from the chip's edge inwards, as parse_machine orders them.
-int level_place(std::string_view id) {
-    constexpr std::string_view order = "hbm l3 l2 cmem vmem smem l1 tmem psum reg";
-    return static_cast<int>(order.find(id));
+int level_place(const std::string& id) {
+    return static_cast<int>(std::find(level_ids.begin(), level_ids.end(), id) - level_ids.begin());
 }
 
 Line line_of(const FigureRow& row) {

@@ -117,12 +117,12 @@ private:
         if (!mesh) return;
         system.mesh = std::move(*mesh);
         Json times = Json::object();
-        for (const CollectiveKind kind : {CollectiveKind::all_gather, CollectiveKind::reduce_scatter,
-                                          CollectiveKind::all_reduce, CollectiveKind::all_to_all}) {
-            const auto load = collective_load(slice_, kind, {&system.mesh.front()});
+        for (const CollectiveInfo& each : all_collectives) {
+            if (each.ends != Ends::all) continue;
+            const auto load = collective_load(slice_, each.kind, {&system.mesh.front()});
             const auto time = load ? time_of(*load, system, gigabyte) : std::nullopt;
-            row(fmt::format("{} of 1 GB", collective_name(kind, true)), time ? to_text(Seconds{time->lower_s}) : "-");
-            times[std::string(collective_name(kind))] = time ? Json(time->lower_s) : Json(nullptr);
+            row(fmt::format("{} of 1 GB", each.spoken), time ? to_text(Seconds{time->lower_s}) : "-");
+            times[std::string(each.id)] = time ? Json(time->lower_s) : Json(nullptr);
         }
         facts_.json["gigabyte_s"] = std::move(times);
     }

@@ -184,10 +184,9 @@ std::string errors_text(const CalibratedLaw& law) {
 CollectiveBandwidth collective_bandwidth(CollectiveKind kind, std::int64_t members, double bytes, double seconds) {
     if (!(seconds > 0) || members < 1) return {};
     const auto n = static_cast<double>(members);
-    const bool part = kind == CollectiveKind::all_to_all || kind == CollectiveKind::permute;
     CollectiveBandwidth bandwidth;
-    bandwidth.algorithm = (part ? bytes / n : bytes) / seconds;
-    bandwidth.bus = bandwidth.algorithm * bus_factor(kind, n);
+    bandwidth.algorithm = (info(kind).size_of_member ? bytes / n : bytes) / seconds;
+    bandwidth.bus = bandwidth.algorithm * info(kind).bus_factor(n);
     return bandwidth;
 }
 
@@ -213,12 +212,11 @@ std::vector<std::string> kernel_derivation(const Prediction& answer, std::size_t
     const double seconds = seconds_of(fit, answer.runs[kernel].point);
     const bool beyond = !sizes_beyond(fit, answer.runs[kernel].point).empty();
     const std::string memory = level_label(answer.machine, "hbm");
-    std::string of = law.key.kind + band_text(fit.by, used);
+    std::string of = std::string(name(law.key.kind)) + band_text(fit.by, used);
     if (!law.key.dtype.empty()) of += " in " + law.key.dtype;
     if (!law.key.software.empty()) of += " with " + law.key.software;
     if (!law.key.variant.empty()) of += " " + law.key.variant;
-    if (const std::string& kind = answer.laws.instead[kernel]; !kind.empty())
-        of += fmt::format(", in place of one for {}", kind);
+    if (const auto& kind = answer.laws.instead[kernel]) of += fmt::format(", in place of one for {}", name(*kind));
     const std::string& carried = answer.laws.carried[kernel];
     return {
         fmt::format("expected {} with an error of {} %", us(seconds),

@@ -124,7 +124,8 @@ private:
     void message(const Message& message) {
         const auto load = load_of(message, answer_.system);
         if (!load) return;
-        const std::string reach = message.kind == CollectiveKind::send ? "" : fmt::format(", {} chips", load->members);
+        const std::string reach =
+            info(message.kind).ends == Ends::one_to_one ? "" : fmt::format(", {} chips", load->members);
         say(fmt::format("{} of {}{}{}: V {}", collective_name(message.kind, true), message.tensor, route_text(message),
                         reach, derived(message.bytes, "B")),
             4);

@@ -181,7 +181,7 @@ private:
         Json list = Json::array();
         for (const LawBasis& each : law_bases(fastest(answer_))) {
             const KernelKey& key = each.law->key;
-            list.push_back({{"kind", key.kind},
+            list.push_back({{"kind", name(key.kind)},
                             {"dtype", key.dtype},
                             {"software", key.software},
                             {"variant", key.variant},
