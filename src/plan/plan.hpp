@@ -33,6 +33,8 @@ struct Plan {
     bool operator==(const Plan&) const = default;
 
     [[nodiscard]] std::int64_t chips() const;  ///< the product of the axes
+    /// Chips that hold the same weights: the members among which `zero` shares something out.
+    [[nodiscard]] std::int64_t replicas() const { return data * expert * context * sequence; }
 };
 
 /// The axes by name, in the order in which they are laid on a slice: chatty ones first, innermost.
@@ -45,6 +47,9 @@ struct Plan {
 /// stands twice; sizes below 1; axes that do not multiply to `chips` (with a plan near it that does).
 [[nodiscard]] Result<Plan> parse_plan(const std::vector<std::string>& texts, std::int64_t chips,
                                       std::vector<std::string>* notes = nullptr);
+
+/// Whether a plan is for so many chips. Errors: axes that do not multiply to them (with a plan near it that does), or sizes below 1.
+[[nodiscard]] Status check_plan(const Plan& plan, std::int64_t chips);
 
 /// What a plan calls an axis that frameworks call "tp": "tensor". Any other name stays itself.
 [[nodiscard]] std::string_view axis_called(std::string_view name);

@@ -11,6 +11,7 @@
 
 #include "algebra/polynomial.hpp"
 #include "base/result.hpp"
+#include "roofline/collective.hpp"
 #include "text/source.hpp"
 #include "units/dtype.hpp"
 
@@ -111,18 +112,7 @@ struct Op {
     bool operator==(const Op&) const = default;
 };
 
-/// The last four are between one chip and another or all of them.
-enum class CollectiveKind {
-    all_gather,
-    reduce_scatter,
-    all_reduce,
-    all_to_all,
-    permute,
-    send,
-    gather,
-    scatter,
-    broadcast
-};
+using roofline::CollectiveKind;
 
 /// "all_gather", as JSON has it; with `spoken`, "all-gather".
 [[nodiscard]] std::string_view collective_name(CollectiveKind kind, bool spoken = false);

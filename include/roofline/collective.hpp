@@ -1,0 +1,25 @@
+// Collective operations between chips.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace roofline {
+
+/// What chips exchange. The last four are between one chip and another or all of them.
+enum class CollectiveKind : std::uint8_t {
+    all_gather,
+    reduce_scatter,
+    all_reduce,
+    all_to_all,
+    permute,
+    send,
+    gather,
+    scatter,
+    broadcast,
+};
+
+/// "all_gather": as JSON has it.
+[[nodiscard]] std::string_view name(CollectiveKind kind);
+
+}  // namespace roofline
