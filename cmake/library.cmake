@@ -37,7 +37,8 @@ target_include_directories(roofline_core PUBLIC
   $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 target_include_directories(roofline_core SYSTEM PRIVATE ${ROOFLINE_TOMLPLUSPLUS_INCLUDE})
 # The public headers need <tl/expected.hpp> alone; fmt is for the linker.
-target_link_libraries(roofline_core PUBLIC $<BUILD_INTERFACE:fmt::fmt> $<INSTALL_INTERFACE:$<LINK_ONLY:fmt::fmt>> tl::expected
+target_link_libraries(roofline_core
+  PUBLIC tl::expected $<BUILD_INTERFACE:fmt::fmt> $<INSTALL_INTERFACE:$<LINK_ONLY:fmt::fmt>>
   PRIVATE $<BUILD_INTERFACE:nlohmann_json::nlohmann_json> ${CMAKE_DL_LIBS})
 
 if(ROOFLINE_RSVG_FOUND)

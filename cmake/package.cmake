@@ -1,5 +1,5 @@
-# `cpack` in the build folder: Debian packages. The program alone needs little; the modules need what they are modules for (MPI,
-# oneDNN, hwloc), so that they are a package of their own, as the library for developers is.
+# `cpack` in the build folder: Debian packages. The program alone needs little; the modules need what they are modules
+# for (MPI, oneDNN, hwloc), so that they are a package of their own, as the library for developers is.
 
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_CONTACT "The roofline developers")

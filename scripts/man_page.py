@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Writes the manual page roofline(1) from what the program itself prints: `roofline --help` and the help of every command.
+"""Writes the manual page roofline(1) from what the program prints: `roofline --help` and the help of every command.
 
 usage: man_page.py --program build/roofline [--output roofline.1.gz]
-Without --output the page goes to standard output. A name that ends in .gz is compressed, without a time stamp: the same program
-makes the same bytes."""
+Without --output the page goes to standard output. A name that ends in .gz is compressed, without a time stamp: the
+same program makes the same bytes."""
 
 import argparse
 import gzip
@@ -78,7 +78,8 @@ def command_names(items):
 def command_page(program, path):
     """A command, and those below it."""
     examples, description, usage, lists, _ = parts_of(help_of(program, path))
-    out = [f".SS {escaped('roofline ' + ' '.join(path))}", escaped(description[:1].upper() + description[1:] + "."), ".PP", f".B {escaped(usage)}"]
+    sentence = description[:1].upper() + description[1:] + "."
+    out = [f".SS {escaped('roofline ' + ' '.join(path))}", escaped(sentence), ".PP", f".B {escaped(usage)}"]
     out += entries(lists.get("Positionals:", []))
     out += entries(item for item in lists.get("Options:", []) if not item[0].startswith("-h,"))
     if examples:

@@ -15,15 +15,15 @@
 
 namespace roofline {
 
-/// A time that measurements make likely, and how far off it is: the mean relative error on measurements that the fit did not
-/// see, 0.07 for 7 %. Without measurements of what decides there is no error.
+/// A time that measurements make likely, and how far off it is: the mean relative error on measurements that the fit
+/// did not see, 0.07 for 7 %. Without measurements of what decides there is no error.
 struct Expected {
     Seconds time;
     std::optional<double> error{};
 };
 
-/// How long one resource of a chip is busy: matrix units ("math"), vector units ("vector"), a memory level ("hbm"), the host's
-/// link ("pcie"), a tier of the network ("ici", "nvlink").
+/// How long one resource of a chip is busy: matrix units ("math"), vector units ("vector"), a memory level ("hbm"), the
+/// host's link ("pcie"), a tier of the network ("ici", "nvlink").
 struct ResourceTime {
     std::string id;
     std::string label;  ///< "HBM"
@@ -103,8 +103,8 @@ struct Prediction : Figures {
     std::shared_ptr<const Data> data{};
 };
 
-/// Tiles of a program on one chip: elements by dimension, held in a memory level ("": the one next to the main memory, on GPUs
-/// a thread block's). Without sizes the library takes the best tile that fits.
+/// Tiles of a program on one chip: elements by dimension, held in a memory level ("": the one next to the main memory,
+/// on GPUs a thread block's). Without sizes the library takes the best tile that fits.
 struct Tile {
     std::string level{};
     std::optional<Sizes> sizes{};
@@ -112,7 +112,8 @@ struct Tile {
 
 /// How a program is priced and expected.
 struct PredictOptions {
-    /// Whose measured times are expected, "nccl 2.29" or "vllm"; "" for the newest. Errors: software that nobody has measured.
+    /// Whose measured times are expected, "nccl 2.29" or "vllm"; "" for the newest. Errors: software that nobody has
+    /// measured.
     std::string software{};
     bool calibrated = true;     ///< expect times at all; else bounds alone
     bool exact_flops = false;   ///< 2 K - 1 FLOPs for each sum of K products, not 2 K
@@ -120,8 +121,8 @@ struct PredictOptions {
     std::vector<Tile> tiles{};  ///< of a program on one chip
 };
 
-/// Lays the program out on the system, counts its work and prices it. Errors: a program that is split over a mesh, without one
-/// (`no_mesh`); no legal layout; work that the machine has no rate for; tiles that do not fit (`no_fit`).
+/// Lays the program out on the system, counts its work and prices it. Errors: a program that is split over a mesh,
+/// without one (`no_mesh`); no legal layout; work that the machine has no rate for; tiles that do not fit (`no_fit`).
 [[nodiscard]] Result<Prediction> predict(const Program& program, const System& system,
                                          const PredictOptions& options = {});
 

@@ -21,12 +21,12 @@ using Sizes = std::map<std::string, std::int64_t, std::less<>>;
 /// safe to share between threads.
 class Program {
 public:
-    /// Reads a program. `name` stands in messages and headings: that of its file. Errors carry line and column and the remedy;
-    /// texts beyond 64 MB are refused.
+    /// Reads a program. `name` stands in messages and headings: that of its file. Errors carry line and column and the
+    /// remedy; texts beyond 64 MB are refused.
     [[nodiscard]] static Result<Program> parse(std::string_view text, std::string_view name = "");
 
-    /// The same program with these sizes, which go before those in the text. Dimensions without a size have formulas and no
-    /// times. Errors: `unknown_dimension` (the hint names the nearest), `bad_size` for a size below 1.
+    /// The same program with these sizes, which go before those in the text. Dimensions without a size have formulas
+    /// and no times. Errors: `unknown_dimension` (the hint names the nearest), `bad_size` for a size below 1.
     [[nodiscard]] Result<Program> with_sizes(const Sizes& sizes) const;
 
     /// The same program whose tokens are limited to the experts of `chosen` of `of` equal groups (node-limited routing,

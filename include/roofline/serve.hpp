@@ -16,7 +16,8 @@
 
 namespace roofline {
 
-/// Over how many chips each strategy of parallelism splits a model that serves. The sizes multiply to the chips of the slice.
+/// Over how many chips each strategy of parallelism splits a model that serves. The sizes multiply to the chips of the
+/// slice.
 struct ServingPlan {
     std::int64_t data = 1;      ///< requests; every member holds the weights
     std::int64_t tensor = 1;    ///< heads, the columns of the MLP and the vocabulary
@@ -100,9 +101,9 @@ struct ServingPrediction {
     std::shared_ptr<const Data> data{};
 };
 
-/// What serving the model on the slice takes. Errors: numbers of tokens or requests below 1 or beyond 2^24, or beyond the
-/// model's context; a plan that the model or the slice does not take (`bad_plan`); work that the machine has no rate for. A batch that
-/// does not fit is an answer, not an error.
+/// What serving the model on the slice takes. Errors: numbers of tokens or requests below 1 or beyond 2^24, or beyond
+/// the model's context; a plan that the model or the slice does not take (`bad_plan`); work that the machine has no
+/// rate for. A batch that does not fit is an answer, not an error.
 [[nodiscard]] Result<ServingPrediction> predict_serving(const Model& model, const System& system,
                                                         const ServingSetup& setup);
 

@@ -26,8 +26,8 @@ struct TrainingPlan {
     std::int64_t context = 1;   ///< tokens, inside attention too
     std::int64_t expert = 1;    ///< sequences of the batch, but experts where tokens are sent to them
     std::int64_t pipeline = 1;  ///< layers
-    /// What the members of `data` share out (ZeRO, arXiv 1910.02054): 0 nothing, 1 the optimizer's states, 2 gradients too, 3
-    /// parameters too.
+    /// What the members of `data` share out (ZeRO, arXiv 1910.02054): 0 nothing, 1 the optimizer's states, 2 gradients
+    /// too, 3 parameters too.
     int zero = 0;
 };
 
@@ -70,8 +70,8 @@ struct PipelineSchedule {
 
 /// How a model is trained, and how that is priced.
 struct TrainingOptions {
-    /// Tokens of one step, all chips together: a whole number of sequences. Without it a utilisation is assumed, and no step
-    /// predicted.
+    /// Tokens of one step, all chips together: a whole number of sequences. Without it a utilisation is assumed, and no
+    /// step predicted.
     std::optional<std::int64_t> batch_tokens{};
     std::int64_t microbatches = 1;               ///< into which the batch is cut, one after the other
     std::optional<TrainingPlan> plan{};          ///< none: everything is shared out over all chips, fsdp
@@ -130,7 +130,8 @@ struct TrainingPrediction {
     std::optional<TrainingStep> step{};  ///< empty where a utilisation is assumed and no batch given
     /// The time of a step that rates and cost are made of: expected, else the lower bound, or as the utilisation says.
     std::optional<Seconds> step_time{};
-    /// Model FLOPs utilisation (PaLM, arXiv 2204.02311, appendix B), over the peak of bf16. Empty for a plan that does not fit.
+    /// Model FLOPs utilisation (PaLM, arXiv 2204.02311, appendix B), over the peak of bf16. Empty for a plan that does
+    /// not fit.
     std::optional<double> mfu{};
     std::optional<Frequency> tokens_rate{};  ///< tokens per second, of all chips together
     std::optional<TrainingCost> cost{};      ///< of TrainingOptions::total_tokens
@@ -144,10 +145,10 @@ struct TrainingPrediction {
     std::shared_ptr<const Data> data{};
 };
 
-/// What training the model on the slice takes. Without Model::with_sequence() sequences have 8192 tokens where the context is
-/// longer. Errors: no batch and no utilisation (`no_batch`); a batch that does not divide; a plan that the model or the slice
-/// does not take (`bad_plan`); operations without a derivative; work that the machine has no rate for. A step that does not fit
-/// the memory is an answer, not an error.
+/// What training the model on the slice takes. Without Model::with_sequence() sequences have 8192 tokens where the
+/// context is longer. Errors: no batch and no utilisation (`no_batch`); a batch that does not divide; a plan that the
+/// model or the slice does not take (`bad_plan`); operations without a derivative; work that the machine has no rate
+/// for. A step that does not fit the memory is an answer, not an error.
 [[nodiscard]] Result<TrainingPrediction> predict_training(const Model& model, const System& system,
                                                           const TrainingOptions& options);
 

@@ -98,7 +98,8 @@ bool in_value(char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || marks.find(c) != std::string_view::npos;
 }
 
-// The value that stands at `from`, or "" where a word of the sentence does: a value has a mark of its own, or is `best`.
+// The value that stands at `from`, or "" where a word of the sentence does: a value has a mark of its own, or is
+// `best`.
 std::string_view value_at(std::string_view text, std::size_t from) {
     std::size_t end = from;
     while (end < text.size() && in_value(text[end])) ++end;

@@ -35,8 +35,8 @@ void take_layout(Prediction& answer, LaidOut laid) {
     answer.types = std::move(laid.types);
 }
 
-// Points of a sweep at which work has the same formulas, of masks and of products in their cheapest order: sizes of one point of
-// each, the largest first.
+// Points of a sweep at which work has the same formulas, of masks and of products in their cheapest order: sizes of one
+// point of each, the largest first.
 struct WorkRegions {
     std::vector<Sizes> sizes;
     std::vector<std::uint32_t> which;  ///< by point
@@ -136,7 +136,8 @@ Status lay_out_answer(Prediction& answer, const PredictOptions& options) {
     return lay_out_points(answer, options.axes, options.freedom);
 }
 
-// Layouts that may be faster than that with the least bound, where times are expected at all: one for each set of formulas.
+// Layouts that may be faster than that with the least bound, where times are expected at all: one for each set of
+// formulas.
 Status add_candidates(Prediction& answer, const std::vector<SweepAxis>& axes) {
     std::map<std::uint32_t, Prediction> regions;
     const auto add = [&](const Prediction& each) {

@@ -41,9 +41,9 @@ struct PredictOptions {
 /// Of a program that a plan has split: its products run where the plan puts them, and its sizes are not asked to grow.
 [[nodiscard]] PredictOptions as_planned(std::string name, std::string software, StayingAxes stay);
 
-/// What a program runs on: a slice and the mesh that is given beside the program, or else the program's own. Notes: those of the
-/// slice, a mesh of the program that is overruled, chips that all do the same. Errors: a mesh that is not the slice; a program that is
-/// split over a mesh, and there is none (`no_mesh`).
+/// What a program runs on: a slice and the mesh that is given beside the program, or else the program's own. Notes:
+/// those of the slice, a mesh of the program that is overruled, chips that all do the same. Errors: a mesh that is not
+/// the slice; a program that is split over a mesh, and there is none (`no_mesh`).
 [[nodiscard]] Result<System> make_system(Slice slice, const std::vector<MeshAxis>& given,
                                          const CollectiveOptions& collectives, const Program& program,
                                          std::vector<std::string>& notes);
@@ -52,8 +52,8 @@ struct PredictOptions {
 [[nodiscard]] Result<System> plan_system(const Slice& slice, const Program& program,
                                          const CollectiveOptions& collectives);
 
-/// The program on the system, by the calibrations that `calibrations` holds; it is kept by the prediction. Errors: no legal layout;
-/// work that the machine has no rate for; tiles that do not fit; software that no calibration names.
+/// The program on the system, by the calibrations that `calibrations` holds; it is kept by the prediction. Errors: no
+/// legal layout; work that the machine has no rate for; tiles that do not fit; software that no calibration names.
 [[nodiscard]] Result<Prediction> predict(Program program, System system, PredictOptions options,
                                          const std::shared_ptr<Calibrations>& calibrations);
 

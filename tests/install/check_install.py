@@ -2,8 +2,8 @@
 """Installs the build into an empty prefix and uses it as strangers do, with the sources out of reach.
 
 - Every public header compiles alone, and brings in nothing but the standard library and tl::expected.
-- Every ```cpp block of docs/library.md is a program: it is built by find_package(roofline), run, and must print what the
-  ```text block behind it says. The first one is built with pkg-config as well.
+- Every ```cpp block of docs/library.md is a program: it is built by find_package(roofline), run, and must print what
+  the ```text block behind it says. The first one is built with pkg-config as well.
 - The program says its version; its manual page and completions are where manuals and shells look.
 
 usage: check_install.py --build DIR [--compiler C++] [--generator NAME] [--config NAME] [--version N] [--update]
@@ -129,7 +129,8 @@ class Checks:
         if self.given.update:
             self.text = self.text[: span[0]] + printed + self.text[span[1] :]
         elif printed != expected:
-            lines = difflib.unified_diff(expected.splitlines(True), printed.splitlines(True), "docs/library.md", "printed")
+            both = (expected.splitlines(True), printed.splitlines(True))
+            lines = difflib.unified_diff(*both, "docs/library.md", "printed")
             raise Failed("prints something else\n" + "".join(lines))
 
     def build_with_pkg_config(self):

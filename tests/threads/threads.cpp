@@ -1,5 +1,5 @@
-// Many threads ask the library at once, sharing what they ask about: each must get the answers that one thread alone gets.
-// Built with ThreadSanitizer (the preset `threads`), which also sees what only might have gone wrong.
+// Many threads ask the library at once, sharing what they ask about: each must get the answers that one thread alone
+// gets. Built with ThreadSanitizer (the preset `threads`), which also sees what only might have gone wrong.
 #include <algorithm>
 #include <cstdio>
 #include <functional>
