@@ -141,6 +141,12 @@ class Checks:
         if not self.given.update:
             self.output(program, *self.examples[0][1:])
 
+    def archive(self):
+        # what a user's own copy of a library might be confused with
+        symbols = run(["nm", "--defined-only", self.libraries() / "libroofline.a"])
+        if "roofline_json" not in symbols or re.search(r"nlohmann\d+json_abi", symbols):
+            raise Failed("holds symbols of nlohmann_json that a user's own may be confused with")
+
     def program(self):
         said = run([self.prefix / "bin" / "roofline", "--version"])
         if said != f"roofline {self.given.version}\n":
@@ -170,6 +176,7 @@ class Checks:
         self.check("headers", self.headers)
         for header in sorted((self.prefix / "include").rglob("*.hpp")):
             self.check(header.name, self.header, header)
+        self.check("archive", self.archive)
         self.check("program", self.program)
         self.check("manual page", self.manual)
         self.check("completions", self.completions)
