@@ -36,7 +36,9 @@ target_include_directories(roofline_core PUBLIC
   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>
   $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 target_include_directories(roofline_core SYSTEM PRIVATE ${ROOFLINE_TOMLPLUSPLUS_INCLUDE})
-target_link_libraries(roofline_core PUBLIC fmt::fmt tl::expected
+# The public headers need <tl/expected.hpp> alone; fmt is for the linker.
+target_link_libraries(roofline_core
+  PUBLIC tl::expected $<BUILD_INTERFACE:fmt::fmt> $<INSTALL_INTERFACE:$<LINK_ONLY:fmt::fmt>>
   PRIVATE $<BUILD_INTERFACE:nlohmann_json::nlohmann_json> ${CMAKE_DL_LIBS})
 
 if(ROOFLINE_RSVG_FOUND)

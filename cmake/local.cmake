@@ -42,7 +42,8 @@ function(roofline_module name)
   # what the program does with one of its own is not answered by the program's copy
   target_link_options(roofline_${name} PRIVATE -Wl,--exclude-libs,ALL)
   set_property(GLOBAL APPEND PROPERTY roofline_built_modules roofline_${name})
-  install(TARGETS roofline_${name} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/roofline)
+  # the program looks for them beside its own folder, whatever the system's name for libraries of an architecture
+  install(TARGETS roofline_${name} LIBRARY DESTINATION lib/roofline COMPONENT modules)
 endfunction()
 
 if(ROOFLINE_HWLOC_FOUND)

@@ -24,6 +24,10 @@ function(roofline_own_code target)
   endif()
   # One mode for all, also where exceptions are on: the inline functions of these headers must be the same everywhere.
   target_compile_definitions(${target} PRIVATE TOML_EXCEPTIONS=0 TOML_HEADER_ONLY=1 JSON_NOEXCEPTION)
+  # Users of the library may have a JSON of their own that throws: the linker must not take one for the other.
+  target_compile_definitions(${target} PRIVATE NLOHMANN_JSON_NAMESPACE=nlohmann::roofline_json
+    "NLOHMANN_JSON_NAMESPACE_BEGIN=namespace nlohmann { inline namespace roofline_json {"
+    "NLOHMANN_JSON_NAMESPACE_END=} }")
 endfunction()
 
 # What is shipped is hardened: calls that know the size of a buffer check it, and what an overflow overwrites is noticed.

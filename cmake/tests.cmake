@@ -22,8 +22,8 @@ if(doctest_FOUND)
   file(GLOB roofline_tests_own CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/*.cpp)
   add_executable(roofline_tests ${roofline_unit_tests} ${roofline_tests_own})
   roofline_test_binary(roofline_tests)
-  set_source_files_properties(${PROJECT_SOURCE_DIR}/tests/docs_test.cpp PROPERTIES
-                              COMPILE_DEFINITIONS ROOFLINE_SOURCE_FOLDER="${PROJECT_SOURCE_DIR}")
+  set_source_files_properties(${PROJECT_SOURCE_DIR}/tests/docs_test.cpp ${PROJECT_SOURCE_DIR}/tests/library_test.cpp
+                              PROPERTIES COMPILE_DEFINITIONS ROOFLINE_SOURCE_FOLDER="${PROJECT_SOURCE_DIR}")
   # The tests of each source are a test of CTest, so that they run in processes side by side. Where a filter matches nothing,
   # doctest would be content.
   foreach(file IN LISTS roofline_unit_tests roofline_tests_own)
@@ -95,11 +95,23 @@ foreach(file IN LISTS roofline_refused)
   set_tests_properties(must_not_compile.${name} PROPERTIES LABELS source)
 endforeach()
 
-# The installed package, as a stranger's project meets it.
-add_test(NAME install
-         COMMAND ${CMAKE_COMMAND} -DBUILD=${PROJECT_BINARY_DIR} -DSOURCE=${PROJECT_SOURCE_DIR}/tests/install
-                 -DCOMPILER=${CMAKE_CXX_COMPILER} -DGENERATOR=${CMAKE_GENERATOR} -DCONFIG=$<CONFIG>
-                 -DVERSION=${PROJECT_VERSION} -P ${PROJECT_SOURCE_DIR}/tests/install/check.cmake)
-set_tests_properties(install PROPERTIES LABELS source TIMEOUT 300)
+# Many threads at once. The preset `threads` builds it with ThreadSanitizer, library and all.
+add_executable(roofline_threads ${PROJECT_SOURCE_DIR}/tests/threads/threads.cpp)
+roofline_own_code(roofline_threads)
+target_link_libraries(roofline_threads PRIVATE roofline_core Threads::Threads)
+add_test(NAME threads COMMAND roofline_threads)
+set_tests_properties(threads PROPERTIES LABELS unit TIMEOUT 600)
+
+# The installed package, as a stranger's project meets it, and the Debian packages.
+if(Python3_Interpreter_FOUND)
+  roofline_script_test(install source tests/install/check_install.py --build ${PROJECT_BINARY_DIR}
+                       --compiler ${CMAKE_CXX_COMPILER} --generator ${CMAKE_GENERATOR} --config $<CONFIG>
+                       --version ${PROJECT_VERSION})
+  find_program(ROOFLINE_SHLIBDEPS dpkg-shlibdeps)
+  mark_as_advanced(ROOFLINE_SHLIBDEPS)
+  if(ROOFLINE_SHLIBDEPS)
+    roofline_script_test(package source tests/install/check_package.py --build ${PROJECT_BINARY_DIR})
+  endif()
+endif()
 
 include(gpu_tests)

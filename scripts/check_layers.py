@@ -6,7 +6,9 @@ third-party headers are kept to a few folders (ONLY_IN). No two files define typ
 in anonymous ones: two files that are linked together would otherwise share one type's inline functions. Library code, that is everything but measure, app/local and app/cli, does not
 print, exit, throw or read a clock (FORBIDDEN); its tests may.
 
-usage: check_layers.py [--root DIR]     DIR holds src/
+The public headers in include/roofline include each other, the standard library and tl::expected, nothing else.
+
+usage: check_layers.py [--root DIR]     DIR holds src/ and include/
 Prints one line a violation, then 'N passed, N failed' counting files; exit 1 when a file failed."""
 
 import argparse
@@ -18,8 +20,10 @@ ORDER = (
     "base text units algebra program notation work machine network bound layout calibrate model plan import predict measure report api app"
 ).split()
 STRANGERS = {"import", "measure", "report"}
+# What public headers may include of others: the standard library's names have no folders.
+PUBLIC_INCLUDE = re.compile(r"\w+|tl/expected\.hpp")
 # Public headers on which the code inside rests, too.
-FOUNDATIONS = ("result.hpp", "units.hpp")
+FOUNDATIONS = ("result.hpp", "units.hpp", "dtype.hpp", "collective.hpp")
 ONLY_IN = {
     "nlohmann/": ("text", "report", "app"),
     "CLI/": ("app/cli",),
@@ -96,6 +100,19 @@ def check_include(path, target, quoted):
     return None
 
 
+def check_public(text):
+    """Violations of one public header as (line number, message)."""
+    code = without_comments_and_strings(text)
+    found = []
+    for match in INCLUDE.finditer(code):
+        target, quoted = match.group(2), match.group(1) == '"'
+        known = target.startswith("roofline/") if quoted else PUBLIC_INCLUDE.fullmatch(target)
+        if not known:
+            message = f"includes {target}: public headers know each other, the standard library and tl::expected"
+            found.append((code.count("\n", 0, match.start()) + 1, message))
+    return found
+
+
 def check_text(path, text):
     """Violations of one file as (line number, message). path is relative to src/, with forward slashes."""
     folder = path.split("/")[0]
@@ -168,6 +185,11 @@ def main(arguments=None):
         violations = sorted(check_text(path, text) + twice.get(path, []))
         for line, message in violations:
             print(f"src/{path}:{line}: {message}")
+        passed, failed = passed + (not violations), failed + bool(violations)
+    for file in sorted((source.parent / "include" / "roofline").glob("*.hpp")):
+        violations = check_public(file.read_text(encoding="utf-8", errors="replace"))
+        for line, message in violations:
+            print(f"include/roofline/{file.name}:{line}: {message}")
         passed, failed = passed + (not violations), failed + bool(violations)
     if not passed and not failed:
         print(f"{source}: no sources")

@@ -33,4 +33,7 @@ using Result = tl::expected<T, Error>;
 
 using Status = Result<void>;
 
+/// The error as people read it, several lines: message, the line of the text with a caret, the hint.
+[[nodiscard]] std::string to_text(const Error& error);
+
 }  // namespace roofline

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <compare>
+#include <string>
 
 namespace roofline {
 
@@ -56,5 +57,18 @@ static_assert(Bytes{8} / Bandwidth{4} == Seconds{2});
 static_assert(Flops{6} / Bytes{3} == Intensity{2});
 static_assert(FlopRate{6} / Bandwidth{3} == Intensity{2});
 static_assert(Power{3} * Seconds{2} == Joules{6});
+
+/// Three significant digits with the fitting prefix: "84.5 us", "819 GB/s", "8.59 GFLOP"; bytes in powers of
+/// 1000, prices by the hour.
+[[nodiscard]] std::string to_text(Flops);
+[[nodiscard]] std::string to_text(Bytes);
+[[nodiscard]] std::string to_text(Seconds);
+[[nodiscard]] std::string to_text(FlopRate);
+[[nodiscard]] std::string to_text(Bandwidth);
+[[nodiscard]] std::string to_text(Frequency);
+[[nodiscard]] std::string to_text(Power);
+[[nodiscard]] std::string to_text(Joules);
+[[nodiscard]] std::string to_text(Price);
+[[nodiscard]] std::string to_text(Intensity);
 
 }  // namespace roofline

@@ -17,13 +17,7 @@ Result<Calibrations> resolve_calibrations(const CalibrationRef& reference, const
         if (own) calibrations.replace(std::move(*own));
     }
     for (const NamedText& file : reference.files) {
-        if (holds_server_laws(file.text)) {
-            ROOFLINE_TRY(auto servers, parse_server_laws(file.text, file.name));
-            calibrations.replace(servers);
-            continue;
-        }
-        ROOFLINE_TRY(auto calibration, parse_calibration(file.text, file.name));
-        calibrations.replace(std::move(calibration));
+        ROOFLINE_CHECK(calibrations.replace(file.text, file.name));
     }
     std::vector<std::string> beside;
     for (const std::string& name : reference.beside) {

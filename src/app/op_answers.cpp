@@ -36,9 +36,9 @@ Status check_not_swept(const Sizes& sizes, const std::vector<SweepAxis>& axes) {
     return {};
 }
 
-// Textbooks compute where operands or the result lie, and so do ranks.
+// Ranks compute where operands or the result lie.
 LayoutFreedom freedom_of(const OpRequest& request) {
-    return request.textbook || request.in_place ? LayoutFreedom::as_written : LayoutFreedom::any;
+    return request.in_place ? LayoutFreedom::as_written : LayoutFreedom::any;
 }
 
 CalibrationRef beside(const OpRequest& request) {

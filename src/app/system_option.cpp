@@ -5,24 +5,17 @@
 #include "import/system_names.hpp"
 #include "machine/catalogue.hpp"
 #include "notation/notation.hpp"
+#include "predict/predict.hpp"
 
 namespace roofline::core {
 
 namespace {
 
-using Mesh = std::vector<MeshAxis>;
-
-// The command line wins over the text, and says so.
-Result<Mesh> mesh_of(const OpRequest& request, const Program& program, std::vector<std::string>& notes) {
-    Mesh mesh;
+Result<std::vector<MeshAxis>> mesh_of(const OpRequest& request) {
+    std::vector<MeshAxis> mesh;
     for (const std::string& text : request.mesh) {
         ROOFLINE_TRY(auto axes, parse_program("mesh " + text, "--mesh"));
         mesh.insert(mesh.end(), axes.mesh.begin(), axes.mesh.end());
-    }
-    if (mesh.empty()) return program.mesh;
-    if (!program.mesh.empty() && program.mesh != mesh) {
-        notes.push_back(
-            fmt::format("mesh {} from the command line; the text says {}", mesh_text(mesh), mesh_text(program.mesh)));
     }
     return mesh;
 }
@@ -95,21 +88,8 @@ Result<MeasuredSystems> measured_systems(const std::vector<MachineRef>& machines
 Result<System> resolve_system(const MachineRef& reference, const OpRequest& request, const Program& program,
                               std::vector<std::string>& notes) {
     ROOFLINE_TRY(auto slice, resolve_slice(reference, request.sets));
-    System system;
-    system.slice = std::move(slice);
-    system.collectives.textbook = request.textbook;
-    notes.insert(notes.end(), system.slice.notes.begin(), system.slice.notes.end());
-    ROOFLINE_TRY(auto mesh, mesh_of(request, program, notes));
-    if (mesh.empty() && program.sharded()) {
-        return fail("no_mesh", "the program is split over a mesh, and there is none",
-                    "name a slice and its mesh: --on tpu-v5e:4x4 --mesh X=4,Y=4");
-    }
-    if (!mesh.empty()) {
-        ROOFLINE_TRY(system.mesh, place_mesh(system.slice, mesh));
-    } else if (system.slice.chips() > 1) {
-        notes.push_back(fmt::format("no mesh: each of the {} chips does the same work", system.slice.chips()));
-    }
-    return system;
+    ROOFLINE_TRY(const auto mesh, mesh_of(request));
+    return make_system(std::move(slice), mesh, {request.textbook}, program, notes);
 }
 
 }  // namespace roofline::core

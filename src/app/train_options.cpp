@@ -78,8 +78,7 @@ Result<TrainingOptions> training_options(const TrainRequest& request) {
 Result<std::optional<Dtype>> narrow_dtype(const std::string& word, std::string_view option) {
     auto dtype = dtype_option(word, option);
     if (!dtype || !*dtype) return dtype;
-    constexpr int stored_bits = 16;
-    if (info(**dtype).kind == DtypeKind::floating && info(**dtype).bits < stored_bits) return dtype;
+    if (narrow_float(**dtype)) return dtype;
     return fail("bad_dtype", fmt::format("{}: {} is no float of fewer than 16 bits", option, name(**dtype)),
                 "fp8, mxfp8, nvfp4 are meant; without it bf16 stays as it is");
 }

@@ -23,17 +23,11 @@ Result<Slice> slice_of(const TrainRequest& request) {
     return resolve_slice(request.machines.front(), sets);
 }
 
-/// Tokens of a training sequence where none are asked for. Models are trained on sequences of so many and taught longer contexts at
-/// the end (Llama 3: arXiv 2407.21783, section 3.4.1; DeepSeek-V3, with 4,096: arXiv 2412.19437, section 4.2).
-constexpr std::int64_t training_sequence = 8192;
-
 Result<Model> model_of(const TrainRequest& request, std::vector<std::string>& notes) {
     ROOFLINE_TRY(auto sequence, size_option(request.sequence, "--seq"));
     ROOFLINE_TRY(auto config, resolve_config(request.config));
-    auto model = build_model(config, sequence);
-    if (model && !sequence && model->sequence > training_sequence) model = build_model(config, training_sequence);
-    if (!model) return model;
-    notes.insert(notes.end(), model->notes.begin(), model->notes.end());
+    ROOFLINE_TRY(auto model, training_model(config, sequence));
+    notes.insert(notes.end(), model.notes.begin(), model.notes.end());
     return model;
 }
 
@@ -45,7 +39,7 @@ Result<Plan> with_zero(Plan plan, const std::string& stage) {
                     "1 shares out the optimizer's states, 2 gradients too, 3 parameters too");
     }
     plan.zero = stage.front() - '0';
-    if (plan.zero > 0 && plan.data * plan.expert * plan.context * plan.sequence == 1) {
+    if (plan.zero > 0 && plan.replicas() == 1) {
         return fail("bad_plan", "--zero says what the members of `data` share out, and the plan has one member",
                     "give --mesh the axis: data=8; over `fsdp` everything is shared out");
     }

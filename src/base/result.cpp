@@ -103,17 +103,6 @@ std::size_t edit_distance(std::string_view a, std::string_view b, std::size_t li
 
 }  // namespace
 
-std::string to_text(const Error& error) {
-    std::string text = "error: " + printable(error.message, 0, true).text;
-    if (error.place) {
-        text += place_text(*error.place);
-    }
-    if (!error.hint.empty()) {
-        text += "\nhint: " + printable(error.hint, 0, true).text;
-    }
-    return text;
-}
-
 std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& candidates) {
     if (word.empty() || word.size() > longest_word) {
         return std::nullopt;
@@ -142,6 +131,21 @@ std::string did_you_mean(std::string_view word, const std::vector<std::string>& 
         return "did you mean `" + *found + "`?";
     }
     return otherwise;
+}
+
+}  // namespace roofline::core
+
+namespace roofline::core {
+
+std::string to_text(const Error& error) {
+    std::string text = "error: " + core::printable(error.message, 0, true).text;
+    if (error.place) {
+        text += core::place_text(*error.place);
+    }
+    if (!error.hint.empty()) {
+        text += "\nhint: " + core::printable(error.hint, 0, true).text;
+    }
+    return text;
 }
 
 }  // namespace roofline::core

@@ -16,6 +16,7 @@ using roofline::Error;
 using roofline::Place;
 using roofline::Result;
 using roofline::Status;
+using roofline::to_text;
 
 [[nodiscard]] inline tl::unexpected<Error> fail(std::string code, std::string message, std::string hint = {}) {
     return tl::unexpected<Error>(Error{std::move(code), std::move(message), std::move(hint), {}});
@@ -39,9 +40,6 @@ using roofline::Status;
     declaration = *std::move(result)
 #define ROOFLINE_CHECK_AS(status, ...) \
     if (auto status = (__VA_ARGS__); !(status)) return roofline::core::fail(std::move(status).error())
-
-/// The message as people read it: message, the line with a caret, the hint.
-[[nodiscard]] std::string to_text(const Error& error);
 
 /// The candidate nearest to `word` by edit distance (case folded), when it is near enough to be a likely slip.
 [[nodiscard]] std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& candidates);

@@ -50,6 +50,17 @@ void Calibrations::replace(const ServerLaws& laws) {
     }
 }
 
+Status Calibrations::replace(std::string_view text, std::string_view name) {
+    if (holds_server_laws(text)) {
+        ROOFLINE_TRY(const auto servers, parse_server_laws(text, name));
+        replace(servers);
+        return {};
+    }
+    ROOFLINE_TRY(auto calibration, parse_calibration(text, name));
+    replace(std::move(calibration));
+    return {};
+}
+
 Calibrations Calibrations::built_in() {
     Calibrations all;
     all.servers_ = built_in_servers();

@@ -132,8 +132,17 @@ Result<Plan> parse_plan(const std::vector<std::string>& texts, std::int64_t chip
                                                             : "",
                                      experts ? "; the sizes of all axes, `expert` too, multiply to the chips" : ""));
     }
+    ROOFLINE_CHECK(check_plan(plan, chips));
+    return plan;
+}
+
+Status check_plan(const Plan& plan, std::int64_t chips) {
+    for (const auto& [name, degree] : plan_axes(plan)) {
+        if (degree >= 1) continue;
+        return fail("bad_plan", fmt::format("{}={}: an axis has one chip at least", name, degree), "leave it at 1");
+    }
     const auto product = roofline::core::product(plan);
-    if (product == chips) return plan;
+    if (product == chips) return {};
     const auto near = nearest_plan(plan, chips);
     return fail("bad_plan",
                 fmt::format("{} is {} chips, and the slice has {}", plan_text(plan),

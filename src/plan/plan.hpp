@@ -1,4 +1,5 @@
-// A plan: over how many chips each strategy of parallelism splits a model. What that means for its tensors, apply_plan() says.
+// A plan: over how many chips each strategy of parallelism splits a model. What that means for its tensors,
+// apply_plan() says.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +25,8 @@ struct Plan {
 
     /// What the members of `data` share out: 0 nothing, 1 the optimizer's states, 2 gradients too, 3 parameters too.
     int zero = 0;
-    /// Tokens lie over `tensor` where nothing else does (Megatron's sequence parallelism). Without it these tensors are whole
-    /// on every member.
+    /// Tokens lie over `tensor` where nothing else does (Megatron's sequence parallelism). Without it these tensors are
+    /// whole on every member.
     bool tensor_tokens = true;
     /// Wires that an axis was put on: "ici.0", "nvlink".
     std::map<std::string, std::vector<std::string>, std::less<>> wires{};
@@ -33,6 +34,8 @@ struct Plan {
     bool operator==(const Plan&) const = default;
 
     [[nodiscard]] std::int64_t chips() const;  ///< the product of the axes
+    /// Chips that hold the same weights: the members among which `zero` shares something out.
+    [[nodiscard]] std::int64_t replicas() const { return data * expert * context * sequence; }
 };
 
 /// The axes by name, in the order in which they are laid on a slice: chatty ones first, innermost.
@@ -41,10 +44,14 @@ struct Plan {
 /// "fsdp=16, tensor=4": the axes of more than one chip; "one chip" without any.
 [[nodiscard]] std::string plan_text(const Plan& plan);
 
-/// Reads "data=4,tensor=8", "tensor=4 on ici.0", several texts together. Errors: an axis that is none (the nearest is named), or
-/// stands twice; sizes below 1; axes that do not multiply to `chips` (with a plan near it that does).
+/// Reads "data=4,tensor=8", "tensor=4 on ici.0", several texts together. Errors: an axis that is none (the nearest is
+/// named), or stands twice; sizes below 1; axes that do not multiply to `chips` (with a plan near it that does).
 [[nodiscard]] Result<Plan> parse_plan(const std::vector<std::string>& texts, std::int64_t chips,
                                       std::vector<std::string>* notes = nullptr);
+
+/// Whether a plan is for so many chips. Errors: axes that do not multiply to them (with a plan near it that does), or
+/// sizes below 1.
+[[nodiscard]] Status check_plan(const Plan& plan, std::int64_t chips);
 
 /// What a plan calls an axis that frameworks call "tp": "tensor". Any other name stays itself.
 [[nodiscard]] std::string_view axis_called(std::string_view name);

@@ -35,8 +35,8 @@ void take_layout(Prediction& answer, LaidOut laid) {
     answer.types = std::move(laid.types);
 }
 
-// Points of a sweep at which work has the same formulas, of masks and of products in their cheapest order: sizes of one point of
-// each, the largest first.
+// Points of a sweep at which work has the same formulas, of masks and of products in their cheapest order: sizes of one
+// point of each, the largest first.
 struct WorkRegions {
     std::vector<Sizes> sizes;
     std::vector<std::uint32_t> which;  ///< by point
@@ -136,7 +136,8 @@ Status lay_out_answer(Prediction& answer, const PredictOptions& options) {
     return lay_out_points(answer, options.axes, options.freedom);
 }
 
-// Layouts that may be faster than that with the least bound, where times are expected at all: one for each set of formulas.
+// Layouts that may be faster than that with the least bound, where times are expected at all: one for each set of
+// formulas.
 Status add_candidates(Prediction& answer, const std::vector<SweepAxis>& axes) {
     std::map<std::uint32_t, Prediction> regions;
     const auto add = [&](const Prediction& each) {
@@ -219,6 +220,29 @@ PredictOptions as_planned(std::string name, std::string software, StayingAxes st
     return options;
 }
 
+Result<System> make_system(Slice slice, const std::vector<MeshAxis>& given, const CollectiveOptions& collectives,
+                           const Program& program, std::vector<std::string>& notes) {
+    System system;
+    system.slice = std::move(slice);
+    system.collectives = collectives;
+    notes.insert(notes.end(), system.slice.notes.begin(), system.slice.notes.end());
+    const std::vector<MeshAxis>& mesh = given.empty() ? program.mesh : given;
+    if (!given.empty() && !program.mesh.empty() && program.mesh != given) {
+        notes.push_back(
+            fmt::format("mesh {} from the command line; the text says {}", mesh_text(given), mesh_text(program.mesh)));
+    }
+    if (mesh.empty() && program.sharded()) {
+        return fail("no_mesh", "the program is split over a mesh, and there is none",
+                    "name a slice and its mesh: --on tpu-v5e:4x4 --mesh X=4,Y=4");
+    }
+    if (!mesh.empty()) {
+        ROOFLINE_TRY(system.mesh, place_mesh(system.slice, mesh));
+    } else if (system.slice.chips() > 1) {
+        notes.push_back(fmt::format("no mesh: each of the {} chips does the same work", system.slice.chips()));
+    }
+    return system;
+}
+
 Result<System> plan_system(const Slice& slice, const Program& program, const CollectiveOptions& collectives) {
     System system;
     system.slice = slice;
@@ -229,7 +253,7 @@ Result<System> plan_system(const Slice& slice, const Program& program, const Col
     return system;
 }
 
-Result<Prediction> predict(Program program, System system, const PredictOptions& options,
+Result<Prediction> predict(Program program, System system, PredictOptions options,
                            const std::shared_ptr<Calibrations>& calibrations) {
     Prediction answer;
     answer.name = options.name;
@@ -237,6 +261,8 @@ Result<Prediction> predict(Program program, System system, const PredictOptions&
     answer.machine = system.machine();
     answer.system = std::move(system);
     answer.options.exact_flops = options.exact_flops;
+    // textbooks compute where operands or the result lie
+    if (answer.system.collectives.textbook) options.freedom = LayoutFreedom::as_written;
     ROOFLINE_CHECK(lay_out_answer(answer, options));
     ROOFLINE_TRY(answer.options.tiles,
                  choose_tiles(answer.local, answer.machine, options.exact_flops, options.tiles, answer.notes));

@@ -27,7 +27,7 @@ enum class TokenRouting {
 /// How a program is laid out, priced and expected.
 struct PredictOptions {
     std::string name{};                          ///< of the program, for headings: its file, or ""
-    LayoutFreedom freedom = LayoutFreedom::any;  ///< of the dimensions over which products are split
+    LayoutFreedom freedom = LayoutFreedom::any;  ///< of the dimensions over which products are split; of textbooks none
     StayingAxes stay{};                          ///< as lay_out() has it
     TokenRouting routing = TokenRouting::both;
     std::vector<SweepAxis> axes{};    ///< that the program is swept over
@@ -41,13 +41,20 @@ struct PredictOptions {
 /// Of a program that a plan has split: its products run where the plan puts them, and its sizes are not asked to grow.
 [[nodiscard]] PredictOptions as_planned(std::string name, std::string software, StayingAxes stay);
 
+/// What a program runs on: a slice and the mesh that is given beside the program, or else the program's own. Notes:
+/// those of the slice, a mesh of the program that is overruled, chips that all do the same. Errors: a mesh that is not
+/// the slice; a program that is split over a mesh, and there is none (`no_mesh`).
+[[nodiscard]] Result<System> make_system(Slice slice, const std::vector<MeshAxis>& given,
+                                         const CollectiveOptions& collectives, const Program& program,
+                                         std::vector<std::string>& notes);
+
 /// A slice with the axes of a program's mesh on it, the innermost tiers first. Errors: a mesh that is not the slice.
 [[nodiscard]] Result<System> plan_system(const Slice& slice, const Program& program,
                                          const CollectiveOptions& collectives);
 
-/// The program on the system, by the calibrations that `calibrations` holds; it is kept by the prediction. Errors: no legal layout;
-/// work that the machine has no rate for; tiles that do not fit; software that no calibration names.
-[[nodiscard]] Result<Prediction> predict(Program program, System system, const PredictOptions& options,
+/// The program on the system, by the calibrations that `calibrations` holds; it is kept by the prediction. Errors: no
+/// legal layout; work that the machine has no rate for; tiles that do not fit; software that no calibration names.
+[[nodiscard]] Result<Prediction> predict(Program program, System system, PredictOptions options,
                                          const std::shared_ptr<Calibrations>& calibrations);
 
 }  // namespace roofline::core

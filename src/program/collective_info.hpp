@@ -6,20 +6,11 @@
 #include <span>
 #include <string_view>
 
+#include "roofline/collective.hpp"
+
 namespace roofline::core {
 
-/// In the order of the table below.
-enum class CollectiveKind {
-    all_gather,
-    reduce_scatter,
-    all_reduce,
-    all_to_all,
-    permute,
-    send,
-    gather,
-    scatter,
-    broadcast
-};
+using roofline::CollectiveKind;
 
 /// Between whom a collective goes. In `pairs` each chip of the group sends to one other, all at once; the last three have a root.
 enum class Ends { all, pairs, one_to_one, all_to_one, one_to_all };

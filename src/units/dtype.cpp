@@ -168,28 +168,12 @@ const std::vector<DtypeInfo>& all_dtypes() {
 
 const DtypeInfo& info(Dtype dtype) { return all_dtypes()[static_cast<std::size_t>(dtype)]; }
 
-std::string_view name(Dtype dtype) { return info(dtype).name; }
-
 std::vector<PassScheme> pass_schemes(Dtype dtype, Dtype of) {
     std::vector<PassScheme> found;
     for (const PassScheme& scheme : pass_table) {
         if (scheme.dtype == dtype && scheme.of == of) found.push_back(scheme);
     }
     return found;
-}
-
-std::optional<Dtype> find_dtype(std::string_view text) {
-    for (const DtypeInfo& entry : all_dtypes()) {
-        if (equals_folded(text, entry.name)) {
-            return entry.dtype;
-        }
-    }
-    for (const Alias& alias : aliases) {
-        if (equals_folded(text, alias.text)) {
-            return alias.dtype;
-        }
-    }
-    return std::nullopt;
 }
 
 std::vector<std::string> dtype_names() {
@@ -223,6 +207,31 @@ std::optional<Dtype> arithmetic(Dtype a, Dtype b) {
         return std::nullopt;
     }
     return left.bits > right.bits ? left.dtype : right.dtype;
+}
+
+bool narrow_float(Dtype dtype) {
+    constexpr int stored_bits = 16;
+    return info(dtype).kind == DtypeKind::floating && info(dtype).bits < stored_bits;
+}
+
+}  // namespace roofline::core
+
+namespace roofline::core {
+
+std::string_view name(Dtype dtype) { return core::info(dtype).name; }
+
+std::optional<Dtype> find_dtype(std::string_view text) {
+    for (const core::DtypeInfo& entry : core::all_dtypes()) {
+        if (core::equals_folded(text, entry.name)) {
+            return entry.dtype;
+        }
+    }
+    for (const core::Alias& alias : core::aliases) {
+        if (core::equals_folded(text, alias.text)) {
+            return alias.dtype;
+        }
+    }
+    return std::nullopt;
 }
 
 }  // namespace roofline::core

@@ -7,27 +7,13 @@
 #include <string_view>
 #include <vector>
 
+#include "roofline/dtype.hpp"
+
 namespace roofline::core {
 
-enum class Dtype : std::uint8_t {
-    f64,
-    f32,
-    tf32,
-    bf16,
-    f16,
-    fp8,
-    fp8_e4m3,
-    fp8_e5m2,
-    mxfp8,
-    fp6,
-    fp4,
-    nvfp4,
-    mxfp4,
-    int32,
-    int8,
-    int4,
-    boolean,
-};
+using roofline::Dtype;
+using roofline::find_dtype;
+using roofline::name;
 
 enum class DtypeKind : std::uint8_t { floating, integer, logical };
 
@@ -47,7 +33,6 @@ struct DtypeInfo {
 
 [[nodiscard]] const DtypeInfo& info(Dtype dtype);
 [[nodiscard]] const std::vector<DtypeInfo>& all_dtypes();
-[[nodiscard]] std::string_view name(Dtype dtype);
 
 /// A product in one dtype as several products of narrower pieces: `passes` of them, for a precision.
 struct PassScheme {
@@ -60,8 +45,6 @@ struct PassScheme {
 /// Those of `dtype` in pieces of `of`, fewest passes first; none for a product that nobody takes apart so.
 [[nodiscard]] std::vector<PassScheme> pass_schemes(Dtype dtype, Dtype of);
 
-/// Names and aliases, case folded: bfloat16, float32, fp32, half, s8, i8, u8, e4m3 ...
-[[nodiscard]] std::optional<Dtype> find_dtype(std::string_view text);
 [[nodiscard]] std::vector<std::string> dtype_names();
 
 /// Bits of one element with its share of the scale, as numerator over denominator: nvfp4 is 9/2.
@@ -70,6 +53,9 @@ struct BitsPerElement {
     int denominator;
 };
 [[nodiscard]] BitsPerElement stored_bits(Dtype dtype);
+
+/// Whether it is a float of fewer than 16 bits: what products and exchanges of a model in bf16 are narrowed to.
+[[nodiscard]] bool narrow_float(Dtype dtype);
 
 /// The arithmetic of an operation on two dtypes: float beats integer, then more bits. Empty when the width is equal and the
 /// kinds differ (bf16 with f16): the user must say which.

@@ -77,17 +77,6 @@ std::string prefixed(double value, std::string_view unit, int first, int last) {
 
 }  // namespace
 
-std::string to_text(Flops q) { return prefixed(q.value, "FLOP", 0, 6); }
-std::string to_text(Bytes q) { return prefixed(q.value, "B", 0, 6); }
-std::string to_text(Seconds q) { return prefixed(q.value, "s", -4, 0); }
-std::string to_text(FlopRate q) { return prefixed(q.value, "FLOP/s", 0, 6); }
-std::string to_text(Bandwidth q) { return prefixed(q.value, "B/s", 0, 6); }
-std::string to_text(Frequency q) { return prefixed(q.value, "Hz", 0, 6); }
-std::string to_text(Power q) { return prefixed(q.value, "W", -3, 6); }
-std::string to_text(Joules q) { return prefixed(q.value, "J", -4, 6); }
-std::string to_text(Price q) { return number_text(q.value * 3600) + " USD/h"; }
-std::string to_text(Intensity q) { return number_text(q.value) + " FLOP/B"; }
-
 std::string capacity_text(Bytes capacity) {
     constexpr std::array<std::string_view, 6> units{"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
     double value = capacity.value / 1024;
@@ -170,5 +159,20 @@ std::string percent_text(double fraction) {
     if (percent >= 99.5 && fraction < 1 - 1e-12) return fmt::format("{:.1f}", std::floor(percent * 10) / 10);
     return fmt::format("{:.0f}", percent);
 }
+
+}  // namespace roofline::core
+
+namespace roofline::core {
+
+std::string to_text(Flops q) { return core::prefixed(q.value, "FLOP", 0, 6); }
+std::string to_text(Bytes q) { return core::prefixed(q.value, "B", 0, 6); }
+std::string to_text(Seconds q) { return core::prefixed(q.value, "s", -4, 0); }
+std::string to_text(FlopRate q) { return core::prefixed(q.value, "FLOP/s", 0, 6); }
+std::string to_text(Bandwidth q) { return core::prefixed(q.value, "B/s", 0, 6); }
+std::string to_text(Frequency q) { return core::prefixed(q.value, "Hz", 0, 6); }
+std::string to_text(Power q) { return core::prefixed(q.value, "W", -3, 6); }
+std::string to_text(Joules q) { return core::prefixed(q.value, "J", -4, 6); }
+std::string to_text(Price q) { return core::number_text(q.value * 3600) + " USD/h"; }
+std::string to_text(Intensity q) { return core::number_text(q.value) + " FLOP/B"; }
 
 }  // namespace roofline::core

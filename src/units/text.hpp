@@ -22,18 +22,7 @@ namespace roofline::core {
 template <class Q>
 [[nodiscard]] Result<Q> parse_quantity(std::string_view text);
 
-/// Three significant digits with the fitting prefix: "84.5 us", "819 GB/s", "8.59 GFLOP", "128 MiB" is never guessed: bytes
-/// print in powers of 1000.
-[[nodiscard]] std::string to_text(Flops);
-[[nodiscard]] std::string to_text(Bytes);
-[[nodiscard]] std::string to_text(Seconds);
-[[nodiscard]] std::string to_text(FlopRate);
-[[nodiscard]] std::string to_text(Bandwidth);
-[[nodiscard]] std::string to_text(Frequency);
-[[nodiscard]] std::string to_text(Power);
-[[nodiscard]] std::string to_text(Joules);
-[[nodiscard]] std::string to_text(Price);
-[[nodiscard]] std::string to_text(Intensity);
+using roofline::core::to_text;
 
 /// A capacity: in powers of 1024 when that is exact to a tenth ("16 GiB", "128 MiB"), else of 1000 ("24.1 GB").
 [[nodiscard]] std::string capacity_text(Bytes);

@@ -47,6 +47,12 @@ class Layers(InScratchTree):
         self.assert_clean("units/quantity.hpp", '#include "roofline/units.hpp"')
         self.assert_clean("api/predict.cpp", '#include "roofline/roofline.hpp"')
 
+    def test_public_headers_bring_in_nothing_of_others(self):
+        clean = '#include "roofline/units.hpp"\n#include <tl/expected.hpp>\n#include <vector>\n'
+        self.assertEqual(check_layers.check_public(clean), [])
+        for line in ("#include <nlohmann/json.hpp>", "#include <toml++/toml.h>", "#include <fmt/format.h>", '#include "machine/machine.hpp"'):
+            self.assertEqual([number for number, _ in check_layers.check_public(clean + line)], [4], line)
+
     def test_third_party_headers_are_kept_to_their_folders(self):
         self.assert_refused("machine/machine.cpp", "#include <nlohmann/json.hpp>", "kept to text, report, app")
         self.assert_refused("app/handle.cpp", "#include <CLI/CLI.hpp>", "kept to app/cli")

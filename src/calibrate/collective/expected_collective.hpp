@@ -115,6 +115,8 @@ public:
     void replace(Calibration calibration);
     /// Takes each of them in the place of what is there for its software.
     void replace(const ServerLaws& laws);
+    /// Takes what the text of a file holds, of a machine or of servers. Errors: a file that is neither, with line and column.
+    [[nodiscard]] Status replace(std::string_view text, std::string_view name);
     /// What servers add to their kernels.
     [[nodiscard]] const ServerLaws& servers() const { return servers_; }
 

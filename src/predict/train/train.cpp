@@ -73,6 +73,12 @@ void add_rates(TrainAnswer& answer) {
 
 }  // namespace
 
+Result<Model> training_model(const Config& config, std::optional<std::int64_t> sequence) {
+    auto model = build_model(config, sequence);
+    if (model && !sequence && model->sequence > training_sequence) model = build_model(config, training_sequence);
+    return model;
+}
+
 Result<TrainAnswer> predict_training(TrainQuestion question, const std::shared_ptr<Calibrations>& calibrations) {
     if (!question.batch_given && !question.mfu) {
         return fail("no_batch", "neither the batch of a step nor a utilisation is given",

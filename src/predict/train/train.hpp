@@ -9,12 +9,22 @@
 
 #include "base/result.hpp"
 #include "calibrate/collective/expected_collective.hpp"
+#include "model/config.hpp"
 #include "model/model.hpp"
 #include "network/slice.hpp"
 #include "predict/train/train_answer.hpp"
 #include "predict/train/train_step.hpp"
 
 namespace roofline::core {
+
+/// Tokens of a training sequence where none are asked for. Models are trained on sequences of so many and taught longer
+/// contexts at the end (Llama 3: arXiv 2407.21783, section 3.4.1; DeepSeek-V3, with 4,096: arXiv 2412.19437, section
+/// 4.2).
+inline constexpr std::int64_t training_sequence = 8192;
+
+/// A model as it is trained: on sequences of so many tokens; none: of its context, or of training_sequence where that
+/// is shorter. Errors: those of build_model().
+[[nodiscard]] Result<Model> training_model(const Config& config, std::optional<std::int64_t> sequence);
 
 struct TrainQuestion {
     Model model;  ///< built for the length of the training sequences
@@ -31,8 +41,8 @@ struct TrainQuestion {
     std::vector<std::string> notes{};      ///< of the one who asks; the answer's begin with them
 };
 
-/// Errors: a batch that is missing or does not divide; a plan that the model or the slice does not take; what has no derivative;
-/// work that the machine has no rate for.
+/// Errors: a batch that is missing or does not divide; a plan that the model or the slice does not take; what has no
+/// derivative; work that the machine has no rate for.
 [[nodiscard]] Result<TrainAnswer> predict_training(TrainQuestion question,
                                                    const std::shared_ptr<Calibrations>& calibrations);
 

@@ -23,7 +23,7 @@ std::vector<StepCollective> step_collectives(const TrainStep& whole) {
         if (!times || !bytes) continue;
         const std::string kind(collective_name(each.message.kind));
         StepCollective& sum = by_kind[{kind, each.message.axes}];
-        sum.kind = kind;
+        sum.kind = each.message.kind;
         sum.axes = each.message.axes;
         const double often = times->to_double();
         sum.count += often;

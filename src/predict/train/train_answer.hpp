@@ -74,7 +74,7 @@ struct TrainAnswer {
 /// The collectives of a step by kind and axes, the longest first: how many, the bytes of all, and their time in all. Of
 /// the stage that takes longest.
 struct StepCollective {
-    std::string kind;
+    CollectiveKind kind = CollectiveKind::all_gather;
     std::vector<std::string> axes;
     double count = 0;
     double bytes = 0;

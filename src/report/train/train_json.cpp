@@ -64,7 +64,7 @@ Json collectives_json(const TrainAnswer& answer) {
     Json list = Json::array();
     if (!answer.step) return list;
     for (const StepCollective& each : step_collectives(*answer.step)) {
-        list.push_back({{"kind", each.kind},
+        list.push_back({{"kind", collective_name(each.kind)},
                         {"axes", each.axes},
                         {"count", figure(each.count)},
                         {"bytes", figure(each.bytes)},

@@ -133,9 +133,8 @@ private:
         table.head = {"collective", "over", "a step", "bytes", "time"};
         table.right = {false, false, true, true, true};
         for (std::size_t i = 0; i < std::min(all.size(), most_collectives); ++i) {
-            std::string kind = all[i].kind;
-            std::replace(kind.begin(), kind.end(), '_', '-');
-            table.rows.push_back({kind, fmt::format("{}", fmt::join(all[i].axes, ", ")), number_text(all[i].count),
+            table.rows.push_back({std::string(collective_name(all[i].kind, true)),
+                                  fmt::format("{}", fmt::join(all[i].axes, ", ")), number_text(all[i].count),
                                   to_text(Bytes{all[i].bytes}), to_text(Seconds{all[i].seconds})});
         }
         out_ += table_text(table, 2);

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <utility>
 
 #include "report/op/op_cells.hpp"
@@ -54,9 +53,8 @@ namespace {
 
 // "512 all-gathers over fsdp"
 std::string spoken(const StepCollective& each) {
-    std::string kind = each.kind;
-    std::replace(kind.begin(), kind.end(), '_', '-');
-    return fmt::format("{} of {}s over {}", to_text(Seconds{each.seconds}), kind, fmt::join(each.axes, ", "));
+    return fmt::format("{} of {}s over {}", to_text(Seconds{each.seconds}), collective_name(each.kind, true),
+                       fmt::join(each.axes, ", "));
 }
 
 std::string network_limit(const TrainStep& step, const Resource& bound, double math_share) {

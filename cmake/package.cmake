@@ -1,0 +1,36 @@
+# `cpack` in the build folder: Debian packages. The program alone needs little; the modules need what they are modules
+# for (MPI, oneDNN, hwloc), so that they are a package of their own, as the library for developers is.
+
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_CONTACT "The roofline developers")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_COMPONENTS_ALL program modules library)
+if(NOT roofline_built_modules)
+  list(REMOVE_ITEM CPACK_COMPONENTS_ALL modules)
+endif()
+
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_ENABLE_COMPONENT_DEPENDS OFF)
+set(CPACK_DEBIAN_PROGRAM_PACKAGE_NAME roofline)
+set(CPACK_DEBIAN_PROGRAM_PACKAGE_SECTION science)
+set(CPACK_DEBIAN_PROGRAM_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PROGRAM_PACKAGE_RECOMMENDS "roofline-modules (= ${PROJECT_VERSION})")
+# loaded where a picture is asked for as PNG
+set(CPACK_DEBIAN_PROGRAM_PACKAGE_SUGGESTS "librsvg2-2")
+set(CPACK_COMPONENT_PROGRAM_DESCRIPTION "The program `roofline`, its manual page and completions for shells.")
+
+set(CPACK_DEBIAN_MODULES_PACKAGE_NAME roofline-modules)
+set(CPACK_DEBIAN_MODULES_PACKAGE_SECTION science)
+set(CPACK_DEBIAN_MODULES_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_MODULES_PACKAGE_DEPENDS "roofline (= ${PROJECT_VERSION})")
+set(CPACK_COMPONENT_MODULES_DESCRIPTION
+    "What `roofline measure` and `roofline run` do with other libraries: fast kernels, topology, ranks.")
+
+set(CPACK_DEBIAN_LIBRARY_PACKAGE_NAME libroofline-dev)
+set(CPACK_DEBIAN_LIBRARY_PACKAGE_SECTION libdevel)
+set(CPACK_DEBIAN_LIBRARY_PACKAGE_DEPENDS "libfmt-dev, libexpected-dev")
+set(CPACK_COMPONENT_LIBRARY_DESCRIPTION "The library and its headers, for C++20 programs.")
+include(CPack)

@@ -1,0 +1,39 @@
+// Number formats of tensors and of the arithmetic on them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace roofline {
+
+/// A number format. The `mx` and `nv` formats share a scale among the elements of a block (OCP Microscaling Formats
+/// 1.0; NVIDIA's NVFP4), which counts among their bytes; `fp8`, `fp6` and `fp4` stand for any encoding of that width.
+enum class Dtype : std::uint8_t {
+    f64,
+    f32,
+    tf32,
+    bf16,
+    f16,
+    fp8,
+    fp8_e4m3,
+    fp8_e5m2,
+    mxfp8,
+    fp6,
+    fp4,
+    nvfp4,
+    mxfp4,
+    int32,
+    int8,
+    int4,
+    boolean,
+};
+
+/// Its name in programs: "bf16".
+[[nodiscard]] std::string_view name(Dtype dtype);
+
+/// The format that a name or alias means, whatever its case: bfloat16, float32, fp32, half, s8, i8, u8, e4m3 ... Empty
+/// where none is called so.
+[[nodiscard]] std::optional<Dtype> find_dtype(std::string_view text);
+
+}  // namespace roofline

@@ -1,0 +1,248 @@
+#include "predict/train/train.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <utility>
+
+#include "api/data.hpp"
+#include "api/words.hpp"
+#include "model/routed_experts.hpp"
+#include "report/train/train_json.hpp"
+
+namespace roofline {
+
+namespace {
+
+core::Plan core_plan(const TrainingPlan& plan) {
+    core::Plan other;
+    other.data = plan.data;
+    other.fsdp = plan.fsdp;
+    other.tensor = plan.tensor;
+    other.sequence = plan.sequence;
+    other.context = plan.context;
+    other.expert = plan.expert;
+    other.pipeline = plan.pipeline;
+    other.zero = plan.zero;
+    return other;
+}
+
+Result<core::Plan> plan_for(const TrainingOptions& options, std::int64_t chips) {
+    TrainingPlan all;
+    all.fsdp = chips;
+    core::Plan plan = core_plan(options.plan.value_or(all));
+    ROOFLINE_CHECK(core::check_plan(plan, chips));
+    if (plan.zero < 0 || plan.zero > 3) {
+        return core::fail("bad_plan", fmt::format("zero = {}: there is no such stage of ZeRO", plan.zero),
+                          "1 shares out the optimizer's states, 2 gradients too, 3 parameters too");
+    }
+    if (plan.zero > 0 && plan.replicas() == 1) {
+        return core::fail("bad_plan", "zero says what the members of `data` share out, and the plan has one member",
+                          "give `data` several; over `fsdp` everything is shared out");
+    }
+    return plan;
+}
+
+core::Remat core_remat(Recomputation recomputation) {
+    switch (recomputation) {
+        case Recomputation::none:
+            return core::Remat::none;
+        case Recomputation::selective:
+            return core::Remat::selective;
+        case Recomputation::alternate:
+            return core::Remat::alternate;
+        case Recomputation::full:
+            return core::Remat::full;
+        case Recomputation::named:
+            return core::Remat::named;
+    }
+    return core::Remat::none;
+}
+
+Result<core::TrainingOptions> update_of(const TrainingOptions& options) {
+    const Optimizer& optimizer = options.optimizer;
+    core::TrainingOptions all;
+    all.remat = core_remat(options.recomputation);
+    all.kept = options.kept;
+    if ((options.recomputation == Recomputation::named) == options.kept.empty()) {
+        return core::fail("bad_request", "tensors that are kept go with Recomputation::named",
+                          "name some in `kept`, or take another policy and leave it empty");
+    }
+    const bool sgd = optimizer.kind == Optimizer::Kind::sgd;
+    if (sgd && (optimizer.master || optimizer.unfused || optimizer.moments != Dtype::f32)) {
+        return core::fail("bad_optimizer", "moments, master copies and unfused operations are Adam's",
+                          "leave them out of an optimizer of the kind sgd");
+    }
+    if (core::info(optimizer.moments).kind == core::DtypeKind::logical) {
+        return core::fail("bad_dtype", "moments: bool holds truth values, not numbers", "f32 or bf16, for example");
+    }
+    all.optimizer = sgd ? core::Optimizer::sgd : core::Optimizer::adam;
+    all.moments = optimizer.moments;
+    all.master = optimizer.master;
+    all.unfused = optimizer.unfused;
+    all.f32_gradients = optimizer.f32_gradients;
+    all.input_gradients = false;  // nobody stands before a model
+    return all;
+}
+
+Result<core::Pipeline> schedule_for(const TrainingOptions& options, const core::Plan& plan) {
+    core::Pipeline pipeline;
+    if (!options.schedule) return pipeline;
+    if (plan.pipeline == 1) {
+        return core::fail("bad_request", "a schedule is of a pipeline, and the plan has none",
+                          "leave it out, or give the plan stages: pipeline = 4");
+    }
+    using Kind = PipelineSchedule::Kind;
+    switch (options.schedule->kind) {
+        case Kind::gpipe:
+            pipeline.schedule = core::Schedule::gpipe;
+            break;
+        case Kind::one_f_one_b:
+            pipeline.schedule = core::Schedule::one_f_one_b;
+            break;
+        case Kind::interleaved:
+            pipeline.schedule = core::Schedule::interleaved;
+            pipeline.chunks = options.schedule->chunks;
+            break;
+        case Kind::zero_bubble:
+            pipeline.schedule = core::Schedule::zero_bubble;
+            break;
+    }
+    return pipeline;
+}
+
+Status check_narrow(const std::optional<Dtype>& dtype, std::string_view what) {
+    if (!dtype || core::narrow_float(*dtype)) return {};
+    return core::fail("bad_dtype", fmt::format("{}: {} is no float of fewer than 16 bits", what, name(*dtype)),
+                      "fp8, mxfp8, nvfp4 are meant; without it bf16 stays as it is");
+}
+
+constexpr std::array axis_names{"data", "fsdp", "tensor", "sequence", "context", "expert", "pipeline"};
+
+Result<std::vector<std::string>> overlapped_names(const TrainingOptions& options, const core::Plan& plan) {
+    std::vector<std::string> names;
+    for (const PlanAxis axis : options.overlapped) {
+        const std::string wanted = axis_names[static_cast<std::size_t>(axis)];
+        for (const auto& [known, degree] : core::plan_axes(plan)) {
+            if (known != wanted || degree > 1) continue;
+            return core::fail("bad_request",
+                              fmt::format("`{}` is overlapped, and the plan has one member there", wanted),
+                              fmt::format("leave it out, or give the plan the axis: {} = 8", wanted));
+        }
+        if (!core::has(names, wanted)) names.push_back(wanted);
+    }
+    return names;
+}
+
+Status check_numbers(const TrainingOptions& options) {
+    if (options.assumed_mfu && !(*options.assumed_mfu > 0 && *options.assumed_mfu <= 1)) {
+        return core::fail("bad_mfu", "an assumed utilisation is above 0 and not above 1", "0.4 is 40 %");
+    }
+    if (!options.batch_tokens && !options.assumed_mfu) {
+        return core::fail("no_batch", "neither the batch of a step nor a utilisation is given",
+                          "give batch_tokens, or assume a utilisation: assumed_mfu = 0.4");
+    }
+    for (const std::int64_t count :
+         {options.batch_tokens.value_or(1), options.microbatches, options.total_tokens.value_or(1)}) {
+        if (count < 1) return core::fail("bad_size", "tokens and microbatches are 1 at least", "");
+    }
+    return {};
+}
+
+Status add_setup(core::TrainQuestion& question, const TrainingOptions& options) {
+    core::TrainSetup& setup = question.setup;
+    ROOFLINE_TRY(setup.options, update_of(options));
+    ROOFLINE_TRY(setup.plan, plan_for(options, question.slice.chips()));
+    ROOFLINE_TRY(setup.schedule, schedule_for(options, setup.plan));
+    ROOFLINE_CHECK(check_narrow(options.products, "products"));
+    ROOFLINE_CHECK(check_narrow(options.dispatch, "dispatch"));
+    setup.products = options.products;
+    setup.dispatch = options.dispatch;
+    if (setup.dispatch && core::routed_experts(question.model.program).empty()) {
+        return core::fail("bad_request", "dispatch is of tokens that go to experts, and the model has none",
+                          "leave it out");
+    }
+    ROOFLINE_TRY(setup.overlapped, overlapped_names(options, setup.plan));
+    question.batch_given = options.batch_tokens.has_value();
+    if (options.batch_tokens) {
+        setup.batch = {*options.batch_tokens, question.model.sequence, options.microbatches};
+    }
+    return {};
+}
+
+Result<core::TrainQuestion> question_of(const Model& model, const System& system, const TrainingOptions& options) {
+    ROOFLINE_CHECK(check_numbers(options));
+    if (!system.data().mesh.empty()) {
+        return core::fail("bad_request",
+                          "the plan makes the mesh of a training step, and the system has one of its own",
+                          "give the slice without with_mesh()");
+    }
+    core::TrainQuestion question;
+    question.slice = system.data().slice;
+    question.notes = question.slice.notes;
+    ROOFLINE_TRY(question.model, core::training_model(model.data().config, model.data().sequence));
+    question.notes.insert(question.notes.end(), question.model.notes.begin(), question.model.notes.end());
+    question.sequence_given = model.data().sequence || question.model.context <= core::training_sequence;
+    question.plan_given = options.plan.has_value();
+    ROOFLINE_CHECK(add_setup(question, options));
+    question.mfu = options.assumed_mfu;
+    question.tokens = options.total_tokens;
+    question.software = options.software;
+    question.textbook = options.textbook;
+    return question;
+}
+
+TrainingMemory memory_of(const core::TrainingMemory& memory) {
+    TrainingMemory bytes{Bytes{memory.params},      Bytes{memory.gradients}, Bytes{memory.optimizer},
+                         Bytes{memory.activations}, Bytes{memory.working},   Bytes{memory.total()}};
+    if (memory.capacity) bytes.capacity = Bytes{*memory.capacity};
+    return bytes;
+}
+
+TrainingStep step_of(const core::TrainStep& priced) {
+    const core::StepTimes& times = priced.times;
+    TrainingStep step{Seconds{times.lower}, Seconds{times.sequential}, Seconds{times.upper},
+                      expected_of(times.expected, times.expected_error), times.bubble};
+    step.bound_by = bound_of(priced.program.analysis.total);
+    step.resources = resource_times(priced.program.analysis.total);
+    for (const core::StepCollective& each : core::step_collectives(priced)) {
+        step.collectives.push_back({each.kind, each.axes, "", Bytes{each.bytes}, each.count, Seconds{each.seconds}});
+    }
+    step.memory = memory_of(priced.memory);
+    return step;
+}
+
+TrainingCost cost_of(const core::TrainingCost& cost) {
+    constexpr double hour = 3600;
+    TrainingCost whole{Flops{cost.flops}, Seconds{cost.seconds}, Seconds{cost.chip_hours * hour}};
+    if (cost.usd) whole.usd = Usd{*cost.usd};
+    return whole;
+}
+
+TrainingPrediction public_training(core::TrainAnswer answer) {
+    TrainingPrediction prediction;
+    if (answer.step) prediction.step = step_of(*answer.step);
+    if (answer.step_s) prediction.step_time = Seconds{*answer.step_s};
+    prediction.mfu = answer.mfu;
+    if (answer.tokens_per_s) prediction.tokens_rate = Frequency{*answer.tokens_per_s};
+    if (answer.cost) prediction.cost = cost_of(*answer.cost);
+    prediction.notes = core::in_library_words(answer.notes);
+    prediction.data = std::make_shared<const TrainingPrediction::Data>(TrainingPrediction::Data{std::move(answer)});
+    return prediction;
+}
+
+Result<TrainingPrediction> trained(const Model& model, const System& system, const TrainingOptions& options) {
+    ROOFLINE_TRY(auto question, question_of(model, system, options));
+    ROOFLINE_TRY(auto answer, core::predict_training(std::move(question), constants_of(system, options.calibrated)));
+    return public_training(std::move(answer));
+}
+
+}  // namespace
+
+Result<TrainingPrediction> predict_training(const Model& model, const System& system, const TrainingOptions& options) {
+    return core::in_library_words(trained(model, system, options));
+}
+
+std::string TrainingPrediction::to_json() const { return data ? core::train_json(data->answer) : std::string(); }
+
+}  // namespace roofline

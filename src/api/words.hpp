@@ -1,0 +1,24 @@
+// What the library says of what goes wrong, in terms of its own interface.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.hpp"
+
+namespace roofline::core {
+
+/// Messages, hints and notes name options of the command line where they say how to ask for something. The same text
+/// with what a caller of the library writes in their place: "give it: --dims B=4096" becomes `give it:
+/// Program::with_sizes({{"B", 4096}})`.
+[[nodiscard]] std::string in_library_words(std::string text);
+[[nodiscard]] std::vector<std::string> in_library_words(std::vector<std::string> texts);
+[[nodiscard]] Error in_library_words(Error error);
+
+template <class T>
+[[nodiscard]] Result<T> in_library_words(Result<T> result) {
+    return std::move(result).map_error([](Error error) { return in_library_words(std::move(error)); });
+}
+
+}  // namespace roofline::core
