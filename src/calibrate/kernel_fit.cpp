@@ -35,6 +35,7 @@ ProductSizes asked_sizes(const KernelFit& fit, KernelPoint point) {
     ProductSizes sizes = sizes_of(point);
     // Of attention's backward pass the last product is another one: its columns are no head.
     if (point.heads > 0 && !point.whole_rows) sizes[columns_size] = 0;
+    if (point.keys > 0) sizes[depth_size] = point.keys;
     return sizes;
 }
 
