@@ -15,7 +15,7 @@
 
 namespace {
 
-using namespace roofline::core;
+using namespace roofline;
 
 constexpr const char* chip_text = R"(
 id = "my-chip"

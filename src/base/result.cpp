@@ -135,7 +135,7 @@ std::string did_you_mean(std::string_view word, const std::vector<std::string>& 
 
 }  // namespace roofline::core
 
-namespace roofline::core {
+namespace roofline {
 
 std::string to_text(const Error& error) {
     std::string text = "error: " + core::printable(error.message, 0, true).text;
@@ -148,4 +148,4 @@ std::string to_text(const Error& error) {
     return text;
 }
 
-}  // namespace roofline::core
+}  // namespace roofline

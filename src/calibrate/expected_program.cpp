@@ -126,7 +126,7 @@ ChipTraits chip_traits(const Machine& machine) {
 
 namespace {
 
-/// The places of a kernel's counts; the depths of its products come behind them.
+/// The places of a kernel's counts; of each of its products the depth and what keys_of() gives come behind them.
 enum Count : std::size_t {
     runs_of,
     write_s,
@@ -168,6 +168,18 @@ CompiledKernel::CompiledKernel(const ProgramAnalysis& analysis, std::size_t inde
     for (const Resource& resource : pricing.resources) parts_.push_back(part_of(resource, kernel));
 }
 
+namespace {
+
+/// What a product of attention sums over but for heads: gradients of keys add up those of all heads that share the keys.
+std::vector<std::string> keys_of(const KernelWork& kernel, const MatmulShape& scores, const MatmulShape& shape) {
+    const std::vector<std::string> heads = head_dims(kernel, scores).value_or(std::vector<std::string>{});
+    std::vector<std::string> keys = shape.k;
+    std::erase_if(keys, [&](const std::string& dim) { return has(heads, dim) || has(scores.batch, dim); });
+    return keys;
+}
+
+}  // namespace
+
 void CompiledKernel::add_products(const KernelWork& kernel, std::vector<WeightedSum>& sums) {
     constexpr std::size_t most_forward =
         3;  // products: scores of one or two parts, and values; a backward pass has more
@@ -178,6 +190,7 @@ void CompiledKernel::add_products(const KernelWork& kernel, std::vector<Weighted
         const bool first = products.empty() || attention;
         products.push_back(&shape);
         sums.push_back({{elements(shape.k), 1.0}});
+        sums.push_back({{elements(attention ? keys_of(kernel, *products.front(), shape) : shape.k), 1.0}});
         if (first) sums[side_n].clear();
         sums[side_n].emplace_back(elements(shape.n), 1.0);
         if (!first) continue;
@@ -230,7 +243,12 @@ CompiledKernel::Runs CompiledKernel::evaluate(std::span<const double> sizes, dou
         constexpr double written_and_read = 2 * 4;  // bytes of f32
         if (memory_rate_ > 0) point.sums_s = written_and_read * point.m * point.n * point.batch / memory_rate_;
     }
-    for (const double depth : counts.subspan(depths)) runs.point.depth = std::max(runs.point.depth, depth);
+    double keys = 0;
+    for (std::size_t i = depths; i < counts.size(); i += 2) {
+        point.depth = std::max(point.depth, counts[i]);
+        keys = std::max(keys, counts[i + 1]);
+    }
+    if (keys < point.depth) point.keys = keys;
     for (std::size_t i = 0; i < parts_.size(); ++i) {
         if (parts_[i] != nullptr) runs.point.*parts_[i] += seconds[i] / runs.count;
     }

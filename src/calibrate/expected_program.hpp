@@ -56,7 +56,7 @@ public:
 
 private:
     [[nodiscard]] static double KernelPoint::* part_of(const Resource& resource, const KernelWork& kernel);
-    /// Fills the counts of the product that is cut, and adds the depths of all.
+    /// Fills the counts of the product that is cut, and adds of all the depths, with and without heads.
     void add_products(const KernelWork& kernel, std::vector<WeightedSum>& sums);
 
     CompiledTimes times_;

@@ -160,6 +160,17 @@ TEST_CASE("of attention it is known how many heads read the same keys, of other 
         " P : bf16[T, S] = softmax[S](Q *_H A)\n dV : bf16[S, H] = P *_T dO\n dP : bf16[T, S] = dO *_H V\n"
         " dQ : bf16[T, H] = dP *_S A\n dA : bf16[S, H] = dP *_T Q\n}");
     CHECK_FALSE(kernel_runs(backward.program, backward.analysis, {}).front().point.whole_rows);
+    // and sums those of keys over the 4 heads that share them: of 8 queries each, to 16 keys; what was measured is measured in keys
+    const AnalysedProgram shared = analysed(
+        "Q: bf16[T=8, G=4, H=8]\nA: bf16[S=16, H]\nV: bf16[S, H]\ndO: bf16[T, G, H]\nfuse {\n"
+        " P : bf16[T, G, S] = softmax[S](causal[T, S](Q *_H A))\n dV : bf16[S, H] = P *_{T, G} dO\n"
+        " dP : bf16[T, G, S] = causal[T, S](dO *_H V)\n dQ : bf16[T, G, H] = dP *_S A\n"
+        " dA : bf16[S, H] = dP *_{T, G} Q\n}");
+    CHECK(kernel_runs(shared.program, shared.analysis, {}).front().point.depth == 32);
+    CHECK(kernel_runs(shared.program, shared.analysis, {}).front().point.keys == 16);
+    KernelFit measured;
+    measured.ranges[depth_size] = {16, 16};
+    CHECK(asked_sizes(measured, kernel_runs(shared.program, shared.analysis, {}).front().point)[depth_size] == 16);
     CHECK_FALSE(kernel_runs(norm.program, norm.analysis, {}).front().point.whole_rows);
     CHECK(kernel_runs(norm.program, norm.analysis, {}).front().point.rows == 42);
     CHECK(kernel_runs(norm.program, norm.analysis, {}).front().point.columns == 8);

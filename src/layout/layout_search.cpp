@@ -241,14 +241,16 @@ Status LayoutSearch::step(std::size_t index) {
     }
     std::erase_if(next, [](const State& state) { return state.traces.empty(); });
     if (next.empty()) return problem ? fail(*problem) : fail("no_layout", "no layout is better");
-    if (next.size() > room_.states) {
+    // those that promise most come first, for there may be no steps left for the others
+    if (!limits_.empty() || next.size() > room_.states) {
         std::vector<std::pair<LayoutPrice, std::size_t>> order;
         for (std::size_t i = 0; i < next.size(); ++i) order.emplace_back(best(next[i]), i);
         std::sort(order.begin(), order.end());
-        std::vector<State> first;
-        for (std::size_t i = 0; i < room_.states; ++i) first.push_back(std::move(next[order[i].second]));
-        next = std::move(first);
+        std::vector<State> sorted;
+        for (const auto& [price, i] : order) sorted.push_back(std::move(next[i]));
+        next = std::move(sorted);
     }
+    if (next.size() > room_.states) next.resize(room_.states);
     const std::size_t kept = std::max(room_.rows / next.size(), fewest_kept);
     for (State& state : next) {
         if (state.traces.size() > kept) trim(state, kept);
@@ -278,13 +280,19 @@ Result<ProgramLayout> LayoutSearch::choose(const Sizes& sizes) {
     auto written = choose_as_written(sizes);
     if (axes_.empty() || !written) return written;
     ProgramLayout best = std::move(*written);
-    limit(&best);
-    steps_ = most_steps;
-    if (pass()) {
-        ProgramLayout any = cheapest();
-        if (any.price < best.price) best = std::move(any);
+    constexpr double worth_another = 0.98;  // of the bound before
+    bool again = true;
+    for (std::size_t i = 0; i < most_tries && again; ++i) {
+        limit(&best);
+        left_ = most_steps;
+        again = cut_short_ = false;
+        if (pass()) {
+            ProgramLayout any = cheapest();
+            again = cut_short_ && any.price.lower_s < worth_another * best.price.lower_s;
+            if (any.price < best.price) best = std::move(any);
+        }
     }
-    best.cut_short = steps_ < 0;
+    best.cut_short = cut_short_;
     return best;
 }
 
@@ -320,7 +328,12 @@ Status LayoutSearch::pass() {
     traces_.assign(1, Trace{});
     states_.assign(1, State{{}, std::vector<double>(costs_->width(), 0.0), {0}, {0}});
     for (std::size_t i = 0; i < ops_.size(); ++i) {
+        const std::int64_t share = left_ / static_cast<std::int64_t>(ops_.size() - i);
+        steps_ = share;
         ROOFLINE_CHECK(step(i));
+        if (limits_.empty()) continue;
+        cut_short_ = cut_short_ || steps_ < 0;
+        left_ -= share - std::max<std::int64_t>(steps_, 0);
     }
     return {};
 }

@@ -45,10 +45,12 @@ struct ProgramLayout {
 /// bytes.
 ///
 /// The first pass splits dimensions as the program's types do. LayoutFreedom::any adds a second one, in which products and
-/// elementwise work may be split over any mesh axis that their operands or their result have, and reshardings take any legal steps;
-/// where one of them may lie anywhere, over any axis that the program's types have. It is
-/// branch and bound: what costs more than the first pass's layout, with what the rest of the program costs each resource at the
-/// least, is left out.
+/// elementwise work may be split over any mesh axis that their operands or their result have, and reshardings take any
+/// legal steps; where one of them may lie anywhere, over any axis that the program's types have. It is branch and bound:
+/// what costs more than the first pass's layout, with what the rest of the program costs each resource at the least, is
+/// left out. Every operation has its share of the steps that the pass may take, and looks at the most promising
+/// beginnings first, so that a pass that is cut short finds a layout as well. Where that is better, the pass is repeated
+/// and leaves out more.
 ///
 /// No more than `most_kept` costs are kept for each, fewer where very many ways are open; programs with many free tensors at once, and long ones in which
 /// many choices are open, can so miss a choice that is a little better.
@@ -84,7 +86,9 @@ private:
     };
     static constexpr std::size_t fewest_kept = 4;
     static constexpr std::size_t most_candidates = 4;
-    static constexpr std::int64_t most_steps = 300'000;  ///< of the second pass: half a second at most
+    static constexpr std::size_t most_tries =
+        4;  ///< of the second pass, where each finds a better layout and is cut short
+    static constexpr std::int64_t most_steps = 300'000;  ///< of one of them
 
     /// An operation and which of its operands.
     struct Use {
@@ -176,7 +180,9 @@ private:
     // Of one search.
     Sizes sizes_;
     Room room_;
-    std::int64_t steps_ = 0;                 ///< that the second pass may still take
+    std::int64_t left_ = 0;                  ///< steps that the second pass may still take
+    std::int64_t steps_ = 0;                 ///< of them those for the operation that it looks at
+    bool cut_short_ = false;                 ///< an operation's steps did not suffice
     std::vector<SearchLimit> limits_;        ///< by operation, in the second pass
     std::vector<std::vector<double>> rest_;  ///< by operation, what it and all behind it cost at the least
     std::vector<ValueId> live_;

@@ -216,7 +216,7 @@ bool narrow_float(Dtype dtype) {
 
 }  // namespace roofline::core
 
-namespace roofline::core {
+namespace roofline {
 
 std::string_view name(Dtype dtype) { return core::info(dtype).name; }
 
@@ -234,4 +234,4 @@ std::optional<Dtype> find_dtype(std::string_view text) {
     return std::nullopt;
 }
 
-}  // namespace roofline::core
+}  // namespace roofline

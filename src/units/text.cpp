@@ -162,7 +162,7 @@ std::string percent_text(double fraction) {
 
 }  // namespace roofline::core
 
-namespace roofline::core {
+namespace roofline {
 
 std::string to_text(Flops q) { return core::prefixed(q.value, "FLOP", 0, 6); }
 std::string to_text(Bytes q) { return core::prefixed(q.value, "B", 0, 6); }
@@ -175,4 +175,4 @@ std::string to_text(Joules q) { return core::prefixed(q.value, "J", -4, 6); }
 std::string to_text(Price q) { return core::number_text(q.value * 3600) + " USD/h"; }
 std::string to_text(Intensity q) { return core::number_text(q.value) + " FLOP/B"; }
 
-}  // namespace roofline::core
+}  // namespace roofline

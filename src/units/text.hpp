@@ -22,7 +22,7 @@ namespace roofline::core {
 template <class Q>
 [[nodiscard]] Result<Q> parse_quantity(std::string_view text);
 
-using roofline::core::to_text;
+using roofline::to_text;
 
 /// A capacity: in powers of 1024 when that is exact to a tenth ("16 GiB", "128 MiB"), else of 1000 ("24.1 GB").
 [[nodiscard]] std::string capacity_text(Bytes);

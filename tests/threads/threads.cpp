@@ -11,7 +11,7 @@
 
 namespace {
 
-using namespace roofline::core;
+using namespace roofline;
 
 using Question = std::function<std::string()>;
 

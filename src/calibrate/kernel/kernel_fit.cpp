@@ -36,6 +36,7 @@ ProductSizes asked_sizes(const KernelFit& fit, KernelPoint point) {
     // The last matmul of attention's backward pass is another one: its columns are not those of a head, and it may sum over the
     // queries of all heads that share keys, so its depth is not the number of keys.
     if (point.heads > 0 && !point.whole_rows) sizes[columns_size] = sizes[depth_size] = 0;
+    if (point.keys > 0) sizes[depth_size] = point.keys;
     return sizes;
 }
 

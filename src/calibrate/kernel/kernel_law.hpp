@@ -33,6 +33,7 @@ struct KernelPoint {
     double heads = 0;         ///< of queries that read the same keys and values: a part of m; 0: not known
     double shared_s = 0;      ///< the part of memory_s that those keys and values are
     double cache = 0;         ///< keys of the cache that the depth is the window of; 0: the depth is all of it
+    double keys = 0;          ///< of a backward pass that sums over heads, too: the depth without these; 0: the depth
     double again_s = 0;       ///< what reading them again for every further head would take the main memory: apart()
 
     bool operator==(const KernelPoint&) const = default;
