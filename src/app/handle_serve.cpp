@@ -4,8 +4,7 @@
 
 #include "app/serve_question.hpp"
 #include "report/op/explain.hpp"
-#include "report/serve/serve_compare.hpp"
-#include "report/serve/serve_json.hpp"
+#include "report/serve/serve_figures.hpp"
 #include "report/serve/serve_picture.hpp"
 #include "report/serve/serve_text.hpp"
 
@@ -33,7 +32,7 @@ Result<Response> compared(const ServeRequest& request, Format format) {
     Response response;
     response.exit_code = holds ? 0 : 1;
     if (request.plot) response.svg = serve_picture(answers);
-    response.out = format == Format::json       ? serve_compare_json(answers)
+    response.out = format == Format::json       ? serve_json(answers)
                    : format == Format::csv      ? table_csv(serve_compare_table(answers))
                    : format == Format::markdown ? table_markdown(serve_compare_table(answers))
                                                 : serve_compare_text(answers);
