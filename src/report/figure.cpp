@@ -55,7 +55,7 @@ std::string cell_text(const FigureValue& value, const CellStyle& style) {
 }
 
 std::string head_of(const FigureColumn& column, std::string_view member) {
-    if (column.head.empty()) return std::string(column.key.substr(column.key.rfind('.') + 1));
+    if (column.head.empty()) return std::string(column.key.substr(column.key.find_last_of(".#") + 1));
     std::string head(column.head);
     if (const std::size_t star = head.find('*'); star != std::string::npos) head.replace(star, 1, member);
     return head;

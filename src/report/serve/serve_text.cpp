@@ -194,21 +194,18 @@ private:
     void frontier() {
         constexpr std::string_view keys[] = {
             "batch", "tpot_s", "tokens_per_s", "tokens_per_s_per_chip", "usd_per_million_tokens", "bound_by"};
-        Table table;
-        for (const std::string_view key : keys) {
-            const auto& figure = find_figure(frontier_figures(), key);
-            table.head.emplace_back(figure.label);
-            table.right.push_back(figure.unit != nullptr);
-        }
-        for (const FrontierPoint& at : frontier_of(answer_)) {
-            std::vector<std::string>& row = table.rows.emplace_back();
-            for (const std::string_view key : keys) row.push_back(text_of(frontier_figures(), key, at));
+        std::vector<FigureColumn> columns;
+        for (const std::string_view key : keys)
+            columns.push_back({key, find_figure(frontier_figures(), key).label, true});
+        const std::vector<FrontierPoint> points = frontier_of(answer_);
+        Table table = figure_table(frontier_figures(), columns, points);
+        for (const FrontierPoint& at : points) {
             std::vector<std::string> marks;
             if (at.point().batch == answer_.batch) marks.emplace_back("asked for");
             if (at.point().batch == answer_.max_batch) marks.emplace_back("the largest that fits");
             if (answer_.capacity && at.point().batch > answer_.max_batch) marks.emplace_back("does not fit");
             if (at.index == answer_.knee) marks.emplace_back("knee");
-            row.push_back(marks.empty() ? "" : fmt::format("<- {}", fmt::join(marks, ", ")));
+            table.rows[at.index].push_back(marks.empty() ? "" : fmt::format("<- {}", fmt::join(marks, ", ")));
         }
         table.head.emplace_back("");
         out_ += table_text(table, 2) + "\n";
