@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "app/user_program.hpp"
 #include "import/system_names.hpp"
 #include "machine/catalogue.hpp"
-#include "notation/notation.hpp"
 
 namespace roofline::core {
 
@@ -14,11 +14,7 @@ using Mesh = std::vector<MeshAxis>;
 
 // The command line wins over the text, and says so.
 Result<Mesh> mesh_of(const OpRequest& request, const Program& program, std::vector<std::string>& notes) {
-    Mesh mesh;
-    for (const std::string& text : request.mesh) {
-        ROOFLINE_TRY(auto axes, parse_program("mesh " + text, "--mesh"));
-        mesh.insert(mesh.end(), axes.mesh.begin(), axes.mesh.end());
-    }
+    ROOFLINE_TRY(auto mesh, named_mesh(request.mesh));
     if (mesh.empty()) return program.mesh;
     if (!program.mesh.empty() && program.mesh != mesh) {
         notes.push_back(
