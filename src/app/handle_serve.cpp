@@ -1,7 +1,6 @@
-#include "app/handle_serve.hpp"
-
 #include <fmt/format.h>
 
+#include "app/request.hpp"
 #include "app/serve_question.hpp"
 #include "report/op/explain.hpp"
 #include "report/serve/serve_figures.hpp"
@@ -41,7 +40,7 @@ Result<Response> compared(const ServeRequest& request, Format format) {
 
 }  // namespace
 
-Result<Response> handle_serve(const ServeRequest& request, Format format) {
+Result<Response> handle(const ServeRequest& request, Format format) {
     if (request.machines.empty()) {
         return fail("no_machine", "no machine is named",
                     "say which, with its slice: --on tpu-v5e:4x4; `roofline machine` lists them");

@@ -1,9 +1,8 @@
-#include "app/handle_train.hpp"
-
 #include <fmt/format.h>
 
 #include <utility>
 
+#include "app/request.hpp"
 #include "app/train_question.hpp"
 #include "notation/notation.hpp"
 #include "report/op/explain.hpp"
@@ -79,7 +78,7 @@ Result<Response> compared(const TrainRequest& request, Format format) {
 
 }  // namespace
 
-Result<Response> handle_train(const TrainRequest& request, Format format) {
+Result<Response> handle(const TrainRequest& request, Format format) {
     ROOFLINE_CHECK(check_views(request, format));
     if (request.machines.size() > 1) return compared(request, format);
     ROOFLINE_TRY(auto answer, train_answer_of(request));
