@@ -1,11 +1,10 @@
-#include "app/handle_fit.hpp"
+#include "app/request.hpp"
 
 #include <doctest/doctest.h>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "app/handle_serve.hpp"
 #include "app/op_answers.hpp"
 #include "base/approx_test.hpp"
 #include "predict/compare/fit_tables.hpp"
@@ -47,7 +46,7 @@ FitRequest request_of(std::string text) {
 TEST_CASE("a table of served models gives a file of servers") {
     const FitRequest request = request_of(table("vllm 0.14.0"));
     REQUIRE(are_serving_tables(tables_of(request)));
-    const auto response = handle_fit(request, Format::text);
+    const auto response = handle(request, Format::text);
     REQUIRE_MESSAGE(response, response.error().message);
     CHECK(response->exit_code == 0);
     REQUIRE(response->files.size() == 1);
@@ -64,7 +63,7 @@ TEST_CASE("a table of served models gives a file of servers") {
 }
 
 TEST_CASE("a file of servers takes the place of the constants that come with the program") {
-    const auto fitted = handle_fit(request_of(table("my-server 1.0")), Format::text);
+    const auto fitted = handle(request_of(table("my-server 1.0")), Format::text);
     REQUIRE(fitted);
     REQUIRE(fitted->files.size() == 1);
     ServeRequest serve;
@@ -75,7 +74,7 @@ TEST_CASE("a file of servers takes the place of the constants that come with the
     serve.batch = "32";
     serve.software = "my-server";
     const auto token_s = [&]() -> double {
-        const auto answer = handle_serve(serve, Format::json);
+        const auto answer = handle(serve, Format::json);
         REQUIRE_MESSAGE(answer, answer.error().message);
         const auto json = nlohmann::json::parse(answer->out);
         CHECK(json["under_load"]["software"] == "my-server");
@@ -93,25 +92,25 @@ TEST_CASE("a file of servers takes the place of the constants that come with the
 }
 
 TEST_CASE("what a fit of servers cannot use it says") {
-    auto few = handle_fit(
-        request_of(std::string(head) + "made up,Llama-3.1-8B,h100_sxm,1,1,bf16,agg,512,512,1,0.05,0.01,vllm 1\n"
-                                       "made up,nobody-1b,h100_sxm,1,1,bf16,agg,512,512,1,0.05,0.01,vllm 1\n"),
-        Format::text);
+    auto few =
+        handle(request_of(std::string(head) + "made up,Llama-3.1-8B,h100_sxm,1,1,bf16,agg,512,512,1,0.05,0.01,vllm 1\n"
+                                              "made up,nobody-1b,h100_sxm,1,1,bf16,agg,512,512,1,0.05,0.01,vllm 1\n"),
+               Format::text);
     REQUIRE(few);
     CHECK(few->exit_code == 1);
     CHECK(few->files.empty());
     CHECK(few->out.find("servers.toml") == std::string::npos);
     CHECK(few->out.find("the model `nobody-1b` is not known") != std::string::npos);
-    CHECK(handle_fit(request_of(table("")), Format::text)->out.find("which server it was") != std::string::npos);
+    CHECK(handle(request_of(table("")), Format::text)->out.find("which server it was") != std::string::npos);
     FitRequest folder = request_of(table("vllm 0.14.0"));
     folder.output = "calibration";
-    const auto refused = handle_fit(folder, Format::text);
+    const auto refused = handle(folder, Format::text);
     REQUIRE_FALSE(refused);
     CHECK(refused.error().message == "laws of servers go into one file");
     FitRequest other = request_of("m,n,k\n1,2,3\n");
     CHECK_FALSE(are_serving_tables(tables_of(other)));
     other.tables.clear();
     CHECK_FALSE(are_serving_tables(tables_of(other)));
-    CHECK(handle_fit(request_of(table("vllm 0.14.0")), Format::json)->out.find("\"step_s\"") != std::string::npos);
-    CHECK(handle_fit(request_of(table("vllm 0.14.0")), Format::csv)->out.starts_with("software,rows"));
+    CHECK(handle(request_of(table("vllm 0.14.0")), Format::json)->out.find("\"step_s\"") != std::string::npos);
+    CHECK(handle(request_of(table("vllm 0.14.0")), Format::csv)->out.starts_with("software,rows"));
 }

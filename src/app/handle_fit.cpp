@@ -1,10 +1,9 @@
-#include "app/handle_fit.hpp"
-
 #include <fmt/format.h>
 
 #include <utility>
 
 #include "app/collective_input.hpp"
+#include "app/request.hpp"
 #include "app/system_option.hpp"
 #include "predict/compare/fit_tables.hpp"
 #include "report/fit/fit_report.hpp"
@@ -58,7 +57,7 @@ Result<Response> fit_servers(const FitRequest& request, const FitQuestion& quest
 
 }  // namespace
 
-Result<Response> handle_fit(const FitRequest& request, Format format) {
+Result<Response> handle(const FitRequest& request, Format format) {
     ROOFLINE_TRY(const auto question, fit_question(request));
     if (are_serving_tables(question.tables)) return fit_servers(request, question, format);
     ROOFLINE_TRY(auto fit, fit_tables(question));

@@ -1,8 +1,7 @@
-#include "app/handle_import.hpp"
-
 #include <algorithm>
 #include <utility>
 
+#include "app/request.hpp"
 #include "app/system_option.hpp"
 #include "import/measured_machine.hpp"
 #include "machine/machine_text.hpp"
@@ -38,7 +37,7 @@ Result<std::optional<Machine>> base_of(const ImportRequest& request) {
 
 }  // namespace
 
-Result<Response> handle_import(const ImportRequest& request, Format format) {
+Result<Response> handle(const ImportRequest& request, Format format) {
     ROOFLINE_TRY(auto base, base_of(request));
     std::vector<LevelChoice> levels;
     for (const std::string& text : request.levels) {

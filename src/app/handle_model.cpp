@@ -1,11 +1,10 @@
-#include "app/handle_model.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "app/handle_checkpoint.hpp"
 #include "app/model_option.hpp"
+#include "app/request.hpp"
 #include "model/presets.hpp"
 #include "notation/notation.hpp"
 #include "predict/model/model_answer.hpp"
@@ -48,7 +47,7 @@ std::string list_text() {
 
 }  // namespace
 
-Result<Response> handle_model(const ModelRequest& request, Format format) {
+Result<Response> handle(const ModelRequest& request, Format format) {
     Response response;
     if (request.list) {
         response.out = list_text();

@@ -1,4 +1,4 @@
-#include "app/handle_model.hpp"
+#include "app/request.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,6 +1,5 @@
-#include "app/handle_op.hpp"
-
 #include "app/op_answers.hpp"
+#include "app/request.hpp"
 #include "report/op/explain.hpp"
 #include "report/op/op_json.hpp"
 #include "report/op/op_plot.hpp"
@@ -25,7 +24,7 @@ std::string answer_text(const std::vector<Prediction>& answers, const std::vecto
 
 }  // namespace
 
-Result<Response> handle_op(const OpRequest& request, Format format, bool color) {
+Result<Response> handle(const OpRequest& request, Format format, bool color) {
     if (request.machines.empty()) {
         return fail("no_machine", "no machine is named", "say which: --on tpu-v5e; `roofline machine` lists them");
     }

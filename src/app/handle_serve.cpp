@@ -1,11 +1,9 @@
-#include "app/handle_serve.hpp"
-
 #include <fmt/format.h>
 
+#include "app/request.hpp"
 #include "app/serve_question.hpp"
 #include "report/op/explain.hpp"
-#include "report/serve/serve_compare.hpp"
-#include "report/serve/serve_json.hpp"
+#include "report/serve/serve_figures.hpp"
 #include "report/serve/serve_picture.hpp"
 #include "report/serve/serve_text.hpp"
 
@@ -33,7 +31,7 @@ Result<Response> compared(const ServeRequest& request, Format format) {
     Response response;
     response.exit_code = holds ? 0 : 1;
     if (request.plot) response.svg = serve_picture(answers);
-    response.out = format == Format::json       ? serve_compare_json(answers)
+    response.out = format == Format::json       ? serve_json(answers)
                    : format == Format::csv      ? table_csv(serve_compare_table(answers))
                    : format == Format::markdown ? table_markdown(serve_compare_table(answers))
                                                 : serve_compare_text(answers);
@@ -42,7 +40,7 @@ Result<Response> compared(const ServeRequest& request, Format format) {
 
 }  // namespace
 
-Result<Response> handle_serve(const ServeRequest& request, Format format) {
+Result<Response> handle(const ServeRequest& request, Format format) {
     if (request.machines.empty()) {
         return fail("no_machine", "no machine is named",
                     "say which, with its slice: --on tpu-v5e:4x4; `roofline machine` lists them");

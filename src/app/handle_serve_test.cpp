@@ -1,4 +1,4 @@
-#include "app/handle_serve.hpp"
+#include "app/request.hpp"
 
 #include <doctest/doctest.h>
 
@@ -22,7 +22,7 @@ ServeRequest llama(std::initializer_list<const char*> slices) {
 }
 
 Response answered(const ServeRequest& request, Format format) {
-    auto response = handle_serve(request, format);
+    auto response = handle(request, format);
     REQUIRE_MESSAGE(response, response.error().message);
     return std::move(*response);
 }
@@ -66,13 +66,13 @@ TEST_CASE("the exit status of several slices is 1 when none holds what is asked 
 }
 
 TEST_CASE("a mistake in one of several slices is said of that slice") {
-    const auto wrong = handle_serve(llama({"h100-sxm:2", "h100-sxm:0"}), Format::text);
+    const auto wrong = handle(llama({"h100-sxm:2", "h100-sxm:0"}), Format::text);
     REQUIRE_FALSE(wrong);
     CHECK(wrong.error().message.starts_with("h100-sxm:0: "));
     ServeRequest explained = llama({"h100-sxm:2", "h200-sxm:2"});
     explained.explain = true;
-    CHECK_FALSE(handle_serve(explained, Format::text));
-    CHECK_FALSE(handle_serve(llama({}), Format::text));
+    CHECK_FALSE(handle(explained, Format::text));
+    CHECK_FALSE(handle(llama({}), Format::text));
 }
 
 TEST_CASE("what a server does under load stands where it is calibrated, and nowhere else") {

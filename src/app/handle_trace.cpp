@@ -1,14 +1,13 @@
-#include "app/handle_trace.hpp"
-
 #include <utility>
 
+#include "app/request.hpp"
 #include "app/system_option.hpp"
 #include "predict/compare/trace.hpp"
 #include "report/trace/trace_view.hpp"
 
 namespace roofline::core {
 
-Result<Response> handle_trace(const TraceRequest& request, Format format) {
+Result<Response> handle(const TraceRequest& request, Format format) {
     if (request.machines.size() != 1) {
         return fail(request.machines.empty() ? "no_machine" : "bad_request",
                     request.machines.empty() ? "no machine is named"

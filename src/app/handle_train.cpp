@@ -1,16 +1,14 @@
-#include "app/handle_train.hpp"
-
 #include <fmt/format.h>
 
 #include <utility>
 
+#include "app/request.hpp"
 #include "app/train_question.hpp"
 #include "notation/notation.hpp"
 #include "report/op/explain.hpp"
 #include "report/op/op_timeline.hpp"
 #include "report/train/step_expectation.hpp"
-#include "report/train/train_compare.hpp"
-#include "report/train/train_json.hpp"
+#include "report/train/train_figures.hpp"
 #include "report/train/train_text.hpp"
 
 namespace roofline::core {
@@ -24,8 +22,8 @@ Result<std::string> text_of(const TrainRequest& request, const TrainAnswer& answ
     }
     if (request.program) return print(answer.step->program.program);
     if (format == Format::json) return train_json(answer);
-    if (format == Format::csv) return table_csv(train_table(answer));
-    if (format == Format::markdown) return table_markdown(train_table(answer));
+    if (format == Format::csv) return table_csv(train_table({&answer, 1}));
+    if (format == Format::markdown) return table_markdown(train_table({&answer, 1}));
     std::string text = train_text(answer);
     if (!request.explain) return text;
     const std::string derivation = step_derivation(answer.step->times);
@@ -71,16 +69,16 @@ Result<Response> compared(const TrainRequest& request, Format format) {
     }
     Response response;
     response.exit_code = any ? 0 : 1;
-    response.out = format == Format::json       ? train_compare_json(answers)
-                   : format == Format::csv      ? table_csv(train_compare_table(answers))
-                   : format == Format::markdown ? table_markdown(train_compare_table(answers))
+    response.out = format == Format::json       ? train_json(answers)
+                   : format == Format::csv      ? table_csv(train_table(answers))
+                   : format == Format::markdown ? table_markdown(train_table(answers))
                                                 : train_compare_text(answers);
     return response;
 }
 
 }  // namespace
 
-Result<Response> handle_train(const TrainRequest& request, Format format) {
+Result<Response> handle(const TrainRequest& request, Format format) {
     ROOFLINE_CHECK(check_views(request, format));
     if (request.machines.size() > 1) return compared(request, format);
     ROOFLINE_TRY(auto answer, train_answer_of(request));

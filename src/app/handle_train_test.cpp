@@ -1,4 +1,4 @@
-#include "app/handle_train.hpp"
+#include "app/request.hpp"
 
 #include <doctest/doctest.h>
 
@@ -24,7 +24,7 @@ TrainRequest trained_llama(std::initializer_list<const char*> slices) {
 }
 
 Response trained(const TrainRequest& request, Format format) {
-    auto response = handle_train(request, format);
+    auto response = handle(request, format);
     REQUIRE_MESSAGE(response, response.error().message);
     return std::move(*response);
 }
@@ -70,19 +70,19 @@ TEST_CASE("the exit status of training on several slices is 1 when it fits none 
 }
 
 TEST_CASE("a mistake in one of several slices is said of that slice, and one step is shown of one slice") {
-    const auto wrong = handle_train(trained_llama({"h100-sxm:8", "h100-sxm:0"}), Format::text);
+    const auto wrong = handle(trained_llama({"h100-sxm:8", "h100-sxm:0"}), Format::text);
     REQUIRE_FALSE(wrong);
     CHECK(wrong.error().message.starts_with("h100-sxm:0: "));
     TrainRequest shown = trained_llama({"h100-sxm:8", "h200-sxm:8"});
     shown.program = true;
-    CHECK_FALSE(handle_train(shown, Format::text));
+    CHECK_FALSE(handle(shown, Format::text));
     shown.program = false;
     shown.explain = true;
-    CHECK_FALSE(handle_train(shown, Format::text));
+    CHECK_FALSE(handle(shown, Format::text));
     shown.explain = false;
     shown.plot = true;
-    CHECK_FALSE(handle_train(shown, Format::text));
-    CHECK_FALSE(handle_train(trained_llama({}), Format::text));
+    CHECK_FALSE(handle(shown, Format::text));
+    CHECK_FALSE(handle(trained_llama({}), Format::text));
 }
 
 TEST_CASE("products with parameters take the time of their dtype, forward and backward, and attention does not") {
@@ -108,9 +108,9 @@ TEST_CASE("products with parameters take the time of their dtype, forward and ba
     CHECK(wide["plan"]["products"].is_null());
     CHECK(trained(request, Format::text).out.find("products in fp8") != std::string::npos);
     request.products = "f32";
-    CHECK_FALSE(handle_train(request, Format::text));
+    CHECK_FALSE(handle(request, Format::text));
     request.products = "int8";
-    CHECK_FALSE(handle_train(request, Format::text));
+    CHECK_FALSE(handle(request, Format::text));
 }
 
 TEST_CASE("the program of a step in fewer bits says so, and reads back") {
@@ -147,7 +147,7 @@ TEST_CASE("tokens sent to experts in fewer bits take fewer bytes of the network,
     CHECK(trained(request, Format::text).out.find("dispatch in fp8") != std::string::npos);
     request.config = {"llama-3.1-8b", ""};
     request.mesh.clear();
-    CHECK_FALSE(handle_train(request, Format::text));
+    CHECK_FALSE(handle(request, Format::text));
 }
 
 // A token goes to two of eight experts. Both may be on one chip, which needs it once.
@@ -174,7 +174,7 @@ TEST_CASE("a stage cannot have more chunks of layers than layers") {
     request.mesh = {"pipeline=8"};
     request.microbatches = "8";
     request.schedule = "interleaved:5";  // 32 layers, four a stage
-    const auto refused = handle_train(request, Format::json);
+    const auto refused = handle(request, Format::json);
     REQUIRE(!refused);
     CHECK(refused.error().code == "bad_plan");
     CHECK(refused.error().hint == "at most interleaved:4");

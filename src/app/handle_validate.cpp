@@ -1,9 +1,8 @@
-#include "app/handle_validate.hpp"
-
 #include <utility>
 
 #include "app/calibration_option.hpp"
 #include "app/collective_input.hpp"
+#include "app/request.hpp"
 #include "app/system_option.hpp"
 #include "predict/compare/validation.hpp"
 #include "report/validate/validation_report.hpp"
@@ -36,7 +35,7 @@ Result<ValidateQuestion> validate_question(const ValidateRequest& request) {
 
 }  // namespace
 
-Result<Response> handle_validate(const ValidateRequest& request, Format format) {
+Result<Response> handle(const ValidateRequest& request, Format format) {
     ROOFLINE_TRY(const auto question, validate_question(request));
     ROOFLINE_TRY(const auto validation, validate(question));
     Response response;

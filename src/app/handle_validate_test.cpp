@@ -1,4 +1,4 @@
-#include "app/handle_validate.hpp"
+#include "app/request.hpp"
 #include "base/approx_test.hpp"
 
 #include <doctest/doctest.h>
@@ -208,13 +208,13 @@ TEST_CASE("a cell that is no number costs its row, or with --strict the table") 
     request.table =
         "op,system,n_devices,bytes,time_us\n"
         "all_gather,h100_sxm,8,1e9,3000\nall_gather,h100_sxm,8,n/a,3000\nall_gather,h100_sxm,8,2e9,6000\n";
-    const auto response = handle_validate(request, Format::json);
+    const auto response = handle(request, Format::json);
     REQUIRE(response);
     const auto json = nlohmann::json::parse(response->out);
     CHECK(json["rows"] == 2);
     CHECK(json["skipped_by"].dump().find("`n/a` in column `bytes` is no number above zero") != std::string::npos);
     request.strict = true;
-    const auto refused = handle_validate(request, Format::json);
+    const auto refused = handle(request, Format::json);
     REQUIRE_FALSE(refused);
     CHECK(refused.error().code == "bad_number");
     CHECK(refused.error().place->line == 3);

@@ -35,6 +35,7 @@ struct CalibrationRef {
 
 /// `roofline op`
 struct OpRequest {
+    static constexpr bool by_machine = true;  ///< answered for the others where one machine cannot be
     std::string program;
     std::string program_name;  ///< file name for messages; "" for the command line
     std::vector<MachineRef> machines;
@@ -56,6 +57,7 @@ struct OpRequest {
 
 /// `roofline machine`
 struct MachineRequest {
+    static constexpr bool by_machine = true;  ///< answered for the others where one machine cannot be
     std::vector<MachineRef> machines;
     std::vector<std::string> sets;
     std::string ert;      ///< the file that the Empirical Roofline Tool's form of the one machine goes to; "" for none
@@ -106,7 +108,8 @@ struct ModelRequest {
 
 /// `roofline train`
 struct TrainRequest {
-    NamedText config;  ///< config.json, or a name and no text: a model that the program knows
+    static constexpr bool by_machine = true;  ///< answered for the others where one machine cannot be
+    NamedText config;                         ///< config.json, or a name and no text: a model that the program knows
     std::vector<MachineRef> machines;
     std::vector<std::string> sets;  ///< "hbm.bandwidth=3TB/s"
     std::string batch_tokens;       ///< "4M": of one step, all chips together; "": none is given
@@ -133,7 +136,8 @@ struct TrainRequest {
 
 /// `roofline serve`
 struct ServeRequest {
-    NamedText config;  ///< config.json, or a name and no text: a model that the program knows
+    static constexpr bool by_machine = true;  ///< answered for the others where one machine cannot be
+    NamedText config;                         ///< config.json, or a name and no text: a model that the program knows
     std::vector<MachineRef> machines;
     std::vector<std::string> sets;  ///< "hbm.bandwidth=3TB/s"
     std::vector<std::string> mesh;  ///< "data=2,tensor=8"; none: the fastest of a few that hold the batch
@@ -169,10 +173,12 @@ struct TraceRequest {
     bool plot = false;
 };
 
+/// What can be asked.
+using AnyRequest = std::variant<OpRequest, MachineRequest, ValidateRequest, FitRequest, ModelRequest, TrainRequest,
+                                ServeRequest, ImportRequest, TraceRequest>;
+
 struct Request {
-    std::variant<OpRequest, MachineRequest, ValidateRequest, FitRequest, ModelRequest, TrainRequest, ServeRequest,
-                 ImportRequest, TraceRequest>
-        what;
+    AnyRequest what;
     Format format = Format::text;
     bool color = false;
 };
@@ -186,7 +192,22 @@ struct Response {
     std::vector<Error> beside{};     ///< of the machines that an answer about others leaves out
 };
 
-/// Answers a request. Exit codes: 0 done, 1 a negative answer (no tile fits, a check failed), 2 the request or its input is wrong.
+/// The handlers, one for each request. Errors: words that make no sense, files that cannot be read as what they are named for, machines
+/// that are not known.
+[[nodiscard]] Result<Response> handle(const OpRequest& request, Format format, bool color);
+[[nodiscard]] Result<Response> handle(const MachineRequest& request, Format format);
+[[nodiscard]] Result<Response> handle(const ModelRequest& request, Format format);
+/// Exit code 1 where the plan does not fit the memory of a chip.
+[[nodiscard]] Result<Response> handle(const TrainRequest& request, Format format);
+/// Exit code 1 where the slice does not hold what is asked for; the answer then says what would.
+[[nodiscard]] Result<Response> handle(const ServeRequest& request, Format format);
+[[nodiscard]] Result<Response> handle(const TraceRequest& request, Format format);
+/// Exit code 1 where the mean error is beyond what is asked for.
+[[nodiscard]] Result<Response> handle(const ValidateRequest& request, Format format);
+[[nodiscard]] Result<Response> handle(const FitRequest& request, Format format);
+[[nodiscard]] Result<Response> handle(const ImportRequest& request, Format format);
+
+/// Answers a request with its handler. Exit codes: 0 done, 1 a negative answer (no tile fits, a check failed), 2 the request or its input is wrong.
 [[nodiscard]] Response handle(const Request& request);
 
 /// What a request that cannot be answered is answered with.

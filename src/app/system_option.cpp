@@ -2,23 +2,14 @@
 
 #include <fmt/format.h>
 
+#include "app/user_program.hpp"
 #include "import/system_names.hpp"
 #include "machine/catalogue.hpp"
-#include "notation/notation.hpp"
 #include "predict/predict.hpp"
 
 namespace roofline::core {
 
 namespace {
-
-Result<std::vector<MeshAxis>> mesh_of(const OpRequest& request) {
-    std::vector<MeshAxis> mesh;
-    for (const std::string& text : request.mesh) {
-        ROOFLINE_TRY(auto axes, parse_program("mesh " + text, "--mesh"));
-        mesh.insert(mesh.end(), axes.mesh.begin(), axes.mesh.end());
-    }
-    return mesh;
-}
 
 Result<Machine> with_sets(Machine machine, const std::vector<std::string>& sets) {
     for (const std::string& set : sets) {
@@ -88,7 +79,7 @@ Result<MeasuredSystems> measured_systems(const std::vector<MachineRef>& machines
 Result<System> resolve_system(const MachineRef& reference, const OpRequest& request, const Program& program,
                               std::vector<std::string>& notes) {
     ROOFLINE_TRY(auto slice, resolve_slice(reference, request.sets));
-    ROOFLINE_TRY(const auto mesh, mesh_of(request));
+    ROOFLINE_TRY(const auto mesh, named_mesh(request.mesh));
     return make_system(std::move(slice), mesh, {request.textbook}, program, notes);
 }
 

@@ -1,9 +1,9 @@
-// The commands: their words, their help, and what they ask for. To add one is to add a line to the table of commands().
+// The commands: their words, their help, and what they ask for. To add one is to name it at the end of this file.
 #pragma once
 
 #include <CLI/CLI.hpp>
-#include <span>
 #include <string>
+#include <tuple>
 #include <variant>
 
 #include "app/cli/words.hpp"
@@ -12,28 +12,30 @@
 
 namespace roofline::core::cli {
 
+/// A request of each kind.
+template <class... Variants>
+struct OneOfEach;
+template <class... Asked, class... Local>
+struct OneOfEach<std::variant<Asked...>, std::variant<Local...>> {
+    using Type = std::tuple<Asked..., Local...>;
+};
+
 /// What the words of a line fill in, whichever command it is.
 struct Line {
     Words words;
     PlotFiles plots;
-    OpRequest op;
-    MachineRequest machine;
-    ValidateRequest validate;
-    FitRequest fit;
-    ModelRequest model;
-    TrainRequest train;
-    ServeRequest serve;
-    MeasureRequest measure;
-    RunRequest run;
-    ImportRequest import;
-    TraceRequest trace;
+    OneOfEach<AnyRequest, AnyLocalRequest>::Type requests;
     std::string shell;
     const CLI::App* app = nullptr;  ///< all commands with their words
+
+    template <class Asked>
+    [[nodiscard]] Asked& request() {
+        return std::get<Asked>(requests);
+    }
 };
 
 /// A request, or a text that is the answer itself.
-using What = std::variant<OpRequest, MachineRequest, ValidateRequest, FitRequest, ModelRequest, TrainRequest,
-                          ServeRequest, ImportRequest, TraceRequest, MeasureRequest, RunRequest, std::string>;
+using What = std::variant<AnyRequest, AnyLocalRequest, std::string>;
 
 struct Command {
     const char* name;  ///< "op", or behind the command that it belongs to, "measure import"
@@ -44,36 +46,23 @@ struct Command {
         Line&);  ///< the parsed line as a request. Errors: unreadable files, words that exclude one another
 };
 
-[[nodiscard]] std::span<const Command> commands();
+/// Each stands beside its options, in `train_options.cpp` or the like.
+extern const Command op_command;
+extern const Command machine_command;
+extern const Command model_command;
+extern const Command train_command;
+extern const Command serve_command;
+extern const Command trace_command;
+extern const Command validate_command;
+extern const Command fit_command;
+extern const Command measure_command;
+extern const Command import_command;
+extern const Command run_command;
+extern const Command completion_command;
 
-/// Of `roofline measure` and `roofline run` (local_options.cpp).
-extern const char measure_examples[];
-extern const char run_examples[];
-void add_measure(CLI::App& app, Line& line);
-void add_run(CLI::App& app, Line& line);
-[[nodiscard]] Result<What> measure_request(Line& line);
-[[nodiscard]] Result<What> run_request(Line& line);
-
-/// Of `roofline model` (model_options.cpp).
-extern const char model_examples[];
-void add_model(CLI::App& app, Line& line);
-[[nodiscard]] Result<What> model_request(Line& line);
-
-/// Of `roofline train` (train_options.cpp).
-extern const char train_examples[];
-void add_train(CLI::App& app, Line& line);
-[[nodiscard]] Result<What> train_request(Line& line);
-/// Of `roofline serve` (serve_options.cpp).
-extern const char serve_examples[];
-void add_serve(CLI::App& app, Line& line);
-[[nodiscard]] Result<What> serve_request(Line& line);
-
-/// Of `roofline measure import` and `roofline trace`, which read what other tools wrote (tool_options.cpp).
-extern const char import_examples[];
-extern const char trace_examples[];
-void add_import(CLI::App& app, Line& line);
-void add_trace(CLI::App& app, Line& line);
-[[nodiscard]] Result<What> import_request(Line& line);
-[[nodiscard]] Result<What> trace_request(Line& line);
+/// In the order of the help. One that belongs to another stands behind it.
+inline constexpr const Command* commands[] = {
+    &op_command,       &machine_command, &model_command,   &train_command,  &serve_command, &trace_command,
+    &validate_command, &fit_command,     &measure_command, &import_command, &run_command,   &completion_command};
 
 }  // namespace roofline::core::cli

@@ -8,7 +8,9 @@
 
 namespace roofline::core::cli {
 
-const char measure_examples[] = R"(examples:
+namespace {
+
+constexpr const char* measure_examples = R"(examples:
   roofline measure cpu                 this machine's roofs, about a minute
   roofline measure cpu --quick         ten seconds
   mpirun -n 2 roofline measure network what processes exchange how fast
@@ -16,7 +18,7 @@ const char measure_examples[] = R"(examples:
 
 )";
 
-const char run_examples[] = R"(examples:
+constexpr const char* run_examples = R"(examples:
   roofline run 'f32[B, D] * f32[D, F] -> f32[B, F]' --dims B=64,D=4096,F=4096     measured beside predicted
   roofline run 'int8[B, D] * int8[D, F] -> int32[B, F]' --dims D=4k,F=4k --sweep 'B=1..512*2'   the knee
   roofline run mlp.roof --sweep 'B=1..512*2' --plot sweep --svg mlp.svg
@@ -26,26 +28,23 @@ const char run_examples[] = R"(examples:
 
 )";
 
-namespace {
-
 void add_rank_timeout(CLI::App& app, double& seconds) {
     app.add_option("--rank-timeout", seconds, "seconds of one exchange between ranks after which the job is ended; 300")
         ->type_name("SECONDS")
         ->check(CLI::Range(0.1, 1e6));
 }
 
-}  // namespace
-
 void add_measure(CLI::App& app, Line& line) {
     Words& words = line.words;
+    MeasureRequest& measure = line.request<MeasureRequest>();
     app.add_option("part", words.part, "cpu (the default), network (under mpirun) or gpu")
         ->type_name("cpu|network|gpu")
         ->check(CLI::IsMember({"cpu", "network", "gpu"}));
     app.add_flag("--quick", words.quick, "about ten seconds instead of a minute");
     app.add_flag("--thorough", words.thorough, "more samples and sizes: some minutes");
-    app.add_flag("--replace", line.measure.replace, "with --quick: also where the file holds a full measurement");
-    add_rank_timeout(app, line.measure.rank_timeout_s);
-    app.add_option("-o,--output", line.measure.output,
+    app.add_flag("--replace", measure.replace, "with --quick: also where the file holds a full measurement");
+    add_rank_timeout(app, measure.rank_timeout_s);
+    app.add_option("-o,--output", measure.output,
                    "the machine file to write, in the place of the one `--on this` reads")
         ->type_name("FILE.toml");
     add_formats(app, words);
@@ -53,10 +52,11 @@ void add_measure(CLI::App& app, Line& line) {
 
 void add_run(CLI::App& app, Line& line) {
     Words& words = line.words;
+    RunRequest& run = line.request<RunRequest>();
     app.add_option("program", words.program, "the operation in the notation, a .roof file, or - for standard input")
         ->type_name("PROGRAM|FILE.roof")
         ->required();
-    OpRequest& op = line.run.op;
+    OpRequest& op = run.op;
     repeated(app, "--dims", op.dims, "sizes of dimensions; they win over those in the text; k is 1000, Ki 1024",
              "B=256,D=8k");
     repeated(app, "--sweep", op.sweeps, "sizes to go through; given twice, a grid; D=F=... keeps sizes equal",
@@ -70,10 +70,10 @@ void add_run(CLI::App& app, Line& line) {
     repeated(app, "--set", op.sets, "what if: another figure of that machine, absolute or relative",
              "hbm.bandwidth=40GB/s|*2");
     add_calibration(app, words);
-    app.add_option("--threads", line.run.threads, "threads, each on a core of its own; all cores if it is not given")
+    app.add_option("--threads", run.threads, "threads, each on a core of its own; all cores if it is not given")
         ->type_name("N")
         ->check(CLI::Range(1, 4096));
-    add_rank_timeout(app, line.run.rank_timeout_s);
+    add_rank_timeout(app, run.rank_timeout_s);
     app.add_flag("--quick", words.quick, "fewer samples");
     app.add_flag("--thorough", words.thorough, "many samples");
     add_plots(app, line.plots, "measured beside predicted");
@@ -84,17 +84,13 @@ void add_run(CLI::App& app, Line& line) {
     add_formats(app, words);
 }
 
-namespace {
-
 Result<Effort> effort_of(const Words& words) {
     if (words.quick && words.thorough) return fail("usage", "--quick and --thorough exclude one another", "keep one");
     return words.quick ? Effort::quick : words.thorough ? Effort::thorough : Effort::normal;
 }
 
-}  // namespace
-
 Result<What> measure_request(Line& line) {
-    MeasureRequest& measure = line.measure;
+    MeasureRequest& measure = line.request<MeasureRequest>();
     const Words& words = line.words;
     ROOFLINE_TRY(measure.effort, effort_of(words));
     measure.part = words.part == "network" ? MeasureRequest::Part::network
@@ -110,7 +106,7 @@ Result<What> measure_request(Line& line) {
 }
 
 Result<What> run_request(Line& line) {
-    RunRequest& run = line.run;
+    RunRequest& run = line.request<RunRequest>();
     const Words& words = line.words;
     ROOFLINE_TRY(run.effort, effort_of(words));
     ROOFLINE_CHECK(check_plots(words, line.plots));
@@ -133,5 +129,12 @@ Result<What> run_request(Line& line) {
     ROOFLINE_TRY(run.op.calibration, load_calibrations(words.calibrations));
     return std::move(run);
 }
+
+}  // namespace
+
+const Command measure_command{"measure", "this machine's own rooflines, written as a machine file", measure_examples,
+                              add_measure, measure_request};
+const Command run_command{"run", "execute a program here, beside what was predicted", run_examples, add_run,
+                          run_request};
 
 }  // namespace roofline::core::cli

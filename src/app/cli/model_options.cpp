@@ -6,7 +6,9 @@
 
 namespace roofline::core::cli {
 
-const char model_examples[] = R"(examples:
+namespace {
+
+constexpr const char* model_examples = R"(examples:
   roofline model config.json                             parameters, FLOPs a token, KV cache, memory
   roofline model llama-3.1-70b --seq 8k                  one that the program knows; --list names them
   roofline model config.json --weights int8 --kv-dtype fp8
@@ -18,8 +20,6 @@ const char model_examples[] = R"(examples:
   roofline model config.json --seq 4k --program --training --remat selective | roofline op - --on h100-sxm
 
 )";
-
-namespace {
 
 /// A file that may lie beside another; nothing when it does not.
 Result<NamedText> beside(const std::string& path, const char* name) {
@@ -70,10 +70,8 @@ Status load_checkpoint(const std::string& path, ModelRequest& model) {
     return {};
 }
 
-}  // namespace
-
 void add_model(CLI::App& app, Line& line) {
-    ModelRequest& model = line.model;
+    ModelRequest& model = line.request<ModelRequest>();
     app.add_option("model", line.words.model,
                    "a configuration (config.json of a checkpoint), - for standard input, a name, or files of weights: "
                    ".safetensors, their\n"
@@ -103,7 +101,7 @@ void add_model(CLI::App& app, Line& line) {
 }
 
 Result<What> model_request(Line& line) {
-    ModelRequest& model = line.model;
+    ModelRequest& model = line.request<ModelRequest>();
     const std::string& word = line.words.model;
     ROOFLINE_CHECK(check_plots(line.words, line.plots));
     model.plot = !line.plots.svg.empty() || !line.plots.png.empty();
@@ -127,5 +125,10 @@ Result<What> model_request(Line& line) {
     }
     return What(std::move(model));
 }
+
+}  // namespace
+
+const Command model_command{"model", "parameters, FLOPs and memory of a Transformer", model_examples, add_model,
+                            model_request};
 
 }  // namespace roofline::core::cli

@@ -91,8 +91,8 @@ Error usage_error(const CLI::App& app, const CLI::ParseError& problem, const std
 std::string help_text(CLI::App& app, const std::vector<std::string>& arguments) {
     const std::string line = fmt::format("{} ", fmt::join(arguments, " "));
     const Command* wanted = nullptr;
-    for (const Command& command : commands()) {
-        if (line.starts_with(std::string(command.name) + " ")) wanted = &command;  // the longer names stand behind
+    for (const Command* command : commands) {
+        if (line.starts_with(std::string(command->name) + " ")) wanted = command;  // the longer names stand behind
     }
     if (wanted == nullptr) return fmt::format("{}\n{}{}", examples, app.help(), exits);
     const CLI::App* command = find_command(app, wanted->name);
@@ -103,19 +103,19 @@ std::string help_text(CLI::App& app, const std::vector<std::string>& arguments) 
 Status ask(CLI::App& app, Line& line, Parsed& parsed) {
     ROOFLINE_TRY(auto format, format_of(line.words));
     const bool color = color_wanted(line.words.color);
-    for (const Command& command : commands()) {
-        const CLI::App* words = find_command(app, command.name);
+    for (const Command* command : commands) {
+        const CLI::App* words = find_command(app, command->name);
         if (!words->parsed() || !words->get_subcommands().empty()) continue;
-        ROOFLINE_TRY(auto what, command.request(line));
+        ROOFLINE_TRY(auto what, command->request(line));
         std::visit(
             [&](auto& request) {
                 using Kind = std::decay_t<decltype(request)>;
-                if constexpr (std::is_same_v<Kind, std::string>) {
-                    parsed.print = std::move(request);
-                } else if constexpr (std::is_same_v<Kind, MeasureRequest> || std::is_same_v<Kind, RunRequest>) {
+                if constexpr (std::is_same_v<Kind, AnyRequest>) {
+                    parsed.request = Request{std::move(request), format, color};
+                } else if constexpr (std::is_same_v<Kind, AnyLocalRequest>) {
                     parsed.local = LocalRequest{std::move(request), format, color};
                 } else {
-                    parsed.request = Request{std::move(request), format, color};
+                    parsed.print = std::move(request);
                 }
             },
             what);
@@ -139,11 +139,11 @@ Result<Parsed> parse_arguments(const std::vector<std::string>& arguments, bool& 
     app.get_formatter()->column_width(34);
     Line line;
     line.app = &app;
-    for (const Command& command : commands()) {
-        CLI::App* sub = make_command(app, command.name, command.does);
+    for (const Command* command : commands) {
+        CLI::App* sub = make_command(app, command->name, command->does);
         sub->set_help_flag();
         sub->add_flag("-h,--help", help, "this text");
-        command.add(*sub, line);
+        command->add(*sub, line);
     }
     Parsed parsed;
     // Help needs no other argument to be right.

@@ -4,7 +4,9 @@
 
 namespace roofline::core::cli {
 
-const char serve_examples[] = R"(examples:
+namespace {
+
+constexpr const char* serve_examples = R"(examples:
   roofline serve llama-3.1-70b --on h100-sxm:8 --prompt 2k --output 256 --batch 32
   roofline serve config.json --on tpu-v5e:4x4 --weights int8 --kv-dtype int8 --batch 48 --prompt 8k --output 512
   roofline serve config.json --on h200:8 --mesh data=2,tensor=4 --batch 64
@@ -14,7 +16,7 @@ const char serve_examples[] = R"(examples:
 )";
 
 void add_serve(CLI::App& app, Line& line) {
-    ServeRequest& serve = line.serve;
+    ServeRequest& serve = line.request<ServeRequest>();
     Words& words = line.words;
     app.add_option("model", words.model,
                    "a configuration (config.json of a checkpoint), - for standard input, or a name")
@@ -57,7 +59,7 @@ void add_serve(CLI::App& app, Line& line) {
 }
 
 Result<What> serve_request(Line& line) {
-    ServeRequest& serve = line.serve;
+    ServeRequest& serve = line.request<ServeRequest>();
     ROOFLINE_CHECK(check_plots(line.words, line.plots));
     serve.plot = !line.plots.svg.empty() || !line.plots.png.empty();
     ROOFLINE_TRY(serve.config, load_model(line.words.model));
@@ -65,5 +67,10 @@ Result<What> serve_request(Line& line) {
     ROOFLINE_TRY(serve.calibration, load_calibrations(line.words.calibrations));
     return What(std::move(serve));
 }
+
+}  // namespace
+
+const Command serve_command{"serve", "prefill, decode, memory and cost of serving a model on a slice", serve_examples,
+                            add_serve, serve_request};
 
 }  // namespace roofline::core::cli

@@ -5,7 +5,9 @@
 
 namespace roofline::core::cli {
 
-const char import_examples[] = R"(examples:
+namespace {
+
+constexpr const char* import_examples = R"(examples:
   roofline measure import roofline.csv --base mi300x -o my-mi300x.toml   rocprof-compute's roofs over the data sheet's
   roofline measure import roofline.json --level L1=l2 -o gpu.toml        ERT, which takes a GPU's L2 for an L1
   roofline measure import load.txt triad.txt peak.txt --base epyc-9654   likwid-bench: levels by their sizes
@@ -13,7 +15,7 @@ const char import_examples[] = R"(examples:
 
 )";
 
-const char trace_examples[] = R"(examples:
+constexpr const char* trace_examples = R"(examples:
   ncu --set roofline --page raw --csv --log-file kernels.csv ./my_program
   roofline trace kernels.csv --on h100-sxm                     each kernel's time, FLOPs and bytes against its roof
   roofline trace kernels.csv --on h100-sxm --svg roofline.svg  the kernels on the roofline
@@ -22,7 +24,7 @@ const char trace_examples[] = R"(examples:
 )";
 
 void add_import(CLI::App& app, Line& line) {
-    ImportRequest& import = line.import;
+    ImportRequest& import = line.request<ImportRequest>();
     Words& words = line.words;
     app.add_option("files", words.tables,
                    "rocprof-compute's roofline.csv, ERT's roofline.json, or the output of likwid-bench, STREAM or\n"
@@ -41,7 +43,7 @@ void add_import(CLI::App& app, Line& line) {
 }
 
 Result<What> import_request(Line& line) {
-    ImportRequest& import = line.import;
+    ImportRequest& import = line.request<ImportRequest>();
     const Words& words = line.words;
     for (const std::string& path : words.tables) {
         ROOFLINE_TRY(auto text, read_file(path));
@@ -59,7 +61,7 @@ Result<What> import_request(Line& line) {
 }
 
 void add_trace(CLI::App& app, Line& line) {
-    TraceRequest& trace = line.trace;
+    TraceRequest& trace = line.request<TraceRequest>();
     Words& words = line.words;
     app.add_option(
            "profile", words.table,
@@ -74,7 +76,7 @@ void add_trace(CLI::App& app, Line& line) {
 }
 
 Result<What> trace_request(Line& line) {
-    TraceRequest& trace = line.trace;
+    TraceRequest& trace = line.request<TraceRequest>();
     const Words& words = line.words;
     const PlotFiles& plots = line.plots;
     ROOFLINE_CHECK(check_plots(words, plots));
@@ -84,5 +86,12 @@ Result<What> trace_request(Line& line) {
     trace.plot = !plots.svg.empty() || !plots.png.empty();
     return std::move(trace);
 }
+
+}  // namespace
+
+const Command trace_command{"trace", "every kernel of a recorded profile against its roofline", trace_examples,
+                            add_trace, trace_request};
+const Command import_command{"measure import", "figures that other tools measured, as a machine file", import_examples,
+                             add_import, import_request};
 
 }  // namespace roofline::core::cli

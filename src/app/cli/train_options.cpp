@@ -4,15 +4,15 @@
 
 namespace roofline::core::cli {
 
-const char train_examples[] = R"(examples:
+namespace {
+
+constexpr const char* train_examples = R"(examples:
   roofline train llama-3.1-70b --on tpu-v5p:8x8x16 --batch-tokens 4Mi --seq 4096 --remat full
   roofline train config.json --on h100-sxm:8x16 --batch-tokens 1Mi --seq 4096 --mesh fsdp=16,tensor=8
   roofline train llama-3.1-70b --on tpu-v5p:16x20x28 --tokens 15T --seq 4096 --mfu 0.4    days and dollars
   roofline train llama-3.1-8b --on h100-sxm:8 --batch-tokens 128Ki --seq 4096 --png step.png
 
 )";
-
-namespace {
 
 void add_training_plan(CLI::App& app, TrainRequest& train) {
     app.add_option("--batch-tokens", train.batch_tokens, "tokens of one step, all chips together; k is 1000, Ki 1024")
@@ -57,10 +57,8 @@ void add_training_plan(CLI::App& app, TrainRequest& train) {
         ->type_name("expert,tensor");
 }
 
-}  // namespace
-
 void add_train(CLI::App& app, Line& line) {
-    TrainRequest& train = line.train;
+    TrainRequest& train = line.request<TrainRequest>();
     app.add_option("model", line.words.model,
                    "a configuration (config.json of a checkpoint), - for standard input, or a name")
         ->type_name("CONFIG.json|NAME")
@@ -89,7 +87,7 @@ void add_train(CLI::App& app, Line& line) {
 }
 
 Result<What> train_request(Line& line) {
-    TrainRequest& train = line.train;
+    TrainRequest& train = line.request<TrainRequest>();
     ROOFLINE_CHECK(check_plots(line.words, line.plots));
     ROOFLINE_TRY(train.config, load_model(line.words.model));
     ROOFLINE_TRY(train.machines, load_machines(line.words.on));
@@ -100,5 +98,10 @@ Result<What> train_request(Line& line) {
     train.plot = !line.plots.svg.empty() || !line.plots.png.empty();
     return What(std::move(train));
 }
+
+}  // namespace
+
+const Command train_command{"train", "step time, memory and cost of training a model on a slice", train_examples,
+                            add_train, train_request};
 
 }  // namespace roofline::core::cli

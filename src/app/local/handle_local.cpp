@@ -16,10 +16,8 @@ int exit_code(const Error& error) {
 Response handle_local(const LocalRequest& request, Progress& progress) {
     // here, while there is but one thread: MPI's read the environment, which must not move under them
     settle_openmp(1);
-    const auto* measure = std::get_if<MeasureRequest>(&request.what);
-    auto response = measure != nullptr
-                        ? handle_measure(*measure, request.format, request.color, progress)
-                        : handle_run(std::get<RunRequest>(request.what), request.format, request.color, progress);
+    auto response = std::visit(
+        [&](const auto& asked) { return handle(asked, request.format, request.color, progress); }, request.what);
     if (response) return std::move(*response);
     return failed_response(response.error(), exit_code(response.error()), request.format);
 }

@@ -5,7 +5,7 @@
 
 namespace roofline::core {
 
-Result<Response> handle_measure(const MeasureRequest& request, Format format, bool color, Progress& progress) {
+Result<Response> handle(const MeasureRequest& request, Format format, bool color, Progress& progress) {
     switch (request.part) {
         case MeasureRequest::Part::gpu:
             return handle_measure_gpu(request, format, progress);

@@ -34,7 +34,7 @@ Result<std::unique_ptr<Device>> device_of(const RunRequest& request) {
 
 }  // namespace
 
-Result<Response> handle_run(const RunRequest& request, Format format, bool color, Progress& progress) {
+Result<Response> handle(const RunRequest& request, Format format, bool color, Progress& progress) {
     if (for_ranks(request)) {
         if (request.on_gpu) {
             return fail("unsupported", "a program that is split over ranks runs on processors, not on GPUs",

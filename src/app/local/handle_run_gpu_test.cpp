@@ -22,7 +22,7 @@ TEST_CASE("gpu: a program runs beside the prediction of a machine") {
     RunRequest request = run_on_fake_gpu("bf16[B=8, D=64] * bf16[D, F=32] -> bf16[B, F]");
     request.op.machines.push_back({"h200-sxm", {}, {}});
     Progress progress;
-    const auto response = handle_run(request, Format::text, false, progress);
+    const auto response = handle(request, Format::text, false, progress);
     REQUIRE_MESSAGE(response, (response ? "" : response.error().message));
     CHECK(response->exit_code == 0);
     CHECK_MESSAGE(response->out.find("Imaginary GPU 256MB") != std::string::npos, response->out);
@@ -32,24 +32,24 @@ TEST_CASE("gpu: run says what is missing, and what does not go together") {
     Progress progress;
     RunRequest nowhere = run_on_fake_gpu("f32[B=8, D=64] * f32[D, F=32] -> f32[B, F]");
     nowhere.gpu_libraries = "/nonexistent";
-    const auto absent = handle_run(nowhere, Format::text, false, progress);
+    const auto absent = handle(nowhere, Format::text, false, progress);
     REQUIRE_FALSE(absent);
     CHECK(absent.error().code == "absent");
 
     RunRequest threads = run_on_fake_gpu("f32[B=8, D=64] * f32[D, F=32] -> f32[B, F]");
     threads.threads = 2;
-    const auto refused = handle_run(threads, Format::text, false, progress);
+    const auto refused = handle(threads, Format::text, false, progress);
     REQUIRE_FALSE(refused);
     CHECK(refused.error().message.find("--threads is of the processor") != std::string::npos);
 
-    const auto split = handle_run(run_on_fake_gpu("mesh X=2\nf32[B_X=8, D=64] * f32[D, F=32] -> f32[B_X, F]"),
-                                  Format::text, false, progress);
+    const auto split = handle(run_on_fake_gpu("mesh X=2\nf32[B_X=8, D=64] * f32[D, F=32] -> f32[B_X, F]"), Format::text,
+                              false, progress);
     REQUIRE_FALSE(split);
     CHECK_MESSAGE(split.error().message.find("not on GPUs") != std::string::npos, split.error().message);
 
     // three arrays of 400 MB each, and the device has 256 MiB
     const auto large =
-        handle_run(run_on_fake_gpu("f32[B=10k, D=10k] * f32[D, F=10k] -> f32[B, F]"), Format::text, false, progress);
+        handle(run_on_fake_gpu("f32[B=10k, D=10k] * f32[D, F=10k] -> f32[B, F]"), Format::text, false, progress);
     REQUIRE_FALSE(large);
     CHECK_MESSAGE(large.error().message.find("memory") != std::string::npos, large.error().message);
 }

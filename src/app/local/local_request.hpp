@@ -41,8 +41,10 @@ struct RunRequest {
     std::string gpu_libraries{};  ///< where NVIDIA's are; "" for where the system has them
 };
 
+using AnyLocalRequest = std::variant<MeasureRequest, RunRequest>;
+
 struct LocalRequest {
-    std::variant<MeasureRequest, RunRequest> what;
+    AnyLocalRequest what;
     Format format = Format::text;
     bool color = false;
 };
@@ -50,8 +52,7 @@ struct LocalRequest {
 /// Answers it. Exit codes beside those of handle(): 3 the hardware, or a library for it, is absent; 130 interrupted.
 [[nodiscard]] Response handle_local(const LocalRequest& request, Progress& progress);
 
-[[nodiscard]] Result<Response> handle_measure(const MeasureRequest& request, Format format, bool color,
-                                              Progress& progress);
-[[nodiscard]] Result<Response> handle_run(const RunRequest& request, Format format, bool color, Progress& progress);
+[[nodiscard]] Result<Response> handle(const MeasureRequest& request, Format format, bool color, Progress& progress);
+[[nodiscard]] Result<Response> handle(const RunRequest& request, Format format, bool color, Progress& progress);
 
 }  // namespace roofline::core

@@ -18,17 +18,6 @@ namespace {
 // A point may take seconds, so nobody wants more of them.
 constexpr std::size_t most_points = 1000;
 
-/// The request at one point of its sweep: sizes where the sweep stood.
-OpRequest request_at(const OpRequest& request, const std::vector<SweepAxis>& axes,
-                     std::span<const std::int64_t> sizes) {
-    OpRequest point = request;
-    point.sweeps.clear();
-    for (std::size_t i = 0; i < axes.size(); ++i) {
-        for (const std::string& dim : axes[i].dims) point.dims.push_back(fmt::format("{}={}", dim, sizes[i]));
-    }
-    return point;
-}
-
 Status check_program(const Program& program) {
     if (program.sharded()) {
         return fail("no_ranks", "the program is split over a mesh, and one process is one chip",
@@ -156,17 +145,15 @@ SamplingOptions sampling_of(Effort effort, int threads) {
     return options;
 }
 
-Result<std::vector<PointRequest>> point_requests(const OpRequest& request, const std::vector<SweepAxis>& axes) {
+Result<std::vector<std::vector<std::int64_t>>> points_of(const std::vector<SweepAxis>& axes) {
     std::size_t count = 1;
     for (const SweepAxis& axis : axes) count *= axis.sizes.size();
     if (count > most_points) {
         return fail("bad_sweep", fmt::format("{} points would be run; {} are the most", count, most_points),
                     "take larger steps: B=1..4096*2 doubles");
     }
-    std::vector<PointRequest> points;
-    for_each_size(axes, [&](std::span<const std::int64_t> at) {
-        points.push_back({{at.begin(), at.end()}, request_at(request, axes, at)});
-    });
+    std::vector<std::vector<std::int64_t>> points;
+    for_each_size(axes, [&](std::span<const std::int64_t> at) { points.emplace_back(at.begin(), at.end()); });
     return points;
 }
 
@@ -178,31 +165,27 @@ Result<RunAnswer> run_points(const RunRequest& request, Device& device, Progress
     if (request.op.machines.size() > 1) {
         return fail("bad_request", "a run is compared with one machine", "name one with --on");
     }
-    ROOFLINE_TRY(auto points, point_requests(request.op, answer.axes));
+    ROOFLINE_TRY(const auto points, points_of(answer.axes));
     // everything is read and refused before anything is measured
     std::vector<Program> programs;
-    for (const auto& [at, here] : points) {
-        std::vector<std::string> notes;
-        auto program = read_program(request.op, answer.axes, notes);
-        if (!program) return fail(program.error());
-        program = read_program(here, {}, notes);
-        if (!program) return fail(program.error());
-        ROOFLINE_CHECK(check_program(*program));
+    for (const std::vector<std::int64_t>& at : points) {
+        ROOFLINE_TRY(auto read, read_program(request.op, answer.axes, at));
+        ROOFLINE_CHECK(check_program(read.program));
         RunPoint point;
         point.at = at;
-        ROOFLINE_CHECK(count_work(*program, point));
+        ROOFLINE_CHECK(count_work(read.program, point));
         if (!request.op.machines.empty()) {
-            ROOFLINE_TRY(auto predicted, op_answers(here, {}));
+            ROOFLINE_TRY(auto predicted, answers_of(request.op, read));
             point.answer = std::move(predicted.front());
         }
         answer.points.push_back(std::move(point));
-        programs.push_back(std::move(*program));
+        programs.push_back(std::move(read.program));
     }
     add_heading(request.op, programs.front(), answer);
     for (std::size_t i = 0; i < programs.size(); ++i) {
         std::vector<std::string> sizes;
         for (std::size_t axis = 0; axis < answer.axes.size(); ++axis)
-            sizes.push_back(fmt::format("{} = {}", answer.axes[axis].name(), (points)[i].at[axis]));
+            sizes.push_back(fmt::format("{} = {}", answer.axes[axis].name(), points[i][axis]));
         progress.at(sizes.empty() ? "running" : fmt::format("running {}", fmt::join(sizes, ", ")),
                     static_cast<double>(i) / static_cast<double>(programs.size()));
         ROOFLINE_CHECK(measure_point(programs[i], request, device, answer.points[i], answer.notes));

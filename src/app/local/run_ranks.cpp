@@ -13,24 +13,11 @@
 #include "measure/network/agreed.hpp"
 #include "measure/run/cpu_device.hpp"
 #include "measure/run/team.hpp"
-#include "notation/notation.hpp"
 #include "report/op/op_plot.hpp"
 
 namespace roofline::core {
 
 namespace {
-
-// The mesh of the request, else of the program's text.
-std::vector<MeshAxis> mesh_of(const RunRequest& request) {
-    std::vector<MeshAxis> mesh;
-    for (const std::string& text : request.op.mesh) {
-        const auto axes = parse_program("mesh " + text, "--mesh");
-        if (axes) mesh.insert(mesh.end(), axes->mesh.begin(), axes->mesh.end());
-    }
-    if (!mesh.empty()) return mesh;
-    const auto program = parse_program(request.op.program, request.op.program_name);
-    return program ? program->mesh : mesh;
-}
 
 // A mesh that is too large to be started is refused later, in its own words.
 std::int64_t chips_of(const std::vector<MeshAxis>& mesh) {
@@ -147,14 +134,14 @@ Status run_overlapped(RankRun& run, RotatedRuns& runs, const SamplingOptions& sa
 bool for_ranks(const RunRequest& request) {
     const auto started = launched();
     if (started && started->ranks > 1) return true;
-    return !mesh_of(request).empty() && chips_of(mesh_of(request)) != 1;
+    return !readable_mesh(request.op).empty() && chips_of(readable_mesh(request.op)) != 1;
 }
 
 namespace {
 
 // Nothing that every rank knows beforehand is found out between measurements.
 Status check_request(const RunRequest& request, const RankGroup& ranks) {
-    const std::vector<MeshAxis> mesh = mesh_of(request);
+    const std::vector<MeshAxis> mesh = readable_mesh(request.op);
     const std::int64_t chips = chips_of(mesh);
     if (request.on_gpu) {
         return fail("unsupported", "ranks run on the processor", "leave --on gpu out, or start it without mpirun");
@@ -235,11 +222,10 @@ Result<RankAnswer> run_on_ranks(const RunRequest& request, RankGroup& ranks) {
     RankAnswer answer;
     ROOFLINE_TRY(auto axes, sweep_axes(request.op));
     answer.axes = std::move(axes);
-    ROOFLINE_TRY(auto points, point_requests(request.op, answer.axes));
-    for (auto& [at, op] : points) {
-        std::vector<std::string> notes;
-        ROOFLINE_CHECK(read_program(request.op, answer.axes, notes));
-        ROOFLINE_TRY(auto answers, op_answers(on_slice(std::move(op), ranks.size()), {}));
+    ROOFLINE_TRY(const auto points, points_of(answer.axes));
+    for (const std::vector<std::int64_t>& at : points) {
+        ROOFLINE_TRY(const auto read, read_program(request.op, answer.axes, at));
+        ROOFLINE_TRY(auto answers, answers_of(on_slice(request.op, ranks.size()), read));
         RankRun& run = answer.runs.emplace_back();
         run.at = at;
         run.predicted = std::move(answers.front());
@@ -262,7 +248,7 @@ Result<RankAnswer> run_on_ranks(const RunRequest& request, RankGroup& ranks) {
 }
 
 Result<Response> run_on_ranks(const RunRequest& request, Format format) {
-    const std::int64_t chips = chips_of(mesh_of(request));
+    const std::int64_t chips = chips_of(readable_mesh(request.op));
     return on_ranks(line_for(std::max<std::int64_t>(chips, 2), request), request.rank_timeout_s,
                     [&](RankGroup& ranks) -> Result<Response> {
                         ROOFLINE_TRY(auto answer, run_on_ranks(request, ranks));

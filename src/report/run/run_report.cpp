@@ -4,6 +4,7 @@
 
 #include "report/op/op_cells.hpp"
 #include "report/op/op_plot.hpp"
+#include "report/run/run_figures.hpp"
 #include "report/run/run_report.hpp"
 #include "report/table.hpp"
 #include "units/text.hpp"
@@ -153,74 +154,13 @@ private:
     std::string out_;
 };
 
-Table points_table(const RunAnswer& answer, bool exact) {
-    Table table;
-    const auto column = [&](std::string_view label, std::string_view name, bool right = true) {
-        table.head.emplace_back(exact ? name : label);
-        table.right.push_back(right);
-    };
-    for (const SweepAxis& axis : answer.axes) {
-        for (const std::string& dim : axis.dims) column(dim, dim);
-    }
-    const bool priced = answer.points.front().answer.has_value();
-    const bool expects = std::any_of(answer.points.begin(), answer.points.end(),
-                                     [](const RunPoint& p) { return p.answer && p.answer->expected_s; });
-    column("measured", "measured_s");
-    if (exact) {
-        column("", "measured_p5_s");
-        column("", "measured_p95_s");
-        column("", "disturbed");
-    }
-    column("hot", "hot_s");
-    if (priced) {
-        column("lower", "lower_s");
-        if (expects || exact) column("expected", "expected_s");
-        column("no overlap", "upper_s");
-        column("of roofline", "roofline_fraction");
-        column("bound by", "bound_by", false);
-    }
-    column("FLOP/s", "flop_per_s");
-    column("B/s", "bytes_per_s");
-    column("error", "max_rel_error");
-    for (const RunPoint& point : answer.points) {
-        std::vector<std::string> row;
-        for (std::size_t i = 0; i < answer.axes.size(); ++i)
-            row.insert(row.end(), answer.axes[i].dims.size(), std::to_string(point.at[i]));
-        const double seconds = point.cold.median;
-        row.push_back(cell<Seconds>(exact, seconds) + (!exact && point.cold.disturbed ? " ?" : ""));
-        if (exact) {
-            row.push_back(raw(point.cold.p5));
-            row.push_back(raw(point.cold.p95));
-            row.emplace_back(point.cold.disturbed ? "true" : "false");
-        }
-        row.push_back(cell<Seconds>(exact, point.hot.median));
-        if (priced) {
-            const Analysis& total = point.answer->analysis.total;
-            const Resource* bound = total.bound_resource();
-            row.push_back(cell<Seconds>(exact, total.bounds.lower));
-            if (expects || exact) row.push_back(cell<Seconds>(exact, point.answer->expected_s));
-            row.push_back(cell<Seconds>(exact, total.bounds.upper));
-            const double fraction = total.bounds.lower / seconds;
-            row.push_back(exact ? raw(fraction) : percent_text(fraction) + " %");
-            row.push_back(bound == nullptr ? "" : exact ? bound->id : bound->label);
-        }
-        row.push_back(cell<FlopRate>(exact, point.flops / seconds));
-        row.push_back(cell<Bandwidth>(exact, point.bytes / seconds));
-        row.push_back(exact           ? raw(point.max_rel_error)
-                      : point.right() ? fmt::format("{:.0e}", point.max_rel_error)
-                                      : "WRONG");
-        table.rows.push_back(std::move(row));
-    }
-    return table;
-}
-
 std::string sweep_text(const RunAnswer& answer, Format format) {
     std::string text;
     if (format == Format::text) {
         text = fmt::format("{}\n{}{}on {}\n\n", answer.title, answer.sizes, answer.sizes.empty() ? "" : "\n",
                            answer.device);
     }
-    text += render(points_table(answer, false), format);
+    text += render(run_table(answer, false), format);
     for (const RunPoint& point : answer.points) {
         if (point.right()) continue;
         text += fmt::format("\n  {}\n", check_text(point));
@@ -236,7 +176,7 @@ std::string sweep_text(const RunAnswer& answer, Format format) {
 
 std::string run_report(const RunAnswer& answer, Format format, bool color) {
     if (format == Format::json) return run_json(answer);
-    if (format == Format::csv) return render(points_table(answer, true), format);
+    if (format == Format::csv) return render(run_table(answer, true), format);
     if (answer.axes.empty() && format == Format::text) return RunText(answer, color).run();
     return sweep_text(answer, format);
 }

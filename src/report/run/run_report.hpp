@@ -17,6 +17,4 @@ namespace roofline::core {
 [[nodiscard]] Result<std::string> run_plot(const RunAnswer& answer, const std::vector<Prediction>& predicted,
                                            PlotKind kind);
 
-[[nodiscard]] std::string run_json(const RunAnswer& answer);
-
 }  // namespace roofline::core

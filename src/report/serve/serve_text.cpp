@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "report/serve/serve_figures.hpp"
 #include "report/table.hpp"
 #include "units/quantity.hpp"
 #include "units/text.hpp"
@@ -52,6 +53,11 @@ private:
         out_ += fmt::format("  {:<15} {:>11}   {}\n", label, value, wrapped(remark, 31, 31, page_width));
     }
 
+    // A figure with its label.
+    void figure(std::string_view key, const std::string& remark) {
+        line(find_figure(serve_figures(), key).label, text_of(serve_figures(), key, answer_), remark);
+    }
+
     void head() {
         out_ = fmt::format("{} on {}, {}: {} sequence{}, {} tokens in, {} out\n", answer_.model.name,
                            answer_.slice.machine.name, chips_text(answer_), answer_.batch,
@@ -64,9 +70,8 @@ private:
         const std::string room = answer_.max_batch > 0 ? fmt::format("room for {} sequences", answer_.max_batch)
                                                        : "not even for one sequence";
         if (answer_.capacity) {
-            line("fits", answer_.fits ? "yes" : "no",
-                 fmt::format("{} of {} on each chip; {}", bytes(answer_.chip_memory.total()), bytes(*answer_.capacity),
-                             room));
+            figure("fits", fmt::format("{} of {} on each chip; {}", bytes(answer_.chip_memory.total()),
+                                       bytes(*answer_.capacity), room));
             if (answer_.smallest) {
                 line("smallest slice",
                      fmt::format("{} chip{}", answer_.smallest->chips, answer_.smallest->chips == 1 ? "" : "s"),
@@ -75,15 +80,14 @@ private:
                 line("smallest slice", "none", "no slice of that machine that is tried holds it");
             }
         } else {
-            line("fits", "-", "the machine's file does not say how much memory a chip has");
+            figure("fits", "the machine's file does not say how much memory a chip has");
         }
-        line("time a token", to_text(Seconds{pass_seconds(answer_.decode)}),
-             fmt::format("each sequence's; {} for its first, {} for its last", to_text(Seconds{answer_.first_step_s}),
-                         to_text(Seconds{answer_.last_step_s})));
-        line("first token", to_text(Seconds{pass_seconds(answer_.prefill)}), "one prompt with the slice to itself");
+        figure("tpot_s", fmt::format("each sequence's; {} for its first, {} for its last",
+                                     to_text(Seconds{answer_.first_step_s}), to_text(Seconds{answer_.last_step_s})));
+        figure("ttft_s", "one prompt with the slice to itself");
         const double tokens = decode_tokens_per_s(answer_);
-        line("tokens/s", rate_text(tokens),
-             fmt::format("while decoding, {} a chip{}", rate_text(tokens / chips), price(chips, tokens)));
+        figure("tokens_per_s",
+               fmt::format("while decoding, {} a chip{}", rate_text(tokens / chips), price(chips, tokens)));
         served(chips);
         if (answer_.under_load) under_load(*answer_.under_load, chips);
         out_ += "\n";
@@ -93,11 +97,12 @@ private:
         const std::string others = answer_.batch == 1
                                        ? "one request after another"
                                        : fmt::format("{} requests at a time, each followed by the next", answer_.batch);
-        line("as served", to_text(Seconds{load.tpot_s}),
-             fmt::format("a token by {}, with {}; first token after {}; {} tokens/s{}; off by {} on models that {} was "
-                         "not fitted to",
-                         load.software, others, to_text(Seconds{load.ttft_s}), rate_text(load.tokens_per_s),
-                         price(chips, load.tokens_per_s), percent_text(load.error) + " %", load.software));
+        figure(
+            "under_load.tpot_s",
+            fmt::format("a token by {}, with {}; first token after {}; {} tokens/s{}; off by {} on models that {} was "
+                        "not fitted to",
+                        load.software, others, to_text(Seconds{load.ttft_s}), rate_text(load.tokens_per_s),
+                        price(chips, load.tokens_per_s), percent_text(load.error) + " %", load.software));
     }
 
     [[nodiscard]] std::string price(double chips, double tokens) const {
@@ -123,21 +128,22 @@ private:
 
     void memory() {
         out_ += fmt::format("  {:<15} {:>11} {:>11}\n", "memory", "the slice", "a chip");
-        const ServingMemory& all = answer_.slice_memory;
-        const ServingMemory& one = answer_.chip_memory;
-        const auto row = [&](std::string_view label, double whole, double chip, const std::string& remark) {
-            out_ += fmt::format("  {:<15} {:>11} {:>11}{}{}\n", label, bytes(whole), bytes(chip),
-                                remark.empty() ? "" : "   ", remark);
+        const auto row = [&](std::string_view label, std::string_view part, const std::string& remark) {
+            const auto held = [&](std::string_view by) {
+                return text_of(serve_figures(), fmt::format("{}.{}", by, part), answer_);
+            };
+            out_ += fmt::format("  {:<15} {:>11} {:>11}{}{}\n", label, held("memory_bytes"),
+                                held("memory_bytes_per_chip"), remark.empty() ? "" : "   ", remark);
         };
-        row("weights", all.weights, one.weights, weights_dtype(answer_));
-        row("KV cache", all.kv, one.kv,
+        row("weights", "weights", weights_dtype(answer_));
+        row("KV cache", "kv",
             fmt::format("{}, {} tokens of {} sequence{}", name(answer_.kv_dtype), answer_.prompt + answer_.output,
                         answer_.batch, answer_.batch == 1 ? "" : "s"));
-        row("activations", all.activations, one.activations,
+        row("activations", "activations",
             answer_.prompt > answer_.chunk
                 ? fmt::format("the most that lies between two kernels, prompts taken in by {} tokens", answer_.chunk)
                 : "the most that lies between two kernels");
-        row("total", all.total(), one.total(), "");
+        row("total", "total", "");
         out_ += "\n";
     }
 
@@ -186,23 +192,22 @@ private:
     }
 
     void frontier() {
-        Table table;
-        table.head = {"batch", "time a token", "tokens/s", "a chip", "$/M tokens", "bound by", ""};
-        table.right = {true, true, true, true, true, false, false};
-        const auto chips = static_cast<double>(answer_.slice.chips());
-        for (std::size_t i = 0; i < answer_.frontier.size(); ++i) {
-            const ServePoint& point = answer_.frontier[i];
-            const auto dollars = usd_per_million(answer_, chips, point.tokens_per_s);
+        constexpr std::string_view keys[] = {
+            "batch", "tpot_s", "tokens_per_s", "tokens_per_s_per_chip", "usd_per_million_tokens", "bound_by"};
+        std::vector<FigureColumn> columns;
+        for (const std::string_view key : keys)
+            columns.push_back({key, find_figure(frontier_figures(), key).label, true});
+        const std::vector<FrontierPoint> points = frontier_of(answer_);
+        Table table = figure_table(frontier_figures(), columns, points);
+        for (const FrontierPoint& at : points) {
             std::vector<std::string> marks;
-            if (point.batch == answer_.batch) marks.emplace_back("asked for");
-            if (point.batch == answer_.max_batch) marks.emplace_back("the largest that fits");
-            if (answer_.capacity && point.batch > answer_.max_batch) marks.emplace_back("does not fit");
-            if (i == answer_.knee) marks.emplace_back("knee");
-            table.rows.push_back({fmt::format("{}", point.batch), to_text(Seconds{point.tpot_s}),
-                                  rate_text(point.tokens_per_s), rate_text(point.tokens_per_s / chips),
-                                  dollars ? fmt::format("{:.3g}", *dollars) : "-", point.bound_by,
-                                  marks.empty() ? "" : fmt::format("<- {}", fmt::join(marks, ", "))});
+            if (at.point().batch == answer_.batch) marks.emplace_back("asked for");
+            if (at.point().batch == answer_.max_batch) marks.emplace_back("the largest that fits");
+            if (answer_.capacity && at.point().batch > answer_.max_batch) marks.emplace_back("does not fit");
+            if (at.index == answer_.knee) marks.emplace_back("knee");
+            table.rows[at.index].push_back(marks.empty() ? "" : fmt::format("<- {}", fmt::join(marks, ", ")));
         }
+        table.head.emplace_back("");
         out_ += table_text(table, 2) + "\n";
     }
 
@@ -229,10 +234,6 @@ private:
 };
 
 }  // namespace
-
-std::string rate_text(double value) {
-    return value < 100 ? fmt::format("{:.3g}", value) : fmt::format("{:.0f}", value);
-}
 
 std::string serve_text(const ServeAnswer& answer) { return ServeText(answer).run(); }
 

@@ -8,9 +8,6 @@
 
 namespace roofline::core {
 
-/// Of tokens or requests a second, without a unit.
-[[nodiscard]] std::string rate_text(double value);
-
 [[nodiscard]] std::string serve_text(const ServeAnswer& answer);
 
 }  // namespace roofline::core

@@ -58,19 +58,8 @@ std::vector<std::string> serve_notes(const ServeAnswer& answer) {
     return notes;
 }
 
-Table frontier_table(const ServeAnswer& answer) {
-    Table table;
-    table.head = {"batch", "time a token (s)", "lower (s)", "tokens/s", "tokens/s a chip", "USD/M tokens", "bound by"};
-    table.right = {true, true, true, true, true, true, false};
-    const auto chips = static_cast<double>(answer.slice.chips());
-    for (const ServePoint& point : answer.frontier) {
-        const auto usd = usd_per_million(answer, chips, point.tokens_per_s);
-        table.rows.push_back({fmt::format("{}", point.batch), fmt::format("{:.6g}", point.tpot_s),
-                              fmt::format("{:.6g}", point.lower_s), fmt::format("{:.6g}", point.tokens_per_s),
-                              fmt::format("{:.6g}", point.tokens_per_s / chips), usd ? fmt::format("{:.6g}", *usd) : "",
-                              point.bound_by});
-    }
-    return table;
+std::string rate_text(double value) {
+    return value < 100 ? fmt::format("{:.3g}", value) : fmt::format("{:.0f}", value);
 }
 
 }  // namespace roofline::core

@@ -1,11 +1,10 @@
-// The words for a served model's set-up, its notes, and its frontier as a table.
+// The words for a served model's set-up, and its notes.
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "predict/serve/serve_answer.hpp"
-#include "report/table.hpp"
 
 namespace roofline::core {
 
@@ -17,7 +16,7 @@ namespace roofline::core {
 
 [[nodiscard]] std::vector<std::string> serve_notes(const ServeAnswer& answer);
 
-/// The frontier, a line for each batch size: for CSV and Markdown.
-[[nodiscard]] Table frontier_table(const ServeAnswer& answer);
+/// Of tokens or requests a second, without a unit.
+[[nodiscard]] std::string rate_text(double value);
 
 }  // namespace roofline::core

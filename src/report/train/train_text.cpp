@@ -8,6 +8,8 @@
 #include "report/model/model_words.hpp"
 #include "report/table.hpp"
 #include "report/train/step_expectation.hpp"
+#include "report/train/train_figures.hpp"
+#include "report/train/train_words.hpp"
 #include "units/text.hpp"
 
 namespace roofline::core {
@@ -53,6 +55,13 @@ private:
         out_ += text + "\n";
     }
 
+    [[nodiscard]] std::string text(std::string_view key) const { return text_of(train_figures(), key, answer_); }
+
+    // A figure with its label.
+    void figure(std::string_view key, std::string_view remark) {
+        line(find_figure(train_figures(), key).label, text(key), remark);
+    }
+
     void heading() {
         const std::int64_t chips = answer_.slice.chips();
         out_ = fmt::format("{}   {} parameters                {}, {}\n\n", answer_.model.name,
@@ -79,21 +88,16 @@ private:
     void memory() {
         const TrainingMemory& memory = answer_.step->memory;
         const double total = memory.total();
-        const auto part = [&](std::string_view label, double bytes) {
-            line(label, to_text(Bytes{bytes}),
-                 fmt::format("{:<30} {:>4.0f} %", bar_of(bytes / total), 100 * bytes / total));
-        };
-        part("params", memory.params);
-        part("gradients", memory.gradients);
-        part("optimizer", memory.optimizer);
-        part("activations", memory.activations);
-        part("working", memory.working);
+        for (const char* part : {"params", "gradients", "optimizer", "activations", "working"}) {
+            const std::string key = fmt::format("memory_bytes.{}", part);
+            const double share = value_of(train_figures(), key, answer_).get<double>() / total;
+            figure(key, fmt::format("{:<30} {:>4.0f} %", bar_of(share), 100 * share));
+        }
         const std::string& fullest = answer_.step->fullest;
-        line("a chip holds", to_text(Bytes{total}),
-             (fullest.empty() ? "" : "in " + fullest + ", the fullest, ") +
-                 (!memory.capacity ? "how much it could is not known"
-                                   : fmt::format("of {}: {}", to_text(Bytes{*memory.capacity}),
-                                                 memory.fits() ? "fits" : "does not fit")));
+        figure("memory_bytes.total", (fullest.empty() ? "" : "in " + fullest + ", the fullest, ") +
+                                         (!memory.capacity ? "how much it could is not known"
+                                                           : fmt::format("of {}: {}", to_text(Bytes{*memory.capacity}),
+                                                                         memory.fits() ? "fits" : "does not fit")));
         out_ += "\n";
     }
 
@@ -111,18 +115,16 @@ private:
                              least < seconds ? fmt::format("   {} of it in lower", to_text(Seconds{least})) : ""));
         }
         if (times.bubble > 0) {
-            line("bubble", fmt::format("{} %", percent_text(times.bubble)),
-                 fmt::format("of a step {} waits for others, if nothing overlaps", answer_.step->stage));
+            figure("step.bubble",
+                   fmt::format("of a step {} waits for others, if nothing overlaps", answer_.step->stage));
         }
-        line("lower", to_text(Seconds{times.lower}), "if everything overlaps");
-        line("in turn", to_text(Seconds{times.sequential}), "if only the work inside each kernel overlaps");
-        if (times.expected) {
-            line("expected", to_text(Seconds{*times.expected}), error_text(times));
-        } else {
-            const std::string& why = answer_.step->program.why_not_expected;
-            line("expected", "-", why.empty() ? fmt::format("no calibration for {}", answer_.slice.machine.name) : why);
-        }
-        line("no overlap", to_text(Seconds{times.upper}), "nothing runs beside anything else, at published rates");
+        figure("step.lower_s", "if everything overlaps");
+        figure("step.sequential_s", "if only the work inside each kernel overlaps");
+        const std::string& why = answer_.step->program.why_not_expected;
+        figure("step.expected_s", times.expected ? error_text(times)
+                                  : why.empty()  ? fmt::format("no calibration for {}", answer_.slice.machine.name)
+                                                 : why);
+        figure("step.upper_s", "nothing runs beside anything else, at published rates");
         out_ += "\n";
     }
 
@@ -150,14 +152,12 @@ private:
                             : answer_.step && answer_.step->times.expected ? "by the expected step"
                                                                            : "by the lower bound of the step";
         if (!answer_.mfu || !answer_.tokens_per_s) {
-            line("MFU", "-", "the plan does not fit: no utilisation, days or dollars");
+            figure("mfu", "the plan does not fit: no utilisation, days or dollars");
             return;
         }
-        line("MFU", percent_text(*answer_.mfu) + " %",
-             fmt::format("{}: {} a token, {} a chip", basis, to_text(Flops{demand.flops_per_token}),
-                         to_text(FlopRate{demand.peak})));
-        if (answer_.step_s && answer_.assumed_mfu)
-            line("step", to_text(Seconds{*answer_.step_s}), "at that utilisation");
+        figure("mfu", fmt::format("{}: {} a token, {} a chip", basis, to_text(Flops{demand.flops_per_token}),
+                                  to_text(FlopRate{demand.peak})));
+        if (answer_.step_s && answer_.assumed_mfu) figure("step_s", "at that utilisation");
         line("tokens", fmt::format("{}/s", many(*answer_.tokens_per_s)),
              fmt::format("{}/s a chip", number_text(*tokens_per_s_per_chip(answer_))));
     }
@@ -166,15 +166,12 @@ private:
         if (!answer_.cost) return;
         const TrainingCost& cost = *answer_.cost;
         out_ += "\n";
-        line("training", days_text(cost.seconds),
-             fmt::format("for {} tokens, {:.3g} FLOP of the model", short_count(Rational(cost.tokens)), cost.flops));
-        line("", fmt::format("{:.3g}", cost.chip_hours), "chip-hours");
-        if (cost.usd) {
-            line("", fmt::format("{:.3g}", *cost.usd),
-                 fmt::format("USD at {} a chip", to_text(*answer_.slice.machine.price)));
-        } else {
-            line("", "-", fmt::format("USD: {} has no list price (--price 2.5)", answer_.slice.machine.name));
-        }
+        figure("train_s",
+               fmt::format("for {} tokens, {:.3g} FLOP of the model", short_count(Rational(cost.tokens)), cost.flops));
+        line("", text("chip_hours"), "chip-hours");
+        line("", text("usd"),
+             cost.usd ? fmt::format("USD at {} a chip", to_text(*answer_.slice.machine.price))
+                      : fmt::format("USD: {} has no list price (--price 2.5)", answer_.slice.machine.name));
     }
 
     void verdict() {

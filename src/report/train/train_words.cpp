@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <utility>
 
-#include "report/op/op_cells.hpp"
 #include "units/text.hpp"
 
 namespace roofline::core {
@@ -84,50 +82,6 @@ std::string binding_limit(const TrainAnswer& answer) {
         "{}-bound: reading and writing takes longer than computing, and the matrix units are busy {} % of "
         "the step at most.",
         bound->label, percent_text(share));
-}
-
-Table train_table(const TrainAnswer& answer) {
-    Table table;
-    std::vector<std::string> row;
-    const auto add = [&](std::string head, std::string cell, bool right = true) {
-        table.head.push_back(std::move(head));
-        table.right.push_back(right);
-        row.push_back(std::move(cell));
-    };
-    add("model", answer.model.name, false);
-    add("machine", slice_id(answer.slice), false);
-    add("chips", std::to_string(answer.slice.chips()));
-    add("seq", std::to_string(answer.model.sequence));
-    add("batch_tokens", answer.batch ? std::to_string(answer.batch->tokens) : "");
-    add("microbatches", answer.batch ? std::to_string(answer.batch->microbatches) : "");
-    for (const auto& [name, degree] : plan_axes(answer.plan)) add(std::string(name), std::to_string(degree));
-    add("remat", remat_text(answer.options), false);
-    add("products", answer.products ? std::string(name(*answer.products)) : "", false);
-    add("dispatch", answer.dispatch ? std::string(name(*answer.dispatch)) : "", false);
-    add("overlap", fmt::format("{}", fmt::join(answer.overlapped, " ")), false);
-    const TrainStep* step = answer.step ? &*answer.step : nullptr;
-    const auto memory = [&](double TrainingMemory::* part) {
-        return step == nullptr ? std::string() : raw(step->memory.*part);
-    };
-    add("params_bytes", memory(&TrainingMemory::params));
-    add("gradients_bytes", memory(&TrainingMemory::gradients));
-    add("optimizer_bytes", memory(&TrainingMemory::optimizer));
-    add("activations_bytes", memory(&TrainingMemory::activations));
-    add("working_bytes", memory(&TrainingMemory::working));
-    add("total_bytes", step == nullptr ? "" : raw(step->memory.total()));
-    add("fits", step == nullptr || !step->memory.capacity ? "" : step->memory.fits() ? "yes" : "no", false);
-    add("lower_s", step == nullptr ? "" : raw(step->times.lower));
-    add("sequential_s", step == nullptr ? "" : raw(step->times.sequential));
-    add("expected_s", step == nullptr ? "" : raw(step->times.expected));
-    add("upper_s", step == nullptr ? "" : raw(step->times.upper));
-    const Resource* bound = step == nullptr ? nullptr : step->program.analysis.total.bound_resource();
-    add("bound_by", bound == nullptr ? "" : bound->id, false);
-    add("mfu", raw(answer.mfu));
-    add("tokens_per_s", raw(answer.tokens_per_s));
-    add("train_s", answer.cost ? raw(answer.cost->seconds) : "");
-    add("usd", answer.cost ? raw(answer.cost->usd) : "");
-    table.rows.push_back(std::move(row));
-    return table;
 }
 
 }  // namespace roofline::core

@@ -4,7 +4,6 @@
 #include <string>
 
 #include "predict/train/train_answer.hpp"
-#include "report/table.hpp"
 
 namespace roofline::core {
 
@@ -22,8 +21,5 @@ namespace roofline::core {
 
 /// What limits a step, in a sentence or two.
 [[nodiscard]] std::string binding_limit(const TrainAnswer& answer);
-
-/// A line of figures in SI base units: for CSV and Markdown.
-[[nodiscard]] Table train_table(const TrainAnswer& answer);
 
 }  // namespace roofline::core

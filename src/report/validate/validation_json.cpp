@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "report/source_json.hpp"
+#include "report/validate/comparison_figures.hpp"
 #include "report/validate/validation_report.hpp"
 
 namespace roofline::core {
@@ -25,37 +26,11 @@ Json error_of(const ErrorStats& stats) {
     return json;
 }
 
-Json row_json(const Comparison& row) {
-    Json json;
-    json["line"] = row.line;
-    json["system"] = row.system;
-    json["slice"] = row.slice;
-    json["operation"] = row.operation;
-    json["devices"] = row.devices;
-    json["bytes"] = row.bytes;
-    json["shape"] = text(row.shape);
-    json["dtype"] = text(row.dtype);
-    json["software"] = text(row.software);
-    json["variant"] = text(row.variant);
-    json["source"] = text(row.source);
-    json["strategy"] = text(row.strategy);
-    json["measured_s"] = number(row.measured_s);
-    json["lower_s"] = number(row.prediction.lower_s);
-    json["expected_s"] = number(row.prediction.expected_s);
-    json["expected_error"] = number(row.prediction.expected_error);
-    json["error"] = number(row.error());
-    json["memory"] = row.memory ? Json{{"measured_bytes", row.memory->measured},
-                                       {"predicted_bytes", row.memory->predicted},
-                                       {"what", text(row.memory->what)}}
-                                : Json(nullptr);
-    return json;
-}
-
 Json rows_json(const Validation& validation, const std::vector<std::size_t>& indices) {
     Json list = Json::array();
     for (const std::size_t i : indices) {
         if (list.size() == most_listed) break;
-        list.push_back(row_json(validation.rows[i]));
+        list.push_back(comparison_json(validation.rows[i]));
     }
     return list;
 }

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "report/table.hpp"
+#include "report/validate/comparison_figures.hpp"
 #include "report/validate/validation_report.hpp"
 #include "units/text.hpp"
 
@@ -19,12 +20,6 @@ constexpr std::size_t shown_groups = 40;
 
 std::string count_text(std::size_t count, std::string_view what) {
     return fmt::format("{} {}{}", grouped(static_cast<std::int64_t>(count)), what, count == 1 ? "" : "s");
-}
-
-/// "all_reduce" as people write it.
-std::string spoken(std::string operation) {
-    std::replace(operation.begin(), operation.end(), '_', '-');
-    return operation;
 }
 
 std::string predicted_name(const ErrorSummary& summary) {
@@ -69,29 +64,9 @@ Table crossed(const Validation& validation, std::string_view by, std::string_vie
 }
 
 Table rows_table(const Validation& validation, const std::vector<std::size_t>& indices, std::size_t most) {
-    const bool expected = validation.summary.of_expected;
-    Table table;
-    table.head = {"line", "slice", "operation", "size", "measured", "lower"};
-    table.right = {true, false, false, true, true, true};
-    if (expected) table.head.emplace_back("expected");
-    table.head.insert(table.head.end(), {"error", "software"});
-    table.right.resize(table.head.size() - 1, true);
-    for (const std::size_t i : indices) {
-        if (table.rows.size() == most) break;
-        const Comparison& row = validation.rows[i];
-        std::vector<std::string> cells{std::to_string(row.line),
-                                       row.slice,
-                                       spoken(row.operation) + (row.shape.empty() ? "" : " " + row.dtype),
-                                       row.shape.empty() ? to_text(Bytes{row.bytes}) : row.shape,
-                                       row.timed() ? to_text(Seconds{row.measured_s}) : "-",
-                                       to_text(Seconds{row.prediction.lower_s})};
-        const auto& time = row.prediction.expected_s;
-        if (expected) cells.push_back(time ? to_text(Seconds{*time}) : "-");
-        cells.push_back(percent_text(row.error()) + " %");
-        cells.push_back(row.software + (row.variant.empty() ? "" : " " + row.variant));
-        table.rows.push_back(std::move(cells));
-    }
-    return table;
+    std::vector<Comparison> rows;
+    for (std::size_t i = 0; i < std::min(indices.size(), most); ++i) rows.push_back(validation.rows[indices[i]]);
+    return comparison_rows(rows, validation.summary.of_expected);
 }
 
 std::string heading(const Validation& validation) {
@@ -218,90 +193,6 @@ std::string validation_markdown(const Validation& validation) {
     if (!skipped.empty()) text += "\n";
     for (const std::string& note : validation.notes) text += "\nnote: " + note + "\n";
     return text;
-}
-
-std::string validation_csv(const Validation& validation) {
-    Table table;
-    table.head = {"line",
-                  "system",
-                  "slice",
-                  "operation",
-                  "dtype",
-                  "devices",
-                  "groups",
-                  "bytes",
-                  "software",
-                  "variant",
-                  "measured_s",
-                  "rounding_s",
-                  "lower_s",
-                  "expected_s",
-                  "expected_error",
-                  "error",
-                  "below_lower",
-                  "shape",
-                  "cached",
-                  "source",
-                  "strategy",
-                  "memory_bytes",
-                  "memory_predicted_bytes",
-                  "kernels_s",
-                  "narrow_s",
-                  "promoted_s",
-                  "launches",
-                  "hideable_s",
-                  "exchanged_s",
-                  "hideable_wire_s",
-                  "exchanged_wire_s",
-                  "flops_per_joule",
-                  "pytorch",
-                  "in_turn",
-                  "experts"};
-    const auto optional = [](const std::optional<double>& value) {
-        return value ? fmt::format("{}", *value) : std::string();
-    };
-    table.rows.reserve(validation.rows.size());
-    for (const Comparison& row : validation.rows) {
-        const auto part = [&](double StepParts::* field) {
-            return row.parts ? fmt::format("{}", *row.parts.*field) : std::string();
-        };
-        table.rows.push_back({std::to_string(row.line),
-                              row.system,
-                              row.slice,
-                              row.operation,
-                              row.dtype,
-                              std::to_string(row.devices),
-                              std::to_string(row.groups),
-                              fmt::format("{}", row.bytes),
-                              row.software,
-                              row.variant,
-                              fmt::format("{}", row.measured_s),
-                              fmt::format("{}", row.rounding_s),
-                              fmt::format("{}", row.prediction.lower_s),
-                              optional(row.prediction.expected_s),
-                              optional(row.prediction.expected_error),
-                              row.timed() ? fmt::format("{}", row.error()) : "",
-                              row.below_lower() ? "1" : "0",
-                              row.shape,
-                              row.cached() ? "1" : "0",
-                              row.source,
-                              row.strategy,
-                              row.memory ? fmt::format("{}", row.memory->measured) : "",
-                              row.memory ? fmt::format("{}", row.memory->predicted) : "",
-                              part(&StepParts::kernels_s),
-                              part(&StepParts::narrow_s),
-                              part(&StepParts::promoted_s),
-                              part(&StepParts::launches),
-                              part(&StepParts::hideable_s),
-                              part(&StepParts::exchanged_s),
-                              part(&StepParts::hideable_wire_s),
-                              part(&StepParts::exchanged_wire_s),
-                              part(&StepParts::flops_per_joule),
-                              row.parts ? (row.parts->pytorch ? "1" : "0") : "",
-                              row.parts ? (row.parts->in_turn ? "1" : "0") : "",
-                              row.parts ? (row.parts->experts ? "1" : "0") : ""});
-    }
-    return table_csv(table);
 }
 
 }  // namespace roofline::core

@@ -1,0 +1,111 @@
+// The words of `roofline validate` and `roofline fit`, which read tables of measurements.
+#include "app/cli/commands.hpp"
+#include "app/cli/files.hpp"
+
+namespace roofline::core::cli {
+
+namespace {
+
+constexpr const char* validate_examples = R"(examples:
+  roofline validate all_reduce.csv                        errors by system, operation and size
+  roofline validate all_reduce.csv --on h100-sxm          rows without a system, or of one under another name
+  roofline validate all_reduce.csv --on h100-sxm:8x2 --set ib.bandwidth=25GB/s
+  roofline validate all_reduce.csv --png errors.png       predicted against measured
+  roofline validate nccl_tests.txt --on h100-sxm:8        what nccl-tests print, as text or as JSON (-J)
+  roofline validate all_reduce.csv --csv                  a line for each row, predicted beside measured
+  roofline validate all_reduce.csv --max-error 10%        exit status 1 when the mean error is beyond it
+
+)";
+
+constexpr const char* fit_examples = R"(examples:
+  roofline fit all_reduce.csv                              errors in and out of sample; writes nothing
+  roofline fit a.csv b.csv -o data/calibration             a file for each machine
+  roofline fit my_cluster.csv --on h100-sxm -o h100.toml   all rows are of one machine
+  roofline fit served.csv -o servers.toml                  what servers add to their kernels
+  roofline fit a.csv --csv                                 a line for each law
+
+)";
+
+void add_collective(CLI::App& app, std::string& collective) {
+    app.add_option("--collective", collective, "what nccl-tests timed, where their output does not say")
+        ->type_name("all-gather");
+}
+
+void add_validate(CLI::App& app, Line& line) {
+    ValidateRequest& validate = line.request<ValidateRequest>();
+    Words& words = line.words;
+    app.add_option("table", words.table,
+                   "measured times, as CSV (docs/reference/tables.md has the columns) or as nccl-tests print them,\nor -")
+        ->type_name("FILE.csv")
+        ->required();
+    repeated(app, "--on", words.on,
+             "the machine, slice or machine file that all rows were measured on, whatever they say", "MACHINE");
+    repeated(app, "--set", validate.sets, "what if: another figure of that machine, absolute or relative",
+             "nvlink.bandwidth=400GB/s|*2");
+    add_collective(app, validate.collective);
+    app.add_flag("--strict", validate.strict,
+                 "a cell that is no number is an error; else its row is left out, and counted");
+    add_calibration(app, words);
+    app.add_option("--max-error", words.max_error, "the mean error that is still good: 10% or 0.1")->type_name("ERROR");
+    add_plots(app, line.plots, "predicted against measured");
+    add_formats(app, words);
+}
+
+void add_fit(CLI::App& app, Line& line) {
+    FitRequest& fit = line.request<FitRequest>();
+    Words& words = line.words;
+    app.add_option("tables", words.tables,
+                   "measured times, as CSV (docs/reference/tables.md has the columns) or as nccl-tests print them")
+        ->type_name("FILE.csv")
+        ->required();
+    repeated(app, "--on", words.on,
+             "the machine, slice or machine file that all rows were measured on, whatever they say", "MACHINE");
+    repeated(app, "--set", fit.sets, "what if: another figure of that machine, absolute or relative",
+             "nvlink.bandwidth=400GB/s|*2");
+    add_collective(app, fit.collective);
+    app.add_flag("--strict", fit.strict, "a cell that is no number is an error; else its row is left out, and counted");
+    app.add_option("-o,--output", fit.output, "a directory for a file a machine, or a .toml file for the only one")
+        ->type_name("DIR|FILE.toml");
+    app.add_option("--date", fit.date, "the day of the fit that the files name; today if it is not given")
+        ->type_name("YYYY-MM-DD");
+    add_formats(app, words);
+}
+
+Result<What> validate_request(Line& line) {
+    ValidateRequest& validate = line.request<ValidateRequest>();
+    const Words& words = line.words;
+    const PlotFiles& plots = line.plots;
+    ROOFLINE_CHECK(check_plots(words, plots));
+    if (!words.max_error.empty()) {
+        ROOFLINE_TRY(validate.max_error,
+                     parse_fraction(words.max_error, "error to stay below", "write --max-error 10% or 0.1"));
+    }
+    ROOFLINE_TRY(auto table, read_file(words.table));
+    validate.table = std::move(table);
+    validate.table_name = words.table == "-" ? "standard input" : words.table;
+    ROOFLINE_TRY(validate.machines, load_machines(words.on));
+    ROOFLINE_TRY(validate.calibration, load_calibrations(words.calibrations));
+    validate.plot = !plots.svg.empty() || !plots.png.empty();
+    return std::move(validate);
+}
+
+Result<What> fit_request(Line& line) {
+    FitRequest& fit = line.request<FitRequest>();
+    const Words& words = line.words;
+    for (const std::string& path : words.tables) {
+        ROOFLINE_TRY(auto text, read_file(path));
+        fit.tables.push_back({path == "-" ? "standard input" : path, std::move(text)});
+    }
+    ROOFLINE_TRY(fit.machines, load_machines(words.on));
+    if (fit.output == "-") return fail("usage", "constants go to files; standard output has the answer", "-o DIR");
+    if (fit.date.empty()) fit.date = today();
+    return std::move(fit);
+}
+
+}  // namespace
+
+const Command validate_command{"validate", "predictions against measurements: errors, worst rows, plot",
+                               validate_examples, add_validate, validate_request};
+const Command fit_command{"fit", "constants of expected times from measurements", fit_examples, add_fit, fit_request};
+
+}  // namespace roofline::core::cli

@@ -1,0 +1,323 @@
+#include "report/serve/serve_figures.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdint>
+
+#include "report/serve/serve_words.hpp"
+#include "report/source_json.hpp"
+
+namespace roofline::core {
+
+namespace {
+
+using Json = FigureValue;
+using Answer = const ServeAnswer&;
+
+constexpr NumberText none = nullptr;
+
+/// A prefill or a decode step: `least` is whatever experts tokens choose, the pass is that of tokens that choose them uniformly.
+struct Pass {
+    const Prediction& prediction;
+    const RoutingBound& least;
+    bool experts = false;
+    [[nodiscard]] const Analysis& total() const { return prediction.analysis.total; }
+};
+
+/// A value of each resource of a pass.
+template <class Get>
+Json by_resource(const Pass& pass, const Get& get) {
+    Json json = Json::object();
+    for (std::size_t i = 0; i < pass.total().pricing.resources.size(); ++i) {
+        json[pass.total().pricing.resources[i].id] = pass.total().seconds ? Json(get(i)) : Json();
+    }
+    return json;
+}
+
+Json uniform_bound(const Pass& pass) {
+    const Resource* bound = pass.total().bound_resource();
+    return bound == nullptr || !pass.experts ? Json() : Json(bound->id);
+}
+
+Json dims_json(const Pass& pass) {
+    Json dims = Json::object();
+    for (const auto& [dim, size] : pass.prediction.program.sizes) {
+        if (!dim.starts_with('#')) dims[dim] = size;
+    }
+    return dims;
+}
+
+Json collectives_json(const Pass& pass) {
+    Json list = Json::array();
+    for (const MessageWork& each : pass.total().work.messages) {
+        const auto size = each.message.bytes.evaluate(pass.prediction.program.sizes);
+        const auto times = each.count.evaluate(pass.prediction.program.sizes);
+        if (!size || !times || size->is_zero()) continue;
+        list.push_back({{"kind", collective_name(each.message.kind)},
+                        {"axes", each.message.axes},
+                        {"tensor", each.message.tensor},
+                        {"bytes", size->to_double()},
+                        {"count", times->to_double()}});
+    }
+    return list;
+}
+
+constexpr AnswerFigure<Pass> pass_figures[] = {
+    {"lower_s", "lower", in_seconds, [](const Pass& pass) -> Json { return pass.least.lower_s; }},
+    {"uniform_lower_s", "uniform", in_seconds,
+     [](const Pass& pass) { return pass.experts ? Json(pass.total().bounds.lower) : Json(); }},
+    {"sequential_s", "in turn", in_seconds, [](const Pass& pass) -> Json { return pass.total().sequential; }},
+    {"expected_s", "expected", in_seconds, [](const Pass& pass) { return figure_value(pass.prediction.expected_s); }},
+    {"expected_error", "", in_percent, [](const Pass& pass) { return figure_value(pass.prediction.expected_error); }},
+    {"upper_s", "no overlap", in_seconds, [](const Pass& pass) -> Json { return pass.total().bounds.upper; }},
+    {"bound_by", "bound by", none, [](const Pass& pass) { return name_value(pass.least.bound_by); }},
+    {"uniform_bound_by", "", none, uniform_bound},
+    {"time_s", "", in_seconds,
+     [](const Pass& pass) { return by_resource(pass, [&](std::size_t i) { return pass.least.seconds[i]; }); }},
+    {"uniform_time_s", "", in_seconds,
+     [](const Pass& pass) {
+         return pass.experts ? by_resource(pass, [&](std::size_t i) { return pass.total().least_seconds[i]; }) : Json();
+     }},
+    {"dims", "", none, dims_json},
+    {"collectives", "", none, collectives_json},
+};
+
+double chips_of(Answer answer) { return static_cast<double>(answer.slice.chips()); }
+
+constexpr AnswerFigure<FrontierPoint> frontier_all[] = {
+    {"batch", "batch", in_whole, [](const FrontierPoint& at) -> Json { return at.point().batch; }},
+    {"fits", "", none,
+     [](const FrontierPoint& at) {
+         return at.answer.capacity ? Json(at.point().batch <= at.answer.max_batch) : Json();
+     }},
+    {"lower_s", "", in_seconds, [](const FrontierPoint& at) -> Json { return at.point().lower_s; }},
+    {"uniform_lower_s", "", in_seconds,
+     [](const FrontierPoint& at) { return at.answer.experts() ? Json(at.point().uniform_lower_s) : Json(); }},
+    {"tpot_s", "time a token", in_seconds, [](const FrontierPoint& at) -> Json { return at.point().tpot_s; }},
+    {"tokens_per_s", "tokens/s", rate_text, [](const FrontierPoint& at) -> Json { return at.point().tokens_per_s; }},
+    {"tokens_per_s_per_chip", "a chip", rate_text,
+     [](const FrontierPoint& at) -> Json { return at.point().tokens_per_s / chips_of(at.answer); }},
+    {"usd_per_million_tokens", "$/M tokens", in_three_digits,
+     [](const FrontierPoint& at) {
+         return figure_value(usd_per_million(at.answer, chips_of(at.answer), at.point().tokens_per_s));
+     }},
+    {"bound_by", "bound by", none, [](const FrontierPoint& at) -> Json { return at.point().bound_by; }},
+    {"knee", "", none, [](const FrontierPoint& at) -> Json { return at.index == at.answer.knee; }},
+};
+
+constexpr FigureColumn frontier_columns[] = {{"batch"},
+                                             {"tpot_s", "time a token (s)"},
+                                             {"lower_s", "lower (s)"},
+                                             {"tokens_per_s", "tokens/s"},
+                                             {"tokens_per_s_per_chip", "tokens/s a chip"},
+                                             {"usd_per_million_tokens", "USD/M tokens"},
+                                             {"bound_by", "bound by"}};
+static_assert(named(frontier_all, frontier_columns));
+
+Json plan_json(Answer answer) {
+    Json plan = Json::object();
+    for (const auto& [axis, size] : plan_axes(answer.plan)) plan[std::string(axis)] = size;
+    return plan;
+}
+
+Json mesh_json(Answer answer) {
+    Json mesh = Json::object();
+    for (const MeshAxis& axis : answer.mesh) mesh[axis.name] = axis.size;
+    return mesh;
+}
+
+Json frontier_json(Answer answer) {
+    Json list = Json::array();
+    for (const FrontierPoint& point : frontier_of(answer)) list.push_back(json_of(frontier_all, point));
+    return list;
+}
+
+Json sources_json(Answer answer) {
+    Json sources = Json::array();
+    for (const Resource& resource : answer.decode.analysis.total.pricing.resources) {
+        for (const Term& term : resource.terms) sources.push_back(source_json(term.rate));
+    }
+    return sources;
+}
+
+template <auto of, auto part>
+Json memory(Answer answer) {
+    return (answer.*of).*part;
+}
+template <auto of>
+Json total_memory(Answer answer) {
+    return (answer.*of).total();
+}
+
+template <auto of, auto least>
+Json pass(Answer answer) {
+    return json_of(pass_figures, Pass{answer.*of, answer.*least, answer.experts()});
+}
+
+template <auto part>
+Json load(Answer answer) {
+    return answer.under_load ? Json((*answer.under_load).*part) : Json();
+}
+
+template <auto batch>
+Json compute_bound(Answer answer) {
+    return figure_value(answer.compute_bound.*batch);
+}
+
+std::string fits_words(Answer answer) { return !answer.capacity ? "-" : answer.fits ? "yes" : "no"; }
+
+constexpr AnswerFigure<ServeAnswer> all[] = {
+    {"schema", "", none, [](Answer) -> Json { return 1; }},
+    {"model", "", none, [](Answer answer) -> Json { return answer.model.name; }},
+    {"machine", "", none, [](Answer answer) -> Json { return answer.slice.machine.id; }},
+    {"slice", "", none, [](Answer answer) -> Json { return answer.slice.shape_text(); }, slice_name},
+    {"chips", "chips", in_whole, [](Answer answer) -> Json { return answer.slice.chips(); }},
+    {"prompt", "", in_whole, [](Answer answer) -> Json { return answer.prompt; }},
+    {"output", "", in_whole, [](Answer answer) -> Json { return answer.output; }},
+    {"batch", "", in_whole, [](Answer answer) -> Json { return answer.batch; }},
+    {"plan", "plan", none, plan_json, [](Answer answer) { return plan_text(answer.plan); }},
+    {"plan.mesh", "", none, mesh_json, split_text},
+    {"plan.caches", "caches by", none, [](Answer answer) -> Json { return name(answer.caches); }},
+    {"plan.chosen", "", none, [](Answer answer) -> Json { return answer.plan_chosen; }},
+    {"weights", "", none, [](Answer answer) -> Json { return answer.weights.scheme; }},
+    {"kv_dtype", "", none, [](Answer answer) -> Json { return name(answer.kv_dtype); }},
+    {"memory_bytes.weights", "", in_bytes, memory<&ServeAnswer::slice_memory, &ServingMemory::weights>},
+    {"memory_bytes.kv", "", in_bytes, memory<&ServeAnswer::slice_memory, &ServingMemory::kv>},
+    {"memory_bytes.activations", "", in_bytes, memory<&ServeAnswer::slice_memory, &ServingMemory::activations>},
+    {"memory_bytes.total", "", in_bytes, total_memory<&ServeAnswer::slice_memory>},
+    {"memory_bytes_per_chip.weights", "", in_bytes, memory<&ServeAnswer::chip_memory, &ServingMemory::weights>},
+    {"memory_bytes_per_chip.kv", "", in_bytes, memory<&ServeAnswer::chip_memory, &ServingMemory::kv>},
+    {"memory_bytes_per_chip.activations", "", in_bytes, memory<&ServeAnswer::chip_memory, &ServingMemory::activations>},
+    {"memory_bytes_per_chip.total", "memory a chip", in_bytes, total_memory<&ServeAnswer::chip_memory>},
+    {"capacity_bytes_per_chip", "", in_bytes, [](Answer answer) { return figure_value(answer.capacity); }},
+    {"prefill_chunk", "", in_whole, [](Answer answer) -> Json { return answer.chunk; }},
+    {"fits", "fits", none, [](Answer answer) { return answer.capacity ? Json(answer.fits) : Json(); }, fits_words},
+    {"max_batch", "room for", in_whole,
+     [](Answer answer) { return answer.capacity ? Json(answer.max_batch) : Json(); }},
+    {"prefill", "", none, pass<&ServeAnswer::prefill, &ServeAnswer::least_prefill>},
+    {"decode", "", none, pass<&ServeAnswer::decode, &ServeAnswer::least_decode>},
+    {"decode.lower_s", "at least", in_seconds, nullptr},
+    {"decode.bound_by", "bound by", none, nullptr, [](Answer answer) { return bound_label(answer.decode); }},
+    {"decode.context", "", in_whole, [](Answer answer) -> Json { return answer.context; }},
+    {"decode.first_s", "", in_seconds, [](Answer answer) -> Json { return answer.first_step_s; }},
+    {"decode.last_s", "", in_seconds, [](Answer answer) -> Json { return answer.last_step_s; }},
+    {"times", "", none, [](Answer answer) -> Json { return calibrated(answer) ? "expected" : "in turn"; }},
+    {"ttft_s", "first token", in_seconds, [](Answer answer) -> Json { return pass_seconds(answer.prefill); }},
+    {"tpot_s", "time a token", in_seconds, [](Answer answer) -> Json { return pass_seconds(answer.decode); }},
+    {"tokens_per_s", "tokens/s", rate_text, [](Answer answer) -> Json { return decode_tokens_per_s(answer); }},
+    {"tokens_per_s_per_chip", "a chip", rate_text,
+     [](Answer answer) -> Json { return decode_tokens_per_s(answer) / chips_of(answer); }},
+    {"usd_per_million_tokens", "$/M tokens", in_three_digits,
+     [](Answer answer) {
+         return figure_value(usd_per_million(answer, chips_of(answer), decode_tokens_per_s(answer)));
+     }},
+    {"with_prefill.tokens_per_s", "", rate_text, [](Answer answer) -> Json { return served_tokens_per_s(answer); }},
+    {"with_prefill.tokens_per_s_per_chip", "", rate_text,
+     [](Answer answer) -> Json { return served_tokens_per_s(answer) / serving_chips(answer); }},
+    {"with_prefill.requests_per_s", "", rate_text,
+     [](Answer answer) -> Json { return served_tokens_per_s(answer) / static_cast<double>(answer.output); }},
+    {"with_prefill.usd_per_million_tokens", "with prefill", in_three_digits,
+     [](Answer answer) {
+         return figure_value(usd_per_million(answer, serving_chips(answer), served_tokens_per_s(answer)));
+     }},
+    {"disaggregated", "", none, [](Answer answer) { return group_value(answer.disaggregated); }},
+    {"disaggregated.prefill_per_decode", "", none, [](Answer answer) -> Json { return prefill_ratio(answer); }},
+    {"under_load", "", none, [](Answer answer) { return group_value(answer.under_load.has_value()); }},
+    {"under_load.software", "", none, load<&ServedLoad::software>},
+    {"under_load.error", "", in_percent, load<&ServedLoad::error>},
+    {"under_load.ttft_s", "first served", in_seconds, load<&ServedLoad::ttft_s>},
+    {"under_load.tpot_s", "as served", in_seconds, load<&ServedLoad::tpot_s>},
+    {"under_load.sequences", "", none, load<&ServedLoad::running>},
+    {"under_load.tokens_per_s", "", rate_text, load<&ServedLoad::tokens_per_s>},
+    {"under_load.usd_per_million_tokens", "", in_three_digits,
+     [](Answer answer) {
+         return answer.under_load
+                    ? figure_value(usd_per_million(answer, chips_of(answer), answer.under_load->tokens_per_s))
+                    : Json();
+     }},
+    {"compute_bound_batch.step", "", none, compute_bound<&ComputeBoundBatch::step>},
+    {"compute_bound_batch.weights", "", none, compute_bound<&ComputeBoundBatch::weights>},
+    {"compute_bound_batch.textbook", "", none, compute_bound<&ComputeBoundBatch::textbook>},
+    {"frontier", "", none, frontier_json},
+    {"smallest_slice", "", none, [](Answer answer) { return answer.smallest ? Json(answer.smallest->name) : Json(); }},
+    {"smallest_slice_chips", "", in_whole,
+     [](Answer answer) { return answer.smallest ? Json(answer.smallest->chips) : Json(); }},
+    {"notes", "", none, [](Answer answer) -> Json { return serve_notes(answer); }},
+    {"sources", "", none, sources_json},
+};
+
+constexpr FigureColumn compared_columns[] = {{"slice", "slice", true},
+                                             {"chips"},
+                                             {"plan.mesh", "plan", true},
+                                             {"fits", "fits", true},
+                                             {"memory_bytes_per_chip.total", "bytes a chip"},
+                                             {"max_batch", "room for"},
+                                             {"ttft_s"},
+                                             {"tpot_s"},
+                                             {"decode.lower_s"},
+                                             {"decode.bound_by", "bound by", true},
+                                             {"tokens_per_s", "tokens/s"},
+                                             {"tokens_per_s_per_chip", "tokens/s a chip"},
+                                             {"usd_per_million_tokens", "USD/M tokens"},
+                                             {"with_prefill.usd_per_million_tokens", "USD/M with prefill"}};
+static_assert(named(all, compared_columns));
+
+constexpr FigureLine lines[] = {{"chips"},
+                                {"plan"},
+                                {"plan.caches"},
+                                {"fits"},
+                                {"memory_bytes_per_chip.total"},
+                                {"max_batch"},
+                                {"ttft_s"},
+                                {"tpot_s"},
+                                {"decode.lower_s"},
+                                {"decode.bound_by"},
+                                {"tokens_per_s"},
+                                {"tokens_per_s_per_chip"},
+                                {"usd_per_million_tokens"},
+                                {"with_prefill.usd_per_million_tokens"},
+                                {"under_load.tpot_s", true},
+                                {"under_load.ttft_s", true}};
+static_assert(named(all, lines));
+
+constexpr CellStyle six_digits{6};
+
+}  // namespace
+
+std::span<const AnswerFigure<ServeAnswer>> serve_figures() { return all; }
+std::span<const AnswerFigure<FrontierPoint>> frontier_figures() { return frontier_all; }
+
+std::vector<FrontierPoint> frontier_of(const ServeAnswer& answer) {
+    std::vector<FrontierPoint> points;
+    for (std::size_t i = 0; i < answer.frontier.size(); ++i) points.push_back({answer, i});
+    return points;
+}
+
+std::string serve_json(const ServeAnswer& answer) { return dumped(json_of(all, answer)); }
+
+std::string serve_json(const std::vector<ServeAnswer>& answers) {
+    std::vector<std::string> each;
+    for (const ServeAnswer& answer : answers) each.push_back(serve_json(answer));
+    return machines_json(each);
+}
+
+Table frontier_table(const ServeAnswer& answer) {
+    return figure_table(frontier_all, frontier_columns, frontier_of(answer), six_digits);
+}
+
+Table serve_compare_table(const std::vector<ServeAnswer>& answers) {
+    Table table = figure_table(all, compared_columns, answers, six_digits);
+    table.right.clear();
+    return table;
+}
+
+std::string serve_compare_text(const std::vector<ServeAnswer>& answers) {
+    const ServeAnswer& front = answers.front();
+    std::vector<std::vector<std::string>> notes;
+    for (const ServeAnswer& answer : answers) notes.push_back(serve_notes(answer));
+    return fmt::format("{}: {} sequence{}, {} tokens in, {} out\n\n{}\n{}", front.model.name, front.batch,
+                       front.batch == 1 ? "" : "s", front.prompt, front.output,
+                       table_text(comparison_table(all, lines, answers, slice_name), 2), notes_once(notes));
+}
+
+}  // namespace roofline::core

@@ -1,0 +1,251 @@
+#include "report/train/train_figures.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <set>
+
+#include "report/model/model_words.hpp"
+#include "report/source_json.hpp"
+#include "report/train/train_words.hpp"
+#include "units/text.hpp"
+
+namespace roofline::core {
+
+namespace {
+
+using Answer = const TrainAnswer&;
+using Json = FigureValue;
+
+Json plan_axes_json(Answer answer) {
+    Json json = Json::object();
+    for (const auto& [name, degree] : plan_axes(answer.plan)) json[std::string(name)] = degree;
+    return json;
+}
+
+Json times_json(Answer answer) {
+    Json json = Json::object();
+    if (!answer.step) return json;
+    const Analysis& total = answer.step->program.analysis.total;
+    for (std::size_t i = 0; total.seconds && i < total.pricing.resources.size(); ++i) {
+        json[total.pricing.resources[i].id] = total.least_seconds[i];
+    }
+    return json;
+}
+
+Json collectives_json(Answer answer) {
+    Json list = Json::array();
+    if (!answer.step) return list;
+    for (const StepCollective& each : step_collectives(*answer.step)) {
+        list.push_back({{"kind", collective_name(each.kind)},
+                        {"axes", each.axes},
+                        {"count", each.count},
+                        {"bytes", each.bytes},
+                        {"time_s", each.seconds}});
+    }
+    return list;
+}
+
+Json thresholds_json(Answer answer) {
+    Json json = Json::object();
+    for (const PlanThreshold& each : answer.thresholds) json[each.key] = {{"value", each.value}, {"now", each.now}};
+    return json;
+}
+
+Json sources_json(Answer answer) {
+    std::set<std::string> seen;
+    Json list = Json::array();
+    if (!answer.step) return list;
+    for (const Resource& resource : answer.step->program.analysis.total.pricing.resources) {
+        for (const Term& term : resource.terms) {
+            if (seen.insert(term.rate.path).second) list.push_back(source_json(term.rate));
+        }
+    }
+    return list;
+}
+
+template <auto part>
+Json memory(Answer answer) {
+    return answer.step ? Json(answer.step->memory.*part) : Json();
+}
+
+template <auto time>
+Json step_time(Answer answer) {
+    return answer.step ? figure_value(answer.step->times.*time) : Json();
+}
+
+template <auto stage>
+Json stage_name(Answer answer) {
+    return answer.step ? name_value((*answer.step).*stage) : Json();
+}
+
+template <auto part>
+Json cost(Answer answer) {
+    return answer.cost ? figure_value((*answer.cost).*part) : Json();
+}
+
+const Resource* bound_of(Answer answer) {
+    return answer.step ? answer.step->program.analysis.total.bound_resource() : nullptr;
+}
+
+std::string bound_words(Answer answer) {
+    const Resource* bound = bound_of(answer);
+    return bound == nullptr ? "-" : bound->label;
+}
+
+std::string plan_words(Answer answer) { return answer.step ? plan_text(answer.plan) : "-"; }
+
+std::string bubble_words(Answer answer) {
+    return answer.step && answer.step->times.bubble > 0 ? in_percent(answer.step->times.bubble) : "-";
+}
+
+std::string in_tokens(double rate) {
+    constexpr double most = 1e15;  // of a slice that no one has
+    return rate < 1000 || rate > most ? in_three_digits(rate) : in_groups(rate);
+}
+
+constexpr NumberText none = nullptr;
+
+constexpr AnswerFigure<TrainAnswer> all[] = {
+    {"schema", "", none, [](Answer) -> Json { return 1; }},
+    {"model", "", none, [](Answer answer) -> Json { return answer.model.name; }},
+    {"machine", "", none, [](Answer answer) -> Json { return slice_id(answer.slice); }},
+    {"chips", "chips", in_groups, [](Answer answer) -> Json { return answer.slice.chips(); }},
+    {"params", "", in_groups, [](Answer answer) -> Json { return answer.counts.total.params.to_double(); }},
+    {"flops_per_token", "", in_flops, [](Answer answer) -> Json { return answer.demand.flops_per_token; }},
+    {"seq", "", in_groups, [](Answer answer) -> Json { return answer.model.sequence; }},
+    {"batch_tokens", "", in_groups, [](Answer answer) { return answer.batch ? Json(answer.batch->tokens) : Json(); }},
+    {"plan", "plan", in_groups, plan_axes_json, plan_words},
+    {"plan.zero", "", in_groups, [](Answer answer) -> Json { return answer.plan.zero; }},
+    {"plan.microbatches", "", in_groups,
+     [](Answer answer) { return answer.batch ? Json(answer.batch->microbatches) : Json(); }},
+    {"plan.schedule", "", none, [](Answer answer) { return name_value(answer.schedule); }},
+    {"plan.remat", "", none, [](Answer answer) -> Json { return remat_text(answer.options); }},
+    {"plan.optimizer", "", none, [](Answer answer) -> Json { return optimizer_text(answer.options); }},
+    {"plan.products", "", none, [](Answer answer) { return answer.products ? Json(name(*answer.products)) : Json(); }},
+    {"plan.dispatch", "", none, [](Answer answer) { return answer.dispatch ? Json(name(*answer.dispatch)) : Json(); }},
+    {"plan.overlap", "", none, [](Answer answer) -> Json { return answer.overlapped; }},
+    {"memory_bytes", "", none, [](Answer answer) { return group_value(answer.step.has_value()); }},
+    {"memory_bytes.params", "params", in_bytes, memory<&TrainingMemory::params>},
+    {"memory_bytes.gradients", "gradients", in_bytes, memory<&TrainingMemory::gradients>},
+    {"memory_bytes.optimizer", "optimizer", in_bytes, memory<&TrainingMemory::optimizer>},
+    {"memory_bytes.activations", "activations", in_bytes, memory<&TrainingMemory::activations>},
+    {"memory_bytes.working", "working", in_bytes, memory<&TrainingMemory::working>},
+    {"memory_bytes.total", "a chip holds", in_bytes,
+     [](Answer answer) { return answer.step ? Json(answer.step->memory.total()) : Json(); }},
+    {"capacity_bytes", "", in_bytes,
+     [](Answer answer) { return answer.step ? figure_value(answer.step->memory.capacity) : Json(); }},
+    {"fits", "fits", none,
+     [](Answer answer) {
+         return answer.step && answer.step->memory.capacity ? Json(answer.step->memory.fits()) : Json();
+     }},
+    {"step", "", none, [](Answer answer) { return group_value(answer.step.has_value()); }},
+    {"step.lower_s", "lower", in_seconds, step_time<&StepTimes::lower>},
+    {"step.sequential_s", "in turn", in_seconds, step_time<&StepTimes::sequential>},
+    {"step.expected_s", "expected", in_seconds, step_time<&StepTimes::expected>},
+    {"step.expected_error", "", in_percent, step_time<&StepTimes::expected_error>},
+    {"step.upper_s", "no overlap", in_seconds, step_time<&StepTimes::upper>},
+    {"step.bubble", "bubble", in_percent, step_time<&StepTimes::bubble>, bubble_words},
+    {"step.stage", "", none, stage_name<&TrainStep::stage>},
+    {"step.fullest_stage", "", none, stage_name<&TrainStep::fullest>},
+    {"time_s", "", in_seconds, times_json},
+    {"bound_by", "bound by", none,
+     [](Answer answer) { return bound_of(answer) == nullptr ? Json() : Json(bound_of(answer)->id); }, bound_words},
+    {"collectives", "", none, collectives_json},
+    {"step_s", "step", in_seconds, [](Answer answer) { return figure_value(answer.step_s); }},
+    {"mfu", "MFU", in_percent, [](Answer answer) { return figure_value(answer.mfu); }},
+    {"tokens_per_s", "tokens/s", in_tokens, [](Answer answer) { return figure_value(answer.tokens_per_s); }},
+    {"tokens_per_s_per_chip", "a chip", in_tokens,
+     [](Answer answer) { return figure_value(tokens_per_s_per_chip(answer)); }},
+    {"tokens", "", in_groups, [](Answer answer) { return answer.cost ? Json(answer.cost->tokens) : Json(); }},
+    {"train_flops", "", in_flops, cost<&TrainingCost::flops>},
+    {"train_s", "training", days_text, cost<&TrainingCost::seconds>},
+    {"chip_hours", "chip-hours", in_three_digits, cost<&TrainingCost::chip_hours>},
+    {"usd", "USD", in_three_digits, cost<&TrainingCost::usd>},
+    {"thresholds", "", none, thresholds_json},
+    {"plans", "", none, [](Answer) -> Json { return Json::array(); }},
+    {"searched", "", none, [](Answer) -> Json { return 0; }},
+    {"search_s", "", none, [](Answer) { return Json(); }},
+    {"notes", "", none, [](Answer answer) -> Json { return answer.notes; }},
+    {"sources", "", none, sources_json},
+};
+
+constexpr FigureColumn columns[] = {{"model"},
+                                    {"machine"},
+                                    {"chips"},
+                                    {"seq"},
+                                    {"batch_tokens"},
+                                    {"plan.microbatches"},
+                                    {"plan", "*"},
+                                    {"plan.remat"},
+                                    {"plan.products"},
+                                    {"plan.dispatch"},
+                                    {"plan.overlap"},
+                                    {"memory_bytes.params", "params_bytes"},
+                                    {"memory_bytes.gradients", "gradients_bytes"},
+                                    {"memory_bytes.optimizer", "optimizer_bytes"},
+                                    {"memory_bytes.activations", "activations_bytes"},
+                                    {"memory_bytes.working", "working_bytes"},
+                                    {"memory_bytes.total", "total_bytes"},
+                                    {"fits"},
+                                    {"step.lower_s"},
+                                    {"step.sequential_s"},
+                                    {"step.expected_s"},
+                                    {"step.upper_s"},
+                                    {"bound_by"},
+                                    {"mfu"},
+                                    {"tokens_per_s"},
+                                    {"train_s"},
+                                    {"usd"}};
+static_assert(named(all, columns));
+
+constexpr FigureLine lines[] = {{"chips", true},
+                                {"plan", true},
+                                {"memory_bytes.total", true},
+                                {"fits", true},
+                                {"bound_by", true},
+                                {"step.bubble", true},
+                                {"step.lower_s", true},
+                                {"step.sequential_s", true},
+                                {"step.expected_s", true},
+                                {"step.upper_s", true},
+                                {"mfu", true},
+                                {"tokens_per_s", true},
+                                {"tokens_per_s_per_chip", true},
+                                {"train_s", true},
+                                {"chip_hours", true},
+                                {"usd", true}};
+static_assert(named(all, lines));
+
+std::string heading(Answer front) {
+    std::string text = fmt::format("{}: {} parameters", front.model.name, short_count(front.counts.total.params));
+    if (front.batch) {
+        text += fmt::format(", {} tokens a step, sequences of {}", short_count(Rational(front.batch->tokens)),
+                            grouped(front.batch->sequence));
+        text += "\n" + recipe_text(front);
+    }
+    return text + "\n\n";
+}
+
+}  // namespace
+
+std::span<const AnswerFigure<TrainAnswer>> train_figures() { return all; }
+
+std::string train_json(const TrainAnswer& answer) { return dumped(json_of(all, answer)) + "\n"; }
+
+std::string train_json(const std::vector<TrainAnswer>& answers) {
+    std::vector<std::string> each;
+    for (const TrainAnswer& answer : answers) each.push_back(dumped(json_of(all, answer)));
+    return machines_json(each);
+}
+
+Table train_table(std::span<const TrainAnswer> answers) { return figure_table(all, columns, answers); }
+
+std::string train_compare_text(const std::vector<TrainAnswer>& answers) {
+    const Table table = comparison_table(all, lines, answers, [](Answer answer) { return slice_id(answer.slice); });
+    std::vector<std::vector<std::string>> notes;
+    for (const TrainAnswer& answer : answers) notes.push_back(answer.notes);
+    return heading(answers.front()) + table_text(table, 2) + "\n" + notes_once(notes);
+}
+
+}  // namespace roofline::core
