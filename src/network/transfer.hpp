@@ -1,4 +1,4 @@
-// From one chip to another, to all or from all: what must cross which wires, and how many hops follow one another.
+// Transfers from one chip to another, to all or from all: the loads on links, and the number of sequential hops.
 #pragma once
 
 #include <cstdint>
@@ -13,64 +13,69 @@
 
 namespace roofline::core {
 
-/// `send` goes from one chip to another. The others have one root: all chips hold V/n each and it gathers V; it holds V and
-/// scatters V/n to each; it holds V and all come to hold V. In a `permute` (network/permutation.hpp) each sends V to another.
+/// Kinds of transfers. A `send` goes from one chip to another. Gather, scatter and broadcast have a root: it gathers V
+/// from all chips, which hold V/n each; it holds V and scatters V/n to each; it holds V and all receive V. In a
+/// `permute` (network/permutation.hpp) each chip sends V to another.
 enum class TransferKind { send, gather, scatter, broadcast, permute };
 
-/// "send", "gather" ...
+/// Returns "send", "gather" ...
 [[nodiscard]] std::string_view transfer_name(TransferKind kind);
 
-/// A chip of a slice: its place on every axis of every tier, innermost first, as Slice::shape_text lists them without the tiers
-/// that the slice does without. 0,3 on a 4x4; 7,15 is the last of h100-sxm:8x16.
+/// A chip of a slice: its position on every axis of every tier, innermost first, as Slice::shape_text lists them
+/// without the tiers that the slice does not use. 0,3 on a 4x4; 7,15 is the last chip of h100-sxm:8x16.
 struct Chip {
     std::vector<std::int64_t> at;
 
     bool operator==(const Chip&) const = default;
 };
 
-/// Reads "0,3" or "(0, 3)". Errors: no numbers, too few or too many of them, one that lies outside of the slice.
+/// Reads "0,3" or "(0, 3)". Errors: no numbers, too few or too many of them, a chip outside of the slice.
 [[nodiscard]] Result<Chip> parse_chip(const Slice& slice, std::string_view text);
 [[nodiscard]] std::string chip_text(const Chip& chip);  ///< "(0,3)"
 
-/// The chip at these coordinates of a mesh, one an axis.
+/// Returns the chip at these coordinates of a mesh, one per axis.
 [[nodiscard]] Chip chip_at(const Slice& slice, const std::vector<PlacedAxis>& mesh,
                            const std::vector<std::int64_t>& coordinates);
 
-/// The wires of a chip to all others, by tier of the slice, as TransferCut has them.
+/// Returns the links of a chip to all others, by tier of the slice, as in TransferCut.
 [[nodiscard]] std::vector<Rational> wires_of(const Slice& slice, const Chip& chip);
 
-/// Bytes that must leave (or reach) some set of chips, and the wires between it and the rest.
+/// The bytes that must leave (or reach) some set of chips, and the links between it and the rest.
 struct TransferCut {
-    Rational bytes;  ///< for each byte of V
+    Rational bytes;  ///< per byte of V
     std::vector<Rational>
-        links;  ///< by tier of the slice: of a torus or full mesh links, elsewhere ports; one direction
+        links;  ///< by tier of the slice: links of a torus or full mesh, otherwise ports; in one direction
 
     bool operator==(const TransferCut&) const = default;
 };
 
 struct TransferLoad {
     TransferKind kind = TransferKind::send;
-    /// None implies another. With rates W of the tiers the transfer takes max over cuts of V bytes / sum (links W) at the least.
+    /// No cut implies another. With rates W of the tiers the transfer takes at least the maximum over cuts of V bytes /
+    /// sum (links W).
     std::vector<TransferCut> cuts;
-    std::int64_t hops = 0;  ///< that follow one another, to the farthest chip concerned
+    std::int64_t hops = 0;  ///< sequential hops, to the farthest chip concerned
     double latency_s = 0;   ///< their published latency; tiers without one add nothing
 
-    /// V of this many bytes over the tightest cut; `rates` in bytes/s of one link or port, by tier of the slice.
+    /// Returns the time of V over the tightest cut, for this many bytes; `rates` in bytes/s of one link or port, by
+    /// tier of the slice.
     [[nodiscard]] double transfer_s(double bytes, const std::vector<double>& rates) const;
 };
 
-/// From chip to chip by all ways at once: V over the least cut between the two. On a torus that is found among the boxes around
-/// either chip (a corner of an open 4x4 has two links); on a full mesh chips between pass on, so that it is a chip's n-1 links;
-/// on a switch it is a port. Where tiers lie inside one another, a cut counts the wires of all of them; a tier of switches joins
-/// all chips inside of it, each by a port of its own. It is a bound for any schedule, and what a pipelined one reaches.
+/// Returns the load of a send over all paths at once: V over the minimum cut between the two chips. On a torus that is
+/// among the boxes around either chip (a corner of an open 4x4 has two links); on a full mesh the other chips forward,
+/// so it is a chip's n-1 links; on a switch it is a port. If tiers are nested, a cut counts the links of all of them; a
+/// tier of switches connects all chips inside of it, each by its own port. The result bounds any schedule, and a
+/// pipelined one reaches it.
 [[nodiscard]] Result<TransferLoad> send_load(const Slice& slice, const Chip& from, const Chip& to);
 
-/// With one root, over all chips of the slice. Gather and scatter: what a set of chips around the root lacks, V (n - |S|)/n, over
-/// the wires into it: V (n-1)/n over the root's links, or more where a narrow part of the slice lies between. Broadcast: V over
-/// the least cut anywhere (Edmonds: so many disjoint trees span the chips). On a torus that is the sum of the ways into a corner,
-/// 2 for a ring and 1 for an open axis, wherever the root is. An array may lie in fewer `parts` than there are chips (0: as many), so that several
-/// hold each: chips around the root hold V |S|/parts at the most, and a set S elsewhere wants ceil(parts |S|/n) parts at the
-/// least. A broadcast is a scatter in one part. Errors: a send or permute, which have no root.
+/// Returns the load of a transfer with one root over all chips of the slice. Gather and scatter: what a set of chips
+/// around the root lacks, V (n - |S|)/n, over the links into it: V (n-1)/n over the root's links, or more if a narrow
+/// part of the slice lies between. Broadcast: V over the minimum cut anywhere (Edmonds: that many disjoint trees span
+/// the chips). On a torus that is the number of incoming links of a corner, 2 for a ring and 1 for an open axis,
+/// wherever the root is. An array may consist of fewer `parts` than there are chips (0: as many), so that several chips
+/// hold each part: chips around the root hold at most V |S|/parts, and a set S elsewhere wants at least ceil(parts
+/// |S|/n) parts. A broadcast is a scatter in one part. Errors: a send or permute, which have no root.
 [[nodiscard]] Result<TransferLoad> rooted_load(const Slice& slice, TransferKind kind, const Chip& root,
                                                std::int64_t parts = 0);
 

@@ -28,7 +28,7 @@ Rational rooted(const Slice& on, TransferKind kind, std::string_view root) {
 
 TEST_CASE("network: from corner to corner of an open 4x4") {
     const Slice v5e = catalogue_slice("tpu-v5e", "4x4");
-    // 3 + 3 hops of a microsecond until the first byte; two links at either corner.
+    // 3 + 3 hops of one microsecond until the first byte; either corner has two links.
     const auto load = send_load(v5e, chip(v5e, "0,0"), chip(v5e, "3,3"));
     CHECK(load->hops == 6);
     CHECK(load->latency_s == approx(6e-6));
@@ -36,13 +36,14 @@ TEST_CASE("network: from corner to corner of an open 4x4") {
     CHECK(send(v5e, "0,0", "1,1") == Rational(1, 2));
     CHECK(send(v5e, "1,0", "2,3") == Rational(1, 3));
     CHECK(send(v5e, "1,1", "2,2") == Rational(1, 4));
-    // int8[128Ki, 128Ki], a sixteenth on each chip, comes together in the corner: 15/16 over two links of 45 GB/s are 179 ms.
+    // int8[128Ki, 128Ki], a sixteenth on each chip, is gathered in the corner: 15/16 over two links of 45 GB/s take 179
+    // ms.
     const auto gathered = rooted_load(v5e, TransferKind::gather, chip(v5e, "0,0"));
     CHECK(gathered->transfer_s(131072.0 * 131072.0, {45e9}) == approx(0.17895697066666666));
     CHECK(gathered->cuts == std::vector<TransferCut>{{Rational(15, 16), {Rational(2)}}});
     CHECK(gathered->hops == 6);
     CHECK(rooted(v5e, TransferKind::scatter, "0,0") == Rational(15, 32));
-    // From the inside there are four links; a broadcast still has to reach the corners.
+    // A chip inside has four links; a broadcast still has to reach the corners.
     CHECK(rooted(v5e, TransferKind::gather, "1,2") == Rational(15, 64));
     CHECK(rooted(v5e, TransferKind::broadcast, "1,2") == Rational(1, 2));
     CHECK(rooted_load(v5e, TransferKind::broadcast, chip(v5e, "1,2"))->hops == 4);
@@ -60,11 +61,11 @@ TEST_CASE("network: rings take the shorter way round") {
 }
 
 TEST_CASE("network: a narrow part of a slice is tighter than a chip's own links") {
-    // Two rows of nine: in the middle three links, but the half of one side, 8/18 of V, comes over two.
+    // Two rows of nine: a middle chip has three links, but the half on one side, 8/18 of V, comes over two.
     const Slice ladder = test_torus({2, 9}, {false, false});
     CHECK(send(ladder, "0,2", "0,6") == Rational(1, 2));
     CHECK(rooted(ladder, TransferKind::gather, "0,4") == Rational(17, 54));
-    CHECK(rooted(ladder, TransferKind::gather, "0,1") == Rational(14, 36));  // 7 x 2 of 18 chips lie beyond two links
+    CHECK(rooted(ladder, TransferKind::gather, "0,1") == Rational(14, 36));  // 7 x 2 of 18 chips are behind two links
 }
 
 TEST_CASE("network: transfers over switches, full meshes and pairs") {
@@ -72,7 +73,7 @@ TEST_CASE("network: transfers over switches, full meshes and pairs") {
     CHECK(send(node, "0", "5") == Rational(1));
     CHECK(rooted(node, TransferKind::gather, "3") == Rational(7, 8));
     CHECK(rooted(node, TransferKind::broadcast, "3") == Rational(1));
-    // Seven links leave a chip of a full mesh, and six chips can pass on what is not for them.
+    // Seven links leave a chip of a full mesh, and the other six chips can forward.
     const Slice mesh = catalogue_slice("mi300x", "8");
     CHECK(send(mesh, "0", "5") == Rational(1, 7));
     CHECK(rooted(mesh, TransferKind::scatter, "0") == Rational(1, 8));
@@ -81,7 +82,7 @@ TEST_CASE("network: transfers over switches, full meshes and pairs") {
     CHECK(rooted(catalogue_slice("mi300x", "2"), TransferKind::gather, "1") == Rational(1, 2));
 }
 
-TEST_CASE("network: places of chips") {
+TEST_CASE("network: positions of chips") {
     const Slice v5e = catalogue_slice("tpu-v5e", "4x4");
     CHECK(chip(v5e, "0,3").at == std::vector<std::int64_t>{0, 3});
     CHECK(chip(v5e, " ( 1, 2 ) ").at == std::vector<std::int64_t>{1, 2});
@@ -129,10 +130,11 @@ TEST_CASE("network: an array in fewer parts than there are chips") {
     // Four parts, each on four chips: the root has one of them, wherever the others are.
     CHECK(parts(TransferKind::gather, "0,0", 4) == Rational(3, 8));
     CHECK(parts(TransferKind::gather, "1,2", 4) == Rational(3, 16));
-    // All four parts have to leave the root, since other chips want the one that it keeps as well.
+    // All four parts have to leave the root, because other chips want the one that it keeps as well.
     CHECK(parts(TransferKind::scatter, "0,0", 4) == Rational(1, 2));
     CHECK(parts(TransferKind::scatter, "1,2", 4) == Rational(1, 4));
-    // In two parts half of the array has to come into a corner over two links, from the inside all of it out over four.
+    // In two parts, half of the array has to enter a corner over two links; from the inside, all of it has to leave
+    // over four.
     CHECK(parts(TransferKind::scatter, "1,2", 2) == Rational(1, 4));
     CHECK(parts(TransferKind::scatter, "1,2", 1) == parts(TransferKind::broadcast, "1,2", 0));
     CHECK(parts(TransferKind::scatter, "1,2", 16) == parts(TransferKind::scatter, "1,2", 0));
@@ -144,8 +146,9 @@ TEST_CASE("network: the chip at coordinates of a mesh") {
         return chip_text(chip_at(on, place_mesh(on, mesh).value(), coordinates));
     };
     CHECK(at(catalogue_slice("tpu-v5e", "4x4"), {{"X", 4}, {"Y", 4}}, {3, 1}) == "(3,1)");
-    CHECK(at(catalogue_slice("tpu-v5e", "4x8"), {{"X", 8}, {"Y", 4}}, {3, 1}) == "(1,3)");  // X lies on the axis of 8
-    CHECK(at(catalogue_slice("tpu-v5e", "4x4"), {{"X", 16}}, {7}) == "(3,1)");  // the first axis of the torus inside
+    // X is placed on the axis of 8.
+    CHECK(at(catalogue_slice("tpu-v5e", "4x8"), {{"X", 8}, {"Y", 4}}, {3, 1}) == "(1,3)");
+    CHECK(at(catalogue_slice("tpu-v5e", "4x4"), {{"X", 16}}, {7}) == "(3,1)");  // the first axis of the torus is inside
     CHECK(at(catalogue_slice("h100-sxm", "8x16"), {{"X", 16}, {"Y", 8}}, {9, 2}) == "(2,9)");
     // Parts of one axis: X has neighbours, Y every second chip.
     CHECK(at(catalogue_slice("h100-sxm", "8"), {{"X", 2}, {"Y", 4}}, {1, 3}) == "(7)");
