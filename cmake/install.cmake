@@ -1,4 +1,4 @@
-# cmake --install: the program, the library, its headers, and what find_package(roofline) reads.
+# cmake --install: the program, the library, its headers, and the package file for find_package(roofline).
 
 include(CMakePackageConfigHelpers)
 

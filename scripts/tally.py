@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Counts what ran in a CTest run: usage tally.py FILE.xml, as ctest --output-junit writes it.
+"""Counts the tests of a CTest run. usage: tally.py FILE.xml, as ctest --output-junit writes it.
 
-A test that counts for itself is taken at its word: a doctest binary by its line `test cases: ...`, a script by its last line
-`N passed, N failed`. Any other test counts as one. A test that failed and yet reports no failure (a crash, a sanitizer's
-report, a time limit) adds one failure.
-Prints one line a test, then 'N passed, N failed, N skipped'; exit 1 when something failed or nothing ran."""
+Tests that report counts are counted by these: a doctest binary by its line `test cases: ...`, a script by its last line
+`N passed, N failed`. Any other test counts as one. A test that failed without reporting a failure (a crash, a
+sanitizer's report, a time limit) adds one failure.
+Prints one line per test, then 'N passed, N failed, N skipped'; exit 1 when something failed or nothing ran.
+"""
 
 import re
 import sys
@@ -15,7 +16,7 @@ SCRIPT = re.compile(r"^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$", re.M)
 
 
 def count(status, output):
-    """(passed, failed, skipped) of one test; status as in JUnit: run, fail, notrun, disabled."""
+    """Returns (passed, failed, skipped) of one test; status as in JUnit: run, fail, notrun, disabled."""
     if status in ("notrun", "disabled"):
         return (0, 0, 1)
     counts = [match.groups(default="0") for pattern in (DOCTEST, SCRIPT) for match in pattern.finditer(output)]

@@ -1,4 +1,4 @@
-# Installs the build into an empty prefix, then builds and runs the consumer beside this file against it.
+# Installs the build into an empty prefix, then builds and runs the adjacent consumer against it.
 
 set(scratch ${BUILD}/install-test)
 set(prefix ${scratch}/prefix)
@@ -14,7 +14,7 @@ function(run)
 endfunction()
 
 run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${prefix} --config ${CONFIG})
-# The compiler's flags belong to how the library was built: one with sanitizers needs a consumer with them.
+# The compiler's flags depend on how the library was built: one with sanitizers needs a consumer with them.
 file(STRINGS ${BUILD}/CMakeCache.txt flags REGEX "^CMAKE_CXX_FLAGS(_[A-Z]+)?:")
 set(settings "")
 foreach(line IN LISTS flags)

@@ -1,4 +1,4 @@
-// A project that knows roofline only through find_package.
+// A project that uses roofline only through find_package.
 #include <cstdio>
 #include <string>
 
