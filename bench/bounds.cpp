@@ -1,4 +1,4 @@
-// Program to work, times and bounds.
+// Benchmarks from a program to its work, times and bounds.
 #include <array>
 #include <utility>
 #include <vector>
@@ -32,7 +32,7 @@ void analyse_on_a_machine(benchmark::State& state, const std::string& text) {
     for (auto _ : state) benchmark::DoNotOptimize(analyse(*program, *machine, {}));
 }
 
-// Sizes in, bounds out; another batch every time.
+// Sizes in, bounds out; with a different batch every time.
 void price_once_compiled(benchmark::State& state, const std::string& text) {
     const auto program = parse_program(text);
     const auto machine = find_machine("tpu-v5e");
@@ -49,7 +49,7 @@ void price_once_compiled(benchmark::State& state, const std::string& text) {
     state.SetItemsProcessed(state.iterations());
 }
 
-// The same by the law of its kernel, with constants that come with the program.
+// The expected time of the same program by its kernel model, with the calibration that comes with the program.
 void expect_once_compiled(benchmark::State& state) {
     const auto program = parse_program("B=64, D=8192, F=8192\nbf16[B, D] * bf16[D, F] -> bf16[B, F]");
     auto machine = find_machine("h100-sxm5");
@@ -62,7 +62,7 @@ void expect_once_compiled(benchmark::State& state) {
     Calibrations calibrations = Calibrations::built_in();
     const ProgramLaws laws = kernel_laws(calibrations, *machine, *program, *analysis, "");
     if (!laws.missing.empty()) {
-        state.SkipWithError("no constants");
+        state.SkipWithError("no calibration");
         return;
     }
     const CompiledExpected compiled(*program, *analysis, system, laws, program->dims);

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Peaks and bandwidths of `roofline measure cpu` beside likwid-bench's, taken in turn on the same machine.
+"""Compares peaks and bandwidths of `roofline measure cpu` with those of likwid-bench, measured alternately on one machine.
 
     bench/compare_measure.py [--program build/roofline] [--effort=--quick] [--rounds 3]
 
-likwid-bench counts the bytes that a kernel loads and stores, as roofline does. Of both the best of all rounds is taken, since what
-disturbs a machine only makes it slower. Needs likwid (Debian: likwid)."""
+likwid-bench counts the bytes that a kernel loads and stores, as roofline does. The best of all rounds is taken of both,
+because disturbances only make a machine slower. Needs likwid (Debian: likwid).
+"""
 import argparse
 import json
 import os
@@ -36,7 +37,7 @@ def registers():
 
 
 def likwid(test, size_kib, threads, pattern):
-    """The figure behind `pattern`, in units of 1e6 a second; None when likwid cannot do it."""
+    """Returns the number matched by `pattern`, in units of 1e6 per second; None when likwid cannot measure it."""
     command = ["likwid-bench", "-t", test, "-s", "1", "-w", f"S0:{size_kib}kB:{threads}"]
     answer = subprocess.run(command, capture_output=True, text=True)
     found = re.search(pattern + r":\s+([0-9.]+)", answer.stdout)
@@ -75,7 +76,7 @@ def take_theirs(answer, keys, width, theirs):
         if what == "peak":
             better(theirs, key, likwid(PEAKS[kernel][width], 16 * threads, threads, "MFlops/s"))
             continue
-        # half of what the threads have of the level; memory: four times the last cache
+        # Half of the threads' part of the level; for memory four times the last cache.
         instances = min(threads, shared[what])
         size = 4 * last if what == "DRAM" else sizes[what] / 2 * instances
         better(theirs, key, likwid(KERNELS[kernel][width], int(size / 1024), int(threads), "MByte/s"))

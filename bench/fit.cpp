@@ -1,4 +1,4 @@
-// Laws of kernels fitted to timed products.
+// Benchmarks of fitting kernel models to timed matmuls.
 #include <cmath>
 #include <vector>
 
@@ -10,8 +10,8 @@ namespace {
 
 using namespace roofline::core;
 
-/// So many products of 1 to 32 k rows, 32 to 64 k columns and depth, in no order, on 1 PFLOP/s, 3 TB/s and 132 cores: timed by a law
-/// with tiles, and up to 15 % off it.
+/// Generates `count` matmuls with 1 to 32 k rows and 32 to 64 k columns and depth, in irregular order, on 1 PFLOP/s, 3
+/// TB/s and 132 cores. Their times follow a kernel model with tiles, with deviations of up to 15 %.
 std::vector<TimedKernel> timed_products(std::int64_t count) {
     KernelLaw law{3e-6, 0.3e-9, 0.75, 1, 0.85, 3};
     law.tiled = true;

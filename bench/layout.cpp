@@ -1,4 +1,4 @@
-// Layouts on a mesh: the search of one product, and of a block with free intermediates.
+// Benchmarks of the layout search on a mesh: for one matmul, and for a block with free intermediates.
 #include "layout/layout_search.hpp"
 #include "programs.hpp"
 
@@ -51,7 +51,7 @@ Result<Set> made(const char* text) {
     return set;
 }
 
-// Sizes in, layout and its bounds out; another batch every time.
+// Sizes in, layout and its bounds out; with a different batch every time.
 void choose_layout(benchmark::State& state, const char* text) {
     auto set = made(text);
     if (bench::skipped(state, set)) return;

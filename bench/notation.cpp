@@ -1,4 +1,4 @@
-// Text to Program and back.
+// Benchmarks from text to Program and back.
 #include "notation/lower.hpp"
 #include "notation/parser.hpp"
 #include "programs.hpp"

@@ -1,4 +1,4 @@
-// The programs that are measured, and what measures them has in common.
+// The programs of the benchmarks, and code that several benchmarks share.
 #pragma once
 
 #include <benchmark/benchmark.h>
@@ -15,7 +15,7 @@ namespace roofline::core::bench {
 inline const std::string one_liner = "bf16[B, D] * int8[D, F] -> bf16[B, F]";
 inline const std::string sized_one_liner = "B=64, D=8192, F=8192\n" + one_liner;
 
-/// A chain of gated MLPs: 4 statements a layer, 25 layers, and the declarations they need.
+/// A chain of gated MLPs: 25 layers of 4 statements each, and the declarations they need.
 inline std::string hundred_statements() {
     std::string text = "B=4096, D=8192, F=28672\nX0 : bf16[B, D]\n";
     for (int i = 0; i < 25; ++i) {
@@ -30,7 +30,7 @@ inline std::string hundred_statements() {
     return text;
 }
 
-/// A benchmark that cannot run says so and fails; it does not measure an error.
+/// Makes a benchmark that cannot run report an error and fail, instead of measuring the error path.
 template <class T>
 bool skipped(benchmark::State& state, const T& result) {
     if (result) return false;
@@ -38,7 +38,7 @@ bool skipped(benchmark::State& state, const T& result) {
     return true;
 }
 
-/// From request to answer, over and over. Bytes of the answer; 0 where there is none.
+/// Answers a request repeatedly. Returns the bytes of the answer; 0 if there is none.
 inline std::size_t answered(benchmark::State& state, const Request& request) {
     const Response first = handle(request);
     if (first.error) {

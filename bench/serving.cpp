@@ -1,4 +1,4 @@
-// Servers under load, and a served model from its name to the answer.
+// Benchmarks of servers under load, and of a served model from its name to the answer.
 #include "app/request.hpp"
 #include "plan/serving_queue.hpp"
 #include "programs.hpp"
@@ -7,7 +7,7 @@ namespace {
 
 using namespace roofline::core;
 
-// 256 requests at a time, 2560 in all, whose steps cost next to nothing to price.
+// A concurrency of 256 with 2560 requests in all, whose iterations take next to no time to price.
 void requests_played(benchmark::State& state) {
     const ServingCosts costs{[](double sequences) { return 5e-3 + 20e-6 * sequences; },
                              [](double prompts) { return 20e-3 * prompts; }};

@@ -1,5 +1,5 @@
-# Finds what the build needs. What is required stops the configuration, with all missing packages in one message; what is
-# optional is listed at the end with what it would bring.
+# Finds the dependencies of the build. A missing required package stops the configuration, with all missing packages in
+# one message; missing optional packages are listed at the end with the features that they would add.
 
 set(roofline_required_missing "")
 set(roofline_optional_missing "")
@@ -36,7 +36,7 @@ roofline_find(fmt libfmt-dev)
 roofline_find(tl-expected libexpected-dev)
 roofline_find(nlohmann_json nlohmann-json3-dev)
 roofline_find(CLI11 libcli11-dev)
-# Debian's target for toml++ links a shared library that is built with exceptions; the headers alone do without both.
+# Debian's target for toml++ links a shared library that is built with exceptions; the headers alone need neither.
 roofline_find_header(ROOFLINE_TOMLPLUSPLUS_INCLUDE toml++/toml.h libtomlplusplus-dev)
 if(roofline_required_missing)
   list(JOIN roofline_required_missing " " packages)
@@ -44,7 +44,7 @@ if(roofline_required_missing)
                       "  apt-get install ${packages}\n  or run ./dev build, which installs them")
 endif()
 
-# PNG output: only the headers are needed here, the library is loaded when a PNG is asked for.
+# PNG output: only the headers are needed here, because the library is loaded when a PNG is requested.
 find_package(PkgConfig QUIET)
 set(ROOFLINE_RSVG_FOUND FALSE)
 if(PKG_CONFIG_FOUND)
@@ -54,13 +54,12 @@ if(NOT ROOFLINE_RSVG_FOUND)
   roofline_miss("librsvg2-dev (and pkgconf)" "no PNG output")
 endif()
 
-# Of the modules (cmake/local.cmake).
-# Debian's CMake configuration of oneDNN wants OpenCL, which nothing here needs.
+# For the modules (cmake/local.cmake). Debian's CMake configuration of oneDNN requires OpenCL, which is not needed here.
 find_path(ROOFLINE_DNNL_INCLUDE oneapi/dnnl/dnnl.hpp)
 find_library(ROOFLINE_DNNL_LIBRARY dnnl)
 mark_as_advanced(ROOFLINE_DNNL_INCLUDE ROOFLINE_DNNL_LIBRARY)
 if(NOT ROOFLINE_DNNL_INCLUDE OR NOT ROOFLINE_DNNL_LIBRARY)
-  roofline_miss(libdnnl-dev "`roofline run` multiplies with slow kernels of its own")
+  roofline_miss(libdnnl-dev "`roofline run` multiplies with its own slow kernels")
 endif()
 set(ROOFLINE_HWLOC_FOUND FALSE)
 if(PKG_CONFIG_FOUND)
@@ -69,7 +68,7 @@ endif()
 if(NOT ROOFLINE_HWLOC_FOUND)
   roofline_miss("libhwloc-dev (and pkgconf)" "`roofline measure` takes caches from the kernel alone")
 endif()
-# Which MPI, where several are installed: Debian's compilers are called mpicxx.openmpi and mpicxx.mpich.
+# Selects the MPI if several are installed: Debian's compilers are called mpicxx.openmpi and mpicxx.mpich.
 set(ROOFLINE_MPI "" CACHE STRING "The MPI to build with: openmpi, mpich, or the system's choice when empty")
 set_property(CACHE ROOFLINE_MPI PROPERTY STRINGS "" openmpi mpich)
 if(ROOFLINE_MPI AND NOT MPI_CXX_COMPILER)

@@ -1,5 +1,6 @@
-# Turns data/machines/*.toml, data/models/*.toml, data/architectures/*.roof and their neighbours into one C++ file: what src/machine/embedded.hpp declares.
-#   cmake -DINPUT_DIR=<source tree>/data -DOUTPUT=<file>.cpp -P embed.cmake
+# Turns data/machines/*.toml, data/models/*.toml, data/architectures/*.roof and related files into one C++ file, as
+# src/machine/embedded.hpp declares.
+# cmake -DINPUT_DIR=<source tree>/data -DOUTPUT=<file>.cpp -P embed.cmake
 # Ids, aliases and sources are read here, so that the program finds a machine without parsing sixty files.
 
 foreach(needed INPUT_DIR OUTPUT)
@@ -8,11 +9,12 @@ foreach(needed INPUT_DIR OUTPUT)
   endif()
 endforeach()
 
-# The standard asks compilers for literals of 64 KiB, put together; g++ and clang take more, and are told not to warn.
+# The standard asks compilers to support concatenated literals of 64 KiB; g++ and clang accept more, and are told not to
+# warn.
 set(piece 8000)
 set(longest 1000000)
 
-# Sets `out` to C++ string literals that together are `text`, split at line ends.
+# Sets `out` to C++ string literals whose concatenation is `text`, split at line ends.
 function(literal text out)
   string(LENGTH "${text}" length)
   if(length GREATER longest)

@@ -1,9 +1,9 @@
-# What is tested of the GPU's part without a GPU: the whole of it against a stand-in for the vendor's libraries, and, where a CUDA
-# toolkit is installed, what src/measure/gpu/cuda_api.hpp says of them. (That the kernels compile is tested by unit tests, with
-# NVRTC where that is installed.)
+# Tests of the GPU code without a GPU: all of it runs against a stand-in for the vendor's libraries, and, if a CUDA
+# toolkit is installed, src/measure/gpu/cuda_api.hpp is compared with its headers. (Unit tests check that the kernels
+# compile, with NVRTC if it is installed.)
 
 if(TARGET roofline_tests)
-  # One library under all names: they share the imaginary device.
+  # One library under all names, because they share the imaginary device.
   add_library(fake_cuda MODULE ${PROJECT_SOURCE_DIR}/tests/gpu/fake_cuda.cpp)
   set_target_properties(fake_cuda PROPERTIES PREFIX "" OUTPUT_NAME libcuda.so SUFFIX ".1" CXX_VISIBILITY_PRESET hidden
     LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/fake_cuda)

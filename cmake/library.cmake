@@ -1,4 +1,5 @@
-# The library: everything in src/ but tests, the command line and what touches the machine it runs on. No exceptions: the same code runs as WebAssembly.
+# The library: everything in src/ except tests, the command line and code that touches the machine it runs on. It is
+# built without exceptions, because the same code runs as WebAssembly.
 
 file(GLOB_RECURSE roofline_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*.cpp)
 list(FILTER roofline_sources EXCLUDE REGEX "_test\\.cpp$")
@@ -28,7 +29,7 @@ roofline_compile_by_folder(roofline_core)
 target_compile_features(roofline_core PUBLIC cxx_std_20)
 target_compile_options(roofline_core PRIVATE -fno-exceptions)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  # nobody replaces its functions one by one, so calls between them may be inlined, as clang does anyway
+  # Its functions are not replaced one by one, so calls between them may be inlined, as clang does anyway.
   target_compile_options(roofline_core PRIVATE -fno-semantic-interposition)
 endif()
 target_compile_definitions(roofline_core PRIVATE ROOFLINE_VERSION="${PROJECT_VERSION}")

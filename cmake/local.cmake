@@ -1,5 +1,6 @@
-# What touches the machine it runs on: src/measure and src/app/local. Parts that need a library which may be absent are
-# modules: src/measure/NAME/*.cpp becomes modules/roofline-NAME.so, loaded at run time (measure/module.hpp).
+# Code that touches the machine it runs on: src/measure and src/app/local. Parts that need a library which may be absent
+# are modules: src/measure/NAME/*.cpp becomes modules/roofline-NAME.so, which is loaded at run time
+# (measure/module.hpp).
 
 set(roofline_modules dnnl hwloc mpi)
 
@@ -22,7 +23,7 @@ target_compile_definitions(roofline_local PUBLIC ROOFLINE_VERSION="${PROJECT_VER
 target_link_libraries(roofline_local PUBLIC roofline_core Threads::Threads
   PRIVATE nlohmann_json::nlohmann_json ${CMAKE_DL_LIBS})
 
-# roofline_module(name libraries...): nothing where the module has no sources.
+# roofline_module(name libraries...): does nothing if the module has no sources.
 function(roofline_module name)
   file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/measure/${name}/*.cpp)
   list(FILTER sources EXCLUDE REGEX "_test\\.cpp$")
@@ -33,13 +34,13 @@ function(roofline_module name)
   set_target_properties(roofline_${name} PROPERTIES PREFIX "" OUTPUT_NAME roofline-${name}
     LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/modules CXX_VISIBILITY_PRESET hidden
     VISIBILITY_INLINES_HIDDEN ON
-    # The path of libraries is the final one from the start. One that is to be replaced when the module is installed
-    # CMake fills up with `:`, for which the loader looks in the folder where the program was started.
+    # The path of libraries is the final one from the start. CMake would fill a path that is replaced at installation
+    # with `:`, for which the loader looks in the folder where the program was started.
     BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH_USE_LINK_PATH ON)
   roofline_own_code(roofline_${name})
   roofline_harden(roofline_${name})
   target_link_libraries(roofline_${name} PRIVATE roofline_local ${ARGN})
-  # what the program does with one of its own is not answered by the program's copy
+  # Calls of the program to its own functions must not be answered by the module's copy.
   target_link_options(roofline_${name} PRIVATE -Wl,--exclude-libs,ALL)
   set_property(GLOBAL APPEND PROPERTY roofline_built_modules roofline_${name})
   # the program looks for them beside its own folder, whatever the system's name for libraries of an architecture
@@ -50,7 +51,7 @@ if(ROOFLINE_HWLOC_FOUND)
   roofline_module(hwloc PkgConfig::ROOFLINE_HWLOC)
 endif()
 
-# Loops that the compiler is to vectorise.
+# Loops that the compiler should vectorize.
 set_source_files_properties(
   ${PROJECT_SOURCE_DIR}/src/measure/run/elements.cpp ${PROJECT_SOURCE_DIR}/src/measure/run/plain_matmul.cpp
   ${PROJECT_SOURCE_DIR}/src/measure/run/register_tile.cpp

@@ -1,6 +1,6 @@
-# What holds for every target of our own code, and for no header of anyone else's.
+# Settings for every target of our own code, but for no third-party headers.
 
-# Off by default, and where clang-tidy looks: that sees to it that every source includes what it uses.
+# Precompiled headers are off by default and for clang-tidy, which checks that every source includes what it uses.
 function(roofline_precompile target)
   if(ROOFLINE_PCH)
     target_precompile_headers(${target} PRIVATE ${ARGN} <algorithm> <cstdint> <functional> <map> <optional> <set> <string>
@@ -14,15 +14,16 @@ function(roofline_own_code target)
     target_compile_options(${target} PRIVATE -Werror)
   endif()
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-    # g++ 12 sees overlapping copies in "literal" + std::string (GCC bug 105651) and uninitialised values in copies of an
-    # empty std::optional (GCC bug 80635), where there are none.
+    # g++ 12 warns of overlapping copies in "literal" + std::string (GCC bug 105651) and of uninitialized values in
+    # copies of an empty std::optional (GCC bug 80635), where there are none.
     target_compile_options(${target} PRIVATE -Wno-restrict -Wno-maybe-uninitialized)
   endif()
   if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
-    # clang blames us for what libstdc++ 12 does inside std::stable_sort.
+    # clang reports code inside std::stable_sort of libstdc++ 12.
     target_compile_options(${target} PRIVATE -Wno-deprecated-declarations)
   endif()
-  # One mode for all, also where exceptions are on: the inline functions of these headers must be the same everywhere.
+  # One mode for all targets, also where exceptions are on: the inline functions of these headers must be the same
+  # everywhere.
   target_compile_definitions(${target} PRIVATE TOML_EXCEPTIONS=0 TOML_HEADER_ONLY=1 JSON_NOEXCEPTION)
   # Users of the library may have a JSON of their own that throws: the linker must not take one for the other.
   target_compile_definitions(${target} PRIVATE NLOHMANN_JSON_NAMESPACE=nlohmann::roofline_json
@@ -30,8 +31,8 @@ function(roofline_own_code target)
     "NLOHMANN_JSON_NAMESPACE_END=} }")
 endfunction()
 
-# What is shipped is hardened: calls that know the size of a buffer check it, and what an overflow overwrites is noticed.
-# Sanitizers do more of that themselves, and without optimisation there are no such checks.
+# Released binaries are hardened: calls that know the size of a buffer check it, and stack overwrites are detected.
+# Sanitizers do more of that themselves, and without optimization there are no such checks.
 function(roofline_harden target)
   if(NOT CMAKE_BUILD_TYPE STREQUAL "Release")
     return()
@@ -47,8 +48,9 @@ function(roofline_harden target)
   endif()
 endfunction()
 
-# The sources of a folder are compiled as one: a build from nothing takes a quarter of the time. So names in the unnamed namespaces
-# of a folder differ; tests are a target of their own. Sources with flags of their own are compiled alone, and clang-tidy looks at each alone.
+# The sources of a folder are compiled as one unit, which reduces a clean build to a quarter of the time. So names in
+# the unnamed namespaces of a folder must differ; tests are a separate target. Sources with their own flags are compiled
+# alone, and clang-tidy examines each source alone.
 function(roofline_compile_by_folder target)
   if(NOT ROOFLINE_BY_FOLDER)
     return()
@@ -61,6 +63,7 @@ function(roofline_compile_by_folder target)
     set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${group})
   endforeach()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
-  # a function's own name may be that of something in another file; clang-tidy tells where it hides one of its own
+  # A local name may equal a name in another file of the unit; clang-tidy reports names that hide others of the same
+  # file.
   target_compile_options(${target} PRIVATE -Wno-shadow)
 endfunction()

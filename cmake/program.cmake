@@ -1,14 +1,14 @@
-# The command line. Exceptions are on here alone: CLI11 throws.
+# The command line. Exceptions are enabled only here, because CLI11 throws.
 
 file(GLOB_RECURSE roofline_cli_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/app/cli/*.cpp)
 list(FILTER roofline_cli_sources EXCLUDE REGEX "_test\\.cpp$")
 
-# All but main() once, for the program and for its tests.
+# Everything except main() is compiled once, for the program and for its tests.
 set(roofline_main ${PROJECT_SOURCE_DIR}/src/app/cli/main.cpp)
 list(REMOVE_ITEM roofline_cli_sources ${roofline_main})
 
 add_executable(roofline ${roofline_main})
-# loaded, not linked, and yet no program without them
+# The modules are loaded, not linked, but the program must be built with them.
 get_property(roofline_built_modules GLOBAL PROPERTY roofline_built_modules)
 if(roofline_built_modules)
   add_dependencies(roofline ${roofline_built_modules})

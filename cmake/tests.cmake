@@ -1,11 +1,11 @@
-# Labels: `unit` (what runs inside our own binaries), `program` (what runs the built program), `source` (what reads the
-# sources or compiles against them; independent of how the program was built).
+# Labels: `unit` (tests inside our own binaries), `program` (tests that run the built program), `source` (tests that
+# read the sources or compile against them, independent of how the program was built).
 
-# It holds doctest itself, which a doctest.h before it would hide.
+# It contains doctest itself, which a preceding doctest.h would hide.
 set_source_files_properties(${PROJECT_SOURCE_DIR}/tests/main.cpp PROPERTIES
   SKIP_PRECOMPILE_HEADERS ON SKIP_UNITY_BUILD_INCLUSION ON)
 
-# Tests are compiled often and run for a moment: their own code is not optimised, what they test is.
+# Tests are compiled often and run briefly, so their own code is not optimized, but the code under test is.
 function(roofline_test_binary target)
   roofline_own_code(${target})
   roofline_precompile(${target} <doctest/doctest.h>)
@@ -57,7 +57,8 @@ if(Python3_Interpreter_FOUND)
   roofline_script_test(cases program scripts/check_cases.py --program $<TARGET_FILE:roofline>)
   set_tests_properties(cases PROPERTIES COST 300)
   set_tests_properties(transcripts PROPERTIES COST 200)
-  # hundreds of runs of the program over what unit tests go through as well: with sanitizers a quarter of an hour
+  # Hundreds of runs of the program over code that unit tests cover as well; with sanitizers they would take a quarter
+  # of an hour.
   if(NOT CMAKE_BUILD_TYPE STREQUAL "Sanitize")
     roofline_script_test(plans program scripts/check_plans.py --program $<TARGET_FILE:roofline> --jobs 1)
     roofline_script_test(cliffs program scripts/count_cliffs.py --program $<TARGET_FILE:roofline> --few --most 1)
@@ -70,7 +71,7 @@ if(Python3_Interpreter_FOUND)
   roofline_script_test(scripts source tests/scripts/run.py)
 endif()
 
-# One allocation and one write after another fail. Sanitizers have an `operator new` of their own.
+# Makes one allocation and one write after another fail. Sanitizers have their own `operator new`.
 if(Python3_Interpreter_FOUND AND NOT CMAKE_BUILD_TYPE STREQUAL "Sanitize")
   add_library(roofline_faults MODULE ${PROJECT_SOURCE_DIR}/tests/faults/faults.cpp)
   roofline_own_code(roofline_faults)
@@ -78,14 +79,14 @@ if(Python3_Interpreter_FOUND AND NOT CMAKE_BUILD_TYPE STREQUAL "Sanitize")
                        --faults $<TARGET_FILE:roofline_faults>)
 endif()
 
-# Between ranks. An MPI leaves memory behind, which the sanitizers would take for ours.
+# Tests between ranks. An MPI leaks memory, which the sanitizers would report as ours.
 if(Python3_Interpreter_FOUND AND MPI_CXX_FOUND AND MPIEXEC_EXECUTABLE AND NOT CMAKE_BUILD_TYPE STREQUAL "Sanitize")
   roofline_script_test(ranks program tests/ranks/check_ranks.py --program $<TARGET_FILE:roofline>
                        --mpirun ${MPIEXEC_EXECUTABLE})
   set_tests_properties(ranks PROPERTIES TIMEOUT 300 RUN_SERIAL ON)
 endif()
 
-# Each file holds code that must not compile (under MUST_NOT_COMPILE) and its corrected twin, which must.
+# Each file contains code that must not compile (under MUST_NOT_COMPILE) and its corrected twin, which must.
 file(GLOB roofline_refused CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/must_not_compile/*.cpp)
 foreach(file IN LISTS roofline_refused)
   cmake_path(GET file STEM name)

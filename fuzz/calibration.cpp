@@ -1,4 +1,5 @@
-// Files of constants: any bytes are read or refused, and what is read is written and read again alike.
+// Fuzzer for calibration files: any bytes are read or refused, and what is read is the same after it is written and
+// read again.
 #include <cstdlib>
 #include <string_view>
 

@@ -1,4 +1,4 @@
-// Any text as the configuration of a model: what is read is counted, printed and weighed.
+// Fuzzer for configurations of models: a text that is read is counted and printed, and its memory is computed.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

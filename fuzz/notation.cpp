@@ -1,4 +1,4 @@
-// Any text as a program: read, printed, read again, costed with and without sizes.
+// Fuzzer for programs: a text is parsed, printed, parsed again, and priced with and without sizes.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -54,7 +54,7 @@ Polynomial with_numbers(const Program& program, const Polynomial& polynomial) {
     return polynomial.bind(numbers);
 }
 
-// The same work, whatever names the bare numbers have in either program.
+// The work must be the same, whatever names the bare numbers have in either program.
 void require_same_work(const Program& a, const Program& b) {
     const auto ours = derive_work(a);
     const auto theirs = derive_work(b);

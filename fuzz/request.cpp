@@ -1,4 +1,5 @@
-// Whole requests: a line each for an option ("dims B=64"), what follows the first other line is the program.
+// Fuzzer for whole requests: each line is an option ("dims B=64"), and the program follows from the first other line
+// on.
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -36,7 +37,7 @@ level = "reg"
 capacity = { value = 1e5, source = "s" }
 )";
 
-// Whether the line was an option.
+// Returns whether the line was an option.
 bool option(Request& request, OpRequest& op, std::string_view line) {
     const std::size_t blank = line.find(' ');
     const std::string_view key = line.substr(0, blank);
@@ -101,7 +102,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     request.what = std::move(op);
     const Response response = handle(request);
     require(response.exit_code >= 0 && response.exit_code <= 2);
-    // of several machines some may be answered, and the errors of others stand beside
+    // Of several machines some may be answered, and the errors of the others come with the answer.
     const bool wrong = response.error.has_value() || !response.beside.empty();
     require(wrong == (response.exit_code != 0));
     if (response.error) {

@@ -1,4 +1,4 @@
-// What must hold whatever a fuzzer makes up.
+// Conditions that must hold for any input of a fuzzer.
 #pragma once
 
 #include <cstdlib>

@@ -1,5 +1,5 @@
-// Any text as a measurement table: read as each kind there is, and where it is short compared with its predictions and printed, in
-// a format that its length chooses.
+// Fuzzer for measurement tables: a text is read as each kind of table; if it is short it is compared with its
+// predictions and printed, in a format that depends on its length.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -34,7 +34,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     read(text, read_kernel_table);
     read(text, read_serving_table);
     read(text, read_training_table);
-    // a row of training is a whole step to price: seconds of an unoptimised build with sanitizers
+    // A row of a training table prices a whole step, which takes seconds in an unoptimized build with sanitizers.
     constexpr std::ptrdiff_t most_lines = 2;
     if (std::count(text.begin(), text.end(), '\n') > most_lines) return 0;
     constexpr Format formats[] = {Format::text, Format::json, Format::csv, Format::markdown};

@@ -1,4 +1,4 @@
-// Any text as the output of each of the tools whose files are read, and what is made of it as a machine file.
+// Fuzzer for the outputs of the supported tools, and for the machine files made from them.
 #include <cstddef>
 #include <cstdint>
 #include <string>

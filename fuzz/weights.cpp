@@ -1,4 +1,5 @@
-// Any bytes as the head of a file of weights, and as an index of several. The first byte says how much follows the head.
+// Fuzzer for headers of files of weights, and for indices of several. The first byte is the number of bytes that follow
+// the header.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

@@ -31,13 +31,13 @@ KINDS = [
     "quantisation",
     "reduction",
 ]
-LAUNCHED_BY_HOST = ("eager", "wall clock")  # their times are a host's as much as a chip's
+LAUNCHED_BY_HOST = ("eager", "wall clock")  # their times depend on the host as much as on the chip
 HEAD = "| kind, dtype | "
 EXCHANGE_HEAD = "| kernels, operation | chips | "
 
 
 def laws_of(folder):
-    """{(kind, dtype): {machine: [law, ...]}} of all calibration files."""
+    """Returns {(kind, dtype): {machine: [law, ...]}} of all calibration files."""
     table = {}
     for path in sorted(folder.glob("*.toml")):
         calibration = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -49,7 +49,7 @@ def laws_of(folder):
 
 
 def mean(laws, key):
-    """Of the laws that have the key, weighted by rows; a dash where none has."""
+    """Returns the mean over the laws that have the key, weighted by measurements; a dash if none has it."""
     known = [law for law in laws if key in law]
     rows = sum(law["rows"] for law in known)
     if rows == 0:
@@ -75,7 +75,7 @@ def table_lines(folder):
 
 
 def exchange_lines(folder):
-    """The table of exchanges with experts; nothing where no file has any."""
+    """Returns the table of expert exchanges; empty if no file has any."""
     table = {}
     for path in sorted(folder.glob("*.toml")):
         calibration = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -95,7 +95,7 @@ def exchange_lines(folder):
 
 
 def find_table(lines, head):
-    """Where the table begins and ends among the lines of the document."""
+    """Returns the range of lines of the document that holds the table."""
     begin = next((i for i, line in enumerate(lines) if line.startswith(head)), None)
     if begin is None:
         return None

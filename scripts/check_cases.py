@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Runs the rows of tests/cases/*.tsv and compares numbers in the program's JSON with figures derived elsewhere.
+"""Runs the rows of tests/cases/*.tsv and compares numbers in the program's JSON with values derived independently.
 
 A row has six fields, separated by tabs:
     id          names the case; rows of one case share it
-    arguments   what follows `roofline`, quoted as for a shell; --json is added
-    path        where in the reply: a.b[0].c, critical[dim=B,level=hbm].exact, notes.length; `exit` is the exit status
+    arguments   the arguments of `roofline`, quoted as for a shell; --json is added
+    path        place in the reply: a.b[0].c, critical[dim=B,level=hbm].exact, notes.length; `exit` is the exit status
     expected    a number, null, true, false, `number` (any finite one) or a text
     tolerance   relative; 0 means exactly (for numbers)
     derivation  a sentence: how the expected value follows without this program. Required.
@@ -43,7 +43,7 @@ class Row(typing.NamedTuple):
 
 
 class Reply(typing.NamedTuple):
-    """status is None when the program did not end; value is None when it printed no JSON."""
+    """A reply: status is None when the program did not end; value is None when it printed no JSON."""
 
     status: typing.Optional[int]
     value: typing.Any
@@ -51,11 +51,11 @@ class Reply(typing.NamedTuple):
 
 
 class NotThere(Exception):
-    """The path leads nowhere."""
+    """The reply has nothing at the path."""
 
 
 def parse_row(line):
-    """The row, or ValueError saying what is wrong with it."""
+    """Returns the row. Raises ValueError with what is wrong with it."""
     fields = line.split("\t")
     if len(fields) != len(Row._fields):
         raise ValueError(f"{len(fields)} fields, not {len(Row._fields)}: {', '.join(Row._fields)}")
@@ -72,11 +72,11 @@ def parse_row(line):
 
 
 def steps_of(path):
-    """The steps of a path: a key, an index, or the conditions that an element of a list meets. ValueError."""
+    """Returns the parts of a path: a key, an index, or the conditions on an element of a list. Raises ValueError."""
     steps, position = [], 0
     while position < len(path):
         match = STEP.match(path, position)
-        # A key stands behind a dot, but for the first.
+        # Every key but the first follows a dot.
         if not match or (match.group(1) and (position == 0) == match.group(0).startswith(".")):
             raise ValueError(f"path '{path}' is not understood at '{path[position:]}'")
         key, index, conditions = match.groups()
@@ -93,7 +93,7 @@ def steps_of(path):
 
 
 def look_up(value, path):
-    """What stands at the path, or NotThere."""
+    """Returns the value at the path. Raises NotThere."""
     walked = ""
     for step in steps_of(path):
         where = walked or "the reply"
@@ -153,7 +153,7 @@ def run(arguments, program, folder):
 
 
 def difference(row, reply):
-    """What differs, in words; None when the row holds."""
+    """Returns the difference in words; None when the row holds."""
     if row.path == "exit":
         got = reply.status
     else:

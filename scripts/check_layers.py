@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Checks the order of the folders in src/, names of types, and what library code may not do.
+"""Checks the order of the folders in src/, names of types, and the restrictions on library code.
 
-A folder may include only itself and folders before it (ORDER); some neighbours do not know each other (STRANGERS). Some
-third-party headers are kept to a few folders (ONLY_IN). No two files define types of one name in the same namespace, not even
-in anonymous ones: two files that are linked together would otherwise share one type's inline functions. Library code, that is everything but measure, app/local and app/cli, does not
-print, exit, throw or read a clock (FORBIDDEN); its tests may.
+A folder may include only itself and folders before it (ORDER); some folders must not include each other (STRANGERS).
+Some third-party headers are restricted to a few folders (ONLY_IN). No two files define types of one name in the same
+namespace, not even in anonymous ones, because two files that are linked together would otherwise share the inline
+functions of one type. Library code, which is everything except measure, app/local and app/cli, does not print, exit,
+throw or read a clock (FORBIDDEN); its tests may.
 
 The public headers in include/roofline include each other, the standard library and tl::expected, nothing else.
 
@@ -39,7 +40,8 @@ FORBIDDEN = [
     (r"(?<![\w.:>])assert\s*\(", "calls {0}: errors are values"),
     (r"\bthrow\b", "says {0}: errors are values"),
     (r"\b(?:system_clock|steady_clock|high_resolution_clock|utc_clock|file_clock)\b", "reads {0}: library code has no clock"),
-    # Without std:: only with what C's functions are called with: `time` and `clock` are good names for our own.
+    # Without std:: only with the arguments that C's functions take, because `time` and `clock` are good names for our
+    # own.
     (r"\bstd::(?:time|clock|timespec_get)\s*\(|(?<![\w.:>])(?:time\s*\(\s*(?:nullptr|NULL|0|&)|clock_gettime\s*\(|gettimeofday\s*\()",
      "calls {0}: library code has no clock"),
 ]
@@ -57,7 +59,7 @@ NOT_CODE = re.compile(
 
 
 def without_comments_and_strings(text):
-    """The code alone, every line at its number. Names of included files stay, as <file>."""
+    """Returns only the code, with every line at its number. Names of included files stay, as <file>."""
 
     def blank(match):
         found = match.group(0)
@@ -70,12 +72,12 @@ def without_comments_and_strings(text):
 
 
 def inside(path, folders):
-    """Whether path (relative to src/) lies in one of the folders, such as 'app/cli'."""
+    """Returns whether path (relative to src/) is in one of the folders, such as 'app/cli'."""
     return any(path.startswith(folder + "/") for folder in folders)
 
 
 def check_include(path, target, quoted):
-    """What is wrong with this include of the file at path, or None."""
+    """Returns what is wrong with this include of the file at path, or None."""
     if not quoted:
         for prefix, folders in ONLY_IN.items():
             if target.startswith(prefix) and not inside(path, folders):
@@ -114,10 +116,10 @@ def check_public(text):
 
 
 def check_text(path, text):
-    """Violations of one file as (line number, message). path is relative to src/, with forward slashes."""
+    """Returns the violations of one file as (line number, message). path is relative to src/, with forward slashes."""
     folder = path.split("/")[0]
     if "/" not in path or folder not in ORDER:
-        return [(1, f"stands in no folder of the order: {' '.join(ORDER)}")]
+        return [(1, f"is in no folder of the order: {' '.join(ORDER)}")]
     code = without_comments_and_strings(text)
     line_at = lambda position: code.count("\n", 0, position) + 1
     found = []
@@ -141,8 +143,8 @@ TYPE = re.compile(
 
 
 def types_in(text):
-    """The types that a file defines outside of other types and functions, as (line number, name with its namespace). What
-    stands in an anonymous namespace has the name that it would have without."""
+    """Returns the types that a file defines outside of other types and functions, as (line number, name with its namespace).
+    Names in an anonymous namespace are given as if they were outside of it."""
     code = without_comments_and_strings(text)
     found = []
     around = []  # names of the namespaces that are open; None for any other brace
@@ -159,7 +161,7 @@ def types_in(text):
 
 
 def check_types(texts):
-    """Types that more than one file defines, as {path: [(line number, message)]}. texts are {path: text}."""
+    """Returns types that more than one file defines, as {path: [(line number, message)]}. texts are {path: text}."""
     places = {}
     for path, text in texts.items():
         for line, name in types_in(text):
@@ -169,7 +171,7 @@ def check_types(texts):
         first, *others = all_places
         for path, line in others:
             if path != first[0]:
-                violations.setdefault(path, []).append((line, f"defines {name}, as {first[0]}:{first[1]} does: one of them needs another name"))
+                violations.setdefault(path, []).append((line, f"defines {name}, as {first[0]}:{first[1]} does: rename one of them"))
     return violations
 
 

@@ -25,7 +25,7 @@ LINK = re.compile(r"\]\(|https?://")
 
 
 def files_of(root):
-    """All files that are checked, sorted."""
+    """Returns all files that are checked, sorted."""
     found = [root / name for name in SINGLE_SOURCES]
     for folder in FOLDERS:
         found += [file for file in (root / folder).rglob("*") if file.suffix in SOURCES]
@@ -34,7 +34,7 @@ def files_of(root):
 
 
 def prose_of(lines):
-    """(line number, line) of all lines of a document but tables, links and what programs print in blocks of code."""
+    """Yields (line number, line) of a document without tables, links and printed output in blocks of code."""
     fence, console = "", False
     for number, line in enumerate(lines, 1):
         match = FENCE.match(line)
@@ -53,7 +53,7 @@ def prose_of(lines):
 
 
 def long_lines(path, text):
-    """Violations of one file as (line number, length)."""
+    """Returns the violations of one file as (line number, length)."""
     lines = text.split("\n")
     if path.endswith(".md"):
         checked = prose_of(lines)

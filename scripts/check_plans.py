@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Asks for every preset under every kind of parallelism, alone and in pairs, in training and serving, on GPUs and TPUs, and fails on
-a refusal that no framework would give.
+"""Asks about every preset under every kind of parallelism, and fails on a refusal that no framework would give.
+
+The kinds of parallelism are used alone and in pairs, in training and serving, on GPUs and TPUs.
 
     scripts/check_plans.py --program build/roofline            a sample that takes less than a minute
-    scripts/check_plans.py --program build/roofline --all      everything, and pairs both ways round
+    scripts/check_plans.py --program build/roofline --all      everything, with pairs in both orders
 
-A refusal is legitimate only where its reason holds: heads that the degree does not divide, experts that the configuration does not
-have, more stages than layers.
+A refusal is legitimate only if its reason holds: heads that the degree does not divide, experts that the configuration
+does not have, more stages than layers.
 """
 
 import argparse
@@ -25,7 +26,7 @@ SLICES = ["h100-sxm:8", "tpu-v5e:2x4"]
 CHIPS = 8
 STRIDE = 17  # of the sample: prime to the number of plans, so that all of them meet all models somewhere
 
-# What was refused once although frameworks run it: always asked.
+# Questions that were once refused although frameworks run them are always asked.
 ALWAYS = [
     ("train", "gpt-oss-20b", SLICES[0], "tensor=8"),
     ("serve", "gpt-oss-20b", SLICES[0], "tensor=8"),
@@ -39,7 +40,7 @@ ALWAYS = [
 
 
 def plans(both_ways):
-    """Axes with their degrees: one axis over all chips, and pairs over two and four of them."""
+    """Returns axes with their degrees: one axis over all chips, and pairs with degrees of two and four."""
     for axis in AXES:
         yield f"{axis}={CHIPS}"
     for a, b in itertools.permutations(AXES, 2) if both_ways else itertools.combinations(AXES, 2):
@@ -47,7 +48,7 @@ def plans(both_ways):
 
 
 def presets(text):
-    """The configuration of each model by name, as text."""
+    """Returns the configuration of each model by name, as text."""
     parts = re.split(r'^\["([^"]+)"\]$', text, flags=re.MULTILINE)
     return dict(zip(parts[1::2], parts[2::2], strict=True))
 
@@ -69,13 +70,13 @@ def too_few(match, _keys):
     return int(match["degree"]) > int(match["there"])
 
 
-# Error code, message, and what must hold of the model and the message's numbers.
+# An error code, its message, and a condition on the model and the message's numbers.
 LEGITIMATE = [
-    ("bad_plan", r"expert=\d+, and the model has no experts", no_experts),
-    ("bad_plan", r"(sequence|tensor)=\d+, and the model has no heads", no_heads),
+    ("bad_plan", r"expert=\d+, but the model has no experts", no_experts),
+    ("bad_plan", r"(sequence|tensor)=\d+, but the model has no heads", no_heads),
     (
         "bad_plan",
-        r"(tensor|sequence)=(?P<degree>\d+) does not divide (?P<heads>\d+) heads \((?P<shared>\d+) of keys and values,.*",
+        r"(tensor|sequence)=(?P<degree>\d+) does not divide (?P<heads>\d+) heads \((?P<shared>\d+) KV heads,.*",
         heads_do_not_divide,
     ),
     ("bad_plan", r"pipeline=(?P<degree>\d+) .*(?P<there>\d+) layers.*", too_few),
@@ -91,7 +92,7 @@ def legitimate(error, keys):
 
 
 def words(kind, model, slice_, mesh):
-    """The command for a question. Sequences are short enough for every model's context, and divide by all degrees."""
+    """Returns the command for a question. Sequences are short enough for every model's context, and divisible by all degrees."""
     command = [kind, model, "--on", slice_, "--mesh", mesh]
     if kind == "train":
         return [*command, "--batch-tokens", "16Ki", "--seq", "512"]
@@ -99,7 +100,7 @@ def words(kind, model, slice_, mesh):
 
 
 def ask(program, question):
-    """The question and its error; none for an answer."""
+    """Returns the question and its error; no error for an answer."""
     ran = subprocess.run([program, *words(*question), "--json"], capture_output=True, text=True, check=False)
     try:
         return question, json.loads(ran.stdout).get("error")
@@ -110,8 +111,8 @@ def ask(program, question):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--program", required=True)
-    parser.add_argument("--all", action="store_true", help="every question, and pairs both ways round")
-    parser.add_argument("--models", default="", help="only presets whose names have this regular expression")
+    parser.add_argument("--all", action="store_true", help="ask every question, with pairs in both orders")
+    parser.add_argument("--models", default="", help="ask only about presets whose names match this regular expression")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     options = parser.parse_args()
     known = presets(pathlib.Path("data/presets.toml").read_text(encoding="utf-8"))

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Runs the commands that the documentation shows and compares what they print with what it says.
+"""Runs the commands in the documentation and compares their output with the documented one.
 
 Transcripts are the ```console blocks of README.md and docs/**/*.md and the whole of tests/golden/*.txt:
 
-    $ roofline op 'bf16[B] * bf16[B] -> bf16[]' \\
+    $ roofline op 'bf16[B] * bf16[B] -> bf16[]' \
         --on tpu-v5e
     standard output and standard error together, exactly
     [exit 2]
@@ -36,7 +36,7 @@ CRASHED = 128  # a shell's status for 'killed by a signal' starts here
 
 @dataclasses.dataclass
 class Step:
-    """A command and what it should print: lines [begin, end) of the file hold the output."""
+    """A command and its expected output: lines [begin, end) of the file hold the output."""
 
     command: str
     line: int
@@ -48,7 +48,7 @@ class Step:
 
 
 def blocks_of(lines, markdown):
-    """Ranges [begin, end) of lines that are transcripts."""
+    """Returns ranges [begin, end) of lines that are transcripts."""
     if not markdown:
         return [(0, len(lines))]
     found, begin, fence = [], None, ""
@@ -69,7 +69,7 @@ def blocks_of(lines, markdown):
 
 
 def steps_of(lines, markdown):
-    """The commands of a transcript, in order."""
+    """Returns the commands of a transcript, in order."""
     steps = []
     for begin, end in blocks_of(lines, markdown):
         number, in_block = begin, []
@@ -97,7 +97,7 @@ def without_blank_end(lines):
 
 
 def run(command, program, folder):
-    """What the command prints, as lines with its exit status as the last one when that is not 0; and whether it crashed."""
+    """Returns the output of the command as lines, with its exit status as the last one if it is not 0, and whether it crashed."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("ROOFLINE_", "XDG_", "COLUMNS"))}
     environment.update(NO_COLOR="1", LC_ALL="C.UTF-8", HOME=folder,
                        PATH=f"{pathlib.Path(program).parent}{os.pathsep}{os.environ.get('PATH', '')}")
@@ -107,7 +107,7 @@ def run(command, program, folder):
     except subprocess.TimeoutExpired:
         return [f"[not done after {TIMEOUT_S} s]"], True
     text = done.stdout.decode("utf-8", errors="backslashreplace")
-    # Only newlines end a line here: other separators that Python knows are part of what was printed.
+    # Only newlines end a line here, because other separators that Python knows belong to the output.
     lines = without_blank_end(text.split("\n"))
     status = done.returncode if done.returncode >= 0 else CRASHED - done.returncode
     if status:
@@ -116,7 +116,7 @@ def run(command, program, folder):
 
 
 def prepare(root, folder, program):
-    """Fills the folder that commands run in; returns the path of the program, which is called `roofline` there."""
+    """Fills the folder in which commands run; returns the path of the program, which is called `roofline` there."""
     for source in (root / "tests/golden/files", root / "docs/examples"):
         if source.is_dir():
             shutil.copytree(source, folder / "work", dirs_exist_ok=True)
@@ -134,7 +134,7 @@ class Outcome:
 
 
 def check_file(file, root, program, update):
-    """Runs a transcript; with update, rewrites it. Crashes fail either way and are never written down."""
+    """Runs a transcript; with update, rewrites it. A crash fails in both cases and is never written into the file."""
     text = file.read_text(encoding="utf-8")
     lines = text.split("\n")
     outcome, replaced = Outcome(), []

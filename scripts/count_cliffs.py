@@ -1,19 +1,22 @@
 #!/usr/bin/env python3
-"""Counts cliffs in expected times: fine sweeps of one size, in which the time steps up by more than 30 % (and by more than the
-size does, which from 1 to 2 grows by 100 %) or falls by more than 7 % although no wave of tiles begins there.
+"""Counts cliffs in expected times over fine sweeps of one size.
 
-Every law of data/calibration that a user can ask for is swept: matmuls along M, N and K, layers of experts along the rows of an
-expert, attention along queries, keys, batch and heads, kernels without matmuls along their rows and columns. Sizes go up one by
-one while they are small, then by 2 %, and stand on either side of every power of two and of three times it.
+A cliff is a jump of the time by more than 30 % (and by more than the size, which grows by 100 % from 1 to 2), or a fall
+by more than 7 %, although no wave of tiles begins there. Every law of data/calibration that a user can ask for is swept:
+matmuls along M, N and K, layers of experts along the rows of an expert, attention along queries, keys, batch and heads,
+kernels without matmuls along their rows and columns. Sizes go up one by one while they are small, then by 2 %, and
+include both neighbours of every power of two and of three times it.
 
-What whole tiles explain is no cliff. Where the time steps, the tiles that `--explain` names are cut anew here: rows over tile
-rows times columns over tile columns times products times splits, in waves of as many as the chip has cores. The time may grow
-as the waves of the tiles before the step do. Where there are fewer tiles than cores, it may fall as their number grows, since
-more cores draw from memory. Where the rows alone decide the tile, it may grow as whole waves of the larger tile do.
-For a matrix times a vector libraries have other kernels than for two rows: a step from 1 row to 2 is counted apart.
+A jump that whole tiles explain is not a cliff. At a jump the tiling that `--explain` names is applied again here: rows
+over tile rows times columns over tile columns times matmuls times splits, in waves of as many tiles as the chip has
+cores. The time may grow in proportion to the waves of the tiles before the jump. If there are fewer tiles than cores, it
+may fall as their number grows, because more cores read from memory. If the rows alone determine the tile, it may grow
+as whole waves of the larger tile do. Libraries have other kernels for a matrix times a vector than for two rows, so a
+jump from 1 row to 2 is counted separately.
 
 usage: count_cliffs.py [--root DIR] [--program FILE] [--machine ID] [--few] [--list] [--most PER_CENT]
---few: two sweeps of each law, for a test. --most: exit 1 where more sweeps than so many in 100 have a cliff."""
+--few: two sweeps per law, for a test. --most: exit 1 if more than this percentage of sweeps have a cliff.
+"""
 
 import argparse
 import concurrent.futures
@@ -62,7 +65,7 @@ Y : bf16[E, C, F] = Xe *_D W
 
 
 def sizes(least, most):
-    """One by one, then by 2 %, and both sides of every power of two and three times it."""
+    """Returns sizes one by one, then in increments of 2 %, and both neighbours of every power of two and three times it."""
     points = {2**i * j + k for i in range(30) for j in (1, 3) for k in (0, 1)}
     at = least
     while at <= most:
@@ -75,7 +78,7 @@ def dims_of(text):
     return {name: int(size) for name, size in (each.split("=") for each in text.split(","))}
 
 
-# of each kind: the program, and its sweeps: the swept size, from, to, the other sizes; those of --few first
+# Per kind: the program, and its sweeps: the swept size, from, to, the other sizes; those for --few come first.
 def products():
     yield "M", 1, 8192, "N=7168,K=4096"
     yield "M", 1, 8192, "N=4096,K=4096"
@@ -137,7 +140,7 @@ WITHOUT_PRODUCTS = {
 
 
 def tasks_of(kind, dtype):
-    """Program text and its sweeps; None for kinds that are not swept: rows of tables, conversions, attention behind windows."""
+    """Returns the program text and its sweeps; None for kinds that are not swept: table look-ups, conversions, windowed attention."""
     if kind in WITHOUT_PRODUCTS:
         return WITHOUT_PRODUCTS[kind], rows()
     first, _, second = dtype.partition(" x ")
@@ -156,7 +159,7 @@ def tasks_of(kind, dtype):
 
 
 class Sweep:
-    """One law along one size."""
+    """A sweep of one law along one size."""
 
     def __init__(self, machine, cores, law, program, text, name, least, most, fixed):
         self.machine, self.cores, self.program, self.text, self.name = machine, cores, program, text, name
@@ -196,7 +199,7 @@ class Sweep:
         return [float(row["expected_s"]) if row.get("expected_s") else math.nan for row in found]
 
     def products_at(self, dims):
-        """Rows, columns and number of the products that are cut; of attention with heads together and apart."""
+        """Returns rows, columns and number of the tiled matmuls; for attention with heads together and separately."""
         if self.kind == "contraction":
             return [(dims["M"], dims["N"], 1)]
         if self.kind == "grouped contraction":
@@ -206,7 +209,7 @@ class Sweep:
         return [(queries * heads, dims["H"], groups), (queries, dims["H"], groups * heads)]
 
     def cut(self, tiling, point):
-        """Waves and tiles of a result that is cut so: tile rows and columns, splits, which product, which way the tile lies."""
+        """Returns waves and tiles of a tiled result: tile rows and columns, splits, which matmul, orientation of the tile."""
         rows_of_tile, columns_of_tile, splits, product, flipped = tiling
         m, n, batch = self.products_at(self.dims_at(point))[product]
         across, along = (n, m) if flipped else (m, n)
@@ -214,7 +217,7 @@ class Sweep:
         return math.ceil(tiles / self.cores), tiles
 
     def tilings(self, point):
-        """What --explain names that comes to the waves it names."""
+        """Returns the tilings that --explain may mean, those with the number of waves that it names."""
         dims = self.dims_at(point)
         text = " ".join(self.ask(dims, "--explain").split())
         found = []
@@ -227,8 +230,8 @@ class Sweep:
         return found
 
     def explained(self, before, after, ratio):
-        """Whether whole tiles explain the step. A library that goes on with the tiles it had takes so many more waves; one that
-        cut the smaller size as it cuts the larger would have had so many fewer cores draw from memory."""
+        """Returns whether whole tiles explain the jump. A library that keeps its tiles would take that many more waves; one that
+        tiled the smaller size as it tiles the larger would have that many fewer cores that read from memory."""
         for tiling in self.tilings(before) if ratio > 1 else []:
             more_waves = self.cut(tiling, after)[0] / self.cut(tiling, before)[0]
             if more_waves > 1 and ratio <= 1.05 * more_waves:
@@ -245,7 +248,7 @@ class Sweep:
         return False
 
     def cliffs(self):
-        """(size before, size after, time over time) of each cliff; explained steps; steps from one row to two."""
+        """Returns (size before, size after, time over time) of each cliff; explained jumps; jumps from one row to two."""
         times = self.times()
         cliffs, waves, vectors = [], 0, 0
         for (a, before), (b, after) in itertools.pairwise(zip(self.points, times)):
@@ -261,7 +264,7 @@ class Sweep:
 
 
 def kernel_laws(path):
-    """Of each law of kernels what it is for; without reading its constants, which are thousands of numbers."""
+    """Yields the description of each kernel law, without parsing its parameters, which are thousands of numbers."""
     for law in path.read_text(encoding="utf-8").split("[[kernel]]\n")[1:]:
         keys = re.findall(r'^(?:kind|dtype|software|variant) = ".*"$', law, re.MULTILINE)
         yield tomllib.loads("\n".join(keys)) | {"by_rows": "\nby_rows = true\n" in law}
@@ -304,7 +307,7 @@ def main(arguments):
             if options.list:
                 for a, b, ratio in cliffs:
                     print(f"{sweep.title()}: from {a} to {b} times {ratio:.3g}")
-    print("| kind, along | sweeps | with a cliff | cliffs | steps by waves | steps from one row to two |")
+    print("| kind, along | sweeps | with a cliff | cliffs | jumps by waves | jumps from one row to two |")
     print("|---|---|---|---|---|---|")
     for (kind, name), counts in sorted(classes.items()):
         print(f"| {kind}, {name} | " + " | ".join(str(count) for count in counts[:5]) + " |")

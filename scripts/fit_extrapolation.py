@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Fits data/extrapolation.toml: how far off laws of kernels are beyond the sizes that they were fitted to.
+"""Fits data/extrapolation.toml: the errors of kernel models beyond the sizes that they were fitted to.
 
-    scripts/fit_extrapolation.py --program build/roofline gemm.csv attention.csv moe.csv elementwise.csv > data/extrapolation.toml
+    scripts/fit_extrapolation.py --program build/roofline gemm.csv attention.csv moe.csv elementwise.csv \
+        > data/extrapolation.toml
 
-Held out by range: of the rows of one machine, software and dtype those whose size is at most the median are fitted, and those
-above it are predicted by that fit; then the other way round. What is kept for a class of kernels and a size is by how much the mean
-error grows per doubling of the distance from the fitted range, beyond the error of rows inside it; each group of rows counts alike.
-Needs nothing but Python and the program. Deterministic.
+Measurements are held out by range: of the rows of one machine, software and dtype, those whose size is at most the
+median are fitted and those above it are predicted by that fit; then the other way round. The result for a class of
+kernels and a size is the growth of the mean error per doubling of the distance from the fitted range, beyond the error
+of rows inside it; each group of rows counts alike. Needs only Python and the program. Deterministic.
 """
 import argparse
 import collections
@@ -17,7 +18,7 @@ import subprocess
 import sys
 import tempfile
 
-# of each table: the columns that name a group, and its sizes with the columns that they are products of
+# Per table: the columns that identify a group, and its sizes with the columns whose product they are.
 TABLES = {
     "m": ("products", ("source", "accelerator", "dtype_in"), {"m": ("m",), "n": ("n",), "depth": ("k",)}),
     "kv_len": ("attention", ("source", "accelerator", "phase", "dtype", "kv_dtype"),
@@ -37,7 +38,7 @@ def size_of(row, columns):
 
 
 def errors_of(program, folder, header, fitted, tested):
-    """|predicted - measured| / measured of the rows that are tested; None where there is no law."""
+    """Returns |predicted - measured| / measured of the tested rows; None if there is no law."""
     paths = {}
     for name, rows in (("fitted", fitted), ("tested", tested)):
         paths[name] = os.path.join(folder, name + ".csv")
@@ -62,7 +63,7 @@ def errors_of(program, folder, header, fitted, tested):
 
 
 def growths_of(program, folder, header, rows, columns):
-    """By how much the mean error grows per doubling, of laws fitted below the median and tested above, and the reverse."""
+    """Returns the growth of the mean error per doubling, of laws fitted below the median and tested above, and the reverse."""
     sizes = [size_of(row, columns) for row in rows]
     middle = sorted(sizes)[len(sizes) // 2]
     growths = {}
@@ -80,7 +81,7 @@ def growths_of(program, folder, header, rows, columns):
         beyond = [(abs(math.log2(sizes[i] / middle)), min(error, 10)) for i, error in errors.items() if not inside(sizes[i])]
         if len(beyond) < FEWEST:
             continue
-        # least squares through the error inside, all distances alike whatever number of rows they have
+        # Least squares through the error inside the range; all distances count alike, for any number of rows.
         bins = collections.defaultdict(list)
         for distance, error in beyond:
             bins[math.ceil(distance)].append((distance, error - within))

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Fits what a caching allocator reserves over what its tensors take, for data/training_steps.toml.
+"""Fits the ratio of reserved to allocated memory of a caching allocator, for data/training_steps.toml.
 
     scripts/fit_reserved.py RUNS.csv [more.csv ...]
 
-Rows whose notes say "max allocated GiB, reserved 70.88 GiB" say both: memory_GB_per_accel is the former. Rows that say the same are one set-up. The factor
-is the mean ratio; the error is that of set-ups that were left out of the fit, one after the other. Needs nothing but Python.
+Rows whose notes say "max allocated GiB, reserved 70.88 GiB" give both: memory_GB_per_accel is the former. Rows that give
+the same numbers are one set-up. The factor is the mean ratio; the error is that of set-ups that were held out of the
+fit, one after the other. Needs only Python.
 """
 import csv
 import re
@@ -27,7 +28,7 @@ def main():
         sys.exit(__doc__)
     ratios = ratios_of(sys.argv[1:])
     if len(ratios) < 2:
-        sys.exit("fewer than two set-ups say both")
+        sys.exit("fewer than two set-ups give both numbers")
     total, count = sum(ratios), len(ratios)
     errors = [abs((total - ratio) / (count - 1) / ratio - 1) for ratio in ratios]
     print(f"reserved = {total / count:.4g}\nreserved_error = {sum(errors) / count:.2g}\nreserved_rows = {count}")

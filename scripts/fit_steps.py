@@ -4,11 +4,11 @@
     roofline validate RUNS.csv --csv > steps.csv
     scripts/fit_steps.py steps.csv [more.csv ...]
 
-A publisher weighs as the square root of the number of its rows; what counts is the mean of |log(predicted / measured)|, so that
-single rows that are far off do not decide. The error is that of rows of publishers that were left out of the fit, one after the other;
-the time of a launch, and how device and host overlap, are kept where too few of the others' steps wait for launches to tell them, and of kernels
-of fewer bits, where too few of the others' steps have such, nothing is known but that they are kernels.
-Needs nothing but Python. Deterministic.
+A publisher has the square root of the number of its rows as weight; the fit minimizes the mean of
+|log(predicted / measured)|, so that single outliers do not dominate. The error is that of rows of held-out publishers, one
+after the other. The launch overhead, and how device and host overlap, are kept if too few steps of the other publishers
+wait for launches to determine them; for kernels of narrower dtypes, if the other publishers have too few such steps, the
+parameters of other kernels are used. Needs only Python. Deterministic.
 """
 import collections
 import csv
@@ -38,7 +38,7 @@ def rows_of(paths):
 
 
 def times_of(law, row):
-    """Of the device, and of the host that launches its kernels."""
+    """Returns the time of the device, and of the host that launches its kernels."""
     kernels, narrow_kernels, promoted_kernels, launches, _, exchanged, _, exchanged_wire = row[0]
     compute, narrow, promoted, launch_us, _, wires, _, pytorch = law
     slow = row[4] * (pytorch if row[5] else 1)
@@ -62,15 +62,15 @@ def waits_for_launches(law, row):
 
 
 def fit(rows, kept=None):
-    """The best of three beginnings: where few rows wait for launches at first, nothing says how long they should be. `kept` are factors
-    that give those of HOST."""
+    """Returns the best fit of three starting points, because with few rows that wait for launches the start determines the
+    result. `kept` are factors that give those of HOST."""
     beginnings = (10.0, 30.0, 100.0) if kept is None else (kept[HOST[0]],)
     return min(simplex(rows, (1.2, 1.0, 1.2, begin, 0.5, 0.6, 4.0, 1.1), kept) for begin in beginnings)[1]
 
 
 def simplex(rows, start, kept):
-    """Nelder and Mead's between the least and the most of each factor, those of HOST fixed where they are given: what it costs, and
-    the factors."""
+    """Runs the Nelder-Mead method within the limits of each factor, with those of HOST fixed if they are given. Returns the
+    cost and the factors."""
     counts = collections.Counter(row[2] for row in rows)
     untold = [i for i in OF_BITS if sum(row[0][i] > 0 for row in rows) < FEWEST]
 
@@ -117,12 +117,12 @@ def mean(numbers):
 
 
 def class_of(row):
-    """With experts or without, and with products in fewer than 16 bits or without: what a step shows of how well it is predicted."""
+    """Returns whether a step has experts, and matmuls in fewer than 16 bits: properties on which its accuracy depends."""
     return row[7], row[0][1] + row[0][2] > 0
 
 
 def print_classes(held_out):
-    """The mean error of each class on rows of publishers that were left out, each of which weighs as the root of the number of its rows."""
+    """Prints the mean error of each class on rows of held-out publishers, each weighted by the root of its number of rows."""
     for experts, narrow in sorted({class_of(row) for row, _ in held_out}):
         its = [(row[2], off) for row, off in held_out if class_of(row) == (experts, narrow)]
         counts = collections.Counter(publisher for publisher, _ in its)
@@ -146,7 +146,7 @@ def main():
         its = [row for row in rows if row[2] == publisher]
         errors = [error(others, row) for row in its]
         held_out += zip(its, errors)
-        print(f"# {publisher}: {len(its)} rows, in {mean(error(law, r) for r in its):.3f}, left out {mean(errors):.3f}, "
+        print(f"# {publisher}: {len(its)} rows, in {mean(error(law, r) for r in its):.3f}, held out {mean(errors):.3f}, "
               f"predicted/measured {mean(predicted(others, r) / r[1] for r in its):.2f}", file=sys.stderr)
     for name, value in zip(FACTORS, law):
         print(f"{name} = {value:.3g}")

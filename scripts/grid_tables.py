@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Writes full grids of timed products as tables that `roofline fit` reads.
+"""Writes full grids of timed matmuls as tables that `roofline fit` reads.
 
-A grid has the columns m, n, k and time_s, and its name says the rest: gemm_ACCELERATOR_DTYPE_LIBRARY-VERSION.csv.gz.
-Rows that a table has already, there with fewer digits, are left out.
+A grid has the columns m, n, k and time_s, and its name gives the rest: gemm_ACCELERATOR_DTYPE_LIBRARY-VERSION.csv.gz.
+Rows that a table already contains, with fewer digits, are left out.
 """
 
 import argparse
@@ -43,7 +43,7 @@ def write(grid, output, known):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("output", type=pathlib.Path, help="a folder that exists")
+    parser.add_argument("output", type=pathlib.Path, help="an existing folder")
     parser.add_argument("--without", type=pathlib.Path, action="append", default=[], metavar="TABLE")
     parser.add_argument("grids", type=pathlib.Path, nargs="+", help="gemm_*.csv.gz")
     arguments = parser.parse_args()

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Counts what ran in a CTest run: usage tally.py FILE.xml, as ctest --output-junit writes it.
+"""Counts the tests of a CTest run. usage: tally.py FILE.xml, as ctest --output-junit writes it.
 
 A test that counts for itself is taken at its word: a doctest binary by its line `test cases: ...`, a script by its last line
 `N passed, N failed`. Any other test counts as one. A test that failed and yet reports no failure (a crash, a sanitizer's
@@ -16,7 +16,7 @@ SCRIPT = re.compile(r"^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$", re.M)
 
 
 def count(status, output):
-    """(passed, failed, skipped) of one test; status as in JUnit: run, fail, notrun, disabled."""
+    """Returns (passed, failed, skipped) of one test; status as in JUnit: run, fail, notrun, disabled."""
     if status in ("notrun", "disabled"):
         return (0, 0, 1)
     counts = [match.groups(default="0") for pattern in (DOCTEST, SCRIPT) for match in pattern.finditer(output)]

@@ -1,4 +1,4 @@
-// What the manual says of the code's own tables must be what the code says, and its pictures must be what the program draws.
+// Tests that the manual agrees with the code's own tables, and that its pictures are those that the program draws.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -29,7 +29,7 @@ std::string content_of(const std::filesystem::path& file) {
     return {std::istreambuf_iterator<char>(stream), {}};
 }
 
-// The rows of the table under this header line, as lines.
+// Returns the rows of the table under this header line, as lines.
 std::vector<std::string> rows_below(const std::string& text, const std::string& header) {
     std::istringstream lines(text);
     std::vector<std::string> rows;
@@ -88,7 +88,7 @@ std::string bits_text(Dtype dtype) {
     return fmt::format("{}", static_cast<double>(bits.numerator) / bits.denominator);
 }
 
-// Texts between backquotes.
+// Returns texts between backquotes.
 std::vector<std::string> quoted_in(const std::string& text) {
     std::vector<std::string> found;
     for (std::size_t open = text.find('`'); open != std::string::npos; open = text.find('`', open)) {
@@ -100,8 +100,8 @@ std::vector<std::string> quoted_in(const std::string& text) {
     return found;
 }
 
-// Keys below these are names of dimensions, levels, resources, dtypes: data, not part of the format. A machine's ridges are by
-// dtype, then by level.
+// Keys below these are names of dimensions, levels, resources, dtypes: they are data, not part of the format. A
+// machine's ridge points are keyed by dtype, then by level.
 int data_levels(std::string_view key) {
     static const std::set<std::string_view> keyed_by_data{
         "dims",   "flops_by", "bytes",    "traffic_bytes",    "intensity",
@@ -243,9 +243,9 @@ TEST_CASE("every example program is priced in the README or the guide to an oper
     CHECK(programs >= 6);
 }
 
-TEST_CASE("the guide to a chip shows the example machine as it is") {
+TEST_CASE("the guide to a chip shows the example machine unchanged") {
     const std::string file = content_of(docs() / "examples" / "mychip.toml");
-    const std::string keys = file.substr(file.find('\n') + 1);  // all but the comment in its first line
+    const std::string keys = file.substr(file.find('\n') + 1);  // everything except the comment in its first line
     CHECK(content_of(docs() / "guide" / "your-own-chip.md").find("```toml\n" + keys + "```") != std::string::npos);
 }
 

@@ -1,4 +1,4 @@
-// What is written for other tools is read back as the same figures.
+// Tests that files written for other tools are read back with the same figures.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -37,7 +37,7 @@ const ExportedFigure& figure(const MachineExport& made, const std::string& path)
 
 }  // namespace
 
-TEST_CASE("rocprof-compute's table holds what it has columns for") {
+TEST_CASE("rocprof-compute's table contains everything it has columns for") {
     const Machine machine = machine_of("mi300x");
     const MachineExport made = rocprof_csv(machine, "roofline.csv");
     const Machine back = read_back(made).machine;
@@ -53,7 +53,7 @@ TEST_CASE("rocprof-compute's table holds what it has columns for") {
     CHECK(figure(made, "xgmi.bandwidth").place.empty());
 }
 
-TEST_CASE("ERT's JSON holds caches, main memory and the vector units") {
+TEST_CASE("ERT's JSON contains caches, main memory and the vector units") {
     auto machine = parse_machine(R"(
 id = "toy"
 name = "Toy"
@@ -84,7 +84,7 @@ bandwidth = { value = "400 GB/s", source = "s" }
     CHECK(figure(made, "matmul.bf16").place.empty());
 }
 
-TEST_CASE("only one machine goes into another tool's file") {
+TEST_CASE("a file for another tool holds only one machine") {
     MachineRequest request;
     request.ert = "e.json";
     request.machines = {{"mi300x", {}, {}}, {"h100-sxm", {}, {}}};

@@ -1,4 +1,4 @@
-// What machine_text() writes, parse_machine() reads back: every figure of every machine that comes with the program.
+// Tests that parse_machine() reads back every figure of every catalogue machine that machine_text() writes.
 #include "machine/machine_text.hpp"
 
 #include <doctest/doctest.h>
@@ -19,7 +19,7 @@ Machine read_back(const Machine& machine) {
     return *parsed;
 }
 
-/// All that a machine says, but for the file that it came from.
+/// Everything in a machine except the file that it came from.
 std::string all_of(Machine machine) {
     machine.origin = "";
     return machine_show(machine, Format::json);
@@ -27,7 +27,7 @@ std::string all_of(Machine machine) {
 
 }  // namespace
 
-TEST_CASE("every machine of the catalogue is the same after it was written and read") {
+TEST_CASE("every machine of the catalogue is the same after it is written and read") {
     for (const std::string& id : machine_ids()) {
         CAPTURE(id);
         const auto machine = find_machine(id);
@@ -37,7 +37,7 @@ TEST_CASE("every machine of the catalogue is the same after it was written and r
     }
 }
 
-TEST_CASE("what JSON does not show is written too") {
+TEST_CASE("values that JSON does not show are written too") {
     auto machine = find_machine("tpu-v5p");
     REQUIRE(machine.has_value());
     const Machine same = read_back(*machine);
@@ -69,7 +69,7 @@ TEST_CASE("measurements keep their unit, to the last digit") {
     CHECK(same.measured[1].value.value->value == 1e11 / 7);
 }
 
-TEST_CASE("a what-if says so in the file") {
+TEST_CASE("a what-if is marked in the file") {
     auto machine = find_machine("tpu-v5e");
     REQUIRE(machine.has_value());
     REQUIRE(set_figure(*machine, "hbm.bandwidth=3TB/s").has_value());
@@ -79,7 +79,7 @@ TEST_CASE("a what-if says so in the file") {
     CHECK(same.level("hbm")->bandwidth.basis == Basis::assumed);
 }
 
-TEST_CASE("texts with quotes and signs beyond ASCII come back; control characters become spaces") {
+TEST_CASE("texts with quotes and non-ASCII characters come back; control characters become spaces") {
     Machine machine;
     machine.id = "mine";
     machine.name = "Mine";

@@ -1,4 +1,4 @@
-// Sums of polynomials compiled for speed: sizes in, numbers out, no allocation.
+// Sums of polynomials compiled for speed: sizes in, numbers out, without allocation.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +15,11 @@ class CompiledSums {
 public:
     CompiledSums() = default;
 
-    /// `dims` is the order in which sizes will be passed; dimensions in `fixed` are numbers already. Every dimension of the
+    /// `dims` is the order in which sizes will be passed; dimensions in `fixed` are constants. Every dimension of the
     /// sums must be in one of the two.
     CompiledSums(const std::vector<WeightedSum>& sums, const std::vector<std::string>& dims, const Sizes& fixed);
 
-    /// One number for each sum, in double precision. sizes.size() == dims, values.size() == sums.
+    /// Computes one number per sum, in double precision. sizes.size() == dims, values.size() == sums.
     void evaluate(std::span<const double> sizes, std::span<double> values) const;
 
     [[nodiscard]] std::size_t size() const { return ends_.size(); }
@@ -32,11 +32,11 @@ private:
     };
     struct Product {
         double coefficient = 0;
-        std::uint32_t end = 0;  ///< of its steps
+        std::uint32_t end = 0;  ///< end of its instructions
     };
     std::vector<Product> products_;
     std::vector<Step> steps_;
-    std::vector<std::uint32_t> ends_;  ///< of each sum's products
+    std::vector<std::uint32_t> ends_;  ///< end of each sum's products
 };
 
 }  // namespace roofline::core

@@ -30,7 +30,7 @@ TEST_CASE("each sum adds its polynomials, weighted, at the sizes passed") {
     CHECK(values(sums, {"D", "B"}, std::array{5.0, 3.0}) == std::vector<double>{266.5, 0, 3});
 }
 
-TEST_CASE("fixed dimensions are numbers already") {
+TEST_CASE("fixed dimensions are constants") {
     CHECK(values({{{B * D * D * F, 1}}}, {"B"}, std::array{2.0}, {{"D", 3}, {"F", 7}}) == std::vector<double>{126});
 }
 

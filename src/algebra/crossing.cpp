@@ -1,4 +1,4 @@
-// Where one sum of terms overtakes another.
+// The size at which one sum of terms overtakes another.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -10,13 +10,13 @@ namespace roofline::core {
 
 namespace {
 
-/// Differences smaller than this beside what they are differences of are rounding.
+/// A difference smaller than this, relative to the numbers subtracted, is rounding.
 constexpr double rounding = 1e-12;
 
-/// No dimension of a real program stands in a term this often; it keeps hostile input from asking for huge vectors.
+/// In real programs no dimension has a power this high; the limit keeps hostile input from asking for huge vectors.
 constexpr int highest_power = 1000;
 
-/// ours - theirs in one variable, with the sizes of what was subtracted.
+/// ours - theirs in one variable, with the magnitudes of the numbers that were subtracted.
 struct Difference {
     Univariate values;
     Univariate magnitudes;
@@ -31,7 +31,7 @@ struct Difference {
         magnitudes[place] += std::abs(value);
     }
 
-    /// The values, those that are rounding made zero; empty when nothing is left.
+    /// Returns the values with rounding errors replaced by zero; empty when nothing is left.
     [[nodiscard]] Univariate cleaned() const {
         Univariate result = values;
         for (std::size_t k = 0; k < result.size(); ++k) {
@@ -77,12 +77,12 @@ struct SignChange {
     bool up;  ///< from negative to positive
 };
 
-/// The sign near zero; c has a coefficient that is not zero.
+/// The sign near zero; c must have a coefficient that is not zero.
 int first_sign(const Univariate& c) {
     return sign(*std::find_if(c.begin(), c.end(), [](double value) { return value != 0; }));
 }
 
-/// Where the sign changes, rising; roots that only touch zero are left out.
+/// The sign changes in ascending order; roots that only touch zero are left out.
 std::vector<SignChange> sign_changes(const Univariate& c) {
     const std::vector<double> roots = positive_roots(c);
     std::vector<SignChange> changes;
@@ -104,7 +104,7 @@ Crossing classify(const Univariate& difference) {
     }
     const std::vector<SignChange> changes = sign_changes(difference);
     std::optional<SignChange> falling;
-    std::optional<double> passed;  // overtaken already at size 1
+    std::optional<double> passed;  // already overtaken at size 1
     bool ahead = first_sign(difference) > 0;
     for (const SignChange& change : changes) {
         if (change.up && change.root > 1) {
@@ -138,7 +138,7 @@ bool proportional(const Univariate& a, const Univariate& b) {
     return factor > 0;
 }
 
-/// The differences by the other dimensions' monomial, of one total degree in those.
+/// The differences by the monomial of the other dimensions, all of one total degree in these.
 using Form = std::map<Monomial, Difference>;
 
 std::optional<double> root_of(const Form& form) {

@@ -35,7 +35,7 @@ Crossing solved(const WeightedSum& ours, const WeightedSum& theirs, const Sizes&
 TEST_CASE("bf16 matmul on 1.97e14 FLOP/s and 8.2e11 B/s") {
     const WeightedSum math = over(flops, 1.97e14);
     const WeightedSum memory = over(bf16_bytes, 8.2e11);
-    // With ridge r = 240.24: 2BD^2 / r = 4BD + 2D^2, so B = D / (D/r - 2).
+    // With ridge point r = 240.24: 2BD^2 / r = 4BD + 2D^2, so B = D / (D/r - 2).
     const auto crossing = solve_crossing(math, memory, "B", square(8192));
     CHECK(root(crossing) == approx(255.213).epsilon(1e-5));
     CHECK(crossing->state == State::crossing);
@@ -54,7 +54,7 @@ TEST_CASE("int8 weights with bf16 activations, 1.97e14 FLOP/s and 8.1e11 B/s") {
     CHECK(solve_crossing(math, memory, "B", square(128)) == Crossing{State::never, true, std::nullopt});
 }
 
-TEST_CASE("the same with a ridge of 243") {
+TEST_CASE("the same with a ridge point of 243") {
     const WeightedSum math = over(flops, 243);
     const WeightedSum memory = over(int8_weight_bytes, 1);
     CHECK(root(solve_crossing(math, memory, "B", square(8000))) == approx(129.3586).epsilon(1e-6));
@@ -79,22 +79,23 @@ TEST_CASE("the states over sizes from 1") {
     CHECK(solved({{Polynomial(8), 1}}, {{B, 1}}) == Crossing{State::crossing, false, 8.0});
     CHECK(solved({{Polynomial(1), 0.5}}, {{B, 1}}) == Crossing{State::never, true, std::nullopt});
     CHECK(solved({}, {}) == Crossing{State::always, true, std::nullopt});
-    CHECK(solved({{B * B, 1}, {Polynomial(9), 1}}, {{6 * B, 1}}).state == State::always);  // (B - 3)^2 only touches
+    // (B - 3)^2 only touches zero.
+    CHECK(solved({{B * B, 1}, {Polynomial(9), 1}}, {{6 * B, 1}}).state == State::always);
     CHECK(solved({{6 * B, 1}}, {{B * B, 1}, {Polynomial(9), 1}}).state == State::never);
 }
 
-TEST_CASE("of several roots the first at which ours overtakes") {
+TEST_CASE("of several roots, the first one at which ours overtakes") {
     // (B - 2)(B - 5)(B - 7) = B^3 - 14B^2 + 59B - 70: up at 2, down at 5, up at 7.
     const WeightedSum up{{B * B * B, 1}, {59 * B, 1}};
     const WeightedSum down{{14 * B * B, 1}, {Polynomial(70), 1}};
     CHECK(root(solve_crossing(up, down, "B", {})) == approx(2));
-    // The other way round it falls behind at 2, overtakes at 5 and falls behind at 7.
+    // In the opposite direction it falls behind at 2, overtakes at 5 and falls behind at 7.
     const Crossing other = solved(down, up);
     CHECK(*other.root == approx(5));
     CHECK(other.above);
 }
 
-TEST_CASE("what rounding leaves of equal terms is no crossing") {
+TEST_CASE("rounding errors of equal terms are not a crossing") {
     const WeightedSum thrice{{B, 0.1}, {B, 0.1}, {B, 0.1}, {Polynomial(1), 1}};
     const WeightedSum once{{B, 0.3}, {Polynomial(2), 1}};
     CHECK(solved(thrice, once) == Crossing{State::never, true, std::nullopt});
@@ -102,18 +103,19 @@ TEST_CASE("what rounding leaves of equal terms is no crossing") {
 
 TEST_CASE("a dimension without a size leaves no answer") {
     CHECK_FALSE(solve_crossing(over(flops, 1), over(bf16_bytes, 1), "B", {{"D", 8}}));
-    CHECK_FALSE(solve_crossing(over(flops, 0), over(bf16_bytes, 1), "B", square(8)));  // nor does a rate of zero
+    // Nor does a rate of zero give one.
+    CHECK_FALSE(solve_crossing(over(flops, 0), over(bf16_bytes, 1), "B", square(8)));
 }
 
 TEST_CASE("the dimension's own size and tiles") {
-    // 4 whole tiles of 128 for D = 500; B's own tiles are taken as B/128, whatever size it has now.
+    // 4 whole tiles of 128 for D = 500; B's own tiles count as B/128, whatever its current size.
     const Polynomial tiled = Polynomial::symbol({"B", 128}) * Polynomial::symbol({"D", 128});
     const auto crossing = solve_crossing({{tiled, 1}}, {{Polynomial(10), 1}}, "B", {{"B", 7}, {"D", 500}});
     CHECK(root(crossing) == approx(320));
 }
 
 TEST_CASE("limits that do not exist") {
-    // D and F have terms of their own: which wins depends on how they grow.
+    // D and F have separate terms: which one wins depends on how they grow.
     CHECK_FALSE(solve_crossing_limit({{B * D + F, 1}}, {{3 * D + 2 * F, 1}}, "B"));
     CHECK_FALSE(solve_crossing_limit({{B * D + 3 * F, 1}}, {{3 * D + B * F, 1}}, "B"));  // (B - 3)(D - F)
     CHECK(solve_crossing_limit({{B * D + B * F, 1}}, {{3 * D + 3 * F, 1}}, "B") == approx(3));
@@ -121,7 +123,7 @@ TEST_CASE("limits that do not exist") {
     CHECK_FALSE(solve_crossing_limit({}, {}, "B"));
 }
 
-TEST_CASE("leading terms that cancel leave the limit to the next") {
+TEST_CASE("if leading terms cancel, the next terms determine the limit") {
     CHECK(solve_crossing_limit({{D * F + B * D, 1}}, {{D * F + 5 * D, 1}}, "B") == approx(5));
 }
 
@@ -129,14 +131,14 @@ TEST_CASE("without other dimensions the limit is the root") {
     CHECK(solve_crossing_limit({{B, 1}}, {{Polynomial(8), 1}}, "B") == approx(8));
 }
 
-TEST_CASE("the whole size of a crossing is one at which ours is the greater") {
+TEST_CASE("the whole size of a crossing is one at which ours is greater") {
     const auto at = [](double root, bool above) {
         return Crossing{Crossing::State::crossing, above, root}.whole_size();
     };
     CHECK(at(255.204, true) == 256);
     CHECK(at(255.204, false) == 255);
     CHECK(at(128.0, true) == 128);
-    CHECK(at(128.00000000001, true) == 128);  // 128 but for rounding
+    CHECK(at(128.00000000001, true) == 128);  // 128 except for rounding
     CHECK(at(1e30, true) == std::nullopt);
     CHECK(Crossing{}.whole_size() == std::nullopt);
 }

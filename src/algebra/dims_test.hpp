@@ -1,4 +1,4 @@
-// Dimensions that tests write polynomials in.
+// Dimensions for polynomials in tests.
 #pragma once
 
 #include <string>

@@ -7,7 +7,7 @@ namespace roofline::core {
 
 namespace {
 
-/// Below this many terms a search from front to back beats hashing.
+/// With fewer terms than this a search from front to back is faster than hashing.
 constexpr std::size_t few_terms = 16;
 
 std::size_t hash_of(const Monomial& monomial) {
@@ -113,14 +113,15 @@ void Polynomial::build_index() {
 
 void Polynomial::drop_zeros() {
     if (std::erase_if(terms_, [](const auto& term) { return term.second.is_zero(); }) != 0) {
-        build_index();  // the places have moved
+        build_index();  // the indices have moved
     }
 }
 
 void Polynomial::add_scaled(const Polynomial& other, const Rational& factor) {
     bool cancelled = false;
     const std::size_t count = other.terms_.size();
-    for (std::size_t i = 0; i < count; ++i) {  // `other` may be this very polynomial: nothing moves then, all are found
+    // `other` may be this polynomial itself: then nothing moves, because all terms are found.
+    for (std::size_t i = 0; i < count; ++i) {
         const Rational change = other.terms_[i].second * factor;
         Rational& coefficient = slot(other.terms_[i].first);
         coefficient += change;

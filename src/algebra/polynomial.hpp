@@ -1,4 +1,5 @@
-// Polynomials over named dimensions with exact rational coefficients: what every count of work is until sizes are bound.
+// Polynomials over named dimensions with exact rational coefficients: the form of every count of work until sizes are
+// bound.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +17,8 @@
 
 namespace roofline::core {
 
-/// The size of a dimension cut into pieces and counted in whole pieces: ceil(dim / divisor). divisor 1 is the size itself.
-/// Tiles, the padding of matrix units and splits over chips are all this.
+/// The number of whole pieces of a dimension: ceil(dim / divisor). A divisor of 1 is the size itself. Tiles, the
+/// padding of matrix units and splits over chips have this form.
 struct Symbol {
     std::string dim;
     std::int64_t divisor = 1;
@@ -34,25 +35,25 @@ struct Factor {
     bool operator==(const Factor&) const = default;
 };
 
-/// A product of powers, sorted by symbol; the empty one is the number 1.
+/// A product of powers, sorted by symbol; the empty product is the number 1.
 using Monomial = std::vector<Factor>;
 
 /// Sizes of dimensions by name.
 using Sizes = std::map<std::string, std::int64_t, std::less<>>;
 
-/// Keeps its terms in the order in which they were first added, so that a sum prints as it was put together: the traffic of
-/// A, then W's, then C's. Equality knows nothing of order.
+/// A polynomial. It keeps its terms in the order in which they were first added, so that a sum prints as it was built:
+/// the traffic of A, then W's, then C's. Equality ignores the order.
 class Polynomial {
 public:
     using Terms = std::vector<std::pair<Monomial, Rational>>;
 
     Polynomial() = default;
-    Polynomial(Rational constant);                                         // NOLINT: a number is a polynomial
+    Polynomial(Rational constant);  // NOLINT: a number is a polynomial
     Polynomial(std::int64_t constant) : Polynomial(Rational(constant)) {}  // NOLINT
     [[nodiscard]] static Polynomial dim(std::string name);
     [[nodiscard]] static Polynomial symbol(Symbol symbol);
 
-    /// The same with dim/k for every ceil(dim/k) that `divides` says comes out even.
+    /// Returns the polynomial with dim/k for every ceil(dim/k) of which `divides` says that it divides evenly.
     template <class Divides>
     [[nodiscard]] Polynomial without_ceilings(Divides divides) const {
         Polynomial result;
@@ -83,42 +84,45 @@ public:
     bool operator==(const Polynomial& other) const;
 
     [[nodiscard]] const Terms& terms() const& { return terms_; }  ///< no monomial twice, no zero coefficients
-    [[nodiscard]] Terms terms() && { return std::move(terms_); }  ///< so that `for (... : f().terms())` is safe
+    [[nodiscard]] Terms terms() && { return std::move(terms_); }  ///< makes `for (... : f().terms())` safe
     [[nodiscard]] Rational coefficient(const Monomial& monomial) const;
     [[nodiscard]] bool is_zero() const { return terms_.empty(); }
     [[nodiscard]] bool overflowed() const;
     [[nodiscard]] std::set<std::string> dims() const;
 
-    /// The exact value, ceil(size / divisor) for every symbol; empty when a dimension has no size. It may be `overflowed`.
+    /// Returns the exact value, ceil(size / divisor) for every symbol; empty when a dimension has no size. It may be
+    /// `overflowed`.
     [[nodiscard]] std::optional<Rational> evaluate(const Sizes& sizes) const;
 
-    /// The same polynomial with these dimensions replaced by their numbers.
+    /// Returns the polynomial with these dimensions replaced by their numbers.
     [[nodiscard]] Polynomial bind(const Sizes& sizes) const;
 
-    /// The same with every ceil(x/k) as x/k.
+    /// Returns the polynomial with x/k for every ceil(x/k).
     [[nodiscard]] Polynomial smooth() const;
 
-    /// "2*B*D + D*F + 2*B*F": dimensions inside a term in the order given (those not named follow by name), powers as B^2,
-    /// tiles as ceil(B/128), fractions as B*D/2; terms in the order in which they were added, the constant last.
+    /// Returns "2*B*D + D*F + 2*B*F": dimensions inside a term in the order given (others follow by name), powers as
+    /// B^2, tiles as ceil(B/128), fractions as B*D/2; terms in the order in which they were added, the constant last.
     [[nodiscard]] std::string to_text(const std::vector<std::string>& order = {}) const;
 
-    /// The way people write it by hand: "2BD + DF + 2BF", stars only in terms that hold a name longer than a letter.
+    /// Returns the polynomial as people write it by hand: "2BD + DF + 2BF", with stars only in terms that contain a
+    /// name longer than one letter.
     [[nodiscard]] std::string to_handwriting(const std::vector<std::string>& order = {}) const;
 
 private:
     [[nodiscard]] std::optional<std::size_t> find(const Monomial& monomial) const;
-    [[nodiscard]] Rational& slot(const Monomial& monomial);  ///< makes a zero when new: drop_zeros() when all is added
+    /// Inserts a zero if it is new: call drop_zeros() when everything is added.
+    [[nodiscard]] Rational& slot(const Monomial& monomial);
     void add_scaled(const Polynomial& other, const Rational& factor);
     void build_index();
     void drop_zeros();
 
     Terms terms_;
     std::unordered_multimap<std::size_t, std::size_t>
-        index_;  ///< hash of a monomial -> its place; empty while terms are few
+        index_;  ///< hash of a monomial -> its index; empty while terms are few
 };
 
-/// A quotient of polynomials, such as an arithmetic intensity. make_ratio cancels common monomials and numbers; the
-/// coefficients are whole then.
+/// A quotient of polynomials, such as an arithmetic intensity. make_ratio cancels common monomials and numbers and
+/// makes the coefficients whole.
 struct Ratio {
     Polynomial numerator;
     Polynomial denominator;
@@ -130,8 +134,9 @@ struct Ratio {
 };
 [[nodiscard]] Ratio make_ratio(Polynomial numerator, Polynomial denominator);
 
-/// What the ratio tends to when every dimension but `kept` grows together without bound; it may still hold `kept` ("2B").
-/// Empty when it does not converge, vanishes, or depends on how the others grow beside each other.
+/// Returns the limit of the ratio as every dimension but `kept` grows together without bound; it may still contain
+/// `kept` ("2B"). Empty when it does not converge, vanishes, or depends on how the other dimensions grow relative to
+/// each other.
 [[nodiscard]] std::optional<Ratio> limit_of(const Ratio& ratio, const std::string& kept);
 
 }  // namespace roofline::core

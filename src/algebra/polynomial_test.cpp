@@ -17,7 +17,7 @@ TEST_CASE("the traffic of a matmul prints as it is written by hand") {
     CHECK((2 * B * D * F).to_handwriting(order) == "2BDF");
 }
 
-TEST_CASE("dimensions stand in the order given, those not named after them") {
+TEST_CASE("dimensions are in the order given, and others follow by name") {
     const Polynomial product = Polynomial::dim("A") * D * F * B;
     CHECK(product.to_text({"F", "D"}) == "F*D*A*B");
     CHECK(product.to_text() == "A*B*D*F");
@@ -38,13 +38,13 @@ TEST_CASE("powers, fractions, constants, signs") {
     CHECK(Polynomial(0).to_text() == "0");
 }
 
-TEST_CASE("names longer than a letter need stars, in their term only") {
+TEST_CASE("names longer than one letter need stars, only in their term") {
     CHECK((2 * Polynomial::dim("Batch") * D + 3 * B * D).to_handwriting() == "2*Batch*D + 3BD");
     CHECK((2 * Polynomial::symbol({"B", 128}) * D).to_handwriting() == "2*ceil(B/128)*D");
     CHECK((2 * Polynomial::symbol({"B", 128}) * Polynomial::symbol({"B", 128})).to_text() == "2*ceil(B/128)^2");
 }
 
-TEST_CASE("equality does not see the order of terms") {
+TEST_CASE("equality ignores the order of terms") {
     CHECK(B * D + F == F + D * B);
     CHECK(B + D != B + F);
     CHECK(B + D != B);
@@ -53,7 +53,7 @@ TEST_CASE("equality does not see the order of terms") {
     CHECK(Polynomial() == Polynomial(0));
 }
 
-TEST_CASE("what cancels is gone") {
+TEST_CASE("terms that cancel are removed") {
     CHECK((B - B).is_zero());
     CHECK((B + D - B).terms().size() == 1);
     CHECK((B * Polynomial(0)).is_zero());
@@ -98,7 +98,7 @@ TEST_CASE("binding some sizes leaves a polynomial in the others") {
     CHECK((B * D).bind({}) == B * D);
 }
 
-TEST_CASE("smooth takes tiles as fractions and merges what becomes alike") {
+TEST_CASE("smooth replaces tiles by fractions and merges equal terms") {
     const Polynomial tiles = Polynomial::symbol({"B", 128});
     CHECK((128 * tiles * D + B * D).smooth() == 2 * B * D);
     CHECK((tiles * Polynomial::symbol({"B", 2})).smooth() == Polynomial(Rational(1, 256)) * B * B);

@@ -1,4 +1,4 @@
-// How polynomials and ratios print.
+// Printing of polynomials and ratios.
 #include <algorithm>
 #include <string_view>
 #include <unordered_map>
@@ -23,7 +23,7 @@ std::string factor_text(const Factor& factor) {
     return text;
 }
 
-/// Places of dimensions in the order that a caller asks for; the others come after them by name.
+/// The ranks of dimensions in the order that a caller asks for; the others follow by name.
 class Ranks {
 public:
     explicit Ranks(const Order& order) {
@@ -107,7 +107,7 @@ std::string ratio_text(const Ratio& ratio, const Order& order, Style style) {
         top = "(" + top + ")";
     }
     std::string bottom = sum_text(ratio.denominator, order, style);
-    // A lone number or name needs no brackets.
+    // A single number or name needs no brackets.
     const bool symbol = below.size() == 1 && below[0].first.size() == 1 && below[0].second == Rational(1);
     const bool bare = below.empty() || number || symbol;
     if (!bare) {

@@ -1,4 +1,4 @@
-// Quotients of polynomials: cancelling, and what they tend to.
+// Quotients of polynomials: cancellation and limits.
 #include <algorithm>
 #include <map>
 
@@ -25,7 +25,7 @@ Monomial common(const Monomial& a, const Monomial& b) {
     return shared;
 }
 
-/// monomial / divisor, which divides it.
+/// monomial / divisor; the divisor must divide it.
 Monomial divided(const Monomial& monomial, const Monomial& divisor) {
     Monomial quotient;
     for (const Factor& factor : monomial) {
@@ -57,7 +57,7 @@ SplitPolynomial split(const Polynomial& polynomial) {
     return {std::move(shared), std::move(rest)};
 }
 
-/// The number c with numerator = c * denominator, if there is one; the denominator is not zero.
+/// The number c with numerator = c * denominator, if there is one; the denominator must not be zero.
 std::optional<Rational> proportion(const Polynomial& numerator, const Polynomial& denominator) {
     if (numerator.terms().size() != denominator.terms().size()) {
         return std::nullopt;
@@ -70,7 +70,8 @@ std::optional<Rational> proportion(const Polynomial& numerator, const Polynomial
     return factor;
 }
 
-/// The number to divide both by, so that their coefficients become coprime whole numbers and the denominator begins positive.
+/// The number to divide both by, so that their coefficients become coprime whole numbers and the denominator's first
+/// one is positive.
 Rational content(const Polynomial& numerator, const Polynomial& denominator) {
     Rational shared;
     for (const Polynomial* polynomial : {&numerator, &denominator}) {
@@ -82,7 +83,7 @@ Rational content(const Polynomial& numerator, const Polynomial& denominator) {
     return negative ? Rational(0) - shared : shared;
 }
 
-/// Polynomials in one dimension, by the monomial of the other dimensions that they multiply.
+/// Polynomials in one dimension, by the monomial of the other dimensions that multiplies them.
 using ByOthers = std::map<Monomial, Polynomial>;
 
 struct LeadingForm {
@@ -143,7 +144,8 @@ std::optional<Ratio> limit_of(const Ratio& ratio, const std::string& kept) {
     if (above.degree < 0 || above.degree != below.degree || above.terms.size() != below.terms.size()) {
         return std::nullopt;
     }
-    // The quotient is free of the others when every monomial of theirs has the same quotient before it.
+    // The quotient is independent of the other dimensions when the coefficients of all their monomials have the same
+    // quotient.
     const Polynomial& numerator = above.terms.begin()->second;
     const Polynomial& denominator = below.terms.begin()->second;
     for (auto up = above.terms.begin(), down = below.terms.begin(); up != above.terms.end(); ++up, ++down) {

@@ -28,7 +28,7 @@ TEST_CASE("a ratio of multiples is a number") {
     CHECK(make_ratio(Polynomial(), B) == Ratio{Polynomial(), Polynomial(1)});
 }
 
-TEST_CASE("coefficients come out whole, signs above") {
+TEST_CASE("coefficients become whole numbers, signs are in the numerator") {
     const Polynomial half = Polynomial(Rational(1, 2)) * B;
     CHECK(make_ratio(half, Polynomial(Rational(9, 16)) * D).to_text(order) == "8*B / (9*D)");
     CHECK(make_ratio(B, 0 - D).to_text(order) == "-B / D");
@@ -49,7 +49,7 @@ TEST_CASE("division by zero and overflow are left as they are") {
     CHECK(make_ratio(huge, B).numerator.overflowed());
 }
 
-TEST_CASE("the intensity of int8 weights under bf16 tends to 2B") {
+TEST_CASE("the intensity of int8 weights with bf16 activations tends to 2B") {
     const Ratio intensity = make_ratio(2 * B * D * F, 2 * B * D + D * F + 2 * B * F);
     CHECK(limit_text(intensity, "B") == "2B");
     CHECK(limit_text(intensity, "D") == "D");
@@ -60,13 +60,13 @@ TEST_CASE("a weight per batch element has intensity 2 at most") {
     CHECK(limit_text(make_ratio(2 * B * D * F, B * D + B * D * F + B * F), "B") == "2");
 }
 
-TEST_CASE("a dot product has none to speak of") {
+TEST_CASE("a dot product has a constant intensity") {
     const Polynomial N = Polynomial::dim("N");
     CHECK(limit_text(make_ratio(2 * N, 4 * N + 2), "M") == "1/2");
     CHECK(limit_text(make_ratio(2 * N, 4 * N + 2), "N") == "N / (2N + 1)");  // nothing else grows
 }
 
-TEST_CASE("no limit where the ratio grows, vanishes or depends on how the others grow") {
+TEST_CASE("there is no limit if the ratio grows, vanishes or depends on how the others grow") {
     CHECK(limit_text(Ratio{B * D * F, D}, "B") == "none");
     CHECK(limit_text(Ratio{B * D, D * F}, "B") == "none");
     CHECK(limit_text(Ratio{B * D, D + F}, "B") == "none");
@@ -75,7 +75,7 @@ TEST_CASE("no limit where the ratio grows, vanishes or depends on how the others
     CHECK(limit_text(Ratio{Polynomial(), B}, "B") == "none");
 }
 
-TEST_CASE("limits take tiles as fractions") {
+TEST_CASE("limits replace tiles by fractions") {
     const Polynomial tiles = Polynomial::symbol({"D", 128});
     CHECK(limit_text(Ratio{B * D * 2, 128 * tiles + 7}, "B") == "2B");
 }

@@ -9,17 +9,17 @@ namespace roofline::core {
 
 namespace {
 
-constexpr Int128 lowest = static_cast<Int128>(1) << 126 << 1;  // -2^127, whose negation does not exist
+constexpr Int128 lowest = static_cast<Int128>(1) << 126 << 1;  // -2^127, which has no negation
 
 Int128 magnitude(Int128 value) { return value < 0 ? -value : value; }
 
 Int128 gcd(Int128 a, Int128 b) {
     a = magnitude(a);
     b = magnitude(b);
-    if (a == 1 || b == 1) return 1;  // of whole numbers: most are
+    if (a == 1 || b == 1) return 1;  // for whole numbers, the common case
     constexpr Int128 short_most = std::numeric_limits<std::uint64_t>::max();
     while (b != 0) {
-        if (a <= short_most && b <= short_most) {  // divided by one instruction
+        if (a <= short_most && b <= short_most) {  // one instruction divides these
             return std::gcd(static_cast<std::uint64_t>(a), static_cast<std::uint64_t>(b));
         }
         const Int128 rest = a % b;
@@ -29,22 +29,23 @@ Int128 gcd(Int128 a, Int128 b) {
     return a;
 }
 
-/// What a greatest common divisor is taken out of, mostly 1.
+/// Divides by a greatest common divisor, which is mostly 1.
 Int128 divided(Int128 value, Int128 divisor) { return divisor == 1 ? value : value / divisor; }
 
-/// Largest whole number at or below numerator / denominator; denominator > 0.
+/// The largest whole number at or below numerator / denominator; denominator > 0.
 Int128 floor_divide(Int128 numerator, Int128 denominator) {
     const Int128 quotient = numerator / denominator;
     return numerator % denominator < 0 ? quotient - 1 : quotient;
 }
 
-/// numerator - denominator * floor_divide(numerator, denominator), without that product, which may overflow.
+/// numerator - denominator * floor_divide(numerator, denominator), without computing that product, which may overflow.
 Int128 floor_rest(Int128 numerator, Int128 denominator) {
     const Int128 rest = numerator % denominator;
     return rest < 0 ? rest + denominator : rest;
 }
 
-/// a/b < c/d for positive b and d. Cross products would overflow, so compare whole parts, then the rests turned upside down.
+/// Whether a/b < c/d for positive b and d. Cross products could overflow, so whole parts are compared first, then the
+/// inverted remainders.
 bool less(Int128 a, Int128 b, Int128 c, Int128 d) {
     while (true) {
         const Int128 left = floor_divide(a, b);
@@ -131,7 +132,7 @@ Rational Rational::operator+(const Rational& other) const {
     if (overflowed_ || other.overflowed_) {
         return overflow();
     }
-    if (denominator_ == 1 && other.denominator_ == 1) {  // whole numbers, as most are
+    if (denominator_ == 1 && other.denominator_ == 1) {  // whole numbers, the common case
         Int128 whole = 0;
         if (__builtin_add_overflow(numerator_, other.numerator_, &whole)) return overflow();
         return {whole, 1, false};
@@ -146,7 +147,7 @@ Rational Rational::operator+(const Rational& other) const {
         __builtin_mul_overflow(other.numerator_, scale, &right) || __builtin_add_overflow(left, right, &sum)) {
         return overflow();
     }
-    // Whatever still cancels divides `common`, so take it out before the denominators are multiplied.
+    // Any factor that still cancels divides `common`, so it is removed before the denominators are multiplied.
     const Int128 cancelled = sum == lowest ? 1 : gcd(sum, common);
     Int128 denominator = 0;
     if (__builtin_mul_overflow(scale, divided(other.denominator_, cancelled), &denominator)) {

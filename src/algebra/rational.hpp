@@ -1,4 +1,5 @@
-// Exact rationals. A result that does not fit 127 bits becomes `overflowed` and stays so; callers ask once, at the end.
+// Exact rational numbers. A result that does not fit into 127 bits becomes `overflowed` and stays so; callers check
+// once, at the end.
 #pragma once
 
 #include <cstdint>
@@ -22,13 +23,13 @@ public:
     [[nodiscard]] Int128 numerator() const { return numerator_; }
     [[nodiscard]] Int128 denominator() const { return denominator_; }
     [[nodiscard]] double to_double() const;
-    [[nodiscard]] std::optional<std::int64_t> to_int64() const;  ///< when whole and in range
+    [[nodiscard]] std::optional<std::int64_t> to_int64() const;  ///< if whole and in range
     [[nodiscard]] std::string to_text() const;                   ///< "3", "1/2"
 
     Rational operator+(const Rational& other) const;
     Rational operator-(const Rational& other) const;
     Rational operator*(const Rational& other) const;
-    Rational operator/(const Rational& other) const;  ///< by zero: overflowed
+    Rational operator/(const Rational& other) const;  ///< division by zero gives overflowed
     Rational& operator+=(const Rational& other) { return *this = *this + other; }
     Rational& operator*=(const Rational& other) { return *this = *this * other; }
     bool operator==(const Rational& other) const = default;
@@ -36,7 +37,8 @@ public:
 
     [[nodiscard]] Rational ceil() const;
 
-    /// The greatest rational of which both are whole multiples: of 2/3 and 1/2, 1/6. Never negative; of 0 and x it is |x|.
+    /// Returns the greatest rational of which both are whole multiples: 1/6 for 2/3 and 1/2. Never negative; for 0 and
+    /// x it is |x|.
     [[nodiscard]] static Rational common_factor(const Rational& a, const Rational& b);
 
 private:

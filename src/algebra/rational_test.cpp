@@ -47,7 +47,7 @@ TEST_CASE("arithmetic is exact") {
     CHECK(Rational(most) * Rational(most) / Rational(most) == Rational(most));
 }
 
-TEST_CASE("ceilings, of negative numbers too") {
+TEST_CASE("ceilings, including those of negative numbers") {
     CHECK(Rational(7, 2).ceil() == Rational(4));
     CHECK(Rational(-7, 2).ceil() == Rational(-3));
     CHECK(Rational(4).ceil() == Rational(4));
@@ -55,7 +55,7 @@ TEST_CASE("ceilings, of negative numbers too") {
     CHECK(Rational(0).ceil() == Rational(0));
 }
 
-TEST_CASE("what does not fit is overflowed and stays so") {
+TEST_CASE("numbers that do not fit are overflowed and stay so") {
     CHECK_FALSE(two_to(126).overflowed());
     CHECK(two_to(127).overflowed());
     CHECK((two_to(126) + two_to(126)).overflowed());
@@ -80,7 +80,7 @@ TEST_CASE("common factors are cancelled before they can overflow") {
     CHECK(Rational(1) / two_to(126) + Rational(1) / two_to(126) == Rational(1) / two_to(125));
 }
 
-TEST_CASE("order") {
+TEST_CASE("comparison") {
     CHECK(Rational(1, 3) < Rational(1, 2));
     CHECK_FALSE(Rational(1, 2) < Rational(1, 3));
     CHECK_FALSE(Rational(1, 2) < Rational(1, 2));
@@ -89,11 +89,11 @@ TEST_CASE("order") {
     CHECK(Rational(7, 2) < Rational(11, 3));
     CHECK(Rational(3) < Rational(7, 2));
     CHECK_FALSE(Rational(7, 2) < Rational(3));
-    CHECK(Rational(most) < Rational(1, 0));  // overflowed is above everything
+    CHECK(Rational(most) < Rational(1, 0));  // overflowed compares greater than everything
     CHECK_FALSE(Rational(1, 0) < Rational(1, 0));
 }
 
-TEST_CASE("order where cross products would not fit") {
+TEST_CASE("comparison where cross products would not fit") {
     const Rational big = two_to(126) - Rational(1);
     const Rational left = big / two_to(125);                                   // just under 2
     const Rational right = (big - Rational(2)) / (two_to(125) - Rational(1));  // (2^126 - 3) / (2^125 - 1), below left

@@ -10,7 +10,7 @@ namespace roofline::core {
 
 namespace {
 
-/// The value at x > 0, divided by x^degree when x > 1: the sign is right and nothing overflows.
+/// The value at x > 0, divided by x^degree when x > 1, so that the sign is right and nothing overflows.
 double scaled_value(const Univariate& c, double x) {
     if (x <= 1) {
         return std::accumulate(c.rbegin(), c.rend(), 0.0, [x](double value, double next) { return value * x + next; });
@@ -29,7 +29,7 @@ int changes_of_sign(const Univariate& c) {
     return changes;
 }
 
-/// Without leading zeros and without the roots at zero.
+/// Returns the polynomial without leading zeros and without roots at zero.
 Univariate stripped(Univariate c) {
     while (!c.empty() && c.back() == 0) {
         c.pop_back();
@@ -46,8 +46,8 @@ Univariate derivative(const Univariate& c) {
     return slope;
 }
 
-/// The root between low and high, where the signs differ: halved on a logarithmic scale while they are far apart, until
-/// no number lies between them.
+/// The root between low and high, where the signs differ: the interval is halved on a logarithmic scale while the ends
+/// are far apart, until no number is between them.
 double bisect(const Univariate& c, double low, double high) {
     const int low_sign = sign_at(c, low);
     while (true) {
@@ -63,7 +63,7 @@ double bisect(const Univariate& c, double low, double high) {
     }
 }
 
-/// Whether the value at x is nothing but rounding: a root that only touches zero.
+/// Whether the value at x is only rounding: a root that only touches zero.
 bool touches_zero(const Univariate& c, double x) {
     Univariate sizes(c.size());
     std::transform(c.begin(), c.end(), sizes.begin(), [](double value) { return std::abs(value); });
@@ -71,7 +71,7 @@ bool touches_zero(const Univariate& c, double x) {
     return std::abs(scaled_value(c, x)) <= rounding * scaled_value(sizes, x);
 }
 
-/// a x^2 + b x + c without cancellation; the discriminant is exact to rounding.
+/// The roots of a x^2 + b x + c without cancellation; the discriminant is exact to rounding.
 std::vector<double> quadratic_roots(double c, double b, double a) {
     const double product = 4 * a * c;
     const double discriminant = std::fma(b, b, -product) - std::fma(4 * a, c, -product);
@@ -86,11 +86,11 @@ std::vector<double> quadratic_roots(double c, double b, double a) {
     return roots;
 }
 
-/// Roots in (low, high) of a scaled polynomial, between which its derivative's roots stand.
+/// Roots in (low, high) of a scaled polynomial, each between two roots of its derivative.
 std::vector<double> roots_between(const Univariate& given, double low, double high) {
     const Univariate c = stripped(given);
     const int changes = changes_of_sign(c);
-    if (changes == 0) {  // Descartes' rule: no positive root; with one change there is exactly one
+    if (changes == 0) {  // Descartes' rule: no positive root; with one sign change there is exactly one
         return {};
     }
     if (c.size() == 2) {
@@ -110,7 +110,7 @@ std::vector<double> roots_between(const Univariate& given, double low, double hi
     std::vector<double> roots;
     double left = low;
     for (std::size_t i = 1; i < walls.size(); ++i) {
-        // Around a root that only touches zero the signs are noise: stay clear of it on both sides.
+        // Around a root that only touches zero the signs are noise, so both sides are avoided.
         const bool touching = i + 1 < walls.size() && touches_zero(c, walls[i]);
         const double clearance = touching ? std::min(1e-5 * walls[i], (walls[i] - walls[i - 1]) / 4) : 0;
         const double right = walls[i] - clearance;
@@ -125,8 +125,8 @@ std::vector<double> roots_between(const Univariate& given, double low, double hi
     return roots;
 }
 
-/// x = t * 2^shift makes first and last coefficient about equally large; then the largest becomes about 1. Powers of two, so
-/// nothing is rounded; what underflows beside the largest could not be seen anyway.
+/// x = t * 2^shift makes the first and last coefficients about equally large; then the largest is scaled to about 1.
+/// Powers of two round nothing, and a coefficient that underflows relative to the largest would have no effect anyway.
 struct Scaled {
     Univariate coefficients;
     int shift = 0;
@@ -149,7 +149,7 @@ Scaled scale(const Univariate& c) {
     return result;
 }
 
-/// A bound above all positive roots: twice the largest |c[n-k]/c[n]|^(1/k) (Fujiwara).
+/// An upper bound of all positive roots: twice the largest |c[n-k]/c[n]|^(1/k) (Fujiwara).
 double upper_bound(const Univariate& c) {
     const std::size_t degree = c.size() - 1;
     double bound = 0;

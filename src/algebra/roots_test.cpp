@@ -41,7 +41,7 @@ TEST_CASE("lines and parabolas") {
     check_roots({-2, 1, 1}, {1});
     check_roots({1, -2, 1}, {1});
     check_roots({1, 1, 1}, {});
-    check_roots({1, -1e8, 1}, {1e-8, 1e8});  // the textbook formula loses the small one
+    check_roots({1, -1e8, 1}, {1e-8, 1e8});  // the textbook formula loses the small root
     check_roots({-2, 0, 1}, {std::sqrt(2.0)});
 }
 
@@ -69,7 +69,7 @@ TEST_CASE("roots that touch zero count once") {
 }
 
 TEST_CASE("coefficients at the edges of a double") {
-    check_roots({-1e300, 1e-300}, {});  // the root is beyond it
+    check_roots({-1e300, 1e-300}, {});  // the root is outside of the range
     check_roots({-1e-300, 1e300}, {});
     check_roots({-8e300, 0, 0, 1e300}, {2});
     check_roots({-8e-300, 0, 0, 1e-300}, {2});
@@ -88,7 +88,7 @@ TEST_CASE("signs do not overflow") {
     CHECK(sign_at({-2, 1}, 2) == 0);
 }
 
-TEST_CASE("a high degree takes no time") {
+TEST_CASE("a high degree is solved quickly") {
     Univariate sparse(1001);
     sparse[0] = -1;
     sparse[500] = 3;

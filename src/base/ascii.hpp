@@ -1,4 +1,4 @@
-// Characters without a locale, and pieces of input made fit for a message.
+// Characters without a locale, and pieces of input prepared for a message.
 #pragma once
 
 #include <cstddef>
@@ -14,10 +14,10 @@ namespace roofline::core {
 [[nodiscard]] std::string lowered(std::string_view text);
 [[nodiscard]] std::string uppered(std::string_view text);
 
-/// Without the blanks, tabs and line ends around it.
+/// Returns the text without the blanks, tabs and line ends around it.
 [[nodiscard]] std::string_view trimmed(std::string_view text);
 
-/// `text` in backticks, cut when it is too long for a message.
+/// Returns `text` in backticks, cut if it is too long for a message.
 [[nodiscard]] std::string in_ticks(std::string_view text);
 
 }  // namespace roofline::core

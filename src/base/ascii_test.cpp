@@ -4,13 +4,13 @@
 
 namespace roofline::core {
 
-TEST_CASE("trimmed takes blanks and line ends from both sides only") {
+TEST_CASE("trimmed removes blanks and line ends from both sides only") {
     CHECK(trimmed(" \t a b \r\n") == "a b");
     CHECK(trimmed(" \t ") == "");
     CHECK(trimmed("") == "");
 }
 
-TEST_CASE("quoted cuts what is too long, between characters") {
+TEST_CASE("quoted cuts long texts, between characters") {
     CHECK(in_ticks("D") == "`D`");
     CHECK(in_ticks(std::string(40, 'x')) == "`" + std::string(40, 'x') + "`");
     CHECK(in_ticks(std::string(41, 'x')) == "`" + std::string(40, 'x') + "...`");

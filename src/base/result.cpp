@@ -14,10 +14,10 @@ namespace {
 
 struct Printable {
     std::string text;
-    std::size_t width_before = 0;  ///< characters that begin before the byte asked for
+    std::size_t width_before = 0;  ///< characters that begin before the requested byte
 };
 
-/// What may go to a terminal: tabs become spaces, control characters and malformed bytes '?'.
+/// Returns text that is safe for a terminal: tabs become spaces, control characters and malformed bytes '?'.
 Printable printable(std::string_view text, std::size_t byte, bool keep_newlines = false) {
     Printable result;
     std::size_t at = 0;
@@ -71,8 +71,8 @@ std::string place_text(const Place& place) {
 
 constexpr std::size_t longest_word = 64;
 
-/// Insertions, deletions, changes and swaps of neighbours that make `b` of `a`, or limit + 1 when they are more than `limit`.
-/// Neither is longer than longest_word.
+/// Returns the number of insertions, deletions, changes and swaps of neighbours that turn `a` into `b`, or limit + 1
+/// when it is more than `limit`. Both must not be longer than longest_word.
 std::size_t edit_distance(std::string_view a, std::string_view b, std::size_t limit) {
     using Row = std::array<std::size_t, longest_word + 1>;
     Row before_last{};
@@ -112,7 +112,7 @@ std::optional<std::string> nearest(std::string_view word, const std::vector<std:
     for (const std::string& candidate : candidates) {
         const std::size_t longer = std::max(word.size(), candidate.size());
         const std::size_t shorter = std::min(word.size(), candidate.size());
-        // One slip in two to four letters, two from five, three from eight: of single letters only the case may differ.
+        // One mistake in two to four letters, two from five, three from eight; single letters may differ only in case.
         const std::size_t limit = std::min<std::size_t>((longer + 1) / 3, 4);
         if (longer > longest_word || longer - shorter > limit) {
             continue;

@@ -1,4 +1,4 @@
-// Errors are values, and how they are handed on.
+// Errors as values, and how they are passed on.
 #pragma once
 
 #include <optional>
@@ -24,12 +24,12 @@ using roofline::to_text;
 
 [[nodiscard]] inline tl::unexpected<Error> fail(Error error) { return tl::unexpected<Error>(std::move(error)); }
 
-/// Hands an error on: returns it from the enclosing function where the Result that follows has one, and else gives its value
-/// to `declaration`, as in `ROOFLINE_TRY(auto program, parse_program(text));` or `ROOFLINE_TRY(answer.name, name_of(key));`.
-/// A macro, because nothing else returns from the function that calls it.
+/// Passes an error on: if the Result that follows has one, returns it from the enclosing function, and otherwise
+/// assigns its value to `declaration`, as in `ROOFLINE_TRY(auto program, parse_program(text));` or
+/// `ROOFLINE_TRY(answer.name, name_of(key));`. It is a macro because nothing else can return from the calling function.
 #define ROOFLINE_TRY(declaration, ...) ROOFLINE_TRY_AS(ROOFLINE_JOIN(result_, __COUNTER__), declaration, __VA_ARGS__)
 
-/// Hands the error of a Status on: `ROOFLINE_CHECK(check_sizes(program));`.
+/// Passes the error of a Status on: `ROOFLINE_CHECK(check_sizes(program));`.
 #define ROOFLINE_CHECK(...) ROOFLINE_CHECK_AS(ROOFLINE_JOIN(status_, __COUNTER__), __VA_ARGS__)
 
 #define ROOFLINE_JOIN(left, right) ROOFLINE_JOIN_EXPANDED(left, right)
@@ -44,7 +44,7 @@ using roofline::to_text;
 /// The candidate nearest to `word` by edit distance (case folded), when it is near enough to be a likely slip.
 [[nodiscard]] std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& candidates);
 
-/// "did you mean `X`?" for the nearest candidate, else `otherwise`.
+/// Returns "did you mean `X`?" for the nearest candidate, or else `otherwise`.
 [[nodiscard]] std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates,
                                        std::string otherwise = {});
 

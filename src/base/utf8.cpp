@@ -26,7 +26,7 @@ std::string with_directions_shown(std::string_view text) {
     std::string shown;
     shown.reserve(text.size());
     while (!text.empty()) {
-        // they begin with one of two bytes, so that all others go by at once
+        // They begin with one of two bytes, so all others are skipped at once.
         const std::size_t plain = std::min(text.find_first_of("\xD8\xE2"), text.size());
         shown += text.substr(0, plain);
         text.remove_prefix(plain);

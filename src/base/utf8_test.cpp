@@ -16,7 +16,7 @@ TEST_CASE("well-formed characters of every length") {
     CHECK(decode_utf8(std::string_view("\0", 1)).valid);
 }
 
-TEST_CASE("malformed bytes are one byte long and not valid") {
+TEST_CASE("malformed bytes have length one and are not valid") {
     for (const std::string_view text : {"\x80", "\xC3", "\xC3(", "\xC0\xAF", "\xE0\x80\xAF", "\xF0\x80\x80\x80",
                                         "\xED\xA0\x80", "\xF4\x90\x80\x80", "\xF5\x80\x80\x80", "\xFF", "\xE2\x82"}) {
         const CodePoint c = decode_utf8(text);
@@ -25,7 +25,7 @@ TEST_CASE("malformed bytes are one byte long and not valid") {
     }
 }
 
-TEST_CASE("controls of both blocks") {
+TEST_CASE("control characters of both blocks") {
     CHECK(is_control(decode_utf8("\x1B")));
     CHECK(is_control(decode_utf8("\x7F")));
     CHECK(is_control(decode_utf8("\xC2\x9B")));
@@ -34,8 +34,8 @@ TEST_CASE("controls of both blocks") {
     CHECK(!is_control(decode_utf8("\xC2")));
 }
 
-TEST_CASE("characters that turn the direction of text are shown") {
-    // right-to-left override, and an isolate; letters whose encoding begins alike stay
+TEST_CASE("characters that change the direction of text are shown") {
+    // Right-to-left override, and an isolate; letters with a similar encoding stay.
     CHECK(with_directions_shown("a\xE2\x80\xAE"
                                 "b\xE2\x81\xA6 \xE2\x82\xAC \xD8\xA8 \xD8\x9C") ==
           "a\\u202eb\\u2066 \xE2\x82\xAC \xD8\xA8 \\u061c");

@@ -27,10 +27,10 @@ const Resource* Analysis::bound_resource() const {
 
 namespace {
 
-// Beyond this many kernels only the program as a whole gets limits and critical sizes.
+// With more kernels than this, only the program as a whole gets limits and critical sizes.
 constexpr std::size_t most_detailed_kernels = 100;
 
-// Each dimension is solved for in every term of the work: beyond this many pairs that is left out.
+// Critical sizes solve for each dimension in every term of the work; with more pairs than this they are left out.
 constexpr std::size_t most_growth_terms = 200'000;
 
 class Analyser {
@@ -59,8 +59,8 @@ public:
         const auto& resources = analysis.pricing.resources;
         if (std::any_of(resources.begin(), resources.end(), [](const Resource& each) { return each.unsure(); })) {
             analysis.notes.emplace_back(
-                "of a token that goes to several experts `lower` has one copy cross the network, because a chip with "
-                "several of them needs no more; other times have all copies, and those for uniform routing one for "
+                "`lower` counts one copy of a token that goes to several experts, because a chip with "
+                "several of them needs only one; other times count all copies, and those for uniform routing one for "
                 "each "
                 "chip, between nodes each node");
         }
@@ -79,7 +79,7 @@ public:
         }
         if (!analysis.work.transcendentals.is_zero()) {
             analysis.notes.emplace_back(
-                "transcendentals (exp, tanh, rsqrt ...) are counted, not priced: no rate for them is published");
+                "transcendentals (exp, tanh, rsqrt ...) are counted but not priced, because no rate for them is published");
         }
         return analysis;
     }
@@ -94,7 +94,7 @@ private:
             if (analysis.main_level.empty() || level == "hbm") analysis.main_level = level;
             analysis.intensity.emplace(level, make_ratio(flops.bind(numbers_), bytes.bind(numbers_)));
             const Resource* memory = analysis.pricing.find(level);
-            // The rate of the widest share of the compute work stands for all of it.
+            // The rate of the largest part of the compute work represents all of it.
             if (compute != nullptr && memory != nullptr) {
                 analysis.ridge.emplace(level, main_term(*compute).rate.value / memory->terms.front().rate.value);
             }
@@ -114,7 +114,7 @@ private:
         return *best;
     }
 
-    // What happens as a dimension grows: limits and critical sizes.
+    // The behaviour as a dimension grows: limits and critical sizes.
     void growth(Analysis& analysis) const {
         std::set<std::string> used;
         std::size_t terms = 0;
@@ -126,11 +126,11 @@ private:
         }
         if (used.size() * terms > most_growth_terms) {
             analysis.notes.push_back(
-                fmt::format("no critical sizes: the work has {} dimensions in {} terms, too many to solve for each",
+                fmt::format("no critical sizes are given, because the work has too many dimensions ({}) and terms ({})",
                             used.size(), terms));
             return;
         }
-        std::vector<std::string> dims;  // in the program's order
+        std::vector<std::string> dims;  // in program order
         for (const std::string& dim : program_.dims) {
             if (used.contains(dim)) dims.push_back(dim);
         }
@@ -161,8 +161,8 @@ private:
         }
     }
 
-    // Another cut of a torus may take longer at another size, so compute has to outlast all of them. Without sizes, and where
-    // there is no one size for all, it is that of the first one.
+    // At another size another cut of a torus may take longest, so compute time has to exceed all of them. Without
+    // sizes, or if no single size suffices, the result is that of the first cut.
     [[nodiscard]] CriticalSize critical_over(const WeightedSum& ours, const std::vector<WeightedSum>& cuts,
                                              const CriticalSize& blank) const {
         std::vector<CriticalSize> sizes;
@@ -176,7 +176,7 @@ private:
         return all.empty() ? sizes.front() : all.front();
     }
 
-    // The cut of a torus that takes longest, at these sizes.
+    // The cut of a torus that takes longest at these sizes.
     [[nodiscard]] std::size_t busiest_cut(const Resource& resource) const {
         if (resource.cuts() == 1) return 0;
         const Sizes sizes = comparable_sizes(program_.sizes, program_.dims);
@@ -187,7 +187,7 @@ private:
         return static_cast<std::size_t>(std::max_element(seconds.begin(), seconds.end()) - seconds.begin());
     }
 
-    // Bare numbers are numbers, not dimensions that may grow.
+    // Bare numbers are constants, not dimensions that may grow.
     [[nodiscard]] WeightedSum bound_sum(const WeightedSum& sum) const {
         WeightedSum bound;
         for (const auto& [polynomial, weight] : sum) bound.emplace_back(polynomial.bind(numbers_), weight);
@@ -208,7 +208,7 @@ private:
             for (const Term& term : resource.terms)
                 complete = complete && term.work.evaluate(program_.sizes).has_value();
         }
-        if (overflowed) return fail("overflow", "the work at these sizes does not fit 127 bits", "check the sizes");
+        if (overflowed) return fail("overflow", "the work at these sizes does not fit into 127 bits", "check the sizes");
         if (!complete) return {};
         const CompiledTimes times(analysis.pricing, {}, program_.sizes);
         std::vector<double> seconds(times.places());
@@ -229,7 +229,7 @@ private:
     void footprint(Analysis& analysis, const std::vector<const KernelWork*>& kernels) const {
         std::map<std::string, std::map<std::string, ValueId>> by_level;
         for (const KernelWork* kernel : kernels) {
-            if (kernel->count != Polynomial(1)) return;  // which tensors a pass has to itself is not known
+            if (kernel->count != Polynomial(1)) return;  // it is not known which tensors belong to one iteration only
             for (const Transfer& transfer : kernel->transfers) {
                 const Value& value = local_.values[transfer.value];
                 by_level[value.level].emplace(value_name(local_, transfer.value), transfer.value);
@@ -247,7 +247,7 @@ private:
                 footprint.capacity = machine_.host->memory_capacity.value->value;
             }
             if (footprint.capacity && footprint.bytes > *footprint.capacity) {
-                analysis.notes.push_back(fmt::format("does not fit: the tensors placed in {} hold {}, it has {}",
+                analysis.notes.push_back(fmt::format("does not fit: the tensors placed in {} need {}, but it has {}",
                                                      level_label(machine_, level), to_text(Bytes{footprint.bytes}),
                                                      capacity_text(Bytes{*footprint.capacity})));
             }
@@ -264,7 +264,7 @@ private:
     }
 
     const Program& program_;  ///< as written
-    const Program& local_;    ///< what one chip does of it
+    const Program& local_;  ///< the part of one chip
     const Machine& machine_;
     const System* system_;
     bool with_growth_;
@@ -292,7 +292,7 @@ Result<ProgramAnalysis> analysed(const Program& program, const Program& local, c
     result.work = std::move(work);
     if (result.work.kernels.empty()) {
         return fail("nothing_to_do", "the program computes nothing",
-                    "write an operation: bf16[B, D] * bf16[D, F] -> bf16[B, F]");
+                    "write an operation, for example: bf16[B, D] * bf16[D, F] -> bf16[B, F]");
     }
     Analyser analyser(program, local, machine, system, options.growth);
     std::vector<const KernelWork*> all;

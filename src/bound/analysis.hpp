@@ -1,4 +1,4 @@
-// A program on a machine, analysed: times, bounds, intensities, critical sizes, and the notes a careful reader wants.
+// The analysis of a program on a machine: times, bounds, intensities, critical sizes, and notes.
 #pragma once
 
 #include <map>
@@ -22,41 +22,44 @@ namespace roofline::core {
 struct CriticalSize {
     std::string dim;
     std::string level;
-    /// With the other dimensions at their sizes; none when they have none.
+    /// With the other dimensions at their sizes; empty when they have none.
     std::optional<Crossing> crossing;
-    /// With all others growing together without bound.
+    /// The limit as all other dimensions grow together without bound.
     std::optional<double> limit;
 };
 
-/// What padding to the sides of a matrix unit adds.
+/// The additional work from padding to the sides of a matrix unit.
 struct Padding {
     double useful_flops = 0;
     double padded_flops = 0;
-    double padded_seconds = 0;       ///< math time with the padding done
+    double padded_seconds = 0;  ///< math time including the padding
     std::vector<std::string> sides;  ///< "D 8000 -> 8064"
 };
 
-/// What must be kept at a level at once, when that is easily said: all tensors of the program that live there.
+/// The bytes that a memory level must hold at once, if they are easy to determine: all tensors of the program that live
+/// there.
 struct Footprint {
     double bytes = 0;
     std::optional<double> capacity;
 };
 
-/// One kernel, or the whole program.
+/// The analysis of one kernel, or of the whole program.
 struct Analysis {
     std::string title;  ///< the statement
     Work work;          ///< repeats included
     Pricing pricing;
     std::map<std::string, Ratio> intensity;  ///< FLOPs over bytes, by level
-    std::map<std::string, double> ridge;     ///< FLOP/byte at which the compute rate and the level's bandwidth meet
-    std::vector<std::pair<std::string, Ratio>> limits;  ///< of the main level's intensity, by the dimension that stays
-    std::string main_level;                             ///< hbm, or the only level with traffic; "" when there is none
-    std::optional<std::vector<double>> seconds;         ///< by resource; none when a dimension has no size
-    std::vector<double> least_seconds;  ///< likewise, of what there is at the least: `lower` is the longest
+    std::map<std::string, double> ridge;  ///< ridge point in FLOP/byte, by level: compute rate over bandwidth
+    /// Of the main level's intensity, by the dimension that is kept.
+    std::vector<std::pair<std::string, Ratio>> limits;
+    std::string main_level;  ///< hbm, or the only level with traffic; "" when there is none
+    std::optional<std::vector<double>> seconds;  ///< by resource; empty when a dimension has no size
+    /// Likewise, of the guaranteed part of the work: `lower` is the longest of these.
+    std::vector<double> least_seconds;
     Bounds bounds;
     double sequential = 0;  ///< sum of the kernels' own lower bounds
-    /// With communication: the same, if each kernel's collectives wait for its work, or it for them. What this is longer than
-    /// `sequential` is the communication that overlapping hides.
+    /// For programs with communication: the same, if no collective overlaps with the kernel it belongs to. The excess
+    /// over `sequential` is the communication that overlap hides.
     std::optional<double> exposed;
     std::optional<double> peak_fraction;  ///< compute time over lower bound
     std::optional<double> energy_j;       ///< rated power times lower bound
@@ -66,41 +69,42 @@ struct Analysis {
     std::vector<std::string> notes;
 
     [[nodiscard]] const Resource* bound_resource() const;
-    /// Of a resource: "math". Empty where the work has none of it, or a dimension has no size.
+    /// Returns the time of a resource such as "math". Empty if the work does not use it, or a dimension has no size.
     [[nodiscard]] std::optional<double> seconds_of(std::string_view resource) const;
 };
 
 struct ProgramAnalysis {
     Analysis total;
-    std::vector<Analysis> kernels;  ///< one for each statement or fuse block
+    std::vector<Analysis> kernels;  ///< one per statement or fuse block
     ProgramWork work;
 };
 
 struct AnalysisOptions {
     WorkOptions work;
-    bool kernels = true;  ///< analyse each kernel too, when there are several
-    bool growth = true;   ///< solve for critical sizes and limits of the intensity
+    bool kernels = true;  ///< analyse each kernel too, if there are several
+    bool growth = true;  ///< solve for critical sizes and limits of the intensity
 };
 
-/// A program of one chip.
+/// Analyses a program of one chip.
 [[nodiscard]] Result<ProgramAnalysis> analyse(const Program& program, const Machine& machine,
                                               const AnalysisOptions& options);
 
-/// A program on a slice. `local` is what one chip does of it, as the layout made it: the same statements, on shares of the
-/// dimensions, with the collectives between. Titles and dimensions are those of `program`.
+/// Analyses a program on a slice. `local` is the part of one chip, as the layout derives it: the same statements on
+/// shards, with collectives. Titles and dimensions are those of `program`.
 [[nodiscard]] Result<ProgramAnalysis> analyse(const Program& program, const Program& local, const System& system,
                                               const AnalysisOptions& options);
 
-/// The numbers of one point, for a sweep: compiled once, evaluated often.
+/// The numbers of a program at one point of a sweep: compiled once, evaluated often.
 class CompiledProgram {
 public:
     /// `swept` are the dimensions whose sizes will be passed; all others must be in program.sizes.
     CompiledProgram(const Program& program, const ProgramAnalysis& analysis, const std::vector<std::string>& swept);
 
     struct Point {
-        std::vector<double> seconds;  ///< by resource of the whole program, then what lower has of each, then scratch
+        /// By resource of the whole program, then the part of each in the lower bound, then scratch.
+        std::vector<double> seconds;
         std::vector<double> term_flops;  ///< by entry of pricing.flops_by()
-        std::vector<double> read;        ///< by level of work.memory, in order
+        std::vector<double> read;  ///< by level of work.memory, in order
         std::vector<double> write;
         double transcendentals = 0;
         Bounds bounds;
@@ -108,13 +112,13 @@ public:
         std::vector<double> scratch;
         std::size_t resources = 0;
 
-        /// Of a resource, as `lower` has it.
+        /// Returns the time of a resource in the lower bound.
         [[nodiscard]] double least_seconds(std::size_t resource) const { return seconds[resources + resource]; }
     };
     [[nodiscard]] Point make_point() const;
-    void evaluate(std::span<const double> sizes, Point& point) const;  ///< no allocation
+    void evaluate(std::span<const double> sizes, Point& point) const;  ///< does not allocate
 
-    /// Only the bounds of the whole program; `seconds` has places() places, the resources' times first.
+    /// Computes only the bounds of the whole program; `seconds` has places() elements, the resources' times first.
     [[nodiscard]] std::size_t places() const { return times_.places(); }
     [[nodiscard]] Bounds price(std::span<const double> sizes, std::span<double> seconds) const;
 

@@ -12,7 +12,7 @@ using namespace roofline::core;
 
 namespace {
 
-// 1 TFLOP/s of bf16 matmul, 100 GFLOP/s of f32 vector, 10 GB/s of HBM: a ridge of 100 FLOP/B. 1 MB of HBM, 200 W.
+// 1 TFLOP/s of bf16 matmul, 100 GFLOP/s of f32 vector, 10 GB/s of HBM: a ridge point of 100 FLOP/B. 1 MB of HBM, 200 W.
 Machine toy() {
     Machine machine;
     machine.name = "Toy";
@@ -60,7 +60,7 @@ constexpr std::string_view matmul = "bf16[B, D] * bf16[D, F] -> bf16[B, F]";
 }  // namespace
 
 TEST_CASE("a matmul below its critical size") {
-    // B = 75, D = F = 600: 2*75*360,000 / 1e12 = 54 us; 2*(45,000 + 360,000 + 45,000) / 1e10 = 90 us
+    // B = 75, D = F = 600: 2*75*360,000 / 1e12 = 54 us; 2*(45,000 + 360,000 + 45,000) / 1e10 = 90 us.
     const Analysed analysed("B=75, D=600, F=600\n" + std::string(matmul));
     const Analysis& total = analysed.result.total;
     REQUIRE(total.seconds.has_value());
@@ -74,15 +74,15 @@ TEST_CASE("a matmul below its critical size") {
     CHECK(*total.energy_j == approx(0.018));  // 200 W for 90 us
     CHECK(total.ridge.at("hbm") == approx(100));
     CHECK(total.footprint.at("hbm").bytes == 900000);
-    CHECK(analysed.result.kernels.empty());  // the whole is the only one
-    // 2BDF/1e12 = 2(BD + DF + BF)/1e10 at D = F = 600: 7.2e-7 B = 2.4e-7 B + 7.2e-5, B = 150
+    CHECK(analysed.result.kernels.empty());  // the whole program is the only kernel
+    // 2BDF/1e12 = 2(BD + DF + BF)/1e10 at D = F = 600: 7.2e-7 B = 2.4e-7 B + 7.2e-5, B = 150.
     CHECK(critical(total, "B").crossing->state == Crossing::State::crossing);
     CHECK(*critical(total, "B").crossing->root == approx(150));
     CHECK(*critical(total, "B").limit == approx(100));
 }
 
 TEST_CASE("below some sizes no batch is large enough") {
-    // D = F = 200: 8e-8 B against 8e-8 B + 8e-6
+    // D = F = 200: 8e-8 B compared with 8e-8 B + 8e-6.
     const Analysed analysed("D=200, F=200, B=1\n" + std::string(matmul));
     CHECK(critical(analysed.result.total, "B").crossing->state == Crossing::State::never);
     CHECK_FALSE(critical(analysed.result.total, "B").crossing->root.has_value());
@@ -103,9 +103,9 @@ TEST_CASE("without sizes the answer is a formula") {
     CHECK(total.limits[0].second.to_handwriting() == "B");  // B << D, F
 }
 
-TEST_CASE("a program: lower overlaps everything, sequential only what is in one kernel") {
-    // First 2*300*300*300 / 1e12 = 54 us against 540,000 / 1e10 = 54 us; then an add of 90,000: 0.9 us of vector
-    // work against 6*90,000 / 1e10 = 54 us. Together math 54, vector 0.9, HBM 108.
+TEST_CASE("a program: lower overlaps everything, sequential only within one kernel") {
+    // The matmul takes 2*300*300*300 / 1e12 = 54 us of math and 540,000 / 1e10 = 54 us of HBM; the addition of 90,000
+    // elements takes 0.9 us of vector work and 6*90,000 / 1e10 = 54 us of HBM. Together: math 54, vector 0.9, HBM 108.
     const std::string text =
         "A : bf16[I,J]; W : bf16[J,K]; Z : bf16[I,K]\nH : bf16[I,K] = A * W\nR : bf16[I,K] = H + Z";
     const Analysed analysed("I=300, J=300, K=300\n" + text);
@@ -117,13 +117,13 @@ TEST_CASE("a program: lower overlaps everything, sequential only what is in one 
     CHECK(result.total.bounds.lower == approx(108e-6));
     CHECK(result.total.sequential == approx(108e-6));
     CHECK(result.total.bounds.upper == approx(162.9e-6));
-    // With J = 3000 the product is bound by math, 540 us over 396 us: the two no longer hide behind one another.
+    // With J = 3000 the matmul is bound by math, 540 us over 396 us, so the two kernels no longer overlap perfectly.
     const Analysed apart("I=300, J=3000, K=300\n" + text);
     CHECK(apart.result.total.bounds.lower == approx(540e-6));
     CHECK(apart.result.total.sequential == approx(540e-6 + 54e-6));
 }
 
-TEST_CASE("repeats multiply times; a repeat's footprint is not guessed") {
+TEST_CASE("repeats multiply times; the footprint of a repeat is not estimated") {
     const Analysed once("X : bf16[B=1000]; Y = relu(X)");
     const Analysed often("X : bf16[B=1000]; repeat 7 { Y = relu(X) }");
     CHECK(often.result.total.bounds.upper == approx(7 * once.result.total.bounds.upper));
@@ -131,7 +131,7 @@ TEST_CASE("repeats multiply times; a repeat's footprint is not guessed") {
     CHECK(often.result.total.footprint.empty());
 }
 
-TEST_CASE("notes: what does not fit, what is not priced, what rests on a weak figure") {
+TEST_CASE("notes: tensors that do not fit, work without a price, results that rest on figures of low confidence") {
     CHECK(says(Analysed("bf16[B=600000] -> f32[B]").result.total, "does not fit"));  // 1.2 + 2.4 MB in 1 MB
     CHECK_FALSE(says(Analysed("bf16[B=60000] -> f32[B]").result.total, "does not fit"));
     CHECK(says(Analysed("exp(bf16[B=6]) -> bf16[B]").result.total, "transcendentals"));
@@ -141,7 +141,7 @@ TEST_CASE("notes: what does not fit, what is not priced, what rests on a weak fi
     CHECK_FALSE(says(Analysed("bf16[B=4k,D=4k] * bf16[D,F=4k] -> bf16[B,F]", doubtful).result.total, "low confidence"));
 }
 
-TEST_CASE("nothing to do, and sizes beyond all counting, are errors") {
+TEST_CASE("an empty program, and sizes beyond all counting, are errors") {
     const auto code_of = [](std::string_view text) {
         const auto program = parse_program(text);
         REQUIRE(program.has_value());
@@ -166,7 +166,7 @@ TEST_CASE("a compiled program gives at a point what an analysis of that point gi
     }
     CHECK(point.bounds.lower == approx(total.bounds.lower));
     CHECK(point.sequential == approx(total.sequential));
-    // FLOPs: 2*20*100*30 of matmul, (8 + 1)*600 of vector; read 2*(2000 + 3000) + 2*600, written twice 2*600; 600 tanh
+    // FLOPs: 2*20*100*30 of matmul, (8 + 1)*600 of vector; read 2*(2000 + 3000) + 2*600, written twice 2*600; 600 tanh.
     CHECK(point.term_flops == std::vector<double>{120000, 5400});
     CHECK(point.read == std::vector<double>{11200});
     CHECK(point.write == std::vector<double>{2400});

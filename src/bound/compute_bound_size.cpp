@@ -9,7 +9,8 @@ namespace {
 
 using State = Crossing::State;
 
-// Which of two levels is harder to outlast: one that never is, then a crossing at the more demanding size.
+// Which of two levels is harder to exceed: one that compute time never exceeds, then a crossing at the more demanding
+// size.
 bool harder(const CriticalSize& a, const CriticalSize& b) {
     const auto rank = [](const Crossing& crossing) {
         return crossing.state == State::never ? 2 : crossing.state == State::crossing ? 1 : 0;

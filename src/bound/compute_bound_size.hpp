@@ -7,10 +7,10 @@
 
 namespace roofline::core {
 
-/// From which size of each dimension compute takes longer than every level together: of the dimension's critical sizes the
-/// one that decides, in the order of `sizes`. Where one level is the longer at every size, none makes it compute-bound; where
-/// compute overtakes one level and falls behind another, the dimension is left out. The limit is kept when every level that
-/// compute does not outlast anyway has one.
+/// Returns the size of each dimension from which compute takes longer than every level: the decisive one of the
+/// dimension's critical sizes, in the order of `sizes`. If one level takes longer at every size, the dimension never
+/// makes the work compute-bound; if compute overtakes one level and falls behind another, the dimension is left out.
+/// The limit is kept when every level that compute does not always exceed has one.
 [[nodiscard]] std::vector<CriticalSize> compute_bound_sizes(const std::vector<CriticalSize>& sizes);
 
 }  // namespace roofline::core

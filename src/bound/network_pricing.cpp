@@ -11,7 +11,7 @@ namespace roofline::core {
 
 namespace {
 
-// All links of a `pair` join the same two chips, so there the chip's rate is what its one neighbour gets.
+// All links of a `pair` connect the same two chips, so the chip's rate is the rate to its one neighbour.
 bool by_link(const NetworkTier& tier) { return has_axes(tier) || tier.topology == "full_mesh"; }
 
 const Figure<Bandwidth>& one_way(const NetworkTier& tier) {
@@ -29,7 +29,7 @@ std::optional<Rate> rate_of(const NetworkTier& tier) {
 
 namespace {
 
-// The tiers of the wires of a load, innermost first.
+// The tiers of the links of a load, innermost first.
 std::vector<std::size_t> tiers_of(const TierLoad& load) {
     std::vector<std::size_t> tiers;
     for (std::size_t tier = 0; tier < load.wires.size(); ++tier) {
@@ -39,7 +39,7 @@ std::vector<std::size_t> tiers_of(const TierLoad& load) {
     return tiers;
 }
 
-// Bytes/s of the wires of a load together.
+// The total rate of the links of a load in bytes/s.
 std::optional<double> speed_of(const TierLoad& load, const System& system) {
     double speed = 0;
     for (const std::size_t tier : tiers_of(load)) {
@@ -71,7 +71,7 @@ void note_unpublished(Pricing& pricing, const System& system, const TierLoad& lo
     }
 }
 
-// A cut as a load.
+// Returns a cut as a load.
 TierLoad load_of(const TransferCut& cut, const TransferLoad& transfer) {
     TierLoad load;
     std::size_t tiers = 0;
@@ -111,7 +111,7 @@ Result<TransferLoad> transfer_of(const Message& message, const System& system, s
 Result<CollectiveLoad> tightest(const TransferLoad& transfer, const Message& message, const System& system,
                                 std::int64_t parts) {
     CollectiveLoad result;
-    // Of cuts over the same wires only the one around the chip is left, which has the most bytes.
+    // Of several cuts over the same links only the one around the chip is kept, because it has the most bytes.
     std::vector<std::pair<LoadedWires, std::vector<Rational>>> ends;
     for (const LoadedWires end : {LoadedWires::sender, LoadedWires::receiver}) {
         const MeshPlace& place = end == LoadedWires::sender ? message.from : message.to;
@@ -138,16 +138,16 @@ Result<CollectiveLoad> tightest(const TransferLoad& transfer, const Message& mes
         if (end != ends.end()) load.over = end->first;
         result.tiers.assign(1, load);
     }
-    // Of the root, or of a chip that sends to it.
+    // For the root, or for a chip that sends to it.
     for (TierLoad& tier : result.tiers)
         tier.sent_bytes = result.sent_by_all < Rational(1) ? result.sent_by_all : Rational(1);
     return result;
 }
 
-// On larger slices a permute counts as one between neighbours: who sends to whom is gone through chip by chip.
+// On larger slices a permute is assumed to be between neighbours, because known targets are analysed chip by chip.
 constexpr std::int64_t most_reordered = 16'384;
 
-// Whom each chip sends to, of a permute of which it is known: as axes change places, or to the next one.
+// Returns the targets of a permute if they are known: axes change their order, or each chip sends to the next one.
 Result<std::vector<std::int64_t>> targets(const Message& message, const std::vector<const PlacedAxis*>& before,
                                           const System& system) {
     if (message.hops > 0) return next_along(system.slice, before);
@@ -160,8 +160,8 @@ Result<std::vector<std::int64_t>> targets(const Message& message, const std::vec
     return reorder(system.slice, before, after);
 }
 
-// Each chip sends its part, of V / parts bytes, to the one that is to hold it. What goes further than to the next is handed on, so
-// that each link carries all of it, one hop after the other.
+// Each chip sends its part, of V / parts bytes, to the chip that will hold it. Data for chips beyond the next one is
+// forwarded, so each link carries all of it, one hop after the other.
 Result<CollectiveLoad> permuted(const Message& message, const std::vector<const PlacedAxis*>& before,
                                 const System& system, std::int64_t parts) {
     ROOFLINE_TRY(const auto to, targets(message, before, system));
@@ -200,7 +200,7 @@ std::optional<Rate> rate_of(const TierLoad& load, const System& system) {
     rate->path = fmt::format("{}", fmt::join(paths, " + "));
     rate->source = fmt::format("{}", fmt::join(sources, "; "));
     rate->label =
-        fmt::format("bandwidth of the wires of {} around a chip or node, one way", name_of(load, system).label);
+        fmt::format("bandwidth of the links of {} around a chip or node, one way", name_of(load, system).label);
     rate->value = *speed;
     rate->alternatives.clear();
     return rate;
@@ -239,7 +239,7 @@ Result<CollectiveLoad> load_of(const Message& message, const System& system) {
 
 namespace {
 
-/// A term of a tier, and what says over whose wires it is: "" for all chips alike.
+/// A term of a tier, and the links that it uses: "" for all chips alike.
 struct Busy {
     Term term;
     std::string wires;
@@ -259,7 +259,7 @@ std::string wires_text(const TierLoad& load, const Message& message) {
     return fmt::format("{}{}", collective_name(message.kind), route_text(message));
 }
 
-// Terms over other wires go on at the same time: each of those is a cut of its own, beside those of a torus.
+// Terms on separate links run at the same time: each of these is a separate cut, beside the cuts of a torus.
 void set_apart(std::vector<Busy>& terms) {
     std::vector<std::string> apart;
     std::size_t sets = 0;
@@ -286,7 +286,7 @@ Status price_network(Pricing& pricing, const Work& work, const System& system) {
     std::map<std::pair<std::size_t, std::string>, std::pair<LoadName, std::vector<Busy>>>
         resources;  // by tier and name
     std::map<std::pair<std::size_t, std::string>, WeightedSum>
-        latencies;  // by message and resource, with those before it
+        latencies;  // by message and resource, including the messages before it
     for (const MessageWork& each : work.messages) {
         ROOFLINE_TRY(auto load, load_of(each.message, system));
         for (const TierLoad& tier : load.tiers) {

@@ -1,4 +1,4 @@
-// What padding to the matrix unit costs: FLOPs that are done but not asked for.
+// The cost of padding to the matrix unit: FLOPs that are executed but not needed.
 #pragma once
 
 #include <optional>
@@ -8,8 +8,9 @@
 
 namespace roofline::core {
 
-/// For machines whose matrix units are square arrays of a known side: the summed dimensions of every product, and those of the
-/// stationary operand (whichever side loses less), are padded to whole sides. Empty when nothing is lost or no side is known.
+/// Returns the padding on machines whose matrix units are square arrays of a known side: the summed dimensions of every
+/// contraction, and those of the stationary operand (the side that loses less), are padded to whole sides. Empty when
+/// there is no padding or no known side.
 [[nodiscard]] std::optional<Padding> padding_of(const Program& program, const std::vector<const KernelWork*>& kernels,
                                                 const Machine& machine, const Pricing& pricing);
 

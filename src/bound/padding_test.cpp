@@ -9,7 +9,7 @@ using namespace roofline::core;
 
 namespace {
 
-// Matrix units of side 128 and 1 kFLOP/s; everything else runs at 1 kFLOP/s too.
+// Matrix units of side 128 and 1 kFLOP/s; everything else also runs at 1 kFLOP/s.
 Machine padded_toy(std::int64_t side = 128) {
     Machine machine;
     machine.name = "Toy";
@@ -43,12 +43,12 @@ TEST_CASE("the sum and the stationary side are padded to whole arrays") {
     CHECK(lost->padded_flops == approx(1.048576e8));
     CHECK(lost->padded_seconds == approx(1.048576e5));
     CHECK(lost->sides == std::vector<std::string>{"D 1000 -> 1024", "F 500 -> 512"});
-    // The other side where it loses less: B 500 -> 512, F 100 -> 128.
+    // The other side is padded where it loses less: B 500 -> 512, F 100 -> 128.
     CHECK(padding("bf16[B=500, D=1024] * bf16[D, F=100] -> bf16[B, F]")->sides ==
           std::vector<std::string>{"B 500 -> 512"});
 }
 
-TEST_CASE("dimensions of one side are padded together, batches not at all") {
+TEST_CASE("dimensions of one side are padded together, batch dimensions not at all") {
     // N*H = 6*32 = 192 -> 256; the batch of 3 stays as it is.
     const auto lost = padding("bf16[G=3, B=1, N=6, H=32] * bf16[G, N, H, D=128] -> bf16[G, B, D]");
     REQUIRE(lost.has_value());
@@ -57,14 +57,14 @@ TEST_CASE("dimensions of one side are padded together, batches not at all") {
     CHECK(lost->padded_flops == approx(2 * 3 * 256 * 128));
 }
 
-TEST_CASE("repeats count, whatever fits counts too") {
+TEST_CASE("repeats count, and so do operations without padding") {
     const auto lost = padding("X : bf16[B=128, D=64]; W : bf16[D, F=128]\nrepeat 5 { Y : bf16[B,F] = X * W }");
     REQUIRE(lost.has_value());
     CHECK(lost->useful_flops == 5.0 * 2 * 128 * 64 * 128);
     CHECK(lost->padded_flops == approx(2 * lost->useful_flops));  // 64 -> 128
 }
 
-TEST_CASE("nothing is lost: whole sides, no matrix unit, vector work") {
+TEST_CASE("no padding: whole sides, no matrix unit, vector work") {
     CHECK_FALSE(padding("bf16[B=1, D=256] * bf16[D, F=128] -> bf16[B, F]").has_value());
     CHECK_FALSE(padding("bf16[B=1, D=100] * bf16[D, F=100] -> bf16[B, F]", padded_toy(0)).has_value());
     CHECK_FALSE(padding("f32[B=100, D=100] * f32[D, F=100] -> f32[B, F]").has_value());  // no f32 matrix unit

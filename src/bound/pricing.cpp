@@ -113,7 +113,7 @@ Resource& resource(Pricing& pricing, const std::string& id, const std::string& l
     return pricing.resources.back();
 }
 
-// In how many passes a product is taken, at which precision, and what other choices there are.
+// Notes the number of passes in which a matmul is executed, for which precision, and the alternatives.
 void note_passes(Pricing& pricing, const Machine& machine, const Peak& peak) {
     std::string others;
     for (const PassScheme& scheme : pass_schemes(peak.dtype, peak.of)) {
@@ -121,11 +121,11 @@ void note_passes(Pricing& pricing, const Machine& machine, const Peak& peak) {
         others += fmt::format("{} --set passes.{}={} for {} ({})", others.empty() ? ";" : ",", name(peak.dtype),
                               scheme.passes, scheme.passes, scheme.precision);
     }
-    pricing.notes.push_back(fmt::format("{} has no {} matrix unit: products in {} take {}{}", machine.name,
+    pricing.notes.push_back(fmt::format("{} has no {} matrix unit: matmuls in {} take {}{}", machine.name,
                                         name(peak.dtype), name(peak.dtype), passes_text(peak), others));
 }
 
-// What somebody may want to know about why this peak does this work.
+// Notes why this peak applies to this work.
 void note_peak(Pricing& pricing, const Machine& machine, const ComputeWork& work, const Assigned& assigned) {
     const Peak& peak = *assigned.peak;
     if (assigned.stands_in) {
@@ -150,7 +150,7 @@ void note_peak(Pricing& pricing, const Machine& machine, const ComputeWork& work
     }
 }
 
-// Vector work of a chip whose vector units have no published rate for it: counted, and left out of the bounds.
+// Vector work of a chip whose vector units have no published rate for it is counted but left out of the bounds.
 void note_unpriced(Pricing& pricing, const Machine& machine, const ComputeWork& work) {
     pricing.unpriced_flops.push_back({fmt::format("{}/{}", name(work.unit), name(work.dtype)), work.flops});
     if (std::find(pricing.unpriced.begin(), pricing.unpriced.end(), "vector") == pricing.unpriced.end())
@@ -162,7 +162,7 @@ void note_unpriced(Pricing& pricing, const Machine& machine, const ComputeWork& 
 }
 
 Status price_compute(Pricing& pricing, const Work& work, const Machine& machine) {
-    // math stands before vector
+    // math comes before vector
     for (const Unit unit : {Unit::matmul, Unit::vector}) {
         for (const ComputeWork& entry : work.compute) {
             auto assigned = assign(machine, entry.unit, entry.dtype);
@@ -191,8 +191,8 @@ Status price_compute(Pricing& pricing, const Work& work, const Machine& machine)
 
 Status price_level(Pricing& pricing, const std::string& level, const Traffic& traffic, const Machine& machine) {
     if (level == "pcie" && !machine.host) {
-        return fail("no_host_link", fmt::format("{} has no link to a host's memory in its file", machine.name),
-                    "place the tensor at another level, or add [host] to a machine file of your own");
+        return fail("no_host_link", fmt::format("the file of {} has no link to host memory", machine.name),
+                    "place the tensor at another level, or add [host] to your own machine file");
     }
     if (level != "pcie" && machine.level(level) == nullptr) {
         std::vector<std::string> levels;
@@ -205,7 +205,7 @@ Status price_level(Pricing& pricing, const std::string& level, const Traffic& tr
     if (!rate) {
         if (level == "hbm") {
             return fail("no_figure", fmt::format("the main memory bandwidth of {} is not known", machine.name),
-                        "give it: --set hbm.bandwidth=1TB/s");
+                        "give one: --set hbm.bandwidth=1TB/s");
         }
         pricing.unpriced.push_back(level);
         pricing.notes.push_back(
@@ -223,7 +223,7 @@ Status price_level(Pricing& pricing, const std::string& level, const Traffic& tr
 Result<Pricing> price(const Work& work, const Machine& machine) {
     Pricing pricing;
     ROOFLINE_CHECK(price_compute(pricing, work, machine));
-    std::vector<std::string> levels;  // outermost first, the host's link before all
+    std::vector<std::string> levels;  // outermost first, the link to the host before all
     if (work.memory.contains("pcie")) levels.emplace_back("pcie");
     for (const MemoryLevel& memory : machine.memory) {
         if (work.memory.contains(memory.id)) levels.push_back(memory.id);

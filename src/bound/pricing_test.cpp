@@ -83,7 +83,7 @@ TEST_CASE("every resource takes its work over its rate") {
     CHECK(pricing.find("vmem") == nullptr);
 }
 
-TEST_CASE("resources stand in one order: math, vector, the link, memory from the outside in") {
+TEST_CASE("resources come in one order: math, vector, the link, memory from the outside in") {
     const Pricing pricing = priced("relu(bf16[B, D] in vmem * bf16[D, F] in host) -> bf16[B, F]");
     std::vector<std::string> ids;
     for (const Resource& resource : pricing.resources) ids.push_back(resource.id);
@@ -92,8 +92,8 @@ TEST_CASE("resources stand in one order: math, vector, the link, memory from the
     CHECK(pricing.resources[4].terms[0].rate.path == "vmem.bandwidth");
 }
 
-TEST_CASE("dtypes that run at one rate are one term, others are added up") {
-    // int8 has no unit here and runs at bf16's; f32 finds the vector unit alone wide enough.
+TEST_CASE("dtypes that run at one rate are one term, others are separate terms of a sum") {
+    // int8 has no unit here and runs at bf16's rate; for f32 only the vector unit is wide enough.
     const std::string both = "X : int8[B,D]; W : int8[D,F]; V : bf16[D,F]\nY = X *_D W; Z = X *_D V";
     const Pricing merged = priced(both);
     REQUIRE(merged.find("math")->terms.size() == 1);
@@ -111,7 +111,7 @@ TEST_CASE("dtypes that run at one rate are one term, others are added up") {
     CHECK(says(wide.notes, "vector"));
 }
 
-TEST_CASE("what has no figure is left out of the bounds and said") {
+TEST_CASE("work without a figure is left out of the bounds, and a note says so") {
     const Pricing l2 = priced("bf16[B] in l2 + bf16[B] -> bf16[B]");
     CHECK(l2.find("l2") == nullptr);
     CHECK(l2.unpriced == std::vector<std::string>{"l2"});
@@ -126,7 +126,7 @@ TEST_CASE("what has no figure is left out of the bounds and said") {
     CHECK(says(matmul.notes, "--set vector.f32"));
 }
 
-TEST_CASE("what a machine cannot do is an error") {
+TEST_CASE("work that a machine cannot do is an error") {
     Machine bare = priced_toy();
     bare.host.reset();
     CHECK(code_of("bf16[B] in host -> bf16[B]", bare) == "no_host_link");

@@ -17,7 +17,7 @@ constexpr std::size_t most_points = 1'000'000;
 
 tl::unexpected<Error> bad(std::string_view text, std::string_view why) {
     return fail("bad_sweep", fmt::format("the sweep `{}` {}", text.substr(0, 60), why),
-                "write B=1..512, B=1..4096*2, B=64..1024+64 or B=1,8,64");
+                "write, for example, B=1..512, B=1..4096*2, B=64..1024+64 or B=1,8,64");
 }
 
 Status fill_range(SweepAxis& axis, std::string_view whole, std::string_view from, std::string_view to) {
@@ -27,13 +27,13 @@ Status fill_range(SweepAxis& axis, std::string_view whole, std::string_view from
     if (sign != std::string_view::npos) {
         step = to[sign];
         auto parsed = parse_size(trimmed(to.substr(sign + 1)));
-        if (!parsed) return bad(whole, fmt::format("has no usable step: {}", parsed.error().message));
+        if (!parsed) return bad(whole, fmt::format("has no usable increment: {}", parsed.error().message));
         by = *parsed;
         if (step == '*' && by == 1) return bad(whole, "would never end");
         to = trimmed(to.substr(0, sign));
     }
     auto first = parse_size(from);
-    if (!first) return bad(whole, fmt::format("has no usable beginning: {}", first.error().message));
+    if (!first) return bad(whole, fmt::format("has no usable start: {}", first.error().message));
     auto last = parse_size(to);
     if (!last) return bad(whole, fmt::format("has no usable end: {}", last.error().message));
     if (*first > *last) return bad(whole, "runs backwards");
@@ -94,7 +94,7 @@ Status apply_sweep(Program& program, const std::vector<SweepAxis>& axes) {
         points *= axis.sizes.size();
         if (points > most_points) {
             return fail("bad_sweep", fmt::format("the sweep has more than {} points", most_points),
-                        "take larger steps");
+                        "use a larger increment");
         }
     }
     for (const std::string& dim : program.dims) {

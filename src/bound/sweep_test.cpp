@@ -41,14 +41,14 @@ TEST_CASE("the forms of a range") {
     CHECK(sizes("B=64..200+64") == Numbers{64, 128, 192});
     CHECK(sizes("B=8, 1,1k") == Numbers{8, 1, 1000});
     CHECK(sizes("B=7") == Numbers{7});
-    CHECK(sizes("B=9223372036854775807..9223372036854775807") == Numbers{9223372036854775807});  // and no overflow
+    CHECK(sizes("B=9223372036854775807..9223372036854775807") == Numbers{9223372036854775807});  // without overflow
     const auto equal = parse_sweep("D=F = 1Ki,4Ki");
     CHECK(equal->dims == Names{"D", "F"});
     CHECK(equal->sizes == Numbers{1024, 4096});
     CHECK(equal->name() == "D = F");
 }
 
-TEST_CASE("what is no range is refused") {
+TEST_CASE("text that is not a range is refused") {
     for (const std::string_view text : {"B", "=1..4", "B=", "B=4..1", "B=1..8*1", "B=1..8*0", "B=0..8", "B=1,,2",
                                         "B=x..4", "B=1..4+", "B=1..2000000", "B==1"}) {
         const auto axis = parse_sweep(text);

@@ -9,7 +9,7 @@ using namespace roofline::core;
 
 namespace {
 
-/// Resources that are busy for so many seconds, of which a share is sure.
+/// Resources that are busy for this many seconds, of which a share is guaranteed.
 Pricing busy_for(const std::vector<std::pair<int, double>>& resources) {
     Pricing pricing;
     for (const auto& [seconds, sure] : resources) {
@@ -41,8 +41,8 @@ TEST_CASE("the bounds are the largest time and the sum") {
     CHECK_FALSE(bounds_of(busy_for({{0, 1}}), seconds).bound_by.has_value());
 }
 
-TEST_CASE("the lower bound has what is sure, the upper one all") {
-    // two terms of one resource: 4 s of which an eighth is sure, and 1 s
+TEST_CASE("the lower bound has the guaranteed work, the upper one all work") {
+    // Two terms of one resource: 4 s, of which an eighth is guaranteed, and 1 s.
     Pricing pricing = busy_for({{1, 1}, {4, 0.125}});
     pricing.resources[1].terms.push_back(busy_for({{1, 1}}).resources[0].terms[0]);
     std::vector<double> seconds;

@@ -20,8 +20,8 @@ TEST_CASE("bound: the time of a transfer is that of its tightest cut, or of its 
     const auto byte = time_of(*send_load(*on, Chip{{0, 0}}, Chip{{3, 3}}), *on, 1);
     CHECK(byte->lower_s == approx(6e-6));
     CHECK(byte->latency_bound);
-    // Nodes of eight: 450 GB/s and a NIC of 50 a chip. Eight NICs leave the node together; from one chip to its neighbour it is
-    // the switch's port and, for what goes by the NIC as well, that one.
+    // Nodes of eight: 450 GB/s and a NIC of 50 per chip. Eight NICs leave the node together; from one chip to its
+    // neighbour the switch's port is used, and the NIC as well.
     const auto nodes = make_slice(*find_machine("h100-sxm"), "8x16");
     REQUIRE(nodes.has_value());
     CHECK(time_of(*send_load(*nodes, Chip{{0, 0}}, Chip{{5, 9}}), *nodes, 4e9)->lower_s == approx(0.01));
@@ -47,22 +47,22 @@ TEST_CASE("bound: a message with a root is priced by its tightest cut") {
     const auto beside = lower({CollectiveKind::send, {}, {}, {}, here, {{"X", 5}}});
     CHECK(beside.first == "nvlink+ib");
     CHECK(beside.second == approx(0.008));
-    // A gather of 128 parts: 127 come into the chip at 500 GB/s, 120 into its node at 400.
+    // A gather of 128 parts: 127 enter the chip at 500 GB/s, 120 enter its node at 400.
     const auto gathered = lower({CollectiveKind::gather, {"X", "Y"}, {}, {}, {}, here});
     CHECK(gathered.first == "ib");
     CHECK(gathered.second == approx(4e9 * 120 / 128 / 400e9));
-    // Of 8 parts that each node has it is the 7 that the chip lacks.
+    // If each node has 8 parts, the bottleneck is the 7 that the chip lacks.
     const auto inside = lower({CollectiveKind::gather, {"X"}, {}, {}, {}, here});
     CHECK(inside.first == "nvlink+ib");
     CHECK(inside.second == approx(4e9 * 7 / 8 / 500e9));
     CHECK(load_of({CollectiveKind::send, {}, {}, {}, here, {{"Z", 5}}}, nodes).error().code == "unknown_axis");
-    // Without the NIC's rate the cuts that need it say nothing, and there is no other.
+    // Without the NIC's rate the cuts that need it are ignored, and there is no other one.
     nodes.slice.machine.network[1].chip_bandwidth.value.reset();
     const auto unknown = load_of({CollectiveKind::send, {}, {}, {}, here, {{"X", 5}}}, nodes);
     CHECK(!time_of(*unknown, nodes, 1).has_value());
 }
 
-TEST_CASE("bound: transfers add up over the same wires in the same direction, and go on beside all others") {
+TEST_CASE("bound: transfers over the same links in the same direction add up, and run beside all others") {
     System torus;
     torus.slice = *make_slice(*find_machine("tpu-v5e"), "4x4");
     torus.mesh = place_mesh(torus.slice, {{"X", 4}, {"Y", 4}}).value();
@@ -87,10 +87,11 @@ TEST_CASE("bound: transfers add up over the same wires in the same direction, an
     const auto near = [](double value) { return approx(value).epsilon(1e-3); };  // hops take microseconds
     // Into the corner over two links: 15/16 of one and all of the other.
     CHECK(times({gather, send}).first == near((15.0 / 16 + 1) / 2));
-    // Out of it meanwhile goes as much the other way.
+    // As much goes out of it in the other direction at the same time.
     CHECK(times({gather, back}).first == near(1.0 / 2));
     CHECK(times({gather, back}).second == near((15.0 / 16 + 1) / 2));
-    // An all-gather along X brings 3/4 of its array into the corner over one link; how far the other helps is not counted.
+    // An all-gather along X brings 3/4 of its array into the corner over one link; help from the other link is not
+    // counted.
     CHECK(times({gather, all}).first == near(3.0 / 4));
     CHECK(times({gather, all}).second == near(15.0 / 32 + 3.0 / 4));
     CHECK(times({all, all}).first == near(3.0 / 2));

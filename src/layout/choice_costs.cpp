@@ -11,7 +11,7 @@ namespace roofline::core {
 
 namespace {
 
-// Sums of the same times in another order differ in their last bits, so the last 22 of 52 are rounded away.
+// Sums of the same times in another order differ in their last bits, so the last 22 of 52 bits are rounded away.
 std::uint64_t rounded(double value) {
     constexpr int dropped = 22;
     return (std::bit_cast<std::uint64_t>(value) + (std::uint64_t{1} << (dropped - 1))) >> dropped;
@@ -140,7 +140,7 @@ LayoutPrice ChoiceCosts::price(std::span<const double> cost) const {
 }
 
 bool ChoiceCosts::no_worse(std::span<const double> a, std::span<const double> b) const {
-    // From the end: where everything is added up, two costs differ most often.
+    // The comparison starts at the end because two costs differ most often in the totals there.
     for (std::size_t i = a.size(); i-- > 0;) {
         if (a[i] > b[i] * (1 + 1e-12)) return false;
     }
@@ -173,7 +173,7 @@ ChoiceCosts::Loads ChoiceCosts::found(const Route& route) const {
         return loads;
     }
     for (const TierLoad& tier : load->tiers) {
-        // Without a rate it is not in the bounds, and a note says so where the choice is priced.
+        // A tier without a rate is not in the bounds; a note says so where the chosen layout is priced.
         if (const auto rate = rate_of(tier, *system_)) loads.tiers.push_back(cost_of(tier, route, rate->value));
     }
     return loads;

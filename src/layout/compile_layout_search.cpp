@@ -1,4 +1,4 @@
-// A program made ready for choosing layouts: where its tensors lie for sure, and the ways of its operations.
+// Preparation of a program for the layout search: the shardings that are fixed, and the strategies of its operations.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace roofline::core {
 
 namespace {
 
-// The chips that tensors are at: the first of them, where there are many.
+// The chips that hold whole tensors; if there are many, only the first of them.
 std::vector<std::int64_t> roots_in(const Program& program, const System& system) {
     constexpr std::size_t most = 8;
     std::set<std::int64_t> roots;
@@ -24,7 +24,7 @@ std::vector<std::int64_t> roots_in(const Program& program, const System& system)
     return {roots.begin(), roots.end()};
 }
 
-// Which tensors cross memory in each operation of a kernel, in order.
+// Which tensors cross memory in each operation of a kernel, in program order.
 std::vector<Stored> stored_in(const KernelWork& kernel) {
     std::set<ValueId> reads;
     std::set<ValueId> writes;
@@ -60,7 +60,8 @@ LayoutSearch::LayoutSearch(const Program& program, const System& system)
 
 namespace {
 
-// What no rule says how to split: the columns of a band, which the last rows alone have or all in turn.
+// No rule covers a band whose columns are split: the columns belong to the last rows only, or to all rows one after
+// another.
 Status check_splittable(const Program& program) {
     for (const Value& value : program.values) {
         for (const MaskedPlane& plane : value.masks) {
@@ -95,7 +96,8 @@ Result<LayoutSearch> LayoutSearch::compile(const Program& program, const System&
     return search;
 }
 
-// An axis that no operand and no result has repeats the work, as it is written; what lies anywhere may have any.
+// An axis that neither an operand nor the result has means repeated work, as written. A tensor whose sharding is free
+// may take any axis.
 void LayoutSearch::free_axes() {
     AxisMask any = 0;
     for (const auto& fixed : fixed_) any = static_cast<AxisMask>(any | (fixed ? fixed->used() : AxisMask{0}));
@@ -112,7 +114,7 @@ void LayoutSearch::free_axes() {
     if (any == 0) axes_.clear();
 }
 
-// A statement whose result is wanted at one chip is done by that chip, all of it.
+// A statement whose result is wanted on one chip runs entirely on that chip.
 void LayoutSearch::fix_inner(const Block& block) {
     for (const Node& node : block.nodes) {
         if (const auto* inner = std::get_if<Block>(&node)) {
@@ -132,7 +134,7 @@ void LayoutSearch::fix_inner(const Block& block) {
     }
 }
 
-// Whether all tensors that are at a chip are at the same one.
+// Whether all tensors that are on single chips are on the same chip.
 bool LayoutSearch::one_place() const {
     std::set<std::int64_t> places;
     for (const auto& fixed : fixed_) {
@@ -161,7 +163,8 @@ std::vector<AxisMask> LayoutSearch::staying(const Op& op, const Statement& state
     const bool sum = last.function == "add" || last.function == "sub";
     const auto add = [&](const Operand& tensor) {
         AxisMask mask = 0;
-        // what is added to a gradient is made where that lies, as it would be alone
+        // A term that is added to a gradient is computed in the gradient's sharding, as it would be without the
+        // addition.
         const bool summand = sum && program_->values[tensor.value].intermediate &&
                              std::is_permutation(tensor.dims.begin(), tensor.dims.end(), last.output.dims.begin(),
                                                  last.output.dims.end());
@@ -225,10 +228,10 @@ Status LayoutSearch::compile_ops(const StayingAxes& stay) {
     }
     std::vector<KnownShape> shapes;
     std::vector<std::string> counts;
-    std::map<ValueId, std::vector<Use>> uses;  // of the pass that is being read
+    std::map<ValueId, std::vector<Use>> uses;  // of the block that is being read
     const bool one_place = this->one_place();
     bool fused = false;
-    // The two programs have the same shape: one has the types, the other was counted.
+    // The two programs have the same shape: one has the types, the other has the work.
     const auto walk = [&](const auto& self, const Block& block, const Block& counted) -> Status {
         for (std::size_t i = 0; i < block.nodes.size(); ++i) {
             if (const auto* inner = std::get_if<Block>(&block.nodes[i])) {
@@ -252,9 +255,10 @@ Status LayoutSearch::compile_ops(const StayingAxes& stay) {
                 ROOFLINE_TRY(auto made, this->compiled(op, crossing[o], shapes));
                 CompiledOp& compiled = made;
                 compiled.counts = counts;
-                // A kernel is done by one chip or by all.
+                // A kernel runs on one chip or on all.
                 compiled.alone = one_place && !fused && statement.ops.size() == 1;
-                // Sums inside an expression may stay partial until they are added to others, or where its result is to be so.
+                // Partial sums inside an expression may stay unreduced until they are added to others, or if the result
+                // is unreduced.
                 const auto add_behind =
                     std::any_of(statement.ops.begin() + static_cast<std::ptrdiff_t>(o) + 1, statement.ops.end(),
                                 [](const Op& other) { return other.function == "add" || other.function == "sub"; });

@@ -1,4 +1,5 @@
-// What of an operation its ways depend on: which dimensions can be split, which follow others, what chips exchange, its times.
+// The properties of an operation that determine its strategies: dimensions that can be split, dimensions that follow
+// others, exchanges between chips, and times.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,10 +16,10 @@ namespace roofline::core {
 
 namespace {
 
-/// Under which names an operation has its dimensions: those of one tensor, and what it works along.
+/// Renames the dimensions of one tensor, or, without a tensor, the dimensions that the operation works along.
 using Rename = std::function<void(std::vector<std::string>& dims, std::optional<std::size_t> tensor)>;
 
-// A program of this operation alone.
+// Returns a program that consists of this operation only.
 Program alone(const Program& program, const Op& op, const Stored& stored, bool masks, const Rename& rename) {
     Program one;
     one.sizes = program.sizes;
@@ -48,14 +49,14 @@ Program alone(const Program& program, const Op& op, const Stored& stored, bool m
     return one;
 }
 
-// Rows in groups for experts, of an operation that puts them there or takes them back.
+// The operand whose rows are grouped by expert, if the operation groups rows or ungroups them.
 const Operand* groups_of(const Op& op) {
     if (op.kind != OpKind::apply) return nullptr;
     const FunctionKind kind = find_function(op.function)->kind;
     return kind == FunctionKind::dispatch ? &op.output : kind == FunctionKind::combine ? &op.inputs.front() : nullptr;
 }
 
-// How often each token is among these rows: for each expert that it goes to.
+// How often each token occurs among these rows: once per expert that it is routed to.
 Rational copies_of_rows(const Program& program, const Op& op) {
     if (groups_of(op) == nullptr || op.inputs.size() < 2) return 1;
     const bool out = groups_of(op) == &op.output;
@@ -69,8 +70,8 @@ Rational copies_of_rows(const Program& program, const Op& op) {
     return copies;
 }
 
-// The sets of operands in which an operation is linear: where these are partial sums over an axis and the others whole, so is its
-// result. A sum with a number is none: each chip would add it.
+// The sets of operands in which an operation is linear: if these are partial sums over an axis and the others are
+// whole, the result is a partial sum. A sum with a constant is not linear, because every chip would add the constant.
 std::vector<std::uint32_t> linear_in(const Op& op) {
     std::vector<std::uint32_t> each;
     for (std::size_t i = 0; i < std::min<std::size_t>(op.inputs.size(), 32); ++i) each.push_back(std::uint32_t{1} << i);
@@ -85,7 +86,7 @@ std::vector<std::uint32_t> linear_in(const Op& op) {
     return {std::accumulate(each.begin(), each.end(), std::uint32_t{0})};
 }
 
-// Partial sums of these are added to others before they are completed, or only put in their places.
+// Whether partial sums of the operands are added to others, or only moved, before they are completed.
 bool adds_up(const Op& op) {
     if (op.kind != OpKind::apply) return false;
     const FunctionKind kind = find_function(op.function)->kind;
@@ -116,7 +117,7 @@ bool stays_open(const Statement& statement, std::size_t op) {
 
 Program op_shape(const Program& program, const Op& op, const Stored& stored) {
     Program shape = alone(program, op, stored, true, {});
-    shape.sizes.clear();  // the program's
+    shape.sizes.clear();  // those of the program
     for (Value& value : shape.values) {
         value.name.clear();
         value.label.clear();
@@ -194,8 +195,9 @@ std::size_t OpWays::place_of(const std::string& dim) {
     return place;
 }
 
-// Where a function works along a dimension it needs all of it, but a sum can be taken in parts. Of a table that is split each
-// chip finds the rows that it has, and zeros for others. Of rows that are written each chip takes those that fall into its part.
+// A function that works along a dimension needs all of it, but a sum can be computed in parts. If a table is split,
+// each chip looks up the rows that it holds and has zeros for the others. Each chip takes those of the written rows
+// that fall into its shard.
 bool OpWays::splittable(const std::string& dim) const {
     if (op_->kind != OpKind::apply) return true;
     const FunctionInfo& function = *find_function(op_->function);
@@ -209,9 +211,9 @@ bool OpWays::splittable(const std::string& dim) const {
         case FunctionKind::dispatch:
         case FunctionKind::combine:
             return !has(op_->along, dim);
-        case FunctionKind::match:  // summed over the last
+        case FunctionKind::match:  // summed over the last dimension
             return !has(op_->along, dim) || dim == op_->along.back();
-        case FunctionKind::correlate:  // all but the taps
+        case FunctionKind::correlate:  // all dimensions but the taps
             return !has(op_->along, dim) || dim != op_->along[1];
         case FunctionKind::slide:
             return has(op_->output.dims, dim);
@@ -221,7 +223,7 @@ bool OpWays::splittable(const std::string& dim) const {
     }
 }
 
-// What the chips that split a function's rows tell each other of each: numbers as sums are accumulated.
+// The statistics per row that chips exchange when they split the rows of a function; they have the accumulator's dtype.
 void OpWays::add_statistics() {
     if (op_->kind != OpKind::apply) return;
     const RowStatistics& statistics = find_function(op_->function)->statistics;
@@ -241,8 +243,8 @@ void OpWays::add_statistics() {
     statistics_ = std::move(rows);
 }
 
-// Rows that go to experts or come back, and those that are written into a tensor, stay on their chip: how they are split
-// follows from the rows' other side.
+// Rows that are dispatched to experts, combined, or written into a tensor stay on their chip, so their split follows
+// from the rows on the other side.
 void OpWays::tie_rows() {
     if (op_->kind != OpKind::apply) return;
     const FunctionKind kind = find_function(op_->function)->kind;
@@ -251,7 +253,8 @@ void OpWays::tie_rows() {
         const std::vector<std::string>& tokens = out ? op_->inputs.front().dims : op_->output.dims;
         const std::vector<std::string>& groups = out ? op_->output.dims : op_->inputs.front().dims;
         tied_ = {place_of(op_->along[1]), {}};
-        // The first dimension's axes come last, and so can go on to the experts: batches are what experts are spread over.
+        // The axes of the first dimension come last so that they can move on to the experts, over which batches are
+        // spread.
         for (const std::string& dim : std::views::reverse(tokens)) {
             if (!has(groups, dim)) tied_->from.push_back(place_of(dim));
         }

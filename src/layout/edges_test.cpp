@@ -1,4 +1,4 @@
-// What a chip needs of those before it: against counts that go through every position.
+// Tests of what a chip needs from the chips before it, compared with counts over every position.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -56,12 +56,13 @@ double message_bytes(const EdgeCase& made, const Message& message) {
     return message.bytes.evaluate(made.program.sizes).value().to_double();
 }
 
-/// Of T positions over n chips, each of which sees itself and W - 1 before it: of the busiest chip.
+/// Counts for T positions over n chips, where each position sees itself and the W - 1 before it. The numbers are those
+/// of the busiest chip.
 struct SeenPlaces {
-    std::int64_t pairs = 0;    ///< of a position and one that it sees
+    std::int64_t pairs = 0;  ///< pairs of a position and one that it sees
     std::int64_t columns = 0;  ///< different positions that it sees
-    std::int64_t others = 0;   ///< of them on other chips
-    std::int64_t hops = 0;     ///< to the farthest of these
+    std::int64_t others = 0;  ///< those of them on other chips
+    std::int64_t hops = 0;  ///< to the farthest of these chips
 };
 
 SeenPlaces seen_places(std::int64_t places, std::int64_t chips, std::int64_t window) {
@@ -96,7 +97,7 @@ std::string windowed_attention(std::int64_t window) {
 
 }  // namespace
 
-TEST_CASE("behind a window keys and values come from the chips that have them, and no others") {
+TEST_CASE("a windowed attention fetches keys and values only from the chips that have them") {
     for (const std::int64_t window : {2, 17, 64, 65, 66, 150, 300}) {
         CAPTURE(window);
         const SeenPlaces most = seen_places(512, 8, window);
@@ -111,24 +112,24 @@ TEST_CASE("behind a window keys and values come from the chips that have them, a
         }
         const auto analysis = analyse(made.program, made.laid.local, made.system, {});
         REQUIRE(analysis.has_value());
-        // two products of 2 FLOPs and a softmax of 4 for each pair
+        // Each pair costs two matmuls of 2 FLOPs and a softmax of 4.
         const auto pairs = static_cast<double>(most.pairs);
         CHECK(analysis->total.work.flops().evaluate(made.program.sizes).value().to_double() ==
               pairs * (2 * 128 + 2 * 128 + 4));
-        // queries are read and results written, of keys and values what is seen
+        // Queries are read and results are written; of keys and values only the visible ones are read.
         const double traffic = 2.0 * 128 * (64 + 64 + 2 * static_cast<double>(most.columns));
         CHECK(analysis->total.work.memory.at("hbm").total().evaluate(made.program.sizes).value().to_double() ==
               traffic);
     }
 }
 
-TEST_CASE("a window that is nearly all gathers all") {
+TEST_CASE("a window that covers nearly everything turns into an all-gather") {
     const std::vector<Message> sent = edge_messages(laid_edges(windowed_attention(500)));
     REQUIRE(sent.size() == 2);
     for (const Message& message : sent) CHECK(message.kind == CollectiveKind::all_gather);
 }
 
-TEST_CASE("gradients of keys and values behind a window go back and are added") {
+TEST_CASE("gradients of keys and values of a window return to their chips and are added") {
     const SeenPlaces most = seen_places(512, 8, 100);
     const EdgeCase made = laid_edges(
         "mesh X=8\nT=512, S=512, H=128, W=100\nQ : bf16[T_X, H]\nVa : bf16[S_X, H]\ndO : bf16[T_X, H]\n"
@@ -144,8 +145,9 @@ TEST_CASE("gradients of keys and values behind a window go back and are added") 
     }
 }
 
-TEST_CASE("a window takes the wires from each chip to the next") {
-    // On an open axis of four each link between neighbours carries one part: 63 places of 128 numbers at 2 bytes. TPU v5e: 45 GB/s.
+TEST_CASE("a window uses the links from each chip to the next") {
+    // On an open axis of four chips each link between neighbours carries one part: 63 positions of 128 numbers of 2
+    // bytes. A TPU v5e link has 45 GB/s.
     const std::string text =
         "mesh X=4, Y=4\nT=256, S=256, H=128, W=64\nQ : bf16[T_X, H]\nK : bf16[S_X, H]\nP : bf16[T_X, S] = "
         "causal[T,S,W](Q *_H K)";
@@ -156,7 +158,7 @@ TEST_CASE("a window takes the wires from each chip to the next") {
     CHECK(message_bytes(made, sent[0]) == 4.0 * 63 * 128 * 2);
 }
 
-TEST_CASE("what looks back a few steps needs so many of the chip before it") {
+TEST_CASE("a function that looks back a few positions needs as many from the previous chip") {
     const std::string given =
         "mesh X=8\nB=4, T=512, D=256, Q=4\nX : bf16[B, T_X, D]\nG : bf16[B, T_X, D]\nC : bf16[Q, D]\n";
     const auto one = [&](const std::string& statement, std::int64_t places) {
@@ -172,18 +174,18 @@ TEST_CASE("what looks back a few steps needs so many of the chip before it") {
         const double flops = analysis->total.work.flops().evaluate(made.program.sizes).value().to_double();
         return std::pair(sent.size(), flops);
     };
-    // seen_places(): a window of Q places is Q taps
+    // In seen_places() a window of Q positions corresponds to Q taps.
     REQUIRE(seen_places(512, 8, 4).others == 3);
-    const double taps = 2.0 * 4 * 64 * 256 * 4;  // of each of 64 places of a chip
+    const double taps = 2.0 * 4 * 64 * 256 * 4;  // for each of 64 positions of a chip
     CHECK(one("Y : bf16[B, T_X, D] = conv[T](X, C)", 3) == std::pair(std::size_t{1}, taps));
     CHECK(one("Y : bf16[B, T_X, D] = dconv[T](G, C)", 3) == std::pair(std::size_t{1}, taps));
     CHECK(one("Y : bf16[B, T_X, D] = prior[T](X)", 1) == std::pair(std::size_t{1}, 0.0));
-    // of the gradient of the taps each chip has a partial sum
+    // Each chip has a partial sum of the gradient of the taps.
     CHECK(one("Dc : f32[Q, D]{U_X} = taps[T,Q,B](X, G)", 3) == std::pair(std::size_t{1}, taps));
     CHECK(one("Dc : f32[Q, D] = taps[T,Q,B](X, G)", 3) == std::pair(std::size_t{2}, taps));
 }
 
-TEST_CASE("columns of a band are not split") {
+TEST_CASE("the columns of a band are not split") {
     auto program = parse_program(
         "mesh X=8\nT=512, S=512, H=128, W=64\nQ : bf16[T, H]\nK : bf16[S_X, H]\nP : bf16[T, S_X] = causal[T,S,W](Q *_H "
         "K)");

@@ -32,15 +32,15 @@ public:
         add_sizes();
         if (layout_.cut_short) {
             note(
-                "the program can be laid out in more ways than were compared: a better one may exist (written types of "
-                "intermediates, or fewer mesh axes, leave fewer)");
+                "the program has more layouts than were compared, so a better one may exist (write types of "
+                "intermediates, or use fewer mesh axes, to reduce their number)");
         }
         return std::move(result_);
     }
 
 private:
     Status block(Block& block) {
-        std::optional<bool> one_chip;  // of the block's statements that work
+        std::optional<bool> one_chip;  // of the statements of the block that do work
         for (Node& node : block.nodes) {
             if (auto* inner = std::get_if<Block>(&node)) {
                 const bool before = std::exchange(repeated_, repeated_ || inner->kind == Block::Kind::repeat);
@@ -52,15 +52,15 @@ private:
             ROOFLINE_CHECK(this->statement(statement));
             if (block.kind != Block::Kind::fuse || !works(statement)) continue;
             if (one_chip.value_or(statement.one_chip) != statement.one_chip) {
-                return fail("partly_alone", "a fuse block is done by one chip or by all, and this one is divided",
-                            fmt::format("take `{}` out of it", value_name(program_, statement.result)));
+                return fail("partly_alone", "a fuse block must run on one chip or on all chips, and this one is divided",
+                            fmt::format("move `{}` out of the block", value_name(program_, statement.result)));
             }
             one_chip = statement.one_chip;
         }
         return {};
     }
 
-    // Whether anything is loaded, converted or computed; else only chips exchange.
+    // Whether anything is loaded, converted or computed; otherwise the chips only exchange data.
     [[nodiscard]] bool works(const Statement& statement) const {
         return std::any_of(statement.ops.begin(), statement.ops.end(), [&](const Op& op) { return works(op); });
     }
@@ -71,7 +71,7 @@ private:
         return from.level != to.level || from.type.dtype != to.type.dtype;
     }
 
-    // One chip is the busiest of all only if no other one works alone as well.
+    // A single chip is the busiest one only if no other chip works alone as well.
     Status note_worker(Statement& statement, std::int64_t chip) {
         if (chip == Sharding::everywhere || !works(statement)) return {};
         statement.one_chip = true;
@@ -80,11 +80,11 @@ private:
         if (!worker_) worker_ = {chip, name};
         if (worker_->first != chip) {
             return fail("several_workers",
-                        fmt::format("`{}` is made at {} and `{}` at {}: work of different chips is not that of one",
+                        fmt::format("`{}` is computed at {} and `{}` at {}: the work of two chips cannot be priced as that of one",
                                     worker_->second, place_text(mesh_place(system_, worker_->first)), name, place),
-                        "price what each does as a program of its own, or bring it all to one chip");
+                        "write one program per chip, or bring all the work to one chip");
         }
-        note(fmt::format("{} is made by the chip at {} alone", name, place));
+        note(fmt::format("{} is computed only by the chip at {}", name, place));
         return {};
     }
 
@@ -100,7 +100,7 @@ private:
             if (output.type_follows && !output.intermediate) note_free(op.output);
             share(op, ways, way);
             std::vector<Message> messages = messages_of(index, way);
-            // Of several operations the first that communicates is the one whose alternatives matter.
+            // The alternatives of the first operation that communicates are the ones that matter.
             if (laid.plans.empty() || (statement.messages.empty() && !messages.empty())) {
                 ROOFLINE_CHECK(note_plans(index, laid));
             }
@@ -114,7 +114,8 @@ private:
         return {};
     }
 
-    // In the order in which they happen: operands, then the result. What has been brought about before is there.
+    // Returns the messages in the order in which they happen: of the operands, then of the result. Moves that were done
+    // earlier are left out.
     [[nodiscard]] std::vector<Message> messages_of(std::size_t index, const Way& way) {
         std::vector<Message> messages;
         const OpWays& ways = search_.op(index);
@@ -122,7 +123,7 @@ private:
         const auto moved = [&](std::size_t tensor) {
             return tensor < op.inputs.size() ? op.inputs[tensor].value : op.output.value;
         };
-        // The same array goes on from where it lies under another name.
+        // A move continues the same array, in its sharding, under another name.
         const bool same = op.kind == OpKind::move;
         std::size_t last = same ? brought_[op.inputs.front().value] : 0;
         for (const auto& [tensor, place] : way.moves) {
@@ -163,9 +164,9 @@ private:
             }
         }
         std::string text = parts.empty() ? "no communication" : fmt::format("{}", fmt::join(parts, ", "));
-        // Where all take part a chip that does it alone is worth a word.
+        // The text mentions a single chip only where all chips could take part.
         if (way.at != Sharding::everywhere && works(ways.op())) {
-            text = fmt::format("at {} alone, {}", place_text(mesh_place(system_, way.at)), text);
+            text = fmt::format("on {} alone, {}", place_text(mesh_place(system_, way.at)), text);
         }
         return text;
     }
@@ -174,19 +175,19 @@ private:
         const std::string& edge = ways.edge_text();
         const auto places = edge_of(edge).evaluate(program_.sizes);
         note(
-            fmt::format("parts are contiguous where a window or a convolution looks back: of those before its own a "
-                        "chip gets {} places "
-                        "(halo exchange), and the busiest computes all of a window for each row",
+            fmt::format("shards are contiguous because a window or a convolution looks back: a chip receives {} positions of the chips "
+                        "before it "
+                        "(halo exchange), and the busiest chip computes the whole window of each row",
                         places ? places->to_text() : edge));
     }
 
-    // What is whole and counts as a partial sum: nothing is sent, and only one chip of a group has the numbers.
+    // A whole tensor that counts as a partial sum is not sent; only one chip of a group has its numbers.
     void note_zeros(const OpWays& ways, const Way& way) {
         const Op& op = ways.op();
         const auto say = [&](std::size_t tensor, const Sharding& from, const Sharding& to) {
             const auto zeros = static_cast<AxisMask>(to.unreduced & ~from.used());
             if (zeros == 0) return;
-            note(fmt::format("{} is whole over {} and one of partial sums: one chip has it, the others zeros",
+            note(fmt::format("{} is whole over {} and is added to partial sums: one chip adds it, the others add zeros",
                              ways.tensor_name(tensor), fmt::join(axis_names(system_, listed(zeros)), ", ")));
         };
         for (std::size_t i = 0; i < op.inputs.size() && op.kind != OpKind::move; ++i) {
@@ -196,7 +197,7 @@ private:
     }
 
     void note_free(const Operand& operand) {
-        note(fmt::format("{} has no written type: laid out as {}, best for the program",
+        note(fmt::format("{} has no written type; the best layout for the program is {}",
                          value_name(program_, operand.value), laid_text(operand.value)));
     }
 
@@ -222,7 +223,7 @@ private:
         return {};
     }
 
-    // The operation with the dimensions that one chip has.
+    // Replaces the dimensions of the operation by the shards that one chip has.
     static void share(Op& op, const OpWays& ways, const Way& way) {
         const auto share = [&](std::vector<std::string>& dims, std::optional<std::size_t> tensor) {
             for (std::string& dim : dims) {
@@ -236,7 +237,7 @@ private:
         share(op.along, std::nullopt);
     }
 
-    // What is stored of a value on one chip.
+    // Replaces the dimensions of a value by those that are stored on one chip.
     void localize(ValueId id) {
         Value& value = result_.local.values[id];
         const Sharding& sharding = layout_.held[id];
@@ -255,8 +256,8 @@ private:
         }
         if (masked_split) {
             note(
-                "what a causal mask leaves of a split dimension is taken to be shared evenly, as by zig-zag or striped "
-                "splits; with contiguous parts the busiest chip would compute nearly twice as much");
+                "causal attention over a split dimension is assumed to be balanced between chips, as by zig-zag or striped "
+                "splits; with contiguous shards the busiest chip would compute nearly twice as much");
         }
     }
 
@@ -272,7 +273,7 @@ private:
             result_.notes.push_back(std::move(text));
     }
 
-    // Shares have sizes of their own, for what looks them up by name.
+    // Adds the sizes of shards, which have names of their own, for code that looks sizes up by name.
     void add_sizes() {
         const auto add = [&](const std::string& dim) {
             if (program_.sizes.contains(dim)) return;
@@ -306,9 +307,9 @@ private:
     LaidOut result_;
     std::size_t next_op_ = 0;
     std::size_t messages_ = 0;                ///< so far
-    std::map<ValueId, std::size_t> brought_;  ///< the last message that brought a value to where it lies
+    std::map<ValueId, std::size_t> brought_;  ///< the last message that brought a value into its current sharding
     bool repeated_ = false;                   ///< inside a repeat
-    std::optional<std::pair<std::int64_t, std::string>> worker_;  ///< the chip that works alone, and what it makes
+    std::optional<std::pair<std::int64_t, std::string>> worker_;  ///< the chip that works alone, and its result
 };
 
 }  // namespace

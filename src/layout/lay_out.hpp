@@ -1,4 +1,5 @@
-// From a program with subscripts to what one chip does: collectives derived, dimensions as shares.
+// The layout of a program with subscripts on a mesh: collectives are derived, and dimensions become the shards of one
+// chip.
 #pragma once
 
 #include <map>
@@ -14,42 +15,42 @@ namespace roofline::core {
 class LayoutSearch;
 struct ProgramLayout;
 
-/// Mesh axes over which a tensor is used, or made, as it lies: it is never gathered over them.
+/// Mesh axes over which a tensor is never gathered: it is used, or computed, in the sharding that it has.
 using StayingAxes = std::map<ValueId, std::vector<std::string>>;
 
-/// Where work may be done: with its dimensions split as some tensor of the program has them there, as a plan of parallelism and
-/// textbooks mean it, or over any of the mesh axes that its operands and its result have.
+/// Which splits of the work are considered: only those in which some tensor of the program has its dimensions, as
+/// parallelism plans and textbooks mean it, or those over any mesh axes of the operands and the result.
 enum class LayoutFreedom { as_written, any };
 
-/// A legal way to do a statement.
+/// A legal way to execute a statement.
 struct LayoutPlan {
     std::string text;  ///< "all-gather W over X", "no communication"
     double lower_s = 0;
     double upper_s = 0;
 };
 
-/// What was chosen for one statement and what else there was, best first.
+/// The plan chosen for one statement and the alternatives, best first.
 struct LaidStatement {
     ValueId result = 0;
-    std::vector<LayoutPlan> plans;  ///< the first is the one taken
-    bool communicates = false;      ///< that one has messages
-    bool repeated = false;          ///< inside a repeat: the plans' times are those of one pass
+    std::vector<LayoutPlan> plans;  ///< the first one is chosen
+    bool communicates = false;  ///< some plan has messages
+    bool repeated = false;  ///< inside a repeat: the times of the plans are those of one iteration
 };
 
 struct LaidOut {
-    Program local;  ///< the same statements on shares of the dimensions, with their messages
+    Program local;  ///< the same statements on shards, with their messages
     std::vector<LaidStatement> statements;
-    std::vector<TensorType> types;   ///< of each value with the subscripts that it has: as written, or as chosen
-    std::vector<std::string> notes;  ///< splits that are padded, work that is repeated
+    std::vector<TensorType> types;  ///< by value, with its subscripts: as written, or as chosen
+    std::vector<std::string> notes;  ///< about padded splits and repeated work
 };
 
-/// Lays a program out. Written types fix where tensors lie; all else is chosen for the whole program (LayoutSearch). Errors: mesh
-/// axes that the system lacks; illegal reshardings; work at several chips, which are not one chip's; a fuse block that is partly
-/// done by one chip.
+/// Lays a program out. Written types fix the shardings of their tensors; everything else is chosen for the whole
+/// program (LayoutSearch). Errors: mesh axes that the system lacks; illegal reshardings; work on several single chips,
+/// which cannot be priced as the work of one; a fuse block that runs partly on one chip.
 [[nodiscard]] Result<LaidOut> lay_out(const Program& program, const System& system, const StayingAxes& stay = {},
                                       LayoutFreedom freedom = LayoutFreedom::any);
 
-/// The same in a layout that has been chosen.
+/// Lays a program out in a layout that was chosen before.
 [[nodiscard]] Result<LaidOut> lay_out(const Program& program, const System& system, LayoutSearch& search,
                                       const ProgramLayout& layout);
 

@@ -17,7 +17,7 @@ struct Case {
     LaidOut laid;
 };
 
-// The case with its program and system; laid() lays it out.
+// Returns the case with its program and system; laid() lays it out.
 Case read(const std::string& text, const std::string& machine, const std::string& shape) {
     Case made;
     auto program = parse_program(text);
@@ -53,32 +53,33 @@ const std::string mesh = "mesh X=4, Y=4, Z=4\n";
 
 }  // namespace
 
-// The four cases of a sharded product that textbooks list. None of them is written anywhere in the code.
-TEST_CASE("nothing summed is split: no communication") {
+// The four cases of a sharded matmul from textbooks. The code has no special case for any of them.
+TEST_CASE("no summed dimension is split: no communication") {
     CHECK(chosen(laid(mesh + "bf16[B_X=8192, D=4096] * bf16[D, F_Y=8192] -> bf16[B_X, F_Y]", "tpu-v5p", "4x4x4")) ==
           "no communication");
 }
 
-TEST_CASE("one operand is split where it is summed: it is gathered") {
+TEST_CASE("one operand is split along a summed dimension: it is gathered") {
     CHECK(chosen(laid(mesh + "A: bf16[B_X=65536, D=4096] * W: bf16[D_X, F=8192] -> C: bf16[B_X, F]", "tpu-v5p",
                       "4x4x4")) == "all-gather W over X");
 }
 
-TEST_CASE("both are split alike where they are summed: the result is added up") {
-    // With few rows: with many the operands are the smaller things to move, and the search finds that.
+TEST_CASE("both operands are split alike along a summed dimension: the result is all-reduced") {
+    // The batch is small: with a large one the operands are cheaper to move, and the search finds that.
     const std::string product = "bf16[B=512, D_X=4096] * bf16[D_X, F=8192] -> C: ";
     CHECK(chosen(laid(mesh + product + "bf16[B, F]", "tpu-v5p", "4x4x4")) == "all-reduce C over X");
     CHECK(chosen(laid(mesh + product + "bf16[B, F_X]", "tpu-v5p", "4x4x4")) == "reduce-scatter C over X");
     CHECK(chosen(laid(mesh + product + "bf16[B, F]{U_X}", "tpu-v5p", "4x4x4")) == "no communication");
 }
 
-TEST_CASE("both are split over one axis where they are kept: one is gathered, the smaller") {
+TEST_CASE("both operands are split over one axis along kept dimensions: the smaller one is gathered") {
     CHECK(chosen(laid(mesh + "A: bf16[B_X=65536, D=4096] * W: bf16[D, F_X=8192] -> C: bf16[B_X, F]", "tpu-v5p",
                       "4x4x4")) == "all-gather W over X");
 }
 
-TEST_CASE("a block across chips: work of one chip, and the sum on its way") {
-    // 4096/4 * 8192 * 28672/4 * 2 FLOPs each; the all-reduce is of the [1024, 8192] part that four chips hold together.
+TEST_CASE("a transformer block on several chips: the work of one chip, and the all-reduce") {
+    // Each chip computes 4096/4 * 8192 * 28672/4 * 2 FLOPs; the all-reduce is of the [1024, 8192] array that four chips
+    // hold together.
     const Case made = laid(
         "mesh X=4, Y=4\nB=4096, D=8192, F=28672\nIn : bf16[B_X, D]\nparam Win : bf16[D, F_Y]\nparam Wout : bf16[F_Y, "
         "D]\n"
@@ -91,17 +92,18 @@ TEST_CASE("a block across chips: work of one chip, and the sum on its way") {
     const Analysis& out = analysis->kernels.at(1);
     CHECK(out.work.flops().evaluate(made.program.sizes) == Rational(2LL * 1024 * 8192 * 7168));
     CHECK(out.work.messages.at(0).message.bytes.evaluate(made.program.sizes) == Rational(2LL * 1024 * 8192));
-    // An open axis of four: its wires carry V both ways, i/4 of it scattered and (4-i)/4 gathered, at 50 GB/s.
+    // An open axis of four chips: its links carry V in both directions, i/4 of it in the reduce-scatter and (4-i)/4 in
+    // the all-gather, at 50 GB/s.
     REQUIRE(out.pricing.find("ici") != nullptr);
     CHECK(out.seconds->back() == approx(2.0 * 1024 * 8192 / 50e9));
     const double math = 2.0 * 1024 * 8192 * 7168 / 197e12;
     CHECK(analysis->total.bounds.lower == approx(2 * math));
-    CHECK(analysis->total.sequential == approx(2 * math));  // the exchange hides under its product
+    CHECK(analysis->total.sequential == approx(2 * math));  // the communication overlaps with its matmul
     CHECK(analysis->total.exposed.value() == approx(2 * math + 2.0 * 1024 * 8192 / 50e9));
     CHECK_FALSE(analysis->kernels.at(0).exposed.has_value());
 }
 
-TEST_CASE("one row and one column of two chips: compute-bound from D = 4 W / P, whatever B") {
+TEST_CASE("one row and one column of two chips: compute-bound from D = 4 W / P, for every B") {
     // T_math = BDF/P on each of two chips; the all-reduce of 2BF bytes over one link of 45 GB/s takes 2BF/W.
     Case made = laid("mesh X=2\nbf16[B=1024, D_X=8192] * bf16[D_X, F=8192] -> bf16[B, F]", "tpu-v5e", "2x1");
     REQUIRE(set_figure(made.system.slice.machine, "ici.bandwidth=4.5e10").has_value());
@@ -118,7 +120,7 @@ TEST_CASE("one row and one column of two chips: compute-bound from D = 4 W / P, 
 
 namespace {
 
-// Bounds of a program of two products whose intermediate has this type.
+// Returns the bounds of a program of two matmuls whose intermediate has this type.
 Bounds bounds_with(const std::string& declarations, const std::string& intermediate, const std::string& machine,
                    const std::string& shape) {
     const Case made =
@@ -130,7 +132,7 @@ Bounds bounds_with(const std::string& declarations, const std::string& intermedi
 
 }  // namespace
 
-TEST_CASE("operations that differ in what their tensors are called have the same ways, each with its own names") {
+TEST_CASE("operations that differ only in the names of tensors have the same strategies, each with its own names") {
     const Case made = laid(
         "mesh X=4\nB=65536, D=4096, F=8192\nA : bf16[B_X, D]\nparam V : bf16[D_X, F]\nparam W : bf16[D_X, F]\n"
         "C : bf16[B_X, F] = A * V\nE : bf16[B_X, F] = A * W",
@@ -139,7 +141,7 @@ TEST_CASE("operations that differ in what their tensors are called have the same
     CHECK(chosen(made, 1) == "all-gather W over X");
 }
 
-TEST_CASE("the layout of an intermediate is chosen with what follows in mind: no written type does better") {
+TEST_CASE("the layout of an intermediate is chosen for the whole program: no written type does better") {
     const std::vector<std::string> machines[] = {{"tpu-v5e", "4x4"}, {"tpu-v5p", "4x4x1"}, {"h100-sxm", "4x4"}};
     const std::string operands[] = {"A : bf16[B_X, D]\nW : bf16[D, F_Y]\nV : bf16[F_Y, G]\n",
                                     "A : bf16[B, D]\nW : bf16[D, F]\nV : bf16[F_X, G]\n",
@@ -158,7 +160,7 @@ TEST_CASE("the layout of an intermediate is chosen with what follows in mind: no
                 for (const std::string b : {"B", "B_X"}) {
                     for (const std::string f : {"F", "F_X", "F_Y"}) {
                         if (b == "B_X" && f == "F_X") continue;
-                        // Splits that no tensor of the program has are not considered.
+                        // The search does not consider splits that no tensor of the program has.
                         if (f == "F_X" && operand.find("F_X") == std::string::npos) continue;
                         if (f == "F_Y" && operand.find("F_Y") == std::string::npos) continue;
                         const Bounds typed =
@@ -172,10 +174,10 @@ TEST_CASE("the layout of an intermediate is chosen with what follows in mind: no
             }
         }
     }
-    CHECK(differ);  // else the choice would not matter, and nothing was tested
+    CHECK(differ);  // otherwise the choice would not matter, and the test would test nothing
 }
 
-TEST_CASE("what a loop carries lies at its end as at its beginning") {
+TEST_CASE("a value carried by a loop has the same layout at the end as at the beginning") {
     const Case made = laid(
         "mesh X=4\nB=1024, D=4096\nA : bf16[B_X, D]\nparam W : bf16[D_X, D2]\nparam V : bf16[D2, D_X]\n"
         "D2=4096\nY = relu(A)\nrepeat 3 { Y = (Y *_D W) *_D2 V }\nOut : bf16[B_X, D] = Y",
@@ -188,13 +190,13 @@ TEST_CASE("what a loop carries lies at its end as at its beginning") {
     CHECK(types[0] == types[1]);
 }
 
-TEST_CASE("splits that do not divide are padded, and said") {
+TEST_CASE("splits that do not divide evenly are padded, and a note says so") {
     const Case made = laid("mesh X=4\nbf16[B_X=10] -> bf16[B]", "tpu-v5e", "2x2");
     REQUIRE(made.laid.notes.size() == 1);
     CHECK(made.laid.notes[0].find("each chip holds 3") != std::string::npos);
 }
 
-TEST_CASE("a result at one chip is made there, and what it needs is brought") {
+TEST_CASE("a result on one chip is computed there, and its operands are brought to it") {
     const std::string head = "mesh X=4, Y=4\nB=8, D=1024, F=4096\nA : bf16[B, D] at X=1\nW : bf16[D_XY, F]\n";
     const Case made = laid(head + "R : bf16[B, F] at X=1 = gelu(A * W)", "tpu-v5e", "4x4");
     CHECK(chosen(made) == "at X=1,Y=0 alone, gather W over XY to X=1,Y=0");
@@ -204,7 +206,7 @@ TEST_CASE("a result at one chip is made there, and what it needs is brought") {
     CHECK(statement.messages[0].to == MeshPlace{{"X", 1}, {"Y", 0}});
     CHECK(statement.messages[0].bytes.evaluate(made.program.sizes) == Rational(2LL * 1024 * 4096));
     CHECK(made.laid.types[statement.result].at == MeshPlace{{"X", 1}, {"Y", 0}});
-    // Without a place all chips take part, and 96 rows cost little to bring to them.
+    // Without a place all chips take part, because 96 rows cost little to move.
     const Case all = laid(
         "mesh X=4, Y=4\nB=96, D=1024, F=4096\nA : bf16[B, D] at X=1\nW : bf16[D_XY, F]\n"
         "R : bf16[B, F_XY] = gelu(A * W)",
@@ -213,45 +215,45 @@ TEST_CASE("a result at one chip is made there, and what it needs is brought") {
     CHECK(!std::get<Statement>(all.laid.local.body.nodes[0]).one_chip);
 }
 
-TEST_CASE("of what all hosts have each chip loads a share, or the one that wants it all of it: the faster way") {
+TEST_CASE("a tensor that all hosts have is loaded in shares, or entirely by the chip that wants it: the faster way") {
     const std::string text = "mesh X=4, Y=4\nW : int8[D=131072, F=131072] in host\nG : int8[D, F] at X=0 = W";
     const Case shared = laid(text, "tpu-v5e", "4x4");
     const auto& plans = shared.laid.statements.at(0).plans;
     REQUIRE(plans.size() == 2);
-    // 2^34 B: 15/16 over two links of 50 GB/s, after 1/16 over PCIe; or all of it over one PCIe link of 15 GB/s.
+    // 2^34 B: 15/16 over two links of 50 GB/s after 1/16 over PCIe; or all of it over one PCIe link of 15 GB/s.
     CHECK(plans[0].text == "gather G over XY to X=0,Y=0");
     CHECK(plans[0].lower_s == approx(15.0 / 16 * 17179869184 / 100e9));
     CHECK(plans[1].text == "at X=0,Y=0 alone, no communication");
     CHECK(plans[1].lower_s == approx(17179869184 / 15e9));
-    // Over slow links the other way wins.
+    // With slow links the other way is faster.
     Case slow = read(text, "tpu-v5e", "4x4");
     REQUIRE(set_figure(slow.system.slice.machine, "ici.bandwidth=5e9").has_value());
     const auto out = lay_out(slow.program, slow.system);
     REQUIRE(out.has_value());
     CHECK(out->statements.at(0).plans.at(0).text == "at X=0,Y=0 alone, no communication");
-    // What all chips want is shared out as well, and gathered to all.
+    // A tensor that all chips want is also loaded in shares and then gathered.
     CHECK(chosen(laid("mesh X=4, Y=4\nW : int8[D=131072, F=131072] in host\nG : int8[D, F] = W", "tpu-v5e", "4x4")) ==
           "all-gather G over XY");
-    // From the host of one chip it goes through that chip.
+    // A tensor in the host memory of one chip is loaded through that chip.
     CHECK(chosen(laid("mesh X=4, Y=4\nW : int8[D=4096, F=4096] in host at Y=1\nG : int8[D_XY, F] = W", "tpu-v5e",
                       "4x4")) == "at X=0,Y=1 alone, scatter G over XY from X=0,Y=1");
 }
 
-TEST_CASE("work at several chips, or of one beside all in a kernel, is not the work of one") {
+TEST_CASE("work on several single chips, or on one chip within a kernel of all chips, is refused") {
     CHECK(refused("A : bf16[B, D] at X=0\nC : bf16[B, D] at X=1 = A\nE : bf16[B, D] at X=1 = relu(C)") == "");
     CHECK(refused("A : bf16[B, D] at X=0\nC : bf16[B, D] at X=0 = relu(A)\nE : bf16[B, D] at X=1 = relu(C)") ==
           "several_workers");
     CHECK(refused("A : bf16[B, D] at X=0\nfuse { C : bf16[B, D] at X=0 = relu(A)\nE : bf16[B, D] = relu(C) }") ==
           "partly_alone");
     CHECK(refused("A : bf16[B, D] at X=0\nC = relu(A)\nE : bf16[B_X, D] = relu(C)") == "");
-    // A collective of the hosts' memory is refused as ever.
+    // A collective in host memory is refused, as everywhere.
     CHECK(refused("A : bf16[B, D] in host at X=0\nC : bf16[B, D] at X=1 = relu(A)") == "host_collective");
 }
 
-TEST_CASE("a plan with transfers is priced as its answer is") {
+TEST_CASE("the price of a plan with transfers is that of its answer") {
     const std::string head = "mesh X=4, Y=4\nB=4096, D=4096, F=4096\n";
     const std::string statements[] = {
-        "A : bf16[B, D] at X=1,Y=1\nC : bf16[B, D] = A",  // the corners are narrower than the root
+        "A : bf16[B, D] at X=1,Y=1\nC : bf16[B, D] = A",  // the corner chips have less bandwidth than the root
         "A : bf16[B, D] at X=1,Y=1\nC : bf16[B, D] at X=3,Y=3 = A",
         "A : bf16[B, D] at X=0\nW : bf16[D, F] at X=0\nC : bf16[B_X, F_Y] = A * W",
         "A : bf16[B, D_XY]\nW : bf16[D, F_X]\nC : bf16[B, F] at X=2 = A * W",
@@ -276,7 +278,7 @@ TEST_CASE("a plan with transfers is priced as its answer is") {
 
 namespace {
 
-// Bytes of the collectives of a program of one statement, each with its kind in front.
+// The bytes of the collectives of a one-statement program, each with its kind.
 std::vector<std::pair<std::string, double>> exchanged(const std::string& text) {
     const Case made = laid("mesh X=8\nB=64, D=4096\n" + text, "h100-sxm", "8");
     std::vector<std::pair<std::string, double>> all;
@@ -293,7 +295,7 @@ using Exchanged = std::vector<std::pair<std::string, double>>;
 
 }  // namespace
 
-// What each chip must know of the others' parts of a row: numbers in f32, 4 bytes for each of B = 64 rows.
+// What each chip must know of the other chips' parts of a row: numbers in f32, 4 bytes for each of B = 64 rows.
 TEST_CASE("a function along a split dimension exchanges statistics of its rows") {
     const double row = 4 * 64;
     const Exchanged once{{"all_reduce", row}};
@@ -302,26 +304,29 @@ TEST_CASE("a function along a split dimension exchanges statistics of its rows")
     const std::string xy = "X : bf16[B, D_X]\nY : bf16[B, D_X]\n";
     const std::string like = "R : bf16[B, D_X] = ";
     const std::string rows = "R : bf16[B] = ";
-    CHECK(exchanged(x + like + "softmax[D](X)") == twice);  // the greatest, then the sum of what follows from it
-    CHECK(exchanged(x + like + "norm[D](X)") == once);      // squares
-    CHECK(exchanged(x + like + "layernorm[D](X)") == Exchanged{{"all_reduce", 2 * row}});       // the sum, and squares
-    CHECK(exchanged(xy + like + "dsoftmax[D](X, Y)") == once);                                  // products
-    CHECK(exchanged(xy + like + "dnorm[D](X, Y)") == Exchanged{{"all_reduce", 2 * row}});       // squares and products
-    CHECK(exchanged(xy + like + "dlayernorm[D](X, Y)") == Exchanged{{"all_reduce", 4 * row}});  // and both sums
+    CHECK(exchanged(x + like + "softmax[D](X)") == twice);  // the maximum, then the sum that depends on it
+    CHECK(exchanged(x + like + "norm[D](X)") == once);  // sum of squares
+    CHECK(exchanged(x + like + "layernorm[D](X)") == Exchanged{{"all_reduce", 2 * row}});  // sum, and sum of squares
+    CHECK(exchanged(xy + like + "dsoftmax[D](X, Y)") == once);  // sum of products
+    // Sums of squares and of products.
+    CHECK(exchanged(xy + like + "dnorm[D](X, Y)") == Exchanged{{"all_reduce", 2 * row}});
+    // The same and both plain sums.
+    CHECK(exchanged(xy + like + "dlayernorm[D](X, Y)") == Exchanged{{"all_reduce", 4 * row}});
     CHECK(exchanged(x + rows + "logsumexp[D](X)") == twice);
     CHECK(exchanged(x + rows + "max[D](X)") == once);
     CHECK(exchanged(x + rows + "min[D](X)") == once);
-    // sums of parts add up, in the dtype of the result
+    // Sums of parts add up in the dtype of the result.
     CHECK(exchanged(x + rows + "sum[D](X)") == Exchanged{{"all_reduce", row / 2}});
     CHECK(exchanged(x + rows + "mean[D](X)") == Exchanged{{"all_reduce", row / 2}});
     CHECK(exchanged(x + "R : bf16[B]{U_X} = mean[D](X)").empty());
-    // nothing is exchanged of rows that are whole, and a recurrence needs them whole
+    // Nothing is exchanged for whole rows, and a recurrence needs them whole.
     CHECK(exchanged("X : bf16[B_X, D]\nR : bf16[B_X, D] = softmax[D](X)").empty());
     CHECK(exchanged(xy + like + "scan[D](X, Y)").front().first != "all_reduce");
 }
 
-TEST_CASE("a step of decoding with its cache split by context exchanges statistics and adds results up") {
-    // As flash-decoding over chips: maximum and sum of each head's row in f32, and what comes out, all of B = 64 rows.
+TEST_CASE("decode attention with a context-parallel KV cache exchanges statistics and adds the results") {
+    // As in flash-decoding across chips: maximum and sum of each head's row in f32, and the results, for all B = 64
+    // rows.
     const Exchanged found = exchanged(
         "H=128, K=8\nQ : bf16[B, K, H]\nKc : bf16[B, D_X, K, H]\nVc : bf16[B, D_X, K, H]\n"
         "P : bf16[B, K, D_X] = softmax[D](Q *_H Kc)\nO : bf16[B, K, H] = P *_D Vc");
@@ -329,8 +334,8 @@ TEST_CASE("a step of decoding with its cache split by context exchanges statisti
     CHECK(found == Exchanged{{"all_reduce", 4 * rows}, {"all_reduce", 4 * rows}, {"all_reduce", 2 * rows * 128}});
 }
 
-TEST_CASE("what a causal mask leaves of a split plane is shared evenly") {
-    // Of T S = 4096^2 half, over 8 chips; with a window of 512 it is T W - W^2/2
+TEST_CASE("the unmasked half of a split causal plane is balanced between chips") {
+    // Half of T S = 4096^2 over 8 chips; with a window of 512 the unmasked part is T W - W^2/2.
     const auto flops = [](const std::string& mask, const std::string& rows, const std::string& columns) {
         const Case made = laid("mesh X=8\nT=4096, S=4096, H=128, W=512\nQ : bf16[" + rows + ", H]\nKc : bf16[" +
                                    columns + ", H]\nP = causal[" + mask + "](Q *_H Kc)",
@@ -351,18 +356,19 @@ TEST_CASE("what a causal mask leaves of a split plane is shared evenly") {
 
 namespace {
 
-// What a program of one statement communicates at B=D=F=1024, over four chips that compute where tensors lie.
+// Returns what a one-statement program communicates at B=D=F=1024 on four chips when tensors stay in their shardings.
 std::string communicates(const std::string& text) {
     return chosen(laid("mesh X=4\nB=1024, D=1024, F=1024\n" + text, "h100-sxm", "4", LayoutFreedom::as_written));
 }
 
 }  // namespace
 
-TEST_CASE("what is whole is added to partial sums by one chip, and stays a partial sum") {
-    // Megatron's row-parallel product with a bias whose sum is completed later: nothing is sent here
+TEST_CASE("a whole operand is added to partial sums by one chip, and the result stays unreduced") {
+    // Megatron's row-parallel matmul with a bias whose sum is completed later: nothing is sent here.
     CHECK(communicates("H : bf16[B, F_X]; W : bf16[F_X, D]; b : bf16[D]; Y : bf16[B, D]{U_X} = H * W + b") ==
           "no communication");
-    // a gradient as a product with a whole parameter: its sum goes on as it is, over the axis that splits what is summed
+    // A gradient that is multiplied by a whole parameter stays unreduced over the axis that splits the summed
+    // dimension.
     CHECK(communicates("G : bf16[B_X, D]; g : bf16[D]; dg : bf16[D]{U_X} = sum[B](G) * exp(g)") == "no communication");
     CHECK(communicates("G : bf16[B_X, D]; g : bf16[D]; dg : bf16[D]{U_X} = sum[B](G) * (1 - exp(g))") ==
           "no communication");
@@ -370,8 +376,8 @@ TEST_CASE("what is whole is added to partial sums by one chip, and stays a parti
     CHECK(chosen(made) == "no communication");
 }
 
-TEST_CASE("only sums come apart") {
-    // a number that is added, a square and a maximum want the whole: each chip would have its own
+TEST_CASE("only sums can stay unreduced") {
+    // Adding a constant, squaring and the maximum need the whole sum: they are not linear.
     CHECK(communicates("A : bf16[B, D]{U_X}; C : bf16[B, D]{U_X} = A + 1").find("reduce") != std::string::npos);
     CHECK(communicates("A : bf16[B, D]{U_X}; C : bf16[B, D]{U_X} = square(A)").find("reduce") != std::string::npos);
     CHECK(communicates("A : bf16[B, D]{U_X}; C : bf16[B, D]{U_X} = A * A").find("reduce") != std::string::npos);

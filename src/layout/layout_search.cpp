@@ -44,7 +44,7 @@ const LayoutSearch::Known& LayoutSearch::known_ways(std::size_t index, const Sta
     asked.push_back(fixed_[output] ? fixed_ids_[output] : op.lies_as ? lie(*op.lies_as) : anywhere);
     std::deque<Known>& known = known_[limits_.empty() ? op.alike : index];
     for (const Known& each : known) {
-        // an error says what the operation's own tensors are called
+        // An error names the operation's own tensors.
         if (each.asked == asked && (!each.error || each.op == index)) return each;
     }
     std::vector<Sharding> held;
@@ -60,7 +60,7 @@ const LayoutSearch::Known& LayoutSearch::known_ways(std::size_t index, const Sta
         made.error = found.error();
         return made;
     }
-    std::map<ShardingId, std::vector<std::size_t>> alike;  // ways by where their results lie
+    std::map<ShardingId, std::vector<std::size_t>> alike;  // strategies by the sharding of their results
     for (Way& way : *found) {
         const ShardingId lies = interned(way.output);
         std::vector<std::size_t>& known_alike = alike[lies];
@@ -129,7 +129,7 @@ void LayoutSearch::trim(State& state, std::size_t kept) const {
 
 namespace {
 
-// Whether a way has brought this operand to where another wants it.
+// Whether a strategy has resharded this operand to the sharding that another operation wants.
 bool brings(const Way& way, std::size_t operand, std::size_t resharding) {
     return std::any_of(way.moves.begin(), way.moves.end(),
                        [&](const TensorMove& move) { return move.tensor == operand && move.resharding == resharding; });
@@ -137,13 +137,14 @@ bool brings(const Way& way, std::size_t operand, std::size_t resharding) {
 
 }  // namespace
 
-// Of a way's collectives those that bring an operand to where it already is, gathered for another operation of this pass.
+// Subtracts those collectives of a strategy that move an operand into a sharding that another operation of this
+// iteration has already produced.
 void LayoutSearch::take_back_done(std::size_t index, const Way& way, std::size_t trace, double count,
                                   std::span<double> cost) const {
     const CompiledOp& op = ops_[index];
     for (const TensorMove& move : way.moves) {
         if (move.tensor >= op.before.size()) continue;
-        std::size_t at = index;  // `trace` is that of the operation before it
+        std::size_t at = index;  // `trace` belongs to the operation before it
         std::size_t here = trace;
         for (const Use& use : op.before[move.tensor]) {
             for (; at > use.op + 1; --at) here = traces_[here].before;
@@ -164,7 +165,7 @@ bool LayoutSearch::done_before(std::size_t op, const TensorMove& move, const Pro
     });
 }
 
-// How often an operation is done.
+// How often an operation is executed.
 double LayoutSearch::count_of(std::size_t index) const {
     double count = 1;
     for (const std::string& dim : ops_[index].counts) {
@@ -174,7 +175,7 @@ double LayoutSearch::count_of(std::size_t index) const {
     return count;
 }
 
-// Whether a beginning cannot lead to a better layout than there is already.
+// Whether a prefix of the program cannot lead to a better layout than the best one so far.
 bool LayoutSearch::too_dear(std::span<const double> cost, std::size_t next) const {
     if (limits_.empty()) return false;
     std::vector<double> whole = rest_[next];
@@ -182,7 +183,7 @@ bool LayoutSearch::too_dear(std::span<const double> cost, std::size_t next) cons
     return costs_->price(whole) > limits_.front().least;
 }
 
-// For the second pass: what a layout must not cost more than, and what every operation costs at the least.
+// For the second pass: the cost that a layout must not exceed, and the minimum cost of every operation.
 void LayoutSearch::limit(const ProgramLayout* found) {
     limits_.clear();
     rest_.clear();
@@ -312,7 +313,7 @@ Result<std::vector<ProgramLayout>> LayoutSearch::candidates(const Sizes& sizes) 
             found.push_back(traced(all[i].second, all[i].first));
     };
     take(most_candidates, [](const auto& each) { return std::pair(each.first.upper_s, each.second); });
-    // every collective takes some time to launch, which bounds do not know
+    // Every collective takes some launch time, which bounds do not include.
     take(most_candidates,
          [](const auto& each) { return std::tuple(each.first.collectives, each.first.upper_s, each.second); });
     return found;

@@ -1,4 +1,4 @@
-// How a whole program lies on a mesh: every operation's layout, chosen together.
+// The layout of a whole program on a mesh: the strategies of all operations are chosen together.
 #pragma once
 
 #include <cstdint>
@@ -20,29 +20,28 @@
 
 namespace roofline::core {
 
-/// The program on one chip, its subscripts left out: derive_work() knows no mesh.
+/// Returns the program without subscripts, for one chip, because derive_work() does not handle meshes.
 [[nodiscard]] Program unsplit(const Program& program);
 
-/// What was chosen, in the order of the program's operations.
+/// The chosen layout, in the order of the program's operations.
 struct ProgramLayout {
     struct Choice {
         Way way;
-        std::vector<Sharding> held;  ///< of the operands, as they came
+        std::vector<Sharding> held;  ///< of the operands, as they arrive
         std::optional<Sharding> wanted;
     };
     std::vector<Choice> choices;
     std::vector<Sharding> held;  ///< by value
-    LayoutPrice price;           ///< of the program: its lower and upper bound
-    bool cut_short = false;      ///< there are more ways than were looked at
+    LayoutPrice price;  ///< lower and upper bound of the program
+    bool cut_short = false;  ///< there are more strategies than were examined
 };
 
 /// A program on a system, compiled for choosing layouts at many sizes. Program and system must outlive it.
 ///
-/// Written types fix where tensors lie; other results and the intermediates of expressions are free. One pass over the
-/// operations keeps, for every way in which the free tensors that are still needed may lie, the costs that are not beaten in
-/// every respect by another's: the program's bound is the maximum of sums, so the cheapest beginning need not lead to the
-/// cheapest whole. At the end the least lower bound wins, then the least upper, then the fewest collectives, then the fewest
-/// bytes.
+/// Written types fix shardings; other results and the intermediates of expressions are free. One pass over the
+/// operations keeps, for every combination of shardings of the free tensors that are still needed, the Pareto-optimal
+/// costs: the program's bound is the maximum of sums, so the cheapest prefix need not lead to the cheapest whole. At
+/// the end the least lower bound wins, then the least upper bound, then the fewest collectives, then the fewest bytes.
 ///
 /// The first pass splits dimensions as the program's types do. LayoutFreedom::any adds a second one, in which products and
 /// elementwise work may be split over any mesh axis that their operands or their result have, and reshardings take any
@@ -52,37 +51,39 @@ struct ProgramLayout {
 /// beginnings first, so that a pass that is cut short finds a layout as well. Where that is better, the pass is repeated
 /// and leaves out more.
 ///
-/// No more than `most_kept` costs are kept for each, fewer where very many ways are open; programs with many free tensors at once, and long ones in which
-/// many choices are open, can so miss a choice that is a little better.
+/// At most `most_kept` costs are kept per combination, and fewer when very many combinations are open. Programs with
+/// many free tensors at once, and long ones with many open choices, can therefore miss a slightly better layout.
 class LayoutSearch {
 public:
     /// Errors: mesh axes that the system lacks; work that cannot be counted.
     static Result<LayoutSearch> compile(const Program& program, const System& system, const StayingAxes& stay = {},
                                         LayoutFreedom freedom = LayoutFreedom::any);
 
-    /// Dimensions without a size count as a million. Errors: a statement that no legal way leads to.
+    /// Dimensions without a size count as a million. Errors: a statement without a legal strategy.
     [[nodiscard]] Result<ProgramLayout> choose(const Sizes& sizes);
-    /// That of the first pass, whatever the freedom. A thousand times as fast. Errors: as choose().
+    /// Returns the layout of the first pass, whatever the freedom. It takes a thousandth of the time. Errors: as
+    /// choose().
     [[nodiscard]] Result<ProgramLayout> choose_as_written(const Sizes& sizes);
 
-    /// Those of the first pass's layouts that have the least upper bounds, those that have the fewest collectives, and the one with the
-    /// least lower bound: none of them need have the program's least bound, but one may be the fastest in fact. Some may be
-    /// there twice. A few at most. Errors: as choose().
+    /// Returns those layouts of the first pass that have the least upper bounds, those that have the fewest
+    /// collectives, and the one with the least lower bound. None of them need have the least bound of the program, but
+    /// one may be the fastest in reality. There are few of them, possibly with duplicates. Errors: as choose().
     [[nodiscard]] Result<std::vector<ProgramLayout>> candidates(const Sizes& sizes);
 
-    /// All ways of one operation with its operands as they lie in `layout`, best first, the chosen one before them all.
+    /// Returns all strategies of one operation with its operands sharded as in `layout`, best first, except that the
+    /// chosen one comes first.
     [[nodiscard]] Result<std::vector<Way>> ways(std::size_t op, const ProgramLayout& layout);
     [[nodiscard]] const OpWays& op(std::size_t index) const { return ops_[index].ways; }
-    /// Whether a move of an operand leads to what an earlier operation of the same pass has brought about: it is there.
+    /// Whether an earlier operation of the same iteration has already done this move of an operand.
     [[nodiscard]] bool done_before(std::size_t op, const TensorMove& move, const ProgramLayout& layout) const;
     [[nodiscard]] const Resharding& resharding(std::size_t place) const { return (*reshardings_)[place]; }
 
 private:
-    /// What a pass keeps of what it finds.
+    /// How much a pass keeps.
     struct Room {
         std::size_t kept = 16;
         std::size_t states = 256;
-        std::size_t rows = 1024;  ///< of all states together, but a few of each
+        std::size_t rows = 1024;  ///< of all states together, but a few of each state
     };
     static constexpr std::size_t fewest_kept = 4;
     static constexpr std::size_t most_candidates = 4;
@@ -90,7 +91,7 @@ private:
         4;  ///< of the second pass, where each finds a better layout and is cut short
     static constexpr std::int64_t most_steps = 300'000;  ///< of one of them
 
-    /// An operation and which of its operands.
+    /// An operation and the index of one of its operands.
     struct Use {
         std::size_t op = 0;
         std::size_t operand = 0;
@@ -98,42 +99,43 @@ private:
     struct CompiledOp {
         OpWays ways;
         std::vector<std::string> counts;               ///< of the repeats around it
-        std::optional<ValueId> lies_as;                ///< the result must lie as this value did: a loop carries it
-        std::vector<std::vector<AxisList>> elsewhere;  ///< splits of its dimensions in the rest of the program
-        bool alone = false;                            ///< a chip that holds an operand may do it alone
-        bool open = false;                             ///< its sums may stay partial
-        std::vector<bool> free{};                      ///< by operand, OpWays::Question::free
-        AxisMask keep = 0;                             ///< as OpWays::Question has it
-        std::vector<std::vector<Use>> before{};  ///< by operand: where else the same pass uses it, the latest first
-        std::vector<AxisMask> stays{};           ///< as OpWays::stay() takes them; none: all may move
-        std::size_t shape = 0;                   ///< the first operation of its shape: itself, or one before it
-        std::size_t alike = 0;                   ///< likewise that has the same ways for the same question
+        std::optional<ValueId> lies_as;  ///< the result must be sharded as this value was, because a loop carries it
+        std::vector<std::vector<AxisList>> elsewhere;  ///< splits of its dimensions in other operations
+        bool alone = false;  ///< a chip that holds an operand may run it alone
+        bool open = false;  ///< its sums may stay unreduced
+        std::vector<bool> free{};  ///< by operand, see OpWays::Question::free
+        AxisMask keep = 0;  ///< see OpWays::Question::keep
+        std::vector<std::vector<Use>> before{};  ///< by operand: other uses in the same iteration, latest first
+        std::vector<AxisMask> stays{};  ///< as in OpWays::stay(); empty: all may move
+        std::size_t shape = 0;  ///< the first operation of the same shape, possibly itself
+        std::size_t alike = 0;  ///< the first operation that has the same strategies for the same question
     };
-    /// What op_shape() gives, and the first operation of which it does.
+    /// A result of op_shape(), and the first operation that has it.
     struct KnownShape {
         Program program;
         std::size_t op = 0;
     };
-    using ShardingId = std::uint32_t;  ///< place in shardings_
+    using ShardingId = std::uint32_t;  ///< index into shardings_
     static constexpr ShardingId anywhere = ~ShardingId{0};
-    /// How the free tensors lie that are still needed, and what it costs to get there.
+    /// The shardings of the free tensors that are still needed, and the costs of getting there.
     struct State {
         std::vector<ShardingId> lies;     ///< by live_
         std::vector<double> costs;        ///< rows of width()
-        std::vector<std::size_t> traces;  ///< by row: what led to it
+        std::vector<std::size_t> traces;  ///< by row: the history that led to it
         std::vector<double> far;          ///< by row: lower and upper bound together; the least are kept
     };
-    /// The cost before and the way taken.
+    /// The history before and the strategy that was chosen.
     struct Trace {
         std::size_t before = 0;
         const Way* way = nullptr;
     };
-    /// The ways of an operation for one lie of its operands, without those that another one with the same result beats.
+    /// The strategies of an operation for given shardings of its operands, without those dominated by another one with
+    /// the same result.
     struct Known {
-        std::vector<ShardingId> asked;  ///< of the operands, then of the result, or `anywhere`
-        std::size_t op = 0;             ///< that asked first
+        std::vector<ShardingId> asked;  ///< shardings of the operands, then of the result, or `anywhere`
+        std::size_t op = 0;  ///< the operation that asked first
         std::vector<Way> ways;
-        std::vector<ShardingId> outputs;  ///< by way
+        std::vector<ShardingId> outputs;  ///< by strategy
         std::optional<Error> error;
     };
 
@@ -146,7 +148,7 @@ private:
     [[nodiscard]] double count_of(std::size_t index) const;
     [[nodiscard]] bool too_dear(std::span<const double> cost, std::size_t next) const;
     [[nodiscard]] Status compile_ops(const StayingAxes& stay);
-    /// The operation's ways and shape: what is of a known shape is not compiled again.
+    /// Returns the operation's strategies and shape; operations of a known shape are not compiled again.
     [[nodiscard]] Result<CompiledOp> compiled(const Op& op, const Stored& stored, std::vector<KnownShape>& shapes);
     [[nodiscard]] std::size_t alike(const CompiledOp& op) const;
     [[nodiscard]] std::vector<AxisMask> staying(const Op& op, const Statement& statement,
@@ -162,36 +164,37 @@ private:
     [[nodiscard]] const Known& known_ways(std::size_t index, const State& state);
     [[nodiscard]] LayoutPrice best(const State& state) const;
     [[nodiscard]] std::span<const double> row(const State& state, std::size_t i) const;
-    /// Keeps a cost unless another is no worse; whether it did.
+    /// Keeps a cost unless another is no worse. Returns whether it was kept.
     bool keep(State& state, std::span<const double> cost, std::size_t trace) const;
-    void trim(State& state, std::size_t kept) const;  ///< to the least of its costs
+    void trim(State& state, std::size_t kept) const;  ///< keeps only the least costs
     [[nodiscard]] ShardingId interned(const Sharding& sharding);
     [[nodiscard]] ProgramLayout traced(std::size_t trace, const LayoutPrice& price) const;
 
     const Program* program_;
-    std::vector<AxisMask> axes_;  ///< by operation, those that it may be split over; empty: only as tensors lie
+    /// By operation: mesh axes that it may be split over; empty: only as tensors are sharded.
+    std::vector<AxisMask> axes_;
     std::unique_ptr<ChoiceCosts> costs_;
     std::unique_ptr<Reshardings> reshardings_;
-    std::vector<std::optional<Sharding>> fixed_;  ///< by value; none for free ones
-    std::vector<std::size_t> last_use_;           ///< by value: the last operation that asks where it lies
+    std::vector<std::optional<Sharding>> fixed_;  ///< by value; empty for free ones
+    std::vector<std::size_t> last_use_;  ///< by value: the last operation that needs its sharding
     std::vector<CompiledOp> ops_;
-    std::map<std::string, std::vector<AxisList>> splits_;  ///< by dimension, in written types
+    std::map<std::string, std::vector<AxisList>> splits_;  ///< by dimension, from written types
 
-    // Of one search.
+    // State of one search.
     Sizes sizes_;
     Room room_;
     std::int64_t left_ = 0;                  ///< steps that the second pass may still take
     std::int64_t steps_ = 0;                 ///< of them those for the operation that it looks at
     bool cut_short_ = false;                 ///< an operation's steps did not suffice
     std::vector<SearchLimit> limits_;        ///< by operation, in the second pass
-    std::vector<std::vector<double>> rest_;  ///< by operation, what it and all behind it cost at the least
+    std::vector<std::vector<double>> rest_;  ///< by operation: the minimum cost of it and everything after it
     std::vector<ValueId> live_;
     std::vector<State> states_;
     std::vector<Trace> traces_;
-    std::vector<ShardingId> fixed_ids_;     ///< by value, of those in fixed_
-    std::vector<std::deque<Known>> known_;  ///< by operation, of those alike by the first
+    std::vector<ShardingId> fixed_ids_;  ///< by value, for those in fixed_
+    std::vector<std::deque<Known>> known_;  ///< by operation; equivalent ones share the entry of the first
     std::vector<Sharding> shardings_;
-    std::vector<std::uint64_t> hashes_;  ///< of them
+    std::vector<std::uint64_t> hashes_;  ///< of shardings_
 };
 
 }  // namespace roofline::core

@@ -1,4 +1,4 @@
-// What an operation needs of others' parts beside a chip's own: behind the window of a mask, and where a function looks back.
+// What a chip needs of other chips' shards beside its own: for the window of a mask, and for functions that look back.
 #include <algorithm>
 #include <cmath>
 
@@ -7,7 +7,7 @@
 
 namespace roofline::core {
 
-// Rows and the columns that they see, and columns and the rows that see them.
+// Adds the columns that rows see, and the rows that see columns.
 void OpWays::look_over(const MaskedPlane& plane) {
     for (const bool columns : {true, false}) {
         Looks looks;
@@ -25,7 +25,7 @@ void OpWays::look_over(const MaskedPlane& plane) {
     }
 }
 
-// The window of a mask over the operation, or how far its function looks back.
+// Finds the window of a mask over the operation, or how far its function looks back.
 void OpWays::look_back(const Program& program) {
     const auto look = [&](const Operand& operand) {
         for (const MaskedPlane& plane : program.values[operand.value].masks) {
@@ -52,7 +52,8 @@ void OpWays::look_back(const Program& program) {
     looks_.push_back(std::move(looks));
 }
 
-// A plane's dimension has its edge under one name everywhere, what a function looks back on in its operand alone.
+// A dimension of a masked plane has its edge in every tensor under one name; a dimension that a function looks back on
+// has it only in its operand.
 bool OpWays::has_edge(const Looks& looks, std::size_t dim, std::optional<std::size_t> tensor) {
     return looks.dim == dim && (looks.across || (tensor && looks.edged[*tensor]));
 }
@@ -74,8 +75,8 @@ void OpWays::lie(const std::vector<std::vector<AxisList>>& elsewhere) {
     for (Looks& looks : looks_) looks.lie = elsewhere[looks.dim];
 }
 
-// Over which axes a chip needs what others have beside its share. Behind a window that is so where a plane's rows and columns lie
-// alike, as many of both and in order, and as long as it is not all.
+// The axes over which a chip needs an edge of other chips' shards. For a window this requires that the rows and columns
+// of a plane are sharded alike, are equally many and in order, and that the edge is not everything.
 AxisList OpWays::edge_axes(const Looks& looks, std::span<const AxisList> split) const {
     if (!looks.across) return split[looks.dim];
     const AxisList axes = split[*looks.across];
@@ -92,7 +93,7 @@ WayEdge OpWays::edge_of(std::span<const AxisList> split) const {
     return {};
 }
 
-// What a function looks back on is not more than there is.
+// A function cannot look back on more than there is.
 bool OpWays::in_reach(std::span<const AxisList> split) const {
     return std::all_of(looks_.begin(), looks_.end(), [&](const Looks& looks) {
         const AxisList axes = split[looks.dim];

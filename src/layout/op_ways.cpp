@@ -20,7 +20,7 @@ bool has_place(const std::vector<std::size_t>& places, std::size_t place) {
     return std::find(places.begin(), places.end(), place) != places.end();
 }
 
-// What becomes smaller by a conversion is converted where it lies, and then moved.
+// A tensor that a conversion makes smaller is converted first and then moved.
 bool converts_first(const Rational& from, const Rational& to, const OpWays::Question& asked) {
     const Sharding& held = asked.held.front();
     return to < from && held.unreduced == 0 && !held.at_chip() && !(asked.wanted && asked.wanted->at_chip());
@@ -34,13 +34,14 @@ std::vector<std::string> OpWays::moved_dims(std::size_t tensor) const {
     return names;
 }
 
-// Rows that are looked up or written stay where they are if there are as many as places: they are taken to be in order then.
+// Rows that are looked up or written stay on their chips if there are as many of them as places, because they are
+// assumed to be in order then.
 bool OpWays::in_order(std::size_t dim, AxisList axes, const std::vector<AxisList>& split) const {
     return rows_.size() == 1 && rows_.front() == dim && !axes.empty() && split[along_] == axes &&
            sizes_[along_] == sizes_[dim];
 }
 
-// The split of a tied dimension.
+// Sets the split of a tied dimension.
 void OpWays::settle(std::vector<AxisList>& split) const {
     if (!tied_) return;
     AxisList& axes = split[tied_->dim];
@@ -77,7 +78,7 @@ Result<std::vector<Way>> OpWays::ways(const Question& question) {
         }
         query.places.resize(dims_.empty() ? query.places.size() + 1 : query.splits.size() / dims_.size(), place);
     }
-    // The least work first: most others are then beaten before all their collectives are found.
+    // Starting with the least work makes most other strategies dominated before all their collectives are computed.
     const std::size_t count = query.places.size();
     const std::size_t width = costs_->width();
     std::vector<double> shares(count * width, 0.0);
@@ -116,12 +117,13 @@ Result<std::vector<Way>> OpWays::ways(const Question& question) {
     return sorted;
 }
 
-// Which partial sums of operands stay so. Where others are added to them that are whole, these become partial sums as well if
-// that is what the result is to be: one chip adds them, and the others zeros. A product with partial sums stays open only then.
+// Which partial sums of operands stay unreduced. If whole operands are added to them, these count as partial sums as
+// well, provided that the result is to be unreduced: one chip adds them, and the others add zeros. A contraction of
+// partial sums stays unreduced only then.
 std::vector<Open> OpWays::opens(const Question& question, std::span<const AxisList> split) const {
     AxisMask free = 0xFF;
     for (const AxisList axes : split) free = static_cast<AxisMask>(free & ~axes.mask());
-    // elsewhere a sum is completed once for all that use it
+    // Otherwise a sum is completed once for all its uses.
     const AxisMask open = adds_ && question.open ? AxisMask{0xFF} : question.keep;
     const AxisMask asked = question.wanted ? question.wanted->unreduced : open;
     std::vector<Open> opens;
@@ -144,7 +146,7 @@ std::vector<Open> OpWays::opens(const Question& question, std::span<const AxisLi
     return opens;
 }
 
-// By which chip the operation may be done, or by all.
+// The chips on which the operation may run: one, or all.
 std::vector<std::int64_t> OpWays::places(const Question& question) const {
     const auto& wanted = question.wanted;
     if (op_->kind == OpKind::move) {
@@ -164,7 +166,7 @@ std::vector<std::int64_t> OpWays::places(const Question& question) const {
     return places;
 }
 
-// A load from the host's memory: as it lies there, and of what all hosts have whole a share.
+// Loads from host memory: in the sharding that the tensor has there, or, if every host has the whole tensor, in shares.
 void OpWays::offer_loads(Query& query) const {
     const Sharding& held = query.asked.held.front();
     AxisList all;
@@ -185,7 +187,7 @@ void OpWays::offer_choices(Query& query) const {
     query.choices.assign(dims_.size(), {AxisList{}});
     const std::span<const Sharding> held = query.asked.held;
     if (op_->kind == OpKind::move) {
-        // Nothing is computed: the operand goes to where the result is wanted.
+        // A move computes nothing: the operand goes to where the result is wanted.
         if (tensors_.front().in_host) return offer_loads(query);
         const bool first = converts_first(tensors_.front().element_bytes, tensors_.back().element_bytes, query.asked);
         const Sharding& goal = first ? held.front() : query.asked.wanted ? *query.asked.wanted : held.front();
@@ -207,7 +209,7 @@ void OpWays::offer_choices(Query& query) const {
             for (const AxisList list : query.asked.elsewhere[d]) add_choice(query.choices[d], list);
         }
     }
-    // What is summed may stay split over the axes over which partial sums are wanted, whatever its other axes do.
+    // A summed dimension may stay split over the axes over which partial sums are wanted, regardless of its other axes.
     for (std::size_t d = 0; query.asked.wanted && query.asked.wanted->unreduced != 0 && d < dims_.size(); ++d) {
         if (has_place(tensors_.back().dims, d)) continue;
         for (const AxisList list : std::vector<AxisList>(query.choices[d])) {
@@ -224,7 +226,7 @@ void OpWays::offer_choices(Query& query) const {
     }
 }
 
-// Products, and functions that work element by element: chips may share these along any dimension.
+// True for contractions and elementwise functions, which chips may share along any dimension.
 bool OpWays::splits_freely() const {
     return op_->kind != OpKind::move && looks_.empty() && rows_.empty() && !tied_ && !statistics_ &&
            unmasked_.slots.empty();
@@ -279,7 +281,7 @@ void OpWays::combine_choices(Query& query, std::size_t dim, AxisMask used) const
     }
     for (const AxisList axes : query.choices[dim]) {
         const bool in_order = this->in_order(dim, axes, query.split);
-        // What is written elsewhere must be there whole.
+        // Rows that are written to other places must be whole there.
         if (writes_ && !in_order && has_place(rows_, dim) && !axes.empty()) continue;
         const AxisMask mask = in_order ? AxisMask{0} : axes.mask();
         if ((mask & used) != 0) continue;
@@ -298,7 +300,7 @@ Sharding OpWays::sharding(std::size_t tensor, const Plan& plan) const {
     return sharding;
 }
 
-// The statistics that each chip has of its parts of rows: what they are of a row is to be added up, or compared.
+// The statistics that each chip has of its parts of rows; the statistics of a row still have to be reduced.
 Sharding OpWays::part_statistics(const Plan& plan) const {
     Sharding part;
     part.rank = static_cast<std::uint8_t>(statistics_->dims.size());
@@ -310,7 +312,7 @@ Sharding OpWays::part_statistics(const Plan& plan) const {
     return part;
 }
 
-// How what comes out lies: partial sums where a summed dimension is split.
+// The sharding of the direct result: it is unreduced where a summed dimension is split.
 Sharding OpWays::made(const Plan& plan) const {
     Sharding made = sharding(tensors_.size() - 1, plan);
     const std::vector<std::size_t>& kept = tensors_.back().dims;
@@ -319,7 +321,7 @@ Sharding OpWays::made(const Plan& plan) const {
             made.unreduced = static_cast<AxisMask>(made.unreduced | plan.split[d].mask());
         }
     }
-    // Rows in order, and those of experts' groups, are where they belong.
+    // Rows in order, and rows in expert groups, are already on the right chip.
     if (!rows_.empty() || tied_) {
         for (std::size_t d = 0; d < made.rank; ++d) {
             made.unreduced = static_cast<AxisMask>(made.unreduced & ~made.dims[d].mask());
@@ -328,7 +330,8 @@ Sharding OpWays::made(const Plan& plan) const {
     return made;
 }
 
-// Where the result may go: where it is wanted, else where it comes out, its sums completed or scattered over a dimension.
+// The shardings that the result may take: the wanted one, or else the one in which it is computed, with its sums
+// completed or scattered over a dimension.
 std::vector<Sharding> OpWays::outputs(const Query& query, const Plan& plan) const {
     if (query.asked.wanted) return {*query.asked.wanted};
     if (op_->kind == OpKind::move) return {query.asked.held.front()};
@@ -350,8 +353,9 @@ std::vector<Sharding> OpWays::outputs(const Query& query, const Plan& plan) cons
     return outputs;
 }
 
-// What has partial sums can be brought to where it is needed while they are completed, and what has none before it is needed: it may
-// lie anywhere over the axes that it has, or, of more than three, its sums be scattered over any dimensions.
+// An unreduced result can be resharded to where it is needed while its sums are completed, and any other result can be
+// resharded before it is needed. So it may have any sharding over its axes; with more than three axes, its sums may
+// only be scattered over any dimensions.
 void OpWays::offer_outputs(const Sharding& whole, AxisMask used, AxisList sums, std::vector<Sharding>& outputs) {
     constexpr std::size_t most = 3;
     const AxisList all = listed(used);
@@ -361,7 +365,7 @@ void OpWays::offer_outputs(const Sharding& whole, AxisMask used, AxisList sums, 
     if (!whole.at_chip()) place_any(bare, all, 0, outputs);
 }
 
-// Each of these axes splits nothing, or any dimension.
+// Each of these axes splits nothing, or any one dimension.
 void OpWays::place_any(const Sharding& whole, AxisList axes, std::size_t next, std::vector<Sharding>& outputs) {
     if (next == axes.size()) {
         if (std::find(outputs.begin(), outputs.end(), whole) == outputs.end()) outputs.push_back(whole);
@@ -381,7 +385,8 @@ void OpWays::place_any(const Sharding& whole, AxisList axes, std::size_t next, s
     }
 }
 
-// The chip's share of the work. Of a masked plane all chips compute as much, but behind others' columns all of a band.
+// The chip's share of the work. All chips compute equally much of a masked plane, but all of a band when columns of
+// other chips are needed.
 void OpWays::share_cost(const Plan& plan, std::span<double> cost) {
     bool split_band = false;
     Looks* edge = plan.edge.none() ? nullptr : &looks_[plan.edge.which];
@@ -418,20 +423,20 @@ bool OpWays::stays(std::size_t tensor, const Sharding& from, const Sharding& to)
     return true;
 }
 
-// What has to move: nothing if a tensor that must stay would not, or another way does the same.
+// The tensors that have to move. There is no answer if one of them must stay, or if another strategy does the same.
 std::optional<std::vector<OpWays::Leg>> OpWays::legs(const Query& query, const Plan& plan,
                                                      const Sharding& output) const {
     std::vector<Leg> legs;
     const std::span<const Sharding> held = query.asked.held;
     Sharding made = this->made(plan);
     for (std::size_t i = 0; i < held.size(); ++i) {
-        // Of a move the operand goes all the way, unless it must be loaded first.
+        // A move takes the operand all the way, unless it must be loaded first.
         const bool moves = op_->kind == OpKind::move &&
                            (tensors_[i].in_host ||
                             !converts_first(tensors_[i].element_bytes, tensors_.back().element_bytes, query.asked));
         Sharding to = moves && !tensors_[i].in_host ? output : sharding(i, plan);
         if (moves && tensors_[i].in_host) to.unreduced = held[i].unreduced;
-        // That all load what one chip wants is no other way than that it loads it.
+        // Loading everywhere what only one chip wants is the same strategy as loading it on that chip.
         if (moves && output.at_chip() && to.used() == 0 && !to.at_chip()) return std::nullopt;
         if (moves) made = to;
         legs.push_back({i, held[i], to, edge_of_tensor(i, plan)});
@@ -463,7 +468,7 @@ Status OpWays::add_way(Query& query, const Plan& plan, const Sharding& output, s
     return legs ? go(query, plan, *legs, way) : Status{};
 }
 
-// Takes every resharding of the first leg, and goes on with the others.
+// Tries every resharding of the first leg and continues with the other legs.
 Status OpWays::go(Query& query, const Plan& plan, std::span<const Leg> legs, const Way& way) {
     if (query.asked.limit != nullptr && --*query.asked.limit->steps < 0) return {};
     if (legs.empty()) {
@@ -511,8 +516,8 @@ Result<std::vector<std::size_t>> OpWays::reshardings(const Leg& leg, const Query
     if (!places) return places;
     if (moved.in_host && leg.tensor + 1 < tensors_.size() && !(*reshardings_)[places->front()].moves.empty()) {
         return fail("host_collective",
-                    fmt::format("`{}` lies in the host's memory, and collectives work in device memory", moved.name),
-                    "load it first, by a statement of its own: L : bf16[...] = ...");
+                    fmt::format("`{}` is in host memory, and collectives work in device memory", moved.name),
+                    "load it first with a separate statement: L : bf16[...] = ...");
     }
     return places;
 }

@@ -1,4 +1,4 @@
-// The legal ways to do one operation on a mesh, with their costs.
+// The legal strategies for one operation on a mesh, with their costs.
 #pragma once
 
 #include <cstdint>
@@ -18,22 +18,22 @@
 
 namespace roofline::core {
 
-/// A tensor of an operation is resharded.
+/// The resharding of one tensor of an operation.
 struct TensorMove {
-    std::size_t tensor = 0;      ///< its operands in order, then its result, then the statistics of its rows
-    std::size_t resharding = 0;  ///< place in Reshardings
+    std::size_t tensor = 0;  ///< index: operands in order, then the result, then the statistics of its rows
+    std::size_t resharding = 0;  ///< index into Reshardings
 };
 
-/// What a way looks back on lies over these axes on the chips before, or behind; none: it needs none of them.
+/// The mesh axes over which the data that a strategy looks back on lies on neighbouring chips; empty: it needs none.
 struct WayEdge {
     AxisList axes;
-    std::size_t which = 0;  ///< of what the operation looks back on
+    std::size_t which = 0;  ///< which of the dimensions the operation looks back on
 
     [[nodiscard]] bool none() const { return axes.empty(); }
 };
 
-/// How a chip has a dimension of a tensor: a share over these axes, and so many places of others before it or behind it, which
-/// `places` says in symbols.
+/// A chip's part of a dimension: its shard over these axes, and positions of other chips before it or after it, whose
+/// number `places` gives as an expression.
 struct DimShare {
     AxisList axes;
     std::string places{};
@@ -41,68 +41,73 @@ struct DimShare {
     std::int64_t behind = 0;
 };
 
-/// Partial sums that go through an operation which is linear in some of its operands, and come out as such.
+/// Partial sums that pass through an operation which is linear in some of its operands, and come out unreduced.
 struct Open {
     AxisMask axes = 0;
-    std::uint32_t operands = 0;  ///< that are partial sums over these axes, a bit each
+    std::uint32_t operands = 0;  ///< one bit for each operand that is unreduced over these axes
 
     bool operator==(const Open&) const = default;
     [[nodiscard]] bool has(std::size_t operand) const { return operand < 32 && (operands >> operand & 1U) != 0; }
 };
 
-/// One way: how the operation's dimensions are split, or which chip does it alone, and so what has to move before and after.
+/// A strategy says how the dimensions of the operation are split, or which chip runs it alone, and therefore what has
+/// to move before and after.
 struct Way {
-    std::vector<AxisList> split;  ///< by the operation's dimensions
+    std::vector<AxisList> split;  ///< by dimension of the operation
     WayEdge edge;
     Open open;
     std::int64_t at = Sharding::everywhere;
-    std::vector<TensorMove> moves;  ///< of operands, of its rows' statistics, then of the result
-    Sharding output;                ///< where the result ends up
+    std::vector<TensorMove> moves;  ///< of operands, of row statistics, then of the result
+    Sharding output;  ///< the final sharding of the result
     std::vector<double> cost;       ///< see ChoiceCosts
     LayoutPrice price;
 };
 
-/// What a search knows of the rest of a program while it looks at one operation: ways with which no layout can be better than
-/// one that it has are left out.
+/// What a search knows of the rest of a program while it examines one operation. Strategies that cannot lead to a
+/// better layout than the best one so far are left out.
 struct SearchLimit {
-    AxisMask axes = 0;              ///< the mesh axes that any dimension may be split over
+    AxisMask axes = 0;  ///< mesh axes that any dimension may be split over
     LayoutPrice least;              ///< of the best layout so far
-    bool alone = false;             ///< the operation is all of the program, with its result where it is wanted
-    std::vector<double> others;     ///< what all other operations cost at the least
-    double count = 1;               ///< how often the operation is done
-    std::int64_t* steps = nullptr;  ///< that may still be taken, by all operations together
+    bool alone = false;  ///< the operation is the whole program, and its result has the wanted sharding
+    std::vector<double> others;  ///< minimum cost of all other operations
+    double count = 1;  ///< how often the operation is executed
+    std::int64_t* steps = nullptr;  ///< how many more candidates all operations together may examine
 };
 
-/// Which of an operation's tensors cross memory in it: not what stays inside its statement or fuse block, and what a kernel
-/// reads twice only the first time.
+/// Which tensors of an operation cross memory: not those that stay inside its statement or fuse block, and a tensor
+/// that a kernel reads twice only the first time.
 struct Stored {
     std::vector<bool> inputs;
     bool output = true;
 };
 
-/// All of an operation that its ways depend on, as a program of it alone: not what its tensors are called.
+/// Returns all properties of an operation that its strategies depend on, as a program of this operation only. The names
+/// of tensors are not among them.
 [[nodiscard]] Program op_shape(const Program& program, const Op& op, const Stored& stored);
 
-/// Whether the sums of an intermediate may go on to its statement's result as partial sums: nothing behind it needs them complete.
+/// Whether the sums of an intermediate may stay unreduced up to the result of its statement, because no later operation
+/// needs them complete.
 [[nodiscard]] bool stays_open(const Statement& statement, std::size_t op);
 
-/// An operation, compiled: choices of its layout are looked at by the thousand.
+/// An operation, compiled because thousands of its layouts are examined.
 ///
-/// Every dimension may be split as one of the operands has it there, or as the result is wanted; a result that may lie anywhere
-/// also as that dimension is split elsewhere in the program. Under a SearchLimit dimensions of products and elementwise work may be
-/// split over any of its axes. Operands are resharded to the split, each chip does its share, and
-/// what comes out (partial sums where a summed dimension is split) is resharded to where the result is wanted. Where a function's
-/// rows are split, chips all-reduce what its table says of each row (RowStatistics), in the dtype in which sums are accumulated: of
-/// a softmax the maximum and the sum. Dimensions along which another function works stay whole, but for masks. Collectives work in
-/// device memory. A tensor in the host's memory is loaded as it lies, or of one that all hosts have whole each chip loads a share:
-/// as the result is wanted, or one for each chip.
+/// Every dimension may be split as one of the operands has it, or as the result is wanted; if the sharding of the
+/// result is free, also as that dimension is split elsewhere in the program. Under a SearchLimit the dimensions of
+/// contractions and elementwise work may be split over any of its axes. Operands are resharded to the split, each chip
+/// does its share, and the result (unreduced where a summed dimension is split) is resharded to the wanted sharding.
+/// Where the rows of a function are split, chips all-reduce the statistics of each row that the table of functions
+/// lists (RowStatistics), in the accumulator's dtype: for a softmax the maximum and the sum. Dimensions along which
+/// other functions work stay whole, except for masks. Collectives work in device memory. A tensor in host memory is
+/// loaded in the sharding that it has there; if every host has the whole tensor, each chip loads a share, either as the
+/// result is wanted, or one share per chip.
 ///
-/// A table that is gathered from may be split along the looked-up dimension: each chip has zeros for the rows of others, and the
-/// results add up. Rows that go to experts lie in their groups as they did before, and come back so. Of rows that a scatter writes
-/// each chip takes those that fall to it; they stay where they are if as many are written as there are, in order then.
+/// The table of a gather may be split along the looked-up dimension: each chip has zeros for the rows of other chips,
+/// and the results are summed. Rows that are dispatched to experts keep their order within their groups, and return to
+/// it. Of the rows that a scatter writes, each chip takes those of its shard; they stay on their chips if as many are
+/// written as the tensor has, because they are assumed to be in order then.
 ///
-/// A result that is wanted at one chip is made by that chip, to which its operands are brought. Without that, the chip that
-/// holds an operand may do the work alone where the question allows it.
+/// A result that is wanted on one chip is computed by that chip, to which its operands are brought. Otherwise the chip
+/// that holds an operand may do the work alone, where the question allows it.
 class OpWays {
 public:
     /// Errors: work that does not fit 127 bits, a dtype without a unit.
@@ -110,79 +115,82 @@ public:
                                   Reshardings& reshardings);
 
     [[nodiscard]] const std::vector<std::string>& dims() const { return dims_; }
-    /// All that costs depend on: the dimensions, then the windows of masks.
+    /// All symbols that costs depend on: the dimensions, then the windows of masks.
     [[nodiscard]] const std::vector<std::string>& symbols() const { return symbols_; }
     [[nodiscard]] const Op& op() const { return *op_; }
 
-    /// Mesh axes over which each tensor, operands then the result, is used or made as it lies.
+    /// Sets the mesh axes over which each tensor (operands, then the result) keeps its sharding.
     void stay(std::vector<AxisMask> axes) { stays_ = std::move(axes); }
 
-    /// How dimensions, by dims(), are split elsewhere in the program.
+    /// Sets how dimensions, in the order of dims(), are split elsewhere in the program.
     void lie(const std::vector<std::vector<AxisList>>& elsewhere);
 
-    /// The same for another operation of the program, of which op_shape() is equal; neither has been told axes that stay.
+    /// Returns the same for another operation of the program with an equal op_shape(). Neither may have axes set by
+    /// stay().
     [[nodiscard]] OpWays renamed(const Program& program, const Op& op) const;
 
-    /// Sizes for all that follows; every dimension must be among them.
+    /// Sets the sizes for all following calls; every dimension must be among them.
     void set_sizes(const Sizes& sizes);
 
-    /// A dimension of a chip's share under the name that an operand has it by (operands, then the result), or, without one, the
-    /// function that works along it.
+    /// Returns the name that a chip's shard of a dimension has in an operand (operands, then the result), or, without a
+    /// tensor, in the function that works along it.
     [[nodiscard]] std::string local_name(const Way& way, std::size_t dim, std::optional<std::size_t> tensor) const;
     [[nodiscard]] DimShare dim_share(const Way& way, std::size_t dim, std::optional<std::size_t> tensor) const;
-    /// How a way wants an operand before it works, and what it then has: of the result, partial sums where a summed dimension is
-    /// split, and of the statistics of rows, those of its parts. Edges (dim_share()) are left out.
+    /// The sharding in which a strategy uses an operand; of the result, the sharding in which it is computed (unreduced
+    /// where a summed dimension is split); of row statistics, that of their parts. Edges (dim_share()) are left out.
     [[nodiscard]] Sharding used(const Way& way, std::size_t operand) const { return sharding(operand, plan_of(way)); }
     [[nodiscard]] Sharding made(const Way& way) const { return made(plan_of(way)); }
     [[nodiscard]] Sharding part_statistics(const Way& way) const { return part_statistics(plan_of(way)); }
-    /// The places of an edge (edge_of()): there are some where a way has one.
+    /// The positions of an edge (edge_of()), if a strategy has one.
     [[nodiscard]] const std::string& edge_text() const { return looks_.front().places; }
 
     struct Question {
-        std::span<const Sharding> held;                    ///< how the operands lie
-        std::optional<Sharding> wanted;                    ///< how the result must lie, if it must
-        std::span<const std::vector<AxisList>> elsewhere;  ///< splits of each dimension, by dims(), in other statements
-        bool alone = false;                                ///< a chip that holds an operand may do it alone
-        bool open = false;                                 ///< sums in the result may stay partial
-        bool all = false;   ///< else those that another with the same result beats in every respect may be left out
-        AxisMask keep = 0;  ///< over these axes they stay so: what is added up later is not completed before
-        const SearchLimit* limit = nullptr;  ///< any split over its axes, unless it cannot be better
-        std::vector<bool> free{};            ///< by operand: an earlier operation has left it where it was best
+        std::span<const Sharding> held;  ///< shardings of the operands
+        std::optional<Sharding> wanted;  ///< required sharding of the result, if any
+        /// Splits of each dimension, in the order of dims(), in other statements.
+        std::span<const std::vector<AxisList>> elsewhere;
+        bool alone = false;  ///< a chip that holds an operand may run it alone
+        bool open = false;  ///< sums in the result may stay unreduced
+        bool all = false;  ///< if false, strategies that are dominated by another with the same result may be left out
+        AxisMask keep = 0;  ///< sums over these axes stay unreduced because they are completed later
+        const SearchLimit* limit = nullptr;  ///< allows any split over its axes, unless it cannot be better
+        std::vector<bool> free{};  ///< by operand: an earlier operation has left it in its best sharding
     };
-    /// The ways, best first; under a limit there may be none. Errors: no way is legal.
+    /// Returns the strategies, best first; under a limit there may be none. Errors: no strategy is legal.
     [[nodiscard]] Result<std::vector<Way>> ways(const Question& question);
-    /// What a chip's share costs at the least when dimensions are split over any of these axes.
+    /// Returns the minimum cost of a chip's share when dimensions are split over any of these axes.
     [[nodiscard]] std::vector<double> least_share(AxisMask axes);
 
     [[nodiscard]] const std::string& tensor_name(std::size_t tensor) const { return moved(tensor).name; }
-    /// What moves of a tensor (see TensorMove): its dimensions, and the bytes of each element.
+    /// The dimensions of a tensor that moves (see TensorMove), and the bytes of each element.
     [[nodiscard]] std::vector<std::string> moved_dims(std::size_t tensor) const;
     [[nodiscard]] const Rational& sure_share(std::size_t tensor) const { return moved(tensor).sure; }
     [[nodiscard]] const Rational& moved_bytes(std::size_t tensor) const { return moved(tensor).element_bytes; }
 
 private:
     struct MovedTensor {
-        std::string name;               ///< what reports call it
-        bool in_host = false;           ///< in the host's memory
-        std::vector<std::size_t> dims;  ///< places in dims_
+        std::string name;  ///< its name in reports
+        bool in_host = false;  ///< in host memory
+        std::vector<std::size_t> dims;  ///< indices into dims_
         Rational element_bytes;
         Rational sure{1};       ///< Message::sure
         std::size_t shape = 0;  ///< in Reshardings
     };
-    /// One call: what is asked, and what has been found.
+    /// One call: the question, and the results so far.
     struct Query {
         const Question& asked;
         std::vector<std::vector<AxisList>> choices;  ///< by dimension
-        std::vector<AxisList> split;                 ///< being put together
-        std::vector<AxisList> splits;                ///< all of them, a row each
+        std::vector<AxisList> split;  ///< under construction
+        std::vector<AxisList> splits;  ///< all of them, one per row
         std::vector<std::int64_t> places;            ///< by row
         std::vector<Way> found;
-        std::unordered_map<std::uint64_t, std::vector<std::size_t>> unbeaten{};  ///< their places, by the result's hash
+        /// Their indices, by the hash of the result.
+        std::unordered_map<std::uint64_t, std::vector<std::size_t>> unbeaten{};
         std::optional<Error> problem;
-        LayoutPrice least{};  ///< of a layout that is known; with a limit only
+        LayoutPrice least{};  ///< price of a known layout; only with a limit
     };
 
-    /// How the operation is done.
+    /// How the operation is executed.
     struct Plan {
         std::span<const AxisList> split;
         std::int64_t at = Sharding::everywhere;
@@ -194,21 +202,22 @@ private:
         CompiledTimes times;
         std::vector<std::size_t> slots;  ///< by resource
     };
-    /// What a chip needs of others beside its share. Of a causal mask's window: the rows that a chip has see the columns at their
-    /// places and W - 1 before these, and columns are seen by so many rows behind. Of functions that look back: what they read of
-    /// the dimension that they work along.
+    /// What a chip needs of other chips beside its shard. With the window of a causal mask, the rows of a chip see the
+    /// columns at their positions and the W - 1 before these, and columns are seen by as many rows after them.
+    /// Functions that look back need earlier positions of the dimension that they work along.
     struct Looks {
-        std::size_t dim = 0;                ///< place in dims_: columns, rows, or what it works along
-        std::optional<std::size_t> across;  ///< of a window: the other dimension of its plane
+        std::size_t dim = 0;  ///< index into dims_: columns, rows, or the dimension of the function
+        std::optional<std::size_t> across;  ///< with a window: the other dimension of its plane
         std::string places;                 ///< "W-1", or a number
-        bool behind = false;                ///< they lie behind a chip's share, not before it
-        std::vector<bool> edged;            ///< by tensor: it has the dimension, and not the other
-        std::vector<AxisList> lie;  ///< how it is split elsewhere: in order as the other is, or bands are shared evenly
-        double count = 0;           ///< of places
+        bool behind = false;  ///< the positions are after a chip's shard, not before it
+        std::vector<bool> edged;  ///< by tensor: it has the dimension, and lacks the other one
+        /// How the dimension is split elsewhere: in order like the other one, or with bands shared evenly.
+        std::vector<AxisList> lie;
+        double count = 0;  ///< of positions
         Compiled compiled;
     };
 
-    /// A tensor goes from one sharding to another; `places` of reshardings that do it.
+    /// A tensor goes from one sharding to another; `places` are the reshardings that do it.
     struct Leg {
         std::size_t tensor = 0;
         Sharding from;
@@ -267,26 +276,27 @@ private:
     std::vector<double> sizes_;              ///< by symbols_
     std::vector<MovedTensor> tensors_;       ///< operands, then the result
     std::optional<MovedTensor> statistics_;  ///< of the rows of a function, where chips exchange them
-    int rounds_ = 0;                         ///< how often they do
+    int rounds_ = 0;  ///< number of exchanges
     std::vector<bool> may_split_;
-    std::vector<AxisMask> stays_;  ///< by tensor; none: all may move
+    std::vector<AxisMask> stays_;  ///< by tensor; empty: all may move
     struct TiedDim {
         std::size_t dim = 0;
-        std::vector<std::size_t> from;  ///< places in dims_, whose axes it has, one after the other
+        std::vector<std::size_t> from;  ///< indices into dims_; it has their axes one after another
     };
-    std::optional<TiedDim> tied_;    ///< of rows in groups for experts
-    std::vector<std::size_t> rows_;  ///< of a gather and a scatter: dimensions of the indices that the tensor lacks
-    std::size_t along_ = 0;          ///< likewise: the dimension that they point along
+    std::optional<TiedDim> tied_;  ///< for rows in expert groups
+    std::vector<std::size_t> rows_;  ///< for a gather and a scatter: dimensions of the indices that the tensor lacks
+    std::size_t along_ = 0;  ///< likewise: the dimension that the indices point along
     bool writes_ = false;            ///< a scatter
     std::vector<std::uint32_t>
-        linear_in_;             ///< sets of operands (Open::operands) of which partial sums give partial sums
-    bool adds_ = false;         ///< such a result is wanted wherever the operands are so, not only where asked
-    bool sums_ = true;          ///< what the result lacks has been summed over
-    std::vector<bool> banded_;  ///< a causal mask lies over it that leaves no plain half
-    std::vector<Looks> looks_;  ///< of which a way has one at most
+        linear_in_;  ///< sets of operands (Open::operands) whose partial sums give partial sums
+    bool adds_ = false;  ///< an unreduced result is wanted wherever the operands are unreduced, not only where asked
+    bool sums_ = true;  ///< dimensions that the result lacks have been summed
+    std::vector<bool> banded_;  ///< it has a causal mask that leaves a band instead of half the plane
+    std::vector<Looks> looks_;  ///< a strategy has at most one of them
     Compiled whole_;
-    Compiled unmasked_;          ///< of bands of windows: chips share what is left of a plane, and not each has a band
-    std::vector<double> bands_;  ///< by resource: what windows leave
+    /// For bands of windows: chips share the unmasked part of a plane, and not every chip has a band.
+    Compiled unmasked_;
+    std::vector<double> bands_;  ///< by resource: the unmasked part of windows
     std::vector<double> seconds_;
     std::vector<double> shares_;
 };

@@ -12,13 +12,13 @@ namespace roofline::core {
 
 namespace {
 
-/// Steps from one sharding that may be part of a cheapest way to the target. Slices only go towards it. Axes are exchanged, and
-/// partial sums scattered, to a dimension that the target splits over them, in the target's order or to be put in order there.
-/// Sums that the target wants whole may be scattered too, over the roomiest dimension, and gathered later together with others.
-/// Where the target wants partial sums, what a member has becomes one for nothing: of a part the rest is zeros, and of what all
-/// members have one keeps it while the others hold zeros.
-/// `visit(there, kind or nullptr, axes, gathered)`; gathered: the group's array is what each member holds afterwards, else
-/// before.
+/// The moves from one sharding that may be part of a cheapest path to the target. Slices only go towards the target.
+/// Axes are exchanged, and partial sums scattered, to a dimension that the target splits over them, in the target's
+/// order or to be permuted there. Sums that the target wants whole may be scattered too, over the largest dimension,
+/// and gathered later together with others. Where the target is unreduced, what a member has becomes a partial sum at
+/// no cost: a shard is surrounded by zeros, and of an array that all members have, one member keeps it while the others
+/// hold zeros. Calls `visit(there, kind or nullptr, axes, gathered)`; gathered: V is the array that each member holds
+/// afterwards, otherwise the one before.
 template <class Visit>
 class Steps {
 public:
@@ -32,13 +32,13 @@ public:
             exchanges(d);
             if (!target_.at_chip()) permutes(d);
         }
-        if (!target_.at_chip()) gathers();  // else to that chip alone
+        if (!target_.at_chip()) gathers();  // otherwise to that chip alone
         sums();
         zeros();
     }
 
 private:
-    // The axes that bring dimension d further towards the target.
+    // The axes that dimension d still lacks in the target's order.
     [[nodiscard]] AxisList missing(std::size_t d) const {
         const AxisList have = here_.dims[d];
         const AxisList goal = target_.dims[d];
@@ -56,7 +56,7 @@ private:
         }
     }
 
-    // Any of the open sums that may go there: first those that the target has there next, the others after them.
+    // Any of the unreduced axes that may go there: first those that the target has there next, then the others.
     void scatters(std::size_t d) const {
         AxisMask open = here_.unreduced & static_cast<AxisMask>(~target_.unreduced);
         AxisMask elsewhere = 0;
@@ -79,7 +79,7 @@ private:
         }
     }
 
-    // The last axes of dimension d go to the end of another.
+    // The last axes of dimension d move to the end of another dimension.
     void exchanges(std::size_t d) const {
         const AxisList have = here_.dims[d];
         const std::size_t common = common_with_target(d);
@@ -96,8 +96,8 @@ private:
         }
     }
 
-    // Trailing axes of one or several dimensions are gathered together. What the target has at the same place stays: gathering
-    // it too would only make every other step larger.
+    // Trailing axes of one or several dimensions are gathered together. Axes that the target has at the same place
+    // stay, because gathering them would only make every other move larger.
     void gathers() const {
         std::array<std::size_t, Sharding::most_dims> drop{};
         while (true) {
@@ -117,7 +117,7 @@ private:
         }
     }
 
-    // How many axes a dimension has as the target has them; those stay.
+    // The number of leading axes of a dimension that agree with the target; those stay.
     [[nodiscard]] std::size_t common_with_target(std::size_t d) const {
         std::size_t common = 0;
         const AxisList have = here_.dims[d];
@@ -137,8 +137,9 @@ private:
         }
     }
 
-    // What is whole over an axis becomes a partial sum over it; so does what is split over it, where it is the last axis. What
-    // is whole may be split over it until then: other axes' collectives have less to move.
+    // An array that is whole over an axis becomes a partial sum over it; so does an array that is split over it, if it
+    // is the last axis. Until then a whole array may be split over the axis, so that collectives over other axes have
+    // less to move.
     void zeros() const {
         const auto wanted = static_cast<AxisMask>(target_.unreduced & ~here_.unreduced);
         const auto whole = static_cast<AxisMask>(wanted & ~used_);
@@ -165,7 +166,7 @@ private:
         }
     }
 
-    // A dimension's axes change their order: chips swap what they hold.
+    // The axes of a dimension change their order: chips swap their shards.
     void permutes(std::size_t d) const {
         const AxisList have = here_.dims[d];
         constexpr std::size_t most = 4;
@@ -192,7 +193,7 @@ private:
     const Visit& visit_;
 };
 
-// The axes of the dimension in which two shardings differ, as the second has them.
+// The axes of the dimension in which two shardings differ, as the second one has them.
 AxisList reordered(const Sharding& from, const Sharding& there) {
     for (std::size_t d = 0; d < from.rank; ++d) {
         if (from.dims[d] != there.dims[d]) return there.dims[d];
@@ -200,7 +201,7 @@ AxisList reordered(const Sharding& from, const Sharding& there) {
     return {};
 }
 
-// V of a collective: so many local parts.
+// V of a collective: the number of local parts times their bytes.
 double bytes_of(const System& system, const Moved& moved, const Move& move) {
     double bytes = moved.element_bytes * static_cast<double>(move.times);
     for (std::size_t d = 0; d < moved.sizes.size(); ++d) {
@@ -243,7 +244,7 @@ void ReshardSearch::reach(std::size_t here, const Sharding& there, const LayoutP
     nodes_.push_back({there, price, here, move != nullptr, false, move != nullptr ? *move : Move{}});
 }
 
-// A collective that leads from one sharding to another; its bytes are found here.
+// Adds a collective that leads from one sharding to another; its bytes are computed here.
 Status ReshardSearch::take(const Moved& moved, std::size_t here, const Sharding& there, Move move) {
     ROOFLINE_CHECK(costs_.loaded(move.route()));
     move.bytes = bytes_of(costs_.system(), moved, move);
@@ -253,8 +254,9 @@ Status ReshardSearch::take(const Moved& moved, std::size_t here, const Sharding&
     return {};
 }
 
-// The step from one chip to where the array is wanted, or from where it lies to the chip that wants it. Wanted as partial sums
-// over all chips it stays there, beside zeros; over some axes it goes to the others first.
+// The move from one chip to where the array is wanted, or from its sharding to the one chip that wants it. An array
+// that is wanted as partial sums over all chips stays on its chip, beside zeros; if only over some axes, it goes to the
+// others first.
 Status ReshardSearch::expand_rooted(const Moved& moved, std::size_t here, const Sharding& goal) {
     const Sharding from = nodes_[here].sharding;
     Sharding to = goal;
@@ -269,7 +271,7 @@ Status ReshardSearch::expand_rooted(const Moved& moved, std::size_t here, const 
     }
     const Sharding& split = from.at_chip() ? to : from;
     --steps_left_;
-    if (!from.at_chip() && split.used() == 0) {  // it is there
+    if (!from.at_chip() && split.used() == 0) {  // it is already there
         reach(here, to, nodes_[here].price, nullptr);
         return {};
     }
@@ -331,7 +333,7 @@ Result<Resharding> ReshardSearch::run(const Moved& moved, const Sharding& from, 
         const std::size_t here = cheapest();
         if (here == nodes_.size())
             return fail("no_way",
-                        fmt::format("no collective leads to the layout that is wanted of `{}`", moved.tensor));
+                        fmt::format("no sequence of collectives gives `{}` the layout that is wanted", moved.tensor));
         if (goal_ == here) {
             return traced(here);
         }
@@ -343,8 +345,8 @@ Result<Resharding> ReshardSearch::run(const Moved& moved, const Sharding& from, 
             ROOFLINE_CHECK(expand(moved, here, to));
         if (steps_left_ <= 0) {
             return fail("too_many_ways",
-                        fmt::format("there are too many ways to move `{}` over the mesh", moved.tensor),
-                        "use fewer mesh axes in one statement, or go by a step in between");
+                        fmt::format("there are too many ways to reshard `{}` over the mesh", moved.tensor),
+                        "use fewer mesh axes in one statement, or write an intermediate layout");
         }
     }
 }

@@ -1,4 +1,4 @@
-// The cheapest way from one sharding to another.
+// The cheapest sequence of collectives from one sharding to another.
 #pragma once
 
 #include <cstdint>
@@ -21,69 +21,71 @@ struct Move {
     CollectiveKind kind = CollectiveKind::all_gather;
     AxisList axes;
     double bytes = 0;                          ///< V, as Message has it
-    Sharding held;                             ///< of V a chip has this local part
-    std::int64_t times = 1;                    ///< V is so many of them
-    std::int64_t from = Sharding::everywhere;  ///< as Route has them
+    Sharding held;  ///< V is measured in arrays of this sharding
+    std::int64_t times = 1;  ///< V is this many of them
+    std::int64_t from = Sharding::everywhere;  ///< as in Route
     std::int64_t to = Sharding::everywhere;
-    AxisList after{};  ///< of a permute: the axes in the order that follows
-    /// Of a permute to the next chips (Message::hops): so many places of a dimension.
+    AxisList after{};  ///< of a permute: the axes in their new order
+    /// Of a permute to the next chips (Message::hops): the number of positions of a dimension that move.
     std::int64_t hops = 0;
     std::size_t edge_dim = 0;
-    bool back = false;  ///< of a result, whose edges go back and are added (Edge::result)
+    bool back = false;  ///< of a result: its edges return to their chips and are added (Edge::result)
 
     [[nodiscard]] Route route() const {
         return {kind, axes.mask(), from, to, after.empty() && hops == 0 ? AxisList{} : axes, after, hops};
     }
 };
 
-/// Of a dimension a chip needs its share and so many places before it, or behind it: keys and values behind a window, what a short
-/// convolution looks back on. Of an operand the chips hand these on to the next (a halo exchange); of a result, whose sums have
-/// such edges, back, where they are added.
+/// An edge of a dimension: beside its own shard a chip needs a number of positions before it, or after it, such as keys
+/// and values of a window, or what a short convolution looks back on. For an operand, chips hand these on to the next
+/// chip (a halo exchange); for a result, whose sums have such edges, they return them, and the owner adds them.
 struct Edge {
     std::size_t dim = 0;  ///< of the tensor
-    AxisList axes;        ///< over which it is split
+    AxisList axes;  ///< axes over which it is split
     double places = 0;
     bool result = false;
 
     bool operator==(const Edge&) const = default;
 };
 
-/// A step on the way: a collective, or a slice that every chip takes of what it holds, or zeros that it puts beside it or in its
-/// place, where the others' arrays are to be added to its own.
+/// One move of a resharding: a collective; or a slice that every chip takes of what it holds; or zeros that it puts
+/// beside its array or in its place because the others' arrays are to be added.
 struct ShardingStep {
     Sharding to;
-    std::optional<std::size_t> move;  ///< place in Resharding::moves
+    std::optional<std::size_t> move;  ///< index into Resharding::moves
 };
 
 struct Resharding {
     std::vector<Move> moves;
-    std::vector<ShardingStep> steps;  ///< one after the other, the last one to where it was to go
-    LayoutPrice price;                ///< of one after the other
+    std::vector<ShardingStep> steps;  ///< in order, the last one to the target
+    LayoutPrice price;  ///< of all of them in sequence
 };
 
 /// The array that moves.
 struct Moved {
-    std::string_view tensor;  ///< what reports call it
+    std::string_view tensor;  ///< its name in reports
     double element_bytes = 0;
-    std::span<const double> sizes;  ///< of its dimensions
+    std::span<const double> sizes;  ///< of its dimensions, in elements
 };
 
-/// The collective that leads from one sharding to another over these axes; `gathered`: its array is what each member holds
-/// afterwards, else before, or all that the group redistributes.
+/// Returns the collective that leads from one sharding to another over these axes; `gathered`: V is the array that each
+/// member holds afterwards, otherwise the one before, or all that the group redistributes.
 [[nodiscard]] Move move_of(const System& system, const Moved& moved, const Sharding& from, const Sharding& there,
                            CollectiveKind kind, AxisList axes, bool gathered);
 
-/// Dijkstra's search over shardings, whose steps are slices and partial sums made with zeros (both free), all-gathers,
-/// reduce-scatters, all-reduces, all-to-alls and permutes over one or several axes together. From one chip an array is sent, broadcast or scattered to where it is wanted; to
-/// one chip it is gathered when its sums are complete, from wherever it then lies. It keeps its room from one search to the next.
+/// Dijkstra's search over shardings. Its moves are slices and partial sums completed with zeros (both free),
+/// all-gathers, reduce-scatters, all-reduces, all-to-alls and permutes over one or several axes together. An array on
+/// one chip is sent, broadcast or scattered to where it is wanted; an array that one chip wants is gathered there, from
+/// the sharding that it has when its sums are complete. The search keeps its buffers from one run to the next.
 class ReshardSearch {
 public:
     explicit ReshardSearch(ChoiceCosts& costs) : costs_(costs) {}
 
-    /// Errors: a topology that is not costed; too many steps since `refill()`: a mesh of many axes has more ways than can be looked at.
+    /// Errors: a topology that has no cost model; too many expansions since `refill()`, because a mesh of many axes has
+    /// more paths than can be searched.
     [[nodiscard]] Result<Resharding> run(const Moved& moved, const Sharding& from, const Sharding& to);
-    /// The same where an edge is all that is needed beside each chip's share: of an operand `to`, of a result `from` may have the
-    /// dimension whole, and what is cheaper is taken.
+    /// The same where a chip needs only an edge beside its shard: an operand's `to`, or a result's `from`, may have the
+    /// dimension whole, and the cheaper of both is taken.
     [[nodiscard]] Result<Resharding> run(const Moved& moved, const Sharding& from, const Sharding& to,
                                          const Edge& edge);
 
@@ -96,7 +98,7 @@ private:
         Sharding sharding;
         LayoutPrice price;
         std::size_t before = 0;
-        bool moves = false;  ///< the step that led here is a collective, not a slice
+        bool moves = false;  ///< a collective, not a slice, led here
         bool done = false;
         Move move;
     };
@@ -111,26 +113,26 @@ private:
     ChoiceCosts& costs_;
     std::vector<Node> nodes_;
     Sharding to_;
-    std::optional<std::size_t> goal_;    ///< its node, once it has been reached
-    std::vector<std::uint64_t> hashes_;  ///< of the nodes' shardings
+    std::optional<std::size_t> goal_;  ///< its node, once it was reached
+    std::vector<std::uint64_t> hashes_;  ///< of the shardings of nodes
     int steps_left_ = most_steps;
 };
 
-/// Reshardings of a whole program, each found once: tensors of the same dimensions and dtype share them.
+/// The reshardings of a whole program, each computed once: tensors of the same dimensions and dtype share them.
 class Reshardings {
 public:
     explicit Reshardings(ChoiceCosts& costs) : costs_(costs), search_(costs) {}
 
-    /// A place for tensors of these dimensions.
+    /// Returns an index for tensors of these dimensions.
     [[nodiscard]] std::size_t shape(const std::vector<std::string>& dims, double element_bytes);
-    /// Sizes for all that follows; every dimension of a shape must be among them.
+    /// Sets the sizes for all following calls; every dimension of a shape must be among them.
     void set_sizes(const Sizes& sizes);
 
-    /// The place of a resharding. Errors: as ReshardSearch; `tensor` is what they call it.
+    /// Returns the index of a resharding. Errors: as ReshardSearch; `tensor` is the name in their texts.
     [[nodiscard]] Result<std::size_t> find(std::size_t shape, std::string_view tensor, const Sharding& from,
                                            const Sharding& to, const std::optional<Edge>& edge = std::nullopt);
-    /// The places of all that may be part of a best layout, which may use these mesh axes (ReshardFront); what that took is taken off
-    /// `steps`. Errors: likewise.
+    /// Returns the indices of all reshardings over these mesh axes that may be part of a best layout (ReshardFront);
+    /// the number of expansions is subtracted from `steps`. Errors: likewise.
     [[nodiscard]] Result<std::vector<std::size_t>> front(std::size_t shape, std::string_view tensor,
                                                          const Sharding& from, const Sharding& to, AxisMask axes,
                                                          double most, std::int64_t& steps);

@@ -9,8 +9,8 @@ namespace roofline::core {
 
 namespace {
 
-/// Every legal step from a sharding over some mesh axes. `visit(there, kind or nullptr, axes, gathered)` as for the steps
-/// towards one target (reshard.cpp).
+/// Every legal move from a sharding over some mesh axes. Calls `visit(there, kind or nullptr, axes, gathered)` as for
+/// the moves towards one target (reshard.cpp).
 template <class Visit>
 class LegalSteps {
 public:
@@ -29,7 +29,7 @@ public:
     }
 
 private:
-    // One axis at a time: several follow one another.
+    // One axis at a time; several slices follow one another.
     void slices(std::size_t d) const {
         const AxisList idle = listed(idle_);
         for (std::size_t i = 0; i < idle.size(); ++i) {
@@ -76,7 +76,7 @@ private:
         }
     }
 
-    // Trailing axes of one or several dimensions together.
+    // Trailing axes of one or several dimensions are gathered together.
     void gathers() const {
         std::array<std::size_t, Sharding::most_dims> drop{};
         while (true) {
@@ -214,7 +214,7 @@ Result<std::vector<Resharding>> ReshardFront::run(const Moved& moved, const Shar
         ROOFLINE_CHECK(expand(moved, label));
     }
     if (labels_of_.front().empty() && !left_out_) {
-        return fail("no_way", fmt::format("no collective leads to the layout that is wanted of `{}`", moved.tensor));
+        return fail("no_way", fmt::format("no sequence of collectives gives `{}` the layout that is wanted", moved.tensor));
     }
     std::vector<Resharding> ways;
     for (const std::size_t label : labels_of_.front()) ways.push_back(traced(label));

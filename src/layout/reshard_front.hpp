@@ -1,4 +1,4 @@
-// All ways from one sharding to another that may be part of a program's best layout.
+// All paths from one sharding to another that may be part of a program's best layout.
 #pragma once
 
 #include <cstddef>
@@ -15,24 +15,26 @@
 
 namespace roofline::core {
 
-/// A program's bound is the greatest sum over one of its resources, so of two ways to reshard the one that is cheaper by itself may
-/// make the program dearer, when it uses wires that other collectives need. This search keeps every way that no other one
-/// equals or beats in all costs (ChoiceCosts). Unlike ReshardSearch it takes any legal step, and may split an array over mesh axes
-/// that neither sharding has: to slice what every chip holds is free, and then more wires carry the rest.
+/// The Pareto-optimal reshardings. The bound of a program is the greatest sum over one of its resources, so the
+/// resharding that is cheaper by itself may make the program more expensive when it uses links that other collectives
+/// need. This search keeps every path that no other one equals or dominates in all costs (ChoiceCosts). Unlike
+/// ReshardSearch it takes any legal move, and may split an array over mesh axes that neither sharding has: slicing an
+/// array that every chip holds is free, and afterwards more links carry the rest.
 ///
-/// A search over labels with several criteria (Martins, 1984); the labels of one sharding are at most `most_labels`, which three
-/// and more axes can exceed.
+/// The algorithm is a label-setting search with several criteria (Martins, 1984). It keeps at most `most_labels` labels
+/// per sharding, a limit that meshes of three and more axes can reach.
 class ReshardFront {
 public:
-    /// `axes`: those that may be used in between.
+    /// `axes`: mesh axes that may be used in between.
     ReshardFront(ChoiceCosts& costs, AxisMask axes) : costs_(costs), axes_(axes) {}
 
-    /// Errors: a topology that is not costed; no way. Neither sharding is at one chip.
-    /// Those that cost more than `most` seconds in their bound are left out: it may be that none are left.
+    /// Neither sharding may be on one chip. Paths whose bound exceeds `most` seconds are left out, so the result may be
+    /// empty. Errors: a topology that has no cost model; no path.
     [[nodiscard]] Result<std::vector<Resharding>> run(const Moved& moved, const Sharding& from, const Sharding& to,
                                                       double most);
 
-    /// Labels that the last run went on from; looking at one takes as long as so many other steps of a layout's search.
+    /// The labels that the last run expanded; expanding one takes as long as this many other evaluations of a layout
+    /// search.
     [[nodiscard]] std::size_t expanded() const { return expanded_; }
     static constexpr std::int64_t cost_of_a_step = 8;
 
@@ -40,9 +42,9 @@ private:
     static constexpr std::size_t most_labels = 32;
     static constexpr std::size_t most_expanded = 4000;
 
-    /// A way to a sharding.
+    /// A path to a sharding.
     struct Label {
-        std::size_t lies = 0;  ///< place in shardings_
+        std::size_t lies = 0;  ///< index into shardings_
         std::size_t before = 0;
         bool moves = false;  ///< by a collective, not by a slice
         bool beaten = false;
@@ -60,13 +62,13 @@ private:
     ChoiceCosts& costs_;
     AxisMask axes_;
     double most_ = 0;
-    bool left_out_ = false;            ///< something cost more than that
-    std::vector<Sharding> shardings_;  ///< the first is the one that is wanted
+    bool left_out_ = false;  ///< some path cost more than that
+    std::vector<Sharding> shardings_;  ///< the first is the target
     std::unordered_multimap<std::uint64_t, std::size_t> places_;
-    std::vector<std::vector<std::size_t>> labels_of_;  ///< by sharding, those not beaten
+    std::vector<std::vector<std::size_t>> labels_of_;  ///< by sharding, those not dominated
     std::vector<Label> labels_;
     std::vector<double> costs_of_;   ///< rows by label
-    std::vector<std::size_t> open_;  ///< a heap, the least in turn first
+    std::vector<std::size_t> open_;  ///< a heap, the least sequential time first
     std::size_t expanded_ = 0;
 };
 

@@ -19,7 +19,8 @@ System mesh_of_16() {
     return system;
 }
 
-// "all_gather XY 2048, ..." for a resharding that is written as a one-liner, with B = 65536 and D = 32 unless it says otherwise.
+// Returns "all_gather XY 2048, ..." for a resharding written as a one-liner, with B = 65536 and D = 32 unless it says
+// otherwise.
 std::string moves(const std::string& text) {
     const System system = mesh_of_16();
     auto program = parse_program(text);
@@ -53,53 +54,53 @@ std::string moves(const std::string& text) {
 
 TEST_CASE("one collective where one is enough, with the bytes that nccl-tests count") {
     CHECK(moves("bf16[B, D] -> bf16[B, D]") == "");
-    CHECK(moves("bf16[B, D] -> bf16[B_X, D_Y]") == "");  // each chip keeps its share
+    CHECK(moves("bf16[B, D] -> bf16[B_X, D_Y]") == "");  // each chip keeps its shard
     CHECK(moves("bf16[B_X, D] -> bf16[B, D]") == "all_gather X 4194304");
     CHECK(moves("bf16[B_X, D_Y] -> bf16[B, D_Y]") == "all_gather X 1048576");
     CHECK(moves("bf16[B_XY, D] -> bf16[B, D]") == "all_gather XY 4194304");
-    CHECK(moves("bf16[B_X, D_Y] -> bf16[B, D]") == "all_gather XY 4194304");  // both at once use all links
+    CHECK(moves("bf16[B_X, D_Y] -> bf16[B, D]") == "all_gather XY 4194304");  // both axes together use all links
     CHECK(moves("f32[B, D]{U_X} -> f32[B, D]") == "all_reduce X 8388608");
     CHECK(moves("f32[B, D_Y]{U_X} -> f32[B_X, D_Y]") == "reduce_scatter X 2097152");
     CHECK(moves("int8[B_X, D] -> int8[B, D_X]") == "all_to_all X 2097152");
     CHECK(moves("int8[B_XY, D] -> int8[B_YX, D]") == "permute XY 2097152");
 }
 
-TEST_CASE("several steps: the cheap ones first") {
+TEST_CASE("several collectives: the cheap ones first") {
     // The slice over Y is free and makes the all-gather over X four times smaller.
     CHECK(moves("bf16[B_X, D] -> bf16[B, D_Y]") == "all_gather X 1048576");
-    // Scattered over both open axes at once a link carries 15/16 of the array over two ways; gathering a quarter of it over one
-    // axis adds 3/4 of 1/4: 21/32. Completing the sums over both takes twice 15/32.
-    // An all-reduce over the grid of 4 x 4 takes 15/24 of V, a scatter and a gather of a quarter in turn 15/32 + 3/16.
+    // A scatter over both open axes at once loads a link with 15/32 of the array per direction; gathering a quarter of
+    // it over one axis adds 3/4 of 1/4: 21/32. Completing the sums over both axes takes twice 15/32. An all-reduce over
+    // the 4 x 4 grid takes 15/24 of V, a scatter followed by a gather of a quarter 15/32 + 3/16.
     CHECK(moves("bf16[B, D]{U_XY} -> bf16[B_X, D]") == "all_reduce XY 4194304");
-    // The sums over Y are gathered together with what is split over X, over all links.
+    // The sums over Y are gathered together with the shards over X, over all links.
     CHECK(moves("bf16[B_X, D]{U_Y} -> bf16[B, D]") == "reduce_scatter Y 1048576, all_gather XY 4194304");
-    // What is split the wrong way round: X goes to D, the axes of D change places, and Y goes to B.
+    // Both dimensions are split over the wrong axis: X moves to D, the axes of D change places, and Y moves to B.
     CHECK(moves("bf16[B_X, D_Y] -> bf16[B_Y, D_X]") ==
           "all_to_all X 1048576, permute YX 4194304, all_to_all Y 1048576");
 }
 
-TEST_CASE("what is whole or split becomes a partial sum for nothing") {
+TEST_CASE("a whole or split array becomes a partial sum at no cost") {
     CHECK(moves("bf16[B, D] -> bf16[B, D]{U_X}") == "");    // one member keeps it, the others hold zeros
-    CHECK(moves("bf16[B_X, D] -> bf16[B, D]{U_X}") == "");  // each has zeros beside its part
+    CHECK(moves("bf16[B_X, D] -> bf16[B, D]{U_X}") == "");  // each has zeros beside its shard
     CHECK(moves("bf16[B, D_YX] -> bf16[B, D_Y]{U_X}") == "");
     CHECK(moves("bf16[B, D]{U_X} -> bf16[B, D]{U_XY}") == "");
-    CHECK(moves("bf16[B, D] -> bf16[B_Y, D]{U_X}") == "");  // and of that a slice
-    // What X has must be brought together: each member of Y does so for a quarter, and has zeros for the others.
+    CHECK(moves("bf16[B, D] -> bf16[B_Y, D]{U_X}") == "");  // and then a slice
+    // Shards over X must be combined: each member of Y does so for a quarter, and has zeros for the others.
     CHECK(moves("bf16[B_X, D] -> bf16[B, D]{U_Y}") == "all_gather X 1048576");
     CHECK(moves("f32[B, D]{U_X} -> f32[B, D]{U_Y}") == "all_reduce X 2097152");
 }
 
-TEST_CASE("to one chip, from one, and from one to another") {
+TEST_CASE("to one chip, from one chip, and from one chip to another") {
     CHECK(moves("bf16[B, D] at X=0 -> bf16[B, D] at X=3,Y=3") == "send <0>15 4194304");
     CHECK(moves("bf16[B, D] at Y=3 -> bf16[B, D] at X=0,Y=3") == "");
     CHECK(moves("bf16[B, D] at X=1,Y=2 -> bf16[B, D]") == "broadcast <6 4194304");
     CHECK(moves("bf16[B, D] at X=1,Y=2 -> bf16[B_Y, D_X]") == "scatter YX<6 4194304");
-    CHECK(moves("bf16[B, D] -> bf16[B, D] at X=1") == "");  // it is there
+    CHECK(moves("bf16[B, D] -> bf16[B, D] at X=1") == "");  // it is already there
     CHECK(moves("bf16[B_X, D] -> bf16[B, D] at X=1") == "gather X>4 4194304");
     CHECK(moves("bf16[B_X, D_Y] -> bf16[B, D] at X=1") == "gather XY>4 4194304");
-    // A sum is scattered over all links of the corners, then gathered: 15/32 and 5/16 of it on a link.
+    // A sum is scattered over all links of the corners, then gathered: 15/32 and 5/16 of it cross a link.
     CHECK(moves("bf16[B, D]{U_XY} -> bf16[B, D] at X=1") == "all_reduce XY 4194304");  // 5/8 of V
-    // at X=1,Y=0: where all chips are added up it stays there; over X alone the chips of another Y need it as well
+    // At X=1,Y=0 a sum over all chips stays there; for a sum over X alone the chips of the other Y need it as well.
     CHECK(moves("bf16[B, D] at X=1 -> bf16[B, D]{U_XY}") == "");
     CHECK(moves("bf16[B, D] at X=1 -> bf16[B, D]{U_X}") == "broadcast <4 4194304");
 }

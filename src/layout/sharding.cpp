@@ -6,7 +6,7 @@ namespace roofline::core {
 
 namespace {
 
-// The number of an axis in the mesh, by its name.
+// The index of an axis in the mesh, by its name.
 Result<std::size_t> number_of(const System& system, const std::string& name) {
     for (std::size_t i = 0; i < system.mesh.size(); ++i) {
         if (system.mesh[i].name == name) return i;
@@ -19,14 +19,14 @@ Result<std::size_t> number_of(const System& system, const std::string& name) {
                      names.empty() ? "give one: --mesh X=4,Y=4" : fmt::format("it has {}", fmt::join(names, ", "))));
 }
 
-// Appends an axis by its name, unless it is of one chip.
+// Appends an axis by its name, unless it has one chip.
 Status place_axis(const System& system, const std::string& name, AxisList& list) {
     ROOFLINE_TRY(const auto axis, number_of(system, name));
     if (system.mesh[axis].size > 1) list.push_back(axis);
     return {};
 }
 
-// A mesh of one chip holds everything there.
+// On a mesh of one chip the chip holds everything.
 Result<std::int64_t> chip_of(const MeshPlace& place, const System& system) {
     std::vector<std::int64_t> coordinates(system.mesh.size(), 0);
     for (const auto& [name, coordinate] : place) {
@@ -66,7 +66,7 @@ Result<Sharding> sharding_of(const TensorType& type, const System& system) {
     Sharding sharding;
     if (type.axes.size() > Sharding::most_dims) {
         return fail("too_many_dimensions",
-                    fmt::format("a tensor of {} dimensions in a program that is split; {} is the most",
+                    fmt::format("a tensor of {} dimensions in a sharded program; the maximum is {}",
                                 type.axes.size(), Sharding::most_dims),
                     "join dimensions that are never split");
     }

@@ -1,5 +1,5 @@
-// How a tensor lies on a mesh. Mesh axes are numbered by their place in the mesh, and packed: layouts are searched by the
-// thousand.
+// The sharding of a tensor on a mesh. Mesh axes are numbered by their place in the mesh, and packed into few bits
+// because the layout search examines thousands of shardings.
 #pragma once
 
 #include <algorithm>
@@ -16,11 +16,11 @@
 
 namespace roofline::core {
 
-/// A set of mesh axes, a bit each.
+/// A set of mesh axes, one bit each.
 using AxisMask = std::uint8_t;
 static_assert(most_mesh_axes <= 8);
 
-/// Different mesh axes in order, outermost first.
+/// A list of distinct mesh axes, outermost first.
 class AxisList {
 public:
     [[nodiscard]] std::size_t size() const { return (static_cast<std::size_t>(std::bit_width(packed_)) + 3) / 4; }
@@ -51,13 +51,15 @@ private:
     std::uint32_t packed_ = 0;  ///< four bits each, 1 + the axis, the first lowest
 };
 
-/// The axes of a set, in the mesh's order.
+/// Returns the axes of a set, in the mesh's order.
 [[nodiscard]] AxisList listed(AxisMask mask);
 
-/// The orders in which the axes of a set may split a dimension: all of up to two axes, of more the mesh's alone.
+/// Returns the orders in which the axes of a set may split a dimension: all orders of up to two axes, and only the
+/// mesh's order of more.
 [[nodiscard]] std::vector<AxisList> orders_of(AxisMask mask);
 
-/// By dimension the mesh axes it is split over; and the axes over which each member holds a partial sum. Or one chip holds all.
+/// The mesh axes that each dimension is split over, and the axes over which each member holds a partial sum; or the one
+/// chip that holds everything.
 struct Sharding {
     static constexpr std::size_t most_dims = 16;
     static constexpr std::int64_t everywhere = -1;
@@ -65,11 +67,12 @@ struct Sharding {
     std::array<AxisList, most_dims> dims{};  ///< empty beyond the tensor's dimensions
     std::uint8_t rank = 0;
     AxisMask unreduced = 0;
-    std::int64_t at = everywhere;  ///< the chip that holds all of it, numbered along the mesh, the last axis fastest
+    /// The chip that holds all of it, numbered along the mesh with the last axis fastest.
+    std::int64_t at = everywhere;
 
     bool operator==(const Sharding& other) const {
         return rank == other.rank && unreduced == other.unreduced && at == other.at &&
-               std::equal(dims.begin(), dims.begin() + rank, other.dims.begin());  // those behind are empty
+               std::equal(dims.begin(), dims.begin() + rank, other.dims.begin());  // the following ones are empty
     }
     auto operator<=>(const Sharding&) const = default;
 
@@ -89,23 +92,23 @@ struct Sharding {
     }
 };
 
-/// The sharding that a type writes. Axes of one chip split nothing and are left out. Errors: an axis that the mesh lacks, a
-/// coordinate outside of it; a split tensor of too many dimensions.
+/// Returns the sharding of a written type. Axes of one chip split nothing and are left out. Errors: an axis that the
+/// mesh lacks, a coordinate outside of it; a split tensor of too many dimensions.
 [[nodiscard]] Result<Sharding> sharding_of(const TensorType& type, const System& system);
 
-/// The names of axes.
+/// Returns the names of axes.
 [[nodiscard]] std::vector<std::string> axis_names(const System& system, AxisList axes);
 
-/// The coordinates of a chip, by its number along the mesh; none for Sharding::everywhere.
+/// Returns the coordinates of a chip, given its number along the mesh; empty for Sharding::everywhere.
 [[nodiscard]] MeshPlace mesh_place(const System& system, std::int64_t chip);
 
-/// A type with the axes of a sharding, and its place.
+/// Returns a type with the axes of a sharding, and its place.
 [[nodiscard]] TensorType with_sharding(TensorType type, const Sharding& sharding, const System& system);
 
-/// Chips that share a dimension: the product of its axes' sizes.
+/// Returns the number of chips that share a dimension: the product of the sizes of its axes.
 [[nodiscard]] std::int64_t chips_across(const System& system, AxisList axes);
 
-/// What one chip holds of a tensor: its dimensions as shares (local_dim()).
+/// Returns the dimensions of a tensor on one chip, as shares (local_dim()).
 [[nodiscard]] std::vector<std::string> local_dims(const System& system, const std::vector<std::string>& dims,
                                                   const Sharding& sharding);
 

@@ -10,7 +10,7 @@ namespace roofline::core {
 
 namespace {
 
-// What tells layouts apart: splits, results, and the collectives on the way.
+// The properties by which layouts differ: splits, results, and the collectives.
 std::vector<std::uint32_t> key_of(const LayoutSearch& search, const ProgramLayout& layout) {
     std::vector<std::uint32_t> key;
     const auto add = [&](AxisList axes) { key.push_back(std::bit_cast<std::uint32_t>(axes)); };
@@ -85,7 +85,8 @@ Result<std::vector<LaidOut>> lay_out_candidates(const Program& program, const Sy
         }
         points.push_back(sizes);
     });
-    // what is best at sizes nearby may be the fastest here, so that times do not jump from one size to the next
+    // The best layout at nearby sizes may be the fastest here; including it keeps times from jumping between
+    // neighbouring sizes.
     if (axes.empty()) {
         for (const std::string& dim : program.dims) {
             const auto size = program.sizes.find(dim);

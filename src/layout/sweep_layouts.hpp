@@ -1,4 +1,4 @@
-// The layouts of a program that are best somewhere in a sweep.
+// The layouts of a program that are best at some point of a sweep.
 #pragma once
 
 #include <cstdint>
@@ -10,19 +10,20 @@
 namespace roofline::core {
 
 struct SweptLayouts {
-    std::vector<LaidOut> layouts;      ///< the first is that of the program's own sizes
+    std::vector<LaidOut> layouts;  ///< the first belongs to the program's own sizes
     std::vector<std::uint32_t> which;  ///< by point, in the order of for_each_size()
 };
 
-/// Chooses a layout at every point, as lay_out() does at one, but in a long sweep with all freedom at some points alone: elsewhere one of
-/// the others may be better (least_at_points()). Points whose layouts are alike share one. The program has been through
-/// apply_sweep(). Errors: as lay_out().
+/// Chooses a layout at every point, as lay_out() does at one. In a long sweep all freedom is used only at some points,
+/// because elsewhere one of their layouts may be better too (least_at_points()). Points with equal layouts share one.
+/// The program must have been through apply_sweep(). Errors: as lay_out().
 [[nodiscard]] Result<SweptLayouts> lay_out_sweep(const Program& program, const System& system,
                                                  const std::vector<SweepAxis>& axes,
                                                  LayoutFreedom freedom = LayoutFreedom::any);
 
-/// Layouts in which the program may be faster than in that with the least bound, whatever its sizes on the way through a sweep: those
-/// with the least sums of all work and those with the fewest collectives, unlike each other, computing where tensors lie. A few at most. Errors: as lay_out().
+/// Returns layouts in which the program may be faster than in the one with the least bound: for all sizes of the sweep,
+/// those with the least sums of all work and those with the fewest collectives, all different, and with tensors used in
+/// the shardings that they have. There are few of them. Errors: as lay_out().
 [[nodiscard]] Result<std::vector<LaidOut>> lay_out_candidates(const Program& program, const System& system,
                                                               const std::vector<SweepAxis>& axes);
 

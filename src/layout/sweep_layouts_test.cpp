@@ -7,7 +7,7 @@
 
 using namespace roofline::core;
 
-TEST_CASE("at every point of a sweep the layout is the one that is best there") {
+TEST_CASE("at every point of a sweep the chosen layout is the best one there") {
     auto program =
         parse_program("mesh X=4, Y=4\nD=1024, F=4096\nA: bf16[B, D_X] * W: bf16[D_X, F] -> C: bf16[B, F]").value();
     const std::vector<SweepAxis> axes{{{"B"}, {16, 512, 65536, 1048576}}, {{"F"}, {1024, 65536}}};

@@ -21,7 +21,7 @@ std::int64_t product(const std::vector<Lane>& lanes) {
 Rational larger(const Rational& a, const Rational& b) { return a < b ? b : a; }
 Rational lesser(const Rational& a, const Rational& b) { return a < b ? a : b; }
 
-// Hops that follow one another when each axis is gone through once.
+// The number of sequential hops when each axis is traversed once.
 Rational hops_of(const std::vector<Lane>& lanes, bool textbook) {
     Rational sum(0);
     for (const Lane& lane : lanes) {
@@ -33,13 +33,14 @@ Rational hops_of(const std::vector<Lane>& lanes, bool textbook) {
     return sum;
 }
 
-// What one of n equal parties sends at the least, whatever the wires; chips, or leaves with all chips under them.
+// The least that one of n equal parties sends, for any topology. The parties are chips, or leaves with all chips under
+// them.
 Rational sent_by_one(CollectiveKind kind, const Rational& n) {
     const Rational of_size = info(kind).bus_factor(n);
     return info(kind).size_of_member ? of_size / n : of_size;
 }
 
-// Every axis a ring, whatever the wiring, and nothing but it at work.
+// Textbook estimate: every axis counts as a ring, whatever its wiring, and carries only this collective.
 TierLoad by_hand(CollectiveKind kind, const std::vector<Lane>& lanes, double hop_s) {
     const Rational rounds(info(kind).rounds);
     TierLoad load;
@@ -50,8 +51,8 @@ TierLoad by_hand(CollectiveKind kind, const std::vector<Lane>& lanes, double hop
     return load;
 }
 
-// Each chip sends V/n to another; to whom is not known, so it may be as between neighbours, by one link and one hop. Whether others
-// use that link then is not known either.
+// Each chip sends V/n to another one. The target is not known, so it may be a neighbour, reached by one link and one
+// hop. Whether others use that link then is not known either.
 TierLoad to_neighbour(const std::vector<Lane>& lanes, bool textbook, double hop_s) {
     TierLoad load;
     load.link_bytes = load.in_turn_bytes = Rational(1, product(lanes));
@@ -74,8 +75,8 @@ TierLoad on_torus(CollectiveKind kind, const std::vector<Lane>& lanes, const Tor
     return load;
 }
 
-// The same through a switch. Where it adds up, each chip gives V to be summed and takes V: a NIC sends and receives just that;
-// chips that read each other's memory fetch the sum of their 1/n and hand it to all.
+// The same through a switch. If the switch reduces, each chip sends V to be summed and receives V: a NIC sends and
+// receives exactly that; chips that read each other's memory fetch the sum of their 1/n and send it to all.
 Rational through_switch(CollectiveKind kind, const Rational& n, const NetworkTier& tier, bool textbook) {
     Rational load = sent_by_one(kind, n);
     if (textbook && info(kind).own_stays) load = load * n / (n - Rational(1));
@@ -86,16 +87,15 @@ Rational through_switch(CollectiveKind kind, const Rational& n, const NetworkTie
 // By hand an all-reduce is a scatter and a gather. When next to nothing is summed, all can get all parts and each add them up.
 int rounds_of(CollectiveKind kind, bool textbook) { return textbook ? info(kind).rounds : 1; }
 
-// Most members of a group under one leaf.
+// The largest number of members of a group under one leaf.
 std::int64_t under_one_leaf(const std::vector<Lane>& lanes, std::int64_t leaf) {
     std::int64_t members = 1;
     for (const Lane& lane : joined(lanes)) members *= std::min(lane.size, (leaf - 1) / lane.stride + 1);
     return members;
 }
 
-// Steps that follow one another are not published for switches: latency is that of one step. Between leaves it is
-// the leaves that exchange, each for its q members, over ways out that are narrower than their ports. A permute need not leave
-// its leaf.
+// Numbers of sequential hops are not published for switches, so the latency is that of one. Between leaves the leaves
+// exchange, each for its q members, over uplinks that are narrower than their ports. A permute need not leave its leaf.
 TierLoad on_switch(CollectiveKind kind, const std::vector<Lane>& lanes, const NetworkTier& tier,
                    const std::optional<Leaves>& leaves, bool textbook, double step_s) {
     const Rational n = product(lanes);
@@ -114,7 +114,7 @@ TierLoad on_switch(CollectiveKind kind, const std::vector<Lane>& lanes, const Ne
     return load;
 }
 
-// Every pair has a link of its own: a member's share goes to each of the others at once.
+// Every pair has a link of its own: a member's part goes to all others at once.
 TierLoad on_full_mesh(CollectiveKind kind, std::int64_t n, bool textbook, double step_s) {
     TierLoad load;
     load.link_bytes = sent_by_one(kind, Rational(n)) / Rational(info(kind).own_stays ? n - 1 : 1);
@@ -127,15 +127,15 @@ Status short_enough(const SliceTier& tier) {
     for (const std::int64_t places : tier.shape) {
         if (places <= most_axis_places) continue;
         return fail("too_many_chips",
-                    fmt::format("an axis of a torus is looked at place by place, and this one has {}", places),
+                    fmt::format("an axis of a torus is analysed position by position, and this one has {}", places),
                     fmt::format("at most {}", most_axis_places));
     }
     return {};
 }
 
-// What the groups of tier `i` hold of each byte of the whole array. What is gathered or summed is divided by the members inside.
-// An exchange over a tier of switches goes straight to its chip, whatever its place in the node there, so that the tiers inside
-// carry what stays in them; over a torus outside, only to the chips of the same place.
+// The part of the whole array that the groups of tier `i` hold. For gathers and sums it is divided by the members
+// inside. An all-to-all over a tier of switches goes straight to its chip, whatever its place in the node there, so the
+// inner tiers carry only what stays in them; over an outer torus it goes only to the chips of the same place.
 Rational share_of(const Slice& slice, CollectiveKind kind, const std::vector<std::vector<Lane>>& by_tier, std::size_t i,
                   std::int64_t members) {
     std::int64_t inside = 1;

@@ -1,4 +1,4 @@
-// Loads on a torus against what they claim to be: the best of many schedules, and links counted one by one.
+// Loads on a torus compared with the best of many schedules, and with links counted one by one.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -29,9 +29,9 @@ TierLoad on_torus(const std::vector<std::int64_t>& shape, const std::vector<bool
     return load->tiers.at(0);
 }
 
-// Independent of the closed form: V is cut into shares that take the axes in different orders. On the way each share gathers
-// axis after axis; a link of axis i carries (what a chip holds so far) x (n_i - 1) / (ways in). Tries every split of V over all
-// orders in steps of 1/`steps` and takes the least load of the busiest link.
+// Independent of the closed form: V is cut into shares that take the axes in different orders. Each share is gathered
+// axis after axis; a link of axis i carries (what a chip holds so far) x (n_i - 1) / (incoming links). Tries every
+// split of V over all orders in increments of 1/`steps` and returns the least load of the busiest link.
 double least_load(const std::vector<std::int64_t>& shape, const std::vector<int>& ways, int steps) {
     std::vector<std::vector<double>> orders;
     std::vector<std::size_t> order(shape.size());
@@ -92,7 +92,7 @@ TEST_CASE("network: gathering over several axes is as fast as the best split of 
         const double closed = on_torus(shape.sizes, shape.wrapped, all_gather).link_bytes.to_double();
         const double tried = least_load(shape.sizes, ways_in(shape.sizes, shape.wrapped), 4000);
         CHECK(tried >= closed * (1 - 1e-9));
-        CHECK(tried <= closed * 1.002);  // the grid misses the best split by less than a step
+        CHECK(tried <= closed * 1.002);  // the grid misses the best split by less than one increment
     }
     const Shape solid[] = {
         {{4, 4, 4}, {true, true, true}},    {{2, 2, 4}, {false, false, false}}, {{4, 4, 8}, {true, true, true}},
@@ -106,23 +106,23 @@ TEST_CASE("network: gathering over several axes is as fast as the best split of 
     }
 }
 
-TEST_CASE("network: unequal axes by hand") {
-    // 8 open, 16 a ring: three links in at the open end, 127/128 of V through them.
+TEST_CASE("network: unequal axes calculated by hand") {
+    // An open axis of 8 and a ring of 16: at the open end 127/128 of V comes in over three links.
     CHECK(on_torus({8, 16}, {false, true}, all_gather).link_bytes == Rational(127, 384));
     CHECK(on_torus({2, 2}, {false, false}, all_gather).link_bytes == Rational(3, 8));
     // Equal rings: V (n-1)/n over 2 links of each.
     CHECK(on_torus({4, 4, 4}, {true, true, true}, all_gather).link_bytes == Rational(63, 384));
     CHECK(on_torus({4, 4, 4}, {true, true, true}, all_reduce).link_bytes == Rational(63, 192));
-    // Two side by side are joined by one link, whatever is said of rings.
+    // Two neighbours have one link between them, even on an axis that closes into a ring.
     CHECK(on_torus({2}, {true}, all_gather).link_bytes == Rational(1, 2));
     CHECK(on_torus({2}, {true}, all_to_all).link_bytes == Rational(1, 4));
     CHECK(on_torus({3}, {true}, all_gather).link_bytes == Rational(1, 3));
-    CHECK(on_torus({3}, {true}, all_to_all).link_bytes == Rational(1, 9));  // each sends V/9 to either neighbour
+    CHECK(on_torus({3}, {true}, all_to_all).link_bytes == Rational(1, 9));  // each chip sends V/9 to either neighbour
 }
 
 namespace {
 
-// A torus as a set of directed links, with everything that is sent over each.
+// A torus as a set of directed links, with the bytes that are sent over each.
 class Wires {
 public:
     explicit Wires(Shape shape) : shape_(std::move(shape)) {}
@@ -140,7 +140,7 @@ public:
         return place;
     }
 
-    // Axis after axis, the shorter way round; where both are as long, half each.
+    // Sends axis after axis by the shorter way round; if both ways are equally long, half each way.
     void send(std::int64_t from, std::int64_t to, double bytes) {
         std::vector<std::int64_t> here = at(from);
         const std::vector<std::int64_t> there = at(to);
@@ -166,7 +166,7 @@ public:
         return most;
     }
 
-    // Directed links from the lower half of an axis to the upper.
+    // The number of directed links from the lower half of an axis to the upper half.
     [[nodiscard]] int links_across(std::size_t axis) const {
         const std::int64_t size = shape_.sizes[axis];
         int links = 0;
@@ -182,7 +182,7 @@ public:
         return links;
     }
 
-    // Of V in an all-to-all, V / n^2 for each pair, from the lower half to the upper.
+    // The bytes of an all-to-all, V / n^2 for each pair, that go from the lower half to the upper half.
     [[nodiscard]] double crossing(std::size_t axis) const {
         double pairs = 0;
         for (std::int64_t a = 0; a < chips(); ++a) {
@@ -208,7 +208,7 @@ private:
 
 }  // namespace
 
-TEST_CASE("network: all-to-all against the links counted one by one") {
+TEST_CASE("network: all-to-all compared with links counted one by one") {
     std::vector<Shape> shapes = flat_shapes();
     shapes.insert(shapes.end(), {{{7}, {true}},
                                  {{7}, {false}},
@@ -219,13 +219,13 @@ TEST_CASE("network: all-to-all against the links counted one by one") {
     for (const Shape& shape : shapes) {
         Wires wires(shape);
         const double closed = on_torus(shape.sizes, shape.wrapped, all_to_all).link_bytes.to_double();
-        // No less: what must cross the middle of an axis, over the links that are there.
+        // The load is not less than the bytes that must cross the middle of an axis, over the links that are there.
         double bound = 0;
         for (std::size_t axis = 0; axis < shape.sizes.size(); ++axis) {
             bound = std::max(bound, wires.crossing(axis) / wires.links_across(axis));
         }
         CHECK(closed == approx(bound));
-        // And no more: with every pair's bytes sent axis by axis, the busiest link carries just that.
+        // It is not more either: if every pair's bytes are sent axis by axis, the busiest link carries exactly that.
         const double each = 1 / static_cast<double>(wires.chips() * wires.chips());
         for (std::int64_t a = 0; a < wires.chips(); ++a) {
             for (std::int64_t b = 0; b < wires.chips(); ++b) wires.send(a, b, each);
@@ -238,7 +238,7 @@ namespace {
 
 struct Job {
     CollectiveKind kind;
-    std::string_view over;  ///< mesh axes, a letter each
+    std::string_view over;  ///< mesh axes, one letter each
     std::int64_t arrays = 1;
 };
 
@@ -266,9 +266,10 @@ Rational at_once(const Shape& shape, const std::vector<MeshAxis>& mesh, const st
 
 }  // namespace
 
-TEST_CASE("network: wires of a chain, counted one by one, for any mixture") {
-    // From the i chips below a wire to the others: all-gather i/n of V, reduce-scatter the sums of (n-i)/n, all-reduce V,
-    // all-to-all i (n-i) / n^2; the other way the same from the other end. There is no other way, so nothing is faster.
+TEST_CASE("network: links of a chain, counted one by one, for any mixture of collectives") {
+    // From the i chips below a link to the others go: all-gather i/n of V, reduce-scatter the sums of (n-i)/n,
+    // all-reduce V, all-to-all i (n-i) / n^2; the same counts in the other direction from the other end. There is no
+    // other path, so nothing is faster.
     for (std::int64_t n = 2; n <= 8; ++n) {
         const Shape chain{{n}, {false}};
         const auto busiest = [&](std::int64_t gathers, std::int64_t scatters, std::int64_t reduces) {
@@ -287,16 +288,18 @@ TEST_CASE("network: wires of a chain, counted one by one, for any mixture") {
                   busiest(mix[0], mix[1], mix[2]));
         }
     }
-    // With an all-to-all: 3/4 + 3/16 at the end of four, 3/4 + 2 x 4/16 + ... of two scatters and a gather in the middle.
+    // With an all-to-all: 3/4 + 3/16 at the end of four, 3/4 + 2 x 4/16 + ... of two reduce-scatters and an all-gather
+    // in the middle.
     CHECK(at_once({{4}, {false}}, {{"X", 4}}, {{all_gather, "X"}, {all_to_all, "X"}}) == Rational(15, 16));
     CHECK(at_once({{4}, {false}}, {{"X", 4}}, {{all_gather, "X"}, {reduce_scatter, "X", 2}, {all_to_all, "X", 2}}) ==
           Rational(17, 8));
 }
 
 TEST_CASE("network: an all-reduce on a grid takes as long as packed spanning trees") {
-    // Each link both ways carries what one spanning tree of each (n-1)/links of V needs: so many disjoint ones fit in
-    // (Nash-Williams, Tutte: no division of the chips has fewer links between its p parts for each of the p-1), and sums go up
-    // a tree while others come down. No less: each byte takes n-1 messages to be summed, n-1 more to be known everywhere.
+    // In both directions together each link carries (n-1)/links of V per spanning tree. That many disjoint trees fit in
+    // (Nash-Williams, Tutte: every partition of the chips into p parts has enough links between the parts), and sums go
+    // up a tree while others come down. The load is not less: each byte takes n-1 messages to be summed and n-1 more to
+    // be known everywhere.
     const auto reduced = [](const Shape& shape) { return on_torus(shape.sizes, shape.wrapped, all_reduce).link_bytes; };
     CHECK(reduced({{4, 4}, {false, false}}) == Rational(15, 24));
     CHECK(reduced({{8, 8}, {false, false}}) == Rational(63, 112));
@@ -310,10 +313,10 @@ TEST_CASE("network: an all-reduce on a grid takes as long as packed spanning tre
     CHECK(reduced({{4, 4, 4}, {true, true, true}}) == Rational(63, 192));
 }
 
-TEST_CASE("network: collectives at once take as long as the best schedule of all of them") {
-    // Least times of linear programs over all schedules of small slices: from each chip of a group a flow to each other one, over a
-    // share of the links that all flows from that chip use together (Edmonds: trees of that much can be packed into it);
-    // reduce-scatters the same backwards, all-reduces both with roots wherever it is best.
+TEST_CASE("network: concurrent collectives take as long as the best schedule of all of them") {
+    // Least times from linear programs over all schedules of small slices: from each chip of a group a flow to each
+    // other one, over a share of the links that all flows from that chip use together (Edmonds: trees of that total can
+    // be packed into it); reduce-scatters are the reverse, and all-reduces are both, with the best choice of roots.
     struct Known {
         Shape shape;
         std::vector<MeshAxis> mesh;
@@ -337,7 +340,7 @@ TEST_CASE("network: collectives at once take as long as the best schedule of all
         {{{2, 2, 2}, {false, false, false}}, {{"X", 8}}, {{all_gather, "X"}, {all_reduce, "X"}}, Rational(7, 8)},
         {{{2, 4}, {false, true}}, {{"X", 8}}, {{all_gather, "X"}, {all_to_all, "X"}}, Rational(17, 48)},
         {{{3, 4}, {false, true}}, {{"X", 3}, {"Y", 4}}, {{all_reduce, "XY"}, {all_gather, "X"}}, Rational(11, 12)},
-        // Parts of one axis: four neighbours and every fourth chip, which share the wires.
+        // Parts of one axis: four neighbours, and every fourth chip, share the links.
         {ring, four_two, {{all_gather, "X"}}, Rational(3, 4)},
         {ring, four_two, {{all_gather, "X"}, {reduce_scatter, "X"}}, Rational(1)},
         {ring, four_two, {{all_gather, "XY"}, {reduce_scatter, "Y"}}, Rational(23, 16)},
@@ -357,7 +360,8 @@ TEST_CASE("network: collectives at once take as long as the best schedule of all
         CAPTURE(&known - all);
         CHECK(at_once(known.shape, known.mesh, known.jobs) == known.least);
     }
-    // And where cuts are missing they may say less, never more: 28/27 in a grid of nine, 3/2 of parts of a ring.
+    // Where cuts are missing, the bound may be lower but never higher: 28/27 in a grid of nine, 3/2 for parts of a
+    // ring.
     const Rational nine = at_once({{3, 3}, {false, false}}, {{"X", 9}}, {{all_gather, "X", 2}, {reduce_scatter, "X"}});
     CHECK(!(Rational(28, 27) < nine));
     CHECK(!(nine < Rational(1)));
@@ -366,7 +370,7 @@ TEST_CASE("network: collectives at once take as long as the best schedule of all
     CHECK(!(parts < Rational(5, 4)));
 }
 
-TEST_CASE("network: closed tori have one cut for each set of their axes") {
+TEST_CASE("network: closed tori have one cut per set of their axes") {
     const auto cuts = [](const Shape& shape, const std::vector<MeshAxis>& mesh) {
         const Slice on = test_torus(shape.sizes, shape.wrapped);
         const auto placed = place_mesh(on, mesh);
@@ -379,6 +383,6 @@ TEST_CASE("network: closed tori have one cut for each set of their axes") {
     CHECK(cuts(cube, {{"X", 8}, {"Y", 8}, {"Z", 8}}) == 7);
     CHECK(cuts(cube, {{"X", 8}, {"Y", 64}}) == 5);  // each axis, the last two, all three
     CHECK(cuts({{2, 2}, {false, false}}, {{"X", 2}, {"Y", 2}}) == 3);
-    // Of an open axis the ends and the middle; of two together the corner in and out, and all wires.
+    // For an open axis the ends and the middle; for two together the corner in and out, and all links.
     CHECK(cuts({{4, 4}, {false, false}}, {{"X", 4}, {"Y", 4}}) == 9);
 }

@@ -1,4 +1,4 @@
-// Collectives by the names that tests call them.
+// Short names of the kinds of collectives for tests.
 #pragma once
 
 #include "program/program.hpp"

@@ -19,7 +19,7 @@ std::optional<Leaves> leaves_of(const Slice& slice, std::size_t tier) {
     }
     if (cut) node = inside;
     const std::int64_t rails = network.rails;
-    const std::int64_t ports = std::max<std::int64_t>(node / rails, 1);  // of a node under one leaf
+    const std::int64_t ports = std::max<std::int64_t>(node / rails, 1);  // ports of a node under one leaf
     const std::int64_t used = (inside - 1) / rails + 1;
     Leaves leaves;
     leaves.members = (network.leaf - 1) / ports + 1;

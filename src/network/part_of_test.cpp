@@ -41,7 +41,7 @@ hop_latency = { value = "1 us", source = "invented" }
 
 }  // namespace
 
-TEST_CASE("ranks that share a machine have a part of its rates and memory each") {
+TEST_CASE("ranks that share a machine each have a part of its rates and memory") {
     const auto machine = parse_machine(two_cores, "two.toml");
     REQUIRE_MESSAGE(machine, to_text(machine.error()));
     const auto half = make_slice(*machine, "2");

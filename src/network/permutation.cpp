@@ -17,7 +17,7 @@ constexpr std::int64_t most_places = 512;
 Status few_enough(const Slice& slice) {
     if (slice.chips() <= most_permuted) return {};
     return fail("too_many_chips",
-                fmt::format("who sends to whom is looked at chip by chip, and {} has {} of them", slice.shape_text(),
+                fmt::format("a permutation is analysed chip by chip, and {} has {} chips", slice.shape_text(),
                             slice.chips()),
                 fmt::format("at most {}", most_permuted));
 }
@@ -45,7 +45,7 @@ Status one_to_one(const std::vector<std::int64_t>& to) {
     return {};
 }
 
-/// Where on one axis the messages begin and end: how many from each place to each.
+/// The numbers of messages from each position of one axis to each.
 class Counts {
 public:
     explicit Counts(std::int64_t places)
@@ -57,7 +57,7 @@ public:
             for (std::int64_t j = 1; j <= places_; ++j) at(i, j) += at(i - 1, j) + at(i, j - 1) - at(i - 1, j - 1);
         }
     }
-    /// The more of those that leave the places and those that come to them from others.
+    /// The greater of the number of messages that leave the positions and of those that enter them.
     [[nodiscard]] std::int64_t across(const Part& part) const {
         const std::int64_t a = part.first;
         const std::int64_t b = part.last + 1;
@@ -86,8 +86,8 @@ void add_runs(std::vector<TransferCut>& cuts, const Wires& wires, std::size_t wh
         add_cut(cuts, {Rational(crossing), wires.around(box)});
     };
     for (std::int64_t first = 0; first < axis.size(); ++first) {
-        // Runs of an open axis that begin inside have two sides and are never tighter than those from its ends; the others of a
-        // ring are the complements of these.
+        // Runs that begin inside an open axis have two sides and are never tighter than those from its ends; on a ring
+        // they are the complements of these.
         if (first > 0 && axis.line() && !axis.ring()) break;
         for (std::int64_t last = first; last < axis.size(); ++last) {
             if (last - first + 1 < axis.size()) add(axis.part(first, last));
@@ -97,9 +97,9 @@ void add_runs(std::vector<TransferCut>& cuts, const Wires& wires, std::size_t wh
     }
 }
 
-// A message that has d places to go up a ring of L goes d up or L - d down. With an up link counted L - e and a down link e, it
-// passes at least min(d (L - e), (L - d) e) of the L a place that there are: so that all that go the same way cannot use the other
-// half of the links as well. For every e from 1 to L - 1.
+// A message that moves d positions up a ring of L goes d up or L - d down. If an up link counts L - e and a down link
+// e, it passes at least min(d (L - e), (L - d) e) out of a total of L per position. So messages that all go the same
+// way cannot use the other half of the links as well. This holds for every e from 1 to L - 1.
 void add_turns(std::vector<TransferCut>& cuts, const std::vector<std::int64_t>& moved_up, std::int64_t chips) {
     const auto places = static_cast<std::int64_t>(moved_up.size());
     for (std::int64_t e = 1; e < places; ++e) {
@@ -134,7 +134,7 @@ Result<TransferLoad> permutation_load(const Slice& slice, const std::vector<std:
     std::int64_t all_hops = 0;
     std::vector<std::vector<std::int64_t>> moved_up;
     for (const WireAxis& axis : axes) moved_up.emplace_back(axis.size() <= most_places ? axis.size() : 0, 0);
-    std::set<std::int64_t> seen;  // kinds of ends, by the sides of their places
+    std::set<std::int64_t> seen;  // kinds of ends, by the sides of their positions
     std::vector<Part> box = wires.whole();
     Chip from{std::vector<std::int64_t>(axes.size())};
     Chip target = from;
@@ -181,7 +181,7 @@ Result<TransferLoad> permutation_load(const Slice& slice, const std::vector<std:
 
 namespace {
 
-/// Of a chip's number the digits of mesh axes.
+/// The digits of a chip's number for mesh axes.
 class MeshDigits {
 public:
     explicit MeshDigits(const Slice& slice) {
@@ -204,7 +204,7 @@ public:
         }
         return place;
     }
-    /// What a place on an axis adds to the number.
+    /// Returns what a position on an axis adds to the number.
     [[nodiscard]] std::int64_t number_of(const PlacedAxis& axis, std::int64_t place) const {
         std::int64_t number = 0;
         for (const Lane& lane : axis.lanes) {
@@ -215,7 +215,7 @@ public:
     }
 
 private:
-    std::vector<std::vector<std::int64_t>> strides_;  ///< for each tier and each of its axes: chips between neighbours
+    std::vector<std::vector<std::int64_t>> strides_;  ///< by tier and axis: number of chips between neighbours
     std::int64_t chips_ = 1;
 };
 
@@ -227,7 +227,7 @@ Result<std::vector<std::int64_t>> next_along(const Slice& slice, const std::vect
     std::vector<std::int64_t> to;
     for (std::int64_t chip = 0; chip < digits.chips(); ++chip) {
         std::int64_t target = chip;
-        bool last = true;  // of an axis the last goes on to the first of the next place of those outside
+        bool last = true;  // on some axis the last chip continues with the first of the next position on the outer axes
         for (std::size_t i = axes.size(); last && i-- > 0;) {
             const std::int64_t place = digits.place_of(*axes[i], chip);
             last = place + 1 == axes[i]->size;

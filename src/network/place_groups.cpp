@@ -1,4 +1,4 @@
-// Replica groups as lanes: the strides that all of them have, laid along the wires of a slice.
+// Replica groups as lanes: the strides that all groups have in common, laid along the links of a slice.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,7 +10,7 @@ namespace roofline::core {
 
 namespace {
 
-/// So many devices, so far apart.
+/// A number of devices at a constant distance.
 struct Step {
     std::int64_t count;
     std::int64_t stride;
@@ -23,9 +23,9 @@ tl::unexpected<Error> irregular(const ReplicaGroups& groups) {
                 "only groups along the axes of a mesh can be costed");
 }
 
-// The steps of every group, innermost first; empty when there are none for more than one member.
+// Returns the strides of every group, innermost first; empty if they have none in common.
 std::vector<Step> steps_of_iota(const ReplicaGroups& groups) {
-    std::vector<Step> dims;  // as ordered, innermost first; those that go on where another ends are one
+    std::vector<Step> dims;  // as ordered, innermost first; dimensions that continue each other are merged
     for (std::size_t i = groups.order.size(); i-- > 0;) {
         const std::size_t dim = groups.order[i];
         std::int64_t stride = 1;
@@ -49,7 +49,7 @@ std::vector<Step> steps_of_iota(const ReplicaGroups& groups) {
     return steps;
 }
 
-// Place of member `i` of a group with these steps, from its first.
+// The offset of member `i` of a group with these strides from the first member.
 std::int64_t place(const std::vector<Step>& steps, std::int64_t i) {
     std::int64_t result = 0;
     for (const Step& step : steps) {
@@ -88,7 +88,7 @@ std::vector<Step> steps_of_listed(const ReplicaGroups& groups) {
     return steps;
 }
 
-// Along the wires from the innermost on. A step that is longer than an axis goes on along the next.
+// Lays a stride along the links from the innermost on. A run that is longer than an axis continues along the next one.
 bool add_lanes(const Slice& slice, Step step, std::vector<Lane>& lanes) {
     std::int64_t inside = 1;
     for (std::size_t tier = 0; tier < slice.tiers.size(); ++tier) {
@@ -114,7 +114,7 @@ bool add_lanes(const Slice& slice, Step step, std::vector<Lane>& lanes) {
 
 Result<PlacedAxis> place_groups(const Slice& slice, const ReplicaGroups& groups) {
     if (groups.devices() != slice.chips()) {
-        return fail("bad_groups", fmt::format("replica groups: they name {} devices, the slice {} has {} chips",
+        return fail("bad_groups", fmt::format("replica groups name {} devices, but the slice {} has {} chips",
                                               groups.devices(), slice.shape_text(), slice.chips()));
     }
     PlacedAxis axis{"groups", groups.size, {}};

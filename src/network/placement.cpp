@@ -32,7 +32,7 @@ public:
         }
     }
 
-    // The lanes of one axis on wires that are named.
+    // Returns the lanes of one axis on links that are named.
     Result<std::vector<Lane>> place_on(const Slice& slice, const MeshAxis& axis) {
         std::vector<Lane> lanes;
         std::int64_t size = axis.size;
@@ -50,17 +50,17 @@ public:
         }
         if (size == 1) return lanes;
         return fail("bad_mesh",
-                    fmt::format("mesh axis `{}` of {} does not lie on {} of the slice {}: {} chips are left over",
+                    fmt::format("mesh axis `{}` of {} cannot be placed on {} of the slice {}: {} chips are left over",
                                 axis.name, axis.size, fmt::join(axis.wires, "+"), slice.shape_text(), size),
-                    "name more wires, or leave `on` out");
+                    "name more torus axes or tiers, or leave `on` out");
     }
 
-    // The lanes of one axis; none when it cannot be placed.
+    // Returns the lanes of one axis; empty when it cannot be placed.
     std::vector<Lane> place(std::int64_t size, MeshOrder order) {
         std::optional<std::size_t> inner;
         if (order == MeshOrder::innermost_first) {
             inner = tier_with(size);
-            if (!inner) return parts(size);  // a whole tier further out would leave the inner one to a later axis
+            if (!inner) return parts(size);  // taking a whole outer tier would leave the inner one to a later axis
         }
         if (auto lanes = one_whole(size, inner); !lanes.empty()) return lanes;
         if (auto lanes = several_whole(size, inner); !lanes.empty()) return lanes;
@@ -68,7 +68,7 @@ public:
     }
 
 private:
-    // The innermost tier with something left, if the axis fits into that.
+    // The innermost tier that is not full, if the axis fits into it.
     [[nodiscard]] std::optional<std::size_t> tier_with(std::int64_t size) const {
         const auto first = std::find_if(wires_.begin(), wires_.end(), [](const Wire& wire) { return wire.left() > 1; });
         if (first == wires_.end()) return std::nullopt;
@@ -85,7 +85,7 @@ private:
         return {};
     }
 
-    // Neighbours in order whose lengths multiply to the size, on one tier.
+    // Neighbouring axes in order whose lengths multiply to the size, on one tier.
     std::vector<Lane> several_whole(std::int64_t size, std::optional<std::size_t> tier) {
         for (std::size_t begin = 0; begin < wires_.size(); ++begin) {
             if (tier && wires_[begin].tier != *tier) continue;
@@ -120,7 +120,7 @@ private:
         return has_axes(tier) ? fmt::format("{}.{}", tier.id, wire.axis) : tier.id;
     }
 
-    // "ici" is all of its axes.
+    // "ici" means all of its axes.
     static bool called(const Slice& slice, const Wire& wire, const std::string& name) {
         return name == name_of(slice, wire) || name == slice.network(slice.tiers[wire.tier]).id;
     }
@@ -131,13 +131,13 @@ private:
         for (const Wire& wire : wires_) names.push_back(name_of(slice, wire));
         return fail(
             "unknown_wire",
-            fmt::format("mesh axis `{}` lies on `{}`, which the slice {} lacks", axis, name, slice.shape_text()),
-            names.empty() ? "a single chip has no wires"
+            fmt::format("mesh axis `{}` is placed on `{}`, which the slice {} lacks", axis, name, slice.shape_text()),
+            names.empty() ? "a single chip has no network"
                           : did_you_mean(name, names, fmt::format("it has {}", fmt::join(names, ", "))));
     }
 
     static Lane take(Wire& wire, std::int64_t size) {
-        // What is left of a ring closes as well, over the chips between; a part that leaves some out does not.
+        // The rest of a ring closes as well, over the chips between; a part that leaves some out does not.
         Lane lane{wire.tier, wire.axis, size, wire.taken, wire.wrapped && wire.taken * size == wire.size};
         wire.taken *= size;
         return lane;
@@ -150,8 +150,8 @@ private:
 
 Result<std::vector<PlacedAxis>> place_mesh(const Slice& slice, const std::vector<MeshAxis>& mesh, MeshOrder order) {
     if (mesh.size() > most_mesh_axes) {
-        return fail("too_many_axes", fmt::format("the mesh has {} axes; {} is the most", mesh.size(), most_mesh_axes),
-                    "join axes that always go together");
+        return fail("too_many_axes", fmt::format("the mesh has {} axes; the maximum is {}", mesh.size(), most_mesh_axes),
+                    "merge axes that always occur together");
     }
     std::int64_t chips = 1;
     for (const MeshAxis& axis : mesh) {
@@ -161,14 +161,14 @@ Result<std::vector<PlacedAxis>> place_mesh(const Slice& slice, const std::vector
         }
     }
     if (chips != slice.chips() && slice.chips() == 1) {
-        return fail("bad_mesh", fmt::format("the mesh {} needs several chips, and there is one", mesh_text(mesh)),
+        return fail("bad_mesh", fmt::format("the mesh {} needs several chips, but there is only one", mesh_text(mesh)),
                     fmt::format("name a slice: --on {}:4x4", slice.machine.id));
     }
     if (chips != slice.chips()) {
         return fail("bad_mesh",
-                    fmt::format("the mesh {} is not the slice: {} has {} chips", mesh_text(mesh), slice.shape_text(),
+                    fmt::format("the mesh {} does not match the slice: {} has {} chips", mesh_text(mesh), slice.shape_text(),
                                 slice.chips()),
-                    "the sizes of the axes multiply to the number of chips");
+                    "the product of the axis sizes must be the number of chips");
     }
     Placing placing(slice);
     std::vector<PlacedAxis> placed;
@@ -182,9 +182,9 @@ Result<std::vector<PlacedAxis>> place_mesh(const Slice& slice, const std::vector
         placed[i].lanes = placing.place(mesh[i].size, order);
         if (!placed[i].lanes.empty()) continue;
         return fail("bad_mesh",
-                    fmt::format("mesh axis `{}` of {} does not lie on the slice {}", mesh[i].name, mesh[i].size,
+                    fmt::format("mesh axis `{}` of {} cannot be placed on the slice {}", mesh[i].name, mesh[i].size,
                                 slice.shape_text()),
-                    "choose sizes that divide the slice's");
+                    "choose sizes that divide those of the slice");
     }
     return placed;
 }

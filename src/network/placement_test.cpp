@@ -20,7 +20,7 @@ std::vector<PlacedAxis> placed(const Slice& on, const Mesh& mesh) {
     return *result;
 }
 
-// Where each axis lies, one text an axis.
+// Returns the placement of each axis, one text per axis.
 std::vector<std::string> places(std::string_view machine, std::string_view shape, const Mesh& mesh) {
     const Slice on = catalogue_slice(machine, shape);
     std::vector<std::string> texts;
@@ -71,11 +71,11 @@ TEST_CASE("network: in order from the innermost, an axis stays inside while it f
         for (const PlacedAxis& axis : *placed_axes) texts.push_back(place_text(on, axis));
         return texts;
     };
-    // four nodes, and an axis of four that is not theirs
+    // There are four nodes, and an axis of four that must not take them.
     const Mesh mesh{{"tensor", 4}, {"data", 8}};
     CHECK(places("h100-sxm", "8x4", mesh) == Texts{"ib", "nvlink"});
     CHECK(places_in_order("h100-sxm", "8x4", mesh) == Texts{"nvlink x 4 of 8", "nvlink x 2 of 8; ib"});
-    // one longer than a node fills it, though there are as many nodes as it has members
+    // An axis longer than a node fills the node, although there are as many nodes as it has members.
     CHECK(places_in_order("h100-sxm", "8x32", {{"expert", 32}, {"pipeline", 8}}) ==
           Texts{"nvlink; ib x 4 of 32", "ib x 8 of 32"});
     CHECK(places_in_order("tpu-v5e", "16x16*2", {{"X", 2}, {"Y", 16}, {"Z", 16}}) ==
@@ -90,7 +90,7 @@ TEST_CASE("network: strides are the chips inside") {
     CHECK(axes[1].lanes == std::vector<Lane>{{0, 0, 4, 2, false}});
     CHECK(axes[2].lanes == std::vector<Lane>{{0, 0, 2, 8, true}});
     CHECK(axes[3].lanes == std::vector<Lane>{{0, 1, 16, 1, true}});
-    // Nothing of an open axis closes.
+    // No part of an open axis closes.
     const auto open = placed(catalogue_slice("tpu-v5e", "8x8"), {{"X", 2}, {"Y", 4}, {"Z", 8}});
     CHECK(open[0].lanes == std::vector<Lane>{{0, 0, 2, 1, false}});
     CHECK(open[1].lanes == std::vector<Lane>{{0, 0, 4, 2, false}});
@@ -98,7 +98,7 @@ TEST_CASE("network: strides are the chips inside") {
 
 namespace {
 
-// Whatever the mesh: sizes multiply up along each axis, and the parts of every wire tile it from the innermost on.
+// For any mesh, sizes multiply up along each axis, and the parts of every torus axis tile it from the innermost on.
 void check_tiles(const Slice& on, const std::vector<PlacedAxis>& axes) {
     std::map<std::pair<std::size_t, std::size_t>, std::map<std::int64_t, std::int64_t>> wires;
     for (const PlacedAxis& axis : axes) {
@@ -122,7 +122,7 @@ void check_tiles(const Slice& on, const std::vector<PlacedAxis>& axes) {
     }
 }
 
-// Every way to write `chips` as an ordered product of at most three sizes.
+// Calls a function for every way to write `chips` as an ordered product of at most three sizes.
 template <class Do>
 void each_mesh(std::int64_t chips, Do run) {
     for (std::int64_t x = 1; x <= chips; ++x) {
@@ -147,7 +147,7 @@ TEST_CASE("network: any sizes that multiply to the slice are placed, on every ch
     }
 }
 
-TEST_CASE("network: a mesh that is not the slice") {
+TEST_CASE("network: a mesh that does not match the slice") {
     const Slice on = catalogue_slice("tpu-v5e", "4x4");
     constexpr std::int64_t huge = std::numeric_limits<std::int64_t>::max();
     const Mesh wrong[] = {
@@ -182,18 +182,19 @@ TEST_CASE("network: a million chips are placed") {
     const Slice on = catalogue_slice("h100-sxm", "8x125000");
     const auto axes = placed(on, {{"data", 1000}, {"pipe", 125}, {"model", 8}});
     check_tiles(on, axes);
-    // The axis of 8 comes last: what fits whole elsewhere is not kept for it, so the first takes the inner chips.
+    // The axis of 8 comes last. An axis that would fit whole elsewhere is not given priority, so the first axis takes
+    // the inner chips.
     CHECK(place_text(on, axes[0]) == "nvlink; ib x 125 of 125000");
     CHECK(placed(on, {{"model", 8}, {"data", 125000}})[1].lanes.size() == 1);
 }
 
-TEST_CASE("axes whose wires are given lie there, whatever the order") {
+TEST_CASE("axes whose links are given are placed there in any order") {
     const Slice torus = catalogue_slice("tpu-v5p", "4x4x8");
     const auto swapped = place_mesh(torus, {{"X", 4}, {"Y", 4, {"ici.0"}}, {"Z", 8}});
     REQUIRE_MESSAGE(swapped.has_value(), to_text(swapped.error()));
     CHECK((*swapped)[0].lanes.at(0).axis == 1);
     CHECK((*swapped)[1].lanes.at(0).axis == 0);
-    // Of 8 chips along the third axis the inner two, and the four that are left.
+    // Along the third axis of 8 chips: the inner two, and the four that are left.
     const auto parts = place_mesh(torus, {{"X", 8, {"ici.1", "ici.2"}}, {"Y", 16}});
     REQUIRE_MESSAGE(parts.has_value(), to_text(parts.error()));
     REQUIRE((*parts)[0].lanes.size() == 2);
@@ -208,7 +209,7 @@ TEST_CASE("axes whose wires are given lie there, whatever the order") {
     CHECK((*across)[1].lanes.at(0).tier == 1);
 }
 
-TEST_CASE("wires that are not there, or too short, are refused") {
+TEST_CASE("links that do not exist, or are too short, are refused") {
     const Slice torus = catalogue_slice("tpu-v5e", "4x4");
     const auto unknown = place_mesh(torus, {{"X", 4, {"icy.1"}}, {"Y", 4}});
     REQUIRE(!unknown.has_value());

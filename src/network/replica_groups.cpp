@@ -12,7 +12,7 @@ namespace {
 constexpr std::int64_t most_devices = 1'000'000'000;
 constexpr std::size_t most_dims = 32;
 
-/// Characters with a place; every method skips blanks first.
+/// A position in the text; every method skips blanks first.
 class Cursor {
 public:
     explicit Cursor(std::string_view text) : text_(text) {}
@@ -36,7 +36,7 @@ public:
         blanks();
         return at_ == text_.size();
     }
-    /// A number of at most a billion.
+    /// Reads a number of at most a billion.
     std::optional<std::int64_t> number() {
         blanks();
         const std::size_t begin = at_;
@@ -76,7 +76,7 @@ tl::unexpected<Error> refused(const std::string& message, std::string hint = "")
     return fail("bad_groups", "replica groups: " + message, std::move(hint));
 }
 
-// [2,4]: sizes of at least 1, a billion together.
+// [2,4]: sizes of at least 1, whose product is at most a billion.
 Result<std::vector<std::int64_t>> parse_dims(Cursor& cursor) {
     if (!cursor.take('[')) return cursor.expected("`[`");
     std::vector<std::int64_t> dims;
@@ -108,7 +108,7 @@ Result<ReplicaGroups> parse_iota(Cursor& cursor) {
     ROOFLINE_TRY(auto dims, parse_dims(cursor));
     ReplicaGroups groups{(shape)[0], (shape)[1], std::move(dims), {}, {}};
     if (product_of_sizes(groups.dims) != groups.devices()) {
-        return refused(fmt::format("[{},{}] has {} devices, [{}] has {}", groups.groups, groups.size, groups.devices(),
+        return refused(fmt::format("[{},{}] has {} devices, but [{}] has {}", groups.groups, groups.size, groups.devices(),
                                    fmt::join(groups.dims, ","), product_of_sizes(groups.dims)),
                        "both sides of <= name the same devices");
     }
@@ -151,7 +151,7 @@ Result<std::vector<NamedAxis>> parse_mesh(Cursor& cursor) {
     if (!cursor.take('[')) return cursor.expected("`[`");
     do {
         const auto name = cursor.name();
-        if (!name) return cursor.expected("the name of an axis, as 'x'");
+        if (!name) return cursor.expected("the name of an axis, such as 'x'");
         for (const NamedAxis& other : axes) {
             if (other.name == *name) return refused(fmt::format("the mesh has two axes '{}'", *name));
         }
@@ -172,7 +172,7 @@ Result<std::vector<AxisPart>> parse_parts(Cursor& cursor, const std::vector<Name
     if (!cursor.take('{')) return cursor.expected("`{`");
     do {
         const auto name = cursor.name();
-        if (!name) return cursor.expected("the name of an axis, as 'x'");
+        if (!name) return cursor.expected("the name of an axis, such as 'x'");
         const auto found =
             std::find_if(mesh.begin(), mesh.end(), [&](const NamedAxis& axis) { return axis.name == *name; });
         if (found == mesh.end()) return refused(fmt::format("the mesh has no axis '{}'", *name));
@@ -180,7 +180,7 @@ Result<std::vector<AxisPart>> parse_parts(Cursor& cursor, const std::vector<Name
         if (cursor.take(':')) {
             if (!cursor.take('(')) return cursor.expected("`(`");
             const auto outside = cursor.number();
-            if (!outside || !cursor.take(')')) return cursor.expected("what lies outside of the part, as (1)");
+            if (!outside || !cursor.take(')')) return cursor.expected("the size outside of the part, such as (1)");
             const auto size = cursor.number();
             if (!size) return cursor.expected("the size of the part");
             if (*outside < 1 || *size < 1 || *outside > found->size || *size > found->size / *outside ||
@@ -198,11 +198,12 @@ Result<std::vector<AxisPart>> parse_parts(Cursor& cursor, const std::vector<Name
     return parts;
 }
 
-// The mesh with its axes cut where parts begin and end: those of the groups last, in the order in which they are named.
+// The mesh, with its axes cut where parts begin and end. The parts of the groups come last, in the order in which they
+// are named.
 Result<ReplicaGroups> parse_mesh_groups(Cursor& cursor) {
     ROOFLINE_TRY(auto mesh, parse_mesh(cursor));
     if (cursor.take(','))
-        return refused("a mesh with an order of devices of its own is not supported", "list the groups");
+        return refused("a mesh with an explicit order of devices is not supported", "list the groups");
     ROOFLINE_TRY(auto parts, parse_parts(cursor, mesh));
     ReplicaGroups groups;
     std::vector<std::vector<std::size_t>> of_part(parts.size());
@@ -216,7 +217,7 @@ Result<ReplicaGroups> parse_mesh_groups(Cursor& cursor) {
         std::int64_t outside = 1;
         for (const std::int64_t end : ends) {
             if (end == outside) continue;
-            if (end % outside != 0) return refused(fmt::format("parts of axis '{}' cut each other", (mesh)[axis].name));
+            if (end % outside != 0) return refused(fmt::format("parts of axis '{}' overlap", (mesh)[axis].name));
             std::size_t owner = parts.size();
             for (std::size_t p = 0; p < parts.size(); ++p) {
                 const AxisPart& part = (parts)[p];
@@ -241,7 +242,7 @@ Result<ReplicaGroups> parse_mesh_groups(Cursor& cursor) {
 Result<ReplicaGroups> parse_listed(Cursor& cursor, std::optional<std::int64_t> devices) {
     if (!cursor.take('{')) return cursor.expected("`{`, `[` or `mesh[`");
     if (cursor.take('}')) {
-        if (!devices) return refused("{} is one group of all devices, and how many there are is not known");
+        if (!devices) return refused("{} is one group of all devices, but their number is not known");
         if (*devices < 1 || *devices > most_devices) return refused(fmt::format("there are {} devices", *devices));
         return ReplicaGroups{1, *devices, {*devices}, {0}, {}};
     }
@@ -258,8 +259,8 @@ Result<ReplicaGroups> parse_listed(Cursor& cursor, std::optional<std::int64_t> d
         if (!cursor.take('}')) return cursor.expected("`,` or `}`");
         if (groups.groups > 0 && size != groups.size) {
             return refused(
-                fmt::format("group {} has {} devices, those before it have {}", groups.groups, size, groups.size),
-                "groups of unequal size cannot be costed");
+                fmt::format("group {} has {} devices, but the groups before it have {}", groups.groups, size, groups.size),
+                "groups of unequal size have no cost model");
         }
         groups.size = size;
         ++groups.groups;
@@ -273,13 +274,13 @@ Status all_there_once(const std::vector<std::int64_t>& listed) {
     for (const std::int64_t device : listed) {
         const auto place = static_cast<std::size_t>(device);
         if (place >= seen.size()) continue;
-        if (seen[place]) return refused(fmt::format("device {} is in two places", device));
+        if (seen[place]) return refused(fmt::format("device {} occurs twice", device));
         seen[place] = true;
     }
     const auto missing = std::find(seen.begin(), seen.end(), false);
     if (missing == seen.end()) return {};
     return refused(fmt::format("device {} of {} is missing", missing - seen.begin(), listed.size()),
-                   "each device from 0 on is in one group");
+                   "each device from 0 on must be in one group");
 }
 
 }  // namespace
@@ -305,7 +306,7 @@ Result<ReplicaGroups> parse_replica_groups(std::string_view text, std::optional<
     if (!cursor.ended()) return cursor.expected("the end");
     ROOFLINE_CHECK(all_there_once(groups.listed));
     if (devices && groups.devices() != *devices) {
-        return refused(fmt::format("they name {} devices, and there are {}", groups.devices(), *devices));
+        return refused(fmt::format("they name {} devices, but there are {}", groups.devices(), *devices));
     }
     return groups;
 }

@@ -79,7 +79,7 @@ TEST_CASE("network: replica groups over the axes of a mesh") {
     CHECK(groups("mesh['x'=2,'y'=2] {'y','x'}") == Groups{{0, 2, 1, 3}});
     CHECK(groups("mesh['stage'=1,'local'=4] {'local'}") == Groups{{0, 1, 2, 3}});
     CHECK(groups("mesh['stage'=1,'local'=2] {'stage'}") == Groups{{0}, {1}});
-    // An axis of 8 as 2 x 2 x 2: its middle, its outer two thirds, its outermost and innermost.
+    // An axis of 8 as 2 x 2 x 2: its middle, its outer two thirds, its outermost and innermost part.
     CHECK(groups("mesh['a'=8] {'a':(2)2}") == Groups{{0, 2}, {1, 3}, {4, 6}, {5, 7}});
     CHECK(groups("mesh['a'=8] {'a':(1)4}") == Groups{{0, 2, 4, 6}, {1, 3, 5, 7}});
     CHECK(groups("mesh['a'=8] {'a':(1)2,'a':(4)2}") == Groups{{0, 1, 4, 5}, {2, 3, 6, 7}});
@@ -125,7 +125,7 @@ TEST_CASE("network: replica groups that are refused") {
     check_refused(std::string(1000000, '{'), "expected the number");
 }
 
-TEST_CASE("network: replica groups lie along the wires, innermost first") {
+TEST_CASE("network: replica groups are placed along the links, innermost first") {
     const Slice nodes = catalogue_slice("h100-sxm", "8x16");
     CHECK(placed(nodes, "[16,8]<=[128]") == "nvlink");
     CHECK(placed(nodes, "[8,16]<=[16,8]T(1,0)") == "ib");
@@ -142,11 +142,11 @@ TEST_CASE("network: replica groups lie along the wires, innermost first") {
     CHECK(placed(torus, "{{0,1,4,5},{2,3,6,7},{8,9,12,13},{10,11,14,15}}") ==
           "ici.0 x 2 of 4, unwrapped; ici.1 x 2 of 4, unwrapped");
     CHECK(placed(catalogue_slice("tpu-v5e", "16x16"), "[64,4]<=[256]") == "ici.0 x 4 of 16, unwrapped");
-    // Every fourth chip of a ring of 16 closes over the chips between.
+    // Every fourth chip of a ring of 16 forms a ring over the chips between.
     CHECK(placed(catalogue_slice("tpu-v5e", "16x16"), "[64,4]<=[16,4,4]T(0,2,1)") == "ici.0 x 4 of 16, a ring");
 }
 
-TEST_CASE("network: a collective over replica groups costs what it does over the mesh axis") {
+TEST_CASE("network: a collective over replica groups costs as much as over the mesh axis") {
     const Slice on = catalogue_slice("tpu-v5e", "4x16");
     const auto mesh = place_mesh(on, {{"X", 4}, {"Y", 16}});
     REQUIRE(mesh.has_value());
@@ -158,7 +158,7 @@ TEST_CASE("network: a collective over replica groups costs what it does over the
     CHECK(load->members == 16);
 }
 
-TEST_CASE("network: irregular replica groups are refused where they are to be placed") {
+TEST_CASE("network: irregular replica groups are refused when they are placed") {
     const Slice on = catalogue_slice("h100-sxm", "8");
     CHECK(irregular(on, "{{0,1,2,4},{3,5,6,7}}"));
     CHECK(irregular(on, "{{1,2},{0,3},{4,5},{6,7}}"));
@@ -167,7 +167,7 @@ TEST_CASE("network: irregular replica groups are refused where they are to be pl
     CHECK(irregular(catalogue_slice("h100-sxm", "6"), "{{1,2},{3,4},{0,5}}"));
     CHECK(irregular(catalogue_slice("h100-sxm", "6x2"), "[2,6]<=[4,3]T(1,0)"));
     CHECK(irregular(catalogue_slice("h100-sxm", "6x2"),
-                    "[3,4]<=[12]"));  // a group would be part of a node and part of the next
+                    "[3,4]<=[12]"));  // a group would consist of part of a node and part of the next
     const auto wrong = place_groups(on, parsed("[1,4]<=[4]"));
     REQUIRE(!wrong.has_value());
     CHECK(wrong.error().message.find("name 4 devices, the slice 8 has 8 chips") != std::string::npos);

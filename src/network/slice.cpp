@@ -12,7 +12,7 @@ namespace {
 
 using Shape = std::vector<std::int64_t>;
 
-// Devices of a slice are counted in 64 bits; nothing that is built comes near.
+// The devices of a slice are counted in 64 bits; real slices are far smaller than this limit.
 constexpr std::int64_t most_chips = 1'000'000'000;
 
 std::int64_t product(const Shape& shape) {
@@ -33,8 +33,8 @@ struct Wanted {
 Result<std::int64_t> whole(std::string_view text, std::string_view shape) {
     auto size = parse_size(text);
     if (!size) {
-        return fail("bad_slice", fmt::format("`{}` is not the shape of a slice: {}", shape, size.error().message),
-                    "write tpu-v5e:4x4, tpu-v5p:16x16x16*4 or h100-sxm:8x16");
+        return fail("bad_slice", fmt::format("`{}` is not a slice shape: {}", shape, size.error().message),
+                    "write, for example, tpu-v5e:4x4, tpu-v5p:16x16x16*4 or h100-sxm:8x16");
     }
     return *size;
 }
@@ -74,7 +74,7 @@ public:
         if (sizes.size() > axes) {
             return fail(
                 "bad_slice",
-                fmt::format("{} has {} ax{}s, the slice {} has {}", tier.label, axes, axes == 1 ? "i" : "e",
+                fmt::format("{} has {} ax{}s, but the slice {} has {}", tier.label, axes, axes == 1 ? "i" : "e",
                             joined(sizes), sizes.size()),
                 slice_.machine.network.size() > index + 1
                     ? fmt::format("several slices are written {}*4",
@@ -98,10 +98,10 @@ public:
         }
         if (tier.topology != "ring" && tier.wrap_multiple == 0 && tier.topology != "mesh2d") {
             slice_.notes.push_back(
-                fmt::format("when axes of {} close into rings is not known: taken as open", tier.label));
+                fmt::format("it is not known when axes of {} close into rings; they are assumed to be open", tier.label));
         }
         if (!tier.max_job.empty() && !fits_some_way(sizes, tier.max_job)) {
-            slice_.notes.push_back(fmt::format("{} is larger than the largest slice that is sold, {}", joined(sizes),
+            slice_.notes.push_back(fmt::format("{} is larger than the largest available slice, {}", joined(sizes),
                                                joined(tier.max_job)));
         }
         if (product(sizes) > 1) slice_.tiers.push_back({index, std::move(sizes), std::move(wrapped)});
@@ -115,8 +115,8 @@ public:
         for (const std::string_view uneven : {"partial_mesh", "hybrid_cube_mesh", "dragonfly"}) {
             if (tier.topology != uneven) continue;
             slice_.notes.push_back(fmt::format(
-                "which chips the links of {} join is not modelled: only what must pass through a chip's own "
-                "links counts, so its times are lower bounds that it may miss",
+                "it is not modelled which chips the links of {} connect: only the bytes that pass through a chip's own "
+                "links count, so real times may exceed these lower bounds",
                 tier.label));
         }
         slice_.tiers.push_back({index, {count}, {tier.topology == "ring"}});
@@ -124,7 +124,7 @@ public:
     }
 
 private:
-    // Whether the shape fits the limits with its axes in some order.
+    // Whether the shape is within the limits with its axes in some order.
     [[nodiscard]] static bool fits_some_way(Shape sizes, Shape limits) {
         limits.resize(sizes.size(), 1);
         std::sort(sizes.begin(), sizes.end());
@@ -138,30 +138,31 @@ private:
         return fail("bad_slice",
                     fmt::format("a slice of {} is larger than a pod of {}, {}", joined(sizes), slice_.machine.name,
                                 joined(tier.pod_shape)),
-                    "several slices over the data-centre network are written like 16x16*2");
+                    "write several slices over the data-centre network like 16x16*2");
     }
 
     Status inside_domain(const NetworkTier& tier, std::int64_t chips, std::string_view several) const {
         const std::int64_t domain = tier.topology == "pair" ? 2 : tier.domain;
         if (domain == 0 || chips <= domain) return {};
         return fail("bad_slice",
-                    fmt::format("{} of {} joins {} chips, not {}", tier.label, slice_.machine.name, domain, chips),
-                    fmt::format("several such groups are written {}:{}{}", slice_.machine.id, domain, several));
+                    fmt::format("{} of {} connects {} chips, not {}", tier.label, slice_.machine.name, domain, chips),
+                    fmt::format("write several such groups as {}:{}{}", slice_.machine.id, domain, several));
     }
 
-    // Built of whole blocks (4x4x4 cubes) that switches join.
+    // The slice consists of whole blocks (4x4x4 cubes) that switches connect.
     [[nodiscard]] static bool whole_blocks(const NetworkTier& tier, const Shape& sizes) {
         return tier.wrap_needs_blocks && std::all_of(sizes.begin(), sizes.end(),
                                                      [&](std::int64_t size) { return size % tier.wrap_multiple == 0; });
     }
 
-    // A part of one block: every side halves it evenly.
+    // The slice is a part of one block: every side divides it evenly.
     [[nodiscard]] static bool inside_block(const NetworkTier& tier, const Shape& sizes) {
         return tier.wrap_needs_blocks && std::all_of(sizes.begin(), sizes.end(),
                                                      [&](std::int64_t size) { return tier.wrap_multiple % size == 0; });
     }
 
-    // A flat torus is cut along its hosts: in one of the two orders each side is whole hosts or an even part of one.
+    // A flat torus is cut along its hosts: in one of the two orders each side is a number of whole hosts or an even
+    // part of one.
     [[nodiscard]] static bool on_hosts(const NetworkTier& tier, const Shape& sizes) {
         if (tier.wrap_needs_blocks) return false;
         Shape host = tier.host_shape;
@@ -178,16 +179,16 @@ private:
 
     [[nodiscard]] static std::string building_hint(const NetworkTier& tier) {
         if (tier.wrap_needs_blocks) {
-            return fmt::format("axes are multiples of {0}, or all of them at most {0} and even parts of it",
+            return fmt::format("axes must be multiples of {0}, or all at most {0} and divisors of it",
                                tier.wrap_multiple);
         }
-        return fmt::format("a slice is made of hosts of {}", joined(tier.host_shape));
+        return fmt::format("a slice must consist of hosts of {}", joined(tier.host_shape));
     }
 
     Slice& slice_;
 };
 
-// Members that share a machine have its rates and memory in parts.
+// Members that share a machine each have a part of its rates and memory.
 void divide(Slice& slice) {
     std::int64_t parts = 1;
     for (const SliceTier& tier : slice.tiers) parts *= std::min(tier.members(), slice.network(tier).parts);
@@ -209,7 +210,7 @@ std::int64_t Slice::chips() const {
 
 std::string Slice::shape_text() const {
     if (tiers.empty()) return "1";
-    // A tier that a slice does without stands as 1, so that what lies outside of it is not taken for it.
+    // A tier that a slice does not use is written as 1, so that an outer tier is not mistaken for it.
     std::string text;
     const char* separator = "";
     auto present = tiers.begin();
@@ -254,7 +255,7 @@ Result<Slice> make_slice(Machine machine, std::string_view shape) {
     const std::int64_t chips = product(wanted.sizes) * wanted.slices;
     if (chips > 1 && network.empty()) {
         return fail("bad_slice", fmt::format("the file of {} names no network", slice.machine.name),
-                    "add [[network]] to a machine file of your own; for the machine at hand `mpirun -n 2 roofline "
+                    "add [[network]] to your own machine file; for this machine `mpirun -n 2 roofline "
                     "measure network` does");
     }
     Wiring wiring(slice);
@@ -273,9 +274,9 @@ Result<Slice> make_slice(Machine machine, std::string_view shape) {
         if (next == network.size()) {
             if (size == 1) continue;
             return fail("bad_slice",
-                        fmt::format("{} has {} network tier{}, the slice {} needs more", slice.machine.name,
+                        fmt::format("{} has {} network tier{}, but the slice {} needs more", slice.machine.name,
                                     network.size(), network.size() == 1 ? "" : "s", shape),
-                        "the tiers are listed by `roofline machine`");
+                        "`roofline machine` lists the tiers");
         }
         ROOFLINE_CHECK(wiring.members(next++, size));
     }

@@ -1,4 +1,4 @@
-// Chips wired together: how many of a machine along each tier of its network, and which torus axes close into rings.
+// A slice: the number of members of a machine along each tier of its network, and which torus axes close into rings.
 #pragma once
 
 #include <cstdint>
@@ -15,23 +15,23 @@ namespace roofline::core {
 /// One tier of a slice with more than one member.
 struct SliceTier {
     std::size_t tier = 0;             ///< index in machine.network
-    std::vector<std::int64_t> shape;  ///< a torus: its axes, in the order of the machine's pod; elsewhere one number
-    std::vector<bool> wrapped;        ///< by axis: closes into a ring. Elsewhere one `false`
+    std::vector<std::int64_t> shape;  ///< on a torus: its axes, in the order of the machine's pod; otherwise one number
+    std::vector<bool> wrapped;  ///< by axis: it closes into a ring; otherwise a single `false`
 
     [[nodiscard]] std::int64_t members() const;
 };
 
 struct Slice {
     Machine machine;
-    std::vector<SliceTier> tiers;    ///< innermost first; none for a single chip
-    std::vector<std::string> notes;  ///< larger than what is sold, a rule that is not known
+    std::vector<SliceTier> tiers;  ///< innermost first; empty for a single chip
+    std::vector<std::string> notes;  ///< about sizes larger than the available ones, and unknown wiring rules
 
     [[nodiscard]] std::int64_t chips() const;
     [[nodiscard]] const NetworkTier& network(const SliceTier& tier) const { return machine.network[tier.tier]; }
     [[nodiscard]] std::string shape_text() const;  ///< "4x4", "16x16x16*4", "8x16"; "1" for a single chip
 };
 
-/// False for a tier that is there only to say that it is not, or that lies within one chip (the fabric of a wafer).
+/// True unless the tier only says that there is no network, or lies within one chip (the fabric of a wafer).
 [[nodiscard]] bool joins_chips(const NetworkTier& tier);
 
 /// True for the topologies whose chips sit on axes: torus2d, torus3d, ring, mesh2d.
@@ -40,14 +40,16 @@ struct Slice {
 /// True for the topologies whose chips have a link to each other: full_mesh, pair.
 [[nodiscard]] bool pairs_have_links(const NetworkTier& tier);
 
-/// The wires between two halves of a tier, one way: across the narrowest axis of a torus (two for each line of chips where it is
-/// a ring), the ports of half of the chips on a switch, all links between two halves of a full mesh.
+/// Returns the number of links between the two halves of a tier, in one direction: across the narrowest cut of a torus
+/// (two for each line of chips that is a ring), the ports of half of the chips on a switch, or all links between two
+/// halves of a full mesh.
 [[nodiscard]] std::int64_t bisection_wires(const Slice& slice, const SliceTier& tier);
 
-/// Wires a slice. `shape` is what stands behind the colon of `tpu-v5e:4x4`: on a torus the length of each axis ("16x20x28"; an
-/// axis that is not given is 1), with `*4` the number of such slices, joined by the next tier; elsewhere the members of each
-/// tier from the innermost ("8x16": 8 in a node, 16 nodes). Errors: no numbers; more axes than the torus has; beyond the pod or
-/// the domain; lengths that the wiring does not allow (5x3); a machine without a network; topologies that are not costed.
+/// Builds a slice. `shape` is the text behind the colon of `tpu-v5e:4x4`: on a torus the length of each axis
+/// ("16x20x28"; an axis that is not given has length 1), with `*4` the number of such slices, connected by the next
+/// tier; otherwise the members of each tier from the innermost ("8x16": 8 in a node, 16 nodes). Errors: no numbers;
+/// more axes than the torus has; sizes beyond the pod or the domain; lengths that the wiring does not allow (5x3); a
+/// machine without a network; topologies that have no cost model.
 [[nodiscard]] Result<Slice> make_slice(Machine machine, std::string_view shape);
 
 }  // namespace roofline::core

@@ -1,4 +1,4 @@
-// The slices of a machine that one would think of, by size.
+// Common slices of a machine, by size.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,9 @@
 
 namespace roofline::core {
 
-/// Slices that can be wired, of 1 chip up to `most_slice_chips`, or to what one domain of the innermost tier joins where that is
-/// less: powers of two along each axis of a torus (not decreasing), of members elsewhere, then whole domains over the next tier.
-/// Fewest chips first, among as many the most even shape.
+/// Slices that can be built, from 1 chip up to `most_slice_chips`, or up to one domain of the innermost tier if that is
+/// smaller: powers of two along each axis of a torus (not decreasing), or of members; then whole domains over the next
+/// tier. Slices with fewest chips come first, and of equally many chips only the most even shape is listed.
 inline constexpr std::int64_t most_slice_chips = 1024;
 [[nodiscard]] std::vector<Slice> slice_shapes(const Machine& machine);
 

@@ -17,7 +17,7 @@ std::vector<std::string> shapes_of(std::string_view name) {
     std::vector<std::string> shapes;
     std::int64_t before = 0;
     for (const Slice& slice : slice_shapes(*machine)) {
-        CHECK(slice.chips() > before);  // fewest first, one of a kind
+        CHECK(slice.chips() > before);  // fewest first, one per size
         before = slice.chips();
         shapes.push_back(slice.shape_text());
     }
@@ -26,7 +26,7 @@ std::vector<std::string> shapes_of(std::string_view name) {
 
 }  // namespace
 
-TEST_CASE("slices of a torus are as even as can be, up to the pod") {
+TEST_CASE("slices of a torus are as even as possible, up to the pod") {
     const auto shapes = shapes_of("tpu-v5e");
     CHECK(shapes.front() == "1");
     CHECK(shapes.back() == "16x16");
@@ -35,7 +35,7 @@ TEST_CASE("slices of a torus are as even as can be, up to the pod") {
     CHECK(std::find(shapes.begin(), shapes.end(), "2x8") == shapes.end());
 }
 
-TEST_CASE("behind a switch they are parts of a node, then nodes") {
+TEST_CASE("on switches they are parts of a node, then nodes") {
     const auto shapes = shapes_of("h100-sxm");
     const std::vector<std::string> first{"1", "2", "4", "8", "8x2", "8x4"};
     REQUIRE(shapes.size() >= first.size());

@@ -17,7 +17,7 @@ Result<Slice> slice(std::string_view machine, std::string_view shape) {
     return make_slice(std::move(*found), shape);
 }
 
-// A switch of 4 inside, a torus of a user's own outside.
+// A switch of 4 inside, and a user-defined torus outside.
 Machine toy(std::vector<NetworkTier> network) {
     Machine machine;
     machine.id = "toy";
@@ -33,7 +33,7 @@ NetworkTier tier(std::string_view topology, std::int64_t domain = 0) {
     return result;
 }
 
-// 'r' for an axis that closes into a ring, '-' for an open one, of the innermost tier.
+// Returns 'r' for each axis that closes into a ring and '-' for an open one, for the innermost tier.
 std::string wraps(std::string_view machine, std::string_view shape) {
     const auto made = slice(machine, shape);
     REQUIRE_MESSAGE(made.has_value(), to_text(made.error()));
@@ -55,7 +55,7 @@ void check_refused(std::string_view machine, std::string_view shape, std::string
 }  // namespace
 
 TEST_CASE("network: which axes of a slice close into rings") {
-    // v5p, v4, v7x: built of 4x4x4 cubes; anything less is open.
+    // v5p, v4, v7x consist of 4x4x4 cubes; smaller slices are open.
     CHECK(wraps("tpu-v5p", "2x2x1") == "---");
     CHECK(wraps("tpu-v5p", "2x2x2") == "---");
     CHECK(wraps("tpu-v5p", "2x2x4") == "---");
@@ -66,7 +66,7 @@ TEST_CASE("network: which axes of a slice close into rings") {
     CHECK(wraps("tpu-v4", "4x4x4") == "rrr");
     CHECK(wraps("tpu-v4", "2x2x4") == "---");
     CHECK(wraps("tpu-v7x", "4x4x12") == "rrr");
-    // v5e and v6e: an axis of 16.
+    // On v5e and v6e an axis of 16 closes.
     CHECK(wraps("tpu-v5e", "2x2") == "--");
     CHECK(wraps("tpu-v5e", "4x4") == "--");
     CHECK(wraps("tpu-v5e", "8x8") == "--");
@@ -92,20 +92,20 @@ TEST_CASE("network: the chips of slices") {
         {"tpu-v5e", "4", "4x1", 4, 1},
         {"tpu-v5e", "4x4", "4x4", 16, 1},
         {"tpu-v5e", "16x16*2", "16x16*2", 512, 2},
-        {"tpu-v5p", "16x20x28", "16x20x28", 8960, 1},  // a pod, as it is sold
+        {"tpu-v5p", "16x20x28", "16x20x28", 8960, 1},  // a whole pod
         {"tpu-v5p", "28x16x20", "28x16x20", 8960, 1},  // axes in any order
         {"tpu-v5p", "16x16x16*4", "16x16x16*4", 16384, 2},
-        {"tpu-v5p", "4x4", "4x4x1", 16, 1},  // an axis that is not given is 1
-        {"tpu-v5p", "1*4", "1*4", 4, 1},     // four chips over the data-centre network, not four in a torus
+        {"tpu-v5p", "4x4", "4x4x1", 16, 1},  // an axis that is not given has length 1
+        {"tpu-v5p", "1*4", "1*4", 4, 1},  // four chips over the data-centre network, not four in a torus
         {"h100-sxm", "8", "8", 8, 1},
         {"h100-sxm", "8x16", "8x16", 128, 2},
         {"h100-sxm", "8*16", "8x16", 128, 2},
-        {"h100-sxm", "1x16", "1x16", 16, 1},  // one chip a node
+        {"h100-sxm", "1x16", "1x16", 16, 1},  // one chip per node
         {"h100-sxm", "8x1", "8", 8, 1},
         {"h100-sxm", "8x1x1", "8", 8, 1},
         {"gb200", "72x4", "72x4", 288, 2},
         {"mi300x", "8", "8", 8, 1},
-        {"cerebras-wse3", "4", "4", 4, 1},  // the fabric joins the cores of one wafer; wafers are joined by Ethernet
+        {"cerebras-wse3", "4", "4", 4, 1},  // the fabric connects the cores of one wafer; Ethernet connects wafers
         {"h100-sxm", "8x125000", "8x125000", 1000000, 2},
         {"h100-sxm", "8x125000000", "8x125000000", 1000000000, 2},
     };
@@ -142,7 +142,7 @@ TEST_CASE("network: tiers of a slice are those of the machine") {
     CHECK(slice("cerebras-wse3", "4")->network(slice("cerebras-wse3", "4")->tiers[0]).id == "ethernet");
 }
 
-TEST_CASE("network: what cannot be built is refused") {
+TEST_CASE("network: slices that cannot be built are refused") {
     check_refused("tpu-v5e", "5x3", "cannot be wired");
     check_refused("tpu-v5e", "1x3", "cannot be wired");
     check_refused("tpu-v5p", "5x3", "cannot be wired");
@@ -165,7 +165,7 @@ TEST_CASE("network: what cannot be built is refused") {
     CHECK(slice("tpu-v5e", "4x4x2").error().hint.find("4x4*4") != std::string::npos);
 }
 
-TEST_CASE("network: text that is no shape") {
+TEST_CASE("network: text that is not a shape") {
     for (const std::string_view shape :
          {"", "x", "4x", "x4", "0x4", "4x0", "0", "-4x4", "4*", "*4", "4*0", "4x4*x", "4 x4 y", "4.5x4", "axb", "4,4",
           "99999999999999999999", "4x99999999999999999999", "9223372036854775807x2"}) {
@@ -176,37 +176,37 @@ TEST_CASE("network: text that is no shape") {
             CHECK(made.error().code == "bad_slice");
         }
     }
-    // Each number fits, their product does not.
+    // Each number fits, but their product does not.
     check_refused("h100-sxm", "1000000000x1000000000x1000000000", "more than a billion");
     check_refused("tpu-v5e", "16x16*1000000000", "more than a billion");
     check_refused("h100-sxm", "8x125000001", "more than a billion");
 }
 
-TEST_CASE("network: larger than what is sold is built, with a note") {
+TEST_CASE("network: a slice larger than the available ones is built, with a note") {
     const auto pod = slice("tpu-v5p", "16x20x28");
     REQUIRE(pod.has_value());
     REQUIRE(pod->notes.size() == 1);
     CHECK(pod->notes[0].find("16x16x24") != std::string::npos);
     CHECK(slice("tpu-v5p", "16x16x24")->notes.empty());
     CHECK(slice("tpu-v5p", "24x16x16")->notes.empty());
-    CHECK(slice("tpu-v5p", "4x4x28")->notes.size() == 1);  // 448 chips, but no axis of 28 is sold
+    CHECK(slice("tpu-v5p", "4x4x28")->notes.size() == 1);  // 448 chips, but no available slice has an axis of 28
     CHECK(slice("tpu-v5e", "16x16")->notes.empty());
 }
 
-TEST_CASE("network: machines of one's own") {
+TEST_CASE("network: user-defined machines") {
     CHECK(make_slice(toy({}), "1")->chips() == 1);
     CHECK(make_slice(toy({}), "1x1*1")->chips() == 1);
     CHECK(make_slice(toy({}), "2").error().code == "bad_slice");
     CHECK(make_slice(toy({}), "2").error().message.find("no network") != std::string::npos);
 
-    // No domain is no limit; `none` and what lies inside one chip is passed over.
+    // A tier without a domain has no limit; `none` and tiers inside one chip are skipped.
     CHECK(make_slice(toy({tier("none"), tier("switch")}), "77")->network({1, {}, {}}).id == "switch");
     CHECK(make_slice(toy({tier("none"), tier("switch")}), "77")->chips() == 77);
     CHECK(make_slice(toy({tier("none")}), "2").error().code == "bad_slice");
     CHECK(make_slice(toy({tier("pair")}), "2")->chips() == 2);
     CHECK(make_slice(toy({tier("pair")}), "3").error().message.find("joins 2 chips") != std::string::npos);
 
-    // A torus that says nothing of rings is open, and a note says so; a mesh is open by its name.
+    // A torus whose file says nothing about rings is open, and a note says so; a mesh is open by definition.
     const auto open = make_slice(toy({tier("torus2d")}), "4x6");
     CHECK(open->tiers[0].wrapped == std::vector<bool>{false, false});
     CHECK(open->notes.size() == 1);
@@ -230,7 +230,7 @@ TEST_CASE("network: machines of one's own") {
     }
 }
 
-TEST_CASE("network: every built-in machine makes a slice of two, or says why not") {
+TEST_CASE("network: every built-in machine makes a slice of two, or an error says why not") {
     for (const std::string& id : machine_ids()) {
         CAPTURE(id);
         CHECK(slice(id, "1")->chips() == 1);
@@ -243,16 +243,16 @@ TEST_CASE("network: every built-in machine makes a slice of two, or says why not
     }
 }
 
-TEST_CASE("bisections are those that vendors print") {
+TEST_CASE("bisections are those that vendors publish") {
     const auto wires = [](const char* machine, const char* shape, std::size_t tier) {
         const auto slice = make_slice(find_machine(machine).value(), shape);
         REQUIRE_MESSAGE(slice.has_value(), to_text(slice.error()));
         return bisection_wires(*slice, slice->tiers.at(tier));
     };
-    CHECK(wires("tpu-v5e", "16x16", 0) == 32);      // 1.6 TB/s of 50 GB/s
+    CHECK(wires("tpu-v5e", "16x16", 0) == 32);  // 1.6 TB/s at 50 GB/s per link
     CHECK(wires("tpu-v5e", "4x8", 0) == 4);         // open: across the longer axis
     CHECK(wires("tpu-v5p", "16x20x28", 0) == 640);  // rings across the axis of 28
     CHECK(wires("h100-sxm", "8x4", 0) == 4);
     CHECK(wires("h100-sxm", "8x4", 1) == 2);
-    CHECK(wires("mi300x", "8", 0) == 16);  // each of four with each of four
+    CHECK(wires("mi300x", "8", 0) == 16);  // each of four chips with each of four others
 }

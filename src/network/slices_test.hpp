@@ -1,4 +1,4 @@
-// Slices for tests: of machines in the catalogue, and of invented ones with a single tier.
+// Slices for tests: of machines in the catalogue, and of invented machines with a single tier.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -22,7 +22,7 @@ inline Slice catalogue_slice(std::string_view machine, std::string_view shape) {
     return *made;
 }
 
-/// With hops of a microsecond.
+/// A tier with hops of one microsecond.
 inline NetworkTier test_tier(std::string_view topology, std::int64_t domain = 0) {
     NetworkTier result;
     result.id = result.label = result.topology = topology;
@@ -31,7 +31,7 @@ inline NetworkTier test_tier(std::string_view topology, std::int64_t domain = 0)
     return result;
 }
 
-/// A torus whose axes close into rings as told.
+/// A torus whose axes close into rings as given.
 inline Slice test_torus(const std::vector<std::int64_t>& shape, const std::vector<bool>& wrapped) {
     Slice on;
     on.machine.network = {test_tier("torus3d")};
@@ -39,7 +39,7 @@ inline Slice test_torus(const std::vector<std::int64_t>& shape, const std::vecto
     return on;
 }
 
-/// Of a slice with one tier: the share of V on each wire of the tightest cut.
+/// The share of V on each link of the tightest cut, for a slice with one tier.
 inline Rational tightest_cut(const TransferLoad& load) {
     Rational most(0);
     for (const TransferCut& cut : load.cuts) {

@@ -1,4 +1,4 @@
-// A slice and the mesh on it: what a sharded program runs on.
+// A system: a slice and a mesh on it, on which a sharded program runs.
 #pragma once
 
 #include <algorithm>

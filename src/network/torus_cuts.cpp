@@ -21,7 +21,7 @@ std::vector<Lane> joined(std::vector<Lane> lanes) {
     return result;
 }
 
-/// Of one axis: which of its places are members of the same group, as far as this axis says.
+/// The positions of one axis that are members of the same group, as far as this axis determines it.
 class TorusCuts::Groups {
 public:
     Groups(const Axis& axis, const std::vector<Lane>& lanes) : axis_(axis) {
@@ -38,7 +38,8 @@ public:
     [[nodiscard]] std::int64_t members() const { return members_; }
     [[nodiscard]] bool ring() const { return axis_.ring; }
 
-    /// Of the groups: how many have a member in a run of places, how many all; and the squares of their members there.
+    /// Counts over groups: how many have a member in a run of positions, how many have all, and the squares of their
+    /// members there.
     struct Inside {
         std::int64_t some = 0;
         std::int64_t all = 0;
@@ -60,7 +61,7 @@ public:
         return result;
     }
 
-    /// For each group the places of its members, where only some wires count (with none given, all).
+    /// Returns the positions of the members of each group, where only some links count (all if none are given).
     [[nodiscard]] std::vector<std::vector<std::int64_t>> places(const std::vector<bool>& counted = {}) const {
         std::vector<std::vector<std::int64_t>> all(members_ == 1 ? 0 : static_cast<std::size_t>(axis_.size));
         std::int64_t at = 0;
@@ -79,12 +80,13 @@ private:
 
     Axis axis_;
     std::int64_t members_ = 1;
-    std::vector<std::int64_t> first_;  ///< by place, of its group; empty where each place or the whole axis is a group
+    /// By position: the first of its group; empty if each position or the whole axis is a group.
+    std::vector<std::int64_t> first_;
 };
 
 TorusCuts::TorusCuts(const SliceTier& tier, std::size_t index, const std::vector<const PlacedAxis*>& mesh) {
     for (std::size_t i = 0; i < tier.shape.size(); ++i) {
-        axes_.push_back({tier.shape[i], tier.wrapped[i] && tier.shape[i] > 2});  // two side by side have one link
+        axes_.push_back({tier.shape[i], tier.wrapped[i] && tier.shape[i] > 2});  // two neighbours have one link
     }
     for (const Axis& axis : axes_) {
         if (axis.size > most_axis_places) return;
@@ -108,7 +110,7 @@ void TorusCuts::add_choice(const Choice& choice) {
     if (std::find(choices_.begin(), choices_.end(), choice) == choices_.end()) choices_.push_back(choice);
 }
 
-// The lanes of every set of mesh axes, and each lane by itself. Of many axes only pairs and all of them.
+// Takes the lanes of every set of mesh axes, and each lane by itself. With many axes, only pairs and all of them.
 void TorusCuts::choose(const std::vector<const PlacedAxis*>& mesh, std::size_t index) {
     constexpr std::size_t few = 5;
     std::vector<std::vector<Lane>> here;
@@ -135,7 +137,7 @@ void TorusCuts::choose(const std::vector<const PlacedAxis*>& mesh, std::size_t i
             Choice alone(axes_.size());
             alone[lane.axis] = part;
             add_choice(alone);
-            // Of an axis with two parts of the set, each of them.
+            // If an axis has two parts of the set, each of them is taken in turn.
             const std::size_t before = made.size();
             for (std::size_t i = 0; i < before; ++i) {
                 if (made[i][lane.axis]) made.push_back(made[i]);
@@ -146,8 +148,8 @@ void TorusCuts::choose(const std::vector<const PlacedAxis*>& mesh, std::size_t i
     }
 }
 
-// So many cells at the end of a part: on an open axis those before its end, on a longer one those on both sides of the place
-// where the part ends and begins anew, on a ring any.
+// A number of cells at the end of a part: on an open axis those before its end, on a longer one those on both sides of
+// the position where the part ends and begins again, on a ring any.
 TorusCuts::Run TorusCuts::run(std::size_t axis, const Part& part, std::int64_t cells) const {
     const std::int64_t places = cells * part.stride;
     const std::int64_t end = part.stride * part.size;
@@ -156,8 +158,8 @@ TorusCuts::Run TorusCuts::run(std::size_t axis, const Part& part, std::int64_t c
     return {end - places, 2 * places, 2};
 }
 
-// A ring looks the same from everywhere, and so do two side by side: there what must go into a chip is what must go over all
-// wires, at the most.
+// A ring, or a pair, looks the same from every chip; there the bytes into one chip are at most the bytes over all
+// links.
 void TorusCuts::add_cuts(const Choice& choice) {
     std::size_t chosen = 0;
     std::size_t last = 0;
@@ -190,9 +192,9 @@ void TorusCuts::add_cuts(const Choice& choice) {
     if (n % 2 != 0) add_box(Kind::out_of, half);
 }
 
-// On an open axis there is one way up, and the wire at each place is a cut: what goes down at a place goes up at the one as far from
-// the other end. The busiest ones are at the ends and in the middle of a part, and of its copies, which other parts share the
-// wires with, in those about the middle of the axis.
+// On an open axis there is one path up, and the link at each position is a cut; by symmetry the load down at a position
+// is the load up at the mirrored one. The busiest links are at the ends and in the middle of a part, and, because other
+// parts share the links with its copies, in the copies about the middle of the axis.
 void TorusCuts::add_ways_up(std::size_t axis, const Part& part) {
     const std::int64_t length = part.stride * part.size;
     const std::int64_t copies = axes_[axis].size / length;
@@ -210,9 +212,10 @@ void TorusCuts::add_ways_up(std::size_t axis, const Part& part) {
     }
 }
 
-// On a ring a part that does not close has ends at which its bytes go one way. What goes the other way past them, to members of
-// other parts, does not load the same wires: those up to the last cell of each copy and those down to the first, those up from
-// the first and down from the last, and those in the middle.
+// On a ring a part that does not close has ends at which its bytes go one way. Bytes that pass them in the other
+// direction, to members of other parts, do not load the same links. The cuts are the links up to the last cell of each
+// copy together with those down to the first, those up from the first together with those down from the last, and those
+// in the middle.
 void TorusCuts::add_ways_round(std::size_t axis, const Part& part) {
     const std::int64_t length = part.stride * part.size;
     for (const std::int64_t cells : {part.size - 1, std::int64_t{1}, part.size / 2, part.size - part.size / 2}) {
@@ -256,7 +259,8 @@ void TorusCuts::add_box(Kind kind, std::vector<Run> box) {
     cuts_.push_back(std::move(cut));
 }
 
-// Of a part those between its cells: not where one copy of it ends and the next begins, which it has no need of.
+// Of a part only the links between its cells count, because it does not need those where one copy of it ends and the
+// next begins.
 void TorusCuts::add_all_wires(const Choice& choice) {
     Cut cut;
     for (std::size_t i = 0; i < choice.size(); ++i) {
@@ -296,7 +300,7 @@ Rational TorusCuts::crossing(CollectiveKind kind, const Cut& cut, const std::vec
 
 namespace {
 
-// The wires that count between neighbours of a group, on a ring also between the last and the first.
+// The counted links between neighbours of a group, on a ring also between the last and the first.
 std::vector<std::int64_t> gaps_of(const std::vector<std::int64_t>& places, std::int64_t around) {
     std::vector<std::int64_t> gaps;
     for (std::size_t i = 1; i < places.size(); ++i) gaps.push_back(places[i] - places[i - 1]);
@@ -304,7 +308,7 @@ std::vector<std::int64_t> gaps_of(const std::vector<std::int64_t>& places, std::
     return gaps;
 }
 
-// Of all ordered pairs of places, on a ring the shorter way round.
+// The sum over all ordered pairs of positions, on a ring by the shorter way round.
 Rational distances(const std::vector<std::int64_t>& places, std::int64_t around) {
     Rational sum(0);
     const std::size_t n = places.size();
@@ -316,9 +320,10 @@ Rational distances(const std::vector<std::int64_t>& places, std::int64_t around)
         }
         return sum;
     }
-    // From each place to those up to half the way round, upwards; the way back is as long, and just half counts once.
+    // From each position to those up to half way round, upwards; the way back is equally long, and exactly half way
+    // counts once.
     std::size_t end = 0;
-    Rational ahead(0);  // of the places from here to `end`: how far they are from place 0
+    Rational ahead(0);  // of the positions from here to `end`: distances from position 0
     const auto at = [&](std::size_t i) { return places[i % n] + (i >= n ? around : 0); };
     for (std::size_t i = 0; i < n; ++i) {
         if (end <= i) {
@@ -330,7 +335,7 @@ Rational distances(const std::vector<std::int64_t>& places, std::int64_t around)
         const bool opposite = count > 0 && 2 * (at(end) - at(i)) == around;
         sum += Rational(2) * (ahead - Rational(count) * Rational(at(i)));
         if (opposite) {
-            // Places of the same distance the other way are counted from there.
+            // Positions at the same distance in the other direction are counted from there.
             for (std::size_t k = end; k > i && 2 * (at(k) - at(i)) == around; --k) sum = sum - Rational(at(k) - at(i));
         }
         if (end > i) ahead = ahead - Rational(at(i + 1));
@@ -340,8 +345,8 @@ Rational distances(const std::vector<std::int64_t>& places, std::int64_t around)
 
 }  // namespace
 
-// A tree that joins the members has, for each d, hops of d wires or more between all bunches of members that are nearer to each
-// other than that; the bunches of a group are those along each axis, times each other.
+// A tree that connects the members has, for each d, hops of d links or more between all clusters of members that are
+// nearer to each other than that; the number of clusters of a group is the product of those along each axis.
 Rational TorusCuts::in_all(CollectiveKind kind, const Cut& cut, const std::vector<Groups>& groups,
                            std::int64_t members) {
     std::vector<std::vector<std::int64_t>> wide(groups.size());  // by axis: gaps between members, of all groups
@@ -381,7 +386,7 @@ Rational TorusCuts::in_all(CollectiveKind kind, const Cut& cut, const std::vecto
     return kind == CollectiveKind::all_reduce ? Rational(2) * hops : hops;
 }
 
-// Of an all-reduce what must go into the boxes at the ends of all copies, or out of them.
+// For an all-reduce, the bytes that must go into the boxes at the ends of all copies, or out of them.
 Rational TorusCuts::round_ring(CollectiveKind kind, const Cut& cut, const std::vector<Groups>& groups,
                                std::int64_t members) {
     if (kind == CollectiveKind::all_reduce) return Rational(cut.copies) * crossing(kind, cut, groups, members);
@@ -398,7 +403,7 @@ Rational TorusCuts::round_ring(CollectiveKind kind, const Cut& cut, const std::v
                : kind == CollectiveKind::reduce_scatter ? cut.round->scattered(places)
                                                         : cut.round->exchanged(places);
     }
-    // Each place of a group holds as many of its members, and 1/n of V for each.
+    // Each position of a group holds the same number of its members, and 1/n of V for each.
     const Rational own(groups[axis].members());
     return others * Rational(sum) / (kind == CollectiveKind::all_to_all ? own * own : own);
 }

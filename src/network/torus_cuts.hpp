@@ -1,4 +1,4 @@
-// Cuts of a torus: places and sums of wires over which any algorithm must send a certain part of a collective.
+// Cuts of a torus: sets of links over which any algorithm must send a certain part of a collective.
 #pragma once
 
 #include <cstdint>
@@ -13,42 +13,43 @@
 
 namespace roofline::core {
 
-/// Longest axis of a torus that is looked at place by place.
+/// The longest axis of a torus that is analysed position by position.
 constexpr std::int64_t most_axis_places = 1'000'000;
 
-/// Longest ring of which wires in one direction are looked at pair by pair.
+/// The longest ring whose links in one direction are analysed pair by pair.
 constexpr std::int64_t most_ring_places = 4096;
 
-/// In the order of the wires. A part that goes on where another ends is one with it: they share every link.
+/// Returns the lanes in the order of the links. Parts that continue each other are merged, because they share every
+/// link.
 [[nodiscard]] std::vector<Lane> joined(std::vector<Lane> lanes);
 
-/// What collectives over the axes of a mesh ask of one torus at the least, whatever the algorithm. Each cut is a fixed set of
-/// directed wires, so what several collectives send over it adds up, and the longest cut is a bound on the time of all of them.
-/// They depend only on the torus and on how the mesh divides it. There are two kinds:
+/// The minimum load of collectives over the axes of a mesh on one torus, for any algorithm. Each cut is a fixed set of
+/// directed links, so the bytes that several collectives send over it add up, and the longest cut bounds the time of
+/// all of them. The cuts depend only on the torus and on how the mesh divides it. There are two kinds:
 ///
-/// A box of chips and the wires into it (or out of it). Of a group with `a` of its n members inside and some outside, an
-/// all-gather brings in V (n-a)/n, a reduce-scatter the sums of what the members inside keep, V a/n, an all-reduce V, an
-/// all-to-all V a(n-a)/n^2; out of the box go the same with gather and scatter in each other's place.
+/// A box of chips and the links into it (or out of it). For a group with `a` of its n members inside and some outside,
+/// an all-gather brings in V (n-a)/n, a reduce-scatter the sums that the members inside keep, V a/n, an all-reduce V,
+/// an all-to-all V a(n-a)/n^2; the same goes out of the box with gather and scatter exchanged.
 ///
-/// All wires of some axes (of the parts of axes that a collective goes over: those between the places of these parts). For each
-/// byte that all are to have, a tree of wires joins the n members: n-1 hops at the least; as many where a byte is summed; an
-/// all-reduce needs both, and an all-to-all the way from each to each.
+/// All links of some axes (of the parts of axes that a collective uses: those between the positions of these parts).
+/// For each byte that all members are to have, a tree of links connects the n members, which takes at least n-1 hops; a
+/// byte that is summed takes as many; an all-reduce needs both, and an all-to-all the paths from each to each.
 ///
-/// docs/method/networks.md derives which are taken, and which of them others imply.
+/// docs/method/networks.md derives which cuts are taken, and which of them are implied by others.
 class TorusCuts {
 public:
-    /// `mesh`: the axes that collectives go over. Only their lanes on tier `index` count. Without cuts where an axis is longer than
-    /// most_axis_places.
+    /// `mesh`: the axes that collectives use. Only their lanes on tier `index` count. There are no cuts if an axis is
+    /// longer than most_axis_places.
     TorusCuts(const SliceTier& tier, std::size_t index, const std::vector<const PlacedAxis*>& mesh);
 
     [[nodiscard]] std::size_t size() const { return cuts_.size(); }
 
-    /// By cut, for each byte of the array that a group over these lanes holds: what goes over it, for each of its wires. Not for
-    /// permutes.
+    /// Returns, by cut, the bytes over each of its links per byte of the array that a group over these lanes holds. Not
+    /// defined for permutes.
     [[nodiscard]] std::vector<Rational> loads(CollectiveKind kind, const std::vector<Lane>& lanes) const;
 
 private:
-    /// A part of an axis: `size` cells of `stride` places each, over and over; a ring if it goes round the axis.
+    /// A part of an axis: `size` cells of `stride` positions each, repeated; a ring if it goes round the axis.
     struct Part {
         std::int64_t stride = 1;
         std::int64_t size = 1;
@@ -56,7 +57,7 @@ private:
 
         bool operator==(const Part&) const = default;
     };
-    /// Neighbouring places of an axis, and the wires into them on one line.
+    /// Neighbouring positions of an axis, and the links into them on one line.
     struct Run {
         std::int64_t first = 0;
         std::int64_t places = 0;
@@ -71,15 +72,15 @@ private:
     enum class Kind { into, out_of, all_wires, ways_round };
     struct Cut {
         Kind kind = Kind::all_wires;
-        std::vector<Run> box;  ///< by axis; a whole axis has no wires
+        std::vector<Run> box;  ///< by axis; a whole axis has no links
         std::vector<std::vector<bool>>
-            counted;                    ///< of all_wires, by axis: by place, whether the wire down from it counts
-        std::optional<RingWays> round;  ///< of ways_round; its box is one of `copies` that these wires lead into
+            counted;  ///< for all_wires, by axis and position: whether the link down from it counts
+        std::optional<RingWays> round;  ///< for ways_round; its box is one of `copies` that these links lead into
         std::int64_t copies = 1;
-        bool inwards = true;  ///< or out of
-        Rational wires;       ///< that count, in one direction of a box, both of all_wires
+        bool inwards = true;  ///< into the box, otherwise out of it
+        Rational wires;  ///< counted links, in one direction for a box, in both for all_wires
     };
-    /// Of each axis the part in question, if any.
+    /// The part of each axis in question, if any.
     using Choice = std::vector<std::optional<Part>>;
     class Groups;
 

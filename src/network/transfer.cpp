@@ -25,7 +25,7 @@ Status on_slice(const Slice& slice, const Chip& chip) {
     if (inside) return {};
     return fail("bad_chip", fmt::format("the slice {} has no chip {}", slice.shape_text(), chip_text(chip)),
                 sizes.empty() ? "a single chip is ()"
-                              : fmt::format("one number an axis, from 0 and below {}", axes_text(slice)));
+                              : fmt::format("write one number per axis, from 0 and below {}", axes_text(slice)));
 }
 
 }  // namespace
@@ -35,8 +35,8 @@ std::string chip_text(const Chip& chip) { return fmt::format("({})", fmt::join(c
 Result<Chip> parse_chip(const Slice& slice, std::string_view text) {
     constexpr std::size_t longest = 200;
     const auto refused = [&] {
-        return fail("bad_chip", fmt::format("`{}` is not the place of a chip", text.substr(0, longest)),
-                    fmt::format("one number an axis, from 0 and below {}", axes_text(slice)));
+        return fail("bad_chip", fmt::format("`{}` is not a chip's place", text.substr(0, longest)),
+                    fmt::format("write one number per axis, from 0 and below {}", axes_text(slice)));
     };
     if (text.size() > longest) return refused();
     const auto trim = [](std::string_view& part) {
@@ -67,7 +67,7 @@ Result<Chip> parse_chip(const Slice& slice, std::string_view text) {
 }
 
 Chip chip_at(const Slice& slice, const std::vector<PlacedAxis>& mesh, const std::vector<std::int64_t>& coordinates) {
-    std::vector<std::size_t> first;  // by tier: its first axis among all of the slice
+    std::vector<std::size_t> first;  // by tier: its first axis in the numbering of the whole slice
     std::size_t axes = 0;
     for (const SliceTier& tier : slice.tiers) {
         first.push_back(axes);
@@ -132,14 +132,14 @@ Result<TransferLoad> rooted_load(const Slice& slice, CollectiveKind kind, const 
     if (!gathers && !info(kind).many_in) parts = 1;
     if (parts == 0) parts = n;
     const Wires wires(slice);
-    // So many chips want different parts, of which each lies with n / parts of them.
+    // The parts that this number of chips want, if they all want different ones and n / parts chips hold each.
     const auto wanted = [&](std::int64_t chips) { return Rational((chips * parts + n - 1) / n, parts); };
     wires.boxes_around(root, root, [&](std::int64_t chips, bool, std::vector<Rational> links) {
         if (chips == n || (gathers && chips >= parts)) return;
         const Rational bytes = gathers ? Rational(parts - chips, parts) : wanted(n - chips);
         add_cut(load.cuts, {bytes, std::move(links)});
     });
-    // The corner across from the root: the chip with the fewest wires, or one as good.
+    // The corner opposite to the root: the chip with the fewest links, or an equally good one.
     Chip corner = root;
     for (std::size_t i = 0; i < corner.at.size(); ++i) corner.at[i] = root.at[i] == 0 ? wires.axes()[i].size() - 1 : 0;
     if (!gathers && parts < n) {

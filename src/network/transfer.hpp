@@ -1,4 +1,4 @@
-// From one chip to another, to all or from all: what must cross which wires, and how many hops follow one another.
+// Transfers from one chip to another, to all or from all: the loads on links, and the number of sequential hops.
 #pragma once
 
 #include <cstdint>
@@ -22,22 +22,22 @@ struct Chip {
     bool operator==(const Chip&) const = default;
 };
 
-/// Reads "0,3" or "(0, 3)". Errors: no numbers, too few or too many of them, one that lies outside of the slice.
+/// Reads "0,3" or "(0, 3)". Errors: no numbers, too few or too many of them, a chip outside of the slice.
 [[nodiscard]] Result<Chip> parse_chip(const Slice& slice, std::string_view text);
 [[nodiscard]] std::string chip_text(const Chip& chip);  ///< "(0,3)"
 
-/// The chip at these coordinates of a mesh, one an axis.
+/// Returns the chip at these coordinates of a mesh, one per axis.
 [[nodiscard]] Chip chip_at(const Slice& slice, const std::vector<PlacedAxis>& mesh,
                            const std::vector<std::int64_t>& coordinates);
 
-/// The wires of a chip to all others, by tier of the slice, as TransferCut has them.
+/// Returns the links of a chip to all others, by tier of the slice, as in TransferCut.
 [[nodiscard]] std::vector<Rational> wires_of(const Slice& slice, const Chip& chip);
 
-/// Bytes that must leave (or reach) some set of chips, and the wires between it and the rest.
+/// The bytes that must leave (or reach) some set of chips, and the links between it and the rest.
 struct TransferCut {
-    Rational bytes;  ///< for each byte of V
+    Rational bytes;  ///< per byte of V
     std::vector<Rational>
-        links;  ///< by tier of the slice: of a torus or full mesh links, elsewhere ports; one direction
+        links;  ///< by tier of the slice: links of a torus or full mesh, otherwise ports; in one direction
 
     bool operator==(const TransferCut&) const = default;
 };
@@ -46,17 +46,19 @@ struct TransferLoad {
     CollectiveKind kind = CollectiveKind::send;
     /// None implies another. With rates W of the tiers the transfer takes max over cuts of V bytes / sum (links W) at the least.
     std::vector<TransferCut> cuts;
-    std::int64_t hops = 0;  ///< that follow one another, to the farthest chip concerned
+    std::int64_t hops = 0;  ///< sequential hops, to the farthest chip concerned
     double latency_s = 0;   ///< their published latency; tiers without one add nothing
 
-    /// V of this many bytes over the tightest cut; `rates` in bytes/s of one link or port, by tier of the slice.
+    /// Returns the time of V over the tightest cut, for this many bytes; `rates` in bytes/s of one link or port, by
+    /// tier of the slice.
     [[nodiscard]] double transfer_s(double bytes, const std::vector<double>& rates) const;
 };
 
-/// From chip to chip by all ways at once: V over the least cut between the two. On a torus that is found among the boxes around
-/// either chip (a corner of an open 4x4 has two links); on a full mesh chips between pass on, so that it is a chip's n-1 links;
-/// on a switch it is a port. Where tiers lie inside one another, a cut counts the wires of all of them; a tier of switches joins
-/// all chips inside of it, each by a port of its own. It is a bound for any schedule, and what a pipelined one reaches.
+/// Returns the load of a send over all paths at once: V over the minimum cut between the two chips. On a torus that is
+/// among the boxes around either chip (a corner of an open 4x4 has two links); on a full mesh the other chips forward,
+/// so it is a chip's n-1 links; on a switch it is a port. If tiers are nested, a cut counts the links of all of them; a
+/// tier of switches connects all chips inside of it, each by its own port. The result bounds any schedule, and a
+/// pipelined one reaches it.
 [[nodiscard]] Result<TransferLoad> send_load(const Slice& slice, const Chip& from, const Chip& to);
 
 /// With one root, over all chips of the slice: all hold V/n each and it gathers V; it holds V and scatters V/n to each; it holds V and

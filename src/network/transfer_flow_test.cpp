@@ -1,4 +1,4 @@
-// Transfers against maximal flows in the same wires, on small slices.
+// Transfers compared with maximum flows over the same links, on small slices.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ using namespace roofline::core;
 
 namespace {
 
-// Directed wires with whole capacities, and the most that flows (Edmonds and Karp).
+// A graph of directed links with integer capacities, and its maximum flow (Edmonds and Karp).
 class Graph {
 public:
     std::size_t vertex() {
@@ -85,7 +85,7 @@ struct FlowShape {
         }
         return result;
     }
-    // Links of one capacity, one vertex a chip.
+    // Links of equal capacity, one vertex per chip.
     [[nodiscard]] Graph graph(std::int64_t capacity) const {
         Graph wires;
         for (std::int64_t c = 0; c < chips(); ++c) wires.vertex();
@@ -127,7 +127,7 @@ const std::vector<FlowShape>& shapes() {
 
 }  // namespace
 
-TEST_CASE("network: sends are as fast as the most that flows") {
+TEST_CASE("network: sends are as fast as the maximum flow") {
     for (const FlowShape& shape : shapes()) {
         CAPTURE(shape.chips());
         const Slice on = test_torus(shape.sizes, shape.wrapped);
@@ -142,7 +142,7 @@ TEST_CASE("network: sends are as fast as the most that flows") {
     }
 }
 
-TEST_CASE("network: gathers are as fast as the flow of all chips to the root, broadcasts as the least flow to any") {
+TEST_CASE("network: gathers are as fast as the flow of all chips to the root, broadcasts as the least flow to any chip") {
     for (const FlowShape& shape : shapes()) {
         const Slice on = test_torus(shape.sizes, shape.wrapped);
         const std::int64_t n = shape.chips();
@@ -176,12 +176,13 @@ TEST_CASE("network: gathers are as fast as the flow of all chips to the root, br
 
 namespace {
 
-// Two tiers of switches: chips, a switch a node, and between the nodes leaf switches under one spine.
+// Two tiers of switches: chips, one switch per node, and between the nodes leaf switches under one spine.
 struct Cluster {
     Graph wires;
     std::size_t chips = 0;
 
-    // Rates of the ports inside and outside; `leaf` nodes a leaf with `uplink` on its way out (0: no leaves).
+    // Rates of the ports inside and outside; each leaf has `leaf` nodes and `uplink` as the rate of its uplink (0: no
+    // leaves).
     Cluster(std::int64_t in_node, std::int64_t nodes, std::int64_t inner, std::int64_t outer, std::int64_t leaf = 0,
             std::int64_t uplink = 0) {
         chips = static_cast<std::size_t>(in_node * nodes);
@@ -216,7 +217,7 @@ Slice cluster(std::int64_t in_node, std::int64_t nodes, std::int64_t leaf = 0, R
 
 }  // namespace
 
-TEST_CASE("network: a send between nodes spreads over the NICs of its node as far as the tier inside reaches") {
+TEST_CASE("network: a send between nodes spreads over the NICs of its node as far as the inner tier allows") {
     const Slice on = cluster(4, 3);
     for (const auto& [inner, outer] : std::vector<std::pair<std::int64_t, std::int64_t>>{{9, 1}, {2, 1}, {1, 5}}) {
         const Cluster wires(4, 3, inner, outer);
@@ -231,7 +232,7 @@ TEST_CASE("network: a send between nodes spreads over the NICs of its node as fa
             }
         }
     }
-    // Ports of 9 and 1: a chip's own ten are no limit, the node's four NICs are.
+    // Ports of 9 and 1: a chip's own total of ten is no limit, but the four NICs of the node are.
     CHECK(send_load(on, Chip{{0, 0}}, Chip{{0, 1}})->transfer_s(1, {9, 1}) == approx(1.0 / 4));
     CHECK(send_load(on, Chip{{0, 0}}, Chip{{0, 1}})->transfer_s(1, {2, 1}) == approx(1.0 / 3));
     CHECK(send_load(on, Chip{{0, 0}}, Chip{{3, 1}})->hops == 1);  // from NIC to NIC
@@ -239,8 +240,8 @@ TEST_CASE("network: a send between nodes spreads over the NICs of its node as fa
     CHECK(rooted_load(on, CollectiveKind::broadcast, Chip{{0, 0}})->transfer_s(1, {9, 1}) == approx(1.0 / 4));
 }
 
-TEST_CASE("network: what leaves a leaf has its narrow way out") {
-    // Leaves of two nodes of two, three ports for one of the way out: 4/3 ports.
+TEST_CASE("network: traffic that leaves a leaf is limited by its narrow uplink") {
+    // Leaves of two nodes of two, with an oversubscription of 3: 4/3 ports.
     const Slice on = cluster(2, 4, 4, Rational(3));
     const Cluster wires(2, 4, 9 * 3, 3, 2, 4);
     for (std::size_t a = 0; a < wires.chips; ++a) {

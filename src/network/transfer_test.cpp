@@ -28,7 +28,7 @@ Rational rooted(const Slice& on, CollectiveKind kind, std::string_view root) {
 
 TEST_CASE("network: from corner to corner of an open 4x4") {
     const Slice v5e = catalogue_slice("tpu-v5e", "4x4");
-    // 3 + 3 hops of a microsecond until the first byte; two links at either corner.
+    // 3 + 3 hops of one microsecond until the first byte; either corner has two links.
     const auto load = send_load(v5e, chip(v5e, "0,0"), chip(v5e, "3,3"));
     CHECK(load->hops == 6);
     CHECK(load->latency_s == approx(6e-6));
@@ -60,7 +60,7 @@ TEST_CASE("network: rings take the shorter way round") {
 }
 
 TEST_CASE("network: a narrow part of a slice is tighter than a chip's own links") {
-    // Two rows of nine: in the middle three links, but the half of one side, 8/18 of V, comes over two.
+    // Two rows of nine: a middle chip has three links, but the half on one side, 8/18 of V, comes over two.
     const Slice ladder = test_torus({2, 9}, {false, false});
     CHECK(send(ladder, "0,2", "0,6") == Rational(1, 2));
     CHECK(rooted(ladder, CollectiveKind::gather, "0,4") == Rational(17, 54));
@@ -81,7 +81,7 @@ TEST_CASE("network: transfers over switches, full meshes and pairs") {
     CHECK(rooted(catalogue_slice("mi300x", "2"), CollectiveKind::gather, "1") == Rational(1, 2));
 }
 
-TEST_CASE("network: places of chips") {
+TEST_CASE("network: positions of chips") {
     const Slice v5e = catalogue_slice("tpu-v5e", "4x4");
     CHECK(chip(v5e, "0,3").at == std::vector<std::int64_t>{0, 3});
     CHECK(chip(v5e, " ( 1, 2 ) ").at == std::vector<std::int64_t>{1, 2});
@@ -143,8 +143,9 @@ TEST_CASE("network: the chip at coordinates of a mesh") {
         return chip_text(chip_at(on, place_mesh(on, mesh).value(), coordinates));
     };
     CHECK(at(catalogue_slice("tpu-v5e", "4x4"), {{"X", 4}, {"Y", 4}}, {3, 1}) == "(3,1)");
-    CHECK(at(catalogue_slice("tpu-v5e", "4x8"), {{"X", 8}, {"Y", 4}}, {3, 1}) == "(1,3)");  // X lies on the axis of 8
-    CHECK(at(catalogue_slice("tpu-v5e", "4x4"), {{"X", 16}}, {7}) == "(3,1)");  // the first axis of the torus inside
+    // X is placed on the axis of 8.
+    CHECK(at(catalogue_slice("tpu-v5e", "4x8"), {{"X", 8}, {"Y", 4}}, {3, 1}) == "(1,3)");
+    CHECK(at(catalogue_slice("tpu-v5e", "4x4"), {{"X", 16}}, {7}) == "(3,1)");  // the first axis of the torus is inside
     CHECK(at(catalogue_slice("h100-sxm", "8x16"), {{"X", 16}, {"Y", 8}}, {9, 2}) == "(2,9)");
     // Parts of one axis: X has neighbours, Y every second chip.
     CHECK(at(catalogue_slice("h100-sxm", "8"), {{"X", 2}, {"Y", 4}}, {1, 3}) == "(7)");

@@ -71,8 +71,8 @@ std::vector<Rational> Wires::around(const std::vector<Part>& box) const {
     std::int64_t chips = 1;
     for (const Part& part : box) chips *= part.places();
     std::vector<Rational> links(tiers_, Rational(0));
-    std::int64_t inside = 1;      // chips of the box on this axis and those inside of it
-    std::int64_t all_inside = 1;  // and all that are there
+    std::int64_t inside = 1;  // chips of the box on this axis and inside of it
+    std::int64_t all_inside = 1;  // all chips there
     for (std::size_t i = 0; i < axes_.size(); ++i) {
         const bool whole_nodes = inside == all_inside;
         inside *= box[i].places();
@@ -109,7 +109,7 @@ bool Wires::next(std::vector<std::size_t>& choice, const std::vector<std::vector
 
 namespace {
 
-// `a` asks for as much over wires of which it has no more.
+// `a` requires at least as much over at most as many links.
 bool implies(const TransferCut& a, const TransferCut& b) {
     if (a.bytes < b.bytes) return false;
     for (std::size_t i = 0; i < a.links.size(); ++i) {

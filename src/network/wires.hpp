@@ -1,4 +1,4 @@
-// A slice as axes and tiers of switches, and the wires around boxes of its chips.
+// A slice as torus axes and tiers of switches, and the links around boxes of its chips.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +12,12 @@
 
 namespace roofline::core {
 
-/// What a box of chips takes of one axis: the places between two, both counted.
+/// The part of one axis that a box of chips takes: a range of positions, both ends included.
 struct Part {
     std::int64_t first = 0;
     std::int64_t last = 0;
-    int sides = 0;      ///< on a torus: of how many ends the axis goes on
-    bool leaf = false;  ///< all that lies under the leaves of these places
+    int sides = 0;  ///< on a torus: the number of ends at which the axis continues
+    bool leaf = false;  ///< everything under the leaves of these positions
 
     [[nodiscard]] std::int64_t places() const { return last - first + 1; }
     [[nodiscard]] bool holds(std::int64_t place) const { return place >= first && place <= last; }
@@ -30,21 +30,23 @@ public:
 
     [[nodiscard]] std::size_t tier() const { return tier_; }
     [[nodiscard]] std::int64_t size() const { return size_; }
-    [[nodiscard]] bool line() const { return line_; }  ///< of a torus
+    [[nodiscard]] bool line() const { return line_; }  ///< an axis of a torus
     [[nodiscard]] bool ring() const { return ring_; }
     [[nodiscard]] double hop_s() const { return hop_s_; }
     [[nodiscard]] std::int64_t distance(std::int64_t a, std::int64_t b) const;
     [[nodiscard]] std::int64_t farthest(std::int64_t from) const;
 
-    /// These places, as they lie on the axis.
+    /// Returns the part with these positions on the axis.
     [[nodiscard]] Part part(std::int64_t first, std::int64_t last) const;
-    /// The whole axis; the place alone; and on an open axis all up to it or from it on; with leaves, the leaf around it. No other
-    /// part with this place has fewer places without more wires.
+    /// Returns the parts around a position: the whole axis; the position alone; on an open axis everything up to it or
+    /// from it on; with leaves, the leaf around it. No other part with this position has fewer positions without more
+    /// links.
     [[nodiscard]] std::vector<Part> parts_around(std::int64_t place) const;
-    /// The whole leaf around a place; empty when the tier has none, or one.
+    /// Returns the whole leaf around a position; empty when the tier has no leaves, or only one.
     [[nodiscard]] std::optional<Part> leaf_around(std::int64_t place) const;
 
-    /// Wires between `chips` of a box and the others of the `all` that one instance of the tier joins.
+    /// Returns the links between `chips` of a box and the rest of the `all` chips that one instance of the tier
+    /// connects.
     [[nodiscard]] Rational wires(const Part& part, std::int64_t chips, std::int64_t all, bool whole_nodes) const;
 
 private:
@@ -57,7 +59,7 @@ private:
     double hop_s_ = 0;
 };
 
-/// The hops from one chip to another, and their published latency.
+/// The number of hops from one chip to another, and their published latency.
 struct Hops {
     std::int64_t hops = 0;
     double latency_s = 0;
@@ -70,10 +72,10 @@ public:
     [[nodiscard]] const std::vector<WireAxis>& axes() const { return axes_; }
     [[nodiscard]] std::vector<Part> whole() const;
 
-    /// Out of a box, one part an axis, by tier of the slice.
+    /// Returns the links out of a box, which has one part per axis, by tier of the slice.
     [[nodiscard]] std::vector<Rational> around(const std::vector<Part>& box) const;
 
-    /// Every box around `chip` that leaves something out: take(its chips, whether it holds `other`, its wires).
+    /// Visits every box around `chip` that leaves something out: take(its chips, whether it holds `other`, its links).
     template <class Take>
     void boxes_around(const Chip& chip, const Chip& other, Take take) const {
         std::vector<std::vector<Part>> parts;
@@ -92,19 +94,19 @@ public:
         }
     }
 
-    /// To one chip, or (without one) to the farthest. All chips that a tier of switches joins are a hop apart; on a torus a chip
-    /// meets those of its own place in the tiers inside.
+    /// Returns the hops to one chip, or, if `to` is null, to the farthest. All chips that a tier of switches connects
+    /// are one hop apart; on a torus a chip meets those of its own position in the inner tiers.
     [[nodiscard]] Hops way(const Chip& from, const Chip* to) const;
 
 private:
-    // The next choice of one part an axis, the first being the whole of all.
+    // Advances to the next choice of one part per axis; the first one is the whole of every axis.
     static bool next(std::vector<std::size_t>& choice, const std::vector<std::vector<Part>>& parts);
 
     std::size_t tiers_;
     std::vector<WireAxis> axes_;
 };
 
-/// Adds a cut unless another implies it, and drops those that it implies.
+/// Adds a cut unless another one implies it, and drops those that it implies.
 void add_cut(std::vector<TransferCut>& cuts, TransferCut cut);
 
 }  // namespace roofline::core

@@ -1,4 +1,4 @@
-// Derivatives against finite differences.
+// Tests of derivatives against finite differences.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -18,8 +18,8 @@ using namespace roofline::core;
 
 namespace {
 
-// Every gradient of the step of a program against (loss(x + e) - loss(x - e)) / 2e, where the loss is the sum of all results times
-// what the step is given as their gradients.
+// Compares every gradient of a program's training step with (loss(x + e) - loss(x - e)) / 2e, where the loss is the sum
+// of all results, each times the gradient that the step is given for it.
 void check_gradients(const std::string& text, Remat remat = Remat::none, double low = -1, double high = 1) {
     CAPTURE(text);
     auto forward = parse_program(text);
@@ -58,7 +58,7 @@ void check_gradients(const std::string& text, Remat remat = Remat::none, double 
         const Value& value = program.values[id];
         if (value.intermediate || computed.contains(id)) continue;
         const bool whole = info(value.type.dtype).kind != DtypeKind::floating;
-        // where a parameter's gradient adds up over passes
+        // tensors in which a parameter's gradient accumulates over iterations
         const bool sum = std::any_of(program.values.begin(), program.values.end(),
                                      [&](const Value& other) { return other.param && value.name == "d" + other.name; });
         std::vector<PlainArray>& arrays = machine.saved[value.name];
@@ -120,7 +120,7 @@ void check_gradients(const std::string& text, Remat remat = Remat::none, double 
 
 }  // namespace
 
-TEST_CASE("a product, silu, a norm, a softmax and a bias have the derivatives that finite differences have") {
+TEST_CASE("a matmul, silu, a norm, a softmax and a bias have the derivatives of finite differences") {
     check_gradients(R"(
 B=2, D=3, F=2
 X : f64[B, D]
@@ -151,7 +151,7 @@ TEST_CASE("every elementwise function has its derivative") {
     }
 }
 
-TEST_CASE("sums, broadcasts and products of several factors have theirs") {
+TEST_CASE("sums, broadcasts and products of several factors have the right derivatives") {
     for (const char* f :
          {"sum[S](A)", "max[S](A)", "min[S](A)", "mean[S](A)", "logsumexp[S](A)", "sum[S](A * E)", "sum[S](A * G)"}) {
         check_gradients("B=2, S=3\nA : f64[B, S]\nE : f64[S]\nG : f64[B]\nC : f64[B] = " + std::string(f) + "\n");
@@ -161,7 +161,7 @@ TEST_CASE("sums, broadcasts and products of several factors have theirs") {
     check_gradients("I=2, J=3\nA : f64[I, J]\nE : f64[]\nC : f64[I, J] = A * E + E\n");
 }
 
-TEST_CASE("causal attention in one kernel, with a rotation, whatever is computed again") {
+TEST_CASE("causal attention in one kernel, with a rotation, under any recomputation policy") {
     const std::string text = R"(
 B=1, T=3, S=3, N=2, H=2, D=2, L=2
 X : f64[B, T, D]
@@ -189,7 +189,7 @@ Y : f64[B, T, D] = layernorm[D](X)
     for (const Remat remat : {Remat::none, Remat::selective, Remat::full, Remat::named}) check_gradients(text, remat);
 }
 
-TEST_CASE("look-ups, and what several passes share") {
+TEST_CASE("look-ups, and tensors that several iterations share") {
     check_gradients(R"(
 B=4, V=3, D=2
 Ids : int32[B]
@@ -214,8 +214,8 @@ repeat L {
     }
 }
 
-TEST_CASE("experts: a dispatch and a combine are the ways of one another") {
-    // 3 tokens with 2 choices of 3 experts: indices 0 1 2 0 1 2, so groups of 2
+TEST_CASE("experts: a dispatch and a combine are each other's derivative") {
+    // 3 tokens with 2 choices of 3 experts: indices 0 1 2 0 1 2, so there are groups of 2.
     check_gradients(R"(
 T=3, A=2, E=3, C=2, D=2, I=2
 X : f64[T, D]

@@ -1,4 +1,4 @@
-// What the parser reads, before names and dimensions are resolved. Only notation/ knows it.
+// The syntax tree that the parser produces, before names and dimensions are resolved. Only notation/ uses it.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +15,12 @@ namespace roofline::core::ast {
 
 struct Dim {
     std::string name;                  ///< "" for a bare number
-    std::optional<std::int64_t> size;  ///< given in place, or the bare number
+    std::optional<std::int64_t> size;  ///< written size, or the bare number
     std::vector<std::string> mesh;
     Span span;
 };
 
-/// X=3 after `at`.
+/// A coordinate, such as X=3 after `at`.
 struct Coordinate {
     std::string axis;
     std::int64_t place = 0;
@@ -43,7 +43,7 @@ struct Word {
 
 struct Expr {
     enum class Kind {
-        tensor,         ///< a type written in place, perhaps with a name
+        tensor,  ///< a type written in place, possibly with a name
         name,           ///< a tensor defined elsewhere
         number,         ///< a scalar constant
         product,        ///< a * b * c, flat
@@ -56,7 +56,7 @@ struct Expr {
     Type type;                ///< of tensor
     std::vector<Word> along;  ///< of call and named_product
     std::vector<Expr> args;
-    int depth = 1;  ///< longest way down
+    int depth = 1;  ///< length of the longest path down the tree
     Span span;
 };
 
@@ -64,9 +64,9 @@ struct Assignment {
     std::string name;  ///< "" for the unnamed result of a one-liner
     bool param = false;
     bool cache = false;
-    std::string part;  ///< of the `part` block around it
+    std::string part;  ///< name of the enclosing `part` block
     std::optional<Type> type;
-    std::optional<Expr> value;  ///< none: a declaration
+    std::optional<Expr> value;  ///< empty for a declaration
     std::optional<Dtype> using_dtype;
     bool one_liner = false;
     Span span;
@@ -91,7 +91,7 @@ struct Mesh {
     std::vector<MeshAxis> axes;
 };
 
-/// tied = yes, after `option`.
+/// An option after `option`, such as tied = yes.
 struct Option {
     std::string name;
     bool value = false;
@@ -102,14 +102,14 @@ struct Options {
     std::vector<Option> options;
 };
 
-/// columns = F, I after `role`: what dimensions are to those who split programs.
+/// A role after `role`, such as columns = F, I: the meaning of dimensions for sharding a program.
 struct Role {
     std::string name;
     std::vector<std::string> dims;
     Span span;
 };
 
-/// What stands after `when`: in one of these lists all options must be as they say.
+/// The condition after `when`: a disjunction of lists, in one of which all options must have the given values.
 struct Condition {
     std::vector<std::vector<Option>> any;
 };
@@ -119,10 +119,10 @@ using Item = std::variant<Assignment, Sizes, Mesh, Options, Role, Block>;
 
 struct Block {
     roofline::core::Block::Kind kind = roofline::core::Block::Kind::sequence;
-    std::string count;                   ///< of repeat: a name, or
+    std::string count;  ///< of repeat: a name, or
     std::optional<std::int64_t> number;  ///< a number
-    std::string part;                    ///< of `part NAME { ... }`, which is no block of its own once choices are made
-    std::optional<Condition> when;       ///< of `when ... { ... }`, likewise
+    std::string part;  ///< of `part NAME { ... }`, which is not a block of its own once choices are made
+    std::optional<Condition> when;  ///< of `when ... { ... }`, likewise
     std::vector<Item> items;
     std::vector<Item> otherwise;  ///< of `when`, after `else`
     Span span;

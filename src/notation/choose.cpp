@@ -16,7 +16,7 @@ namespace {
 using Names = std::map<std::string, std::string, std::less<>>;
 using OptionValues = std::map<std::string, bool, std::less<>>;
 
-/// Gives tensors and dimensions of a block other names.
+/// Renames tensors and dimensions of a block.
 class Renamer {
 public:
     Renamer(const Names& tensors, const Names& dims) : tensors_(tensors), dims_(dims) {}
@@ -52,7 +52,7 @@ private:
     const Names& dims_;
 };
 
-/// All names that statements define, and all dimensions of their types.
+/// Collects all names that statements define, and all dimensions of their types.
 void collect(const std::vector<ast::Item>& items, std::set<std::string>& tensors, std::set<std::string>& dims) {
     for (const ast::Item& item : items) {
         if (const auto* assignment = std::get_if<ast::Assignment>(&item)) {
@@ -86,7 +86,7 @@ public:
         for (const auto& [count, kinds] : choices_.repeats) {
             if (expanded_.contains(count)) continue;
             return roofline::core::fail("unknown_name", fmt::format("the program has no `repeat {}`", count),
-                                        "kinds of copies are given for a repeat that the program has");
+                                        "give kinds only for repeats of the program");
         }
         if (!sizes_.sizes.empty()) out.insert(out.begin(), ast::Item(std::move(sizes_)));
         syntax.items = std::move(out);
@@ -94,7 +94,7 @@ public:
     }
 
 private:
-    // Options may be declared after the blocks that ask for them, but not inside one.
+    // Options may be declared after the blocks that use them, but not inside one.
     Status declare(const std::vector<ast::Item>& items) {
         for (const ast::Item& item : items) {
             const auto* list = std::get_if<ast::Options>(&item);
@@ -113,10 +113,10 @@ private:
         if (options_.contains(name)) return {};
         std::vector<std::string> names;
         for (const auto& option : options_) names.push_back(option.first);
-        return source_.fail_at(span, "unknown_name", fmt::format("no option `{}`", name.substr(0, 40)),
+        return source_.fail_at(span, "unknown_name", fmt::format("there is no option `{}`", name.substr(0, 40)),
                                did_you_mean(name, names,
                                             names.empty() ? "declare it: `option tied = no`"
-                                                          : fmt::format("there are {}", fmt::join(names, ", "))));
+                                                          : fmt::format("the options are {}", fmt::join(names, ", "))));
     }
 
     Status items(std::vector<ast::Item> in, const OptionValues& options, const std::string& part,
@@ -172,11 +172,11 @@ private:
         return any;
     }
 
-    // A repeat of several kinds: a block for each.
+    // Expands a repeat of several kinds into one block per kind.
     Status copies(const ast::Block& block, const std::vector<RepeatKind>& kinds, const OptionValues& options,
                   const std::string& part, std::vector<ast::Item>& out) {
         if (kinds.empty()) {
-            return source_.fail_at(block.span, "size", fmt::format("`repeat {}` has no copies", block.count));
+            return source_.fail_at(block.span, "size", fmt::format("`repeat {}` has no iterations", block.count));
         }
         expanded_.insert(block.count);
         std::set<std::string> before;
@@ -222,7 +222,7 @@ private:
         if (!given) sizes_.sizes.push_back({dim, size, span});
     }
 
-    // F where it has that size first, F2 for another size, and so on.
+    // Returns F for the first size of the dimension, F2 for another size, and so on.
     std::string name_of(const std::string& dim, std::int64_t size) {
         auto& known = names_[dim];
         if (const auto found = known.find(size); found != known.end()) return found->second;
@@ -238,7 +238,7 @@ private:
     const Source& source_;
     const Choices& choices_;
     OptionValues options_;
-    std::set<std::string> dims_;      ///< of the whole text
+    std::set<std::string> dims_;  ///< of the whole text
     std::set<std::string> expanded_;  ///< counts of repeats of several kinds
     std::map<std::string, std::map<std::int64_t, std::string>, std::less<>> names_;
     ast::Sizes sizes_;

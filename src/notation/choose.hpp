@@ -1,4 +1,5 @@
-// Options of a program, and repeats whose copies are not all alike: what is decided before names and dimensions mean anything.
+// Options of a program, and repeats whose iterations differ: choices that are made before names and dimensions are
+// resolved.
 #pragma once
 
 #include "base/result.hpp"
@@ -8,9 +9,9 @@
 
 namespace roofline::core {
 
-/// The syntax tree without `option`, `when` and `part`: what is not chosen is gone, and every statement knows its part. Repeats
-/// of several kinds are written out, one block a kind. Errors: an option that is not declared, or twice; a repeat that does not
-/// exist, or of no copies at all.
+/// Returns the syntax tree without `option`, `when` and `part`: what is not chosen is removed, and every statement
+/// knows its part. Repeats of several kinds are expanded, one block per kind. Errors: an option that is not declared,
+/// or declared twice; a repeat that does not exist, or has no iterations.
 [[nodiscard]] Result<ast::Block> choose(ast::Block syntax, const Source& source, const Choices& choices);
 
 }  // namespace roofline::core

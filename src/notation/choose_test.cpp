@@ -20,7 +20,7 @@ constexpr std::string_view with_options =
 
 }  // namespace
 
-TEST_CASE("an option chooses what is read, and what is not chosen is gone") {
+TEST_CASE("an option chooses what is read, and what is not chosen is removed") {
     CHECK(chosen(with_options) == "X : bf16[B, D]\nparam W : bf16[D, E]\nY : bf16[B, D] = relu(X)\n");
     CHECK(chosen(with_options, {{{"wide", true}}, {}}) ==
           "X : bf16[B, D]\nparam W : bf16[D, F]\nparam V : bf16[D]\nY : bf16[B, D] = relu(X)\n");
@@ -28,7 +28,7 @@ TEST_CASE("an option chooses what is read, and what is not chosen is gone") {
           "X : bf16[B, D]\nparam W : bf16[D, E]\nparam V : bf16[D]\nY : bf16[B, D] = relu(X)\n");
 }
 
-TEST_CASE("options that do not exist, stand twice or inside a block are errors, with the nearest name") {
+TEST_CASE("options that do not exist, are declared twice or inside a block are errors, with the nearest name") {
     const auto wrong = parse_program(with_options, "", {{{"wid", true}}, {}});
     REQUIRE(!wrong);
     CHECK(wrong.error().message == "no option `wid`");
@@ -40,7 +40,7 @@ TEST_CASE("options that do not exist, stand twice or inside a block are errors, 
     CHECK(chosen("option a = no\nwhen not { }").starts_with("syntax"));
 }
 
-TEST_CASE("words of the language may still name tensors") {
+TEST_CASE("keywords may still name tensors") {
     CHECK(chosen("part : bf16[B]\nwhen = relu(part)\noption : bf16[B] = relu(when)\ncache : bf16[B] = relu(option)")
               .find("cache : bf16[B] = relu(option)") != std::string::npos);
 }
@@ -58,7 +58,7 @@ TEST_CASE("statements know their part, and a program with parts and caches print
     CHECK(program->values[0].part == "mlp");
     CHECK(program->values[0].param);
     CHECK(program->values[1].cache);
-    CHECK(program->values.back().cache);  // the same name, a step later
+    CHECK(program->values.back().cache);  // the same name, in the next run
     CHECK(std::get<Statement>(program->body.nodes[0]).part == "mlp");
     CHECK(std::get<Statement>(program->body.nodes[1]).part.empty());
     const auto again = parse_program(print(*program));
@@ -67,7 +67,7 @@ TEST_CASE("statements know their part, and a program with parts and caches print
     CHECK(chosen("cache K : bf16[S] = X").starts_with("syntax"));
 }
 
-TEST_CASE("copies of a repeat that differ become blocks of their own") {
+TEST_CASE("iterations of a repeat that differ become separate blocks") {
     constexpr std::string_view text =
         "option wide = no\n"
         "X : bf16[B, D]\n"
@@ -96,7 +96,7 @@ TEST_CASE("copies of a repeat that differ become blocks of their own") {
     CHECK(program->values.back().name == "X");  // carried from block to block
     CHECK(program->values.back().carried);
 
-    // One kind is the repeat as it was written.
+    // A single kind is the repeat as it was written.
     choices.repeats["L"] = {{5, {{"wide", true}}, {{"F", 16}}}};
     const auto alike = parse_program(text, "", choices);
     REQUIRE(alike);
@@ -109,7 +109,7 @@ TEST_CASE("copies of a repeat that differ become blocks of their own") {
     CHECK(chosen(text, choices) == "size: `repeat L` has no copies");
 }
 
-TEST_CASE("roles of dimensions stand in the text and change nothing in the program") {
+TEST_CASE("roles of dimensions are in the text and change nothing in the program") {
     const std::string text = "role columns = F, I\nrole heads = K\nX : bf16[F]\n";
     CHECK(chosen(text) == "X : bf16[F]\n");
     CHECK(parse_roles(text).value() == DimRoles{{"F", "columns"}, {"I", "columns"}, {"K", "heads"}});

@@ -1,4 +1,5 @@
-// A program run in double precision, element by element, by what each function means: it knows nothing of kernels or derivatives.
+// An interpreter that runs a program in double precision, element by element, from the definitions of the functions: it
+// knows nothing about kernels or derivatives.
 #pragma once
 
 #include <algorithm>
@@ -35,7 +36,7 @@ class Interpreter {
 public:
     explicit Interpreter(const Program& program) : program_(program) { homes(program.body); }
 
-    /// Of declared tensors, by name; one for each pass of the repeat they are declared in.
+    /// The values of declared tensors, by name; one per iteration of the repeat in which they are declared.
     std::map<std::string, std::vector<PlainArray>> saved;
     std::map<std::string, PlainArray> now;
 
@@ -85,7 +86,7 @@ private:
                 this->block(inner);
                 continue;
             }
-            // The second repeat of a count is the backward pass; what comes after may go either way.
+            // The second repeat with a count is the backward pass; later ones may run in either direction.
             const bool back = !seen_repeats_.insert({inner.count, 1}).second;
             const std::int64_t passes = size(inner.count);
             for (std::int64_t i = 0; i < passes; ++i) {
@@ -99,12 +100,12 @@ private:
     const PlainArray& stored(ValueId id) {
         const std::string& name = program_.values[id].name;
         if (home_[id] != nullptr && pass_) {
-            if (saved[name].size() <= *pass_) FAIL("nothing made ", name);
+            if (saved[name].size() <= *pass_) FAIL("no statement computed ", name);
             return saved[name][*pass_];
         }
         const auto found = now.find(name);
         if (found != now.end()) return found->second;
-        if (!saved.contains(name)) FAIL("nothing made ", name);
+        if (!saved.contains(name)) FAIL("no statement computed ", name);
         return saved[name].front();
     }
 
@@ -215,7 +216,7 @@ private:
             const double t = std::tanh(c * (x + 0.044715 * x * x * x));
             return a[1] * 0.5 * (1 + t + x * (1 - t * t) * c * (1 + 3 * 0.044715 * x * x));
         }
-        FAIL("no function ", f);
+        FAIL("unknown function ", f);
         return 0;
     }
 
@@ -223,7 +224,7 @@ private:
         return x / 2 * (1 + std::tanh(std::sqrt(2 / std::acos(-1.0)) * (x + 0.044715 * x * x * x)));
     }
 
-    // Halves of the last dimension turn against each other by an angle of their own at each place of T.
+    // The halves of the last dimension are rotated against each other, by a different angle at each position of T.
     double turned(const Op& op, PlainIndex place) {
         const std::string dim = "H";
         const std::int64_t half = size(dim) / 2;
@@ -272,7 +273,7 @@ private:
         const double with = total([&](std::size_t i) { return (x[i] - mean) * y[i]; }) / n;
         const double mean_y = f == "dlayernorm" ? total([&](std::size_t i) { return y[i]; }) / n : 0;
         if (f == "dnorm" || f == "dlayernorm") return r * (y[here] - mean_y - (x[here] - mean) * r * r * with);
-        FAIL("no function ", f);
+        FAIL("unknown function ", f);
         return 0;
     }
 
@@ -305,7 +306,7 @@ private:
         return h;
     }
 
-    // Which row of its expert's group a token's choice is in: they come in order.
+    // Returns the row in its expert's group that a token's choice occupies: rows come in order.
     std::int64_t slot(const PlainIndex& route) {
         const PlainArray& ids = saved.at("Chosen").front();
         const std::size_t own = ids.offset(route);

@@ -11,7 +11,7 @@ namespace {
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// Spellings of an operator that are not ASCII, and what they mean.
+// A spelling of an operator that is not ASCII, and its meaning.
 struct Spelling {
     std::string_view written;
     std::string_view means;
@@ -74,7 +74,7 @@ private:
                                        (text_[end - 1] == 'e' || text_[end - 1] == 'E') && end + 1 < text_.size() &&
                                        is_digit(text_[end + 1]);
             if (!is_letter(c) && !is_digit(c) && c != '.' && !exponent_sign) break;
-            if (c == '_') break;  // `4096_X`: the subscript is a token of its own
+            if (c == '_') break;  // In `4096_X` the subscript is a separate token.
             ++end;
         }
         return end - at_;
@@ -109,7 +109,7 @@ private:
                                    "a program is plain text; ASCII is always enough");
         }
         return source_.fail_at(here(), "syntax", fmt::format("`{}` has no meaning here", rest[0]),
-                               "operators are * @ + - / and ->; names hold letters, digits and _");
+                               "operators are * @ + - / and ->; names consist of letters, digits and _");
     }
 
     const Source& source_;

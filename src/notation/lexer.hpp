@@ -1,4 +1,4 @@
-// Text to tokens.
+// The lexer: text to tokens.
 #pragma once
 
 #include <string>
@@ -26,10 +26,11 @@ struct Token {
     [[nodiscard]] bool is(std::string_view symbol) const { return kind == TokenKind::symbol && text == symbol; }
 };
 
-/// `@` and `·` come out as `*`. Errors: bytes that are not UTF-8 text, characters the notation does not have.
+/// Splits a text into tokens; `@` and `·` become `*`. Errors: bytes that are not UTF-8 text, characters that the
+/// notation does not have.
 [[nodiscard]] Result<std::vector<Token>> tokenize(const Source& source);
 
-/// "`[`", "the end of the line" and so on, for messages.
+/// Returns "`[`", "the end of the line" and so on, for messages.
 [[nodiscard]] std::string describe(const Token& token);
 
 }  // namespace roofline::core

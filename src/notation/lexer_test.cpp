@@ -28,7 +28,7 @@ using Texts = std::vector<std::string>;
 
 }  // namespace
 
-TEST_CASE("a one-liner falls into words, numbers and symbols") {
+TEST_CASE("a one-liner is split into words, numbers and symbols") {
     CHECK(texts("bf16[B_X, 4Ki]{U_Y}*W->C:f32[B=8k]") == Texts{"bf16", "[", "B_X", ",", "4Ki", "]", "{",
                                                                "U_Y",  "}", "*",   "W", "->",  "C", ":",
                                                                "f32",  "[", "B",   "=", "8k",  "]"});
@@ -40,12 +40,12 @@ TEST_CASE("a number ends before a subscript and keeps the sign of its exponent")
     CHECK(texts("2e-x") == Texts{"2e", "-", "x"});
 }
 
-TEST_CASE("other spellings of the operators come out as the ASCII ones") {
+TEST_CASE("other spellings of the operators become the ASCII ones") {
     CHECK(texts("a @ b \xC2\xB7 c \xC3\x97 d \xE2\x8B\x85 e \xE2\x86\x92 f") ==
           Texts{"a", "*", "b", "*", "c", "*", "d", "*", "e", "->", "f"});
 }
 
-TEST_CASE("a comment ends with its line, spaces and carriage returns are nothing") {
+TEST_CASE("a comment ends with its line; spaces and carriage returns are ignored") {
     CHECK(texts("a # b * c\r\n\tb ; c") == Texts{"a", "\n", "b", ";", "c"});
     CHECK(texts("").empty());
 }
@@ -63,13 +63,13 @@ TEST_CASE("lines and columns count from 1, in bytes") {
     CHECK(at(5) == std::pair{2, 7});
 }
 
-TEST_CASE("what the notation does not have is refused where it stands") {
+TEST_CASE("characters that the notation does not have are refused where they occur") {
     const Error mark = lexer_error_of("a\nb ? c");
     CHECK(mark.code == "syntax");
     CHECK(mark.place->line == 2);
     CHECK(mark.place->column == 3);
     CHECK(mark.message.find("`?`") != std::string::npos);
-    // A control character, the first byte of a cut character, a byte order mark
+    // A control character, the first byte of a truncated character, a byte order mark.
     for (const std::string_view bytes : {"a \x01", "a \xC3", "a \xEF\xBB\xBF"}) {
         const Error error = lexer_error_of(bytes);
         CHECK(error.code == "not_text");

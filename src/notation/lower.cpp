@@ -72,7 +72,7 @@ private:
 
     Status item(const ast::Mesh& mesh, Block&) { return scope_.mesh(mesh.axes); }
 
-    Status item(const ast::Options&, Block&) { return {}; }  // they have been heeded
+    Status item(const ast::Options&, Block&) { return {}; }  // already processed
     Status item(const ast::Role&, Block&) { return {}; }     // parse_roles() reads them
 
     Status item(const ast::Block& syntax, Block& out) {
@@ -133,7 +133,7 @@ private:
         return {};
     }
 
-    // A name may be assigned again (a value carried through a block), with the type it has.
+    // A name may be assigned again (a value carried through a block), with the same type.
     Status check_name(const ast::Assignment& assignment, const std::optional<TensorType>& type) {
         if (find_function(assignment.name) != nullptr) {
             return source_.fail_at(assignment.span, "reserved",
@@ -149,14 +149,14 @@ private:
         }
         if (type && (old.type.dtype != type->dtype || !same_dims(old.type, *type))) {
             return source_.fail_at(assignment.span, "defined_twice",
-                                   fmt::format("`{}` is {} at line {}; a name keeps its type", assignment.name,
+                                   fmt::format("`{}` is {} at line {}; a name cannot change its type", assignment.name,
                                                type_text(program_, old.type), old.span.line),
                                    "give the new tensor another name");
         }
         return {};
     }
 
-    // Bare numbers are the same dimension here when they are the same number.
+    // Here bare numbers are the same dimension when they are the same number.
     [[nodiscard]] bool same_dims(const TensorType& a, const TensorType& b) const {
         return std::equal(a.axes.begin(), a.axes.end(), b.axes.begin(), b.axes.end(),
                           [&](const Axis& x, const Axis& y) {
@@ -168,7 +168,7 @@ private:
     const Source& source_;
     Program& program_;
     Scope scope_;
-    std::vector<std::pair<std::string, ValueId>> assigned_again_;  ///< names, and what they named before
+    std::vector<std::pair<std::string, ValueId>> assigned_again_;  ///< names, and the values that they had before
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The syntax tree to a Program: names, dimensions, dtypes and the meaning of products are settled here.
+// Lowering of the syntax tree to a Program: names, dimensions, dtypes and the meaning of products are resolved here.
 #pragma once
 
 #include "base/result.hpp"
@@ -8,7 +8,8 @@
 
 namespace roofline::core {
 
-/// Errors: unknown or doubly used names, dimensions that disagree, a result that does not follow from its expression.
+/// Lowers a syntax tree. Errors: unknown names or names used twice, dimensions that disagree, a result that does not
+/// follow from its expression.
 [[nodiscard]] Result<Program> lower(const ast::Block& syntax, const Source& source);
 
 }  // namespace roofline::core

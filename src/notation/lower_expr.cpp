@@ -12,13 +12,13 @@ namespace {
 
 using Kind = ast::Expr::Kind;
 
-// What is wrong with that many dimensions in the brackets of a function; "" when nothing is.
+// Returns the error for a number of dimensions in the brackets of a function; "" when it is right.
 std::string_view wants_along(const FunctionInfo& function, std::size_t along) {
     switch (function.kind) {
         case FunctionKind::map:
             return along == 0 ? "" : "takes no dimensions";
         case FunctionKind::mask:
-            return along == 2 || along == 3 ? "" : "takes two dimensions, as in causal[T,S](x), and perhaps a window";
+            return along == 2 || along == 3 ? "" : "takes two dimensions, as in causal[T,S](x), and optionally a window";
         case FunctionKind::gather:
         case FunctionKind::scatter:
             return along == 1 ? "" : "takes one dimension, as in gather[V](table, ids)";
@@ -31,7 +31,7 @@ std::string_view wants_along(const FunctionInfo& function, std::size_t along) {
         case FunctionKind::match:
             return along == 3 ? "" : "takes three dimensions, as in match[E,C,D](y, x, weights)";
         case FunctionKind::correlate:
-            return along >= 2 ? "" : "takes the slid dimension, the taps and what is summed: taps[T,Q,B](x, y)";
+            return along >= 2 ? "" : "takes the sliding dimension, the taps and the summed dimensions: taps[T,Q,B](x, y)";
         case FunctionKind::scatter_add:
         case FunctionKind::expand:
         case FunctionKind::reduce:
@@ -41,7 +41,7 @@ std::string_view wants_along(const FunctionInfo& function, std::size_t along) {
     return along != 0 ? "" : "needs the dimensions it works along, as in softmax[S](x)";
 }
 
-// Whether the arguments of a function keep all their dimensions, whatever the result has.
+// Whether the arguments of a function keep all their dimensions, for any result.
 bool takes_whole(FunctionKind kind) {
     return kind == FunctionKind::gather || kind == FunctionKind::scatter || kind == FunctionKind::dispatch ||
            kind == FunctionKind::combine || kind == FunctionKind::slide || kind == FunctionKind::scatter_add ||
@@ -61,7 +61,7 @@ Status ExprLowering::root(const ast::Expr& expr, std::optional<TensorType> type,
     auto made = lower(expr, needed);
     if (!made) return fail(made.error());
     if (statement_.ops.empty() || statement_.ops.back().output.value != made->value) {
-        Op move;  // the expression is a tensor as it stands
+        Op move;  // the expression is only a tensor
         move.kind = OpKind::move;
         move.inputs = {*made};
         move.span = expr.span;
@@ -88,7 +88,7 @@ Status ExprLowering::root(const ast::Expr& expr, std::optional<TensorType> type,
     return {};
 }
 
-// The written dimensions must be the expression's; anonymous ones pair up in order.
+// The written dimensions must be those of the expression; anonymous ones are paired in order.
 Status ExprLowering::fit_result(const ast::Expr& expr, const Operand& made, TensorType& type, Value& result) {
     std::vector<std::string> unnamed;
     for (const std::string& dim : made.dims) {
@@ -101,9 +101,9 @@ Status ExprLowering::fit_result(const ast::Expr& expr, const Operand& made, Tens
         if (!kept) {
             return source_.fail_at(
                 result.span, "result_type",
-                fmt::format("the expression has dimension `{}`, the result {} does not", dim,
+                fmt::format("the expression has dimension `{}`, but the result {} does not", dim,
                             type_text(program_, type)),
-                fmt::format("only a product sums what its result lacks; write sum[{}](...) to add up", dim));
+                fmt::format("only a product sums over dimensions that its result lacks; write sum[{}](...) to sum", dim));
         }
     }
     Dims labels;
@@ -115,7 +115,7 @@ Status ExprLowering::fit_result(const ast::Expr& expr, const Operand& made, Tens
                 const bool summed = all.contains(axis.dim);
                 return source_.fail_at(result.span, "result_type",
                                        fmt::format("the result has dimension `{}`, which {}", axis.dim,
-                                                   summed ? "the expression sums away" : "no operand has"),
+                                                   summed ? "the expression sums over" : "no operand has"),
                                        did_you_mean(axis.dim, {all.begin(), all.end()},
                                                     fmt::format("the operands have {}", fmt::join(all, ", "))));
             }
@@ -126,7 +126,7 @@ Status ExprLowering::fit_result(const ast::Expr& expr, const Operand& made, Tens
             std::vector<std::string> sizes;
             for (const std::string& dim : unnamed) sizes.push_back(dim_text(program_, dim));
             return source_.fail_at(expr.span, "result_type",
-                                   fmt::format("the result {} does not follow: what the expression leaves is [{}]",
+                                   fmt::format("the result {} does not follow from the expression, which has dimensions [{}]",
                                                type_text(program_, type), fmt::join(sizes, ", ")),
                                    "a bare number is matched only as in a matrix product; name the dimensions");
         }
@@ -152,8 +152,8 @@ Result<Operand> ExprLowering::lower(const ast::Expr& expr, const Needed& needed)
             return Operand{id, dims_of(program_.values[id].type)};
         }
         case Kind::number:
-            return source_.fail_at(expr.span, "syntax", "a number stands where a tensor is needed",
-                                   "numbers scale, shift or divide tensors: 0.5 * x, 1 + x");
+            return source_.fail_at(expr.span, "syntax", "a tensor is needed here, not a number",
+                                   "numbers can scale, shift or divide tensors: 0.5 * x, 1 + x");
         case Kind::product:
             return product(expr, needed);
         case Kind::named_product:
@@ -186,7 +186,7 @@ Result<Operand> ExprLowering::tensor(const ast::Expr& expr) {
 Result<Operand> ExprLowering::call(const ast::Expr& expr, const Needed& needed) {
     const FunctionInfo* function = find_function(expr.name);
     if (function == nullptr)
-        return source_.fail_at(expr.span, "unknown_function", fmt::format("no function `{}`", expr.name));
+        return source_.fail_at(expr.span, "unknown_function", fmt::format("there is no function `{}`", expr.name));
     if (static_cast<int>(expr.args.size()) != function->arguments) {
         return source_.fail_at(expr.span, "arguments",
                                fmt::format("`{}` takes {} argument{}, not {}", expr.name, function->arguments,
@@ -214,7 +214,7 @@ Result<Operand> ExprLowering::call(const ast::Expr& expr, const Needed& needed) 
         ROOFLINE_TRY(auto input, lower(argument, inner));
         inputs.push_back(std::move(input));
     }
-    if (inputs.empty()) return lower(expr.args.front(), needed);  // numbers alone: refused there
+    if (inputs.empty()) return lower(expr.args.front(), needed);  // only numbers: refused there
 
     ROOFLINE_CHECK(check_along(expr, *function, inputs));
     auto made = finish_call(expr, std::move(inputs), std::move(constants));
@@ -229,7 +229,7 @@ Result<Operand> ExprLowering::call(const ast::Expr& expr, const Needed& needed) 
     return made;
 }
 
-// Which of the dimensions in brackets an argument must have: groups of experts and windows are new ones.
+// Checks which of the bracketed dimensions an argument must have; groups of experts and windows are new ones.
 Status ExprLowering::check_along(const ast::Expr& expr, const FunctionInfo& function,
                                  const std::vector<Operand>& inputs) {
     const bool of_first = function.kind == FunctionKind::gather || function.kind == FunctionKind::scatter ||
@@ -244,7 +244,7 @@ Status ExprLowering::check_along(const ast::Expr& expr, const FunctionInfo& func
         if (fresh) {
             if (has(present, word.text)) {
                 return source_.fail_at(word.span, "arguments",
-                                       fmt::format("`{}` is a dimension of the argument already", word.text),
+                                       fmt::format("`{}` is already a dimension of the argument", word.text),
                                        "name another one");
             }
             ROOFLINE_CHECK(scope_.dim(word.text, {}, word.span));
@@ -276,7 +276,8 @@ Result<Operand> ExprLowering::finish_call(const ast::Expr& expr, std::vector<Ope
 
     Dims dims = result_dims(op);
     if (!placed) {
-        // Two operands with unnamed dimensions that are not one tensor's: which belongs to which cannot be known.
+        // If two operands that are not the same tensor have unnamed dimensions, it is ambiguous which of these
+        // correspond.
         std::size_t unnamed = 0;
         std::size_t most = 0;
         for (const Operand& input : op.inputs) {
@@ -288,7 +289,7 @@ Result<Operand> ExprLowering::finish_call(const ast::Expr& expr, std::vector<Ope
         unnamed = static_cast<std::size_t>(std::count_if(all.begin(), all.end(), is_anonymous));
         if (unnamed > most) {
             return source_.fail_at(expr.span, "unnamed_dimensions",
-                                   "the unnamed dimensions of the operands cannot be told apart",
+                                   "it is ambiguous which unnamed dimensions of the operands correspond",
                                    "name them: bf16[B=8, D=128] + bf16[B, D]");
         }
     }
@@ -303,8 +304,8 @@ Result<Dtype> ExprLowering::arithmetic_of(const ast::Expr& expr, const std::vect
     DtypeClash clash;
     if (const auto dtype = roofline::core::arithmetic_of(dtypes, clash)) return *dtype;
     return source_.fail_at(expr.span, "ambiguous_arithmetic",
-                           fmt::format("{} with {} can be done in either", name(clash.left), name(clash.right)),
-                           fmt::format("say which: end the statement with `using {}`", name(clash.left)));
+                           fmt::format("the arithmetic of {} with {} is ambiguous", name(clash.left), name(clash.right)),
+                           fmt::format("choose one: end the statement with `using {}`", name(clash.left)));
 }
 
 Result<Operand> ExprLowering::emit(Op op, Dims dims, Dtype dtype) {
@@ -312,7 +313,7 @@ Result<Operand> ExprLowering::emit(Op op, Dims dims, Dtype dtype) {
     if (dims.size() > most_dims) {
         return source_.fail_at(
             op.span, "too_many_dimensions",
-            fmt::format("a tensor of this expression has {} dimensions; {} is the most", dims.size(), most_dims));
+            fmt::format("a tensor of this expression has {} dimensions; the maximum is {}", dims.size(), most_dims));
     }
     Value value;
     value.intermediate = true;

@@ -1,4 +1,5 @@
-// Expressions of the syntax tree to operations: which dimensions a product sums, in which dtype, into which shape.
+// Lowering of expressions to operations: which dimensions a product sums over, in which dtype, and the shape of the
+// result.
 #pragma once
 
 #include <map>
@@ -22,12 +23,13 @@ public:
     ExprLowering(const Source& source, Program& program, Scope& scope, Statement& statement)
         : source_(source), program_(program), scope_(scope), statement_(statement) {}
 
-    /// The whole expression; `result` is the value it makes, `type` its written type (none: it must follow).
+    /// Lowers the whole expression; `result` is the value that it computes, `type` its written type (empty: it must
+    /// follow).
     [[nodiscard]] Status root(const ast::Expr& expr, std::optional<TensorType> type, Value result);
 
 private:
     using Dims = std::vector<std::string>;
-    using Needed = std::optional<std::set<std::string>>;  ///< dimensions that must survive; none: not known
+    using Needed = std::optional<std::set<std::string>>;  ///< dimensions that must be kept; empty: not known
 
     [[nodiscard]] Result<Operand> lower(const ast::Expr& expr, const Needed& needed);
     [[nodiscard]] Result<Operand> tensor(const ast::Expr& expr);
@@ -43,8 +45,9 @@ private:
                                            bool named);
     [[nodiscard]] Result<Operand> emit(Op op, Dims dims, Dtype dtype);
 
-    /// Dimensions an expression has left, before it is lowered, when what encloses it needs `needed`. A product sums what
-    /// several of its factors share and nobody needs; with no `needed` known it sums only what it names.
+    /// Returns the dimensions that an expression keeps, before it is lowered, if the enclosing expression needs
+    /// `needed`. A product sums over dimensions that several of its factors share and that are not needed; if `needed`
+    /// is not known it sums only over the dimensions that it names.
     [[nodiscard]] Result<std::set<std::string>> offered(const ast::Expr& expr, const Needed& needed);
     [[nodiscard]] Result<std::set<std::string>> all_dims(const ast::Expr& expr);
     [[nodiscard]] Result<std::vector<Operand>> factors(const std::vector<const ast::Expr*>& exprs,
@@ -61,7 +64,7 @@ private:
     Program& program_;
     Scope& scope_;
     Statement& statement_;
-    std::map<const ast::Expr*, std::set<std::string>> all_dims_;  ///< what all_dims() found
+    std::map<const ast::Expr*, std::set<std::string>> all_dims_;  ///< results of all_dims()
 };
 
 }  // namespace roofline::core

@@ -1,4 +1,4 @@
-// Products: which of their dimensions are summed, and where in a nest of products.
+// Lowering of products: which dimensions they sum over, and where in nested products.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -123,7 +123,7 @@ Result<std::vector<std::string>> ExprLowering::summed_names(const ast::Expr& exp
             if (!available.contains(dim)) {
                 const std::vector<std::string> candidates(available.begin(), available.end());
                 return source_.fail_at(
-                    word.span, "unknown_dimension", fmt::format("no dimension `{}` in the operands", word.text),
+                    word.span, "unknown_dimension", fmt::format("the operands have no dimension `{}`", word.text),
                     did_you_mean(word.text, candidates, fmt::format("they have {}", fmt::join(candidates, ", "))));
             }
             dims.push_back(dim);
@@ -147,14 +147,15 @@ Status ExprLowering::add_leaves(const std::vector<const ast::Expr*>& factors, st
     return {};
 }
 
-// A factor that is itself a product keeps what the result and the plain tensors beside it have, and sums what its own factors
-// share beyond that: in `silu(X * Wg) * (X * Wi)` each half sums D, in `(A * B) * (C * D)` what B and C share is kept.
+// A factor that is itself a product keeps the dimensions of the result and of the plain tensors beside it, and sums
+// over the other dimensions that its own factors share: in `silu(X * Wg) * (X * Wi)` each half sums over D; in `(A * B)
+// * (C * D)` a dimension that B and C share is kept.
 Result<std::vector<Operand>> ExprLowering::factors(const std::vector<const ast::Expr*>& exprs, const Needed& needed) {
     std::vector<Needed> inner(exprs.size(), needed);
     if (needed) {
         DimNames base = *needed;
         ROOFLINE_CHECK(add_leaves(exprs, base));
-        std::map<std::string, std::size_t> having;  // how many of the factors have a dimension at all
+        std::map<std::string, std::size_t> having;  // number of factors that have a dimension at all
         std::map<std::string, std::size_t> offering;
         std::vector<DimNames> offers;
         for (const ast::Expr* expr : exprs) {
@@ -190,7 +191,7 @@ Result<Operand> ExprLowering::product(const ast::Expr& expr, const Needed& neede
             tensors.push_back(&argument);
         }
     }
-    if (tensors.empty()) return lower(expr.args.front(), needed);  // numbers alone: refused there
+    if (tensors.empty()) return lower(expr.args.front(), needed);  // only numbers: refused there
     if (tensors.size() == 1) {
         ROOFLINE_TRY(auto only, lower(*tensors.front(), needed));
         return scaled(expr, std::move(only), constants);
@@ -203,7 +204,7 @@ Result<Operand> ExprLowering::product(const ast::Expr& expr, const Needed& neede
     if (all.size() > most_product_dims) {
         return source_.fail_at(
             expr.span, "too_many_dimensions",
-            fmt::format("the operands of a product have {} dimensions; {} is the most", all.size(), most_product_dims));
+            fmt::format("the operands of a product have {} dimensions; the maximum is {}", all.size(), most_product_dims));
     }
     const std::vector<Operand> written = inputs;
     ROOFLINE_CHECK(match_anonymous(expr, inputs));
@@ -211,7 +212,7 @@ Result<Operand> ExprLowering::product(const ast::Expr& expr, const Needed& neede
     Dims summed;
     for (const std::string& dim : together(inputs)) {
         if (is_anonymous(dim)) {
-            // Summed when the matrix-product rule joined it: the label was not the right operand's own.
+            // A dimension is summed when the matrix-product rule joined it: the label was not the right operand's own.
             for (std::size_t i = 1; i < inputs.size(); ++i) {
                 if (inputs[i].dims.size() == 2 && inputs[i].dims[0] == dim && written[i].dims != inputs[i].dims &&
                     inputs[i - 1].dims.back() == dim) {
@@ -225,8 +226,8 @@ Result<Operand> ExprLowering::product(const ast::Expr& expr, const Needed& neede
                                              [&](const Operand& operand) { return has(operand.dims, dim); });
             if (count > 1) {
                 return source_.fail_at(
-                    expr.span, "result_type", fmt::format("whether this product sums over `{}` does not follow", dim),
-                    fmt::format("write the result's type: C : bf16[B, F] = ..., or name what is summed: *_{}", dim));
+                    expr.span, "result_type", fmt::format("it is ambiguous whether this product sums over `{}`", dim),
+                    fmt::format("write the result's type: C : bf16[B, F] = ..., or name the summed dimension: *_{}", dim));
             }
         }
     }
@@ -237,7 +238,7 @@ Result<Operand> ExprLowering::product(const ast::Expr& expr, const Needed& neede
 Result<Operand> ExprLowering::named_product(const ast::Expr& expr, const Needed& needed) {
     for (const ast::Expr& argument : expr.args) {
         if (argument.kind == Kind::number) {
-            return source_.fail_at(argument.span, "syntax", "a product that names its sum takes two tensors");
+            return source_.fail_at(argument.span, "syntax", "a product with named summed dimensions takes two tensors");
         }
     }
     Needed inner = needed;
@@ -265,8 +266,8 @@ Status ExprLowering::match_anonymous(const ast::Expr& expr, std::vector<Operand>
         if (ours != theirs) {
             return source_.fail_at(
                 expr.span, "size_conflict",
-                fmt::format("the left operand ends in {}, the right one begins with {}", ours, theirs),
-                "the inner sizes of a matrix product must agree; for another product name the dimensions");
+                fmt::format("the left operand ends with {}, but the right one begins with {}", ours, theirs),
+                "the inner sizes of a matrix product must agree; name the dimensions for any other product");
         }
         right.dims[0] = left.dims[1];
         if (same_tensor && is_anonymous(right.dims[1])) right.dims[1] = scope_.anonymous(scope_.size_of(right.dims[1]));

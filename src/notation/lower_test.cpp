@@ -1,4 +1,4 @@
-// What a text means: dimensions summed, dtypes of the arithmetic, shapes of results.
+// Tests of the meaning of texts: summed dimensions, dtypes of the arithmetic, shapes of results.
 #include "notation/lower.hpp"
 
 #include <doctest/doctest.h>
@@ -29,7 +29,8 @@ const Statement& statement(const Program& program, std::size_t index) {
 
 const Statement& last(const Program& program) { return statement(program, program.body.nodes.size() - 1); }
 
-// One word an operation: what it does, over which dimensions, and what it leaves: "contract[D]->BF".
+// Returns one word per operation: its function, the dimensions it works along, and those of its result:
+// "contract[D]->BF".
 std::string ops_text(const Statement& statement) {
     std::string text;
     for (const Op& op : statement.ops) {
@@ -56,25 +57,25 @@ std::string with_mlp(std::string_view statement) { return std::string(mlp) + std
 
 }  // namespace
 
-TEST_CASE("a product sums what its result lacks; what is kept and shared is a batch") {
+TEST_CASE("a product sums over what its result lacks; a shared dimension that is kept is a batch") {
     CHECK(ops_of("bf16[B,D] * bf16[D,F] -> bf16[B,F]") == "contract[D]->BF");
     CHECK(ops_of("int8[B,D] * int8[B,D,F] -> int8[B,F]") == "contract[D]->BF");
     CHECK(ops_of("bf16[I,J,K,L] * bf16[I,J,M,N,O] -> bf16[K,L,M,N,O]") == "contract[IJ]->KLMNO");
     CHECK(ops_of("bf16[D] * bf16[D] -> bf16[]") == "contract[D]->");
     CHECK(ops_of("bf16[B,D] * bf16[D] -> bf16[B,D]") == "mul[]->BD");        // nothing is summed
-    CHECK(ops_of("bf16[B,D] * bf16[F] -> bf16[B,F]") == "contract[D]->BF");  // a sum over one operand's own
+    CHECK(ops_of("bf16[B,D] * bf16[F] -> bf16[B,F]") == "contract[D]->BF");  // a sum over a dimension of one operand
 }
 
-TEST_CASE("a nested product sums what neither the result nor an operand beside it has") {
+TEST_CASE("a nested product sums over what neither the result nor an operand beside it has") {
     CHECK(ops_of(with_mlp("H : bf16[B, F] = silu(X * Wg) * (X * Wi)")) ==
           "contract[D]->BF silu[]->BF contract[D]->BF mul[]->BF");
     CHECK(ops_of(with_mlp("H : bf16[B, F] = silu(X *_D Wg) * (X *_D Wi)")) ==
           "contract[D]->BF silu[]->BF contract[D]->BF mul[]->BF");
-    // The vector has F, so the inner product keeps it and the outer one sums it.
+    // The vector has F, so the inner product keeps it and the outer one sums over it.
     CHECK(ops_of(with_mlp("O : bf16[B] = relu(X * Wg) * bf16[F]")) == "contract[D]->BF relu[]->BF contract[F]->B");
     CHECK(ops_of("C : bf16[I, M] = (bf16[I,J] * bf16[J,K]) * (bf16[K,L] * bf16[L,M])") ==
           "contract[J]->IK contract[L]->KM contract[K]->IM");
-    // J goes with the innermost product that nothing around still needs it for; a plain tensor beside it needs it.
+    // J is summed in the innermost product, unless something around still needs it; a plain tensor beside it does.
     CHECK(ops_of("C : bf16[I, K] = (bf16[I,J] * bf16[I]) * bf16[I,K]") == "contract[J]->I mul[]->IK");
     CHECK(ops_of("C : bf16[I, K] = (bf16[I,J] * bf16[J,K]) * bf16[J]") == "mul[]->IJK contract[J]->IK");
     CHECK(ops_of("C : bf16[I, K] = (bf16[I,J] * bf16[J,K]) * relu(bf16[J])") == "mul[]->IJK relu[]->J contract[J]->IK");
@@ -86,7 +87,7 @@ TEST_CASE("a nested product sums what neither the result nor an operand beside i
           "contract[K]->TS softmax[S]->TS contract[S]->TH");
 }
 
-TEST_CASE("a result that nobody wrote must follow") {
+TEST_CASE("a result without a written type must follow") {
     CHECK(ops_of(with_mlp("H = X *_D Wg")) == "contract[D]->BF");
     CHECK(ops_of("C = bf16[B,D,E] *_DE bf16[D,E,F]") == "contract[DE]->BF");
     const Error error = error_of(with_mlp("H = X * Wg"));
@@ -94,10 +95,10 @@ TEST_CASE("a result that nobody wrote must follow") {
     CHECK(error.hint.find("*_D") != std::string::npos);
     CHECK(error.place->line == 5);
     const Program program = parsed("C = int8[B,D] *_D int8[D,F]");
-    CHECK(program.values[last(program).result].type.dtype == Dtype::int32);  // as wide as the units add up
+    CHECK(program.values[last(program).result].type.dtype == Dtype::int32);  // as wide as the accumulator
 }
 
-TEST_CASE("bare numbers meet as in a matrix product, and only so") {
+TEST_CASE("bare numbers pair as in a matrix product, and only so") {
     const Program program = parsed("bf16[8, 16] * bf16[16, 4] -> bf16[8, 4]");
     const Op& op = last(program).ops.front();
     REQUIRE(op.along.size() == 1);
@@ -107,22 +108,22 @@ TEST_CASE("bare numbers meet as in a matrix product, and only so") {
     CHECK(error_of("bf16[8, 16] * bf16[12, 4] -> bf16[8, 4]").code == "size_conflict");
     CHECK(error_of("bf16[8, 16] * bf16[4, 16] -> bf16[8, 4]").code == "size_conflict");
     CHECK(error_of("bf16[8, 16] + bf16[8, 16] -> bf16[8, 16]").code == "unnamed_dimensions");
-    // A square matrix by itself: rows of the one are not rows of the other.
+    // A square matrix times itself: rows of the one are not rows of the other.
     const Program square = parsed("A : bf16[8, 8]\nC : bf16[8, 8] = A * A");
     CHECK(last(square).ops.front().output.dims[0] != last(square).ops.front().output.dims[1]);
 }
 
-TEST_CASE("the arithmetic: float beats integer, then more bits; equal width must be settled") {
+TEST_CASE("the arithmetic: float beats integer, then more bits; equal width must be resolved by the user") {
     CHECK(arithmetic_of("bf16[B,D] * int8[D,F] -> bf16[B,F]") == Dtype::bf16);
     CHECK(arithmetic_of("fp8[B,D] * int32[D,F] -> bf16[B,F]") == Dtype::fp8);
     CHECK(arithmetic_of("int8[B,D] * int4[D,F] -> bf16[B,F]") == Dtype::int8);
     CHECK(arithmetic_of("bf16[B,D] * f32[D,F] -> bf16[B,F]") == Dtype::f32);
     CHECK(arithmetic_of("bf16[B,D] * f16[D,F] -> bf16[B,F] using f16") == Dtype::f16);
     CHECK(error_of("bf16[B,D] * f16[D,F] -> bf16[B,F]").code == "ambiguous_arithmetic");
-    CHECK(arithmetic_of("bool[B] * bf16[B] -> bf16[B]") == Dtype::bf16);  // a condition takes no part
+    CHECK(arithmetic_of("bool[B] * bf16[B] -> bf16[B]") == Dtype::bf16);  // a condition does not count
 }
 
-TEST_CASE("a causal mask reaches what it masks, inwards and onwards") {
+TEST_CASE("a causal mask applies to what it masks, inwards and onwards") {
     const Program program = parsed(
         "Q : bf16[T,H]\nK : bf16[S,H]\nV : bf16[S,H]\n"
         "P : bf16[T,S] = softmax[S](causal[T,S](Q * K))\nO : bf16[T,H] = P * V");
@@ -143,7 +144,7 @@ TEST_CASE("a name assigned again in a repeat is carried, with its type") {
     CHECK(error_of("X : bf16[B]\nX : f32[B] = X + X").code == "defined_twice");
 }
 
-TEST_CASE("sizes: in the text they agree, a list may not repeat a name") {
+TEST_CASE("sizes in the text must agree, and a list may not repeat a name") {
     CHECK(parsed("B=8\nbf16[B=8, D=4k] -> f32[B, D]").sizes == Sizes{{"B", 8}, {"D", 4000}});
     CHECK(error_of("B=8\nbf16[B=9] -> f32[B]").code == "size_conflict");
     CHECK(*parse_sizes("B=8, D = 4Ki") == Sizes{{"B", 8}, {"D", 4096}});
@@ -152,7 +153,7 @@ TEST_CASE("sizes: in the text they agree, a list may not repeat a name") {
     CHECK(parse_sizes("bf16[B] -> f32[B]").error().code == "syntax");
 }
 
-TEST_CASE("what does not follow is refused with its place") {
+TEST_CASE("results that do not follow are refused with their place") {
     const auto check = [](std::string_view text, std::string_view code, int line, int column) {
         const Error error = error_of(text);
         CAPTURE(text);

@@ -20,7 +20,7 @@ bool says(const std::vector<std::string>& warnings, std::string_view part) {
 
 }  // namespace
 
-TEST_CASE("a product that sums what one operand has alone is warned of, with both readings and its place") {
+TEST_CASE("a product that sums over a dimension of only one operand gets a warning with both readings and its place") {
     const auto both = slips("bf16[B,D]*bf16[E,F]->bf16[B,F]");
     CHECK(says(both, "line 1, column 10: "));
     CHECK(says(both, "sums D in A alone and E in B alone"));
@@ -32,7 +32,7 @@ TEST_CASE("a product that sums what one operand has alone is warned of, with bot
     CHECK(says(slips("A:bf16[B,D]; W:bf16[E,F]\nO:bf16[B,F] = relu(A * W)"), "line 2, column 22"));
 }
 
-TEST_CASE("sums that are asked for, or that two operands share, are none") {
+TEST_CASE("sums that are written explicitly, or that two operands share, get no warning") {
     CHECK(slips("bf16[B,D]*bf16[D,F]->bf16[B,F]").empty());
     CHECK(slips("A:bf16[B,D]; W:bf16[E,F]\nO:bf16[B,F] = sum[D](A) * sum[E](W)").empty());
     CHECK(slips("A:bf16[B,D]; W:bf16[B,F]\nO = A *_D W").empty());

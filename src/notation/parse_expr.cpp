@@ -30,7 +30,7 @@ Result<ast::Expr> ExprParser::expr() {
 
 Result<ast::Expr> ExprParser::term() {
     auto left = factor();
-    bool open = false;  // whether `left` is a product that this loop made: a * b * c is flat, (a * b) * c is not
+    bool open = false;  // whether this loop made the product in `left`: a * b * c is flat, (a * b) * c is not
     while (left) {
         if (tokens_.peek().is("/")) {
             const Token& op = tokens_.take();
@@ -57,7 +57,7 @@ Result<ast::Expr> ExprParser::term() {
     return left;
 }
 
-// The dimensions after `*_`: `_D`, `_{D, E}`; several letters are told apart when dimensions are known.
+// Parses the dimensions after `*_`: `_D`, `_{D, E}`; a word of several letters is split when dimensions are known.
 Status ExprParser::summed(std::vector<ast::Word>& along) {
     const Token& word = tokens_.take();
     if (word.text.size() > 1) {
@@ -103,7 +103,7 @@ Result<ast::Expr> ExprParser::with_args(ast::Expr result, Span span, ast::Expr l
     if (result.depth > max_depth) {
         return tokens_.source().fail_at(span, "too_deep",
                                         fmt::format("the expression is more than {} operations deep", max_depth),
-                                        "give parts of it names in statements of their own");
+                                        "compute parts of it in separate statements");
     }
     result.args.push_back(std::move(left));
     result.args.push_back(std::move(right));
@@ -114,7 +114,7 @@ Result<ast::Expr> ExprParser::factor() {
     if (++nesting_ > max_nesting) {
         return tokens_.source().fail_at(tokens_.peek().span, "too_deep",
                                         fmt::format("expressions are nested more than {} deep", max_nesting),
-                                        "give parts of it names in statements of their own");
+                                        "compute parts of it in separate statements");
     }
     auto result = factor_inner();
     --nesting_;
@@ -172,7 +172,7 @@ Result<ast::Expr> ExprParser::factor_inner() {
     return result;
 }
 
-// Whether the bracket after the current word is followed by `(`: a function's, then, even if the name is unknown.
+// Whether the bracket after the current word is followed by `(`: then it is a function's, even if the name is unknown.
 bool ExprParser::closes_into_call() const {
     std::size_t ahead = 2;
     while (tokens_.peek(ahead).kind != TokenKind::end && !tokens_.peek(ahead).is("]") && ahead < 64) ++ahead;
@@ -204,9 +204,9 @@ Result<ast::Expr> ExprParser::function() {
     const Token& name = tokens_.take();
     if (find_function(name.text) == nullptr) {
         return tokens_.source().fail_at(
-            name.span, "unknown_function", fmt::format("no function `{}`", name.text.substr(0, 40)),
+            name.span, "unknown_function", fmt::format("there is no function `{}`", name.text.substr(0, 40)),
             did_you_mean(name.text, function_names(),
-                         fmt::format("functions are {}", fmt::join(function_names(), " "))));
+                         fmt::format("the functions are {}", fmt::join(function_names(), " "))));
     }
     ast::Expr result;
     result.kind = ast::Expr::Kind::call;

@@ -1,4 +1,4 @@
-// Expressions: products, functions, sums, named and unnamed tensors.
+// Parsing of expressions: products, functions, sums, named and unnamed tensors.
 #pragma once
 
 #include <string_view>

@@ -19,8 +19,8 @@ bool is_capital(char c) { return c >= 'A' && c <= 'Z'; }
 Result<Dtype> TypeParser::dtype(const Token& token) const {
     if (const auto found = find_dtype(token.text)) return *found;
     return tokens_.source().fail_at(
-        token.span, "unknown_dtype", fmt::format("no dtype `{}`", token.text.substr(0, 40)),
-        did_you_mean(token.text, dtype_names(), fmt::format("dtypes are {}", fmt::join(dtype_names(), " "))));
+        token.span, "unknown_dtype", fmt::format("there is no dtype `{}`", token.text.substr(0, 40)),
+        did_you_mean(token.text, dtype_names(), fmt::format("the dtypes are {}", fmt::join(dtype_names(), " "))));
 }
 
 Result<ast::Type> TypeParser::type() {
@@ -82,7 +82,7 @@ Result<ast::Dim> TypeParser::dim() {
     const Token& word = tokens_.take();
     const std::size_t bar = word.text.find('_');
     dim.name = word.text.substr(0, bar);
-    if (dim.name.empty()) return tokens_.wrong(word, "a dimension's name does not start with `_`");
+    if (dim.name.empty()) return tokens_.wrong(word, "a dimension's name cannot start with `_`");
     if (bar != std::string_view::npos) {
         ROOFLINE_CHECK(subscript(word, bar, dim.mesh));
     }
@@ -92,7 +92,7 @@ Result<ast::Dim> TypeParser::dim() {
     return dim;
 }
 
-// The mesh axes after the `_` at `bar` of a word: `_X`, `_XY`, or `_` followed by {data, X}.
+// Parses the mesh axes after the `_` at `bar` of a word: `_X`, `_XY`, or `_` followed by {data, X}.
 Status TypeParser::subscript(const Token& word, std::size_t bar, std::vector<std::string>& mesh) {
     const std::string_view letters = word.text.substr(bar + 1);
     if (letters.empty()) {
@@ -108,7 +108,7 @@ Status TypeParser::subscript(const Token& word, std::size_t bar, std::vector<std
         if (!is_capital(letter)) {
             return tokens_.wrong(
                 word,
-                fmt::format("`{}` is not a mesh axis: after a bare _ axes are single capitals", letters.substr(0, 40)),
+                fmt::format("`{}` is not a mesh axis: axes after a bare _ are single capitals", letters.substr(0, 40)),
                 fmt::format("longer names go in braces: {}_{{{}}}; dimension names have no underscore",
                             word.text.substr(0, std::min<std::size_t>(bar, 40)), letters.substr(0, 40)));
         }
@@ -121,7 +121,7 @@ Status TypeParser::unreduced(ast::Type& type) {
     tokens_.take();
     const Token& word = tokens_.peek();
     if (word.kind != TokenKind::word || !word.text.starts_with("U_")) {
-        return tokens_.expected("`U_` and mesh axes", "a partial sum over X is written {U_X}");
+        return tokens_.expected("`U_` and mesh axes", "write a partial sum over X as {U_X}");
     }
     tokens_.take();
     ROOFLINE_CHECK(subscript(word, 1, type.unreduced));
@@ -129,7 +129,7 @@ Status TypeParser::unreduced(ast::Type& type) {
     return {};
 }
 
-// The coordinates of a chip. A comma that no `axis =` follows is not theirs.
+// Parses the coordinates of a chip. A comma that is not followed by `axis =` does not belong to them.
 Status TypeParser::place(ast::Type& type) {
     tokens_.take();
     bool more = true;

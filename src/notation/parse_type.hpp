@@ -1,4 +1,4 @@
-// Types: bf16[B_X, D=4096]{U_Y} in vmem, bf16[B, D] at X=0,Y=3.
+// Parsing of types: bf16[B_X, D=4096]{U_Y} in vmem, bf16[B, D] at X=0,Y=3.
 #pragma once
 
 #include <string>
@@ -13,10 +13,10 @@ class TypeParser {
 public:
     explicit TypeParser(TokenReader& tokens) : tokens_(tokens) {}
 
-    /// A dtype with its dimensions and whatever follows them.
+    /// Parses a dtype with its dimensions and everything that follows them.
     [[nodiscard]] Result<ast::Type> type();
 
-    /// The dtype that a word names.
+    /// Returns the dtype that a word names.
     [[nodiscard]] Result<Dtype> dtype(const Token& token) const;
 
 private:

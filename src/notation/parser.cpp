@@ -13,7 +13,7 @@ namespace {
 
 constexpr int max_block_nesting = 100;
 
-/// Statements and blocks.
+/// The parser of statements and blocks.
 class Parser {
 public:
     Parser(const Source& source, std::vector<Token> tokens)
@@ -111,7 +111,7 @@ private:
         return items(block, true);
     }
 
-    // part attention { ... }
+    // Parses part attention { ... }
     Result<ast::Item> part() {
         ast::Block block;
         block.span = tokens_.take().span;
@@ -122,7 +122,7 @@ private:
         return ast::Item(std::move(block));
     }
 
-    // when tied and not biased { ... } else { ... }
+    // Parses when tied and not biased { ... } else { ... }
     Result<ast::Item> when() {
         ast::Block block;
         block.span = tokens_.take().span;
@@ -162,7 +162,7 @@ private:
         return true;
     }
 
-    // option tied = yes, biased = no
+    // Parses option tied = yes, biased = no
     Result<ast::Item> options() {
         tokens_.take();
         ast::Options list;
@@ -181,7 +181,7 @@ private:
         return ast::Item(std::move(list));
     }
 
-    // role columns = F, I
+    // Parses role columns = F, I
     Result<ast::Item> role() {
         tokens_.take();
         const Token& name = tokens_.take();
@@ -196,7 +196,7 @@ private:
         return ast::Item(std::move(role));
     }
 
-    // NAME=SIZE
+    // Parses NAME=SIZE
     Result<ast::Size> named_size(std::string_view what) {
         tokens_.skip_newlines();
         if (tokens_.peek().kind != TokenKind::word) return tokens_.expected(fmt::format("the name of {}", what));
@@ -207,7 +207,7 @@ private:
         return ast::Size{checked, value, name.span};
     }
 
-    // mesh X=4, Y=16 on ici.0+ici.2
+    // Parses mesh X=4, Y=16 on ici.0+ici.2
     Result<ast::Item> mesh() {
         tokens_.take();
         ast::Mesh mesh;
@@ -276,7 +276,7 @@ private:
             if (tokens_.accept("=")) return with_value(std::move(result));  // A : type = expr
             if (declared) {
                 return tokens_.expected("`=` or the end of the statement",
-                                        "`param` and `cache` stand before a declaration of its own line");
+                                        "write `param` or `cache` before a declaration on a separate line");
             }
             tokens_.back_to(start);  // A : type * ... -> C : type
         }
@@ -287,9 +287,9 @@ private:
     Result<ast::Item> with_value(ast::Assignment result) {
         if (result.param || result.cache) {
             return tokens_.wrong(tokens_.peek(),
-                                 result.param ? "a parameter is given, not computed"
-                                              : "a cache is declared first, and computed in a statement of its own",
-                                 "leave the first word out, or the `= ...`");
+                                 result.param ? "a parameter is an input and cannot be computed"
+                                              : "a cache is declared first, and computed in a separate statement",
+                                 "leave out the first word, or the `= ...`");
         }
         tokens_.skip_newlines();
         ROOFLINE_TRY(result.value, exprs_.expr());

@@ -1,4 +1,4 @@
-// Tokens to the syntax tree.
+// The parser: tokens to the syntax tree.
 #pragma once
 
 #include "base/result.hpp"
@@ -7,7 +7,8 @@
 
 namespace roofline::core {
 
-/// Errors: one, at one place, with what was expected. Nesting beyond 100 and expressions deeper than 500 are refused.
+/// Parses a text. It reports one error, at one place, with what was expected. Nesting beyond 100 and expressions deeper
+/// than 500 are refused.
 [[nodiscard]] Result<ast::Block> parse_syntax(const Source& source);
 
 }  // namespace roofline::core

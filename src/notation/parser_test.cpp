@@ -22,7 +22,7 @@ ast::Assignment assignment(std::string_view text) {
     return std::get<ast::Assignment>(block.items[0]);
 }
 
-// The expression with every operation in parentheses.
+// Returns the expression with every operation in parentheses.
 std::string tree(const ast::Expr& expr) {
     if (expr.kind == Kind::name) return expr.name;
     if (expr.kind == Kind::number) return fmt::format("{}", expr.number);
@@ -63,7 +63,7 @@ TEST_CASE("products bind tighter than sums; both go from left to right") {
     CHECK(tree_of("1e-5 + -2") == "add(1e-05 -2)");
 }
 
-TEST_CASE("a product is flat, but parentheses and named sums keep to themselves") {
+TEST_CASE("a product is flat, except for parentheses and named sums") {
     CHECK(tree_of("a * b @ c") == "*(a b c)");
     CHECK(tree_of("(a * b) * c") == "*(*(a b) c)");
     CHECK(tree_of("a * (b * c)") == "*(a *(b c))");
@@ -72,7 +72,7 @@ TEST_CASE("a product is flat, but parentheses and named sums keep to themselves"
     CHECK(tree_of("softmax[S](causal[T,S](q * k), relu(v))") == "softmax[S](causal[T,S](*(q k)) relu(v))");
 }
 
-TEST_CASE("declarations, computations, one-liners and sizes are told apart") {
+TEST_CASE("declarations, computations, one-liners and sizes are distinguished") {
     const ast::Assignment declared = assignment("param W : int8[D, F=4Ki] in VMEM");
     CHECK(declared.param);
     CHECK_FALSE(declared.value.has_value());
@@ -117,7 +117,8 @@ TEST_CASE("a mistake is reported where it is") {
     check("A : bf16[B]\nC = A *", "syntax", 2, 8);
     check("A : bf61[B]", "unknown_dtype", 1, 5);
     check("C = gleu(A)", "unknown_function", 1, 5);
-    check("C = f[S](A)", "unknown_function", 1, 5);  // a bracket and arguments: a function's, not a dtype's
+    // A bracket followed by arguments belongs to a function, not to a dtype.
+    check("C = f[S](A)", "unknown_function", 1, 5);
     check("A : bf16[B=0]", "size", 1, 12);
     check("A : bf16[B=-4]", "syntax", 1, 12);
     check("A : bf16[B_data]", "syntax", 1, 10);
@@ -127,7 +128,7 @@ TEST_CASE("a mistake is reported where it is") {
     check("_D : bf16[B]", "syntax", 1, 1);
 }
 
-TEST_CASE("nesting and length have limits, and what is just inside them is read") {
+TEST_CASE("nesting and length have limits, and texts just within them are read") {
     CHECK(syntax_error_of("R = " + nested(101, "(", "a", ")")).code == "too_deep");
     CHECK(tree_of(nested(99, "(", "a", ")")) == "a");
     CHECK(syntax_error_of(nested(101, "fuse {", "", "}")).code == "too_deep");

@@ -11,7 +11,7 @@ namespace roofline::core {
 
 namespace {
 
-// How tightly an expression holds together: what is looser than its surroundings goes into parentheses.
+// Binding strength of an expression: one that binds more loosely than its surroundings is put into parentheses.
 enum class Binding { sum, product, atom };
 
 struct Text {
@@ -39,7 +39,7 @@ private:
         const Value& value = program_.values[operand.value];
         if (!value.in_place || types_ == Types::none) return {value_name(program_, operand.value)};
         const std::string text = type(value);
-        // A name stands where the tensor is first written; afterwards the name alone is used.
+        // The type is written with the first occurrence of a tensor; afterwards the name is used alone.
         if (value.name.empty()) return {text};
         if (!shown_.emplace(operand.value, true).second) return {value.name};
         return {value.name + ": " + text};
@@ -75,7 +75,8 @@ private:
         return {fmt::format("{}{}({})", op.function, along, fmt::join(texts, ", "))};
     }
 
-    // Whether a product is one flat a * b * c with the one on its left: in (a * b) * c the first may be in another dtype.
+    // Whether a product forms one flat a * b * c with the one on its left: in (a * b) * c the first may have another
+    // dtype.
     [[nodiscard]] bool goes_on(const Op& op) const {
         if (op.function != "mul" || !op.constants.empty()) return false;
         const auto left = made_by_.find(op.inputs.front().value);
@@ -103,7 +104,7 @@ private:
         return arguments;
     }
 
-    // A statement of one chip's share is titled as it was written.
+    // A statement of one chip's shard is printed as it was written.
     [[nodiscard]] static std::vector<std::string> whole(std::vector<std::string> dims) {
         for (std::string& dim : dims) dim = symbol_of(dim).dim;
         return dims;
@@ -123,7 +124,7 @@ private:
 
     const Program& program_;
     Types types_;
-    std::set<std::string> sized_;  ///< dimensions that have been shown with their size
+    std::set<std::string> sized_;  ///< dimensions that have been printed with their size
     std::map<ValueId, const Op*> made_by_;
     std::map<ValueId, bool> shown_;
 };
@@ -140,8 +141,9 @@ public:
             std::vector<std::string> axes;
             out_ += fmt::format("mesh {}\n", mesh_text(program_.mesh));
         }
-        // Sizes stand first when that keeps the order in which dimensions appear. Else they stand last, by name: the order
-        // in which they appeared among the statements is lost there, and a program read back must print the same.
+        // Sizes come first if that keeps the order in which dimensions appear. Otherwise they come last, by name: their
+        // order of appearance among the statements is lost there, and a program must print the same after it is parsed
+        // back.
         std::vector<std::string> sizes;
         bool prefix = true;
         bool gap = false;
@@ -230,7 +232,7 @@ std::string statement_text(const Program& program, const Statement& statement, T
         return fmt::format("{} -> {}{}{}", expr, result.name.empty() ? "" : result.name + ": ", printer.type(result),
                            suffix);
     }
-    // A type that was not written is not written back: on a mesh that says more than the dimensions.
+    // A type that was not written is not printed either, because on a mesh it contains more than the dimensions.
     const bool bare = types == Types::none || (result.type_follows && types == Types::plain);
     const std::string type = bare ? "" : " : " + printer.type(result);
     return fmt::format("{}{} = {}{}", result.name, type, printer.root(statement.result), suffix);

@@ -25,7 +25,7 @@ void check_round_trip(std::string_view text) {
 
 }  // namespace
 
-TEST_CASE("a program is printed a statement a line, with sizes first and the types that were written") {
+TEST_CASE("a program is printed with one statement per line, sizes first, and the types that were written") {
     CHECK(print(program_of("X : bf16[B=8,D];param W:int8[D,F] in vmem\nH = silu( X*_D W )  # hidden")) ==
           "B=8\n"
           "X : bf16[B, D]\n"
@@ -47,14 +47,14 @@ TEST_CASE("a program is printed a statement a line, with sizes first and the typ
           "}\n");
 }
 
-TEST_CASE("sizes that cannot stand first print the same when they are read back") {
-    // P and Y are only sizes: printed behind the tensors they no longer come before B.
+TEST_CASE("sizes that cannot come first print the same when they are parsed back") {
+    // P and Y are only sizes: when printed after the tensors they no longer come before B.
     const std::string printed = print(program_of("P=4, Y=4\nB=8\nA : bf16[B, F]\nC : bf16[F, G]\nH=2"));
     CHECK(printed == "A : bf16[B, F]\nC : bf16[F, G]\nB=8, H=2, P=4, Y=4\n");
     CHECK(print(program_of(printed)) == printed);
 }
 
-TEST_CASE("a mesh is printed with the wires it was given") {
+TEST_CASE("a mesh is printed with the links it was given") {
     CHECK(print(program_of("mesh X = 4 on ici . 1,Y=16 on ici.0+ ici.2, Z=2\nA : bf16[B_X]")) ==
           "mesh X=4 on ici.1, Y=16 on ici.0+ici.2, Z=2\nA : bf16[B_X]\n");
     check_round_trip("mesh X=4 on ici.1, Y=16 on ici.0+ici.2, Z=2\nA : bf16[B_X]");
@@ -63,17 +63,17 @@ TEST_CASE("a mesh is printed with the wires it was given") {
     CHECK(parse_program("mesh X=4 on ici.\nA : bf16[B_X]").error().message.find("torus axis") != std::string::npos);
 }
 
-TEST_CASE("a statement is titled by itself") {
+TEST_CASE("a statement has a title by itself") {
     const Program program = program_of("X : bf16[B,D]\nW : bf16[D,F]\nH : bf16[B,F] = gelu(X * W)");
     const Statement& statement = std::get<Statement>(program.body.nodes[0]);
     CHECK(statement_text(program, statement, Types::none) == "H = gelu(X * W)");
     CHECK(statement_text(program, statement, Types::plain) == "H : bf16[B, F] = gelu(X * W)");
-    // A one-liner without types names its tensors by the letters that reports use.
+    // In a one-liner without types the tensors have the letters that reports use.
     const Program line = program_of("bf16[B,D] * bf16[D,F] -> bf16[B,F]");
     CHECK(statement_text(line, std::get<Statement>(line.body.nodes[0]), Types::none) == "A * B -> C");
 }
 
-TEST_CASE("parentheses stand where the meaning needs them") {
+TEST_CASE("parentheses are printed where the meaning needs them") {
     const std::string declared = "A : bf16[B]; C : bf16[B]; D : bf16[B]\n";
     for (const std::string expression : {"A * C * D", "A * (C * D)", "(A + C) * D", "A + C * D", "A - (C - D)",
                                          "A - C - D", "A / (C * D)", "A / C * D", "-(A + C)", "2 * A", "A * -0.5",
@@ -82,9 +82,9 @@ TEST_CASE("parentheses stand where the meaning needs them") {
     }
 }
 
-TEST_CASE("an elementwise product in one dtype is flat, however long; one in two dtypes is not") {
+TEST_CASE("an elementwise product in one dtype is flat at any length; one in two dtypes is not") {
     const std::string declared = "A : int8[B]; C : int8[B]\n";
-    // Together in int8; in parentheses the first makes an int32 for the second.
+    // Together they are multiplied in int8; in parentheses the first product is an int32 operand of the second.
     CHECK(print(program_of(declared + "R : int32[B] = A * C * A")).ends_with("= A * C * A\n"));
     CHECK(print(program_of(declared + "R : int32[B] = (A * C) * A")).ends_with("= (A * C) * A\n"));
     check_round_trip(declared + "R : int32[B] = A * C * A");
@@ -94,7 +94,7 @@ TEST_CASE("an elementwise product in one dtype is flat, however long; one in two
     check_round_trip(declared + "R : int32[B] = " + many);
 }
 
-TEST_CASE("printing and reading again gives the same program") {
+TEST_CASE("printing and parsing again gives the same program") {
     for (const std::string_view text : {
              "bf16[B, D] * int8[D, F] -> bf16[B, F]",
              "A: bf16[B, D] * W: int8[D, F] -> C: bf16[B, F]",
@@ -120,7 +120,7 @@ TEST_CASE("printing and reading again gives the same program") {
     }
 }
 
-TEST_CASE("a type that follows is written out, which moves the result's dimensions to the front and no further") {
+TEST_CASE("an inferred type is written out, which moves the result's dimensions to the front and no further") {
     for (const std::string_view text : {"C = bf16[B,D,E] *_DE bf16[D,E,F]", "A : bf16[8, 4]\nC = relu(A)"}) {
         const std::string printed = print(program_of(text));
         CAPTURE(printed);

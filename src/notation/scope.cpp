@@ -23,7 +23,7 @@ Status Scope::dim(const std::string& name, std::optional<std::int64_t> size, Spa
         return source_.fail_at(span, "size_conflict",
                                fmt::format("{} = {} here, but {} at line {}, column {}", name, *size, place->second,
                                            before.line, before.column),
-                               "sizes in the text must agree; one on the command line wins over them");
+                               "sizes in the text must agree; a size on the command line replaces them");
     }
     return {};
 }
@@ -61,7 +61,7 @@ Status Scope::check_axis(const std::string& axis, Span span) const {
     std::vector<std::string> names;
     for (const MeshAxis& other : program_.mesh) names.push_back(other.name);
     if (names.empty() || std::find(names.begin(), names.end(), axis) != names.end()) return {};
-    return source_.fail_at(span, "unknown_axis", fmt::format("no mesh axis `{}`", axis),
+    return source_.fail_at(span, "unknown_axis", fmt::format("there is no mesh axis `{}`", axis),
                            did_you_mean(axis, names, fmt::format("the mesh has {}", fmt::join(names, ", "))));
 }
 
@@ -84,7 +84,7 @@ Result<TensorType> Scope::type(const ast::Type& written) {
         if (!axes.insert(axis).second) {
             return source_.fail_at(span, "axis_used_twice",
                                    fmt::format("mesh axis `{}` is used twice in one tensor", axis),
-                                   "an axis can split one dimension, or hold partial sums, once");
+                                   "an axis can split only one dimension, or hold partial sums");
         }
         return check_axis(axis, span);
     };
@@ -99,7 +99,7 @@ Result<TensorType> Scope::type(const ast::Type& written) {
         if (!dims.insert(dim.name).second) {
             return source_.fail_at(dim.span, "dimension_twice",
                                    fmt::format("dimension `{}` occurs twice in one tensor", dim.name),
-                                   "give the second one a name of its own, with the same size");
+                                   "give the second one a different name with the same size");
         }
         ROOFLINE_CHECK(this->dim(dim.name, dim.size, dim.span));
         type.axes.push_back({dim.name, dim.mesh});
@@ -110,14 +110,14 @@ Result<TensorType> Scope::type(const ast::Type& written) {
     if (!written.at.empty() && !axes.empty()) {
         return source_.fail_at(
             written.span, "split_at_chip",
-            fmt::format("a tensor at one chip is whole, and this one names mesh axis `{}` besides", *axes.begin()),
+            fmt::format("a tensor on one chip is whole, but this one also names mesh axis `{}`", *axes.begin()),
             "leave out the subscripts and {U_...}, or `at`");
     }
     for (const ast::Coordinate& each : written.at) {
         if (!axes.insert(each.axis).second) {
             return source_.fail_at(each.span, "axis_used_twice",
-                                   fmt::format("mesh axis `{}` has two coordinates in one place", each.axis),
-                                   "give each axis one; those that are not named are 0");
+                                   fmt::format("mesh axis `{}` is given two coordinates", each.axis),
+                                   "give each axis one coordinate; the default is 0");
         }
         ROOFLINE_CHECK(check_coordinate(each.axis, each.place, each.span));
         type.at.emplace_back(each.axis, each.place);
@@ -150,7 +150,7 @@ Result<ValueId> Scope::find(const std::string& name, Span span) const {
         names.push_back(entry.first);
         if (names.size() > 1000) break;
     }
-    return source_.fail_at(span, "unknown_name", fmt::format("no tensor `{}`", name.substr(0, 40)),
+    return source_.fail_at(span, "unknown_name", fmt::format("there is no tensor `{}`", name.substr(0, 40)),
                            did_you_mean(name, names, fmt::format("declare it: `{} : bf16[...]`", name.substr(0, 40))));
 }
 

@@ -1,4 +1,4 @@
-// Names, dimensions and sizes of a program while it is being read.
+// The names, dimensions and sizes of a program while it is parsed.
 #pragma once
 
 #include <map>
@@ -17,33 +17,34 @@ class Scope {
 public:
     Scope(const Source& source, Program& program) : source_(source), program_(program) {}
 
-    /// Registers a named dimension; a size must agree with the one given before.
+    /// Registers a named dimension; a size must agree with an earlier one.
     [[nodiscard]] Status dim(const std::string& name, std::optional<std::int64_t> size, Span span);
 
-    /// A new anonymous dimension of this size.
+    /// Returns a new anonymous dimension of this size.
     [[nodiscard]] std::string anonymous(std::int64_t size);
 
     [[nodiscard]] Status mesh(const std::vector<ast::MeshAxis>& axes);
 
-    /// An error when the program has a mesh, but no such axis in it.
+    /// Returns an error when the program has a mesh without this axis.
     [[nodiscard]] Status check_axis(const std::string& axis, Span span) const;
 
-    /// An error when the program has a mesh and this coordinate lies outside of it.
+    /// Returns an error when the program has a mesh and this coordinate is outside of it.
     [[nodiscard]] Status check_coordinate(const std::string& axis, std::int64_t place, Span span) const;
 
-    /// Checks a written type and turns it into the program's: repeated dimensions and axes, unknown axes, a split at one chip.
+    /// Checks a written type and converts it to the program's. Errors: repeated dimensions and axes, unknown axes, a
+    /// split tensor on one chip.
     [[nodiscard]] Result<TensorType> type(const ast::Type& written);
 
-    /// Adds a value, known under its name if it has one.
+    /// Adds a value, and registers its name if it has one.
     ValueId define(Value value);
 
-    /// Gives a value that exists a name.
+    /// Gives an existing value a name.
     void name_value(ValueId id, const std::string& name);
 
-    /// The newest value of that name, if there is one.
+    /// Returns the newest value of that name, if there is one.
     [[nodiscard]] std::optional<ValueId> lookup(const std::string& name) const;
 
-    /// The same; an error when there is none.
+    /// The same, but a missing name is an error.
     [[nodiscard]] Result<ValueId> find(const std::string& name, Span span) const;
 
     [[nodiscard]] std::int64_t size_of(const std::string& anonymous_dim) const;
@@ -57,7 +58,7 @@ private:
     std::size_t anonymous_count_ = 0;
 };
 
-/// The dimensions of a type in order.
+/// Returns the dimensions of a type in order.
 [[nodiscard]] std::vector<std::string> dims_of(const TensorType& type);
 
 }  // namespace roofline::core

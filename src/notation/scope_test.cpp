@@ -35,13 +35,13 @@ TEST_CASE_FIXTURE(Fixture, "dimensions keep the order in which they appear, and 
     CHECK(conflict.error().place->line == 2);
 }
 
-TEST_CASE_FIXTURE(Fixture, "every bare number is a dimension of its own") {
+TEST_CASE_FIXTURE(Fixture, "every bare number is a separate dimension") {
     const std::string first = scope.anonymous(16);
     const std::string second = scope.anonymous(16);
     CHECK(first != second);
     CHECK(first.front() == '#');
     CHECK(scope.size_of(first) == 16);
-    CHECK(program.dims.empty());  // they are no names
+    CHECK(program.dims.empty());  // anonymous dimensions have no names
 }
 
 TEST_CASE_FIXTURE(Fixture, "a tensor has each dimension once and each mesh axis once") {
@@ -68,7 +68,7 @@ TEST_CASE_FIXTURE(Fixture, "axes are checked against a mesh, if there is one") {
     CHECK(scope.mesh({{{"Y", 2, {}}, {}}}).error().code == "duplicate_axis");
 }
 
-TEST_CASE_FIXTURE(Fixture, "a name means the newest value that has it") {
+TEST_CASE_FIXTURE(Fixture, "a name refers to its newest value") {
     Value value;
     value.name = "Weight";
     const ValueId first = scope.define(value);

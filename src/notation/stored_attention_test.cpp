@@ -25,7 +25,7 @@ Program attention_program(const std::string& attention) {
 
 }  // namespace
 
-TEST_CASE("stored attention is a product, a softmax and a product, of whole planes") {
+TEST_CASE("stored attention is a matmul, a softmax and a matmul, of whole planes") {
     const std::string by_hand =
         print(attention_program("Scores : bf16[B, K, T, S] = Q *_H Kc\nP : bf16[B, K, T, S] = softmax[S](Scores)\n"
                                 "O : bf16[B, T, K, H] = P *_S Vc\n"));
@@ -39,7 +39,7 @@ TEST_CASE("stored attention is a product, a softmax and a product, of whole plan
     }
 }
 
-TEST_CASE("dropout is a kernel of its own, and what it keeps is read") {
+TEST_CASE("dropout is a separate kernel, and its result is read") {
     const std::string by_hand = print(attention_program(
         "Scores : bf16[B, K, T, S] = Q *_H Kc\nP : bf16[B, K, T, S] = softmax[S](Scores)\n"
         "Kept : bf16[B, K, T, S] = P * (Mask: bool[B, K, T, S])\nO : bf16[B, T, K, H] = Kept *_S Vc\n"));
@@ -47,13 +47,13 @@ TEST_CASE("dropout is a kernel of its own, and what it keeps is read") {
         "fuse {\nP : bf16[B, K, T, S] = softmax[S](causal[T,S](Q *_H Kc))\nO : bf16[B, T, K, H] = P *_S Vc\n}\n");
     store_attention(program, true);
     CHECK(print(program) == by_hand);
-    // inside a repeat, and what stands behind it is counted on
+    // Inside a repeat the ids after it are shifted.
     const auto again = parse_program(print(program), "");
     REQUIRE_MESSAGE(again.has_value(), to_text(again.error()));
     CHECK(print(*again) == by_hand);
 }
 
-TEST_CASE("what is no attention stays as it is, and names that are taken are not taken twice") {
+TEST_CASE("other kernels stay as they are, and existing names are not used twice") {
     const Program plain = attention_program("O : bf16[B, T, K, H] = Q\n");
     Program stored = plain;
     store_attention(stored);

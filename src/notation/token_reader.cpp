@@ -62,12 +62,12 @@ Result<std::string> TokenReader::dim_name(const Token& token) const {
         return std::string(token.text);
     }
     return wrong(token, fmt::format("expected the name of a dimension, found {}", describe(token)),
-                 "names of dimensions are letters and digits, no underscore");
+                 "names of dimensions consist of letters and digits, without underscores");
 }
 
 Status TokenReader::tensor_name(const Token& token) const {
     if (token.text.front() != '_') return {};
-    return wrong(token, "a tensor's name does not start with `_`", "`*_D` names the dimension that a product sums");
+    return wrong(token, "a tensor's name cannot start with `_`", "`*_D` names the dimension that a product sums over");
 }
 
 }  // namespace roofline::core

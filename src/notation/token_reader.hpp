@@ -1,4 +1,4 @@
-// The tokens of a text, one after the other, and what every part of the parser reads from them.
+// A reader of the tokens of a text, with the elements that all parts of the parser have in common.
 #pragma once
 
 #include <algorithm>
@@ -27,22 +27,22 @@ public:
     bool accept(std::string_view symbol);
     void skip_newlines();
 
-    /// A place to come back to.
+    /// Returns a position to come back to.
     [[nodiscard]] std::size_t mark() const { return at_; }
     void back_to(std::size_t mark) { at_ = mark; }
 
     [[nodiscard]] tl::unexpected<Error> wrong(const Token& token, std::string message, std::string hint = {}) const;
 
-    /// "expected WHAT, found the next token".
+    /// Returns the error "expected WHAT, found the next token".
     [[nodiscard]] tl::unexpected<Error> expected(std::string_view what, std::string hint = {}) const;
 
-    /// A size, at least 1; `what` names it in errors.
+    /// Parses a size, at least 1; `what` names it in errors.
     [[nodiscard]] Result<std::int64_t> size(std::string_view what);
 
-    /// A coordinate on a mesh axis: a whole number from 0.
+    /// Parses a coordinate on a mesh axis: a whole number from 0.
     [[nodiscard]] Result<std::int64_t> coordinate(std::string_view axis);
 
-    /// The name of a dimension, which has no underscore.
+    /// Returns the name of a dimension, which has no underscore.
     [[nodiscard]] Result<std::string> dim_name(const Token& token) const;
 
     /// Checks the name of a tensor: after `*` a leading underscore names summed dimensions.

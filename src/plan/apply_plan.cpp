@@ -15,7 +15,7 @@ namespace roofline::core {
 
 namespace {
 
-// The role of a dimension; those that only some layers have carry a number behind the letter.
+// The role of a dimension. Names of dimensions that only some layers have carry a number behind the letter.
 std::string_view role_of(const DimRoles& roles, std::string_view dim) {
     auto found = roles.find(dim);
     if (found == roles.end()) {
@@ -30,7 +30,7 @@ public:
     PlanWriter(const Program& program, const DimRoles& roles, const Plan& plan) : roles_(roles), plan_(plan) {
         result_.program = program;
     }
-    // A state is declared and then assigned: two values of one name.
+    // A state is declared and then assigned, so two values have its name.
     PlanWriter(const TrainingProgram& step, const DimRoles& roles, const Plan& plan)
         : PlanWriter(step.program, roles, plan) {
         for (const StepTensor& tensor : step.tensors)
@@ -49,7 +49,7 @@ public:
             if (weight(value)) {
                 place_weight(value);
                 auto staying = present({"tensor", "queries", "expert", "sequence", "sequence2", "context"});
-                // parameters that are shared out for the optimizer at least are gathered behind it
+                // Parameters that are sharded at least for the optimizer are gathered after the update.
                 const std::vector<std::string> replicas =
                     plan_.zero > 0 ? replicas_of(value) : std::vector<std::string>{};
                 const auto shared = [&](const std::string& axis) { return has(replicas, axis); };
@@ -64,8 +64,8 @@ public:
     }
 
 private:
-    // What a product with a weight reads lies as it does outside of attention, whatever heads it has: so it is kept for the
-    // gradient of the weight.
+    // The operand of a matmul with a weight has the sharding used outside of attention even if it has heads, because
+    // that is how it is kept for the gradient of the weight.
     void note_outside(const Block& block) {
         for (const Node& node : block.nodes) {
             if (const auto* inner = std::get_if<Block>(&node)) {
@@ -80,7 +80,7 @@ private:
         }
     }
 
-    // Whether chips that split columns have partial sums of this product.
+    // Whether chips that split columns have partial sums of this contraction.
     [[nodiscard]] bool sums_columns(const Op& op) const {
         if (op.kind != OpKind::contract) return false;
         return std::any_of(op.along.begin(), op.along.end(),
@@ -95,7 +95,8 @@ private:
         return op.kind == OpKind::apply && find_function(op.function)->kind == FunctionKind::match;
     }
 
-    // A statement that makes partial sums: products over columns and their sums, or experts' rows that are partial put together.
+    // Whether a statement makes partial sums: it contracts over columns, sums over them, or combines unreduced rows of
+    // experts.
     [[nodiscard]] bool makes_partial(const Statement& statement, const std::set<ValueId>& partial) const {
         return std::all_of(statement.ops.begin(), statement.ops.end(), [&](const Op& op) {
             if (combines(op)) return partial.contains(op.inputs.front().value);
@@ -103,7 +104,8 @@ private:
         });
     }
 
-    // A statement completes what it reads of a value: it puts experts' rows together or weighs them, or adds others' partial sums.
+    // Whether a statement completes a value that it reads: it combines or weights rows of experts, or adds other
+    // partial sums.
     [[nodiscard]] bool completes(const Statement& statement, ValueId value) const {
         return std::all_of(statement.ops.begin(), statement.ops.end(), [&](const Op& op) {
             const auto reads = [&](const Operand& input) { return input.value == value; };
@@ -115,13 +117,13 @@ private:
         });
     }
 
-    // Results of experts need not be completed before they are put together: that is done once for each token, not for each
-    // expert that it went to.
+    // Results of experts need not be completed before they are combined: an all-reduce per token is enough, instead of
+    // one per expert of each token.
     [[nodiscard]] std::set<ValueId> partial_values() const {
         std::vector<const Statement*> statements;
         collect(result_.program.body, statements);
         std::map<ValueId, std::vector<const Statement*>> readers;
-        std::set<ValueId> combined;  // rows that are put together, and what is made of them
+        std::set<ValueId> combined;  // combined rows, and values computed from them
         for (const Statement* statement : statements) {
             for (const Op& op : statement->ops) {
                 for (const Operand& input : op.inputs) readers[input.value].push_back(statement);
@@ -166,7 +168,7 @@ private:
         return std::nullopt;
     }
 
-    // A weight, or what an optimizer keeps for one: there is one of it however many tokens come.
+    // A weight, or an optimizer state of one: it does not grow with the number of tokens.
     [[nodiscard]] bool weight(const Value& value) const {
         const StepRole kind = kind_of(value);
         if (value.param || kind == StepRole::gradient || kind == StepRole::optimizer_state) return true;
@@ -182,7 +184,7 @@ private:
         return value.param ? StepRole::param : StepRole::activation;
     }
 
-    // How the tensor and sequence axes lie over heads and the queries that share one.
+    // How the tensor and sequence axes divide heads and the queries that share one.
     Status cut_heads() {
         const auto heads = size_of_role("heads");
         const auto queries = size_of_role("queries").value_or(1);
@@ -194,16 +196,16 @@ private:
             over_queries = ways / over_heads;
             if (left_queries % over_queries != 0) {
                 return fail("bad_plan",
-                            fmt::format("{}={} does not divide {} heads ({} of keys and values, {} queries for each)",
+                            fmt::format("{}={} does not divide {} heads ({} KV heads, {} query heads per KV head)",
                                         axis, ways, *heads * queries, *heads, queries),
-                            fmt::format("the heads allow {}", divisors(left, left_queries)));
+                            fmt::format("possible degrees are {}", divisors(left, left_queries)));
             }
             left /= over_heads;
             left_queries /= over_queries;
             if (over_queries > 1) {
                 result_.notes.push_back(fmt::format(
-                    "{}={} is more than the {} heads of keys and values go into: each of them is on {} chips, which "
-                    "split its queries",
+                    "{}={} exceeds the {} KV heads: each of them is replicated on {} chips, which "
+                    "split its query heads",
                     axis, ways, *heads, over_queries));
             }
             return {};
@@ -226,20 +228,20 @@ private:
         const auto need = [&](std::string_view axis, std::int64_t ways, std::string_view wanted,
                               std::string_view what) -> Status {
             if (ways == 1 || size_of_role(wanted)) return {};
-            return fail("bad_plan", fmt::format("{}={}, and the model has no {}", axis, ways, what),
-                        fmt::format("leave `{}` out", axis));
+            return fail("bad_plan", fmt::format("{}={}, but the model has no {}", axis, ways, what),
+                        fmt::format("leave out `{}`", axis));
         };
         ROOFLINE_CHECK(need("expert", plan_.expert, "experts", "experts"));
         ROOFLINE_CHECK(need("sequence", plan_.sequence, "heads", "heads"));
         const auto experts = size_of_role("experts");
         if (experts && plan_.expert > *experts) {
-            return fail("bad_plan", fmt::format("expert={}, and there are {} experts", plan_.expert, *experts),
-                        "what is over can be data, fsdp or tensor");
+            return fail("bad_plan", fmt::format("expert={}, but there are {} experts", plan_.expert, *experts),
+                        "use the remaining factor for data, fsdp or tensor");
         }
         return {};
     }
 
-    // The plan's mesh, with the axes that lie over heads and queries cut in two.
+    // The mesh of the plan; an axis that divides both heads and queries is cut in two.
     [[nodiscard]] std::vector<MeshAxis> mesh() const {
         std::vector<MeshAxis> cut;
         for (MeshAxis& axis : mesh_of(plan_)) {
@@ -254,7 +256,7 @@ private:
         return cut;
     }
 
-    // The axes among these that the mesh has.
+    // Those of these axes that the mesh has.
     [[nodiscard]] std::vector<std::string> present(std::initializer_list<std::string_view> names) const {
         std::vector<std::string> axes;
         for (const std::string_view name : names) {
@@ -278,7 +280,7 @@ private:
         axes.insert(axes.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
     }
 
-    // Heads, or of what has none the first columns; whether anything is split.
+    // Splits heads, or the first columns of a tensor that has none. Returns whether anything is split.
     bool place_tensor(Value& value, bool inside_attention) const {
         bool placed = false;
         for (Axis& axis : value.type.axes) {
@@ -305,7 +307,7 @@ private:
         const StepRole kind = kind_of(value);
         const bool shared = plan_.zero >= shared_from(kind);
         share_out(value, shared ? replicas_of(value) : present({"fsdp"}));
-        // gradients that are not shared out stay partial sums to the end of the step
+        // Gradients that are not sharded stay partial sums to the end of the step.
         if (kind != StepRole::gradient || shared) return;
         value.type.unreduced = replicas_of(value);
         value.type.unreduced.erase(
@@ -313,21 +315,22 @@ private:
             value.type.unreduced.end());
     }
 
-    // The ZeRO stage from which on such tensors are shared out.
+    // The ZeRO stage from which on such tensors are sharded.
     static int shared_from(StepRole kind) { return kind == StepRole::param ? 3 : kind == StepRole::gradient ? 2 : 1; }
 
-    // The axes whose members see other tokens and have the same weight.
+    // The axes whose members see different tokens and have the same weight.
     [[nodiscard]] std::vector<std::string> replicas_of(const Value& weight) const {
         return of_experts(weight) ? present({"fsdp", "data", "context"})
                                   : present({"fsdp", "data", "expert", "context", "sequence", "sequence2"});
     }
 
-    // What experts have for themselves is a stack, one on another; in a router's weights they come last.
+    // The experts' own tensors are stacked along the first dimension; in the weights of a router the experts are the
+    // last dimension.
     [[nodiscard]] bool of_experts(const Value& value) const {
         return value.type.axes.size() > 1 && role(value.type.axes.front()) == "experts";
     }
 
-    // Over the width, else over the largest dimension that is whole, else not at all.
+    // Splits the width, or if that is not possible the largest whole dimension, or nothing.
     void share_out(Value& value, const std::vector<std::string>& over) const {
         if (over.empty()) return;
         Axis* best = nullptr;
@@ -350,7 +353,7 @@ private:
     void place_activation(Value& value, bool inside) const {
         const bool sequences = has_role(value, "sequences");
         const bool rows = has_role(value, "rows");
-        if (!sequences && !rows) return;  // positions: few, and wanted whole
+        if (!sequences && !rows) return;  // positions: they are small, and wanted whole
         const bool heads = inside && (has_role(value, "heads") || has_role(value, "queries"));
         const bool split = place_tensor(value, heads);
         for (Axis& axis : value.type.axes) {
@@ -374,7 +377,7 @@ private:
         }
     }
 
-    // What no other axis splits lies over `tensor` by its tokens, where they divide.
+    // A tensor that no other axis splits is split over `tensor` by its tokens, if they divide evenly.
     void spread_tokens(Axis& axis) const {
         if (!plan_.tensor_tokens) return;
         std::vector<std::string> all = axis.mesh;
@@ -387,9 +390,9 @@ private:
     const Plan& plan_;
     PlannedProgram result_;
     std::map<std::string, StepRole, std::less<>> kinds_;  ///< of a training step's tensors, by name
-    std::set<ValueId> outside_;                           ///< read by products with weights
-    std::int64_t tensor_queries_ = 1;                     ///< members of `tensor` that lie over the queries of a head
-    std::int64_t sequence_queries_ = 1;                   ///< likewise
+    std::set<ValueId> outside_;  ///< operands of matmuls with weights
+    std::int64_t tensor_queries_ = 1;  ///< members of `tensor` that divide the queries of one head
+    std::int64_t sequence_queries_ = 1;  ///< the same for `sequence`
 };
 
 }  // namespace

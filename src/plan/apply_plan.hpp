@@ -1,4 +1,5 @@
-// A plan as subscripts: where each tensor of a model's program lies. Which collectives follow, the layout says.
+// A plan as subscripts: the sharding of each tensor of a model's program. The layout derives the collectives that
+// follow.
 #pragma once
 
 #include <string>
@@ -15,19 +16,20 @@ namespace roofline::core {
 
 struct PlannedProgram {
     Program program;                 ///< with subscripts and the mesh; a `pipeline` axis splits no tensor
-    StayingAxes stay;                ///< weights stay where they are over `tensor` and `expert`: for lay_out()
-    std::vector<std::string> notes;  ///< what is not as the plan's words make expect: heads that are held twice, ...
+    StayingAxes stay;  ///< weights are not gathered over `tensor` and `expert`; for lay_out()
+    std::vector<std::string> notes;  ///< deviations from what the plan suggests: heads that are replicated, ...
 };
 
-/// Splits a sized program as a plan says, by what its dimensions are (see docs/method/plans.md for the table of rules).
-/// A tensor axis that has more members than there are heads of keys and values is cut in two, `tensor` over those heads
-/// and `queries` over the queries of each. Errors: an axis that the program has no dimension for; more members than
+/// Shards a sized program according to a plan, by the roles of its dimensions (docs/method/plans.md has the table of
+/// rules). A tensor axis that has more members than there are KV heads is cut in two: `tensor` over those heads, and
+/// `queries` over the query heads of each. Errors: an axis that the program has no dimension for; more members than
 /// heads, or a number that does not divide them.
 [[nodiscard]] Result<PlannedProgram> apply_plan(const Program& program, const DimRoles& roles, const Plan& plan);
 
-/// The same for a training step. Gradients and the optimizer's states lie as their parameters, and over `data` as the plan's ZeRO
-/// stage says (Rajbhandari et al. 2020): states from 1 on, gradients from 2 on, parameters at 3. Gradients that `data` does not
-/// share out stay partial sums over it until the optimizer reads them, and so do over `expert` those of what has no experts.
+/// The same for a training step. Gradients and optimizer states are sharded as their parameters, and over `data` as the
+/// plan's ZeRO stage says (Rajbhandari et al. 2020): states from stage 1 on, gradients from 2 on, parameters at 3.
+/// Gradients that are not sharded over `data` stay partial sums over it until the optimizer reads them; so do, over
+/// `expert`, gradients of parameters that do not belong to experts.
 [[nodiscard]] Result<PlannedProgram> apply_plan(const TrainingProgram& step, const DimRoles& roles, const Plan& plan);
 
 }  // namespace roofline::core

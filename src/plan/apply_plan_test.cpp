@@ -12,7 +12,7 @@ using namespace roofline::core;
 
 namespace {
 
-/// A decoder of two layers: width 64, 4 heads of keys and values of 2 queries each, 128 tokens.
+/// A decoder of two layers: width 64, 4 KV heads with 2 query heads each, 128 tokens.
 Program decoder(const std::map<std::string, bool, std::less<>>& options = {}) {
     auto program = parse_program(architecture_text("decoder"), "", {options, {}});
     REQUIRE(program);
@@ -25,7 +25,7 @@ Program decoder(const std::map<std::string, bool, std::less<>>& options = {}) {
 
 DimRoles roles() { return parse_roles(architecture_text("decoder")).value(); }
 
-/// The type of the first tensor of that name, its dtype left out.
+/// The type of the first tensor of that name, without its dtype.
 std::string type_of(const Program& program, std::string_view name) {
     for (const Value& value : program.values) {
         if (value.name != name) continue;
@@ -55,7 +55,7 @@ TEST_CASE("data parallelism splits sequences; fsdp splits weights over their wid
     CHECK(type_of(both, "Pos") == "[T]");
     const Program zero = planned({.data = 2, .fsdp = 4, .zero = 3});
     CHECK(type_of(zero, "Wd") == "[F, D_{fsdp,data}]");
-    // members that have other tokens of the same sequences, or of other experts, have the same weights
+    // Members that have other tokens of the same sequences, or other experts, have the same weights.
     CHECK(type_of(planned({.data = 2, .context = 4, .zero = 3}), "Wd") == "[F, D_{data,context}]");
     CHECK(type_of(planned({.fsdp = 2, .context = 4}), "Wd") == "[F, D_{fsdp}]");
 }
@@ -71,13 +71,13 @@ TEST_CASE(
     CHECK(type_of(program, "X") == "[B, T_{tensor}, D]");
     CHECK(type_of(program, "Hm") == "[B, T, F_{tensor}]");
     CHECK(type_of(planned({.tensor = 4, .tensor_tokens = false}), "X") == "[B, T, D]");
-    // tokens that do not divide stay whole: a step of decoding has one
+    // Tokens that do not divide evenly stay whole: a decode iteration has one per sequence.
     Program one = decoder();
     one.sizes["T"] = 1;
     CHECK(type_of(apply_plan(one, roles(), {.tensor = 4})->program, "X") == "[B, T, D]");
 }
 
-TEST_CASE("more members than heads of keys and values split their queries") {
+TEST_CASE("more members than KV heads split the query heads") {
     const auto result = apply_plan(decoder(), roles(), {.tensor = 8});
     REQUIRE(result);
     CHECK(result->program.mesh == std::vector<MeshAxis>{{"tensor", 4, {}}, {"queries", 2, {}}});
@@ -99,7 +99,7 @@ TEST_CASE(
     CHECK(type_of(sequence, "X") == "[B, T_{sequence}, D]");
     CHECK(type_of(sequence, "Q") == "[B, T, K_{sequence}, G, H]");
     CHECK(type_of(sequence, "Kc") == "[B, S, K_{sequence}, H]");
-    CHECK(type_of(sequence, "O") == "[B, T_{sequence}, K, G, J]");  // read by a product with a weight
+    CHECK(type_of(sequence, "O") == "[B, T_{sequence}, K, G, J]");  // operand of a matmul with a weight
     CHECK(type_of(sequence, "Wq") == "[D, K, G, H]");
     const Program context = planned({.context = 4});
     CHECK(type_of(context, "X") == "[B, T_{context}, D]");
@@ -108,7 +108,7 @@ TEST_CASE(
     CHECK(type_of(context, "P") == "[B, K, G, T_{context}, S]");
 }
 
-TEST_CASE("gradients of what all experts share stay partial sums over expert, those of a router too") {
+TEST_CASE("gradients of parameters that all experts share, including a router, stay partial sums over expert") {
     auto step = training_step(decoder({{"moe", true}, {"expertbias", true}}));
     REQUIRE(step);
     const auto planned = apply_plan(*step, roles(), {.expert = 4});
@@ -119,7 +119,7 @@ TEST_CASE("gradients of what all experts share stay partial sums over expert, th
     CHECK(type_of(planned->program, "dBed") == "[E_{expert}, D]");
 }
 
-TEST_CASE("expert parallelism splits experts, and sequences where there are none") {
+TEST_CASE("expert parallelism splits experts, and sequences outside of experts") {
     const Program program = planned({.fsdp = 2, .expert = 4}, {{"moe", true}});
     CHECK(type_of(program, "Eu") == "[E_{expert}, D_{fsdp}, I]");
     CHECK(type_of(program, "Xe") == "[E_{expert}, C_{fsdp}, D]");

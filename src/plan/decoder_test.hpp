@@ -1,4 +1,4 @@
-// A decoder with round sizes for tests of plans, and what its layers exchange.
+// A decoder with round sizes for tests of plans, and the collectives of its layers.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -18,17 +18,17 @@ namespace roofline::core::plan_test {
 inline constexpr std::int64_t B = 16;
 inline constexpr std::int64_t T = 4096;
 inline constexpr std::int64_t D = 2048;
-inline constexpr std::int64_t K = 8;  // heads of keys and values, each with G queries of H
+inline constexpr std::int64_t K = 8;  // KV heads, each with G query heads of width H
 inline constexpr std::int64_t G = 2;
 inline constexpr std::int64_t H = 128;
 inline constexpr std::int64_t F = 8192;
 inline constexpr std::int64_t V = 32768;
 inline constexpr std::int64_t L = 2;
-inline constexpr std::int64_t E = 16;  // experts of width I, A of them for each token
+inline constexpr std::int64_t E = 16;  // experts of width I, A of them per token
 inline constexpr std::int64_t A = 2;
 inline constexpr std::int64_t I = 1024;
 
-inline constexpr std::int64_t activations = 2 * B * T * D;  // bytes of one tensor between the blocks
+inline constexpr std::int64_t activations = 2 * B * T * D;  // bytes of one activation tensor between blocks
 inline constexpr double attention_weights = 2.0 * D * H * (K * G + 2 * K + K * G);  // bytes: Q, K and V, O
 inline constexpr double mlp_weights = 2.0 * 3 * D * F;
 inline constexpr double norms = 2.0 * 2 * D;
@@ -46,7 +46,7 @@ inline Program sized_decoder(const Options& options = {}) {
 
 inline DimRoles decoder_roles() { return parse_roles(architecture_text("decoder")).value(); }
 
-/// A program with its subscripts on H100s, laid out.
+/// Lays out a program with subscripts on H100s.
 inline LaidOut laid_out(const Program& program, const StayingAxes& stay, const std::string& shape) {
     static std::map<std::string, Slice> slices;
     if (!slices.contains(shape)) slices.emplace(shape, catalogue_slice("h100-sxm", shape));
@@ -58,14 +58,14 @@ inline LaidOut laid_out(const Program& program, const StayingAxes& stay, const s
     return *laid;
 }
 
-/// Number and bytes (V, as messages have it) of the collectives of one kind over the same axes.
+/// The number and bytes (V, as in messages) of the collectives of one kind over the same axes.
 struct Exchanged {
     int count = 0;
     double bytes = 0;
 
     bool operator==(const Exchanged&) const = default;
 };
-/// By "all_gather fsdp".
+/// Keyed by "all_gather fsdp".
 using Exchanges = std::map<std::string, Exchanged>;
 
 inline void add_messages(const Statement& statement, const Sizes& sizes, Exchanges& all) {

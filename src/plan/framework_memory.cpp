@@ -15,7 +15,7 @@ double size_of(const std::string& name, const System& system) {
     return placed != nullptr ? static_cast<double>(placed->size) : 1;
 }
 
-// Chips that hold different parts of a tensor also where it is gathered.
+// The number of chips that hold different parts of a tensor even where it is gathered.
 double parts_of(ValueId id, const TensorType& type, const StayingAxes& stay, const System& system) {
     const auto staying = stay.find(id);
     if (staying == stay.end()) return 1;
@@ -34,11 +34,11 @@ std::optional<double> bytes_in(const Program& program, ValueId id, const std::ve
     return bytes ? std::optional(bytes->to_double()) : std::nullopt;
 }
 
-// Parameters that are gathered together.
+// Groups of parameters that are gathered together.
 struct Units {
     double root = 0;
-    std::map<std::vector<std::string>, double> layers;  ///< by the repeats that they are in
-    std::vector<std::string> last;                      ///< repeats of the last parameter that is in some
+    std::map<std::vector<std::string>, double> layers;  ///< by the repeats that contain them
+    std::vector<std::string> last;  ///< repeats of the last parameter that is in a repeat
     bool shared_out = false;
 
     [[nodiscard]] double last_layer() const {
@@ -52,7 +52,7 @@ struct Units {
     }
 };
 
-// Statements that do nothing but convert what they read.
+// Collects statements that only convert their operand.
 void collect_casts(const Block& block, std::vector<const Statement*>& casts, std::map<ValueId, int>& reads) {
     for (const Node& node : block.nodes) {
         if (const auto* inner = std::get_if<Block>(&node)) {
@@ -67,7 +67,8 @@ void collect_casts(const Block& block, std::vector<const Statement*>& casts, std
     }
 }
 
-// What a statement of its own converted to that value, or the value itself: a model puts logits out before a loss converts them.
+// Returns the operand if a separate statement converted it to that value, otherwise the value itself: a model returns
+// logits before a loss converts them.
 ValueId converted_from(const Program& program, ValueId id) {
     std::vector<const Statement*> casts;
     std::map<ValueId, int> reads;
@@ -90,8 +91,8 @@ double holders_of(const TensorType& type, const System& system) {
 Result<FrameworkMemory> unit_memory(const TrainingProgram& step, const std::vector<TensorType>& types,
                                     const StayingAxes& stay, const System& system) {
     Units units;
-    std::map<ValueId, double> holders;       // of parameters
-    std::map<ValueId, double> state_shares;  // of parameters: chips that share their states
+    std::map<ValueId, double> holders;  // of parameters
+    std::map<ValueId, double> state_shares;  // of parameters: number of chips that shard their states
     std::vector<const StepTensor*> gradients;
     for (const StepTensor& tensor : step.tensors) {
         if (tensor.value >= types.size()) continue;
@@ -102,7 +103,7 @@ Result<FrameworkMemory> unit_memory(const TrainingProgram& step, const std::vect
         }
         if (tensor.role != StepRole::param) continue;
         const auto bytes = bytes_in(step.program, tensor.value, {});
-        if (!bytes) return fail("no_size", "what a unit of parameters takes cannot be counted");
+        if (!bytes) return fail("no_size", "the bytes of a unit of parameters cannot be counted");
         const double whole = *bytes / parts_of(tensor.value, type, stay, system);
         holders[tensor.value] = holders_of(type, system);
         units.shared_out = units.shared_out || *bytes / holders[tensor.value] < whole;
@@ -120,7 +121,7 @@ Result<FrameworkMemory> unit_memory(const TrainingProgram& step, const std::vect
         const double shares = state_shares[*gradient->param];
         if (shares <= holders_of(types[gradient->value], system)) continue;
         const auto bytes = bytes_in(step.program, gradient->value, gradient->repeats);
-        if (!bytes) return fail("no_size", "what gradients take cannot be counted");
+        if (!bytes) return fail("no_size", "the bytes of gradients cannot be counted");
         memory.apart += *bytes / shares;
     }
     if (units.shared_out || memory.apart > 0) memory.apart += std::max(units.root, 2 * units.largest_layer());
@@ -151,7 +152,7 @@ Result<double> pipeline_buffer_bytes(const Program& local, bool first, double mi
     if (handed == local.values.end()) return 0;
     const auto input = bytes_of(*handed).evaluate(local.sizes);
     const auto out = bytes_of(*output).evaluate(local.sizes);
-    if (!input || !out) return fail("no_size", "what stages send each other cannot be counted");
+    if (!input || !out) return fail("no_size", "the bytes sent between stages cannot be counted");
     const double received = first ? 0 : std::max(microbatches - in_flight, 0.0) * input->to_double();
     const double gradients = logits ? 0 : microbatches * out->to_double();
     return received + gradients + microbatches * out->to_double();
@@ -168,7 +169,7 @@ Result<double> block_left_by_cast(const Program& local) {
         const bool wider = info(local.values[cast->result].type.dtype).bits > info(value.type.dtype).bits;
         if (!wider || value.param || value.cache || reads[from] > 1) continue;
         const auto bytes = bytes_in(local, from, {});
-        if (!bytes) return fail("no_size", "what is converted cannot be counted");
+        if (!bytes) return fail("no_size", "the bytes of a conversion cannot be counted");
         most = std::max(most, *bytes);
     }
     return most;

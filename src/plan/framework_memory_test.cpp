@@ -10,7 +10,7 @@ using namespace roofline::core;
 
 namespace {
 
-/// A program as a step whose values lie as they are written.
+/// A program as a training step whose values have their written shardings.
 struct WrittenStep {
     TrainingProgram step;
     System system;
@@ -52,7 +52,7 @@ struct WrittenStep {
 }  // namespace
 
 // E has 6 x 10 elements of 2 bytes, W in each of three layers 10 x 10.
-TEST_CASE("FSDP's root and its last layer stay gathered; all-gathers have room for the root or for two layers") {
+TEST_CASE("FSDP's root and its last layer stay gathered; all-gathers have memory for the root or for two layers") {
     const std::string params =
         "D=10, F=10, V=6, L=3\nparam E : bf16[V, D_{fsdp}]\nX : bf16[D]\n"
         "repeat L {\nparam W : bf16[D_{fsdp}, F]\nY : bf16[F] = X *_D W\n}\n";
@@ -64,7 +64,7 @@ TEST_CASE("FSDP's root and its last layer stay gathered; all-gathers have room f
     step.step.program.sizes["V"] = 60;
     CHECK(step.memory().held == approx(1200 + 200));
     CHECK(step.memory().apart == approx(1200));
-    // what nothing shares out is not gathered
+    // Parameters that no axis shards are not gathered.
     WrittenStep whole("mesh data=4\nD=10, F=10\nparam E : bf16[D, F]\n");
     whole.add("E", StepRole::param);
     CHECK(whole.memory().held == 0);
@@ -79,7 +79,8 @@ TEST_CASE(
     step.stay[step.find("E")] = {"tensor"};
     CHECK(step.memory().held == approx(100));
     CHECK(step.memory().apart == approx(100));
-    // a pipeline's: 400 bytes of gradients in f32, of which a chip of four updates a quarter, and 200 of parameters that are gathered
+    // With a pipeline: 400 bytes of gradients in f32, of which one chip of four updates a quarter, and 200 bytes of
+    // gathered parameters.
     WrittenStep replicas("mesh data=4\nD=10, F=10\nparam E : bf16[D, F]\nG : f32[D, F]\nM : f32[D_{data}, F]\n");
     replicas.add("E", StepRole::param);
     replicas.add("G", StepRole::gradient, {}, "E");
@@ -88,8 +89,8 @@ TEST_CASE(
     CHECK(replicas.memory().apart == approx(400 / 4.0 + 200));
 }
 
-// X has 8 x 10 elements of 2 bytes, logits 8 x 50 of 4; or of 2 where the loss converts them.
-TEST_CASE("a pipeline keeps outputs of all microbatches and has buffers for what comes") {
+// X has 8 x 10 elements of 2 bytes; logits have 8 x 50 of 4 bytes, or of 2 if the loss converts them.
+TEST_CASE("a pipeline keeps the outputs of all micro-batches and has buffers for what it receives") {
     const auto bytes = [](const std::string& behind, bool first) {
         const auto parsed =
             parse_program("B=8, D=10, V=50, L=3\nX : bf16[B, D]\nrepeat L {\nX = relu(X)\n}\n" + behind, "");
@@ -100,14 +101,14 @@ TEST_CASE("a pipeline keeps outputs of all microbatches and has buffers for what
     };
     CHECK(bytes("", true) == 8 * 160 + 8 * 160);
     CHECK(bytes("", false) == 3 * 160 + 8 * 160 + 8 * 160);
-    // the last one gets no gradients
+    // The last stage receives no gradients.
     const std::string loss = "param H : bf16[D, V]\nY : f32[B, V] = X *_D H\n";
     CHECK(bytes(loss + "part loss { Lse : f32[B] = logsumexp[V](Y) }\n", false) == 3 * 160 + 8 * 1600);
     const std::string converted = "param H : bf16[D, V]\nZ : bf16[B, V] = X *_D H\npart loss { Y : f32[B, V] = Z }\n";
     CHECK(bytes(converted + "part loss { Lse : f32[B] = logsumexp[V](Y) }\n", false) == 3 * 160 + 8 * 800);
 }
 
-TEST_CASE("what is converted to a wider dtype leaves a block, where nothing else reads it") {
+TEST_CASE("a conversion to a wider dtype leaves a block if nothing else reads its operand") {
     const auto left = [](const std::string& text) {
         const auto parsed = parse_program("B=8, D=10\nX : bf16[B, D]\nH : bf16[B, D] = relu(X)\n" + text, "");
         REQUIRE_MESSAGE(parsed.has_value(), to_text(parsed.error()));

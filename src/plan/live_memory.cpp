@@ -14,25 +14,25 @@ namespace roofline::core {
 
 namespace {
 
-/// From the first place to the last, both counted; a place is a statement or a fused kernel, in the program's order.
+/// A range of places, both ends included. A place is a statement or a fused kernel, in program order.
 struct Interval {
     std::size_t first = 0;
     std::size_t last = 0;
 };
 
-/// A repeat, or the whole program.
+/// The places of a repeat, or of the whole program.
 struct PassRange {
     Interval places;
-    std::size_t outside = 0;        ///< the stretch around it; of the whole, itself
-    std::set<std::string> carried;  ///< names that its passes hand on
+    std::size_t outside = 0;  ///< the range around it; for the whole program, itself
+    std::set<std::string> carried;  ///< names that its iterations carry on
 };
 
-/// A tensor that statements make and read.
+/// A tensor that statements produce and read.
 struct TensorLife {
     std::optional<std::size_t> made;
-    std::size_t made_in = 0;  ///< a stretch
+    std::size_t made_in = 0;  ///< index of a range
     std::size_t last = 0;
-    bool leaves_kernel = false;  ///< read by another kernel than the one that makes it
+    bool leaves_kernel = false;  ///< read by another kernel than the one that produces it
 };
 
 class LifeTimes {
@@ -77,7 +77,7 @@ public:
         for (const Addend& each : addends_) {
             add({each.made, stretches_[each.stretch].places.last}, bytes(each.product.value, each.product.dims));
         }
-        if (unsized_) return fail("no_size", "what a step holds cannot be counted: a size is not known");
+        if (unsized_) return fail("no_size", "the memory of a step cannot be counted because a size is not known");
         double now = 0;
         for (const double change : live_) {
             now += change;
@@ -88,7 +88,7 @@ public:
     }
 
 private:
-    /// A tensor, the dimensions that it was gathered to, and the stretch that it is gathered in.
+    /// A tensor, the dimensions that it was gathered to, and the range in which it is gathered.
     using Copy = std::tuple<ValueId, std::vector<std::string>, std::size_t>;
 
     void walk(const Block& block, std::size_t stretch) {
@@ -119,7 +119,7 @@ private:
     }
 
     void visit(const Statement& statement, std::size_t stretch) {
-        std::map<ValueId, const Op*> inside;  // made on the way
+        std::map<ValueId, const Op*> inside;  // produced inside a statement
         for (const Op& op : statement.ops) {
             for (const Operand& input : op.inputs) read(input, inside, stretch);
             inside[op.output.value] = &op;
@@ -137,8 +137,9 @@ private:
         if (elements_of(made.dims) > elements_of(dims_of(id))) note_copy(id, made.dims, stretch);
     }
 
-    // A product that is added to a gradient is there besides it, to the end of the pass: a framework hands gradients on when
-    // they are made, and adds them up behind. Where the product's kernel adds, a tensor stands in for what it gave.
+    // A matmul result that is added to a gradient occupies memory besides it until the pass ends, because a framework
+    // hands gradients on when they are computed and adds them afterwards. If the matmul kernel accumulates, a stand-in
+    // tensor takes the place of its result.
     void note_gradient(const Statement& statement, std::size_t stretch) {
         if (!fixed_[statement.result]) return;
         const Op& last = statement.ops.back();
@@ -148,7 +149,7 @@ private:
         if (product != &last) addends_.push_back({product->output, stretch, places_});
     }
 
-    // What `G = G + (A * B)` adds; null: the statement is another.
+    // Returns the contraction that `G = G + (A * B)` adds; null for other statements.
     static const Op* added_product(const Statement& statement) {
         const Op& last = statement.ops.back();
         if (last.kind != OpKind::apply || last.inputs.size() != 2 || statement.ops.size() < 2) return nullptr;
@@ -158,7 +159,7 @@ private:
         return added ? &product : nullptr;
     }
 
-    // One of experts has the shape that counts: dimensions that all operands have and the product keeps are numbers of products.
+    // For experts the shape of one of them counts: dimensions that all operands and the result have count matmuls.
     void note_stand_in(const Op& product, ValueId gradient, std::size_t stretch) {
         const auto param = gradient_of_.find(gradient);
         if (param == gradient_of_.end()) return;
@@ -188,7 +189,7 @@ private:
     void read(const Operand& input, const std::map<ValueId, const Op*>& inside, std::size_t stretch) {
         const ValueId id = input.value;
         const auto made = inside.find(id);
-        if (made != inside.end()) {  // a product that is summed up over chips inside of an expression is stored for it
+        if (made != inside.end()) {  // a contraction inside an expression whose sum goes over chips is stored for it
             const Op& maker = *made->second;
             if (maker.kind == OpKind::contract && elements_of(maker.output.dims) > elements_of(input.dims)) {
                 note_copy(id, maker.output.dims, stretch);
@@ -201,7 +202,8 @@ private:
         if (elements_of(input.dims) > elements_of(dims_of(id))) note_copy(id, input.dims, stretch);
     }
 
-    // Where what is read here may go: behind all passes of a repeat, unless the passes make it themselves.
+    // How long a value that is read here may be needed: until all iterations of a repeat are done, unless the
+    // iterations produce it themselves.
     [[nodiscard]] std::size_t reach(ValueId id, std::size_t stretch) {
         for (std::size_t at = stretch; at != lives_[id].made_in && at != 0; at = stretches_[at].outside) {
             readers_[id].insert(at);
@@ -231,7 +233,7 @@ private:
         return elements_of(dims) / parts * info(local_.values[id].type.dtype).bits / 8;
     }
 
-    // A parameter that layers gather one after the other is there for this layer and the next.
+    // A parameter that layers gather one after the other is held for this layer and the next.
     double copy_bytes(const Copy& copy) {
         const auto& [id, dims, stretch] = copy;
         return bytes(id, dims) * (local_.values[id].param && stretch != 0 ? 2 : 1);
@@ -242,7 +244,7 @@ private:
         live_[places.last + 1] -= bytes;
     }
 
-    // Where the backward passes end that go with repeats.
+    // Finds where the backward passes end that belong to repeats.
     void note_ends() {
         for (const StepTensor& tensor : step_.tensors) {
             if (tensor.role != StepRole::activation || tensor.repeats.empty()) continue;
@@ -260,7 +262,7 @@ private:
         const double one = bytes(tensor.value, dims_of(tensor.value));
         const std::size_t made = life.made.value_or(0);
         Interval all{made, std::max(made, life.last)};
-        // what nothing reads goes with the rest of its pass
+        // A value that nothing reads is freed with the rest of its pass.
         if (!tensor.repeats.empty() && readers_[tensor.value].empty())
             all.last = std::max(all.last, ends_[tensor.repeats]);
         for (const std::size_t reader : readers_[tensor.value]) {
@@ -288,25 +290,26 @@ private:
     const TrainingProgram& step_;
     const Program& local_;
     std::vector<TensorLife> lives_;
-    std::vector<bool> fixed_;                               ///< counted apart: parameters, gradients, states
+    std::vector<bool> fixed_;  ///< counted elsewhere: parameters, gradients, states
     std::map<std::vector<std::string>, std::size_t> ends_;  ///< by repeats
     double loss_parts_ = 1;
-    std::vector<std::string> in_parts_;  ///< dimensions of logits, where there is one part of `loss_parts_` of them
-    std::set<ValueId> elsewhere_;        ///< parameters whose copies are not counted here
+    /// Dimensions of logits, of which only one of `loss_parts_` parts exists at a time.
+    std::vector<std::string> in_parts_;
+    std::set<ValueId> elsewhere_;  ///< parameters whose copies are counted elsewhere
     std::vector<PassRange> stretches_;
-    std::map<ValueId, std::set<std::size_t>> readers_;  ///< repeats that read what was made before them
+    std::map<ValueId, std::set<std::size_t>> readers_;  ///< repeats that read values from before them
     std::map<Copy, Interval> copies_;
     struct Addend {
         Operand product;
         std::size_t stretch = 0;
         std::size_t made = 0;
     };
-    std::vector<Addend> addends_;  ///< of gradients
+    std::vector<Addend> addends_;  ///< terms added to gradients
     bool fused_gradients_ = false;
-    std::map<ValueId, ValueId> gradient_of_;                                       ///< the parameter
-    std::map<std::vector<std::string>, std::map<std::size_t, double>> stand_ins_;  ///< bytes by shape and stretch
+    std::map<ValueId, ValueId> gradient_of_;  ///< the parameter
+    std::map<std::vector<std::string>, std::map<std::size_t, double>> stand_ins_;  ///< bytes by shape and range
     std::size_t places_ = 0;
-    std::vector<double> live_;  ///< by place: what comes, less what goes
+    std::vector<double> live_;  ///< by place: bytes allocated minus bytes freed
     bool unsized_ = false;
 };
 

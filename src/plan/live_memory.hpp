@@ -1,4 +1,4 @@
-// What a training step holds from one statement to the next, and the most that it holds at a time.
+// The tensors that a training step holds from one statement to the next, and their peak.
 #pragma once
 
 #include "base/result.hpp"
@@ -8,30 +8,33 @@
 
 namespace roofline::core {
 
-/// Microbatches of which a chip holds activations at a time.
+/// The number of micro-batches whose activations a chip holds at a time.
 struct InFlight {
-    double layers = 1;  ///< of what is kept inside the model's repeats
-    double others = 1;  ///< of what is kept outside of them: in the last stage of a pipeline, what the loss reads
+    double layers = 1;  ///< for activations kept inside the model's repeats
+    /// For activations kept outside of them: in the last stage of a pipeline, those that the loss reads.
+    double others = 1;
 };
 
-/// Bytes of one chip while it runs a step, without parameters, gradients and the optimizer's states, which are always there.
+/// Bytes on one chip while it runs a step, without parameters, gradients and optimizer states, which are always held.
 struct LiveMemory {
-    double kept = 0;  ///< activations kept from the forward to the backward pass, of all microbatches in flight
-    double peak = 0;  ///< the most at a time of these and of all else that waits for its reader
+    double kept = 0;  ///< activations kept from the forward to the backward pass, of all micro-batches in flight
+    double peak = 0;  ///< peak of these and of all other results that are still to be read
 };
 
-/// The most bytes that wait for a reader at any statement. `local` is the step on one chip; its statements are those of `step`. A tensor is
-/// there from the statement that makes it to the last that reads it; what is kept of the passes of a repeat, for all passes when the
-/// backward one begins, and one fewer once the pass has read it. What a kernel makes for itself (an intermediate, the inside of a
-/// `fuse` block) is not there at all. An operand that is gathered is there besides its share, from its first use in a pass to its last;
-/// parameters so of the whole pass and of the next one, which is gathered while this one computes (Zhao et al. 2023, arXiv
-/// 2304.11277, section 3.3.2). Of FSDP's units
-/// gathered parameters that are in no layer are not counted: unit_memory() has them. Of logits, their gradients and all of their shape
-/// there is one part of `loss_parts`. Where products add to gradients themselves (`fused_gradients`), autograd is still handed a
-/// gradient for each: Transformer Engine keeps one tensor of the parameters' dtype for each shape of weights, for all layers and
-/// microbatches (get_dummy_wgrad in its pytorch/module/base.py, and Megatron-LM's tensor_parallel/layers.py), of experts that of
-/// one; where a layer has several weights of a shape they are taken to be one matrix, as its queries, keys and values are, or its gate
-/// and up projection. Errors: sizes that are not known, counts beyond 127 bits.
+/// Returns the peak bytes over all statements. `local` is the step on one chip; its statements are those of `step`. A
+/// tensor is held from the statement that produces it to the last one that reads it. Activations of a repeat are held
+/// for all its iterations when the backward pass begins, and for one fewer after each backward iteration. Values that a
+/// kernel keeps to itself (an intermediate, the inside of a `fuse` block) are not held at all. A gathered operand is
+/// held besides its shard, from its first use in an iteration to its last; a gathered parameter is held for the whole
+/// iteration, together with the one of the next iteration, which is gathered while this one computes (Zhao et al. 2023,
+/// arXiv 2304.11277, section 3.3.2). With FSDP units, gathered parameters that are in no layer are not counted here,
+/// because unit_memory() has them. Of logits, their gradients and everything of their shape one part of `loss_parts` is
+/// held. If matmuls accumulate into gradients (`fused_gradients`), autograd still receives a gradient for each:
+/// Transformer Engine keeps one tensor of the parameters' dtype per shape of weights, for all layers and micro-batches
+/// (get_dummy_wgrad in its pytorch/module/base.py, and Megatron-LM's tensor_parallel/layers.py), and for experts one of
+/// a single expert's shape. If a layer has several weights of one shape they are assumed to be one matrix, as its
+/// queries, keys and values are, or its gate and up projections. Errors: sizes that are not known, counts beyond 127
+/// bits.
 [[nodiscard]] Result<LiveMemory> live_memory(const TrainingProgram& step, const Program& local,
                                              const InFlight& in_flight, const FrameworkHabits& habits = {});
 

@@ -39,7 +39,7 @@ double peak_of(const TrainingProgram& step, const InFlight& in_flight = {}) {
 constexpr std::string_view logits_text =
     "T=64, D=2, V=10000\nX : bf16[T, D]\nparam W : bf16[D, V]\nLogits : bf16[T, V] = X * W";
 
-/// What each of two chips has of a program that is split over them.
+/// The part of a program that each of two chips has.
 Program local_of_two(const Program& program) {
     auto machine = find_machine("h100-sxm");
     REQUIRE(machine);
@@ -61,23 +61,23 @@ double peak_of_two(std::string_view text) {
 }  // namespace
 
 // Each tensor has 8 x 10 elements of 2 bytes.
-TEST_CASE("a tensor is held from the statement that makes it to the last that reads it") {
+TEST_CASE("a tensor is held from the statement that produces it to the last that reads it") {
     const std::string sizes = "B=8, D=10\nX : bf16[B, D]\n";
-    // H and Y are there while Y is made, Y alone while Z is; what nobody reads is not waited for
+    // H and Y are held while Y is computed, and only Y while Z is; a result without a reader is not held.
     CHECK(peak_of(plain(sizes + "H : bf16[B, D] = relu(X)\nY : bf16[B, D] = relu(H)\nZ : bf16[B, D] = exp(Y)")) == 320);
     CHECK(peak_of(plain(sizes + "H : bf16[B, D] = relu(X)\nY : bf16[B, D] = relu(H)\nZ : bf16[B, D] = H + Y\n"
                                 "U : bf16[B, D] = relu(Z)")) == 480);
-    // what a fused kernel makes for itself is nowhere
+    // Values inside a fused kernel are not held.
     CHECK(peak_of(plain(
               sizes + "fuse { H : bf16[B, D] = relu(X)\nY : bf16[B, D] = relu(H) }\nZ : bf16[B, D] = exp(Y)")) == 160);
 }
 
-TEST_CASE("what the backward pass reads is there for all passes, for each microbatch in flight") {
+TEST_CASE("activations are held for all iterations, for each micro-batch in flight") {
     TrainingProgram step = plain(
         "B=8, D=10, L=3\nX : bf16[B, D]\nrepeat L { H : bf16[B, D] = relu(X)\nX = exp(H) }\nY : bf16[B, D] = relu(X)\n"
         "repeat L { Y = H + Y }\n");
     step.tensors = {{value_named(step.program, "H"), StepRole::activation, {"L"}}};
-    // three H, and when Y is made X and Y beside them
+    // Three H, and X and Y besides them when Y is computed.
     CHECK(peak_of(step) == 3 * 160 + 320);
     CHECK(peak_of(step, {2, 1}) == 6 * 160 + 320);
     const auto memory = live_memory(step, step.program, {2, 1});
@@ -94,8 +94,8 @@ TEST_CASE("parameters and states are counted elsewhere") {
     CHECK(peak_of(step) == 0);
 }
 
-// Each of two chips has 4 rows of X and 5 of W, and multiplies all 10 of W.
-TEST_CASE("a gathered parameter is held besides its share, in a repeat that of the next pass as well") {
+// Each of two chips has 4 rows of X and 5 of W, and multiplies all 10 rows of W.
+TEST_CASE("a gathered parameter is held besides its shard, in a repeat together with that of the next iteration") {
     const std::string head = "mesh fsdp=2\nB=8, D=10, F=10, L=3\nX : bf16[B_{fsdp}, D]\n";
     CHECK(peak_of_two(
               head + "param W : bf16[D_{fsdp}, F]\nH : bf16[B_{fsdp}, F] = X *_D W\nY : bf16[B_{fsdp}, F] = relu(H)") ==
@@ -104,9 +104,9 @@ TEST_CASE("a gathered parameter is held besides its share, in a repeat that of t
                              "Y : bf16[B_{fsdp}, F] = relu(H)\n}") == 2 * 200 + 80);
 }
 
-// Of T V logits: in bf16 these and their gradient; in f32 the logits, the gradient of the log-probabilities, and that of the logits in
-// bf16 or, as PyTorch's eager cross entropy and the cast before it do, in f32.
-TEST_CASE("a loss holds what its framework stores of it") {
+// Of T V logits: in bf16 these and their gradient; in f32 the logits, the gradient of the log-probabilities, and that
+// of the logits in bf16 or, as PyTorch's eager cross entropy and the cast before it do, in f32.
+TEST_CASE("a loss holds the tensors that its framework stores") {
     const Program forward = plain(logits_text).program;
     const auto bytes = [&](bool f32_logits, bool stored_casts) {
         const auto with = with_loss(forward, f32_logits);
@@ -124,7 +124,7 @@ TEST_CASE("a loss holds what its framework stores of it") {
 }
 
 // The logits and the gradient of each part, in bf16.
-TEST_CASE("a loss that goes over the tokens in parts holds logits of one part") {
+TEST_CASE("a loss that processes the tokens in parts holds the logits of one part") {
     const Program forward = plain(logits_text).program;
     const auto with = with_loss(forward);
     REQUIRE(with);
@@ -137,8 +137,9 @@ TEST_CASE("a loss that goes over the tokens in parts holds logits of one part") 
     CHECK(memory->peak == approx((2 + 2) * 64 * 10000 / 8.0).epsilon(0.01));
 }
 
-// In each of three passes A, 64 x 8 in bf16, is a product that the policy keeps and that nothing reads backward.
-TEST_CASE("an eager framework keeps what its policy says, read or not") {
+// In each of three iterations A, 64 x 8 in bf16, is a matmul result that the policy keeps and that no backward
+// statement reads.
+TEST_CASE("an eager framework keeps the tensors that its policy names, read or not") {
     const auto forward = parse_program(
         "T=64, D=8, F=16, L=3\nX : bf16[T, D]\nrepeat L {\nparam W : bf16[D, F]\nparam V : bf16[F, D]\n"
         "H : bf16[T, F] = X *_D W\nU : bf16[T, F] = relu(H)\nA : bf16[T, D] = U *_F V\nX = X + A\n}\n");
@@ -157,8 +158,8 @@ TEST_CASE("an eager framework keeps what its policy says, read or not") {
     CHECK(held(true).peak - held(false).peak == 3 * 64 * 8 * 2);
 }
 
-// Each of two chips has 5 of 10 rows of W; whoever counts W as a unit counts what is gathered of it.
-TEST_CASE("what FSDP gathers as its root is counted with its units") {
+// Each of two chips has 5 of 10 rows of W; what is gathered of W is counted with its unit.
+TEST_CASE("the parameters that FSDP gathers as its root are counted with its units") {
     TrainingProgram step = plain(
         "mesh fsdp=2\nB=8, D=10, F=10\nX : bf16[B_{fsdp}, D]\nparam W : bf16[D_{fsdp}, F]\n"
         "H : bf16[B_{fsdp}, F] = X *_D W\nY : bf16[B_{fsdp}, F] = relu(H)");
@@ -170,7 +171,7 @@ TEST_CASE("what FSDP gathers as its root is counted with its units") {
     CHECK(live_memory(step, local, {}, habits)->peak == 80);
 }
 
-// W and U are of 10 x 20 elements in bf16, and so is each of four experts of V; N is no factor of a product.
+// W and U have 10 x 20 elements in bf16, and so has each of four experts of V; N is not an operand of a contraction.
 TEST_CASE(
     "where products add to gradients, one tensor for each shape of a layer's weights stands in for what they give") {
     const std::string sizes =
@@ -196,17 +197,17 @@ TEST_CASE(
     const std::string layer = "repeat L { dW = dW + (X *_B H)\ndU = dU + (X *_B H)\ndN = dN + sum[B](X) }\n";
     CHECK(peak(layer, true) == 2 * 400);
     CHECK(peak(layer, false) == 2 * 400);
-    // passes of other layers have shapes of their own, or the same
+    // Iterations of other layers have their own shapes, or the same ones.
     CHECK(peak(layer + "repeat M { dV = dV + (Y *_B Z) }\n", true) == 2 * 400);
     CHECK(peak("repeat L { dW = dW + (X *_B H)\ndV = dV + (Y *_B Z) }\n", true) == 2 * 400);
     CHECK(peak("repeat L { dW = dW + (X *_B H) }\nrepeat M { dV = dV + (Y *_B Z) }\n", true) == 400);
     CHECK(peak("repeat L { dW = dW + (X *_B H) }\nrepeat M { dV = dV + (Y *_B Z) }\n", false) == 4 * 400);
-    // a single microbatch adds nothing up, and autograd is handed as much
+    // A single micro-batch accumulates nothing, but autograd receives as much.
     CHECK(peak("dW = X *_B H\n", true) == 400);
     CHECK(peak("dW = X *_B H\n", false) == 0);
 }
 
-TEST_CASE("sizes that are not known") {
+TEST_CASE("unknown sizes are an error") {
     const TrainingProgram step = plain("X : bf16[B, D]\nH : bf16[B, D] = relu(X)\nY : bf16[B, D] = relu(H)");
     CHECK(!live_memory(step, step.program, {}));
 }

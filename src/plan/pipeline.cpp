@@ -19,31 +19,31 @@ constexpr std::array<std::pair<std::string_view, Schedule>, 4> names{{{"gpipe", 
                                                                       {"interleaved", Schedule::interleaved},
                                                                       {"zero-bubble", Schedule::zero_bubble}}};
 
-constexpr std::int64_t most = std::int64_t{1} << 40;  // of products that stay exact in a double
+constexpr std::int64_t most = std::int64_t{1} << 40;  // products up to this are exact in a double
 
 Status check(const Pipeline& pipeline) {
     const auto [schedule, p, m, v, again] = pipeline;
     if (p < 1 || m < 1 || v < 1) {
-        return fail("bad_plan", "a pipeline has at least one stage, one microbatch and one chunk a stage");
+        return fail("bad_plan", "a pipeline needs at least one stage, one micro-batch and one virtual stage per stage");
     }
     if (!(again >= 0 && again <= 1))
-        return fail("bad_plan", "a backward pass computes a forward pass once again at most");
+        return fail("bad_plan", "a backward pass can recompute at most one whole forward pass");
     if (p > most || m > most || v > most)
-        return fail("bad_plan", "a pipeline of more than 2^40 stages or microbatches");
+        return fail("bad_plan", "a pipeline can have at most 2^40 stages and micro-batches");
     const bool interleaved = schedule == Schedule::interleaved;
     if (p > 1 && interleaved != (v > 1)) {
         return fail("bad_plan",
                     interleaved
-                        ? std::string("an interleaved schedule of one chunk a stage is 1f1b")
-                        : fmt::format("{} chunks a stage, and {} does not interleave them", v, schedule_name(schedule)),
-                    interleaved ? "take two chunks or more" : "take the schedule `interleaved`, or one chunk");
+                        ? std::string("an interleaved schedule with one virtual stage per stage is 1f1b")
+                        : fmt::format("{} virtual stages per stage were given, but {} does not interleave", v, schedule_name(schedule)),
+                    interleaved ? "use two or more virtual stages" : "use the schedule `interleaved`, or one virtual stage per stage");
     }
     if (p > 1 && interleaved && m % p != 0) {
-        return fail("bad_plan", fmt::format("{} microbatches are no multiple of the {} stages", m, p),
-                    fmt::format("an interleaved schedule goes in groups of as many: take {}", (m + p - 1) / p * p));
+        return fail("bad_plan", fmt::format("{} micro-batches are not a multiple of the {} stages", m, p),
+                    fmt::format("an interleaved schedule runs micro-batches in groups of that size; use {}", (m + p - 1) / p * p));
     }
     if (schedule == Schedule::zero_bubble && m < p) {
-        return fail("bad_plan", fmt::format("{} microbatches do not fill {} stages", m, p),
+        return fail("bad_plan", fmt::format("{} micro-batches do not fill {} stages", m, p),
                     fmt::format("zero-bubble needs at least {}; 1f1b takes fewer", p));
     }
     return {};
@@ -57,8 +57,8 @@ Result<Pipeline> parse_schedule(std::string_view word) {
     if (word.starts_with(chunked)) {
         const auto chunks = parse_size(word.substr(chunked.size()));
         if (!chunks || *chunks < 2 || *chunks > most) {
-            return fail("bad_plan", fmt::format("`{}`: interleaved chunks are two a stage or more", word.substr(0, 40)),
-                        "write their number: interleaved:4");
+            return fail("bad_plan", fmt::format("`{}`: an interleaved schedule needs at least two virtual stages per stage", word.substr(0, 40)),
+                        "write their number, for example interleaved:4");
         }
         pipeline.schedule = Schedule::interleaved;
         pipeline.chunks = *chunks;
@@ -73,8 +73,8 @@ Result<Pipeline> parse_schedule(std::string_view word) {
         }
         known.emplace_back(name);
     }
-    return fail("unknown_name", fmt::format("no schedule `{}`", word.substr(0, 40)),
-                did_you_mean(word, known, fmt::format("there are {}", fmt::join(known, ", "))));
+    return fail("unknown_name", fmt::format("there is no schedule `{}`", word.substr(0, 40)),
+                did_you_mean(word, known, fmt::format("the schedules are {}", fmt::join(known, ", "))));
 }
 
 std::string_view schedule_name(Schedule schedule) {

@@ -25,9 +25,9 @@ bool is_repeat(const Node& node) {
     return block != nullptr && block->kind == Block::Kind::repeat;
 }
 
-using Passes = std::vector<std::int64_t>;  // by repeat, in the program's order
+using Passes = std::vector<std::int64_t>;  // by repeat, in program order
 
-// The first `wanted` passes.
+// Takes the first `wanted` iterations.
 Passes first_passes(const Passes& passes, std::int64_t wanted) {
     Passes share;
     for (const std::int64_t there : passes) {
@@ -44,7 +44,7 @@ Passes last_passes(Passes passes, std::int64_t wanted) {
     return share;
 }
 
-// So many of the passes that the first and the last stage leave over: in proportion, by largest remainder.
+// Takes `wanted` of the iterations that the first and the last stage leave: in proportion, by largest remainder.
 Passes middle_passes(const Passes& passes, std::int64_t wanted) {
     const std::int64_t total = std::accumulate(passes.begin(), passes.end(), std::int64_t{0});
     if (total == 0) return Passes(passes.size(), 0);
@@ -62,7 +62,7 @@ Passes middle_passes(const Passes& passes, std::int64_t wanted) {
     return share;
 }
 
-// Layers go to stages in their order: the first stage has what stands first, the last one what stands last.
+// Layers go to stages in their order: the first stage has the first layers, the last stage the last ones.
 Result<Passes> shares(const Program& forward, const Passes& passes, std::int64_t stages, const PipelineStage& stage) {
     if (stage.place == StagePlace::first) return first_passes(passes, stage.passes);
     if (stage.place == StagePlace::last) return last_passes(passes, stage.passes);
@@ -74,7 +74,7 @@ Result<Passes> shares(const Program& forward, const Passes& passes, std::int64_t
     return middle_passes(rest, stage.passes);
 }
 
-/// Keeps some values of a program and numbers them again.
+/// Keeps some values of a program and renumbers them.
 class ValuePruning {
 public:
     explicit ValuePruning(Program& program) : program_(program), kept_(program.values.size(), false) {}
@@ -91,7 +91,7 @@ public:
             }
         }
     }
-    // What is declared there too, used or not: a model's biases are, here and there.
+    // Keeps what is declared in the same place too, used or not, because biases of a model occur in several places.
     void keep_declared(std::size_t before, std::size_t after) {
         for (std::size_t id = before; id < after && id < kept_.size(); ++id) {
             if (!program_.values[id].intermediate) kept_[id] = true;
@@ -129,7 +129,7 @@ private:
 
     Program& program_;
     std::vector<bool> kept_;
-    std::vector<std::size_t> places_;  ///< by value: kept ones before it
+    std::vector<std::size_t> places_;  ///< by value: number of kept values before it
 };
 
 Result<std::vector<std::int64_t>> passes_of(const Program& program, std::int64_t stages) {
@@ -137,13 +137,13 @@ Result<std::vector<std::int64_t>> passes_of(const Program& program, std::int64_t
     for (const Node& node : program.body.nodes) {
         if (!is_repeat(node)) continue;
         const auto size = program.sizes.find(std::get<Block>(node).count);
-        if (size == program.sizes.end()) return fail("unsized", "a pipeline needs layers whose number is known");
+        if (size == program.sizes.end()) return fail("unsized", "a pipeline needs a known number of layers");
         passes.push_back(size->second);
     }
     const std::int64_t total = std::accumulate(passes.begin(), passes.end(), std::int64_t{0});
     if (stages < 1 || stages > total) {
-        return fail("bad_plan", fmt::format("pipeline={}, and there are {} layers", stages, total),
-                    total > 0 ? fmt::format("at most pipeline={}", total) : std::string("leave `pipeline` out"));
+        return fail("bad_plan", fmt::format("pipeline={}, but there are {} layers", stages, total),
+                    total > 0 ? fmt::format("use at most pipeline={}", total) : std::string("leave out `pipeline`"));
     }
     return passes;
 }
@@ -154,7 +154,7 @@ Result<std::vector<PipelineStage>> pipeline_stages(const Program& forward, std::
     ROOFLINE_TRY(auto passes, passes_of(forward, stages));
     const std::int64_t total = std::accumulate(passes.begin(), passes.end(), std::int64_t{0});
     const std::int64_t most = (total + stages - 1) / stages;
-    const std::int64_t fewer = most * stages - total;  // stages with a pass less
+    const std::int64_t fewer = most * stages - total;  // stages with one iteration fewer
     std::vector<PipelineStage> kinds;
     const std::int64_t of_first = fewer > (late ? 0 : 1) ? 1 : 0;
     const std::int64_t of_last = fewer > 0 && !late ? 1 : 0;
@@ -238,7 +238,7 @@ Result<double> stage_transfer_s(const System& system, double bytes) {
     ROOFLINE_TRY(auto to, next_along(system.slice, {axis}));
     ROOFLINE_TRY(auto load, permutation_load(system.slice, to));
     const auto time = time_of(load, system.slice, bytes);
-    if (!time) return fail("no_rate", "the wires between stages have no published rate");
+    if (!time) return fail("no_rate", "the links between stages have no published rate");
     return time->lower_s;
 }
 

@@ -1,4 +1,4 @@
-// A stage of a pipeline as a program of its own.
+// A stage of a pipeline as a separate program.
 #pragma once
 
 #include <cstdint>
@@ -11,37 +11,42 @@
 namespace roofline::core {
 
 enum class StagePlace {
-    first,   ///< with what stands before the layers: the embedding
-    middle,  ///< layers alone
-    last,    ///< with what stands behind them: the head
+    first,  ///< with what precedes the layers: the embedding
+    middle,  ///< layers only
+    last,  ///< with what follows the layers: the head
 };
 
-/// Stages that are alike, as a plan deals out the passes of a model's layers: as evenly as they divide, and where they do not, the
-/// last stage has one fewer, then the first, which have more to do besides, then others.
+/// Equal stages, as a plan distributes the iterations of a model's layers: as evenly as possible. If they do not divide
+/// evenly, the last stage has one fewer, then the first, because these have additional work, then others.
 struct PipelineStage {
     StagePlace place = StagePlace::middle;
-    std::int64_t index = 0;   ///< of the first of them
-    std::int64_t passes = 0;  ///< of all repeats together, in the fullest of them
-    bool late = false;        ///< what does not divide goes to the last stages
-    double count = 1;         ///< so many of them; of middle ones as many full ones as all their passes make
+    std::int64_t index = 0;  ///< index of the first of them
+    std::int64_t passes = 0;  ///< of all repeats together, in the largest of these stages
+    bool late = false;  ///< the remainder goes to the last stages
+    /// Number of these stages; for middle ones, the number of full stages that their iterations would fill.
+    double count = 1;
 };
 
-/// The kinds of stages of a pipeline of two stages or more. `late`: the first stages have one pass fewer, whatever the ends have besides, as
-/// frameworks deal that do not count these. Errors: more stages than passes; a program without sized repeats.
+/// Returns the kinds of stages of a pipeline with at least two stages. `late`: the first stages have one iteration
+/// fewer, whatever additional work the ends have, as in frameworks that do not count it. Errors: more stages than
+/// iterations; a program without sized repeats.
 [[nodiscard]] Result<std::vector<PipelineStage>> pipeline_stages(const Program& forward, std::int64_t stages,
                                                                  bool late = false);
 
-/// What a stage computes of a model's forward program: its passes of the `repeat`s outside of others, dealt out in the program's order;
-/// a middle stage stands for all of them and has of each in proportion. What it reads of an earlier stage is declared. Errors: as above.
+/// Returns what a stage computes of a model's forward program: its iterations of the outermost `repeat`s, distributed
+/// in program order; a middle stage stands for all middle stages and has a proportional part of each repeat. Values
+/// that it reads from an earlier stage are declared. Errors: as above.
 [[nodiscard]] Result<Program> pipeline_stage(const Program& forward, std::int64_t stages, const PipelineStage& stage);
 
-/// By value of the forward program, how much of all its copies such a stage holds: of layers its passes, of what stands before them all
-/// or nothing, likewise behind them. What the head shares with the embedding is with both. Errors: as above.
+/// Returns, by value of the forward program, the fraction of all its copies that such a stage holds: for layers the
+/// fraction of their iterations; for values before or after the layers all or nothing. Weights that the head shares
+/// with the embedding are on both stages. Errors: as above.
 [[nodiscard]] Result<std::vector<double>> stage_shares(const Program& forward, std::int64_t stages,
                                                        const PipelineStage& stage);
 
-/// Seconds, at the least, that `bytes` take from a chip to its neighbour along the mesh axis `pipeline`; all chips of a stage send
-/// at the same time, each its own part. Errors: no such axis; a topology that is not costed.
+/// Returns the minimum time in seconds that `bytes` take from a chip to its neighbour along the mesh axis `pipeline`;
+/// all chips of a stage send at the same time, each its own part. Errors: no such axis; a topology that has no cost
+/// model.
 [[nodiscard]] Result<double> stage_transfer_s(const System& system, double bytes);
 
 }  // namespace roofline::core

@@ -35,7 +35,7 @@ std::string stage(std::int64_t stages, StagePlace place, std::string_view text =
 }  // namespace
 
 TEST_CASE("a stage has its share of the layers, the first one the embedding, the last one the head") {
-    // nine layers over three stages, in their order: three of the first kind, three of it, three of the second
+    // Nine layers over three stages, in their order: three of the first kind, three of it, three of the second.
     CHECK(stage(3, StagePlace::first) ==
           "L=3, M=3, V=50, D=8, T=4\n"
           "Ids : int32[T]\n"
@@ -54,7 +54,7 @@ TEST_CASE("a stage has its share of the layers, the first one the embedding, the
     CHECK(stage(2, StagePlace::middle) == "none");
 }
 
-TEST_CASE("layers that do not divide: the ends have fewer, and all stages together have all") {
+TEST_CASE("if layers do not divide evenly, the ends have fewer, and all stages together have all") {
     const auto passes = [](std::int64_t layers, std::int64_t stages, bool late = false) {
         Program program = parse_program("L=1\nX : bf16[8]\nrepeat L { X = relu(X) }").value();
         program.sizes["L"] = layers;
@@ -68,7 +68,7 @@ TEST_CASE("layers that do not divide: the ends have fewer, and all stages togeth
         CHECK(all == approx(static_cast<double>(layers)));
         return each;
     };
-    // 126 layers on 16 stages: 8 each but for 7 in the first and in the last (Llama 3, arXiv 2407.21783, 3.3.2)
+    // 126 layers on 16 stages: 8 each, except 7 in the first and in the last (Llama 3, arXiv 2407.21783, 3.3.2).
     CHECK(passes(126, 16) == std::vector<std::int64_t>{7, 8, 7});
     CHECK(passes(31, 4) == std::vector<std::int64_t>{8, 8, 7});
     CHECK(passes(32, 4) == std::vector<std::int64_t>{8, 8, 8});
@@ -80,8 +80,8 @@ TEST_CASE("layers that do not divide: the ends have fewer, and all stages togeth
     CHECK(passes(32, 4, true) == std::vector<std::int64_t>{8, 8, 8});
 }
 
-TEST_CASE("layers that a stage has none of are left out, with their weights; a tied head keeps the embedding") {
-    // one layer for each of nine stages: six parts of nine are of the first kind
+TEST_CASE("layers that a stage does not have are left out, with their weights; a tied head keeps the embedding") {
+    // One layer for each of nine stages: six parts of nine are of the first kind.
     const std::string one = stage(9, StagePlace::middle);
     CHECK(one.find("param W") != std::string::npos);
     CHECK(one.find("param U :") == std::string::npos);
@@ -91,7 +91,7 @@ TEST_CASE("layers that a stage has none of are left out, with their weights; a t
     CHECK(stage(3, StagePlace::last, tied).find("param E : bf16[V, D]") != std::string::npos);
 }
 
-TEST_CASE("more stages than layers, or none") {
+TEST_CASE("more stages than layers, or no layers") {
     CHECK(stage(10, StagePlace::first) == "pipeline=10, and there are 9 layers");
     CHECK(!pipeline_stages(parse_program(model).value(), 0));
     CHECK(!pipeline_stages(parse_program("X : bf16[8]\nY = relu(X)").value(), 2));

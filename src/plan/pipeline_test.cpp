@@ -1,4 +1,4 @@
-// The formulas against schedules that are played through, step by step.
+// Tests that compare the formulas with schedules simulated task by task.
 #include "plan/pipeline.hpp"
 #include "base/approx_test.hpp"
 
@@ -16,7 +16,7 @@ namespace {
 
 enum class Pass { forward, backward, weights };
 
-/// A pass of one microbatch through one chunk of layers; chunks are counted through the whole model.
+/// A pass of one micro-batch through one virtual stage; virtual stages are counted through the whole model.
 struct PipelineTask {
     Pass pass = Pass::forward;
     int microbatch = 0;
@@ -25,16 +25,16 @@ struct PipelineTask {
 
 struct Played {
     int time = 0;
-    std::vector<double> held;  ///< by stage, in microbatches through all of its layers
+    std::vector<double> held;  ///< by stage, in micro-batches through all of its layers
 };
 
-/// Stages do their tasks in order, each as soon as what it needs is there. Lengths by pass; without passes of weights the
-/// activations go with the backward pass.
+/// Simulates the stages: each does its tasks in order, as soon as their inputs are there. `lengths` are by pass;
+/// without passes for weights the activations are freed by the backward pass.
 Played play(const std::vector<std::vector<PipelineTask>>& stages, int chunks, const std::map<Pass, int>& lengths) {
     const int p = static_cast<int>(stages.size());
     const int last = p * chunks - 1;
     const bool apart = lengths.contains(Pass::weights);
-    std::map<std::tuple<Pass, int, int>, int> done;  // by pass, microbatch, chunk of the model
+    std::map<std::tuple<Pass, int, int>, int> done;  // by pass, micro-batch, virtual stage of the model
     std::vector<std::size_t> next(stages.size());
     std::vector<int> clock(stages.size());
     std::vector<int> held(stages.size());
@@ -76,7 +76,8 @@ std::vector<PipelineTask> gpipe(int m) {
     return tasks;
 }
 
-// So many forward passes first, then one forward, one backward; with `late`, weights of the microbatch so many before.
+// First this many forward passes, then one forward and one backward in turn; with `late`, weights of the micro-batch
+// that many before.
 std::vector<PipelineTask> one_f_one_b(int m, int first, std::optional<int> late) {
     std::vector<PipelineTask> tasks;
     int forward = 0;
@@ -91,7 +92,7 @@ std::vector<PipelineTask> one_f_one_b(int m, int first, std::optional<int> late)
     return tasks;
 }
 
-// Microbatches in groups of p, each through all chunks of a stage; the last chunk first on the way back.
+// Micro-batches in groups of p, each through all virtual stages of a stage; backward the last one comes first.
 std::vector<PipelineTask> interleaved(int p, int m, int v, int stage) {
     const auto nth = [&](Pass pass, int n) {
         const int chunk = n % (p * v) / p;
@@ -119,11 +120,11 @@ double bubble_of(const Played& played, int work) { return 1 - static_cast<double
 
 }  // namespace
 
-TEST_CASE("what stages wait and hold is what the schedules come to when they are played through") {
+TEST_CASE("the idle time and memory of stages agree with simulated schedules") {
     for (const auto& [p, m] : {std::pair(2, 2), {2, 8}, {3, 6}, {4, 4}, {4, 8}, {4, 32}, {8, 16}}) {
         CAPTURE(p);
         CAPTURE(m);
-        // forward 1, backward 2, as a product's is
+        // Forward 1, backward 2, as for a matmul.
         const std::map<Pass, int> whole{{Pass::forward, 1}, {Pass::backward, 2}};
         const std::vector<std::vector<PipelineTask>> all(static_cast<std::size_t>(p), gpipe(m));
         const Played first = play(all, 1, whole);
@@ -147,7 +148,8 @@ TEST_CASE("what stages wait and hold is what the schedules come to when they are
         CHECK(pipeline_cost(zero).value().bubble(p) == approx(bubble_of(third, 3 * m)));
         check_held(third, zero);
 
-        // all or half of a forward pass is done again before the gradients of the input; lengths in halves of a forward pass
+        // All or half of a forward pass is recomputed before the gradients of the input; lengths are in halves of a
+        // forward pass.
         for (const int again : {1, 2}) {
             CAPTURE(again);
             const Played fourth =
@@ -158,7 +160,7 @@ TEST_CASE("what stages wait and hold is what the schedules come to when they are
     }
 }
 
-TEST_CASE("interleaved chunks wait a v-th, and hold (p-1)/v microbatches more") {
+TEST_CASE("with v virtual stages the bubble is one v-th, and (p-1)/v more micro-batches are held") {
     for (const auto& [p, m, v] : {std::tuple(2, 4, 2), {4, 8, 2}, {4, 8, 3}, {4, 16, 5}, {8, 32, 2}}) {
         CAPTURE(p);
         CAPTURE(m);
@@ -174,7 +176,7 @@ TEST_CASE("interleaved chunks wait a v-th, and hold (p-1)/v microbatches more") 
     }
 }
 
-TEST_CASE("schedules that cannot be") {
+TEST_CASE("impossible schedules are refused") {
     CHECK(pipeline_cost({Schedule::one_f_one_b, 1, 4, 1}).value().bubble(1) == 0);
     CHECK(parse_schedule("1f1b").value().schedule == Schedule::one_f_one_b);
     CHECK(parse_schedule("interleaved").value().chunks == 2);

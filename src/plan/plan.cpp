@@ -19,7 +19,7 @@ struct PlanAxis {
     std::int64_t Plan::* size;
 };
 
-// In the order in which they are laid on wires: those that wait for their messages in every layer first.
+// The order in which axes are placed on links: those that wait for their messages in every layer come first.
 constexpr std::array<PlanAxis, 7> axes{{{"tensor", &Plan::tensor},
                                         {"sequence", &Plan::sequence},
                                         {"context", &Plan::context},
@@ -28,7 +28,7 @@ constexpr std::array<PlanAxis, 7> axes{{{"tensor", &Plan::tensor},
                                         {"data", &Plan::data},
                                         {"pipeline", &Plan::pipeline}}};
 
-/// What frameworks call them.
+/// The names that frameworks use.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 6> usual_names{
     {{"dp", "data"}, {"tp", "tensor"}, {"sp", "sequence"}, {"cp", "context"}, {"ep", "expert"}, {"pp", "pipeline"}}};
 
@@ -39,16 +39,16 @@ Status read_axis(const MeshAxis& axis, Plan& plan) {
         std::vector<std::string> names;
         for (const PlanAxis& each : axes) names.emplace_back(each.name);
         return fail("unknown_axis", fmt::format("a plan has no axis `{}`", axis.name.substr(0, 40)),
-                    did_you_mean(axis.name, names, fmt::format("there are {}", fmt::join(names, ", "))));
+                    did_you_mean(axis.name, names, fmt::format("the axes are {}", fmt::join(names, ", "))));
     }
     if (axis.size < 1)
-        return fail("bad_plan", fmt::format("{}={}: an axis has at least one chip", axis.name, axis.size));
+        return fail("bad_plan", fmt::format("{}={}: an axis must have at least one chip", axis.name, axis.size));
     plan.*known->size = axis.size;
     if (!axis.wires.empty()) plan.wires[std::string(name)] = axis.wires;
     return {};
 }
 
-// The product, or none beyond 2^62.
+// Returns the product; empty beyond 2^62.
 std::optional<std::int64_t> product(const Plan& plan) {
     std::int64_t chips = 1;
     for (const PlanAxis& axis : axes) {
@@ -57,18 +57,19 @@ std::optional<std::int64_t> product(const Plan& plan) {
     return chips;
 }
 
-// A plan with one axis changed so that the product is right: the change that is least.
+// Returns the plan with the smallest change of one axis that makes the product right.
 std::optional<Plan> nearest_plan(const Plan& plan, std::int64_t chips) {
     std::optional<Plan> best;
     double least = 0;
-    // Axes that share weights or batches take any size; those that cut layers and heads only if nothing else does.
+    // Axes that share weights or batches take any size; axes that cut layers and heads are changed only if nothing else
+    // helps.
     for (const auto axis : {&Plan::fsdp, &Plan::data, &Plan::tensor, &Plan::context, &Plan::expert, &Plan::pipeline}) {
         Plan other = plan;
         other.*axis = 1;
         const auto rest = product(other);
         if (!rest || *rest > chips || chips % *rest != 0) continue;
         other.*axis = chips / *rest;
-        // layers, heads and experts are only so many: more of these axes may be more than the model has
+        // The numbers of layers, heads and experts are limited, so more of these axes may exceed the model.
         const bool tokens = axis == &Plan::fsdp || axis == &Plan::data;
         if (!tokens && plan.*axis % other.*axis != 0) continue;
         const auto from = static_cast<double>(plan.*axis);
@@ -111,7 +112,7 @@ Result<Plan> parse_plan(const std::vector<std::string>& texts, std::int64_t chip
     for (const std::string& each : texts) text += (text.empty() ? "mesh " : ", ") + each;
     ROOFLINE_TRY(auto read, parse_program(text, "--mesh"));
     if (!read.values.empty() || !read.dims.empty()) {
-        return fail("syntax", "this is more than a mesh", "write data=4,tensor=8");
+        return fail("syntax", "the text contains more than a mesh", "write it like data=4,tensor=8");
     }
     Plan plan;
     std::set<std::string_view> given;
@@ -121,7 +122,7 @@ Result<Plan> parse_plan(const std::vector<std::string>& texts, std::int64_t chip
         if (!given.insert(name).second) {
             return fail("bad_plan", fmt::format("the axis `{}` is given twice", name), "give it once");
         }
-        if (name != axis.name) called.push_back(fmt::format("{} is `{}`", axis.name, name));
+        if (name != axis.name) called.push_back(fmt::format("{} is called `{}`", axis.name, name));
         ROOFLINE_CHECK(read_axis(axis, plan));
     }
     if (!called.empty() && notes != nullptr) {
@@ -145,10 +146,10 @@ Status check_plan(const Plan& plan, std::int64_t chips) {
     if (product == chips) return {};
     const auto near = nearest_plan(plan, chips);
     return fail("bad_plan",
-                fmt::format("{} is {} chips, and the slice has {}", plan_text(plan),
+                fmt::format("{} needs {} chips, but the slice has {}", plan_text(plan),
                             product ? fmt::format("{}", *product) : "too many", chips),
-                near ? fmt::format("{} is {}", plan_text(*near), chips)
-                     : fmt::format("the sizes of the axes multiply to {}", chips));
+                near ? fmt::format("{} needs {}", plan_text(*near), chips)
+                     : fmt::format("the product of the axis sizes must be {}", chips));
 }
 
 std::vector<MeshAxis> mesh_of(const Plan& plan) {

@@ -13,22 +13,23 @@
 
 namespace roofline::core {
 
-/// Sizes of the axes; they multiply to the chips.
+/// Degrees of the axes; their product is the number of chips.
 struct Plan {
-    std::int64_t data = 1;      ///< sequences; weights are held by every member, but for what `zero` shares out
-    std::int64_t fsdp = 1;      ///< sequences, and every weight (ZeRO-3)
-    std::int64_t tensor = 1;    ///< heads, the MLP's columns and the vocabulary
+    std::int64_t data = 1;  ///< sequences; every member holds the weights, except for what `zero` shards
+    std::int64_t fsdp = 1;  ///< sequences, and every weight (ZeRO-3)
+    std::int64_t tensor = 1;  ///< heads, the columns of the MLP and the vocabulary
     std::int64_t sequence = 1;  ///< tokens, but heads inside attention (Ulysses)
-    std::int64_t context = 1;   ///< tokens, inside attention too
-    std::int64_t expert = 1;    ///< sequences, but experts where tokens are sent to them
+    std::int64_t context = 1;  ///< tokens, inside attention too
+    std::int64_t expert = 1;  ///< sequences, but experts where tokens are dispatched to them
     std::int64_t pipeline = 1;  ///< layers
 
-    /// What the members of `data` share out: 0 nothing, 1 the optimizer's states, 2 gradients too, 3 parameters too.
+    /// The ZeRO stage, what the members of `data` shard: 0 nothing, 1 optimizer states, 2 gradients too, 3 parameters
+    /// too.
     int zero = 0;
     /// Tokens lie over `tensor` where nothing else does (Megatron's sequence parallelism). Without it these tensors are
     /// whole on every member.
     bool tensor_tokens = true;
-    /// Wires that an axis was put on: "ici.0", "nvlink".
+    /// The links that an axis was placed on: "ici.0", "nvlink".
     std::map<std::string, std::vector<std::string>, std::less<>> wires{};
 
     bool operator==(const Plan&) const = default;
@@ -38,10 +39,11 @@ struct Plan {
     [[nodiscard]] std::int64_t replicas() const { return data * expert * context * sequence; }
 };
 
-/// The axes by name, in the order in which they are laid on a slice: chatty ones first, innermost.
+/// Returns the axes by name, in the order in which they are placed on a slice: those that communicate most first,
+/// innermost.
 [[nodiscard]] std::vector<std::pair<std::string_view, std::int64_t>> plan_axes(const Plan& plan);
 
-/// "fsdp=16, tensor=4": the axes of more than one chip; "one chip" without any.
+/// Returns "fsdp=16, tensor=4": the axes with more than one chip; "one chip" if there are none.
 [[nodiscard]] std::string plan_text(const Plan& plan);
 
 /// Reads "data=4,tensor=8", "tensor=4 on ici.0", several texts together. Errors: an axis that is none (the nearest is
@@ -56,7 +58,7 @@ struct Plan {
 /// What a plan calls an axis that frameworks call "tp": "tensor". Any other name stays itself.
 [[nodiscard]] std::string_view axis_called(std::string_view name);
 
-/// The mesh that a plan makes. An axis of one chip is left out.
+/// Returns the mesh of a plan. An axis of one chip is left out.
 [[nodiscard]] std::vector<MeshAxis> mesh_of(const Plan& plan);
 
 }  // namespace roofline::core

@@ -1,5 +1,5 @@
-// The collectives that a decoder's layer needs under each strategy are those that its inventors list, with their bytes. Nothing of
-// them is written anywhere: they follow from where tensors lie.
+// Tests that the collectives of a decoder layer under each kind of parallelism are those of the original papers, with
+// their bytes. The code does not list them: they follow from the shardings of tensors.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -36,48 +36,49 @@ Exchanges layer_of(const Plan& plan, const Options& options = {}, const std::str
 
 }  // namespace
 
-TEST_CASE("data parallelism exchanges nothing on the way forward; ZeRO-3 and FSDP gather every weight") {
+TEST_CASE("data parallelism communicates nothing in the forward pass; ZeRO-3 and FSDP gather every weight") {
     CHECK(layer_of({.data = 8}).empty());
-    // Rajbhandari et al. 2020, 7.2: an all-gather of the parameters for the forward pass
+    // Rajbhandari et al. 2020, 7.2: an all-gather of the parameters for the forward pass.
     const Exchanges gathered{{"all_gather fsdp", {9, attention_weights + mlp_weights + norms}}};
     CHECK(layer_of({.fsdp = 8}) == gathered);
     const Exchanges sharded{{"all_gather data", {9, attention_weights + mlp_weights + norms}}};
     CHECK(layer_of({.data = 8, .zero = 3}) == sharded);
 }
 
-TEST_CASE("tensor parallelism has two all-reduces a layer, or as many all-gathers and reduce-scatters") {
-    // Shoeybi et al. 2019: one all-reduce behind attention, one behind the MLP, each of the activations
+TEST_CASE("tensor parallelism has two all-reduces per layer, or as many all-gathers and reduce-scatters") {
+    // Shoeybi et al. 2019: one all-reduce after attention and one after the MLP, each of the activations.
     CHECK(layer_of({.tensor = 8, .tensor_tokens = false}) == Exchanges{{"all_reduce tensor", {2, 2.0 * activations}}});
-    // Korthikanti et al. 2022: an all-gather before each and a reduce-scatter behind it, of the same bytes
+    // Korthikanti et al. 2022: an all-gather before each and a reduce-scatter after it, of the same bytes.
     CHECK(layer_of({.tensor = 8}) ==
           Exchanges{{"all_gather tensor", {2, 2.0 * activations}}, {"reduce_scatter tensor", {2, 2.0 * activations}}});
 }
 
-TEST_CASE("Ulysses has an all-to-all for queries, keys and values, and one behind attention") {
-    // Jacobs et al. 2023: QKV before attention and O behind it
+TEST_CASE("Ulysses has an all-to-all for queries, keys and values, and one after attention") {
+    // Jacobs et al. 2023: Q, K and V before attention and O after it.
     CHECK(layer_of({.sequence = 8}) == Exchanges{{"all_to_all sequence", {4, 2.0 * B * T * H * (2 * K * G + 2 * K)}}});
 }
 
-TEST_CASE("context parallelism brings keys and values to all members") {
-    // Liu et al. 2023 pass them round a ring, which carries what an all-gather does (Grattafiori et al. 2024, 3.3.2)
+TEST_CASE("context parallelism gathers keys and values on all members") {
+    // Liu et al. 2023 pass them round a ring, which moves as many bytes as an all-gather (Grattafiori et al. 2024,
+    // 3.3.2).
     CHECK(layer_of({.context = 8}) == Exchanges{{"all_gather context", {2, 2.0 * 2 * B * T * K * H}}});
 }
 
-TEST_CASE("expert parallelism has an all-to-all to the experts and one back") {
-    // Lepikhin et al. 2021: every token goes to each of its A experts, all tokens of the group together
+TEST_CASE("expert parallelism has an all-to-all for the dispatch and one for the combine") {
+    // Lepikhin et al. 2021: every token goes to each of its A experts, all tokens of the group together.
     CHECK(layer_of({.expert = 8}, {{"moe", true}}) == Exchanges{{"all_to_all expert", {2, 2.0 * A * activations}}});
 }
 
-TEST_CASE("tensor parallelism in experts adds up what a token gets, not what each of its experts gives") {
-    // as for one MLP (Shoeybi et al. 2019): an all-reduce of the activations behind attention and one behind the experts, however
-    // many a token goes to
+TEST_CASE("tensor parallelism in experts reduces the combined result of a token, not that of each expert") {
+    // As for one MLP (Shoeybi et al. 2019): an all-reduce of the activations after attention and one after the experts,
+    // for any number of experts per token.
     CHECK(layer_of({.tensor = 8, .tensor_tokens = false}, {{"moe", true}}) ==
           Exchanges{{"all_reduce tensor", {2, 2.0 * activations}}});
 }
 
-TEST_CASE("mixed strategies exchange what each does, on its share") {
-    // Over two nodes: weights are split over the tensor axis and gathered over fsdp, activations the other way round. Of the
-    // norms, which no tensor axis splits, all is gathered.
+TEST_CASE("combined parallelism exchanges what each kind does, on its share") {
+    // Over two nodes: weights are split over the tensor axis and gathered over fsdp, activations the other way round.
+    // Norms, which no tensor axis splits, are gathered whole.
     const Exchanges both = layer_of({.fsdp = 2, .tensor = 8}, {}, "8x2");
     CHECK(both == Exchanges{{"all_gather fsdp", {9, (attention_weights + mlp_weights) / 8 + norms}},
                             {"all_gather tensor", {2, 2.0 * activations / 2}},

@@ -4,7 +4,7 @@
 
 using namespace roofline::core;
 
-TEST_CASE("a plan is read, whatever the order of its axes, and laid with the chatty axes innermost") {
+TEST_CASE("a plan is read in any order of its axes, and placed with the axes that communicate most innermost") {
     const auto plan = parse_plan({"data=2,tensor=4", "fsdp=8 on ici.1"}, 64);
     REQUIRE(plan);
     CHECK(plan->tensor == 4);
@@ -16,7 +16,7 @@ TEST_CASE("a plan is read, whatever the order of its axes, and laid with the cha
     CHECK(plan_text(Plan{}) == "one chip");
 }
 
-TEST_CASE("a plan that is not the slice is refused with one near it that is") {
+TEST_CASE("a plan that does not match the slice is refused with a similar one that does") {
     const auto small = parse_plan({"data=4,tensor=8"}, 64);
     REQUIRE(!small);
     CHECK(small.error().message == "data=4, tensor=8 is 32 chips, and the slice has 64");
@@ -38,7 +38,7 @@ TEST_CASE("a plan that is not the slice is refused with one near it that is") {
     CHECK(huge.error().message.find("too many chips") != std::string::npos);
 }
 
-TEST_CASE("axes that are none, twice or empty") {
+TEST_CASE("axes that are unknown, given twice or empty") {
     const auto unknown = parse_plan({"tenser=4"}, 4);
     REQUIRE(!unknown);
     CHECK(unknown.error().code == "unknown_axis");
@@ -51,7 +51,7 @@ TEST_CASE("axes that are none, twice or empty") {
     CHECK(!parse_plan({"data=4\nX : bf16[B]"}, 4));
 }
 
-TEST_CASE("axes may have the names that frameworks give them, which a note explains") {
+TEST_CASE("axes may have the names that frameworks give them, and a note explains them") {
     std::vector<std::string> notes;
     const auto plan = parse_plan({"dp=2,tp=4,pp=2,ep=2,cp=2"}, 64, &notes);
     REQUIRE(plan);

@@ -22,7 +22,7 @@ std::int64_t members(const Program& program, const std::vector<std::string>& axe
     return product;
 }
 
-/// Elements of a value, or of one chip's share of it.
+/// The elements of a value, or of one chip's shard of it.
 double elements_held(const Program& program, const Value& value, bool one_chip) {
     double elements = 1;
     for (const Axis& axis : value.type.axes) {
@@ -52,7 +52,7 @@ void note_scatters(const Block& block, std::set<ValueId>& in_place) {
     }
 }
 
-/// By result the kernels that write it first and read it last.
+/// By result, the kernels that write it first and read it last.
 struct Life {
     std::size_t from = 0;
     std::size_t to = 0;

@@ -1,4 +1,4 @@
-// What serving keeps in memory: weights, caches, and what is between two kernels.
+// Memory use of serving: weights, KV caches, and results between two kernels.
 #pragma once
 
 #include <vector>
@@ -10,7 +10,7 @@
 
 namespace roofline::core {
 
-/// Bytes.
+/// Numbers of bytes.
 struct ServingMemory {
     double weights = 0;
     double kv = 0;  ///< keys and values, and the states of recurrences
@@ -19,14 +19,16 @@ struct ServingMemory {
     [[nodiscard]] double total() const { return weights + kv + activations; }
 };
 
-/// Weights and caches of a sized program, all layers. `one_chip`: what one chip holds by the program's subscripts and mesh, where
-/// splits that do not divide are padded; else each byte once. `stored` is by value; values beyond it hold no weights. `held`, by
-/// value, is how much of it is there at all; all where it is empty (stage_shares()).
+/// Returns the weights and caches of a sized program, for all layers. `one_chip`: what one chip holds by the program's
+/// subscripts and mesh, with splits that do not divide evenly padded; otherwise each byte counts once. `stored` is by
+/// value; values beyond it are not weights. `held`, by value, is the fraction of it that is present; everything if it
+/// is empty (stage_shares()).
 [[nodiscard]] ServingMemory kept_bytes(const Program& program, const std::vector<StoredParam>& stored, bool one_chip,
                                        const std::vector<double>& held = {});
 
-/// The most bytes that results of kernels take at once, kernels in turn: from the one that writes them to the last that reads
-/// them. Updates of caches in place take none. `work` is the program's, counted once for all sizes.
+/// Returns the peak bytes of results of kernels, which run one after another: a result is held from the kernel that
+/// writes it to the last one that reads it. In-place updates of caches take none. `work` is the program's work, counted
+/// once for all sizes.
 [[nodiscard]] double activation_bytes(const Program& program, const ProgramWork& work, const Sizes& sizes);
 
 }  // namespace roofline::core

@@ -12,13 +12,13 @@ namespace {
 
 constexpr std::int64_t most_output = 1'000'000'000;
 
-/// A sequence that is decoded.
+/// A sequence in decoding.
 struct RunningRequest {
-    std::int64_t last_step = 0;  ///< that makes its last token
-    std::int64_t number = 0;     ///< of the request
+    std::int64_t last_step = 0;  ///< the iteration that makes its last token
+    std::int64_t number = 0;  ///< of the request
     double first_token_s = 0;
 
-    /// Whoever is done first has the highest priority.
+    /// The request that finishes first has the highest priority.
     bool operator<(const RunningRequest& other) const {
         return last_step != other.last_step ? last_step > other.last_step : number > other.number;
     }
@@ -103,7 +103,7 @@ private:
         }
     }
 
-    // Multiples of the golden ratio lie evenly in the unit interval, however many there are.
+    // Multiples of the golden ratio are evenly distributed in the unit interval, for any number of them.
     [[nodiscard]] std::int64_t output_of(std::int64_t number) const {
         if (!(load_.spread > 0)) return load_.output;
         const double turns = static_cast<double>(number + 1) * 0.6180339887498949;
@@ -126,16 +126,16 @@ private:
     std::int64_t arrived_ = 0;
     std::int64_t finished_ = 0;
     std::int64_t entered_ = 0;
-    std::int64_t entering_ = 0;  ///< whose prompts go in now
+    std::int64_t entering_ = 0;  ///< requests whose prompts are being processed
     std::int64_t chunks_left_ = 0;
     std::int64_t step_ = 0;
-    std::deque<double> waiting_;  ///< since when
+    std::deque<double> waiting_;  ///< arrival times
     std::priority_queue<RunningRequest> running_;
     double now_s_ = 0;
     double waited_s_ = 0;
     double later_waited_s_ = 0;
     double decoded_s_ = 0;  ///< of all requests, from the first token to the last
-    double token_s_ = 0;    ///< of all that got further tokens, the mean time of each of these
+    double token_s_ = 0;  ///< the sum over requests with further tokens of the mean time of each of these
     std::int64_t decoded_ = 0;
     std::map<std::int64_t, double> steps_s_;
 };

@@ -1,4 +1,4 @@
-// Continuous batching: requests that wait, take their prompts in and are decoded together, event by event.
+// Continuous batching: requests wait, have their prompts processed and are decoded together, simulated event by event.
 #pragma once
 
 #include <cstdint>
@@ -6,43 +6,44 @@
 
 namespace roofline::core {
 
-/// A server under constant load: so many requests are there at a time, each followed by the next as soon as it is answered. All
-/// come at once in the beginning.
+/// A server under constant concurrency (closed loop): each request is followed by the next as soon as it is answered.
+/// All arrive at once in the beginning.
 struct ServingLoad {
-    std::int64_t requests = 1;  ///< at a time, at least 1
-    std::int64_t output = 1;    ///< tokens that each gets, at least 1; the first comes of its prompt
-    std::int64_t room = 0;      ///< sequences whose caches fit; 0: no limit
-    std::int64_t together = 1;  ///< prompts that one step takes in at the most
-    std::int64_t chunks = 1;    ///< steps that a prompt is cut into, where it is longer than a step takes in
-    std::int64_t rounds = 10;   ///< requests in the place of each of those at a time; at least 1
-    /// By how much outputs differ: they lie evenly between this share less and this share more than `output`, one after another in
-    /// no order. Requests that are all alike would end together and wait for each other ever after.
+    std::int64_t requests = 1;  ///< concurrency, at least 1
+    std::int64_t output = 1;  ///< tokens generated per request, at least 1; prefill makes the first one
+    std::int64_t room = 0;  ///< sequences whose caches fit; 0: no limit
+    std::int64_t together = 1;  ///< the maximum number of prompts that one iteration processes
+    std::int64_t chunks = 1;  ///< iterations that a prompt is divided into, if it is longer than an iteration allows
+    std::int64_t rounds = 10;  ///< requests per unit of concurrency; at least 1
+    /// The spread of output lengths: they are evenly distributed between this fraction less and this fraction more than
+    /// `output`, in irregular order. Equal requests would end together and wait for each other for ever.
     double spread = 0;
 };
 
-/// What a server's steps cost, in seconds.
+/// The times of a server's iterations, in seconds.
 struct ServingCosts {
-    std::function<double(double)> step_s;     ///< that makes a token of each of so many sequences
-    std::function<double(double)> prompts_s;  ///< what so many prompts add to the steps that take them in
+    std::function<double(double)> step_s;  ///< of an iteration that decodes one token for each of so many sequences
+    std::function<double(double)> prompts_s;  ///< added by so many prompts to the iterations that process them
 };
 
 struct ServingTimes {
-    double ttft_s = 0;  ///< to the first token, waiting included: the mean of all requests
+    double ttft_s = 0;  ///< time to first token, waiting included: the mean over all requests
     double later_ttft_s =
-        0;               ///< of those that do not come in the beginning, with all others; that of all where rounds is 1
-    double tpot_s = 0;   ///< from one token of a sequence to the next, the mean; 0 where there is one only
-    double running = 0;  ///< sequences that are decoded at a time, on average over time
+        0;  ///< the same for requests that arrive later than the beginning; that of all requests if rounds is 1
+    double tpot_s = 0;  ///< mean time per output token after the first; 0 if there is only one
+    double running = 0;  ///< decoded sequences at a time, on average over time
     double requests_per_s = 0;
 
     bool operator==(const ServingTimes&) const = default;
 };
 
-/// The most that are simulated at a time.
+/// The maximum number of requests that are simulated at a time.
 inline constexpr std::int64_t most_requests = 100'000;
 
-/// Plays the schedule of vLLM, SGLang and TensorRT-LLM: whoever waits longest goes in first, as soon as there is room. A step makes
-/// a token of every running sequence, and takes prompts, or a chunk of one, in besides; the times add up. Deterministic.
-/// Takes time n log n in the number of requests, however many tokens they get.
+/// Simulates the schedule of vLLM, SGLang and TensorRT-LLM: the request that has waited longest is admitted first, as
+/// soon as its cache fits. An iteration makes one token for every running sequence and also processes prompts, or a
+/// chunk of one; the times are added. The simulation is deterministic. It takes time n log n in the number of requests,
+/// regardless of their tokens.
 [[nodiscard]] ServingTimes serving_times(const ServingLoad& load, const ServingCosts& costs);
 
 }  // namespace roofline::core

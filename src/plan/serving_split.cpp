@@ -23,7 +23,7 @@ void each_operation(const Block& block, Visit visit) {
     }
 }
 
-/// Refines what a plan wrote.
+/// Refines the shardings of a plan.
 class Refining {
 public:
     Refining(ServingSplit& split, const DimRoles& roles, CacheSplit caches)
@@ -50,7 +50,7 @@ public:
                 value.type_follows = value.type_follows || lies_over_tensor(value);
             }
         }
-        // written in place, so they lie as what they are written to
+        // It is updated in place, so it is sharded as what it is written to.
         each_operation(program_.body, [&](const Op& op) {
             if (op.kind != OpKind::apply || op.function != "scatter") return;
             const Value& target = program_.values[op.inputs[0].value];
@@ -110,7 +110,7 @@ private:
     Program& program_;
     const DimRoles& roles_;
     CacheSplit caches_;
-    AxisNames tensor_;                                         ///< axes of the mesh that the tensor axis became
+    AxisNames tensor_;  ///< axes of the mesh that the tensor axis became
     std::set<std::pair<std::string, std::string>> positions_;  ///< columns of masks, and their windows
 };
 

@@ -1,4 +1,5 @@
-// Where weights and caches lie while tokens are made: a plan's subscripts, and beyond them what a growing cache allows.
+// The shardings of weights and caches while tokens are generated: the subscripts of a plan, and further splits that a
+// growing cache allows.
 #pragma once
 
 #include <string_view>
@@ -12,23 +13,25 @@
 
 namespace roofline::core {
 
-/// How caches lie over those members of the tensor axis that their heads do not tell apart (all of them, where one cache serves
-/// all heads): whole on each, by sequence of the batch, or by position of the context.
+/// How caches are split over those members of the tensor axis that share a KV head (all of them, if one cache serves
+/// all heads): replicated, by sequence of the batch, or by position of the context.
 enum class CacheSplit { heads, batch, context };
 [[nodiscard]] std::string_view name(CacheSplit split);
 
 struct ServingSplit {
     Program program;             ///< with mesh and subscripts
-    StayingAxes stay;            ///< weights and caches stay where they are: for lay_out()
-    bool caches_differ = false;  ///< whether caches could lie in more than one way
-    std::int64_t members = 1;    ///< over which they then lie by batch or context
+    StayingAxes stay;  ///< weights and caches are not gathered; for lay_out()
+    bool caches_differ = false;  ///< whether caches could be split in more than one way
+    std::int64_t members = 1;  ///< number of members over which they are then split by batch or context
 };
 
-/// A model's program as a plan splits it (apply_plan()), but
-/// - caches lie as `caches` says;
-/// - what has only sequences, tokens and width is whole on each member of `tensor`: there are few tokens;
-/// - results that the plan splits further lie as is best, as the layout finds.
-/// An axis `pipeline` splits no tensor: every member does what all stages do in turn. Errors: those of apply_plan().
+/// Shards a model's program as a plan says (apply_plan()), with these differences:
+/// - caches are split as `caches` says;
+/// - tensors that have only sequences, tokens and width are whole on each member of `tensor`, because there are few
+///   tokens;
+/// - results that the plan splits further have the best sharding that the layout search finds.
+/// An axis `pipeline` splits no tensor: every member does the work of all stages one after another. Errors: those of
+/// apply_plan().
 [[nodiscard]] Result<ServingSplit> split_for_serving(const Program& program, const DimRoles& roles, const Plan& plan,
                                                      CacheSplit caches);
 

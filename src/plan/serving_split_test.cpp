@@ -1,4 +1,4 @@
-// How Llama 3.1 70B (K = 8, G = 8) lies on 16 chips.
+// Tests of the shardings of Llama 3.1 70B (K = 8, G = 8) on 16 chips.
 #include "plan/serving_split.hpp"
 
 #include <doctest/doctest.h>
@@ -30,7 +30,7 @@ ServingSplit split_of(const Model& model, const Plan& plan, CacheSplit caches) {
 
 }  // namespace
 
-TEST_CASE("beyond their heads caches lie by batch, by context, or whole on each") {
+TEST_CASE("beyond their heads, caches are split by batch, by context, or replicated") {
     const Model model = model_named("llama-3.1-70b", 1);
     Plan plan;
     plan.tensor = 16;
@@ -47,7 +47,7 @@ TEST_CASE("beyond their heads caches lie by batch, by context, or whole on each"
     CHECK(served_type(batch.program, "X") == "bf16[B, T, D]");
 }
 
-TEST_CASE("as many members as heads leave caches no choice") {
+TEST_CASE("with as many members as heads caches have no choice") {
     const Model model = model_named("llama-3.1-70b", 1);
     Plan plan;
     plan.tensor = 8;
@@ -57,7 +57,7 @@ TEST_CASE("as many members as heads leave caches no choice") {
     CHECK(served_type(split.program, "Kc") == "bf16[B_{data}, S, K_{tensor}, H]");
 }
 
-TEST_CASE("a latent that serves all heads lies by batch") {
+TEST_CASE("a latent that serves all heads is split by batch") {
     const Model model = model_named("deepseek-v2-lite", 1);
     Plan plan;
     plan.tensor = 8;
@@ -79,7 +79,7 @@ TEST_CASE("stages of a pipeline split no tensor, and hold their layers with the 
     auto stages = pipeline_stages(*pass, 2);
     REQUIRE(stages);
     REQUIRE(stages->size() == 2);
-    // 40 of 80 layers each; embedding and head are 128256 x 8192, the norm behind the layers 8192
+    // 40 of 80 layers each; embedding and head are 128256 x 8192, the norm after the layers 8192.
     constexpr double table = 128256.0 * 8192;
     constexpr double layers = (70553706496.0 - 2 * table - 8192) / 2;
     const double held[] = {layers + table, layers + table + 8192};
@@ -93,7 +93,7 @@ TEST_CASE("stages of a pipeline split no tensor, and hold their layers with the 
     CHECK_FALSE(pipeline_stages(*pass, 81));
 }
 
-TEST_CASE("a head that is the embedding is with both stages") {
+TEST_CASE("a head that is tied to the embedding is on both stages") {
     const Model model = model_named("llama-3.2-1b", 1);
     auto weights = weight_bytes(model, Dtype::int8, std::nullopt);
     REQUIRE(weights);
@@ -110,21 +110,21 @@ TEST_CASE("a head that is the embedding is with both stages") {
     CHECK(sum == weights->total.to_double() + 128256.0 * 2048);
 }
 
-TEST_CASE("memory is a share of each byte, padded where it does not divide") {
+TEST_CASE("memory is a share of each byte, padded if it does not divide evenly") {
     const Model model = model_named("llama-3.1-70b", 1);
     auto weights = weight_bytes(model, Dtype::int8, std::nullopt);
     REQUIRE(weights);
     Plan plan;
     plan.tensor = 16;
     const ServingSplit split = split_of(model, plan, CacheSplit::batch);
-    // 3 sequences of 1000 tokens: 2 * 80 layers * 8 heads * 128, a byte each
+    // 3 sequences of 1000 tokens: 2 * 80 layers * 8 heads * 128, one byte each.
     auto pass = serving_program(split.program, model, {3, 1, 1000}, {weights->by_value, Dtype::int8});
     REQUIRE(pass);
     const ServingMemory all = kept_bytes(*pass, weights->by_value, false);
     const ServingMemory one = kept_bytes(*pass, weights->by_value, true);
     CHECK(all.kv == 3 * 1000 * 163840.0);
-    CHECK(one.kv == 2 * 1000 * 163840.0 / 8);  // of 3 sequences over 2 members one holds 2
+    CHECK(one.kv == 2 * 1000 * 163840.0 / 8);  // of 3 sequences over 2 members, one member holds 2
     CHECK(all.weights == 70553706496.0);
-    // weights of keys and values lie over 8 members, norms (161 of 8192) are on each
+    // Weights of keys and values are split over 8 members; norms (161 of 8192) are on each.
     CHECK(one.weights == approx((70553706496.0 + 80 * 2 * 8192 * 1024.0 + 15 * 161 * 8192.0) / 16));
 }

@@ -21,7 +21,8 @@ std::string nearest_batches(const TrainingBatch& batch) {
     return text + fmt::format("{} ({} {})", more * batch.sequence, grouped(more), more == 1 ? "sequence" : "sequences");
 }
 
-// The number nearest to `wanted` that divides `sequences`; of two the greater, whose microbatches take less memory.
+// Returns the divisor of `sequences` that is nearest to `wanted`; of two the greater one, whose micro-batches take less
+// memory.
 std::int64_t nearest_divisor(std::int64_t sequences, std::int64_t wanted) {
     std::int64_t nearest = 1;
     const auto take = [&](std::int64_t divisor) {
@@ -43,31 +44,31 @@ Status check_batch(const TrainingBatch& batch, const BatchShards& shards) {
     if (batch.tokens < ways) {
         return fail(
             "small_batch",
-            fmt::format("a batch of {} tokens does not reach for {} shards", grouped(batch.tokens), grouped(ways)),
-            fmt::format("give each at least one token: --batch-tokens {} or more, or divide the batch fewer ways",
+            fmt::format("a batch of {} tokens is too small for {} shards", grouped(batch.tokens), grouped(ways)),
+            fmt::format("each shard needs at least one token: use --batch-tokens {} or more, or fewer shards",
                         ways));
     }
     if (batch.tokens % batch.sequence != 0) {
         return fail("uneven_batch",
-                    fmt::format("{} tokens are no whole number of sequences of {}", grouped(batch.tokens),
+                    fmt::format("{} tokens are not a whole number of sequences of {}", grouped(batch.tokens),
                                 grouped(batch.sequence)),
                     nearest_batches(batch));
     }
     const std::int64_t sequences = batch.tokens / batch.sequence;
     if (sequences % batch.microbatches != 0) {
         return fail("uneven_batch",
-                    fmt::format("{} sequences do not divide into {} microbatches", grouped(sequences),
+                    fmt::format("{} sequences do not divide into {} micro-batches", grouped(sequences),
                                 grouped(batch.microbatches)),
-                    fmt::format("--microbatches {} does", nearest_divisor(sequences, batch.microbatches)));
+                    fmt::format("use --microbatches {}", nearest_divisor(sequences, batch.microbatches)));
     }
     if (batch.sequences() < shards.sequences) {
         return fail("small_batch",
-                    fmt::format("{} {} of {} tokens{} do not reach for {} shards of whole sequences",
+                    fmt::format("{} {} of {} tokens{} are too few for {} shards of whole sequences",
                                 grouped(batch.sequences()), batch.sequences() == 1 ? "sequence" : "sequences",
-                                grouped(batch.sequence), batch.microbatches > 1 ? " in a microbatch" : "",
+                                grouped(batch.sequence), batch.microbatches > 1 ? " in a micro-batch" : "",
                                 grouped(shards.sequences)),
-                    "less than one sequence for each needs its tokens divided, too: context=2 in --mesh halves the "
-                    "sequences that are needed; or give a larger batch, or fewer microbatches");
+                    "to use less than one sequence per shard, split its tokens as well: context=2 in --mesh halves the "
+                    "number of sequences needed; or use a larger batch, or fewer micro-batches");
     }
     return {};
 }

@@ -1,5 +1,5 @@
-// The collectives of a training step under each strategy are those that its inventors list, with their bytes. Nothing of them is
-// written anywhere: they follow from where tensors lie.
+// Tests that the collectives of a training step under each kind of parallelism are those of the original papers, with
+// their bytes. The code does not list them: they follow from the shardings of tensors.
 #include <doctest/doctest.h>
 
 #include <optional>
@@ -16,7 +16,7 @@ using namespace roofline::core::plan_test;
 
 namespace {
 
-/// What one layer exchanges, and what is exchanged outside of layers.
+/// The collectives of one layer, and those outside of layers.
 struct StepExchanges {
     Exchanges forward;
     Exchanges backward;
@@ -78,8 +78,8 @@ constexpr double qo = 2.0 * 2 * B * T * K * G * H;
 
 }  // namespace
 
-TEST_CASE("a step of data parallelism adds gradients up, once") {
-    // Rajbhandari et al. 2020, 7.1: an all-reduce of the gradients, which moves 2 psi
+TEST_CASE("a step of data parallelism all-reduces gradients once") {
+    // Rajbhandari et al. 2020, 7.1: an all-reduce of the gradients, which moves 2 psi.
     const StepExchanges step = step_of({.data = 8});
     CHECK(step.forward == Exchanges{});
     CHECK(step.backward == Exchanges{});
@@ -87,8 +87,8 @@ TEST_CASE("a step of data parallelism adds gradients up, once") {
     CHECK(step.outside == Exchanges{{"all_reduce data", {3, 2.0 * (2 * V * D + D)}}});
 }
 
-TEST_CASE("ZeRO-1 and ZeRO-2 scatter gradients and gather parameters, which moves what an all-reduce does") {
-    // Rajbhandari et al. 2020, 7.2.1: psi for the reduce-scatter and psi for the all-gather
+TEST_CASE("ZeRO-1 and ZeRO-2 reduce-scatter gradients and all-gather parameters, which moves as much as an all-reduce") {
+    // Rajbhandari et al. 2020, 7.2.1: psi for the reduce-scatter and psi for the all-gather.
     const StepExchanges one = step_of({.data = 8, .zero = 1});
     CHECK(one.forward == Exchanges{});
     CHECK(one.backward == Exchanges{});
@@ -99,7 +99,7 @@ TEST_CASE("ZeRO-1 and ZeRO-2 scatter gradients and gather parameters, which move
     CHECK(two.optimizer == Exchanges{{"all_gather data", {9, weights}}});
 }
 
-TEST_CASE("ZeRO-3 and FSDP gather parameters for both passes and scatter gradients: 3 psi") {
+TEST_CASE("ZeRO-3 and FSDP all-gather parameters for both passes and reduce-scatter gradients: 3 psi") {
     // Rajbhandari et al. 2020, 7.2.2
     for (const bool zero : {false, true}) {
         const std::string axis = zero ? "data" : "fsdp";
@@ -117,14 +117,16 @@ TEST_CASE("tensor parallelism has two all-reduces in either pass of a layer") {
     CHECK(step.forward == Exchanges{{"all_reduce tensor", {2, 2.0 * activations}}});
     CHECK(step.backward == Exchanges{{"all_reduce tensor", {2, 2.0 * activations}}});
     CHECK(step.optimizer == Exchanges{});
-    // of the head over the vocabulary: maximum, sum and the label's score of each token, and the gradient of what goes into it
+    // For the head over the vocabulary: maximum, sum and the label's score of each token, and the gradient of its
+    // input.
     CAPTURE(doctest::toString(step.outside));
     CHECK(step.outside.at("all_reduce tensor").count == 5);
 }
 
 TEST_CASE(
     "sequence parallelism beside it has as many all-gathers and reduce-scatters, and gathers once more for weights") {
-    // Korthikanti et al. 2022, 4.2.2: what goes into a block is kept split, and gathered again for the gradients of weights
+    // Korthikanti et al. 2022, 4.2.2: the input of a block is kept split, and gathered again for the gradients of
+    // weights.
     for (const std::int64_t microbatches : {1, 4}) {
         CAPTURE(microbatches);
         const StepExchanges step = step_of({.tensor = 8}, {}, "8", microbatches);
@@ -133,7 +135,7 @@ TEST_CASE(
         Exchanges backward = step.backward;
         CHECK(backward["all_gather tensor"] == Exchanged{4, 4.0 * activations});
         CHECK(backward["reduce_scatter tensor"] == Exchanged{2, 2.0 * activations});
-        // of norms each chip has the gradient of its tokens
+        // Each chip has the gradient of norms for its own tokens.
         CHECK(backward["all_reduce tensor"] == Exchanged{2, norms});
         CAPTURE(doctest::toString(backward));
         CHECK(backward.size() == 3);
@@ -149,8 +151,8 @@ TEST_CASE("Ulysses has four all-to-alls in either pass of a layer") {
     CHECK(step.backward.at("all_to_all sequence") == Exchanged{4, qo + kv});
 }
 
-TEST_CASE("context parallelism brings keys and values round in either pass, and their gradients back") {
-    // Liu et al. 2023: rings carry what all-gathers and reduce-scatters do
+TEST_CASE("context parallelism passes keys and values round in either pass, and their gradients back") {
+    // Liu et al. 2023: rings move as many bytes as all-gathers and reduce-scatters.
     const StepExchanges step = step_of({.context = 8});
     CHECK(step.forward == Exchanges{{"all_gather context", {2, kv}}});
     CAPTURE(doctest::toString(step.backward));
@@ -158,7 +160,7 @@ TEST_CASE("context parallelism brings keys and values round in either pass, and 
     CHECK(step.backward.at("reduce_scatter context") == Exchanged{2, kv});
 }
 
-TEST_CASE("gradients over context and sequence wait for all microbatches") {
+TEST_CASE("gradients over context and sequence are reduced after all micro-batches") {
     for (const std::int64_t microbatches : {1, 4}) {
         CAPTURE(microbatches);
         const StepExchanges ring = step_of({.context = 8}, {}, "8", microbatches);
@@ -167,7 +169,7 @@ TEST_CASE("gradients over context and sequence wait for all microbatches") {
         const StepExchanges ulysses = step_of({.sequence = 8}, {}, "8", microbatches);
         CHECK(ulysses.backward == Exchanges{{"all_to_all sequence", {4, qo + kv}}});
         CHECK(ulysses.optimizer == Exchanges{{"all_reduce sequence", {9, weights}}});
-        // ZeRO-1 shares out over them as over data
+        // ZeRO-1 shards over them as over data.
         const StepExchanges shared = step_of({.context = 8, .zero = 1}, {}, "8", microbatches);
         CHECK(shared.optimizer ==
               Exchanges{{"all_gather context", {9, weights}}, {"reduce_scatter context", {9, weights}}});
@@ -175,7 +177,8 @@ TEST_CASE("gradients over context and sequence wait for all microbatches") {
 }
 
 TEST_CASE("expert parallelism has two all-to-alls in either pass of a layer") {
-    // Lepikhin et al. 2021. What all tokens use, the router too, is as in data parallelism: its gradients wait for all microbatches.
+    // Lepikhin et al. 2021. Parameters that all tokens use, including the router, are as in data parallelism: their
+    // gradients are reduced after all micro-batches.
     for (const std::int64_t microbatches : {1, 4}) {
         const StepExchanges step = step_of({.expert = 8}, {{"moe", true}}, "8", microbatches);
         const double tokens = 2.0 * A * activations;
@@ -186,16 +189,18 @@ TEST_CASE("expert parallelism has two all-to-alls in either pass of a layer") {
     }
 }
 
-TEST_CASE("tokens are dispatched to experts in 8 bits, and come back in 16") {
-    // DeepSeek-V3, 3.3.2: what is dispatched forward, and gradients on their way back into experts; both combines stay in bf16
+TEST_CASE("the expert dispatch uses 8 bits, the combine 16") {
+    // DeepSeek-V3, 3.3.2: the forward dispatch, and gradients on their way back into experts; both combines stay in
+    // bf16.
     const StepExchanges step = step_of({.expert = 8}, {{"moe", true}}, "8", 1, Dtype::fp8);
     const double tokens = 1.0 * A * activations;
     CHECK(step.forward == Exchanges{{"all_to_all expert", {2, tokens / 2 + tokens}}});
     CHECK(step.backward == Exchanges{{"all_to_all expert", {2, tokens / 2 + tokens}}});
 }
 
-TEST_CASE("strategies over two tiers exchange what each does, on its share") {
-    // Hybrid sharding (Zhao et al. 2023, 3.2.2): shared out in a node, and gradients of each share added up over nodes.
+TEST_CASE("parallelism over two tiers exchanges what each kind does, on its share") {
+    // Hybrid sharding (Zhao et al. 2023, 3.2.2): sharded in a node, with gradients of each shard all-reduced over
+    // nodes.
     const StepExchanges hybrid = step_of({.data = 2, .fsdp = 8}, {}, "8x2");
     CHECK(hybrid.forward == Exchanges{{"all_gather fsdp", {9, weights}}});
     CHECK(hybrid.backward == Exchanges{{"all_gather fsdp", {9, weights}}, {"reduce_scatter fsdp", {9, weights}}});

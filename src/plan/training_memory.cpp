@@ -27,7 +27,7 @@ Polynomial elements_of(const Program& program, const StepTensor& tensor) {
     return product;
 }
 
-// f32 copies of the gradients in fewer bits that a chip holds.
+// The f32 copies of gradients of narrower dtypes that a chip holds.
 Result<double> copied_gradient_bytes(const TrainingProgram& step, const std::vector<TensorType>& types,
                                      const System& system) {
     constexpr double f32 = 4;
@@ -36,15 +36,15 @@ Result<double> copied_gradient_bytes(const TrainingProgram& step, const std::vec
         if (tensor.role != StepRole::gradient) continue;
         if (step.program.values[tensor.value].type.dtype == Dtype::f32) continue;
         const auto number = elements_of(step.program, tensor).evaluate(step.program.sizes);
-        if (!number) return fail("no_size", "what gradients take cannot be counted");
+        if (!number) return fail("no_size", "the bytes of gradients cannot be counted");
         bytes +=
             f32 * number->to_double() / (tensor.value < types.size() ? holders_of(types[tensor.value], system) : 1);
     }
     return bytes;
 }
 
-// What an optimizer of plain tensor operations has besides: of each element that a chip updates an f32 copy of its gradient, unless
-// that is f32 itself, the root of its second moment and what the step is divided by.
+// Additional memory of an optimizer of plain tensor operations: for each element that a chip updates an f32 copy of its
+// gradient, unless the gradient is f32, the root of its second moment, and the denominator of the update.
 Result<double> unfused_bytes(const TrainingProgram& step, const std::vector<TensorType>& types, const System& system) {
     constexpr double f32 = 4;
     std::map<ValueId, double> copied;  // by parameter
@@ -58,7 +58,7 @@ Result<double> unfused_bytes(const TrainingProgram& step, const std::vector<Tens
         const auto gradient = copied.find(*tensor.param);
         if (gradient == copied.end()) continue;  // counted with another of its states
         const auto number = elements_of(step.program, tensor).evaluate(step.program.sizes);
-        if (!number) return fail("no_size", "what an optimizer takes cannot be counted");
+        if (!number) return fail("no_size", "the bytes of an optimizer cannot be counted");
         const double ways = tensor.value < types.size() ? holders_of(types[tensor.value], system) : 1;
         bytes += number->to_double() / ways * (gradient->second + 2 * f32);
         copied.erase(gradient);
@@ -75,12 +75,12 @@ Result<TrainingMemory> training_memory(const TrainingProgram& step, const Progra
     TrainingMemory memory;
     for (const StepTensor& tensor : step.tensors) {
         if (tensor.role == StepRole::activation) continue;
-        // of a program on one chip nothing is laid out
+        // A program on one chip has no layout.
         const bool split = tensor.value < types.size();
         const Value& value = step.program.values[tensor.value];
         const auto number = (bytes_of(value) * elements(tensor.repeats)).evaluate(step.program.sizes);
         if (!number) {
-            return fail("no_size", "what `" + value_name(step.program, tensor.value) + "` takes cannot be counted");
+            return fail("no_size", "the bytes of `" + value_name(step.program, tensor.value) + "` cannot be counted");
         }
         const double ways = split ? holders_of(types[tensor.value], system) : 1;
         share_of(memory, tensor.role) += number->to_double() / ways;
@@ -97,11 +97,11 @@ Result<TrainingMemory> training_memory(const TrainingProgram& step, const Progra
     }
     memory.activations = live.kept;
     double peak = live.peak;
-    if (habits.copied_norm) {  // put where activations were, as far as they go
+    if (habits.copied_norm) {  // uses blocks of former activations, as far as they suffice
         ROOFLINE_TRY(const auto copies, copied_gradient_bytes(step, types, system));
         memory.apart += std::max(copies - peak, 0.0);
     }
-    if (habits.unfused) {  // activations are gone when the optimizer works, and their blocks are not
+    if (habits.unfused) {  // activations are freed when the optimizer runs, but their blocks are not
         ROOFLINE_TRY(const auto optimizer, unfused_bytes(step, types, system));
         memory.apart += std::min(peak, optimizer);
         peak = std::max(peak, optimizer);

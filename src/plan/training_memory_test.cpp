@@ -38,8 +38,8 @@ System one_h100() {
 
 }  // namespace
 
-// A layer's product three times over 6 chips: W has 3 * 10 * 10 elements and its moment as many in f32; of H each chip keeps
-// ceil(8 / 6) rows of 10.
+// One matmul per layer, three layers, over 6 chips: W has 3 * 10 * 10 elements and its moment as many in f32; each chip
+// keeps ceil(8 / 6) rows of 10 of H.
 TEST_CASE("parameters divide exactly and activations are padded") {
     auto machine = find_machine("h100-sxm");
     REQUIRE(machine);
@@ -67,21 +67,21 @@ TEST_CASE("parameters divide exactly and activations are padded") {
     CHECK(memory->params == approx(2 * 3 * 10 * 10 / 6.0));
     CHECK(memory->optimizer == approx(4 * 3 * 10 * 10 / 6.0));
     CHECK(memory->gradients == 0);
-    // two microbatches in flight
+    // Two micro-batches in flight.
     CHECK(memory->activations == approx(2 * 3 * 2 * 2 * 10));
-    // besides, X of 2 x 10 while H is made, and W and M gathered, W for the next pass as well
+    // Besides, X of 2 x 10 while H is computed, and the gathered W and M, W also for the next iteration.
     CHECK(memory->working > 0);
     CHECK(memory->total() == approx(100 + 200 + 240 + memory->working));
     REQUIRE(memory->capacity);
     CHECK(memory->fits());
-    // what is not laid out lies on one chip whole
+    // Without a layout everything is whole on one chip.
     const auto whole = training_memory(step, step.program, {}, system, {});
     REQUIRE(whole);
     CHECK(whole->params == approx(600));
     CHECK(whole->activations == approx(3 * 2 * 8 * 10));
 }
 
-TEST_CASE("an optimizer of plain operations has 12 bytes for each parameter, or 8 of gradients in f32") {
+TEST_CASE("an optimizer of plain operations has 12 bytes per parameter, or 8 with gradients in f32") {
     const Program forward = forward_of_600();
     const System system = one_h100();
     const auto total = [&](bool f32_gradients, bool unfused) {
@@ -93,13 +93,14 @@ TEST_CASE("an optimizer of plain operations has 12 bytes for each parameter, or 
         REQUIRE(memory);
         return memory->activations + memory->working;
     };
-    // 600 parameters: more than anything that 4 rows of 10 and 20 have
+    // 600 parameters: more than any tensor with 4 rows of 10 and 20.
     CHECK(total(false, true) == approx(12 * 600));
     CHECK(total(true, true) == approx(8 * 600));
     CHECK(total(false, false) < 8 * 600);
 }
 
-// Of 600 parameters: 12 bytes of an unfused optimizer lie where 4 rows of activations were, and beside their blocks.
+// For 600 parameters: 12 bytes of an unfused optimizer use the memory of 4 rows of activations, and more beside their
+// blocks.
 TEST_CASE(
     "an allocator keeps blocks of activations when an unfused optimizer works, and of gradients that were flattened") {
     const System system = one_h100();
@@ -118,7 +119,7 @@ TEST_CASE(
     habits.flat_optimizer = true;
     CHECK(memory_with(habits).apart == approx(plain.activations + plain.working + 2 * 600));
     CHECK(memory_with(habits).total() == approx((2 + 2 + 12 + 12) * 600));
-    // copies for the norm are put where activations were, and what is left of 4 bytes each is apart
+    // Copies for the norm reuse the blocks of activations; the rest of 4 bytes each is additional.
     habits = {};
     habits.copied_norm = true;
     const double activations = plain.activations + plain.working;

@@ -12,7 +12,8 @@ namespace roofline::core {
 
 namespace {
 
-// Two products of an MLP, forward, on a slice of TPU v5p whose chips do 4.59e14 FLOP/s and whose links carry 9e10 B/s each way.
+// Two matmuls of an MLP, forward, on a slice of TPU v5p whose chips do 4.59e14 FLOP/s and whose links carry 9e10 B/s
+// per direction.
 std::vector<PlanThreshold> thresholds_of(const std::string& text, const Plan& plan, double tokens_per_chip) {
     auto machine = find_machine("tpu-v5p");
     REQUIRE(machine);
@@ -37,8 +38,9 @@ std::vector<PlanThreshold> thresholds_of(const std::string& text, const Plan& pl
 
 }  // namespace
 
-// Scaling book, chapter 5: over one axis of a torus FSDP hides from C / W = 4.59e14 / 1.8e11 = 2550 tokens a chip on.
-TEST_CASE("fsdp needs as many tokens a chip as a chip does FLOPs while a link carries a byte") {
+// Scaling book, chapter 5: over one axis of a torus FSDP overlaps from C / W = 4.59e14 / 1.8e11 = 2550 tokens per chip
+// on.
+TEST_CASE("fsdp needs as many tokens per chip as a chip does FLOPs while a link carries a byte") {
     Plan plan;
     plan.fsdp = 16;
     const auto found = thresholds_of(
@@ -51,8 +53,8 @@ TEST_CASE("fsdp needs as many tokens a chip as a chip does FLOPs while a link ca
     CHECK(found[0].now == 4096);
 }
 
-// The same: over one axis tensor parallelism hides up to F / 2550.
-TEST_CASE("tensor parallelism hides up to a degree that the width of the MLP decides") {
+// The same: over one axis tensor-parallel collectives overlap up to F / 2550.
+TEST_CASE("tensor-parallel collectives overlap up to a degree that the width of the MLP determines") {
     Plan plan;
     plan.tensor = 4;
     const auto found = thresholds_of(

@@ -13,7 +13,8 @@ namespace roofline::core {
 
 namespace {
 
-// The forward pass as it was, but for parts of expressions that are stored on the way; they stay in one kernel with the rest.
+// Returns the forward pass unchanged, except that stashed parts of expressions are stored; they stay in one kernel with
+// the rest.
 DraftBlock forward_pass(const ForwardDraft& forward, std::size_t at, const std::vector<bool>& stashed, bool params) {
     DraftBlock block;
     block.of_block = at;
@@ -47,7 +48,7 @@ DraftBlock forward_pass(const ForwardDraft& forward, std::size_t at, const std::
     return block;
 }
 
-// Parameters, and what their gradients add up in, before the first of several microbatches.
+// Declares parameters, and the tensors in which their gradients accumulate, before the first of several micro-batches.
 DraftBlock declared_params(const ForwardDraft& forward, std::size_t at, const std::map<ValueId, ValueId>& sums) {
     DraftBlock block;
     for (const ForwardNode& node : forward.blocks[at].nodes) {
@@ -65,7 +66,7 @@ DraftBlock declared_params(const ForwardDraft& forward, std::size_t at, const st
     return block;
 }
 
-// Forward and backward pass, as often as there are microbatches, then the optimizer.
+// Returns the whole step: forward and backward pass once per micro-batch, then the optimizer.
 DraftBlock whole_step(ForwardDraft& forward, const BackwardDraft& backward, const OptimizerDraft& optimizer,
                       std::int64_t microbatches) {
     DraftBlock step;
@@ -73,7 +74,7 @@ DraftBlock whole_step(ForwardDraft& forward, const BackwardDraft& backward, cons
         step.nodes = {forward_pass(forward, 0, backward.stashed, true), backward.body, optimizer.body};
         return step;
     }
-    const std::string count = "#microbatches";  // a number, without a name of its own
+    const std::string count = "#microbatches";  // an anonymous dimension
     forward.program.sizes[count] = microbatches;
     DraftBlock passes;
     passes.kind = Block::Kind::repeat;
@@ -85,10 +86,10 @@ DraftBlock whole_step(ForwardDraft& forward, const BackwardDraft& backward, cons
 
 Status check_options(const TrainingOptions& options) {
     if (options.microbatches < 1) {
-        return fail("size", fmt::format("{} microbatches", options.microbatches), "a step has at least one");
+        return fail("size", fmt::format("{} micro-batches", options.microbatches), "a step needs at least one");
     }
     if (info(options.moments).kind != DtypeKind::floating) {
-        return fail("bad_value", fmt::format("moments in {}", name(options.moments)), "they need a floating dtype");
+        return fail("bad_value", fmt::format("moments in {}", name(options.moments)), "moments need a floating-point dtype");
     }
     return {};
 }
@@ -103,7 +104,7 @@ Status check_kept(const ForwardDraft& forward, const TrainingOptions& options) {
     }
     for (const std::string& name : options.kept) {
         if (std::find(known.begin(), known.end(), name) != known.end()) continue;
-        return fail("unknown_name", fmt::format("no tensor `{}` is computed in the forward pass", name.substr(0, 40)),
+        return fail("unknown_name", fmt::format("the forward pass computes no tensor `{}`", name.substr(0, 40)),
                     did_you_mean(name, known, fmt::format("it computes {}", fmt::join(known, ", "))));
     }
     return {};
@@ -165,8 +166,8 @@ Result<TrainingOptions> remat_options(std::string_view words) {
         const std::size_t end = std::min(words.find(',', begin), words.size());
         options.kept.emplace_back(words.substr(begin, end - begin));
         if (options.kept.back().empty()) {
-            return fail("usage", fmt::format("`{}` has an empty name", words.substr(0, 40)),
-                        "name tensors that are kept: --remat Q,Hm; or none, selective, alternate, full");
+            return fail("usage", fmt::format("`{}` contains an empty name", words.substr(0, 40)),
+                        "name the tensors to keep: --remat Q,Hm; or use none, selective, alternate, full");
         }
         begin = end + 1;
     }
@@ -187,14 +188,14 @@ Polynomial bytes_of(const TrainingProgram& step, StepRole role) {
 Result<Program> with_loss(const Program& forward, bool f32_logits) {
     Program program = forward;
     if (program.body.nodes.empty() || !std::holds_alternative<Statement>(program.body.nodes.back())) {
-        return fail("result_type", "the program does not end with a statement whose result a loss can be taken of",
-                    "let it end with the logits: Logits : bf16[B, T, V] = X *_D Head");
+        return fail("result_type", "the program does not end with a statement from whose result a loss can be computed",
+                    "end it with the logits: Logits : bf16[B, T, V] = X *_D Head");
     }
     ValueId logits = std::get<Statement>(program.body.nodes.back()).result;
     const std::vector<Axis> axes = program.values[logits].type.axes;
     if (axes.empty()) {
-        return fail("result_type", "a loss is taken along the last dimension of the last result, and it has none",
-                    "let the program end with the logits: Logits : bf16[B, T, V] = X *_D Head");
+        return fail("result_type", "a loss is computed along the last dimension of the last result, but that has no dimensions",
+                    "end the program with the logits: Logits : bf16[B, T, V] = X *_D Head");
     }
     const auto taken = [&](std::string_view name) {
         return std::any_of(program.values.begin(), program.values.end(),
@@ -205,7 +206,7 @@ Result<Program> with_loss(const Program& forward, bool f32_logits) {
     for (const std::string_view name : names) {
         if (taken(name)) {
             return fail("defined_twice",
-                        fmt::format("the program has a tensor `{}`, and the loss needs the name", name),
+                        fmt::format("the program has a tensor `{}`, but the loss needs this name", name),
                         "give that tensor another name");
         }
     }
@@ -259,7 +260,7 @@ Result<Program> with_loss(const Program& forward, bool f32_logits) {
     const ValueId loss = add("Loss", Dtype::f32, false);
     program.values[picked].part.clear();
     append({op("logsumexp", {{logits, all}}, sum, true)}, sum);
-    if (f32_logits) {  // log-probabilities are stored, and one of each row is picked
+    if (f32_logits) {  // log-probabilities are stored, and one of each row is gathered
         Value plane = program.values[logits];
         plane.name = "LogP";
         program.values.push_back(std::move(plane));

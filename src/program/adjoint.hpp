@@ -1,5 +1,5 @@
-// A training step as one program: forward, backward, optimizer. The backward pass follows from the forward program, operation by
-// operation; nothing here knows a model.
+// A training step as one program: forward, backward, optimizer. The backward pass is derived from the forward program,
+// operation by operation, without knowledge of models.
 #pragma once
 
 #include <cstdint>
@@ -14,16 +14,22 @@
 
 namespace roofline::core {
 
-/// What the forward pass keeps for the backward one. What it does not keep and the backward pass reads is computed again.
+/// The recomputation policy: which tensors the forward pass keeps for the backward pass. Other tensors that the
+/// backward pass reads are recomputed.
 enum class Remat {
-    none,       ///< everything that the backward pass reads
-    selective,  ///< the results of products; softmax planes, norms and what is elementwise are computed again
-    alternate,  ///< in a pass of a `repeat` of products with parameters the first, third ..., and of all others; outside everything
-    full,   ///< what goes from pass to pass of a `repeat`; each pass runs again, all of it, in its backward pass
-    named,  ///< what goes from pass to pass, and the tensors that are named; only what is read is computed again
+    none,  ///< keeps everything that the backward pass reads
+    selective,  ///< keeps the results of contractions; softmax planes, norms and elementwise results are recomputed
+    /// In an iteration of a `repeat`, keeps the first, third ... matmul with a parameter and all other contractions;
+    /// everything outside of repeats.
+    alternate,
+    /// Keeps what one iteration of a `repeat` passes to the next; each iteration is recomputed completely in its
+    /// backward iteration.
+    full,
+    named,  ///< keeps what iterations pass on, and the named tensors; only what is read is recomputed
 };
 
-/// "none", "selective", "alternate", "full", or what is kept by name, "Q,Hm"; "" is none. Errors: an empty name.
+/// Reads "none", "selective", "alternate", "full", or the names of kept tensors, "Q,Hm"; "" means none. Errors: an
+/// empty name.
 struct TrainingOptions;
 [[nodiscard]] Result<TrainingOptions> remat_options(std::string_view words);
 
@@ -35,61 +41,63 @@ enum class Optimizer {
 
 struct TrainingOptions {
     Remat remat = Remat::none;
-    std::vector<std::string> kept{};  ///< of Remat::named: tensors of the forward program
+    std::vector<std::string> kept{};  ///< for Remat::named: tensors of the forward program
     Optimizer optimizer = Optimizer::adam;
     Dtype moments = Dtype::f32;  ///< of Adam
-    bool master = true;          ///< an f32 copy of each parameter that has fewer bits, which the optimizer updates
-    bool unfused = false;  ///< of Adam: plain tensor operations on all parameters at once, whose results lie in memory
-    bool f32_gradients = false;     ///< gradients of parameters in f32; otherwise in the parameter's dtype
-    bool f32_logits = false;        ///< of with_loss(): logits and log-probabilities are stored in f32
-    bool keep_unread = false;       ///< what the policy keeps in a `repeat` is kept also where nothing reads it
-    bool stored_casts = false;      ///< the gradient of what was converted to another dtype is stored in that dtype
-    std::int64_t microbatches = 1;  ///< forward and backward so many times a step; gradients add up
-    bool input_gradients = true;    ///< of declared inputs of floating dtype, too: a part of a model hands them on
+    bool master = true;  ///< an f32 master copy of each narrower parameter, which the optimizer updates
+    bool unfused = false;  ///< for Adam: plain tensor operations on all parameters at once, whose results are stored
+    bool f32_gradients = false;  ///< gradients of parameters are f32; otherwise they have the parameter's dtype
+    bool f32_logits = false;  ///< for with_loss(): logits and log-probabilities are stored in f32
+    bool keep_unread = false;  ///< tensors that the policy keeps in a `repeat` are kept even if nothing reads them
+    bool stored_casts = false;  ///< the gradient of a converted tensor is stored in the dtype of the conversion
+    std::int64_t microbatches = 1;  ///< forward and backward passes per step, whose gradients accumulate
+    bool input_gradients = true;  ///< of declared floating-point inputs, too, for a part of a model that passes them on
 };
 
 enum class StepRole {
     param,
-    gradient,         ///< of a parameter; what flows back between operations is not meant
+    gradient,  ///< of a parameter; gradients between operations are not counted
     optimizer_state,  ///< moments and master copies
-    activation,       ///< kept by the forward pass for the backward one
+    activation,  ///< kept by the forward pass for the backward pass
 };
 
-/// A tensor that outlives the operation that makes it.
+/// A tensor that outlives the operation that computes it.
 struct StepTensor {
     ValueId value = 0;  ///< in the step's program
     StepRole role = StepRole::activation;
     std::vector<std::string>
-        repeats{};  ///< counts of the repeats it belongs to: there is one for each pass. Not the microbatches.
-    std::optional<ValueId> param{};  ///< of a gradient or a state: whose it is
+        /// Counts of the repeats that contain it: there is one tensor per iteration. Micro-batches are not included.
+        repeats{};
+    std::optional<ValueId> param{};  ///< for a gradient or a state: its parameter
 };
 
 enum class StepPhase {
     forward,
-    again,  ///< what the backward pass computes a second time
+    again,  ///< what the backward pass recomputes
     backward,
     optimizer,
 };
 
 struct TrainingProgram {
     Program program;
-    std::vector<StepTensor> tensors;  ///< parameters, gradients, states and activations, in the program's order
-    std::vector<StepPhase> phases;    ///< of each statement, in the program's order
+    std::vector<StepTensor> tensors;  ///< parameters, gradients, states and activations, in program order
+    std::vector<StepPhase> phases;  ///< of each statement, in program order
 };
 
-/// Bytes of one role: those of one tensor times the repeats it belongs to.
+/// Returns the bytes of one role: those of each tensor times the counts of the repeats that contain it.
 [[nodiscard]] Polynomial bytes_of(const TrainingProgram& step, StepRole role);
 
-/// The step of a forward program. What it ends with and nobody reads gets its gradient from outside, as a declared input: see
-/// with_loss() for a model's. A cache is a plain tensor here. A tensor made in a `repeat` that a later `repeat` with the same
-/// count reads is that of the same pass. Errors: an operation without a derivative, with its place; dimensions without names; a
-/// tensor to keep that does not exist; no parameter and no input to differentiate by; a program that is split over a mesh.
+/// Returns the training step of a forward program. A final result that nothing reads gets its gradient from outside, as
+/// a declared input; with_loss() provides one for a model. A cache is a plain tensor here. A tensor that is computed in
+/// a `repeat` and read by a later `repeat` with the same count is the one of the same iteration. Errors: an operation
+/// without a derivative, with its place; dimensions without names; a tensor to keep that does not exist; neither a
+/// parameter nor an input to differentiate with respect to; a sharded program.
 [[nodiscard]] Result<TrainingProgram> training_step(const Program& forward, const TrainingOptions& options = {});
 
-/// Cross entropy behind the program's last result: Lse = logsumexp[V](x) and Loss = Lse - gather[V](x, Labels), V the last dimension of x.
-/// A number for each row is kept of it; the gradient is exp(x - Lse). With `f32_logits` x is
-/// first stored again in f32, Logits_f32, and then LogP = Logits_f32 - Lse, as frameworks do whose loss is no kernel of its own.
-/// Errors: a last result without dimensions; names that are taken.
+/// Appends the cross entropy of the program's last result: Lse = logsumexp[V](x) and Loss = Lse - gather[V](x, Labels),
+/// where V is the last dimension of x. One number per row is kept of it; the gradient is exp(x - Lse). With
+/// `f32_logits` x is first stored again in f32, Logits_f32, and then LogP = Logits_f32 - Lse, as in frameworks whose
+/// loss is not a single kernel. Errors: a last result without dimensions; names that are taken.
 [[nodiscard]] Result<Program> with_loss(const Program& forward, bool f32_logits = false);
 
 }  // namespace roofline::core

@@ -16,7 +16,7 @@ using Formulas = std::vector<std::optional<Formula>>;
 using Dims = std::vector<std::string>;
 using D = Differentiated;
 
-// What formulas are made of.
+// Building blocks of formulas.
 Formula fn(const char* function, const Formula& x, const Dims& along = {}) {
     return Formula::call(function, {x}, along);
 }
@@ -34,13 +34,14 @@ Dims without(const Dims& dims, const Dims& others) {
     return left;
 }
 
-// Of a table's gradient rows are added up at their indices; those dimensions of the indices that the table has are rows of it.
+// The gradient rows of a table are summed at their indices; those dimensions of the indices that the table also has are
+// batch dimensions.
 Formulas of_gather(const D& d) {
     const Dims added = without(d.y()->dims, d.x()->dims);
     return {fn2("scatteradd", d.y(), d.g, joined(d.op.along, added)), {}};
 }
 
-// One over the number of elements of a mean, where sizes are known.
+// One over the number of elements of a mean, if sizes are known.
 Formulas of_mean(const D& d) {
     double count = 1;
     for (const std::string& dim : d.op.along) {
@@ -56,8 +57,9 @@ struct Rule {
     Formulas (*gradients)(const D& d);
 };
 
-// x, y, z are the arguments, r the result and g its gradient. What a formula reads is what the forward pass keeps for it. Sums
-// over what was broadcast, and what is repeated along the dimensions of a sum, are put in where the gradients are gathered.
+// x, y, z are the arguments, r is the result and g is its gradient. The forward pass keeps the tensors that a formula
+// reads. Sums over broadcast dimensions, and repetition along summed dimensions, are inserted where the gradients are
+// accumulated.
 const Rule rules[] = {
     {"add", [](const D& d) -> Formulas { return {d.g, d.g}; }},
     {"sub", [](const D& d) -> Formulas { return {d.g, -d.g}; }},
@@ -126,7 +128,7 @@ const Rule rules[] = {
      }},
 };
 
-// Each factor's: the gradient times the other factors, summed over what that factor lacks.
+// The gradient of each factor: the gradient times the other factors, summed over the dimensions that this factor lacks.
 Formulas of_product(const D& d) {
     Formulas terms;
     for (std::size_t i = 0; i < d.arguments.size(); ++i) {
@@ -156,10 +158,10 @@ Result<std::vector<std::optional<Formula>>> adjoint_of(const Differentiated& d) 
     if (!terms.empty()) return terms;
     const bool unsized_mean = d.op.function == "mean";
     auto error = fail("no_derivative",
-                      unsized_mean ? "the derivative of a mean needs the sizes it is taken over"
-                                   : fmt::format("`{}` has no derivative here", d.op.function),
-                      unsized_mean ? "give them in the text, or write sum[...](x) / count"
-                                   : "write it with functions that have one, or declare its result as an input");
+                      unsized_mean ? "the derivative of a mean needs the sizes of its dimensions"
+                                   : fmt::format("`{}` has no derivative", d.op.function),
+                      unsized_mean ? "give the sizes in the text, or write sum[...](x) / count"
+                                   : "express it with functions that have one, or declare its result as an input");
     error.value().place = Place{"", d.op.span.line, d.op.span.column, "", 0};
     return error;
 }

@@ -1,4 +1,4 @@
-// The backward pass: reverse accumulation over the forward program, unit by unit, last first.
+// The backward pass: reverse accumulation over the forward program, unit by unit, from the last to the first.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace roofline::core {
 
 namespace {
 
-/// Statements of one unit: those that hand gradients on, and those of parameters, which nothing waits for.
+/// The statements of one unit: those that propagate gradients, and those for parameters, on which nothing depends.
 struct UnitOutput {
     std::vector<DraftStatement> first;
     std::vector<DraftStatement> params;
@@ -33,7 +33,7 @@ public:
         ROOFLINE_CHECK(block(0, result_.body));
         if (result_.gradients.empty() && !input_gradient_) {
             return fail("nothing_to_do", "no result depends on a parameter",
-                        "mark what is trained: param W : bf16[D, F]");
+                        "mark the trained tensors: param W : bf16[D, F]");
         }
         result_.stashed.assign(forward_count_, false);
         stash(result_.body, false);
@@ -44,7 +44,7 @@ private:
     [[nodiscard]] const Value& value(ValueId id) const { return forward_.program.values[id]; }
     [[nodiscard]] bool is_float(ValueId id) const { return info(value(id).type.dtype).kind == DtypeKind::floating; }
 
-    // The gradients of microbatches add up in tensors that are there before the first one.
+    // The gradients of micro-batches accumulate in tensors that exist before the first one.
     void declare_sums() {
         for (ValueId id = 0; id < forward_count_; ++id) {
             if (!value(id).param || uses_left_[id] == 0) continue;
@@ -54,7 +54,7 @@ private:
         }
     }
 
-    // Which inputs of an operation a gradient can go to at all.
+    // Whether a gradient can flow to an input of an operation at all.
     [[nodiscard]] static bool passes_gradient(const Op& op, std::size_t input) {
         if (op.kind != OpKind::apply) return true;
         switch (find_function(op.function)->kind) {
@@ -80,7 +80,7 @@ private:
             if (forward_.made_by[id] != nullptr || !is_float(id)) continue;
             wanted_[id] = value(id).param || (options_.input_gradients && !overwritten.contains(id));
         }
-        // What is carried comes round again: once more for every repeat around a repeat.
+        // Values that repeats carry form cycles: one more round is needed for every nested repeat.
         for (bool changed = true; changed;) {
             changed = false;
             for (const Statement& statement : forward_.statements) {
@@ -129,7 +129,7 @@ private:
         return {};
     }
 
-    // A repeat has a repeat behind it, whose passes go the other way.
+    // A repeat has a backward repeat, whose iterations run in reverse order.
     Status repeat(std::size_t at, DraftBlock& out) {
         DraftBlock inner;
         inner.kind = Block::Kind::repeat;
@@ -163,7 +163,7 @@ private:
         return {};
     }
 
-    // The gradient that the last pass begins with, under the name that all passes hand it on by.
+    // The gradient with which the backward repeat begins, under the name by which all iterations pass it on.
     ValueId handed_on(ValueId after, DraftBlock& out) {
         std::vector<Formula>& terms = pending_[after];
         if (terms.empty()) return seed(after, out);
@@ -180,7 +180,7 @@ private:
         for (const auto& [carry, before] : carried) {
             Formula sum = pending_[carry.inside].empty() ? forward_tensor(before) : added(carry.inside);
             const ValueId id = again(before);
-            if (carried.size() > 1) {  // another one's sum may still read what this one overwrites
+            if (carried.size() > 1) {  // the sum for another value may still read the one that this overwrites
                 const ValueId apart = gradient_value(carry.inside);
                 inner.nodes.emplace_back(DraftStatement{apart, sum, StepPhase::backward, value(carry.inside).part});
                 sum = forward_tensor(apart);
@@ -193,7 +193,7 @@ private:
         for (DraftStatement& statement : last) inner.nodes.emplace_back(std::move(statement));
     }
 
-    // Tensors from before a repeat whose gradients add up over its passes.
+    // Tensors from before a repeat whose gradients accumulate over its iterations.
     [[nodiscard]] std::vector<ValueId> shared_inputs(std::size_t at) const {
         std::set<ValueId> copied;
         for (const ForwardBlock& block : forward_.blocks) {
@@ -218,7 +218,7 @@ private:
         if (pending_[id].size() == 1 && result_.sums.contains(id)) return pending_[id].front()->value;
         const ValueId sum = gradient_value(id);
         if (pending_[id].empty()) {
-            out.nodes.emplace_back(DraftDeclaration{sum});  // it starts at zero
+            out.nodes.emplace_back(DraftDeclaration{sum});  // the sum starts at zero
         } else {
             out.nodes.emplace_back(DraftStatement{sum, added(id), StepPhase::backward, value(id).part});
         }
@@ -246,7 +246,7 @@ private:
         return {};
     }
 
-    // Gradients of what a fused kernel made are complete before its own backward kernel begins.
+    // The gradients of results of a fused kernel are complete before its own backward kernel begins.
     void bring_in(const ForwardUnit& unit, DraftBlock& out) {
         for (const Statement* statement : std::views::reverse(unit.statements)) {
             const ValueId id = statement->result;
@@ -309,7 +309,7 @@ private:
         });
     }
 
-    // The whole gradient of an operation's result; under a name of its own where several read it.
+    // Returns the whole gradient of an operation's result; with a separate name if several statements read it.
     Formula gradient_of(const Op& op, const Statement& statement, std::size_t readers, UnitOutput& made) {
         const ValueId id = op.output.value;
         Formula sum = masked_sum(id);
@@ -323,10 +323,11 @@ private:
         return forward_tensor(gradient);
     }
 
-    // Of a plane that is half empty the gradient is so, too.
+    // The gradient of a half-empty plane is half empty, too.
     Formula masked_sum(ValueId id) { return masked(added(id), value(id).masks); }
 
-    // What a unit has for tensors from outside leaves it under names; a parameter's gradient is always a tensor of its own.
+    // Gradients that a unit computes for tensors from outside get names when they leave it; the gradient of a parameter
+    // is always a separate tensor.
     void hand_out(ValueId id, std::size_t unit, bool own, UnitOutput& made) {
         if (forward_.made_by[id] != nullptr && forward_.unit[id] == unit) return;
         const Formula sum = added(id);
@@ -353,7 +354,7 @@ private:
         }
     }
 
-    // Elementwise work that follows one another is one kernel; products are kernels of their own.
+    // Consecutive elementwise operations form one kernel; contractions are separate kernels.
     void place(std::optional<std::size_t> unit, UnitOutput& made, DraftBlock& out) {
         if (unit) {
             DraftBlock fuse;
@@ -383,7 +384,7 @@ private:
 
     Formula forward_tensor(ValueId id) const { return forward_.tensor(id); }
 
-    // A new value for the gradient of `of`: with its type, and its name behind a d.
+    // Returns a new value for the gradient of `of`: with its type, and its name with a d in front.
     ValueId gradient_value(ValueId of) {
         const Value& source = value(of);
         Value gradient;
@@ -396,7 +397,7 @@ private:
         return forward_.program.values.size() - 1;
     }
 
-    // The same tensor, assigned again in a repeat.
+    // Returns the same tensor, assigned again in a repeat.
     ValueId again(ValueId id) {
         Value next = value(id);
         next.carried = true;
@@ -411,7 +412,7 @@ private:
         return gradient;
     }
 
-    // Products inside of expressions that the backward pass reads: they get a name on the way.
+    // Contractions inside expressions that the backward pass reads get a name, so that they are stored.
     void stash(const DraftBlock& block, bool fused) {
         for (const DraftNode& node : block.nodes) {
             if (const auto* inner = std::get_if<DraftBlock>(&node)) {
@@ -436,10 +437,10 @@ private:
     const TrainingOptions& options_;
     Names& names_;
     std::size_t forward_count_;
-    std::vector<bool> wanted_;                   ///< depends on something that is differentiated by
-    std::vector<std::vector<Formula>> pending_;  ///< what the gradient of a value is the sum of, so far
-    std::vector<std::size_t> uses_left_;         ///< operations that have yet to add to it
-    std::vector<bool> locked_;                   ///< its gradient adds up over the passes of a repeat
+    std::vector<bool> wanted_;  ///< depends on a tensor that is differentiated with respect to
+    std::vector<std::vector<Formula>> pending_;  ///< the terms of the gradient of a value, so far
+    std::vector<std::size_t> uses_left_;  ///< operations that have yet to add a term
+    std::vector<bool> locked_;  ///< the gradient accumulates over the iterations of a repeat
     bool input_gradient_ = false;
     BackwardDraft result_;
 };

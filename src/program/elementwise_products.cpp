@@ -39,7 +39,7 @@ double points_of(const Dims& dims, const Sizes& sizes) {
     return product;
 }
 
-// The steps of a statement's products, and which of them another step takes.
+// The pairwise multiplications of a statement's products, and which of them are operands of others.
 class ProductSteps {
 public:
     explicit ProductSteps(const Statement& statement) : ops_(statement.ops) {
@@ -49,7 +49,8 @@ public:
         }
     }
 
-    // The step that makes an operand of another one for it alone, in the same arithmetic.
+    // Returns the multiplication that computes an operand of another one and is used only by it, in the same
+    // arithmetic.
     [[nodiscard]] const std::size_t* inside(const Op& outer, const Operand& input) const {
         const auto made = makers_.find(input.value);
         if (made == makers_.end() || uses_.at(input.value) > 1) return nullptr;
@@ -86,13 +87,13 @@ private:
     std::map<ValueId, std::size_t> uses_;
 };
 
-// A product in another order, written into its statement and the values that the steps make.
+// A product in another order, written into its statement and the values of its intermediate results.
 class Reordered {
 public:
     Reordered(Program& program, Statement& statement, const ElementwiseProduct& product)
         : program_(program), statement_(statement), product_(product), root_(statement.ops[product.steps.back()]) {}
 
-    // What the steps take, each point of a result being one multiplication.
+    // The cost of the multiplications: each point of a result is one.
     [[nodiscard]] double cost_now() const {
         double cost = 0;
         for (const std::size_t step : product_.steps)
@@ -112,8 +113,8 @@ public:
         return cost;
     }
 
-    // Whether each step, written by itself, would be computed in the dtype that the whole product is: bf16 operands of a product in f32
-    // are not multiplied with each other in bf16.
+    // Whether each multiplication, written by itself, would be computed in the dtype of the whole product: bf16
+    // operands of a product in f32 are not multiplied with each other in bf16.
     [[nodiscard]] bool keeps_arithmetic(const std::vector<Pair>& order) const {
         std::vector<Dtype> left;
         for (const Operand& factor : product_.factors) left.push_back(program_.values[factor.value].type.dtype);
@@ -186,8 +187,8 @@ private:
     std::vector<Op> made_;
 };
 
-// Operations behind those that make their operands, from the left to the right, and what they make numbered in that order: as a
-// program is read, so that one that is printed reads back as the same.
+// Puts operations after those that compute their operands, from left to right, and numbers their results in that order,
+// as a program is parsed, so that a printed program parses back as the same one.
 void put_in_order(Program& program, Statement& statement) {
     std::map<ValueId, std::size_t> makers;
     std::set<ValueId> places;
@@ -201,7 +202,7 @@ void put_in_order(Program& program, Statement& statement) {
         const auto made = makers.find(input.value);
         return made == makers.end() ? std::nullopt : std::optional(made->second);
     };
-    // of a * b * c all three come before the first product
+    // In a * b * c all three operands come before the first multiplication.
     const std::function<void(std::size_t)> visit = [&](std::size_t place) {
         std::vector<std::size_t> chain{place};
         while (is_step(statement.ops[chain.back()])) {
@@ -221,7 +222,7 @@ void put_in_order(Program& program, Statement& statement) {
         }
     };
     for (std::size_t i = 0; i < statement.ops.size(); ++i) {
-        // those that nothing takes: the last one, and others as they stand
+        // Operations without a reader: the last one, and others in their current order.
         const bool taken = std::any_of(statement.ops.begin(), statement.ops.end(), [&](const Op& op) {
             return std::any_of(op.inputs.begin(), op.inputs.end(),
                                [&](const Operand& input) { return input.value == statement.ops[i].output.value; });
@@ -259,7 +260,7 @@ Dims kept_dims(const Op& op) {
     return kept;
 }
 
-// Gives what is made on the way its dimensions in the order of what it is made of, as reading does.
+// Gives intermediate results their dimensions in the order of their operands, as parsing does.
 void follow_dims(Program& program, Statement& statement, const std::vector<bool>& follows) {
     for (std::size_t i = 0; i + 1 < statement.ops.size(); ++i) {
         Op& op = statement.ops[i];

@@ -8,7 +8,7 @@ namespace roofline::core {
 
 namespace {
 
-// The operation as one of a program, as far as its dimensions are concerned.
+// Returns the operation as one of a program, as far as its dimensions are concerned.
 Op shape_of(const FormulaNode& node) {
     Op op;
     op.kind = node.op;
@@ -50,7 +50,7 @@ Formula Formula::call(std::string function, std::vector<Formula> arguments, std:
     node.function = std::move(function);
     node.arguments = std::move(arguments);
     node.along = std::move(along);
-    // A product with a number has it on the right, as it is read.
+    // In a product with a number the number is on the right, as in parsed programs.
     if (node.function == "mul" && node.arguments.front().is_number()) {
         std::swap(node.arguments.front(), node.arguments.back());
     }
@@ -111,7 +111,8 @@ bool has_product(const Formula& term) {
 
 namespace {
 
-// Products and repetitions make a plane of what has none; whatever else has one got it, with its mask, from an operand.
+// Contractions and repetitions make a plane of operands that have none; any other operation has got its plane, with its
+// mask, from an operand.
 bool makes_planes(const Formula& term) {
     const bool call = !term.is_number() && !term.is_tensor();
     if (call && (term->op == OpKind::contract || term->function == "expand")) return true;

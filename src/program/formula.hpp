@@ -1,4 +1,4 @@
-// Expressions as trees: what a derivative is before it becomes the operations of a statement.
+// Expressions as trees: the form of a derivative before it becomes the operations of a statement.
 #pragma once
 
 #include <memory>
@@ -11,19 +11,20 @@ namespace roofline::core {
 
 struct FormulaNode;
 
-/// A number, a tensor, or an operation on others. Cheap to copy.
+/// A number, a tensor, or an operation on others. It is cheap to copy.
 class Formula {
 public:
-    Formula(double number);  // NOLINT(google-explicit-constructor): numbers stand in formulas as they are written
+    Formula(double number);  // NOLINT(google-explicit-constructor): numbers are written directly in formulas
 
     [[nodiscard]] static Formula tensor(ValueId value, std::vector<std::string> dims);
 
-    /// An operation; its dimensions follow. Numbers are allowed among the arguments of elementwise functions.
+    /// Returns an operation; its dimensions are derived. Numbers are allowed among the arguments of elementwise
+    /// functions.
     [[nodiscard]] static Formula call(std::string function, std::vector<Formula> arguments,
                                       std::vector<std::string> along = {});
-    /// A product summed over `along`; where nothing is summed, an elementwise one.
+    /// Returns a contraction over `along`; if that is empty, an elementwise product.
     [[nodiscard]] static Formula product(std::vector<Formula> factors, std::vector<std::string> along);
-    /// The operation of a program with other operands.
+    /// Returns the operation of a program with other operands.
     [[nodiscard]] static Formula like(const Op& op, std::vector<Formula> operands);
 
     [[nodiscard]] const FormulaNode& operator*() const { return *node_; }
@@ -54,7 +55,7 @@ struct FormulaNode {
 [[nodiscard]] Formula operator*(const Formula& a, const Formula& b);
 [[nodiscard]] Formula operator/(const Formula& a, const Formula& b);
 
-/// The same numbers with exactly these dimensions: summed over others, repeated along those that are missing.
+/// Returns the same numbers with exactly these dimensions: summed over others, repeated along missing ones.
 [[nodiscard]] Formula fitted(Formula term, const std::vector<std::string>& dims);
 
 /// Calls visit(value) for every tensor of the tree, from left to right.
@@ -64,10 +65,11 @@ void each_tensor(const Formula& term, Visit visit) {
     for (const Formula& argument : term->arguments) each_tensor(argument, visit);
 }
 
-/// Whether a product with a sum is among the operations.
+/// Whether a contraction is among the operations.
 [[nodiscard]] bool has_product(const Formula& term);
 
-/// A term with products or repetitions under those of the masks that it has both dimensions of: half of it is not computed.
+/// Returns a term with its contractions and repetitions masked by those masks of which it has both dimensions: half of
+/// the plane is not computed.
 [[nodiscard]] Formula masked(Formula term, const std::vector<MaskedPlane>& masks);
 
 }  // namespace roofline::core

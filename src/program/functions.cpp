@@ -8,13 +8,14 @@ namespace {
 
 using enum FunctionKind;
 
-// What chips that split a function's rows tell each other of each.
+// The statistics of each row that chips exchange when they split the rows of a function.
 constexpr RowStatistics one_number{1, 1};
 constexpr RowStatistics two_numbers{1, 2};
 constexpr RowStatistics four_numbers{1, 4};
 constexpr RowStatistics max_then_sum{2, 1};
 
-// name, kind, arguments, FLOPs and transcendentals per element, then per row, what they are, and the statistics of rows.
+// name, kind, arguments, FLOPs and transcendentals per element, the same per row, a description, and the statistics of
+// rows.
 constexpr FunctionInfo table[] = {
     {"add", map, 2, 1, 0, 0, 0, "x + y"},
     {"sub", map, 2, 1, 0, 0, 0, "x - y"},
@@ -40,13 +41,13 @@ constexpr FunctionInfo table[] = {
     {"softplus", map, 1, 1, 2, 0, 0, "ln(1 + e^x)"},
     {"silu", map, 1, 4, 1, 0, 0, "x * sigmoid(x)"},
     {"gelu", map, 1, 8, 1, 0, 0, "x/2 (1 + tanh(c (x + 0.044715 x^3))): 6 multiplies, 2 adds and a tanh"},
-    {"rope", map, 1, 3, 0, 0, 0, "x cos + x' sin, the tables at hand: 2 multiplies, 1 add"},
+    {"rope", map, 1, 3, 0, 0, 0, "x cos + x' sin with given tables: 2 multiplies, 1 add"},
     {"convert", map, 1, 1, 0, 0, 0, "x in another dtype"},
     {"step", map, 1, 1, 0, 0, 0, "1 where x > 0, else 0"},
     {"dsigmoid", map, 2, 6, 1, 0, 0, "derivative of sigmoid at x, times y: s (1 - s) y"},
     {"dsilu", map, 2, 8, 1, 0, 0, "derivative of silu at x, times y: s (1 + x (1 - s)) y"},
     {"dgelu", map, 2, 15, 1, 0, 0, "derivative of gelu at x, times y: 10 multiplies, 5 adds and a tanh"},
-    {"unrope", map, 1, 3, 0, 0, 0, "rope turned back, which is its derivative"},
+    {"unrope", map, 1, 3, 0, 0, 0, "inverse rotation of rope, which is its derivative"},
     {"sum", reduce, 1, 1, 0, 0, 0, "one add per element"},
     {"max", reduce, 1, 1, 0, 0, 0, "one compare per element", one_number},
     {"min", reduce, 1, 1, 0, 0, 0, "one compare per element", one_number},
@@ -67,16 +68,16 @@ constexpr FunctionInfo table[] = {
      "derivative of layernorm at x, times y: 5 adds, 3 subtracts, 3 multiplies; rsqrt, means and scales per row",
      four_numbers},
     {"dscan", keep, 2, 2, 0, 0, 0, "scan backwards: h[t] = a[t+1] h[t+1] + b[t]"},
-    {"prior", keep, 1, 0, 0, 0, 0, "x one step before: no work of its own", {}, 1},
-    {"causal", mask, 1, 0, 0, 0, 0, "no work of its own; leaves what rows see of the plane it masks"},
+    {"prior", keep, 1, 0, 0, 0, 0, "x at the previous position: no work of its own", {}, 1},
+    {"causal", mask, 1, 0, 0, 0, 0, "no work of its own; restricts its plane to the columns that rows see"},
     {"gather", gather, 2, 0, 0, 0, 0, "rows of a table, read once for each index"},
     {"scatter", scatter, 3, 0, 0, 0, 0, "rows written into a tensor in place"},
     {"dispatch", dispatch, 2, 0, 0, 0, 0, "rows put into groups, one group for each expert"},
     {"combine", combine, 2, 2, 0, 0, 0, "a multiply and an add per element of each expert's row"},
     {"conv", slide, 2, 2, 0, 0, 0, "a multiply and an add per element and tap"},
-    {"dconv", slide, 2, 2, 0, 0, 0, "each point from those after it: a multiply and an add per element and tap"},
-    {"expand", expand, 1, 0, 0, 0, 0, "the same numbers at every place of more dimensions"},
-    {"scatteradd", scatter_add, 2, 1, 0, 0, 0, "rows added up where their indices say, from zero: an add per element"},
+    {"dconv", slide, 2, 2, 0, 0, 0, "conv in the other direction: a multiply and an add per element and tap"},
+    {"expand", expand, 1, 0, 0, 0, 0, "the same numbers at every position of additional dimensions"},
+    {"scatteradd", scatter_add, 2, 1, 0, 0, 0, "rows summed at their indices, from zero: an add per element"},
     {"spread", dispatch, 2, 1, 0, 0, 0, "rows put into groups, weighted: a multiply per element of each expert's row"},
     {"collect", combine, 2, 1, 0, 0, 0, "an add per element of each expert's row"},
     {"match", match, 3, 2, 0, 0, 0, "a multiply and an add per element of each expert's row"},

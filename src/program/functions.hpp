@@ -1,4 +1,4 @@
-// The functions of the notation: one table, from which parsing, typing and counting all follow.
+// The table of functions of the notation, from which parsing, typing and counting are derived.
 #pragma once
 
 #include <string>
@@ -7,46 +7,52 @@
 
 namespace roofline::core {
 
-/// How a function's result relates to its arguments.
+/// How the result of a function relates to its arguments.
 enum class FunctionKind {
     map,       ///< element by element; arguments broadcast
     reduce,    ///< the bracketed dimensions disappear: sum[S](x)
-    keep,      ///< works along the bracketed dimensions and keeps them: softmax[S](x), norm[D](x), scan[T](a, b)
-    mask,      ///< causal[T,S](x): only what rows see of the T x S plane is computed; causal[T,S,W](x): a band of W
+    keep,  ///< works along the bracketed dimensions and keeps them: softmax[S](x), norm[D](x), scan[T](a, b)
+    mask,  ///< causal[T,S](x): only what rows see of the T x S plane is computed; causal[T,S,W](x): a band of width W
     gather,    ///< gather[V](table, ids): rows of `table` along V, one for each element of `ids`
     scatter,   ///< scatter[S](target, ids, update): writes `update` into `target` along S
-    dispatch,  ///< dispatch[E,C](x, ids): rows of x into groups of C, one for each expert of `ids`
-    combine,   ///< combine[E,C,A](y, weights): rows back from their groups, weighted and added up over A
-    slide,     ///< conv[T](x, taps): each point along T from those before it; the taps are what `taps` has beside x
-    // What derivatives need besides.
-    expand,       ///< expand[S](x): the same numbers at every place of S, which x lacks
-    scatter_add,  ///< scatteradd[V,B](ids, x): rows of x, added up along V where `ids` says, summed over B
-    match,        ///< match[E,C,D](y, x, weights): rows in groups times the rows they came from, summed over D
-    correlate,    ///< taps[T,Q,B](x, y): y times what stood before it in x, by Q steps along T, summed over T and B
+    dispatch,  ///< dispatch[E,C](x, ids): puts rows of x into groups of C, one group per expert of `ids`
+    combine,  ///< combine[E,C,A](y, weights): brings rows back from their groups, weighted and summed over A
+    /// Conv[T](x, taps): computes each point along T from those before it; the taps are the dimension that `taps` has
+    /// and x lacks.
+    slide,
+    // Functions that only derivatives need.
+    expand,  ///< expand[S](x): the same numbers at every position of S, which x lacks
+    scatter_add,  ///< scatteradd[V,B](ids, x): rows of x, summed at positions `ids` along V, and over B
+    match,  ///< match[E,C,D](y, x, weights): rows in groups times the rows that they came from, summed over D
+    correlate,  ///< taps[T,Q,B](x, y): y times x at Q earlier positions along T, summed over T and B
 };
 
-/// What chips that split the dimensions along which a function works must tell each other about each of its rows: a softmax its
-/// maximum, then its sum. None and a reduction: parts of the result add up. None otherwise: it needs these dimensions whole.
+/// The statistics of each row that chips exchange if they split the dimensions along which a function works: for a
+/// softmax the maximum, then the sum. If there are none, a reduction sums its partial results, and any other function
+/// needs these dimensions whole.
 struct RowStatistics {
-    int rounds = 0;   ///< all-reduces, one after the other
-    int numbers = 1;  ///< of a row, in each
+    int rounds = 0;  ///< number of all-reduces, one after the other
+    int numbers = 1;  ///< per row, in each of them
 };
 
-/// Counts are the field's: an add, multiply, compare, divide or convert is one FLOP; exp, log, tanh, sqrt and their like are
-/// transcendentals and counted apart.
+/// A function and its counts. Counts follow the usual convention: an add, multiply, compare, divide or convert is one
+/// FLOP; exp, log, tanh, sqrt and similar functions are transcendentals and are counted separately.
 struct FunctionInfo {
     std::string_view name;
     FunctionKind kind;
-    int arguments;                ///< exactly this many
+    int arguments;  ///< exact number
     int flops;                    ///< per element of the arguments' common shape
     int transcendentals;          ///< per element
-    int row_flops = 0;            ///< once for each row, that is for each combination of the other dimensions
+    int row_flops = 0;  ///< once per row, that is, per combination of the other dimensions
     int row_transcendentals = 0;  ///< likewise
-    std::string_view formula;     ///< what is counted, for the manual and --explain
+    std::string_view formula;  ///< description of the counts, for the manual and --explain
     RowStatistics statistics{};
-    int steps_back = 0;  ///< along the dimension that it works along, to which one place of the result looks back
+    /// Number of earlier positions that a position of the result reads, along the dimension that the function works
+    /// along.
+    int steps_back = 0;
 
-    /// Whether places of the result depend on so many before them, or behind them, as it has taps or steps_back says.
+    /// Whether positions of the result depend on a number of positions before or after them: the number of taps, or
+    /// steps_back.
     [[nodiscard]] bool looks_back() const {
         return kind == FunctionKind::slide || kind == FunctionKind::correlate || steps_back > 0;
     }

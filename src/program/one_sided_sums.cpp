@@ -27,7 +27,7 @@ std::vector<LoneSum> lone_sums(const Op& op) {
     return found;
 }
 
-// Two of them, of different operands, that could be one dimension: of no sizes, or of one.
+// The other one of two such sums over different operands that may be one dimension: with unknown sizes, or equal ones.
 const LoneSum* partner_of(const LoneSum& sum, const std::vector<LoneSum>& sums, const Sizes& sizes) {
     const auto size = sizes.find(sum.dim);
     for (const LoneSum& other : sums) {
@@ -42,7 +42,7 @@ const LoneSum* partner_of(const LoneSum& sum, const std::vector<LoneSum>& sums, 
 std::string warning(const Program& program, const Op& op, const std::vector<LoneSum>& sums) {
     const auto operand = [&](const LoneSum& sum) -> std::string {
         const ValueId id = op.inputs[sum.operand].value;
-        return program.values[id].intermediate ? "the product inside" : value_name(program, id);
+        return program.values[id].intermediate ? "the inner product" : value_name(program, id);
     };
     std::vector<std::string> alone;
     std::vector<std::string> first;
@@ -50,22 +50,22 @@ std::string warning(const Program& program, const Op& op, const std::vector<Lone
     std::set<std::string> paired;
     for (const LoneSum& sum : sums) {
         const std::string dim = dim_text(program, sum.dim);
-        alone.push_back(fmt::format("{} in {} alone", dim, operand(sum)));
+        alone.push_back(fmt::format("{}, which only {} has", dim, operand(sum)));
         first.push_back(fmt::format("sum[{}]({})", dim,
                                     program.values[op.inputs[sum.operand].value].intermediate ? "..." : operand(sum)));
         if (paired.contains(sum.dim)) continue;
         if (const LoneSum* other = partner_of(sum, sums, program.sizes)) {
             paired.insert(other->dim);
-            meant.push_back(fmt::format("{} and {} are one dimension, as in a matrix product: give them one name", dim,
+            meant.push_back(fmt::format("{} and {} are one dimension, as in a matrix product: give them the same name", dim,
                                         dim_text(program, other->dim)));
         } else {
-            meant.push_back(fmt::format("the result or another operand has {} as well: give it that dimension", dim));
+            meant.push_back(fmt::format("the result or another operand has {} as well: add this dimension to it", dim));
         }
     }
     return fmt::format(
-        "line {}, column {}: warning: this product sums {}. As written every element of one operand multiplies every "
+        "line {}, column {}: warning: this product sums over {}. As written, every element of one operand multiplies every "
         "element of the "
-        "other, and that is what is counted; {} first takes far less. Probably {}",
+        "other, and this is what is counted; {} first would take far less work. Probably {}",
         op.span.line, op.span.column, fmt::join(alone, " and "), fmt::join(first, " and "), fmt::join(meant, "; "));
 }
 

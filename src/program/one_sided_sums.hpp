@@ -1,4 +1,4 @@
-// Sums that are nearly always a slip of the pen: over a dimension that one operand of a product has alone.
+// Sums that are nearly always mistakes: over a dimension that only one operand of a product has.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace roofline::core {
 
-/// A warning for each product that sums, without naming it (`*_D`), a dimension that only one of its operands has: where it stands,
-/// what is computed, and what was probably meant. label_values() has been called.
+/// Returns a warning for each product that sums, without naming it (`*_D`), over a dimension that only one of its
+/// operands has: with its place, what is computed, and what was probably meant. label_values() must have been called.
 [[nodiscard]] std::vector<std::string> one_sided_sums(const Program& program);
 
 }  // namespace roofline::core

@@ -1,4 +1,4 @@
-// What a step ends with: new parameters of old ones and gradients, element by element.
+// The optimizer of a training step: new parameters from old ones and gradients, element by element.
 #include <algorithm>
 
 #include "program/step_draft.hpp"
@@ -7,7 +7,7 @@ namespace roofline::core {
 
 namespace {
 
-// Rates and decays: their values cost nothing, but a reader expects to see usual ones.
+// Rates and decays: their values do not affect cost, but a reader expects usual ones.
 constexpr double rate = 0.0003;
 constexpr double decay_of_first = 0.9;
 constexpr double rest_of_first = 0.1;
@@ -48,7 +48,7 @@ private:
         return forward_.program.values.size() - 1;
     }
 
-    // A state is declared once and then assigned: two values of one name.
+    // A state is declared once and then assigned, so two values have its name.
     struct State {
         ValueId before;
         ValueId after;

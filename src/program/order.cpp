@@ -41,7 +41,7 @@ public:
     std::vector<Pair> run() { return operands_.size() <= exact_limit ? exact() : greedy(); }
 
 private:
-    // FLOPs of a pair: every combination of their dimensions, twice when something is summed.
+    // The FLOPs of a pair: one per combination of their dimensions, or two if something is summed.
     [[nodiscard]] double cost(const DimSet& all, bool sums) const {
         double log = sums ? 1 : 0;
         for (std::size_t dim = 0; dim < logs_.size(); ++dim) {
@@ -59,7 +59,7 @@ private:
         return dims;
     }
 
-    // Dynamic program over subsets: the cheapest way to make each product of operands.
+    // Dynamic programming over subsets: the cheapest way to compute the product of each subset of operands.
     std::vector<Pair> exact() {
         const std::size_t sets = std::size_t{1} << operands_.size();
         std::vector<double> best(sets, std::numeric_limits<double>::infinity());
@@ -72,7 +72,7 @@ private:
                 continue;
             }
             const DimSet outside = outside_of(set);
-            // Each split once: the half that holds the lowest operand comes first.
+            // Each split is visited once: the half that holds the lowest operand comes first.
             const Subset lowest = set & (~set + 1);
             for (Subset left = (set - 1) & set; left != 0; left = (left - 1) & set) {
                 if ((left & lowest) == 0) continue;
@@ -96,7 +96,7 @@ private:
         return order;
     }
 
-    // The joins that make a subset, innermost first, as places among what is left.
+    // Appends the pairs that compute a subset, innermost first, as indices into the remaining operands.
     void unroll(Subset set, std::vector<Subset>& left, std::vector<Pair>& order) const {
         if (std::has_single_bit(set)) return;
         const Subset half = split_[set];
@@ -111,10 +111,11 @@ private:
         order.push_back(pair);
     }
 
-    // Prices of pairs are kept: a join changes only those of its product.
+    // The costs of pairs are kept, because a join changes only those of its result.
     std::vector<Pair> greedy() {
         std::vector<std::size_t> uses(logs_.size(),
-                                      0);  // how many of what is left, the result too, have each dimension
+                                      // Number of remaining operands, including the result, that have each dimension.
+                                      0);
         const auto note = [&](const DimSet& set, bool comes) {
             for (std::size_t dim = 0; dim < uses.size(); ++dim) {
                 if (set.test(dim)) uses[dim] += comes ? 1 : ~std::size_t{0};

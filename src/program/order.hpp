@@ -1,4 +1,4 @@
-// In which order a product of many operands is cheapest.
+// The cheapest order of a product of many operands.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,8 @@
 
 namespace roofline::core {
 
-/// Two places in the list of what is left; the product goes to the first and the second is taken out. first < second.
+/// Two indices into the list of remaining operands; the product replaces the first one and the second one is removed.
+/// first < second.
 struct Pair {
     std::size_t first = 0;
     std::size_t second = 1;
@@ -17,9 +18,9 @@ struct Pair {
     bool operator==(const Pair&) const = default;
 };
 
-/// The pairwise order with the fewest FLOPs: exactly for up to 10 operands, else the cheapest pair again and again. A dimension
-/// is summed as soon as neither another operand nor the result has it. All sizes are known, the operands have at most
-/// most_product_dims dimensions together.
+/// Returns the pairwise order with the fewest FLOPs: exactly for up to 10 operands, greedily beyond. A dimension is
+/// summed as soon as neither another operand nor the result has it. All sizes must be known, and the operands may have
+/// at most most_product_dims dimensions together.
 [[nodiscard]] std::vector<Pair> cheapest_order(const std::vector<std::vector<std::string>>& operands,
                                                const std::vector<std::string>& result, const Sizes& sizes);
 

@@ -27,7 +27,7 @@ Chain chain(const std::vector<std::int64_t>& sides) {
     return made;
 }
 
-// Multiplications of matrix products in this order, counted by doing it.
+// Counts the multiplications of matrix products in this order by executing it.
 std::int64_t multiplications(const Chain& problem, const std::vector<Pair>& order) {
     std::vector<Dims> left = problem.operands;
     std::int64_t sum = 0;
@@ -61,7 +61,7 @@ std::int64_t cheapest(const Chain& problem) {
 
 }  // namespace
 
-TEST_CASE("the textbook's chain of six matrices takes 15,125 multiplications") {
+TEST_CASE("the textbook chain of six matrices takes 15,125 multiplications") {
     // Cormen, Leiserson, Rivest, Stein, Introduction to Algorithms, matrix-chain multiplication
     CHECK(cheapest(chain({30, 35, 15, 5, 10, 20, 25})) == 15125);
 }
@@ -71,22 +71,23 @@ TEST_CASE("two operands have one order") {
     CHECK(cheapest_order(two.operands, two.result, two.sizes) == std::vector<Pair>{{0, 1}});
 }
 
-TEST_CASE("operands need not stand beside those they are multiplied with") {
-    // The two large ones share K and go first: 2*1000 + 2*2*... whatever stands between them.
+TEST_CASE("operands need not be adjacent to those they are multiplied with") {
+    // The two large ones share K and are multiplied first, although another operand is between them.
     const Chain apart{{{"I", "K"}, {"I", "J"}, {"K", "J"}}, {"I"}, {{"I", 2}, {"J", 100}, {"K", 100}}};
-    // All three have the same points in any first pair, 2*100*100; then 2*100 remain.
+    // Any first pair has the same number of points, 2*100*100; then 2*100 remain.
     CHECK(cheapest(apart) == 20000 + 200);
 }
 
-TEST_CASE("beyond ten operands the cheapest pair goes first: a vector is taken through eleven matrices") {
-    // Twelve factors, 8x8 each but the last, 8x1: 64 multiplications a step from the right, 512 for any two matrices.
+TEST_CASE("beyond ten operands the cheapest pair is multiplied first: a vector goes through eleven matrices") {
+    // Twelve factors, 8x8 each but the last, which is 8x1: each multiplication from the right takes 64, any two
+    // matrices take 512.
     const Chain long_chain = chain({8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 1});
     REQUIRE(long_chain.operands.size() == 12);
     CHECK(cheapest(long_chain) == 11 * 64);
-    CHECK(cheapest(chain({8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 1})) == 9 * 64);  // ten, exactly
+    CHECK(cheapest(chain({8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 1})) == 9 * 64);  // ten factors, exactly
 }
 
-TEST_CASE("a hundred operands are ordered in no time") {
+TEST_CASE("a hundred operands are ordered quickly") {
     const Chain many = chain(std::vector<std::int64_t>(101, 2));
     CHECK(cheapest(many) == 99 * 8);
 }

@@ -31,7 +31,7 @@ std::string dim_text(const Program& program, const std::string& dim) {
 
 namespace {
 
-// "_X", "_XY" for single capitals, "_{data,X}" otherwise.
+// Returns "_X", "_XY" for single capitals, "_{data,X}" otherwise.
 std::string mesh_text(const std::vector<std::string>& axes) {
     if (axes.empty()) return "";
     const bool single = std::all_of(axes.begin(), axes.end(), [](const std::string& axis) {
@@ -118,7 +118,7 @@ Symbol symbol_of(const std::string& dim) {
     return {dim.substr(0, slash), ways};
 }
 
-// Nor a plus.
+// No dimension's name contains a plus.
 std::string edged_dim(const std::string& local, const std::string& edge) { return local + "+" + edge; }
 
 std::string without_edge(const std::string& dim) { return dim.substr(0, dim.find('+')); }
@@ -132,7 +132,7 @@ Polynomial extent_of(const std::string& dim) {
     return has_edge(dim) ? share + edge_of(dim.substr(dim.find('+') + 1)) : share;
 }
 
-/// One term, made at once: products of that many polynomials one by one are most of the time that counting work takes.
+/// Returns a single term in one go: multiplying polynomials one by one would take most of the time of counting work.
 Polynomial product_of(std::vector<Symbol> symbols, const Rational& coefficient) {
     std::sort(symbols.begin(), symbols.end());
     Monomial monomial;
@@ -185,19 +185,20 @@ Polynomial bytes_of(const Value& value) {
 
 namespace {
 
-/// Rows and columns of a plane among an operation's dimensions, and what they stand for.
+/// The rows and columns of a plane among an operation's dimensions, and the sizes that they represent.
 struct Plane {
     Symbol rows;
     Symbol columns;
-    bool row_edge = false;     ///< a chip has its columns, and the rows that see them
-    bool column_edge = false;  ///< it has its rows, and the columns that they see
+    bool row_edge = false;  ///< a chip has its columns, and the rows that see them
+    bool column_edge = false;  ///< a chip has its rows, and the columns that they see
 };
 
-// What a mask leaves of a plane whose T rows are the last of S positions: row i sees the S - T + i positions up to its own, or the last W
-// of them. So T W' points less a triangle at the beginning, where rows see fewer than W' = min(W, S): of side W' - (S - T) if that is
-// positive. The field counts the triangle as half a square, and so half of the plane at T = S; exactly its diagonal is computed too.
-// One row has no triangle. Of more rows than positions the first see nothing. Where rows and columns are shares each chip has its
-// share of all that; with what others have beside it each row, or column, of a chip has all of its band.
+// Returns the unmasked part of a plane whose T rows are the last of S positions: row i sees the S - T + i positions up
+// to its own, or the last W of them. That is T W' points minus a triangle at the beginning, where rows see fewer than
+// W' = min(W, S), with side W' - (S - T) if that is positive. The usual convention counts the triangle as half a
+// square, and therefore half of the plane at T = S; in reality the diagonal is computed too. A single row has no
+// triangle. If there are more rows than positions, the first rows see nothing. If rows and columns are shards, each
+// chip has its share of all that; with an edge each row, or column, of a chip has all of its band.
 Polynomial kept_of(const Plane& plane, const MaskedPlane& mask, const MaskCase& at, bool exact) {
     const Polynomial rows = Polynomial::symbol(plane.rows);
     const Polynomial columns = Polynomial::symbol(plane.columns);
@@ -219,7 +220,7 @@ Polynomial kept_of(const Plane& plane, const MaskedPlane& mask, const MaskCase& 
     return seeing * width - triangle * Polynomial(Rational(1, 2) / chips);
 }
 
-// The count with the band in the place of the plane's two dimensions, in every term that has both.
+// Returns the count with the band in place of the plane's two dimensions, in every term that has both.
 Polynomial banded(const Plane& plane, const Polynomial& band, const Polynomial& count) {
     Polynomial result;
     for (const auto& [monomial, coefficient] : count.terms()) {
@@ -239,7 +240,7 @@ Polynomial banded(const Plane& plane, const Polynomial& band, const Polynomial& 
     return result;
 }
 
-// With the places of shares with edges for their symbols.
+// Replaces the symbols of shards with edges by their positions.
 Polynomial spread(const Polynomial& count) {
     Polynomial result;
     for (const auto& [monomial, coefficient] : count.terms()) {
@@ -295,7 +296,7 @@ Polynomial masked(const Program& program, const Op& op, const std::vector<std::s
             if (std::find(planes.begin(), planes.end(), plane) == planes.end()) planes.push_back(plane);
         }
     }
-    // Dimensions of one chip may be shares of the plane's.
+    // Dimensions of one chip may be shards of the plane's dimensions.
     const auto share = [&](const std::string& whole) {
         return std::find_if(dims.begin(), dims.end(),
                             [&](const std::string& dim) { return symbol_of(dim).dim == whole; });
@@ -338,7 +339,7 @@ Result<std::vector<std::string>> bind_sizes(Program& program, const Sizes& sizes
         }
         const auto [place, added] = program.sizes.try_emplace(dim, size);
         if (!added && place->second != size) {
-            notes.push_back(fmt::format("{} = {} from the command line; the text says {}", dim, size, place->second));
+            notes.push_back(fmt::format("{} = {} from the command line replaces {} in the text", dim, size, place->second));
             place->second = size;
         }
     }

@@ -1,4 +1,5 @@
-// The program: tensors, and operations on them. Everything that is costed is one of these, whatever it was written in.
+// The program: tensors, and operations on them. Everything that is priced is a program, in whatever form it was
+// written.
 #pragma once
 
 #include <cstdint>
@@ -30,8 +31,8 @@ struct Axis {
 /// One chip of a mesh: coordinates on some of its axes, 0 on the others.
 using MeshPlace = std::vector<std::pair<std::string, std::int64_t>>;
 
-/// The type of a tensor: dtype, dimensions, the mesh axes over which each member holds only a partial sum, and the one chip that
-/// holds all of it, if one does: then nothing of it is split.
+/// The type of a tensor: its dtype, its dimensions, the mesh axes over which each member holds only a partial sum, and
+/// the one chip that holds all of it, if there is one; then it is not split.
 struct TensorType {
     Dtype dtype = Dtype::bf16;
     std::vector<Axis> axes;
@@ -41,8 +42,8 @@ struct TensorType {
     bool operator==(const TensorType&) const = default;
 };
 
-/// A causal mask: of the plane `rows` x `columns` only what lies below the diagonal is computed, and with a `window` only a band
-/// of that many columns.
+/// A causal mask: of the plane `rows` x `columns` only the part below the diagonal is computed, and with a `window`
+/// only a band of that many columns.
 struct MaskedPlane {
     std::string rows;
     std::string columns;
@@ -51,19 +52,20 @@ struct MaskedPlane {
     bool operator==(const MaskedPlane&) const = default;
 };
 
-/// A tensor of the program: declared, computed and named, or the unnamed intermediate of a nested expression.
+/// A tensor of the program: a declared one, a computed and named one, or the unnamed intermediate of a nested
+/// expression.
 struct Value {
-    std::string name;   ///< "" for intermediates and for the unnamed operands of a one-liner
-    std::string label;  ///< what reports call it; label_values() sets it
+    std::string name;  ///< "" for intermediates and for the unnamed operands of a one-liner
+    std::string label;  ///< its name in reports; label_values() sets it
     TensorType type;
-    std::string level = "hbm";         ///< memory level it lives at; "host" is the host's memory
-    bool param = false;                ///< a trained parameter
-    bool cache = false;                ///< kept from one step to the next: keys and values, the state of a recurrence
-    std::string part{};                ///< of a model that it belongs to: "attention", "mlp"; "" for none
+    std::string level = "hbm";  ///< memory level that holds it; "host" is the host's memory
+    bool param = false;  ///< a trained parameter
+    bool cache = false;  ///< kept from one run of the program to the next: keys and values, the state of a recurrence
+    std::string part{};  ///< part of a model that it belongs to: "attention", "mlp"; "" for none
     bool intermediate = false;         ///< never stored: part of a nested expression
-    bool type_follows = false;         ///< computed, and its type was not written: it may lie on a mesh as is best
-    bool in_place = false;             ///< an input that is written where it is used, not declared
-    bool carried = false;              ///< assigned in a repeat under a name from before it: the next pass reads it
+    bool type_follows = false;  ///< computed without a written type: its sharding may be chosen
+    bool in_place = false;  ///< an input that is written where it is used, without a declaration
+    bool carried = false;  ///< assigned in a repeat under a name from before it: the next iteration reads it
     std::vector<MaskedPlane> masks{};  ///< planes of which a part is never computed
     Span span;
 
@@ -72,7 +74,7 @@ struct Value {
 
 using ValueId = std::size_t;
 
-/// A value as an operation sees it: its dimensions under the names the operation gives them. They differ from the value's
+/// A value as an operand: its dimensions under the names that the operation gives them. They differ from the value's
 /// own only for anonymous dimensions.
 struct Operand {
     ValueId value = 0;
@@ -85,14 +87,14 @@ struct Operand {
 inline constexpr std::size_t most_product_dims = 256;
 
 enum class OpKind {
-    contract,  ///< product of two or more operands, summed over `along`
-    apply,     ///< a function from functions.hpp, named by `function`, along the dimensions `along`
-    move,      ///< the same numbers at another place, layout or dtype: resharding, copy between levels, conversion
+    contract,  ///< contraction: a product of two or more operands, summed over `along`
+    apply,  ///< a function from functions.hpp, named by `function`, along the dimensions `along`
+    move,  ///< the same numbers in another place, layout or dtype: resharding, copy between levels, conversion
 };
 
 /// A number among the arguments of an elementwise function.
 struct Constant {
-    std::size_t position = 0;  ///< among the arguments, tensors counted too
+    std::size_t position = 0;  ///< index among the arguments, including tensors
     double value = 0;
 
     bool operator==(const Constant&) const = default;
@@ -100,13 +102,13 @@ struct Constant {
 
 struct Op {
     OpKind kind = OpKind::apply;
-    std::string function;  ///< of `apply`
+    std::string function;  ///< for `apply`
     std::vector<Operand> inputs;
     std::vector<Constant> constants;
     Operand output;
-    std::vector<std::string> along;  ///< dimensions summed (contract) or worked along (apply)
-    bool named_sum = false;          ///< contract: the sum was written `*_D`
-    Dtype arithmetic = Dtype::bf16;  ///< the dtype the FLOPs are done in
+    std::vector<std::string> along;  ///< dimensions that are summed (contract) or worked along (apply)
+    bool named_sum = false;  ///< for contract: the sum was written `*_D`
+    Dtype arithmetic = Dtype::bf16;  ///< the dtype of the FLOPs
     Span span;
 
     bool operator==(const Op&) const = default;
@@ -116,36 +118,36 @@ struct Op {
 struct Message {
     CollectiveKind kind = CollectiveKind::all_gather;
     std::vector<std::string>
-        axes;            ///< of the mesh, together; of a gather and a scatter those that the array is split over
-    std::string tensor;  ///< what reports call it
-    Polynomial bytes;    ///< V: of the whole array that one group of chips holds together, as nccl-tests count
-    MeshPlace from{};    ///< of a send, scatter, broadcast: the chip that holds V
-    MeshPlace to{};      ///< of a send, gather: the chip that gets it
+        axes;  ///< mesh axes, together; for a gather and a scatter those that the array is split over
+    std::string tensor;  ///< the tensor's name in reports
+    Polynomial bytes;  ///< V: bytes of the whole array that one group of chips holds together, as nccl-tests count them
+    MeshPlace from{};  ///< of a send, scatter, broadcast: the chip that holds V
+    MeshPlace to{};  ///< of a send, gather: the chip that receives it
     std::vector<std::string>
-        axes_after{};  ///< of a permute: the same axes in the order in which they split it afterwards
-    /// Of a permute to the next chip along the axes, as they split the array: how many such steps follow each other until each
-    /// has what it needs of those before it.
+        axes_after{};  ///< of a permute: the same axes in the order in which they split the array afterwards
+    /// Of a permute to the next chip along the axes, as they split the array: the number of sequential hops until each
+    /// chip has what it needs of those before it.
     std::int64_t hops = 0;
-    /// The share of V that crosses whoever chooses whom: of a token that goes to several experts one copy, for a chip that has
-    /// several of them needs no more, and hands back one sum (DeepSeek-V3, arXiv 2412.19437, section 3.2.2).
+    /// The share of V that is sent for any routing: one copy of a token that goes to several experts, because a chip
+    /// that has several of them needs only one copy and returns one sum (DeepSeek-V3, arXiv 2412.19437, section 3.2.2).
     Rational sure{1};
-    Rational copies{1};      ///< of each token in V: as many as it has experts
-    std::size_t number = 0;  ///< among the program's messages, from 1
+    Rational copies{1};  ///< copies of each token in V: one per expert
+    std::size_t number = 0;  ///< number among the program's messages, from 1
     std::size_t follows =
-        0;  ///< the number of the one that it waits for, because that brought the same array there; or 0
+        0;  ///< number of the message that it waits for because that one moves the same array; or 0
 
     bool operator==(const Message&) const = default;
 };
 
-/// One line of the program: the operations of its expression in order of evaluation, the last making `result`.
+/// One line of the program: the operations of its expression in order of evaluation; the last one computes `result`.
 struct Statement {
     std::vector<Op> ops;
     ValueId result = 0;
     bool one_liner = false;         ///< written `... -> type`
-    std::vector<Message> messages;  ///< of a program that has been laid out, in the order they happen
-    bool one_chip = false;          ///< of such a program: one chip does it and the others nothing
+    std::vector<Message> messages;  ///< of a program with a layout, in the order in which they happen
+    bool one_chip = false;  ///< of such a program: only one chip executes it
     std::optional<Dtype> using_dtype;
-    std::string part{};  ///< of a model that it belongs to; "" for none
+    std::string part{};  ///< part of a model that it belongs to; "" for none
     Span span;
 
     bool operator==(const Statement&) const = default;
@@ -154,20 +156,21 @@ struct Statement {
 struct Block;
 using Node = std::variant<Statement, Block>;
 
-/// A sequence of nodes; `fuse` keeps what is made and used up inside off the outer memory; `repeat` runs `count` times.
+/// A sequence of nodes. In a `fuse` block, values that are computed and used up inside do not cross the outer memory; a
+/// `repeat` block runs `count` times.
 struct Block {
     enum class Kind { sequence, fuse, repeat };
     Kind kind = Kind::sequence;
-    std::string count;              ///< of repeat: a dimension's name, '#'-named for a number
-    std::size_t values_before = 0;  ///< values with smaller ids stand before the block in the text
-    std::size_t values_after = 0;   ///< values with smaller ids, down to values_before, stand in the block
+    std::string count;  ///< of repeat: a dimension's name, starting with '#' for a number
+    std::size_t values_before = 0;  ///< values with smaller ids precede the block in the text
+    std::size_t values_after = 0;  ///< values with smaller ids, down to values_before, are in the block
     std::vector<Node> nodes;
     Span span;
 
     bool operator==(const Block&) const = default;
 };
 
-/// An axis of a mesh: how many chips lie along it, and on which wires of the slice, where that is given.
+/// An axis of a mesh: its number of chips, and the links of the slice that it is placed on, if given.
 struct MeshAxis {
     std::string name;
     std::int64_t size = 1;
@@ -176,10 +179,10 @@ struct MeshAxis {
     bool operator==(const MeshAxis&) const = default;
 };
 
-/// "X=4, Y=16 on ici.0+ici.2"
+/// Returns "X=4, Y=16 on ici.0+ici.2".
 [[nodiscard]] std::string mesh_text(const std::vector<MeshAxis>& mesh);
 
-/// Equal groups of consecutive experts; a token's experts lie in `chosen` of them.
+/// Equal groups of consecutive experts; the experts of a token are in `chosen` of these groups.
 struct ExpertGroups {
     std::int64_t chosen = 1;
     std::int64_t of = 1;
@@ -191,69 +194,74 @@ struct Program {
     std::vector<Value> values;
     Block body;
     std::vector<std::string> dims;  ///< named dimensions in order of first appearance, repeat counts included
-    Sizes sizes;                    ///< of named and anonymous dimensions, as far as they are known
-    std::vector<MeshAxis> mesh;     ///< in the order given
-    ExpertGroups expert_groups;     ///< that tokens are limited to (node-limited routing); all of them by default
+    Sizes sizes;  ///< of named and anonymous dimensions, as far as they are known
+    std::vector<MeshAxis> mesh;  ///< in the order given
+    ExpertGroups expert_groups;  ///< groups for node-limited routing; all experts by default
 
     bool operator==(const Program&) const = default;
 
-    [[nodiscard]] bool sharded() const;  ///< whether any tensor is split or unreduced, or at one chip
+    [[nodiscard]] bool sharded() const;  ///< whether any tensor is split, unreduced, or on one chip
     [[nodiscard]] bool sized() const;    ///< whether every dimension has a size
 };
 
-/// "B", or the number for an anonymous dimension.
+/// Returns "B", or the number for an anonymous dimension.
 [[nodiscard]] std::string dim_text(const Program& program, const std::string& dim);
 
-/// "bf16[B, D]"; given `sized`, "bf16[B=64, D=8]" with the size of each dimension that is not yet in it, and then is.
+/// Returns "bf16[B, D]"; given `sized`, "bf16[B=64, D=8]" with the size of each dimension that is not yet in `sized`,
+/// which is then added.
 [[nodiscard]] std::string type_text(const Program& program, const TensorType& type,
                                     std::set<std::string>* sized = nullptr);
 
-/// "X=0,Y=3".
+/// Returns "X=0,Y=3".
 [[nodiscard]] std::string place_text(const MeshPlace& place);
 
-/// Where a value is, as it stands after its type: " in host at X=0,Y=3"; "" for one in device memory that no single chip holds.
+/// Returns the place of a value as written after its type: " in host at X=0,Y=3"; "" for a value in device memory that
+/// is not on a single chip.
 [[nodiscard]] std::string where_text(const Value& value);
 
-/// What comes after a message's tensor in words: " over X, Y", " over X, Y to X=0,Y=0", " from X=0,Y=0"; axes with `between`
-/// between them.
+/// Returns the text after a message's tensor: " over X, Y", " over X, Y to X=0,Y=0", " from X=0,Y=0"; axes are
+/// separated by `between`.
 [[nodiscard]] std::string route_text(const Message& message, std::string_view between = ", ");
 
-/// Gives every value the name that reports use: its own, or for stored values without one A, B, C ... by order of appearance,
-/// names that are taken left out.
+/// Gives every value its name in reports: its own, or for stored values without one A, B, C ... by order of appearance,
+/// skipping names that are taken.
 void label_values(Program& program);
 
-/// The name a report uses; label_values() has been called.
+/// Returns the name in reports; label_values() must have been called.
 [[nodiscard]] const std::string& value_name(const Program& program, ValueId id);
 
-/// The name of a chip's share of a dimension that is split `ways` ways: a dimension of its own, of ceil(size / ways).
+/// Returns the name of a chip's shard of a dimension that is split `ways` ways: a separate dimension of size ceil(size
+/// / ways).
 [[nodiscard]] std::string local_dim(const std::string& dim, std::int64_t ways);
 
-/// Such a share with what a chip needs of its neighbours: "S/4+W-1", the last W - 1 places before it, or "T/4+1".
+/// Returns such a shard with the edge that a chip needs of its neighbours: "S/4+W-1", with the last W - 1 positions
+/// before it, or "T/4+1".
 [[nodiscard]] std::string edged_dim(const std::string& local, const std::string& edge);
 
-/// The places of an edge: those of "W-1", or a number.
+/// Returns the number of positions of an edge: those of "W-1", or a number.
 [[nodiscard]] Polynomial edge_of(const std::string& edge);
 
-/// The share that a dimension of one chip has without its edge.
+/// Returns the shard of a dimension of one chip without its edge.
 [[nodiscard]] std::string without_edge(const std::string& dim);
 
-/// What a dimension, whole or a share, stands for in a polynomial; an edge is left out.
+/// Returns the symbol of a dimension, whole or a shard, in a polynomial; an edge is left out.
 [[nodiscard]] Symbol symbol_of(const std::string& dim);
 
 /// True when `dim` is among `dims`.
 [[nodiscard]] bool has(const std::vector<std::string>& dims, std::string_view dim);
 
-/// Elements of a value, as a product of its dimensions.
+/// Returns the elements of a value: the product of its dimensions.
 [[nodiscard]] Polynomial elements(const std::vector<std::string>& dims);
 
-/// Bytes of a value, block scales included.
+/// Returns the bytes of a value, block scales included.
 [[nodiscard]] Polynomial bytes_of(const Value& value);
 
-/// The same for masked(): shares with edges are symbols.
+/// The same for masked(): shards with edges are symbols.
 [[nodiscard]] Polynomial points(const std::vector<std::string>& dims);
 
-/// Which formula a mask's share has at some sizes: whether its rows are one, the last or all of the positions or more than there
-/// are (`last` where sizes are not known), and whether a window narrows it, for all rows alike (`full_windows`) or not.
+/// Selects the formula of a mask's share at some sizes: whether its rows are one, the last or all of the positions or
+/// more than there are (`last` if sizes are not known), and whether a window narrows it, for all rows alike
+/// (`full_windows`) or not.
 struct MaskCase {
     enum class Rows { one, last, all, more };
     Rows rows = Rows::last;
@@ -263,21 +271,22 @@ struct MaskCase {
     auto operator<=>(const MaskCase&) const = default;
 };
 [[nodiscard]] MaskCase mask_case(const MaskedPlane& plane, const Sizes& sizes);
-/// Of all masks of a program: counts are those of the same formulas at sizes where this is the same.
+/// Returns the cases of all masks of a program. Counts at other sizes with the same cases use the same formulas.
 [[nodiscard]] std::vector<MaskCase> mask_cases(const Program& program, const Sizes& sizes);
 
-/// What causal masks leave of a count of an operation's points() over the dimensions `dims`. The T rows of a plane are the last of S
-/// positions: of T S points T S - T^2/2 are left, half at T = S; one row sees all of S; of more rows than positions the first
-/// see nothing, S^2/2. With a window W < S, T W - (W - (S - T))^2/2, and T W where S - T >= W. `exact` counts the diagonal: s(s-1)/2
-/// for each s^2/2. Of a chip whose columns have an edge each row sees all W, and of one whose rows have it each column is seen by as many.
+/// Returns the unmasked part of a count of an operation's points() over the dimensions `dims`. The T rows of a plane
+/// are the last of S positions: of T S points T S - T^2/2 are left, half at T = S; a single row sees all of S; if there
+/// are more rows than positions the first rows see nothing, S^2/2. With a window W < S, T W - (W - (S - T))^2/2, and T
+/// W where S - T >= W. `exact` counts the diagonal: s(s-1)/2 for each s^2/2. On a chip whose columns have an edge each
+/// row sees all W, and on one whose rows have it each column is seen by as many.
 [[nodiscard]] Polynomial masked(const Program& program, const Op& op, const std::vector<std::string>& dims,
                                 const Polynomial& count, bool exact = false);
 
-/// These sizes, and a million for each dimension of `dims` without one: for comparing ways of doing something.
+/// Returns these sizes, and a million for each dimension of `dims` without one, to compare alternatives.
 [[nodiscard]] Sizes comparable_sizes(Sizes sizes, const std::vector<std::string>& dims);
 
-/// Gives dimensions sizes from outside (a command line), which win over those in the text. Returns a note for each one that
-/// was overruled. Errors: a dimension that the program does not have.
+/// Gives dimensions sizes from outside (a command line), which take precedence over those in the text. Returns a note
+/// for each size that was replaced. Errors: a dimension that the program does not have.
 [[nodiscard]] Result<std::vector<std::string>> bind_sizes(Program& program, const Sizes& sizes);
 
 }  // namespace roofline::core

@@ -25,7 +25,7 @@ TEST_CASE("types print as they are written, bare numbers and subscripts included
     CHECK(type_text(program, type) == "bf16[B, D, 128]");
     std::set<std::string> sized;
     CHECK(type_text(program, type, &sized) == "bf16[B=64, D, 128]");
-    CHECK(type_text(program, type, &sized) == "bf16[B, D, 128]");  // a size stands once
+    CHECK(type_text(program, type, &sized) == "bf16[B, D, 128]");  // a size is written once
     type.axes[0].mesh = {"X", "Y"};
     type.axes[1].mesh = {"data", "X"};
     type.unreduced = {"Z"};
@@ -55,13 +55,14 @@ TEST_CASE("bytes count the scales of block formats") {
     const Polynomial BD = Polynomial::dim("B") * Polynomial::dim("D");
     CHECK(bytes_of(value_of(Dtype::bf16, {"B", "D"})) == 2 * BD);
     CHECK(bytes_of(value_of(Dtype::int4, {"B", "D"})) == Polynomial(Rational(1, 2)) * BD);
-    // nvfp4: 4 bits and an 8-bit scale for 16 elements, 4.5 bits = 9/16 B; mxfp4: one for 32, 4.25 bits = 17/32 B
+    // nvfp4: 4 bits and an 8-bit scale for 16 elements, 4.5 bits = 9/16 B; mxfp4: one scale for 32, 4.25 bits = 17/32
+    // B.
     CHECK(bytes_of(value_of(Dtype::nvfp4, {"B", "D"})) == Polynomial(Rational(9, 16)) * BD);
     CHECK(bytes_of(value_of(Dtype::mxfp4, {"B", "D"})) == Polynomial(Rational(17, 32)) * BD);
     CHECK(bytes_of(value_of(Dtype::f32, {})) == Polynomial(4));
 }
 
-TEST_CASE("each causal plane that an operation covers halves it, once however often it is named") {
+TEST_CASE("each causal plane that an operation covers halves it, once even if it is named repeatedly") {
     Program program;
     program.values = {value_of(Dtype::bf16, {"T", "S"}), value_of(Dtype::bf16, {"T", "S"})};
     program.values[0].masks = {{"T", "S"}};
@@ -78,7 +79,7 @@ TEST_CASE("each causal plane that an operation covers halves it, once however of
     CHECK(share({"T"}) == Rational(1));
 }
 
-TEST_CASE("a mask leaves what its rows see: the last of the positions, each those up to its own or a window of them") {
+TEST_CASE("a mask leaves what its rows see: they are the last positions, and each sees those up to its own or a window of them") {
     for (const std::int64_t rows : {1, 2, 3, 5, 8, 12}) {
         for (const std::int64_t window : {0, 1, 3, 7, 8, 20}) {
             Program program;
@@ -91,7 +92,7 @@ TEST_CASE("a mask leaves what its rows see: the last of the positions, each thos
             CAPTURE(rows);
             CAPTURE(window);
             std::int64_t seen = 0;  // counted one by one
-            double field = 0;       // the diagonal's elements above the side of the triangle count half
+            double field = 0;  // elements of the diagonal within the triangle count half
             for (std::int64_t row = 0; row < rows; ++row) {
                 const std::int64_t position = 8 - rows + row;
                 std::int64_t here = 0;
@@ -107,7 +108,7 @@ TEST_CASE("a mask leaves what its rows see: the last of the positions, each thos
                   static_cast<double>(seen));
             const double by_field = masked(program, op, dims, elements(dims)).evaluate(program.sizes)->to_double();
             if (rows == 1) {
-                CHECK(by_field == static_cast<double>(seen));  // a row of its own sees all of it
+                CHECK(by_field == static_cast<double>(seen));  // a single row sees all of it
             } else {
                 CHECK(by_field == field);
             }
@@ -115,7 +116,7 @@ TEST_CASE("a mask leaves what its rows see: the last of the positions, each thos
     }
 }
 
-TEST_CASE("sizes from outside win and say so; an unknown dimension changes nothing it names wrongly") {
+TEST_CASE("sizes from outside take precedence with a note; an unknown dimension is an error") {
     Program program;
     program.dims = {"Batch", "D"};
     program.sizes = {{"Batch", 8}};
@@ -125,7 +126,7 @@ TEST_CASE("sizes from outside win and say so; an unknown dimension changes nothi
     CHECK(*notes == std::vector<std::string>{"Batch = 16 from the command line; the text says 8"});
     CHECK(program.sizes == Sizes{{"Batch", 16}, {"D", 4}});
     CHECK(program.sized());
-    CHECK(bind_sizes(program, {{"D", 4}})->empty());  // the same size is no news
+    CHECK(bind_sizes(program, {{"D", 4}})->empty());  // the same size needs no note
     const auto unknown = bind_sizes(program, {{"Bacth", 4}});
     REQUIRE_FALSE(unknown.has_value());
     CHECK(unknown.error().hint == "did you mean `Batch`?");
@@ -142,7 +143,7 @@ TEST_CASE("a program is sharded when a tensor is split or holds partial sums") {
     CHECK(program.sharded());
 }
 
-TEST_CASE("elements of no dimension are one") {
+TEST_CASE("a value without dimensions has one element") {
     CHECK(elements({}) == Polynomial(1));
     CHECK(elements({"B", "D", "B"}).to_text() == "B^2*D");
 }

@@ -1,4 +1,4 @@
-// Which values the backward pass finds in memory, and which it computes again.
+// Recomputation: which values the backward pass finds in memory, and which it computes again.
 #include <algorithm>
 #include <functional>
 #include <set>
@@ -49,7 +49,7 @@ private:
         return forward_.made_by[id] != nullptr && forward_.unit[id] == unit && !forward_.leaves_unit[id];
     }
 
-    // What a fused kernel did not store its backward kernel computes for itself.
+    // A backward kernel computes the values that the fused forward kernel did not store.
     void local(DraftBlock& block) {
         for (DraftNode& node : block.nodes) {
             if (auto* inner = std::get_if<DraftBlock>(&node)) local(*inner);
@@ -137,7 +137,7 @@ private:
         put(block, again_wanted);
     }
 
-    // All that a pass makes.
+    // Everything that an iteration computes.
     void everything(std::size_t at, Ids& ids) const {
         for (const ForwardNode& node : forward_.blocks[at].nodes) {
             if (node.kind != ForwardNode::Kind::unit) continue;
@@ -178,7 +178,7 @@ private:
         return named || forward_.home[id] == 0;
     }
 
-    // What a policy says by operation an eager framework keeps, whether it is read or not.
+    // An eager framework keeps what a policy names by operation, whether it is read or not.
     void keep_unread() {
         for (ValueId id = 0; id < forward_count_; ++id) {
             const Statement* statement = forward_.made_by[id] == nullptr ? nullptr : forward_.statement[id];
@@ -187,7 +187,7 @@ private:
         }
     }
 
-    // Of the products with parameters that a pass makes, in their order, every second one.
+    // Leaves out every second one of the matmuls with parameters in an iteration, in their order.
     void leave_out_every_second() {
         for (std::size_t at = 1; at < forward_.blocks.size(); ++at) {
             bool second = false;
@@ -202,14 +202,14 @@ private:
         }
     }
 
-    // The result of a product, itself or behind what is elementwise: a bias, a residual. The plane of attention's scores, which
-    // no parameter takes part in, is not one.
+    // True for the result of a contraction, directly or after elementwise work such as a bias or a residual. The plane
+    // of attention scores, which involves no parameter, does not count.
     [[nodiscard]] bool is_product(ValueId id) const {
         const Op& op = *forward_.made_by[id];
         return (op.kind == OpKind::contract && !forward_.program.values[id].intermediate) || is_trained(id);
     }
 
-    // That of a product with a parameter.
+    // True for the result of a matmul with a parameter.
     [[nodiscard]] bool is_trained(ValueId id) const {
         std::function<bool(const Formula&)> trained = [&](const Formula& term) {
             if (term.is_number() || term.is_tensor()) return false;
@@ -225,7 +225,8 @@ private:
         return trained(forward_.made(id, backward_.stashed));
     }
 
-    // In the order of the forward pass, before everything else; what was one kernel is one again.
+    // Inserts recomputed statements in the order of the forward pass, before everything else; what was one kernel is
+    // one again.
     void put(DraftBlock& block, const Ids& wanted) {
         std::vector<DraftNode> first;
         for (const ForwardNode& node : forward_.blocks[block.of_block].nodes) {
@@ -256,7 +257,7 @@ private:
     Names& names_;
     std::size_t forward_count_;
     Ids copies_;
-    Ids left_out_;  ///< of Remat::alternate: products that are computed again
+    Ids left_out_;  ///< of Remat::alternate: matmul results that are recomputed
     Ids kept_;
 };
 

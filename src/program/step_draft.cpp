@@ -120,7 +120,7 @@ private:
         draft_.blocks.push_back({inner.count, at, {}, {}});
         const std::size_t made = draft_.blocks.size() - 1;
         draft_.blocks[at].nodes.push_back({ForwardNode::Kind::block, made});
-        std::vector<std::pair<ValueId, ValueId>> before;  // values from before, and what they were
+        std::vector<std::pair<ValueId, ValueId>> before;  // values from before, and their replacements
         for (const auto& [first, last] : carried(inner)) {
             const ValueId old = now_[first];
             const ValueId pass = copy_of(old, made);
@@ -133,7 +133,7 @@ private:
         for (const auto& [id, old] : before) now_[id] = old;
     }
 
-    // Values from before the block that it assigns again, and what it assigns last.
+    // Values from before the block that it assigns again, and the values that it assigns last.
     [[nodiscard]] std::vector<std::pair<ValueId, ValueId>> carried(const Block& inner) const {
         std::map<std::string, ValueId> last;
         for (ValueId id = inner.values_before; id < inner.values_after; ++id) {
@@ -154,7 +154,7 @@ private:
         return carries;
     }
 
-    // "X_in : bf16[B, T, D] = X"
+    // Returns "X_in : bf16[B, T, D] = X".
     ValueId copy_of(ValueId old, std::size_t at) {
         Value value = draft_.program.values[old];
         value.param = false;
@@ -208,7 +208,7 @@ private:
         }
     }
 
-    // What is only kept for the next step has no meaning in training.
+    // A cache that is only kept for the next run of the program has no meaning in training.
     bool drop_dead_caches() {
         bool dropped = false;
         for (ForwardBlock& block : draft_.blocks) {
@@ -236,10 +236,11 @@ private:
         }
     }
 
-    // What a repeat carries has one name before it, after it and from pass to pass; everything else has its own.
+    // A value that a repeat carries has one name before it, after it and between iterations; every other value has a
+    // separate one.
     void name_all() {
         std::vector<Value>& values = draft_.program.values;
-        std::map<ValueId, ValueId> first;  // of what shares a name
+        std::map<ValueId, ValueId> first;  // of values that share a name
         std::set<ValueId> copies;
         for (const ForwardBlock& block : draft_.blocks) {
             for (const Carry& carry : block.carries) {
@@ -274,7 +275,7 @@ private:
         name_all_that([&](ValueId id) { return first.contains(id) && first[id] == id; });
         name_all_that([&](ValueId id) { return !first.contains(id); });
         for (const auto& [id, root] : first) values[id].name = values[root].name;
-        // Products inside of expressions have a name for the case that they are stored.
+        // Contractions inside expressions have a name in case they are stored.
         for (const Statement& statement : draft_.statements) {
             for (const Op& op : statement.ops) {
                 if (op.kind != OpKind::contract || op.output.value == statement.result) continue;
@@ -286,7 +287,7 @@ private:
 
     const Program& from_;
     ForwardDraft draft_;
-    std::vector<ValueId> now_;  ///< what stands for a value of the text at this point
+    std::vector<ValueId> now_;  ///< the value that currently stands for each value of the text
     std::vector<bool> produced_;
     ValueId next_ = 0;
 };
@@ -307,7 +308,7 @@ Formula ForwardDraft::made(ValueId id, const std::vector<bool>& stashed) const {
         operands.push_back(stands ? tensor(input.value) : made(input.value, stashed));
     }
     Formula term = Formula::like(op, std::move(operands));
-    // A part that is stored stands before the mask that left half of it empty.
+    // A part that is stored has no mask of its own, so the mask that left half of it empty is applied to it.
     return program.values[id].intermediate && stashed[id] ? masked(std::move(term), program.values[id].masks) : term;
 }
 
@@ -318,14 +319,14 @@ bool ForwardDraft::inside(std::size_t block, std::size_t outer) const {
 
 Result<ForwardDraft> take_apart(const Program& forward) {
     if (forward.sharded()) {
-        return fail("unsupported", "the backward pass of a program that is split over a mesh",
-                    "differentiate the program as it is without subscripts, then split the step");
+        return fail("unsupported", "a sharded program cannot be differentiated",
+                    "differentiate the program without subscripts, then shard the step");
     }
     for (const Value& value : forward.values) {
         for (const Axis& axis : value.type.axes) {
             if (!axis.anonymous()) continue;
-            auto error = fail("unnamed_dimensions", "a dimension without a name has no derivative",
-                              "name it: bf16[B, D=4096] instead of bf16[B, 4096]");
+            auto error = fail("unnamed_dimensions", "a tensor with an unnamed dimension cannot be differentiated",
+                              "name the dimension: bf16[B, D=4096] instead of bf16[B, 4096]");
             error.value().place = Place{"", value.span.line, value.span.column, "", 0};
             return error;
         }

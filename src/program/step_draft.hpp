@@ -1,4 +1,4 @@
-// A training step while it is being made: the forward program taken apart, and statements that are still trees.
+// A training step under construction: the analysed forward program, and statements that are still trees.
 #pragma once
 
 #include <deque>
@@ -15,14 +15,14 @@
 
 namespace roofline::core {
 
-/// A value that a `repeat` carries from pass to pass.
+/// A value that a `repeat` carries from one iteration to the next.
 struct Carry {
-    ValueId before = 0;  ///< what the first pass gets
-    ValueId inside = 0;  ///< what a pass gets; made by a copy that costs nothing, so that it has a name of its own
-    ValueId after = 0;   ///< what it hands on
+    ValueId before = 0;  ///< input of the first iteration
+    ValueId inside = 0;  ///< input of any iteration; made by a copy without cost, so that it has a separate name
+    ValueId after = 0;  ///< output of an iteration
 };
 
-/// What runs as one: a statement, or a `fuse` block.
+/// A unit that runs as one kernel: a statement, or a `fuse` block.
 struct ForwardUnit {
     bool fused = false;
     std::vector<const Statement*> statements;
@@ -44,27 +44,28 @@ struct ForwardBlock {
     std::vector<ForwardNode> nodes;
 };
 
-/// The forward program with every value assigned once: no name means two things but for what a repeat carries.
+/// The forward program in single-assignment form: each name has one meaning, except for values that a repeat carries.
 struct ForwardDraft {
     Program program;  ///< values, dimensions and sizes; its body is in the blocks
     std::deque<Statement> statements;
     std::vector<ForwardUnit> units;
     std::vector<ForwardBlock> blocks;
-    std::vector<const Op*> made_by;           ///< by value; null for declared ones
-    std::vector<const Statement*> statement;  ///< that an operation's result is made in
-    std::vector<std::size_t> unit;            ///< by value, of computed ones
-    std::vector<std::size_t> home;            ///< the block a value belongs to
-    std::vector<std::size_t> uses;            ///< operations that read a value
-    std::vector<bool> leaves_unit;            ///< read outside of its unit, or a result
-    std::vector<std::string> source_name;     ///< the name in the text it came from
+    std::vector<const Op*> made_by;  ///< by value; null for declared ones
+    std::vector<const Statement*> statement;  ///< by operation result: the statement that contains the operation
+    std::vector<std::size_t> unit;  ///< by value, for computed ones
+    std::vector<std::size_t> home;  ///< by value: the block it belongs to
+    std::vector<std::size_t> uses;  ///< by value: number of operations that read it
+    std::vector<bool> leaves_unit;  ///< by value: read outside of its unit, or a result
+    std::vector<std::string> source_name;  ///< its name in the original text
 
     [[nodiscard]] Formula tensor(ValueId id) const;
-    /// The operation that made a value, down to what has a name or is among `stashed`.
+    /// Returns the operation that computes a value, expanded down to values that have names or are among `stashed`.
     [[nodiscard]] Formula made(ValueId id, const std::vector<bool>& stashed) const;
-    [[nodiscard]] bool inside(std::size_t block, std::size_t outer) const;  ///< a block lies in another or is it
+    /// Whether a block is another one or lies inside it.
+    [[nodiscard]] bool inside(std::size_t block, std::size_t outer) const;
 };
 
-/// Errors: dimensions without names, a split program.
+/// Analyses a forward program. Errors: dimensions without names, a sharded program.
 [[nodiscard]] Result<ForwardDraft> take_apart(const Program& forward);
 
 struct DraftStatement {
@@ -86,13 +87,14 @@ using DraftNode = std::variant<DraftStatement, DraftDeclaration, DraftBlock>;
 struct DraftBlock {
     Block::Kind kind = Block::Kind::sequence;
     std::string count{};
-    std::optional<std::size_t> of_unit{};  ///< of a fused backward: the unit that it is the derivative of
-    std::size_t of_block = 0;              ///< the forward block that it is the derivative of
+    std::optional<std::size_t> of_unit{};  ///< of a fused backward block: the unit of which it is the derivative
+    std::size_t of_block = 0;  ///< the forward block of which it is the derivative
     std::vector<DraftNode> nodes{};
-    std::map<ValueId, ValueId> instead{};  ///< forward values that were computed again, and what they are called here
+    /// Forward values that are recomputed, and the values that replace them here.
+    std::map<ValueId, ValueId> instead{};
 };
 
-/// Names that no tensor and no function has.
+/// A source of names that no tensor and no function has.
 class Names {
 public:
     explicit Names(const Program& program);
@@ -106,16 +108,17 @@ private:
 struct BackwardDraft {
     DraftBlock body;
     std::map<ValueId, ValueId> gradients;  ///< of parameters
-    std::map<ValueId, ValueId> sums;       ///< declared ones that microbatches add up in, by parameter
-    std::vector<bool> stashed;             ///< by forward value: parts of expressions that are to be stored on the way
+    std::map<ValueId, ValueId> sums;  ///< declared tensors in which gradients of micro-batches accumulate, by parameter
+    std::vector<bool> stashed;  ///< by forward value: parts of expressions that have to be stored
 };
 [[nodiscard]] Result<BackwardDraft> differentiate(ForwardDraft& forward, const TrainingOptions& options, Names& names);
 
-/// Puts into the backward pass what it computes again. Returns the forward values that are kept for it.
+/// Inserts the recomputation into the backward pass. Returns the forward values that are kept for it.
 [[nodiscard]] std::vector<ValueId> rematerialise(ForwardDraft& forward, BackwardDraft& backward,
                                                  const TrainingOptions& options, Names& names);
 
-/// The optimizer's statements, a `repeat` for each that has parameters, and its states with the parameters they belong to.
+/// The optimizer's statements, one `repeat` for each forward repeat that has parameters, and its states with their
+/// parameters.
 struct OptimizerDraft {
     DraftBlock body;
     std::map<ValueId, ValueId> states;  ///< and their parameters

@@ -70,7 +70,7 @@ ValueId StepWriter::declare(ValueId draft) {
     return id;
 }
 
-// What a forward value is called here: in the blocks around it may have been computed again.
+// The value that stands for a forward value here: an enclosing block may have recomputed it.
 ValueId StepWriter::renamed(ValueId draft) const {
     for (const DraftBlock* block : std::views::reverse(around_)) {
         const auto found = block->instead.find(draft);
@@ -122,9 +122,10 @@ Result<Operand> StepWriter::lower(const Formula& term, Statement& statement) {
         if (!part) return Operand{place_.at(draft), term->dims};
         return lower(forward_.made(draft, stashed_), statement);
     }
-    if (term->op == OpKind::move) return lower(term->arguments.front(), statement);  // a statement's own, see there
+    // A separate statement's move, see there.
+    if (term->op == OpKind::move) return lower(term->arguments.front(), statement);
     const std::size_t first = statement.ops.size();
-    // The factors of a * b * c come first, then its products, as they are read.
+    // The factors of a * b * c come first, then its products, as in a parsed program.
     std::vector<Formula> chain = factors(term, statement);
     if (chain.size() > 2) {
         std::vector<Operand> operands;
@@ -154,11 +155,12 @@ Result<Operand> StepWriter::lower(const Formula& term, Statement& statement) {
         ROOFLINE_TRY(auto operand, lower(argument, statement));
         op.inputs.push_back(std::move(operand));
     }
-    op.named_sum = op.kind == OpKind::contract && op.inputs.size() == 2;  // `*_D` takes two
+    op.named_sum = op.kind == OpKind::contract && op.inputs.size() == 2;  // `*_D` takes two operands
     return emit(std::move(op), statement, first);
 }
 
-// The factors of an elementwise product and of the products on its left; they are one chain where all are done in one dtype.
+// The factors of an elementwise product and of the products on its left; they form one chain if all have the same
+// dtype.
 std::vector<Formula> StepWriter::factors(const Formula& term, const Statement& statement) const {
     std::vector<Formula> factors;
     const auto is_product = [](const Formula& t) {
@@ -207,8 +209,8 @@ Result<Operand> StepWriter::emit(Op op, Statement& statement, std::size_t first)
     if (!arithmetic) {
         auto error = fail(
             "ambiguous_arithmetic",
-            fmt::format("{} with {} can be done in either in the backward pass", name(clash.left), name(clash.right)),
-            "give the tensors of the forward program one floating dtype of that width");
+            fmt::format("{} with {} in the backward pass is ambiguous", name(clash.left), name(clash.right)),
+            "use a single floating-point dtype of that width in the forward program");
         error.value().place = Place{"", statement.span.line, statement.span.column, "", 0};
         return error;
     }

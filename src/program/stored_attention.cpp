@@ -22,13 +22,13 @@ bool is_mask(const Op& op) {
     return function != nullptr && function->kind == FunctionKind::mask;
 }
 
-// Whether a statement is a softmax of the scores that a product makes, masked or not.
+// Whether a statement is a softmax of the scores of a contraction, masked or not.
 bool of_scores(const Statement& statement) {
     return statement.ops.size() > 1 && statement.ops.front().kind == OpKind::contract &&
            is_softmax(statement.ops.back()) && std::all_of(statement.ops.begin() + 1, statement.ops.end() - 1, is_mask);
 }
 
-// Makes room for as many values behind `id`: whatever stands behind it is counted on.
+// Makes space for `more` values behind `id`: all later ids are shifted.
 void count_on(Block& block, ValueId id, std::size_t more) {
     const auto on = [&](std::size_t& place) { place += place > id ? more : 0; };
     on(block.values_before);
@@ -47,7 +47,7 @@ void count_on(Block& block, ValueId id, std::size_t more) {
     }
 }
 
-// Of each kind of layer that has attention the block that holds it, and where in it.
+// For each kind of layer with attention, the block that holds it and its index there.
 struct AttentionAt {
     Block* around = nullptr;
     std::size_t node = 0;
@@ -60,7 +60,7 @@ public:
     void run() {
         while (const auto place = find(program_.body)) {
             Block fused = std::move(std::get<Block>(place->around->nodes[place->node]));
-            // what is counted on below is the rest of the program, and the block that was taken out of it
+            // Ids are shifted below in the rest of the program and in the block that was removed from it.
             place->around->nodes.erase(place->around->nodes.begin() + static_cast<std::ptrdiff_t>(place->node));
             take_apart(fused);
             place->around->nodes.insert(place->around->nodes.begin() + static_cast<std::ptrdiff_t>(place->node),
@@ -100,7 +100,7 @@ private:
         }
     }
 
-    // The product that makes the scores; what is left is their softmax.
+    // Returns the contraction that computes the scores; the statement keeps their softmax.
     Statement scores_of(Statement& softmax) {
         Statement product = softmax;
         product.ops.resize(1);
@@ -119,7 +119,7 @@ private:
         return product;
     }
 
-    // What dropout keeps of the probabilities that the statement there makes is what is read behind it.
+    // Later statements read the probabilities after dropout.
     void drop(Block& fused, std::size_t softmax) {
         const Operand probabilities = std::get<Statement>(fused.nodes[softmax]).ops.back().output;
         const ValueId id = probabilities.value;
@@ -148,7 +148,7 @@ private:
         fused.nodes.insert(fused.nodes.begin() + static_cast<std::ptrdiff_t>(softmax) + 1, std::move(dropped));
     }
 
-    // Layers of several kinds have attentions of their own.
+    // Several kinds of layers have separate attention blocks.
     [[nodiscard]] std::string unused(const std::string& stem) const {
         for (int number = 1;; ++number) {
             std::string name = number == 1 ? stem : stem + "_" + std::to_string(number);

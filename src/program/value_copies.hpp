@@ -1,4 +1,4 @@
-// How often each value of a program exists.
+// The number of copies of each value of a program.
 #pragma once
 
 #include <vector>
@@ -8,8 +8,8 @@
 
 namespace roofline::core {
 
-/// By value: the product of the counts of the repeats that it stands in, since every pass has tensors of its own. Counts without
-/// a size are 1.
+/// Returns, by value, the product of the counts of the enclosing repeats, because every iteration has its own tensors.
+/// Counts without a size are 1.
 [[nodiscard]] std::vector<Rational> value_copies(const Program& program);
 
 }  // namespace roofline::core

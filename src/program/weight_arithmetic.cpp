@@ -14,14 +14,14 @@ namespace roofline::core {
 
 namespace {
 
-// Parts of a model whose products recipes leave in 16 bits: they are few, and what they get wrong all layers see.
+// Parts of a model whose matmuls recipes keep in 16 bits: there are few of them, and their errors affect all layers.
 constexpr std::array<std::string_view, 3> kept_parts{"embedding", "head", "router"};
 
 class WeightArithmetic {
 public:
     WeightArithmetic(TrainingProgram& step, Dtype dtype)
         : values_(step.program.values), dtype_(dtype), arithmetic_(info(dtype).arithmetic) {
-        // a gradient is declared and then assigned: two values of one name
+        // A gradient is declared and then assigned, so two values have its name.
         for (const StepTensor& tensor : step.tensors) {
             if (tensor.role != StepRole::gradient) continue;
             gradients_.emplace(values_[tensor.value].name, tensor.param.value_or(tensor.value));
@@ -57,7 +57,7 @@ private:
     const std::vector<Value>& values_;
     Dtype dtype_;
     Dtype arithmetic_;
-    std::map<std::string, ValueId> gradients_;  ///< by name, and whose they are
+    std::map<std::string, ValueId> gradients_;  ///< by name, with their parameters
 };
 
 void dispatch_in(TrainingProgram& step, std::vector<Node>& nodes, Dtype dtype) {

@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t most_columns = 1000;
 constexpr std::size_t most_field_bytes = 1'000'000;
 constexpr const char* quoting =
-    "a field with commas, quotes or line ends stands between double quotes, and a quote in it is doubled";
+    "put a field with commas, quotes or line ends between double quotes, and double each quote in it";
 
 std::string count_text(std::size_t count, std::string_view what) {
     return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
@@ -29,7 +29,7 @@ Result<CsvReader> CsvReader::open(std::string_view text, std::string source) {
     ROOFLINE_TRY(auto found, reader.read_record());
     if (!found) {
         return fail("empty_table", fmt::format("{} is empty", reader.source_.empty() ? "the table" : reader.source_),
-                    "a table begins with a line that names its columns");
+                    "the first line of a table must name its columns");
     }
     for (const CsvField& field : reader.fields_) reader.header_.emplace_back(trimmed(field.text));
     ROOFLINE_CHECK(reader.check_header());
@@ -43,7 +43,7 @@ Status CsvReader::check_header() const {
     for (std::size_t i = 0; i < header_.size(); ++i) {
         if (header_[i].empty()) {
             return fail_at(fields_[i].offset, "bad_table", fmt::format("column {} has no name", i + 1),
-                           "the first line of a table names its columns");
+                           "the first line of a table must name its columns");
         }
         if (twice == sorted.end() || header_[i] != *twice) continue;
         if (std::find(header_.begin(), header_.begin() + static_cast<std::ptrdiff_t>(i), *twice) ==
@@ -60,8 +60,8 @@ Result<bool> CsvReader::next() {
     if (!found || !*found || fields_.size() == header_.size()) return found;
     const bool more = fields_.size() > header_.size();
     return fail_at(more ? fields_[header_.size()].offset : at_ - 1, "bad_table",
-                   fmt::format("this line has {}, the header {}", count_text(fields_.size(), "field"), header_.size()),
-                   more ? quoting : "a field that is not known is left empty, with its comma");
+                   fmt::format("this line has {}, but the header has {}", count_text(fields_.size(), "field"), header_.size()),
+                   more ? quoting : "leave unknown fields empty, but write their commas");
 }
 
 Result<bool> CsvReader::read_record() {
@@ -92,10 +92,10 @@ Status CsvReader::read_plain(CsvField& field) {
     at_ = end;
     if (end == text_.size() || text_[end] == ',' || text_[end] == '\n') return {};
     if (text_[end] == '"') {
-        return fail_at(end, "bad_table", "a quote stands inside a field that does not begin with one", quoting);
+        return fail_at(end, "bad_table", "a field that does not begin with a quote contains one", quoting);
     }
     if (end + 1 < text_.size() && text_[end + 1] != '\n') {
-        return fail_at(end, "bad_table", "a carriage return stands alone", "lines end in LF or CRLF");
+        return fail_at(end, "bad_table", "a carriage return is not followed by a line feed", "end lines with LF or CRLF");
     }
     return {};
 }
@@ -125,13 +125,13 @@ Status CsvReader::read_quoted(CsvField& field) {
     line_ += static_cast<int>(std::count(text_.begin() + static_cast<std::ptrdiff_t>(field.offset),
                                          text_.begin() + static_cast<std::ptrdiff_t>(at_), '\n'));
     if (doubled) {
-        if (unescaped_.capacity() == 0) unescaped_.reserve(most_columns);  // so that views of them stay good
+        if (unescaped_.capacity() == 0) unescaped_.reserve(most_columns);  // keeps views of them valid
         field.text = unescaped_.emplace_back(std::move(joined));
     }
     const bool closed =
         at_ >= text_.size() || text_[at_] == ',' || text_[at_] == '\n' || text_.substr(at_, 2) == "\r\n";
     if (closed) return {};
-    return fail_at(at_, "bad_table", "text stands behind the closing quote of a field", quoting);
+    return fail_at(at_, "bad_table", "there is text after the closing quote of a field", quoting);
 }
 
 Status CsvReader::check_field(const CsvField& field, bool plain) const {
@@ -148,9 +148,9 @@ Status CsvReader::check_field(const CsvField& field, bool plain) const {
         const bool blank = byte == '\t' || (!plain && (byte == '\n' || byte == '\r'));
         if (!c.valid || (is_control(c) && !blank)) {
             return fail_at(field.offset + (plain ? i : 0), "not_text",
-                           c.valid ? fmt::format("a field holds the control character U+{:04X}", c.value)
-                                   : fmt::format("a field holds the byte 0x{:02X}, which is no UTF-8", byte),
-                           "a table is a text in UTF-8");
+                           c.valid ? fmt::format("a field contains the control character U+{:04X}", c.value)
+                                   : fmt::format("a field contains the byte 0x{:02X}, which is not UTF-8", byte),
+                           "save the table as UTF-8 text");
         }
         i += c.length;
     }

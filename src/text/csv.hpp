@@ -1,4 +1,4 @@
-// Comma-separated values, strictly: RFC 4180, one record at a time, out of a text that stays where it is.
+// A strict reader of comma-separated values (RFC 4180): one record at a time, from a text that it does not copy.
 #pragma once
 
 #include <cstddef>
@@ -12,33 +12,35 @@ namespace roofline::core {
 
 /// One field of a record.
 struct CsvField {
-    std::string_view text;   ///< without its quotes; lives until the next record is read
+    std::string_view text;  ///< without its quotes; valid until the next record is read
     std::size_t offset = 0;  ///< of its first byte (its opening quote) in the file
 };
 
-/// Reads records in order. Lines end in LF or CRLF; the last needs no end; a byte order mark at the front and empty lines are
-/// passed over. The first record is the header, and every other has as many fields.
-/// Errors carry line and column: a quote inside a field that does not begin with one; text behind a closing quote; a quote that
-/// is never closed; more or fewer fields than the header; bytes that are not UTF-8, and control characters outside of quotes;
-/// more than 1000 columns; a field of more than a million bytes.
+/// Reads records in order. Lines end with LF or CRLF; the last one needs no end; a byte order mark at the front and
+/// empty lines are skipped. The first record is the header, and every other record has as many fields. Errors carry
+/// line and column: a quote inside a field that does not begin with one; text after a closing quote; a quote that is
+/// never closed; more or fewer fields than the header; bytes that are not UTF-8, and control characters outside of
+/// quotes; more than 1000 columns; a field of more than a million bytes.
 class CsvReader {
 public:
-    /// `text` outlives the reader; `source` names it in messages. Error: no header, a column without a name or twice.
+    /// `text` must outlive the reader; `source` names it in messages. Error: no header, a column without a name or
+    /// twice.
     [[nodiscard]] static Result<CsvReader> open(std::string_view text, std::string source);
 
     [[nodiscard]] const std::vector<std::string>& header() const { return header_; }
 
-    /// Reads the next record. False at the end.
+    /// Reads the next record. Returns false at the end.
     [[nodiscard]] Result<bool> next();
     [[nodiscard]] const std::vector<CsvField>& record() const { return fields_; }
 
-    /// Whether a cell that is no number costs its row alone, or the whole table. Those who read rows look at it.
+    /// Makes a cell that is not a number invalidate only its row instead of the whole table. Callers that parse rows
+    /// check this setting.
     void leave_out_bad_rows() { lenient_ = true; }
     [[nodiscard]] bool leaves_out_bad_rows() const { return lenient_; }
     /// The line on which the record starts, counted from 1.
     [[nodiscard]] int line() const { return record_line_; }
 
-    /// An error at a byte of the file: its line and column are found, and the line shown.
+    /// Returns an error at a byte of the file, with its line and column, and the text of the line.
     [[nodiscard]] tl::unexpected<Error> fail_at(std::size_t offset, std::string code, std::string message,
                                                 std::string hint = {}) const;
 
@@ -60,7 +62,7 @@ private:
     int record_line_ = 1;
     std::vector<CsvField> fields_;
     std::vector<std::string>
-        unescaped_;  // of this record: fields with doubled quotes, by the order in which they were met
+        unescaped_;  // of this record: fields with doubled quotes, in order of appearance
     std::vector<std::string> header_;
 };
 

@@ -30,7 +30,7 @@ struct Wrong {
 
 }  // namespace
 
-TEST_CASE("records are read as RFC 4180 has them") {
+TEST_CASE("records are read as in RFC 4180") {
     CHECK(*rows_of("a,b\n1,2\n") == Rows{{"a", "b"}, {"1", "2"}});
     CHECK(*rows_of("a,b\r\n1,2\r\n\r\n,\r\n") == Rows{{"a", "b"}, {"1", "2"}, {"", ""}});
     CHECK(*rows_of("\xEF\xBB\xBF"
@@ -54,7 +54,7 @@ TEST_CASE("many doubled quotes in one record keep their texts") {
     for (std::size_t i = 0; i < 400; ++i) CHECK((*rows)[1][i] == "\"" + std::to_string(i) + "\"");
 }
 
-TEST_CASE("what is wrong in a table is pointed at") {
+TEST_CASE("errors in a table are reported with their place") {
     const Wrong cases[] = {
         {"a,b\n1\n", 2, 2, "this line has 1 field, the header 2"},
         {"a,b\n1,2,3\n", 2, 5, "this line has 3 fields, the header 2"},

@@ -20,7 +20,7 @@ constexpr std::size_t most_bytes = std::size_t{64} << 20U;
 constexpr std::size_t deepest_nesting = 64;
 constexpr std::size_t most_values = 1'000'000;
 
-/// Hands bytes to the parser and tells how many it has taken.
+/// Passes bytes to the parser and records how many it has taken.
 class Taken {
 public:
     using iterator_category = std::input_iterator_tag;
@@ -48,13 +48,13 @@ private:
     const char** taken_;
 };
 
-/// The text with Python's NaN and Infinity as numbers of the same length, which the parser takes: where they stood tells what they
-/// were. "" when there are none.
+/// Replaces Python's NaN and Infinity by numbers of the same length, which the parser accepts; their positions tell
+/// which they were. Returns "" when there are none.
 std::string with_plain_numbers(std::string_view text) {
     constexpr std::pair<std::string_view, std::string_view> words[] = {
         {"NaN", "100"}, {"Infinity", "10000000"}, {"-Infinity", "-10000000"}};
     std::string plain;
-    bool inside = false;  // a text
+    bool inside = false;  // inside a string
     for (std::size_t i = 0; i < text.size(); ++i) {
         if (inside && text[i] == '\\') {
             ++i;
@@ -79,7 +79,7 @@ std::string with_plain_numbers(std::string_view text) {
 /// Builds values from the parser's events.
 class ValueBuilder : public nlohmann::json_sax<Json> {
 public:
-    /// `text` is the file's, of which the parser has taken as much as `taken` says of `parsed`.
+    /// `text` is the text of the file; the parser has consumed `taken` bytes of `parsed`.
     ValueBuilder(std::string_view text, std::string_view parsed, const char* const* taken)
         : text_(text), parsed_(parsed), taken_(taken) {}
 
@@ -133,8 +133,8 @@ public:
     bool key(string_t& name) override {
         if (!open_.back().keys.insert(name).second) {
             return refuse(quote_start(), "defined_twice",
-                          fmt::format("the key {} stands twice in one table", roofline::core::in_ticks(name)),
-                          "keep one of them");
+                          fmt::format("the key {} occurs twice in one object", roofline::core::in_ticks(name)),
+                          "remove one of them");
         }
         name_ = std::move(name);
         return true;
@@ -145,7 +145,7 @@ public:
         const std::size_t at = position == 0 ? 0 : position - 1;
         if (problem.id == number_overflow) return refuse(at, "bad_number", "the number is too large");
         if (position > text_.size() || trimmed(text_.substr(position)).empty()) {
-            // The parser may also stop at the last byte because that byte is wrong: then it is not the end that it met.
+            // The parser may also stop at the last byte because that byte is wrong; then the text is not cut off.
             if (position > text_.size() || last.empty()) return cut_off();
         }
         constexpr std::size_t shown = 40;
@@ -161,11 +161,12 @@ public:
 
 private:
     struct Open {
-        FileValue* value;            ///< stays good: a value's list only grows while nothing inside it is open
-        std::set<std::string> keys;  ///< of a table, so far
+        FileValue* value;  ///< stays valid: the list of a value only grows while nothing inside it is open
+        std::set<std::string> keys;  ///< of an object, so far
     };
 
-    /// "expected end of input", of the parser's "[...] syntax error while parsing value - unexpected '2'; expected end of input".
+    /// Returns "expected end of input" from the parser's "[...] syntax error while parsing value - unexpected '2';
+    /// expected end of input".
     static std::string what_was_wrong(std::string_view message) {
         if (const std::size_t dash = message.find(" - "); dash != std::string_view::npos)
             message.remove_prefix(dash + 3);
@@ -179,13 +180,13 @@ private:
     bool cut_off() {
         return refuse(text_.size(), "cut_off",
                       trimmed(text_).empty() ? "the file is empty" : "the file ends in the middle of its JSON",
-                      "it may have been cut off: was what wrote it stopped before it was done?");
+                      "it may be incomplete: was the program that wrote it interrupted?");
     }
 
     [[nodiscard]] std::size_t taken() const {
         return std::min(static_cast<std::size_t>(*taken_ - parsed_.data()), parsed_.size());
     }
-    /// Of a number, true, false or null that the parser has just read, and perhaps the byte behind it.
+    /// The start of a number, true, false or null that the parser has just read, possibly with the byte after it.
     [[nodiscard]] std::size_t word_start() const {
         const auto of_word = [&](std::size_t i) {
             const char c = parsed_[i];
@@ -196,7 +197,7 @@ private:
         while (end > 0 && of_word(end - 1)) --end;
         return end;
     }
-    /// Of a text whose closing quote has just been read.
+    /// The start of a string whose closing quote has just been read.
     [[nodiscard]] std::size_t quote_start() const {
         std::size_t at = taken();
         if (at < 2) return 0;
@@ -260,7 +261,7 @@ private:
 
 Result<FileValue> parse_json(std::string_view text, std::string_view origin) {
     if (text.size() > most_bytes) {
-        return fail("too_large", fmt::format("the file has {} bytes; {} is the most", text.size(), most_bytes));
+        return fail("too_large", fmt::format("the file has {} bytes; the maximum is {}", text.size(), most_bytes));
     }
     const std::string plain = with_plain_numbers(text);
     const std::string_view parsed = plain.empty() ? text : plain;

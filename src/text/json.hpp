@@ -1,4 +1,4 @@
-// JSON from outside to values: strictly, but for the NaN and Infinity that Python writes.
+// A strict JSON parser that also accepts the NaN and Infinity that Python writes.
 #pragma once
 
 #include <string_view>
@@ -8,10 +8,10 @@
 
 namespace roofline::core {
 
-/// Reads one JSON value; each value knows where it stands. Whole numbers beyond 63 bits become numbers with a fraction. Errors, with
-/// line and column: `bad_json` what is not JSON or not UTF-8, `cut_off` an end in the middle, `defined_twice` a key that stands twice in
-/// a table, `too_deep` more than 64 levels of nesting, `bad_number` a number beyond what a double holds, `too_large` more than a million
-/// values or 64 MB.
+/// Parses one JSON value; each value knows its position. Whole numbers beyond 63 bits become floating-point numbers.
+/// Errors, with line and column: `bad_json` for text that is not JSON or not UTF-8, `cut_off` for an incomplete text,
+/// `defined_twice` for a key that occurs twice in an object, `too_deep` beyond 64 levels of nesting, `bad_number` for a
+/// number beyond the range of a double, `too_large` beyond a million values or 64 MB.
 [[nodiscard]] Result<FileValue> parse_json(std::string_view text, std::string_view origin);
 
 }  // namespace roofline::core

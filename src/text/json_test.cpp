@@ -15,7 +15,7 @@ std::string code(std::string_view text) {
 
 }  // namespace
 
-TEST_CASE("JSON of every kind, with what Python adds to it") {
+TEST_CASE("JSON of every kind, with Python's additions") {
     const auto value = parse_json(
         R"( {"a": [1, -2.5e3, true, null, "x\u00e9\ud83d\ude00\n"], "big": 9223372036854775807, "more": 9223372036854775808,
             "inf": Infinity, "nan": NaN, "less": -Infinity, "empty": {}, "none": []} )",
@@ -36,7 +36,7 @@ TEST_CASE("JSON of every kind, with what Python adds to it") {
     CHECK(value->find("absent") == nullptr);
 }
 
-TEST_CASE("what is not JSON is refused at its place") {
+TEST_CASE("text that is not JSON is refused at its place") {
     for (const std::string_view text : {"[1,]",
                                         "{\"a\":1,}",
                                         "{a:1}",
@@ -82,7 +82,7 @@ TEST_CASE("what is not JSON is refused at its place") {
     CHECK(wrong.error().place->column == 8);
 }
 
-TEST_CASE("every value knows where it stands, words of Python's among them") {
+TEST_CASE("every value knows its position, including Python's words") {
     const std::string text = R"({"a": 12, "b\"": [true , NaN,-Infinity], "NaN": "x, NaN, \" y", "c": {"d": null}})";
     const auto value = parse_json(text, "x.json");
     REQUIRE(value);
@@ -94,12 +94,12 @@ TEST_CASE("every value knows where it stands, words of Python's among them") {
     CHECK(list.items[2].offset == text.find("-Inf"));
     CHECK(list.items[2].real < -1e308);
     CHECK(value->find("NaN")->offset == text.find("\"x, "));
-    CHECK(value->find("NaN")->text == "x, NaN, \" y");  // what stands inside a text stays
+    CHECK(value->find("NaN")->text == "x, NaN, \" y");  // words inside a string stay
     CHECK(value->find("c")->offset == text.find("{\"d\""));
     CHECK(value->find("c")->find("d")->offset == text.find("null"));
 }
 
-TEST_CASE("values without end are refused") {
+TEST_CASE("endless values are refused") {
     std::string many = "[0";
     for (int i = 0; i < 1'000'000; ++i) many += ",0";
     CHECK(code(many + "]") == "too_large");

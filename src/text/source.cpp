@@ -9,7 +9,7 @@ Span Source::span(std::size_t offset) const {
     const auto line = std::count(before.begin(), before.end(), '\n') + 1;
     const std::size_t last = before.rfind('\n');
     const std::size_t column = last == std::string_view::npos ? before.size() : before.size() - last - 1;
-    constexpr std::size_t most = 2'000'000'000;  // columns beyond an int are not worth telling apart
+    constexpr std::size_t most = 2'000'000'000;  // columns beyond an int need not be distinguished
     return {static_cast<int>(std::min<std::size_t>(static_cast<std::size_t>(line), most)),
             static_cast<int>(std::min(column, most)) + 1};
 }

@@ -1,4 +1,4 @@
-// A text, and how to point at a place in it.
+// A source text, and places in it.
 #pragma once
 
 #include <string>
@@ -8,12 +8,12 @@
 
 namespace roofline::core {
 
-/// Where in the source text something stands; line and column count from 1, 0 means nowhere.
+/// The place of something in the source text; line and column count from 1, and 0 means no place.
 struct Span {
     int line = 0;
     int column = 0;
 
-    /// Two programs are equal whatever their layout on the page.
+    /// Spans are always equal, so that programs compare equal regardless of their formatting.
     bool operator==(const Span&) const { return true; }
 };
 
@@ -25,7 +25,7 @@ public:
     [[nodiscard]] Span span(std::size_t offset) const;
     [[nodiscard]] Place place(Span span) const;
 
-    /// An error at a place of this text.
+    /// Returns an error at a place of this text.
     [[nodiscard]] tl::unexpected<Error> fail_at(Span span, std::string code, std::string message,
                                                 std::string hint = {}) const;
 

@@ -38,7 +38,7 @@ TEST_CASE("no character is cut in two at the edge of the window") {
     const Source source(line, "");
     for (int column = 1; column < 400; column += 7) {
         std::string text = source.place({1, column}).text;
-        // Without the dots only whole characters, of two bytes each, are left.
+        // Without the dots only whole characters of two bytes each are left.
         std::erase(text, '.');
         REQUIRE(text.size() % 2 == 0);
         for (std::size_t i = 0; i < text.size(); i += 2) REQUIRE(text.substr(i, 2) == "\xC3\x97");

@@ -1,4 +1,4 @@
-// The plain-text output of other tools, line by line and word by word.
+// A reader of the plain-text output of other tools, line by line and word by word.
 #pragma once
 
 #include <cstddef>
@@ -11,31 +11,31 @@
 
 namespace roofline::core {
 
-/// A word of a line: a run of anything but blanks.
+/// A word of a line: a run of characters other than blanks.
 struct TextWord {
     std::string_view text;
     std::size_t offset = 0;  ///< of its first byte in the file
 };
 
-/// A decimal number that fills the whole text: "12", "1.5e9". Empty: it is none, or not finite.
+/// Parses a decimal number that fills the whole text: "12", "1.5e9". Empty if it is not a number, or not finite.
 [[nodiscard]] std::optional<double> number_in(std::string_view text);
 
 class TextReader {
 public:
-    /// `text` outlives the reader; `source` names it in messages. Errors, with line and column: bytes that are no UTF-8, control
-    /// characters other than tabs and line ends, lines of more than a million bytes.
+    /// `text` must outlive the reader; `source` names it in messages. Errors, with line and column: bytes that are not
+    /// UTF-8, control characters other than tabs and line ends, lines of more than a million bytes.
     [[nodiscard]] static Result<TextReader> open(std::string_view text, std::string source);
 
-    /// Goes to the next line. False at the end.
+    /// Goes to the next line. Returns false at the end.
     bool next();
     [[nodiscard]] std::string_view line() const { return line_; }  ///< without its end
     [[nodiscard]] std::size_t offset() const { return offset_; }   ///< of the line
     [[nodiscard]] int number() const { return number_; }           ///< of the line, from 1
     [[nodiscard]] bool ended() const {
         return ended_;
-    }  ///< whether the line has its end: the last may have been cut off
+    }  ///< whether the line has its end: the last one may have been cut off
     [[nodiscard]] std::vector<TextWord> words() const;
-    /// Where `part`, a piece of the text, begins.
+    /// Returns the offset of `part`, a piece of the text.
     [[nodiscard]] std::size_t offset_of(std::string_view part) const {
         return static_cast<std::size_t>(part.data() - text_.data());
     }

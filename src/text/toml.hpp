@@ -1,4 +1,4 @@
-// toml++ as this program uses it: results instead of exceptions, and nothing that prints.
+// toml++ configured for this program: results instead of exceptions, and without printing.
 #pragma once
 
 #include <version>
@@ -6,7 +6,7 @@
 #define TOML_EXCEPTIONS 0
 #define TOML_ENABLE_FORMATTERS 0
 #define TOML_ENABLE_WINDOWS_COMPAT 0
-#ifdef __cpp_lib_to_chars  // toml++ takes no GCC to have it and makes a stream for every number
+#ifdef __cpp_lib_to_chars  // toml++ assumes that GCC lacks it and would create a stream for every number
 #define TOML_FLOAT_CHARCONV 1
 #endif
 #include <toml++/toml.h>

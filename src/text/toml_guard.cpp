@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t largest = 1'000'000;
 constexpr std::size_t deepest = 32;
 
-/// Characters that mean nothing to the scan, wherever they stand: most.
+/// Most characters have no meaning to the scan, wherever they are.
 constexpr std::array<bool, 256> plain = [] {
     std::array<bool, 256> all{};
     for (std::size_t c = 0; c < 0x80; ++c)
@@ -22,12 +22,12 @@ constexpr std::array<bool, 256> plain = [] {
     return all;
 }();
 
-/// Follows a TOML text just far enough to know what is inside a string or a comment and what is not.
+/// Follows a TOML text just far enough to distinguish strings and comments from the rest.
 class StructureScan {
 public:
     explicit StructureScan(std::string_view text) : text_(text) {}
 
-    /// The first fault and its byte.
+    /// Returns the first fault and its byte.
     std::optional<TomlFault> fault() {
         if (text_.starts_with("\xEF\xBB\xBF")) at_ = 3;  // a byte order mark
         while (at_ < text_.size()) {
@@ -37,18 +37,18 @@ public:
                 continue;
             }
             if (static_cast<unsigned char>(c) >= 0x80) {
-                return TomlFault{at_, "toml", "this is not valid TOML: a character beyond ASCII outside of a text",
-                                 "texts stand between double quotes; docs/reference/machine-files.md has an example"};
+                return TomlFault{at_, "toml", "this is not valid TOML: a non-ASCII character outside of a string",
+                                 "put strings between double quotes; docs/reference/machine-files.md has an example"};
             }
             if (c == '[' && open_.empty() && !follows_equals() && !names_table()) {
-                return TomlFault{at_, "toml", "this is not valid TOML: no table's name after `[`", {}};
+                return TomlFault{at_, "toml", "this is not valid TOML: no table name after `[`", {}};
             }
             if (c == '"' || c == '\'') {
                 const std::size_t opened = at_;
                 if (follows_bare_value() || !skip_string(c)) {
                     return TomlFault{
-                        opened, "toml", "this is not valid TOML: a text that begins or ends out of place",
-                        "texts stand between double quotes; docs/reference/machine-files.md has an example"};
+                        opened, "toml", "this is not valid TOML: a string begins or ends in the wrong place",
+                        "put strings between double quotes; docs/reference/machine-files.md has an example"};
                 }
                 continue;
             }
@@ -57,7 +57,7 @@ public:
                 continue;
             }
             if ((c == ']' || c == '}') && (open_.empty() || open_.back() != (c == ']' ? '[' : '{'))) {
-                return TomlFault{at_, "toml", fmt::format("this is not valid TOML: nothing that `{}` closes", c), {}};
+                return TomlFault{at_, "toml", fmt::format("this is not valid TOML: `{}` closes nothing", c), {}};
             }
             if (!count(c)) {
                 return TomlFault{at_, "too_deep", fmt::format("keys or brackets nested more than {} deep", deepest),
@@ -74,7 +74,7 @@ private:
         return before != std::string_view::npos && text_[before] == '=';
     }
 
-    // The parser takes for granted that a table's header goes on with a key (or the bracket that ends it).
+    // The parser assumes that a table's header continues with a key (or the bracket that ends it).
     [[nodiscard]] bool names_table() const {
         std::size_t next = text_.find_first_not_of(" \t", at_ + 1);
         if (next == at_ + 1 && text_[next] == '[') next = text_.find_first_not_of(" \t", next + 1);
@@ -84,7 +84,7 @@ private:
                std::string_view("_-\"']").find(c) != std::string_view::npos;
     }
 
-    // A quote right behind a number or a word: the parser takes what follows for a part of it.
+    // A quote directly after a number or a word: the parser would treat what follows as part of it.
     [[nodiscard]] bool follows_bare_value() const {
         if (at_ == 0) return false;
         const char c = text_[at_ - 1];
@@ -104,7 +104,7 @@ private:
         return dots_ <= deepest && open_.size() <= deepest;
     }
 
-    /// False for one that does not end.
+    /// Returns false for a string that does not end.
     bool skip_string(char quote) {
         const std::string triple(3, quote);
         const bool several_lines = text_.substr(at_, 3) == triple;
@@ -115,7 +115,7 @@ private:
                 at_ += 2;
             } else if (several_lines && text_.substr(at_, 3) == triple) {
                 at_ += 3;
-                // the last two quotes before the end may be the text's own
+                // The last two quotes before the end may belong to the string.
                 for (int own = 0; own < 2 && at_ < text_.size() && text_[at_] == quote; ++own) ++at_;
                 return true;
             } else if (!several_lines && (c == quote || c == '\n')) {
@@ -131,7 +131,7 @@ private:
     std::string_view text_;
     std::size_t at_ = 0;
     std::size_t dots_ = 0;
-    bool in_value_ = false;  ///< behind an `=`
+    bool in_value_ = false;  ///< after an `=`
     std::string open_;       ///< brackets that are not closed yet
 };
 
@@ -139,17 +139,17 @@ private:
 
 std::optional<TomlFault> toml_fault(std::string_view text) {
     if (text.size() > largest) {
-        return TomlFault{0, "too_large", fmt::format("a machine file of {} bytes", text.size()),
-                         fmt::format("machine files have a few thousand bytes; the most that is read is {}", largest)};
+        return TomlFault{0, "too_large", fmt::format("the machine file has {} bytes", text.size()),
+                         fmt::format("machine files have a few thousand bytes; the maximum is {}", largest)};
     }
     for (std::size_t at = 0; at < text.size();) {
-        if (static_cast<unsigned char>(text[at] - 1) < 0x7F) {  // ASCII, as nearly all is
+        if (static_cast<unsigned char>(text[at] - 1) < 0x7F) {  // ASCII, the common case
             ++at;
             continue;
         }
         const CodePoint c = decode_utf8(text.substr(at));
         if (!c.valid || c.value == 0) {
-            return TomlFault{at, "not_text", "this is not a text in UTF-8",
+            return TomlFault{at, "not_text", "this is not UTF-8 text",
                              "a machine file is TOML; see docs/reference/machine-files.md"};
         }
         at += c.length;

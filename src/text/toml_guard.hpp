@@ -1,5 +1,5 @@
-// What toml++ would not survive: it recurses once for every part of a dotted key, without bound, takes for
-// granted that a table's header holds a key, and has undefined behaviour for some characters in bare keys.
+// A check for texts that toml++ cannot handle: it recurses once for every part of a dotted key, without a limit,
+// assumes that a table's header contains a key, and has undefined behaviour for some characters in bare keys.
 #pragma once
 
 #include <optional>
@@ -8,7 +8,7 @@
 
 namespace roofline::core {
 
-/// What is wrong with a text, and the byte it was noticed at.
+/// A fault of a text, and the byte at which it was noticed.
 struct TomlFault {
     std::size_t offset = 0;
     std::string code;
@@ -16,8 +16,8 @@ struct TomlFault {
     std::string hint;
 };
 
-/// A text that is too large, not UTF-8, nested deeper than any machine file needs, with a header that has no name, or with
-/// characters beyond ASCII outside of texts and comments. Nothing when it is safe to parse.
+/// Returns a fault if a text is too large, not UTF-8, nested deeper than any machine file needs, or has a header
+/// without a name or non-ASCII characters outside of strings and comments. Empty when it is safe to parse.
 [[nodiscard]] std::optional<TomlFault> toml_fault(std::string_view text);
 
 }  // namespace roofline::core

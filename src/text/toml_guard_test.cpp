@@ -36,7 +36,7 @@ TEST_CASE("deep keys and brackets are refused before anything recurses over them
     CHECK(code_of("a = " + repeated("{a=", 400)) == "too_deep");
 }
 
-TEST_CASE("brackets that do not match are refused: the parser takes them for granted") {
+TEST_CASE("brackets that do not match are refused, because the parser does not check them") {
     CHECK(code_of("s=[}") == "toml");
     CHECK(code_of("s={]") == "toml");
     CHECK(code_of("s=]") == "toml");
@@ -45,7 +45,7 @@ TEST_CASE("brackets that do not match are refused: the parser takes them for gra
     CHECK(code_of("s=[\"}\", '{']  # ]") == "");
 }
 
-TEST_CASE("dots and brackets in texts and comments do not count") {
+TEST_CASE("dots and brackets in strings and comments do not count") {
     const std::string dots(500, '.');
     CHECK(code_of("a = \"" + dots + "[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[\"\n") == "");
     CHECK(code_of("a = '" + dots + "'\n# " + dots + "\n") == "");
@@ -54,7 +54,7 @@ TEST_CASE("dots and brackets in texts and comments do not count") {
     CHECK(code_of("a = 'it'\n" + repeated("b.c = 1.5\n", 100)) == "");
 }
 
-TEST_CASE("a text begins where a value may begin, and ends") {
+TEST_CASE("a string begins where a value may begin, and ends") {
     CHECK(code_of("a = 7.82'\xC6\x9C'") == "toml");
     CHECK(code_of("a = 7.'\xC6\x9C'") == "toml");
     CHECK(code_of("a = true\"\xC6\x9C\"") == "toml");
@@ -79,7 +79,7 @@ TEST_CASE("a table's header has a name") {
     }
 }
 
-TEST_CASE("beyond ASCII only in texts and comments") {
+TEST_CASE("non-ASCII characters only in strings and comments") {
     CHECK(code_of("\xCD\x9B") == "toml");
     CHECK(code_of("caf\xC3\xA9 = 1") == "toml");
     CHECK(code_of("a = \xE2\x80\x9C"
@@ -89,7 +89,7 @@ TEST_CASE("beyond ASCII only in texts and comments") {
                   "a = 1") == "");
 }
 
-TEST_CASE("what is not UTF-8 is refused with the byte it was seen at") {
+TEST_CASE("text that is not UTF-8 is refused with the byte at which it was noticed") {
     CHECK(toml_fault("ab\xFF")->offset == 2);
     CHECK(code_of("\xC3") == "not_text");              // cut short
     CHECK(code_of("\xC0\xAF") == "not_text");          // overlong
@@ -99,7 +99,7 @@ TEST_CASE("what is not UTF-8 is refused with the byte it was seen at") {
     CHECK(code_of(std::string("a\0b", 3)) == "not_text");
 }
 
-TEST_CASE("a megabyte is the most that is read") {
+TEST_CASE("more than a megabyte is refused") {
     CHECK(code_of(std::string(1'000'000, '\n')) == "");
     CHECK(code_of(std::string(1'000'001, '\n')) == "too_large");
 }

@@ -1,4 +1,4 @@
-// Values of our own TOML files as of the same kind as those of JSON.
+// The values of our own TOML files in the same form as those of JSON.
 #pragma once
 
 #include "text/toml.hpp"

@@ -1,4 +1,4 @@
-// The two kinds of arithmetic hardware a chip has.
+// The two kinds of arithmetic hardware of a chip.
 #pragma once
 
 #include <cstdint>

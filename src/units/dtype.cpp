@@ -10,16 +10,18 @@ namespace {
 
 using enum Dtype;
 
-// A rate stands in for a dtype only if its unit holds every value of that dtype, so that widening loses nothing:
-//   bf16 in tf32     the same exponent, more mantissa
-//   fp8 in f16       e5m2 is f16 with a shorter mantissa, and e4m3's range lies inside; bf16 holds both as well
-//   fp6, fp4 in fp8  e3m2, e2m3 and e2m1 all lie inside e4m3
-//   int8 in f16      8 significant bits are enough for it, in bf16 too, and the sums are kept in f32 either way; int4 fits fp8
-//   int32            31 bits do not fit f32, so only f64 is left
-// Block scales are powers of two per 32 elements in the mx formats: any unit that holds the elements can run a block and scale
-// the sum, and bf16 holds element and scale together, so it comes before f16. The scale of nvfp4 has a mantissa of its own and
-// covers 16 elements, fewer than an fp8 instruction sums: it goes to 16 bits, where element times scale is exact. Plain `fp4` is
-// the rate vendors quote for their 4-bit units, all of which apply block scales.
+// The rate of another dtype may be used for a dtype only if its unit holds every value of that dtype, so that widening
+// loses nothing:
+// - bf16 in tf32: the same exponent, more mantissa
+// - fp8 in f16: e5m2 is f16 with a shorter mantissa, and e4m3's range is inside; bf16 holds both as well
+// - fp6, fp4 in fp8: e3m2, e2m3 and e2m1 are all inside e4m3
+// - int8 in f16: 8 significant bits are enough for it, in bf16 too, and the sums are kept in f32 either way; int4 fits
+//   into fp8
+// - int32: 31 bits do not fit into f32, so only f64 is left
+// Block scales are powers of two per 32 elements in the mx formats: any unit that holds the elements can run a block
+// and scale the sum, and bf16 holds element and scale together, so it comes before f16. The scale of nvfp4 has a
+// mantissa and covers 16 elements, fewer than an fp8 instruction sums, so nvfp4 uses 16 bits, where element times scale
+// is exact. Plain `fp4` is the rate that vendors quote for their 4-bit units, all of which apply block scales.
 std::vector<DtypeInfo> make_table() {
     const auto floating = DtypeKind::floating;
     const auto integer = DtypeKind::integer;
@@ -54,11 +56,11 @@ std::vector<DtypeInfo> make_table() {
 }
 
 // Pieces of a number: bf16 holds 8 significant bits, int8 8 bits.
-//   f32    24 significant bits are three pieces: of their nine products the first is one pass, those of the first two pieces but
-//          for the least are three, and those down to 2^-24 of the result are six. XLA names the three precisions.
-//   tf32   11 significant bits are two pieces; the product of the two small ones is below its last bit
-//   f16    11 significant bits are two pieces, and all four products make it exact
-//   int32  four pieces; of the 16 products those of 2^32 and more do not count, so ten are left
+// - f32: 24 significant bits are three pieces. Of their nine products the first is one pass, those of the first two
+//   pieces except the least are three, and those down to 2^-24 of the result are six. XLA names the three precisions.
+// - tf32: 11 significant bits are two pieces; the product of the two small ones is below its last bit.
+// - f16: 11 significant bits are two pieces, and all four products make it exact.
+// - int32: four pieces; of the 16 products those of 2^32 and more do not count, so ten are left.
 constexpr PassScheme pass_table[] = {
     {f32, bf16, 1, "operands rounded to bf16, XLA's DEFAULT precision"},
     {f32, bf16, 3, "about 16 significant bits, XLA's HIGH precision"},
@@ -134,7 +136,7 @@ constexpr Alias aliases[] = {
     {"boolean", boolean},
 };
 
-/// `lowered` is in lower case already.
+/// `lowered` must be in lower case.
 bool equals_folded(std::string_view text, std::string_view lowered) {
     if (text.size() != lowered.size()) {
         return false;

@@ -1,4 +1,4 @@
-// The dtypes: one table, from which parsing, sizes, the arithmetic rule and fall-backs all follow.
+// The table of dtypes, from which parsing, sizes, the arithmetic rule and substitute rates are derived.
 #pragma once
 
 #include <cstdint>
@@ -17,37 +17,38 @@ using roofline::name;
 
 enum class DtypeKind : std::uint8_t { floating, integer, logical };
 
-/// Everything the program knows about a dtype.
+/// The properties of a dtype.
 struct DtypeInfo {
     Dtype dtype;
     std::string_view name;
     DtypeKind kind;
-    int bits;           ///< of one element, its share of the block scales left out
-    int scale_bits;     ///< of one block's scale
-    int block;          ///< elements that share a scale; 0: no scales
-    Dtype arithmetic;   ///< the arithmetic it takes part in: fp8_e4m3 multiplies as fp8
-    Dtype accumulator;  ///< what matrix units add up in
+    int bits;  ///< of one element, without its share of the block scales
+    int scale_bits;  ///< of one block's scale
+    int block;  ///< elements that share a scale; 0: no scales
+    Dtype arithmetic;  ///< the arithmetic it takes part in: fp8_e4m3 multiplies as fp8
+    Dtype accumulator;  ///< the dtype in which matrix units accumulate
     std::vector<Dtype>
-        runs_as;  ///< itself, then the rates that may stand in for it, nearest first, each at least as wide
+        runs_as;  ///< itself, then the dtypes whose rates may be used instead, nearest first, each at least as wide
 };
 
 [[nodiscard]] const DtypeInfo& info(Dtype dtype);
 [[nodiscard]] const std::vector<DtypeInfo>& all_dtypes();
 
-/// A product in one dtype as several products of narrower pieces: `passes` of them, for a precision.
+/// A matmul in one dtype as several matmuls of narrower pieces: `passes` of them, for a precision.
 struct PassScheme {
     Dtype dtype;
-    Dtype of;  ///< what the pieces are multiplied in
+    Dtype of;  ///< dtype in which the pieces are multiplied
     std::int64_t passes;
     std::string_view precision;  ///< of the result
 };
 
-/// Those of `dtype` in pieces of `of`, fewest passes first; none for a product that nobody takes apart so.
+/// Returns the schemes for `dtype` in pieces of `of`, fewest passes first; empty if no library splits a matmul in this
+/// way.
 [[nodiscard]] std::vector<PassScheme> pass_schemes(Dtype dtype, Dtype of);
 
 [[nodiscard]] std::vector<std::string> dtype_names();
 
-/// Bits of one element with its share of the scale, as numerator over denominator: nvfp4 is 9/2.
+/// The bits of one element including its share of the scale, as numerator over denominator: 9/2 for nvfp4.
 struct BitsPerElement {
     int numerator;
     int denominator;

@@ -7,7 +7,7 @@
 
 namespace roofline::core {
 
-TEST_CASE("the table is indexed by the enumeration and names are found again") {
+TEST_CASE("the table is indexed by the enumeration, and every name is found") {
     for (std::size_t i = 0; i < all_dtypes().size(); ++i) {
         const DtypeInfo& entry = all_dtypes()[i];
         CHECK(static_cast<std::size_t>(entry.dtype) == i);
@@ -18,7 +18,7 @@ TEST_CASE("the table is indexed by the enumeration and names are found again") {
     CHECK(dtype_names().size() == all_dtypes().size());
 }
 
-TEST_CASE("aliases, whatever their case") {
+TEST_CASE("aliases in any case") {
     CHECK(find_dtype("bfloat16") == Dtype::bf16);
     CHECK(find_dtype("BF16") == Dtype::bf16);
     CHECK(find_dtype("double") == Dtype::f64);
@@ -52,7 +52,7 @@ TEST_CASE("block formats count their scales") {
     CHECK(bits(Dtype::boolean) == 8);
     CHECK(bits(Dtype::tf32) == 32);
     CHECK(bits(Dtype::f64) == 64);
-    CHECK(stored_bits(Dtype::nvfp4).denominator == 2);  // lowest terms
+    CHECK(stored_bits(Dtype::nvfp4).denominator == 2);  // in lowest terms
 }
 
 TEST_CASE("the arithmetic of two dtypes: float beats integer, then more bits") {
@@ -71,14 +71,14 @@ TEST_CASE("both fp8 encodings multiply as fp8") {
     CHECK(arithmetic(Dtype::fp8, Dtype::fp8_e5m2) == Dtype::fp8);
 }
 
-TEST_CASE("equal width of different kinds is for the user to settle") {
+TEST_CASE("equal width of different kinds is for the user to resolve") {
     CHECK_FALSE(arithmetic(Dtype::bf16, Dtype::f16));
     CHECK_FALSE(arithmetic(Dtype::tf32, Dtype::f32));
     CHECK_FALSE(arithmetic(Dtype::fp8_e4m3, Dtype::mxfp8));
     CHECK_FALSE(arithmetic(Dtype::nvfp4, Dtype::mxfp4));
 }
 
-TEST_CASE("arithmetic does not care which operand comes first") {
+TEST_CASE("arithmetic does not depend on the order of operands") {
     for (const DtypeInfo& a : all_dtypes()) {
         for (const DtypeInfo& b : all_dtypes()) {
             CHECK(arithmetic(a.dtype, b.dtype) == arithmetic(b.dtype, a.dtype));
@@ -86,7 +86,7 @@ TEST_CASE("arithmetic does not care which operand comes first") {
     }
 }
 
-TEST_CASE("stand-ins begin with the dtype itself, are at least as wide and never repeat") {
+TEST_CASE("substitutes begin with the dtype itself, are at least as wide and never repeat") {
     for (const DtypeInfo& entry : all_dtypes()) {
         CAPTURE(entry.name);
         REQUIRE_FALSE(entry.runs_as.empty());
@@ -100,22 +100,22 @@ TEST_CASE("stand-ins begin with the dtype itself, are at least as wide and never
     }
 }
 
-TEST_CASE("a stand-in holds every value") {
+TEST_CASE("a substitute holds every value") {
     const auto stands_in = [](Dtype wide, Dtype narrow) {
         const std::vector<Dtype>& rates = info(narrow).runs_as;
         return std::find(rates.begin(), rates.end(), wide) != rates.end();
     };
     CHECK_FALSE(stands_in(Dtype::f16, Dtype::bf16));   // f16 lacks bf16's range
     CHECK_FALSE(stands_in(Dtype::bf16, Dtype::f16));   // bf16 lacks f16's mantissa
-    CHECK_FALSE(stands_in(Dtype::f32, Dtype::int32));  // 24 significant bits for 31
-    CHECK_FALSE(stands_in(Dtype::fp8, Dtype::int8));   // 4 for 7
+    CHECK_FALSE(stands_in(Dtype::f32, Dtype::int32));  // 24 significant bits do not hold 31
+    CHECK_FALSE(stands_in(Dtype::fp8, Dtype::int8));  // 4 do not hold 7
     CHECK_FALSE(stands_in(Dtype::fp8, Dtype::nvfp4));  // element times scale needs 5
     CHECK(stands_in(Dtype::bf16, Dtype::int8));
     CHECK(stands_in(Dtype::fp8, Dtype::int4));
     CHECK(stands_in(Dtype::tf32, Dtype::bf16));
 }
 
-TEST_CASE("matrix units add up wider than they multiply") {
+TEST_CASE("matrix units accumulate in a wider dtype than they multiply") {
     CHECK(info(Dtype::bf16).accumulator == Dtype::f32);
     CHECK(info(Dtype::int8).accumulator == Dtype::int32);
     CHECK(info(Dtype::f64).accumulator == Dtype::f64);

@@ -1,4 +1,4 @@
-// Reading quantities.
+// Parsing of quantities.
 #include <fmt/format.h>
 
 #include <charconv>
@@ -18,11 +18,11 @@ enum class Kind { flop_rate, flops, bandwidth, bytes, seconds, frequency, power,
 
 struct KindInfo {
     Kind kind;
-    std::string_view what;  ///< "`5 GHz` is ..."
+    std::string_view what;  ///< for "`5 GHz` is ..."
     std::string_view example;
-    bool small;   ///< milli and below make sense
-    bool large;   ///< kilo and above do
-    bool binary;  ///< Ki and above do
+    bool small;  ///< milli and smaller prefixes are allowed
+    bool large;  ///< kilo and larger prefixes are allowed
+    bool binary;  ///< Ki and larger prefixes are allowed
 };
 
 constexpr KindInfo kinds[] = {
@@ -39,8 +39,8 @@ constexpr KindInfo kinds[] = {
 
 struct UnitInfo {
     Kind kind;
-    std::string_view text;  ///< in lower case, but for units whose case matters
-    double factor;          ///< base units in one of it; below one, `divisor` keeps it exact
+    std::string_view text;  ///< in lower case, except for units whose case matters
+    double factor;  ///< base units in one of it; if less than one, `divisor` keeps it exact
     double divisor;
     bool exact_case;
     bool prefixes;
@@ -137,7 +137,7 @@ std::optional<Scale> find_scale(std::string_view text, Kind wanted) {
     return std::nullopt;
 }
 
-/// The remedy for units people write in ways that can mean two things.
+/// Returns the remedy for units that people write in ambiguous ways.
 std::string unit_hint(std::string_view unit, const KindInfo& wanted) {
     const bool rate = wanted.kind == Kind::bandwidth;
     if (rate || wanted.kind == Kind::bytes) {
@@ -174,7 +174,7 @@ tl::unexpected<Error> wrong_unit(std::string_view text, std::string_view unit, c
     return fail("unit", fmt::format("unknown unit {}", in_ticks(unit)), unit_hint(unit, wanted));
 }
 
-/// number * 10^tens, rounded once: 2.039 T is the double nearest to 2.039e12, which 2.039 * 1e12 need not be.
+/// Returns number * 10^tens, rounded once: 2.039 T is the double nearest to 2.039e12, which 2.039 * 1e12 need not be.
 std::optional<double> shifted(std::string_view number, int tens) {
     int exponent = tens;
     const std::size_t e = number.find_first_of("eE");
@@ -215,7 +215,7 @@ Result<double> parse_value(std::string_view given, Kind wanted_kind) {
     }
     const std::size_t length = static_cast<std::size_t>(parsed.ptr - text.data());
     const std::string_view unit = trimmed(text.substr(length));
-    // A bare price is per hour: nobody quotes one per second.
+    // A bare price is per hour, because prices per second are not usual.
     const std::optional<Scale> scale = unit.empty() && wanted_kind != Kind::price ? Scale{}
                                        : unit.empty()                             ? Scale{0, 0, 1, 3600}
                                                                                   : find_scale(unit, wanted_kind);
@@ -225,7 +225,7 @@ Result<double> parse_value(std::string_view given, Kind wanted_kind) {
     const std::optional<double> number = shifted(text.substr(0, length), scale->tens);
     const double value = number ? std::ldexp(*number, scale->twos) * scale->factor / scale->divisor : 0;
     if (!number || !std::isfinite(value)) {
-        return fail("range", fmt::format("{} is beyond what a number can hold", in_ticks(text)), remedy());
+        return fail("range", fmt::format("{} is beyond the range of numbers", in_ticks(text)), remedy());
     }
     return value;
 }

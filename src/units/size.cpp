@@ -1,4 +1,4 @@
-// Reading sizes: whole numbers, exactly.
+// Parsing of sizes: whole numbers, exactly.
 #include <fmt/format.h>
 
 #include <charconv>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint64_t largest = std::numeric_limits<std::int64_t>::max();
 
-/// What "k" and so on stand for; 0 for an unknown multiplier.
+/// The value of "k" and so on; 0 for an unknown multiplier.
 std::uint64_t multiplier(std::string_view text) {
     if (text.empty()) {
         return 1;
@@ -47,7 +47,7 @@ std::uint64_t multiplier(std::string_view text) {
 struct Number {
     std::string digits;
     std::int64_t exponent = 0;
-    std::string_view rest;  ///< what follows the number
+    std::string_view rest;  ///< the text after the number
 };
 
 std::optional<Number> read_number(std::string_view text) {
@@ -101,7 +101,7 @@ struct Whole {
 /// digits * 10^exponent * factor.
 Whole whole(const Number& number, std::uint64_t factor) {
     __extension__ using Wide = unsigned __int128;
-    constexpr std::size_t most_digits = 25;  // times a factor of at most 1024^4 < 2^41 stays under 2^128
+    constexpr std::size_t most_digits = 25;  // multiplied by a factor of at most 1024^4 < 2^41 it stays under 2^128
     if (number.digits.size() > most_digits) {
         return {0, number.exponent < 0 ? Trouble::fraction : Trouble::too_large};
     }

@@ -1,4 +1,4 @@
-// Printing quantities; reading them is in parse.cpp and size.cpp.
+// Printing of quantities; parse.cpp and size.cpp parse them.
 #include "units/text.hpp"
 
 #include <fmt/format.h>
@@ -17,7 +17,7 @@ constexpr std::array<std::string_view, 11> prefix_letters{"p", "n", "u", "m", ""
 /// 10^(3 * group).
 double group_factor(int group) { return std::pow(10.0, 3 * group); }
 
-/// A number in scientific notation, taken apart.
+/// The parts of a number in scientific notation.
 struct Decimal {
     std::string digits;  ///< without the point
     int exponent = 0;    ///< of the first digit
@@ -41,7 +41,7 @@ Decimal decimal(std::string_view text) {
 
 Decimal decimal(double value, int digits) { return decimal(fmt::format("{:.{}e}", value, digits - 1)); }
 
-/// "1.50" -> "1.5", "12.0" -> "12"; nothing without a point is touched.
+/// "1.50" -> "1.5", "12.0" -> "12"; a text without a point is unchanged.
 std::string without_trailing_zeros(std::string text) {
     if (text.find('.') != std::string::npos) {
         text.resize(text.find_last_not_of('0') + 1);
@@ -57,7 +57,7 @@ std::string prefixed(double value, std::string_view unit, int first, int last) {
     if (value == 0 || !std::isfinite(value)) {
         return fmt::format("{} {}", number_text(value), unit);
     }
-    // Rounded before the prefix is chosen: 999.7 us is 1 ms.
+    // The value is rounded before the prefix is chosen: 999.7 us is 1 ms.
     const Decimal rounded = decimal(std::abs(value), 3);
     const int group = static_cast<int>(std::floor(rounded.exponent / 3.0));
     if (group > last && last > 0) {
@@ -155,7 +155,7 @@ std::string grouped(std::int64_t value) {
 std::string percent_text(double fraction) {
     const double percent = fraction * 100;
     if (percent > 0 && percent < 1) return number_text(percent, 2);
-    // 1 - 2^-40 is all, for rounding; 99.97 is not.
+    // 1 - 2^-40 counts as 100 %, because it is rounding; 99.97 % does not.
     if (percent >= 99.5 && fraction < 1 - 1e-12) return fmt::format("{:.1f}", std::floor(percent * 10) / 10);
     return fmt::format("{:.0f}", percent);
 }

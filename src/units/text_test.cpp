@@ -51,7 +51,7 @@ TEST_CASE("sizes and their multipliers") {
     CHECK(parse_size("8388607Ti") == 8388607 * 1099511627776);
 }
 
-TEST_CASE("what is no size") {
+TEST_CASE("text that is not a size") {
     CHECK(size_trouble("0") == "a size cannot be zero");
     CHECK(size_trouble("0e99999999999999999999") == "a size cannot be zero");
     CHECK(size_trouble("-5") == "the size `-5` is negative");
@@ -110,7 +110,7 @@ TEST_CASE("bytes, times, frequencies, power, energy") {
     CHECK(value<Joules>("2.5 kJ") == 2500);
 }
 
-TEST_CASE("a price is per hour, bare or not") {
+TEST_CASE("a price is per hour, with or without a unit") {
     CHECK(value<Price>("3600") == 1);
     CHECK(value<Price>("2.5") == approx(2.5 / 3600));
     CHECK(value<Price>("2.5 USD/h") == value<Price>("2.5"));
@@ -119,14 +119,14 @@ TEST_CASE("a price is per hour, bare or not") {
 }
 
 TEST_CASE("a prefix does not cost a digit") {
-    CHECK(2.039 * 1e12 != 2.039e12);  // multiplying would
+    CHECK(2.039 * 1e12 != 2.039e12);  // multiplying would lose one
     CHECK(value<Bandwidth>("2.039 TB/s") == 2.039e12);
     CHECK(value<Bandwidth>("4.35 TB/s") == 4.35e12);
     CHECK(value<Bandwidth>("1e-3 TB/s") == 1e9);
     CHECK(value<Bandwidth>("1e+3 GB/s") == 1e12);
 }
 
-TEST_CASE("units that mean two things are refused with a remedy") {
+TEST_CASE("ambiguous units are refused with a remedy") {
     CHECK(error<Bandwidth>("3 tb/s").hint == "write TB/s for bytes or Tbit/s for bits");
     CHECK(error<Bandwidth>("819GBps").hint == "write GB/s");
     CHECK(error<Bandwidth>("400 Gbps").hint == "write GB/s for bytes or Gbit/s for bits");
@@ -135,7 +135,7 @@ TEST_CASE("units that mean two things are refused with a remedy") {
     CHECK(error<Frequency>("5 mHz").hint == "m is milli and M is mega; write a frequency such as 1.5 GHz or 1.5e9");
 }
 
-TEST_CASE("another unit is named") {
+TEST_CASE("a wrong unit is named") {
     CHECK(error<Bandwidth>("3 GHz").message == "`3 GHz` is a frequency, not a bandwidth");
     CHECK(error<Bandwidth>("3 TB").message == "`3 TB` is a number of bytes, not a bandwidth");
     CHECK(error<FlopRate>("197 TFLOP").message == "`197 TFLOP` is a number of operations, not a rate of operations");
@@ -144,7 +144,7 @@ TEST_CASE("another unit is named") {
     CHECK(error<Bandwidth>("3T").message == "unknown unit `T`");
 }
 
-TEST_CASE("what is no quantity") {
+TEST_CASE("text that is not a quantity") {
     CHECK(error<Bandwidth>("").message == "expected a bandwidth");
     CHECK(error<Bandwidth>("fast").message == "`fast` is not a number");
     CHECK(error<Bandwidth>("inf").message == "`inf` is not a number");
@@ -156,7 +156,7 @@ TEST_CASE("what is no quantity") {
     CHECK(error<Bandwidth>("1,5 GB/s").message == "unknown unit `,5 GB/s`");
 }
 
-TEST_CASE("three digits and the fitting prefix") {
+TEST_CASE("three digits and a suitable prefix") {
     CHECK(to_text(Flops{8589934592}) == "8.59 GFLOP");
     CHECK(to_text(Bytes{69206016}) == "69.2 MB");
     CHECK(to_text(Bytes{1048576}) == "1.05 MB");
@@ -187,14 +187,14 @@ TEST_CASE("rounding comes before the prefix") {
     CHECK(to_text(Seconds{0.9996}) == "1 s");
 }
 
-TEST_CASE("beyond the prefixes") {
+TEST_CASE("values beyond the prefixes") {
     CHECK(to_text(Flops{3.8e25}) == "3.8e+25 FLOP");
     CHECK(to_text(Seconds{1e-15}) == "0.001 ps");
     CHECK(to_text(Seconds{std::numeric_limits<double>::infinity()}) == "inf s");
     CHECK(to_text(Bytes{-1500}) == "-1.5 kB");
 }
 
-TEST_CASE("capacities in powers of 1024 where that is what they are") {
+TEST_CASE("capacities are in powers of 1024 where they are exact") {
     CHECK(capacity_text(Bytes{17179869184.0}) == "16 GiB");
     CHECK(capacity_text(Bytes{134217728}) == "128 MiB");
     CHECK(capacity_text(Bytes{1610612736}) == "1.5 GiB");

@@ -38,7 +38,7 @@ void each_statement(const Block& block, const Polynomial& count, Visit visit) {
     }
 }
 
-// FLOPs of products with a sum in the statements of these phases.
+// The FLOPs of contractions in the statements of these phases.
 Polynomial products(const TrainingProgram& step, const std::vector<StepPhase>& phases) {
     Polynomial sum;
     std::size_t next = 0;
@@ -68,7 +68,7 @@ void check_round_trip(const Program& program) {
     CHECK(again->sizes == program.sizes);
 }
 
-// A layer as GPT-2 has it, 4D wide in the MLP, with heads N of H, D = N H, and attention in one kernel or in two.
+// A GPT-2 layer: an MLP of width 4D, N heads of width H with D = N H, and attention in one kernel or in two.
 std::string gpt_layer(bool flash) {
     const std::string attention = R"(
         P : bf16[B, N, T, S] = softmax[S](causal[T,S](Q *_H Kc))
@@ -109,7 +109,7 @@ repeat L {
 )";
 }
 
-Sizes gpt_sizes() {  // s = 2048, b = 1, h = 12288, a = 96, the 175B of Korthikanti et al., table 3
+Sizes gpt_sizes() {  // s = 2048, b = 1, h = 12288, a = 96, the 175B model of Korthikanti et al., table 3
     return {{"B", 1}, {"T", 2048}, {"S", 2048}, {"D", 12288}, {"N", 96}, {"H", 128}, {"F", 49152}, {"L", 1}};
 }
 
@@ -120,7 +120,7 @@ double per_sbh(const TrainingProgram& step) {
 
 }  // namespace
 
-TEST_CASE("a product has a product for each operand: forward to backward is 1 to 2") {
+TEST_CASE("a matmul has one backward matmul per operand: forward to backward is 1 to 2") {
     const TrainingProgram step = step_of(R"(
 In : bf16[B, D]
 param Win : bf16[D, F]
@@ -134,7 +134,7 @@ Out : bf16[B, D] = H *_F Wout
     CHECK(products(step, {StepPhase::backward}) == 8 * one);
     CHECK(products(step, {StepPhase::again, StepPhase::optimizer}) == Polynomial());
     check_round_trip(step.program);
-    // Without the input's gradient there is one product less.
+    // Without the input's gradient there is one matmul less.
     TrainingOptions options;
     options.input_gradients = false;
     const TrainingProgram first =
@@ -142,7 +142,7 @@ Out : bf16[B, D] = H *_F Wout
     CHECK(products(first, {StepPhase::backward}) == 2 * one);
 }
 
-TEST_CASE("any chain of products, of any order, is 1 to 2") {
+TEST_CASE("any chain of matmuls, in any order, is 1 to 2") {
     for (const char* text : {
              "A : bf16[I, J]\nB : bf16[J, K]\nC : bf16[I, K] = A *_J B\n",
              "A : bf16[I, J, K]\nB : bf16[J, K, M]\nC : bf16[I, M] = A *_{J, K} B\n",
@@ -158,7 +158,8 @@ TEST_CASE("any chain of products, of any order, is 1 to 2") {
 
 namespace {
 
-// T rows are the last of S positions, and row i sees S - T + i of them: T S - T^2 / 2 points, of 2 H FLOPs, of B N planes.
+// T rows are the last of S positions, and row i sees S - T + i of them: T S - T^2 / 2 points of 2 H FLOPs in each of B
+// N planes.
 Polynomial causal_product() {
     const Polynomial t = Polynomial::dim("T");
     return Polynomial::dim("B") * Polynomial::dim("N") * Polynomial::dim("H") *
@@ -167,7 +168,7 @@ Polynomial causal_product() {
 
 }  // namespace
 
-TEST_CASE("attention in one kernel computes its scores again: 5 products against 2") {
+TEST_CASE("attention in one kernel recomputes its scores: 5 matmuls compared with 2") {
     const TrainingProgram step = step_of(R"(
 Q : bf16[B, T, N, H]
 K : bf16[B, S, N, H]
@@ -181,7 +182,7 @@ fuse {
     const Polynomial one = causal_product();
     CHECK(products(step, {StepPhase::forward}) == 2 * one);
     CHECK(products(step, {StepPhase::again, StepPhase::backward}) == 5 * one);
-    // Nothing of the plane is ever stored: Q, K, V, O and dO are read, and their gradients written.
+    // Nothing of the plane is ever stored: Q, K, V, O and dO are read, and their gradients are written.
     auto work = derive_work(step.program);
     REQUIRE(work);
     for (const KernelWork& kernel : work->kernels) {
@@ -193,25 +194,25 @@ fuse {
     }
 }
 
-TEST_CASE("what a GPT layer keeps is what Korthikanti et al. (2022) count, without masks of dropout") {
-    // Equation 2 has s b h (34 + 5 a s / h) bytes: 11 + 5 a s / h for attention, 19 for the MLP, 4 for two norms. Masks are one
-    // byte an element: of the 34 two are (behind the projection and behind the MLP), which leaves 32; of the 5 one is, and the
-    // plane behind that dropout, two, is the plane before it when there is none, which leaves 2.
+TEST_CASE("a GPT layer keeps what Korthikanti et al. (2022) count, without masks of dropout") {
+    // Equation 2 has s b h (34 + 5 a s / h) bytes: 11 + 5 a s / h for attention, 19 for the MLP, 4 for two norms. Masks
+    // take one byte per element: two of the 34 (after the projection and after the MLP), which leaves 32; one of the 5,
+    // and the plane after that dropout (two bytes) is the plane before it when there is no dropout, which leaves 2.
     const double s = 2048;
     const double a = 96;
     const double h = 12288;
     CHECK(per_sbh(step_of(gpt_layer(false))) == approx(32 + 2 * a * s / h));
     CHECK(per_sbh(step_of(gpt_layer(true))) == approx(32));
     // Their selective recomputation leaves out the planes, 34 without the masks: the flash kernel does that by itself.
-    // Everything computed again but what goes from layer to layer: 2 s b h, their "full recomputation".
+    // If everything is recomputed except the inputs of layers, 2 s b h remain, their "full recomputation".
     TrainingOptions full;
     full.remat = Remat::full;
     CHECK(per_sbh(step_of(gpt_layer(false), full)) == approx(2));
-    // Results of products: Q, K, V, O, A of 2 bytes; what gelu gets, 8; and the layer's input, 2.
+    // Results of matmuls: Q, K, V, O, A of 2 bytes; the input of gelu, 8; and the layer's input, 2.
     TrainingOptions selective;
     selective.remat = Remat::selective;
     CHECK(per_sbh(step_of(gpt_layer(false), selective)) == approx(20));
-    // By name: the layer's input and what attention gives.
+    // By name: the layer's input and the result of attention.
     TrainingOptions named;
     named.remat = Remat::named;
     named.kept = {"O"};
@@ -223,21 +224,21 @@ TEST_CASE("what a GPT layer keeps is what Korthikanti et al. (2022) count, witho
     CHECK(refused.error().hint == "did you mean `O`?");
 }
 
-TEST_CASE("full rematerialisation runs each layer's forward pass once more, all of it") {
+TEST_CASE("full recomputation runs each layer's forward pass once more, all of it") {
     for (const bool flash : {false, true}) {
         TrainingOptions full;
         full.remat = Remat::full;
         const TrainingProgram step = step_of(gpt_layer(flash), full);
         check_round_trip(step.program);
         const Polynomial forward = products(step, {StepPhase::forward});
-        // a fused kernel computes its scores once more in its backward pass, besides, in every layer
+        // In every layer, a fused kernel additionally recomputes its scores in its backward pass.
         const Polynomial scores = causal_product() * Polynomial::dim("L");
         CHECK(products(step, {StepPhase::again}) == forward + (flash ? scores : Polynomial()));
         CHECK(products(step, {StepPhase::backward}) == 2 * forward);
     }
 }
 
-TEST_CASE("steps of a layer print as programs that read back as they are") {
+TEST_CASE("training steps of a layer print as programs that read back unchanged") {
     for (const Remat remat : {Remat::none, Remat::selective, Remat::full, Remat::named}) {
         for (const bool flash : {false, true}) {
             TrainingOptions options;
@@ -247,7 +248,7 @@ TEST_CASE("steps of a layer print as programs that read back as they are") {
     }
 }
 
-TEST_CASE("Adam keeps 16 bytes for each parameter, 18 with gradients in f32, and reads and writes them once") {
+TEST_CASE("Adam keeps 16 bytes per parameter, 18 with gradients in f32, and reads and writes them once") {
     const char* text = "In : bf16[B, D]\nparam W : bf16[D, F]\nH : bf16[B, F] = In *_D W\n";
     const auto all = [](const TrainingProgram& step) {
         return bytes_of(step, StepRole::param) + bytes_of(step, StepRole::gradient) +
@@ -277,7 +278,7 @@ TEST_CASE("Adam keeps 16 bytes for each parameter, 18 with gradients in f32, and
     CHECK(products(bare, {StepPhase::optimizer}) == Polynomial());
 }
 
-TEST_CASE("a parameter of a repeat is one for each pass, and so are its gradient and its states") {
+TEST_CASE("a parameter in a repeat exists once per iteration, and so do its gradient and its states") {
     const TrainingProgram step = step_of(gpt_layer(true));
     const Polynomial params = bytes_of(step, StepRole::param);
     const Polynomial D = Polynomial::dim("D");
@@ -294,7 +295,7 @@ TEST_CASE("a parameter of a repeat is one for each pass, and so are its gradient
     static_cast<void>(D * NH * F);
 }
 
-TEST_CASE("what several passes share adds its gradients up") {
+TEST_CASE("the gradients of a tensor that several iterations share are summed") {
     const TrainingProgram step = step_of(R"(
 X : bf16[B, D]
 param W : bf16[D, E]
@@ -310,7 +311,7 @@ repeat L {
     CHECK(text.find("dW : bf16[D, E] = dW + (dH_part *_B X_in)") != std::string::npos);
 }
 
-TEST_CASE("microbatches repeat forward and backward pass and add gradients up; the optimizer comes once") {
+TEST_CASE("micro-batches repeat forward and backward pass and accumulate gradients; the optimizer runs once") {
     TrainingOptions options;
     const TrainingProgram one = step_of(gpt_layer(true), options);
     options.microbatches = 4;
@@ -340,7 +341,7 @@ TEST_CASE("microbatches repeat forward and backward pass and add gradients up; t
     CHECK_FALSE(training_step(parsed(gpt_layer(true)), options));
 }
 
-TEST_CASE("what has no derivative is refused at its place") {
+TEST_CASE("operations without a derivative are refused at their place") {
     const auto refuse = [](std::string_view text, const std::string& code) {
         auto step = training_step(parsed(text));
         REQUIRE_FALSE(step);

@@ -15,7 +15,7 @@ namespace {
 
 using Dims = std::vector<std::string>;
 
-// An operand, or the product of several on the way.
+// An operand, or the product of several operands.
 struct ContractionPart {
     Dims dims;
     std::string text;
@@ -65,14 +65,14 @@ private:
         return true;
     }
 
-    // How many of a pair have a dimension.
+    // The number of operands of a pair that have a dimension.
     [[nodiscard]] static std::size_t holders(const ContractionPart& a, const ContractionPart& b,
                                              const std::string& dim) {
         return std::size_t{has(a.dims, dim)} + std::size_t{has(b.dims, dim)};
     }
 
-    // Joins the parts at two places; the product takes the first place. `uses` says how many of what is left, and of the
-    // result, have each dimension.
+    // Joins the parts at two indices; the product takes the first one. `uses` counts how many of the remaining parts,
+    // and of the result, have each dimension.
     void join(std::vector<ContractionPart>& left, const Pair& pair, std::map<std::string, std::size_t>& uses) {
         const ContractionPart& a = left[pair.first];
         const ContractionPart& b = left[pair.second];
@@ -94,7 +94,7 @@ private:
         left.erase(left.begin() + static_cast<std::ptrdiff_t>(pair.second));
     }
 
-    // One pair as a matrix product. Causal planes among its dimensions halve it.
+    // Returns one pair as a matmul. Causal planes among its dimensions halve it.
     [[nodiscard]] MatmulShape step(const ContractionPart& a, const ContractionPart& b, const Dims& result) const {
         MatmulShape shape;
         Dims all = a.dims;
@@ -113,7 +113,7 @@ private:
             }
         }
         shape.dtype = op_.arithmetic;
-        // Nothing left free, or nothing summed: no matrix product, so vector work.
+        // If no free or no summed dimension is left, it is not a matmul and counts as vector work.
         const bool matrix = !shape.k.empty() && (!shape.m.empty() || !shape.n.empty());
         shape.unit = matrix ? Unit::matmul : Unit::vector;
         shape.flops = masked(program_, op_, all, flops(shape, all), exact_);
@@ -122,7 +122,7 @@ private:
 
     [[nodiscard]] Polynomial flops(const MatmulShape& shape, const Dims& all) const {
         const Polynomial volume = points(all);
-        if (shape.k.empty()) return volume;  // an outer product: one multiply each
+        if (shape.k.empty()) return volume;  // an outer product: one multiply per point
         if (!exact_) return Polynomial(2) * volume;
         Polynomial results(1);
         for (const Dims* group : {&shape.batch, &shape.m, &shape.n}) results *= points(*group);

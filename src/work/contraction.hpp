@@ -1,4 +1,4 @@
-// One contraction: the pairwise order, the matrix products it becomes, their FLOPs.
+// The plan of one contraction: the pairwise order, the matmuls it becomes, and their FLOPs.
 #pragma once
 
 #include <string>
@@ -15,8 +15,8 @@ struct ContractionPlan {
     bool by_size = true;  ///< false: sizes are missing, so operands were taken as written
 };
 
-/// Plans a product of n operands. With sizes the cheapest pairwise order is taken: exactly for up to 10 operands, greedily
-/// beyond. A dimension is summed as soon as no later operand and not the result has it.
+/// Plans a contraction of n operands. If sizes are known the cheapest pairwise order is taken: exactly for up to 10
+/// operands, greedily beyond. A dimension is summed as soon as neither a later operand nor the result has it.
 [[nodiscard]] ContractionPlan plan_contraction(const Program& program, const Op& op, bool exact_flops);
 
 }  // namespace roofline::core

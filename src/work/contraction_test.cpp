@@ -25,7 +25,7 @@ using Dims = std::vector<std::string>;
 
 }  // namespace
 
-TEST_CASE("two operands as a matrix product: batch, rows, columns, sum") {
+TEST_CASE("two operands as a matmul: batch, rows, columns, sum") {
     const ContractionPlan two = plan("bf16[B,T,N,H] * bf16[B,S,N,H] -> bf16[B,N,T,S]");
     REQUIRE(two.steps.size() == 1);
     const MatmulShape& shape = two.steps[0];
@@ -40,7 +40,7 @@ TEST_CASE("two operands as a matrix product: batch, rows, columns, sum") {
           "2*B*H*N*S*T - B*N*S*T");
 }
 
-TEST_CASE("a chain is taken in its cheapest order, and the order is told") {
+TEST_CASE("a chain is multiplied in its cheapest order, which is reported") {
     // 10x100, 100x5, 5x50: (A B) C is 2 (5000 + 2500) = 15,000 FLOPs, A (B C) 2 (25,000 + 50,000) = 150,000.
     const std::string chain = "A: bf16[I,J] * B: bf16[J,K] * C: bf16[K,L] -> bf16[I,L]";
     const ContractionPlan left = plan("I=10, J=100, K=5, L=50\n" + chain);
@@ -49,7 +49,7 @@ TEST_CASE("a chain is taken in its cheapest order, and the order is told") {
     CHECK(flops_at(left, {{"I", 10}, {"J", 100}, {"K", 5}, {"L", 50}}) == "15000");
     CHECK(left.steps[0].k == Dims{"J"});
     CHECK(left.steps[1].k == Dims{"K"});
-    // The other way round, 50x5, 5x100, 100x10: the right pair first.
+    // In the reverse chain, 50x5, 5x100, 100x10, the right pair comes first.
     const ContractionPlan right = plan("I=50, J=5, K=100, L=10\n" + chain);
     CHECK(right.order == "A * (B * C)");
     CHECK(flops_at(right, {{"I", 50}, {"J", 5}, {"K", 100}, {"L", 10}}) == "15000");
@@ -66,13 +66,13 @@ TEST_CASE("a dimension that several operands share is summed with the last of th
     const ContractionPlan shared = plan("bf16[I,D] * bf16[J,D] * bf16[K,D] -> bf16[I,J,K]");
     REQUIRE(shared.steps.size() == 2);
     CHECK(shared.steps[0].k.empty());
-    CHECK(shared.steps[0].unit == Unit::vector);  // nothing is summed: one multiply a point
+    CHECK(shared.steps[0].unit == Unit::vector);  // nothing is summed: one multiply per point
     CHECK(shared.steps[0].flops.to_text() == "D*I*J");
     CHECK(shared.steps[1].k == Dims{"D"});
     CHECK(shared.steps[1].flops.to_text() == "2*D*I*J*K");
 }
 
-TEST_CASE("a product with nothing left free is vector work, a batch of them too") {
+TEST_CASE("a product without a free dimension is vector work, and so is a batch of them") {
     CHECK(plan("bf16[D] * bf16[D] -> bf16[]").steps[0].unit == Unit::vector);
     CHECK(plan("bf16[B,D] * bf16[B,D] -> bf16[B]").steps[0].unit == Unit::vector);
     CHECK(plan("bf16[B,D] * bf16[D] -> bf16[B]").steps[0].unit == Unit::matmul);

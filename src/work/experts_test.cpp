@@ -1,4 +1,4 @@
-// Functions that put rows together: experts, convolutions, windows of causal masks.
+// Tests of functions that combine rows: experts, convolutions, windows of causal masks.
 #include <doctest/doctest.h>
 
 #include "notation/notation.hpp"
@@ -32,9 +32,10 @@ constexpr std::string_view experts =
 
 }  // namespace
 
-TEST_CASE("rows go to their experts, are worked on there and come back") {
+TEST_CASE("rows are dispatched to their experts, processed there and combined") {
     const Program there = program_of(experts);
-    CHECK(flops(there) == 2 * 3 * 4 * 4 * 5);  // every expert has C = 4 rows of D = 4, and makes F = 5 of each
+    // Every expert has C = 4 rows of D = 4, and computes F = 5 outputs for each.
+    CHECK(flops(there) == 2 * 3 * 4 * 4 * 5);
     const Program back = program_of(std::string(experts) + "Z : bf16[T, F] = combine[E,C,A](Y, Share)\n");
     CHECK(flops(back) - flops(there) == 2 * 6 * 2 * 5);  // each of 6 tokens adds 2 weighted rows of 5
     CHECK(print(back).find("combine[E,C,A](Y, Share)") != std::string::npos);
@@ -46,7 +47,7 @@ TEST_CASE("rows go to their experts, are worked on there and come back") {
     CHECK(error_of("X : bf16[T, D]\nI : int32[T, A]\nY : bf16[E, C, T] = dispatch[E,C](X, I)") != "");
 }
 
-TEST_CASE("a convolution keeps the shape and does two FLOPs for each tap") {
+TEST_CASE("a convolution keeps the shape and takes two FLOPs per tap") {
     const Program program =
         program_of("T=8, I=3, K=4\nX : bf16[T, I]\nW : bf16[I, K]\nY : bf16[T, I] = conv[T](X, W)\n");
     CHECK(flops(program) == 2 * 8 * 3 * 4);
@@ -63,7 +64,7 @@ TEST_CASE("a window leaves a band of the plane: T W - W^2 / 2, half of it all wh
     CHECK(scores("causal[T,S]", "T=64, S=64, H=4") == 2 * 4 * 64 * 64 / 2);
     CHECK(scores("causal[T,S,W]", "T=64, S=64, H=4, W=64") == 2 * 4 * 64 * 64 / 2);
     CHECK(scores("causal[T,S,W]", "T=64, S=64, H=4, W=16") == 2 * 4 * (64 * 16 - 16 * 16 / 2));
-    // and what is computed from it, sums over the columns included
+    // The same holds for values computed from it, including sums over the columns.
     CHECK(flops(program_of("T=64, S=64, H=4, W=16\nP : bf16[T, S]\nV : bf16[S, H]\n"
                            "O : bf16[T, H] = causal[T,S,W](P) *_S V\n")) == 2 * 4 * (64 * 16 - 16 * 16 / 2));
     CHECK(error_of("P : bf16[T, S]\nO : bf16[T, S] = causal[T,S,T](P)") ==

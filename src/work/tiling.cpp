@@ -13,7 +13,7 @@ namespace {
 
 using Dims = std::vector<std::string>;
 
-// A tensor of the kernel: its dimensions under the operations' names, and bytes of an element.
+// A tensor of the kernel: its dimensions under the operations' names, and the bytes of an element.
 struct HeldTensor {
     Dims dims;
     double element_bytes = 0;
@@ -28,7 +28,7 @@ double stored_bytes(Dtype dtype) {
 struct Tensors {
     std::vector<HeldTensor> held;
     Dims result_dims;  ///< of the stored results
-    Dims summed;       ///< summed by some contraction
+    Dims summed;  ///< summed by some contraction
 };
 
 Tensors tensors_of(const Program& program, const KernelWork& kernel) {
@@ -76,7 +76,7 @@ std::optional<BlockBytes> bytes_held(const Program& program, const Tensors& tens
     return held;
 }
 
-// What the inputs cost to fetch, once for each tile of the dimensions they lack.
+// The traffic of fetching the inputs, once per tile of the dimensions that they lack.
 double fetched(const Program& program, const Tensors& tensors, const Sizes& tile) {
     double sum = 0;
     for (const HeldTensor& tensor : tensors.held) {
@@ -121,7 +121,8 @@ Sizes group_of_blocks(const Program& program, const KernelWork& kernel, const Si
         largest = std::max(largest, bytes);
     }
     if (all - largest <= cache) return {};
-    std::vector<std::pair<Sizes, std::int64_t>> groups{{tile, blocks}};  // and how many times as many blocks may run
+    // And the factor by which the number of blocks may still grow.
+    std::vector<std::pair<Sizes, std::int64_t>> groups{{tile, blocks}};
     for (const auto& [dim, size] : tile) {
         if (!has(tensors.result_dims, dim)) continue;
         for (std::size_t i = 0, known = groups.size(); i < known; ++i) {

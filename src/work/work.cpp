@@ -68,16 +68,16 @@ namespace {
 
 using Dims = std::vector<std::string>;
 
-// What of an input is read: all of it, or as many elements as these dimensions hold.
+// The part of an input that is read: all of it, or as many elements as these dimensions hold.
 struct Reading {
     Operand operand;
     std::optional<Dims> rows;
 };
 
-// Puts the statements of one kernel together.
+// Collects the statements of one kernel.
 class KernelBuilder {
 public:
-    /// `computed`, by value: a statement makes it.
+    /// `computed`, by value: whether a statement computes it.
     KernelBuilder(const Program& program, const std::vector<bool>& computed, const WorkOptions& options)
         : program_(program), computed_(computed), options_(options) {}
 
@@ -90,7 +90,7 @@ public:
         }
     }
 
-    // `stays_inside(v)`: made in this kernel and needed nowhere after it.
+    // `stays_inside(v)`: computed in this kernel and not needed after it.
     template <class Predicate>
     KernelWork finish(const Polynomial& count, Predicate stays_inside) {
         Dims result_dims;
@@ -106,7 +106,7 @@ public:
             }
         }
         for (Reading& reading : readings_) {
-            // What was updated in place here is still in memory, all but the update.
+            // A tensor that was updated in place here is still in memory, except for the update.
             const auto updated = in_place_of_.find(reading.operand.value);
             if (updated != in_place_of_.end()) reading.operand.value = updated->second;
             if (!made_.contains(reading.operand.value)) read(reading, result_dims);
@@ -153,9 +153,9 @@ private:
     void note_order(const std::string& order, bool by_size) {
         kernel_.notes.push_back(
             by_size
-                ? fmt::format("the product is taken as {}, the cheapest pairwise order", order)
+                ? fmt::format("the product is computed as {}, the cheapest pairwise order", order)
                 : fmt::format(
-                      "the product is taken as {}, as written: the cheapest order depends on sizes that are not given",
+                      "the product is computed as {}, as written, because the cheapest order depends on sizes that are not given",
                       order));
     }
 
@@ -180,7 +180,7 @@ private:
             return;
         }
         if (function.kind == FunctionKind::scatter) {
-            if (!last) add_reading(op.inputs[0]);  // nested, so the whole tensor goes on
+            if (!last) add_reading(op.inputs[0]);  // nested, so the whole tensor is read
             add_reading(op.inputs[1]);
             add_reading(op.inputs[2]);
             return;
@@ -191,7 +191,7 @@ private:
         kernel_.work.transcendentals += made.transcendentals;
     }
 
-    // Whether anything happens: the same numbers in the same dtype at the same level are only another layout.
+    // Whether a move does anything: the same numbers in the same dtype at the same level are only another layout.
     bool move(const Op& op) {
         const Value& from = program_.values[op.inputs.front().value];
         const Value& to = program_.values[op.output.value];
@@ -236,7 +236,7 @@ private:
         return Polynomial(Rational(stored.numerator, stored.denominator * std::int64_t{8}));
     }
 
-    // Traffic of one tensor: across the level it lives at, and across every level that a tile says it crosses.
+    // Adds the traffic of one tensor: across the level it lives at, and across every level that a tile crosses.
     void cross(ValueId id, bool write, const Polynomial& bytes, const Dims& dims, const Dims& result_dims) {
         const std::string& home = program_.values[id].level;
         bool home_tiled = false;
@@ -279,13 +279,13 @@ public:
         ROOFLINE_CHECK(block(program_.body, Polynomial(1)));
         for (const KernelWork& kernel : result_.kernels) result_.total += kernel.work.times(kernel.count);
         if (result_.total.overflowed()) {
-            return fail("overflow", "the work does not fit 127 bits", "check the sizes");
+            return fail("overflow", "the work does not fit into 127 bits", "check the sizes");
         }
         return std::move(result_);
     }
 
 private:
-    // The position of the last statement that reads each value, and which are made.
+    // Records the position of the last statement that reads each value, and which values are computed.
     void note_uses(const Block& block) {
         for (const Node& node : block.nodes) {
             if (const auto* inner = std::get_if<Block>(&node)) {
@@ -338,8 +338,8 @@ private:
             }
             const Block& inner = std::get<Block>(node);
             if (inner.kind == Block::Kind::repeat) {
-                auto error = fail("unsupported", "`repeat` stands inside `fuse`",
-                                  "put the `fuse` inside the `repeat`: one kernel for each pass");
+                auto error = fail("unsupported", "a `repeat` is inside a `fuse`",
+                                  "put the `fuse` inside the `repeat`: one kernel per iteration");
                 error.value().place = Place{"", inner.span.line, inner.span.column, "", 0};
                 return error;
             }
@@ -360,7 +360,7 @@ private:
 
 namespace {
 
-// Places before a chip's own are read, and nothing is computed for them.
+// Positions before a chip's own are read, but nothing is computed for them.
 void drop_edges(Dims& dims) {
     Dims own;
     for (const std::string& dim : dims) {
@@ -375,7 +375,7 @@ void drop_edges(Dims& dims) {
 FunctionWork function_work(const Program& program, const Op& op, bool exact_flops) {
     const FunctionInfo& function = *find_function(op.function);
     Dims dims;
-    if (function.kind == FunctionKind::combine) {  // every row once for each expert that it went to
+    if (function.kind == FunctionKind::combine) {  // every row once per expert that it was dispatched to
         dims = op.output.dims;
         dims.push_back(op.along.back());
     } else if (function.kind == FunctionKind::match) {  // likewise
@@ -397,8 +397,8 @@ FunctionWork function_work(const Program& program, const Op& op, bool exact_flop
 
 Result<ProgramWork> derive_work(const Program& program, const WorkOptions& options) {
     if (program.sharded()) {
-        return fail("unsupported", "the program is split over a mesh, and there is none",
-                    "name a slice: --on tpu-v5e:4x4 --mesh X=4,Y=4");
+        return fail("unsupported", "the program is sharded, but there is no mesh",
+                    "give a slice and a mesh: --on tpu-v5e:4x4 --mesh X=4,Y=4");
     }
     return Derivation(program, options).run();
 }

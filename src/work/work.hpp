@@ -1,5 +1,5 @@
-// What a program asks of a machine: FLOPs by unit and dtype, bytes across each memory level. Polynomials in the dimensions
-// until sizes are bound; no machine is known here.
+// The work of a program: FLOPs by unit and dtype, and bytes across each memory level, as polynomials in the dimensions
+// until sizes are bound. The work does not depend on a machine.
 #pragma once
 
 #include <map>
@@ -17,7 +17,7 @@ namespace roofline::core {
 /// FLOPs of one kind. A multiply-add is two.
 struct ComputeWork {
     Unit unit = Unit::matmul;
-    Dtype dtype = Dtype::bf16;  ///< the arithmetic's
+    Dtype dtype = Dtype::bf16;  ///< of the arithmetic
     Polynomial flops;
 };
 
@@ -29,15 +29,16 @@ struct Traffic {
     [[nodiscard]] Polynomial total() const { return read + write; }
 };
 
-/// A collective and how often it happens.
+/// A collective and how often it runs.
 struct MessageWork {
     Message message;
     Polynomial count{1};
 };
 
-/// Everything asked for. Memory is keyed by level: "hbm", "vmem" ...; "pcie" is the link to the host's memory.
+/// All work of a program or a part of it. Memory is keyed by level: "hbm", "vmem" ...; "pcie" is the link to the host's
+/// memory.
 struct Work {
-    std::vector<ComputeWork> compute;  ///< one entry for each unit and dtype, in order of appearance
+    std::vector<ComputeWork> compute;  ///< one entry per unit and dtype, in order of appearance
     Polynomial transcendentals;
     std::map<std::string, Traffic> memory;
     std::vector<MessageWork> messages;
@@ -50,7 +51,7 @@ struct Work {
     [[nodiscard]] bool overflowed() const;
 };
 
-/// One tensor crossing one level in a statement.
+/// The transfer of one tensor across one level in a statement.
 struct Transfer {
     ValueId value = 0;
     std::string level;
@@ -58,34 +59,36 @@ struct Transfer {
     Polynomial bytes;
 };
 
-/// A contraction of two operands as a matrix product: (batch) m k, k n -> m n. Empty groups are products of nothing, 1.
+/// A contraction of two operands as a matmul: (batch) m k, k n -> m n. The size of an empty group is 1.
 struct MatmulShape {
     std::vector<std::string> batch;  ///< in both operands and the result
     std::vector<std::string> m;      ///< in the left operand and the result
     std::vector<std::string> n;      ///< in the right operand and the result
-    std::vector<std::string> k;      ///< summed
+    std::vector<std::string> k;  ///< summed dimensions
     Unit unit = Unit::matmul;
     Dtype dtype = Dtype::bf16;
     Polynomial flops;
 };
 
-/// Work of one kernel: a statement, or a whole fuse block.
+/// The work of one kernel: a statement, or a whole fuse block.
 struct KernelWork {
     std::vector<const Statement*> statements;
     Polynomial count{1};  ///< how often it runs: the product of the repeats around it
-    Work work;            ///< of one run
+    Work work;  ///< of one run
     std::vector<Transfer> transfers;
     std::vector<MatmulShape> matmuls;
-    std::vector<std::string> notes;  ///< the order of a product of three or more, tables read in part
+    /// About the order of a product of three or more operands, and tables that are read in part.
+    std::vector<std::string> notes;
 };
 
 struct ProgramWork {
     std::vector<KernelWork> kernels;  ///< in program order
-    Work total;                       ///< counts included
+    Work total;  ///< counts included
 };
 
-/// Sizes of a tile, by dimension. Its tensors are fetched across the level `crosses`: an input is fetched again for every tile
-/// of a result's dimension that the input lacks; results are written once. Dimensions that are not named are whole.
+/// The sizes of a tile, by dimension. Its tensors are fetched across the level `crosses`: an input is fetched again for
+/// every tile of a result's dimension that the input lacks; results are written once. Dimensions that are not named are
+/// whole.
 struct Tile {
     std::string crosses = "hbm";
     std::vector<std::string> placed_at{"hbm", "host"};  ///< tensors that live at these levels cross it
@@ -97,15 +100,16 @@ struct WorkOptions {
     std::vector<Tile> tiles;
 };
 
-/// What an elementwise, reducing or masking function costs: so much for each point of its operands' dimensions, masked ones left
-/// out, and so much for each row along which it works.
+/// The cost of an elementwise, reducing or masking function: one per unmasked point of its operands' dimensions, and
+/// one per row along which it works.
 struct FunctionWork {
     Polynomial flops;
     Polynomial transcendentals;
 };
 [[nodiscard]] FunctionWork function_work(const Program& program, const Op& op, bool exact_flops = false);
 
-/// Derives the work. Errors: a count beyond 127 bits; a sharded program (communication is another layer's).
+/// Derives the work of a program. Errors: a count beyond 127 bits; a sharded program (its layout has to be derived
+/// first).
 [[nodiscard]] Result<ProgramWork> derive_work(const Program& program, const WorkOptions& options = {});
 
 }  // namespace roofline::core

@@ -8,7 +8,7 @@ using namespace roofline::core;
 
 namespace {
 
-// The kernels of a program point into it, so both live together.
+// The kernels of a program point into it, so both are kept together.
 struct Derived {
     Program program;
     ProgramWork work;
@@ -29,7 +29,7 @@ std::string text_of(const Polynomial& polynomial, const Program& program) {
     return polynomial.to_handwriting(program.dims);
 }
 
-// "read -> write" of a level, of the whole program.
+// Returns "read -> write" of a level, for the whole program.
 std::string traffic(const Derived& derived, const std::string& level = "hbm") {
     const auto found = derived.work.total.memory.find(level);
     if (found == derived.work.total.memory.end()) return "none";
@@ -45,7 +45,7 @@ std::string flops(const Derived& derived, Unit unit, Dtype dtype) {
 
 }  // namespace
 
-TEST_CASE("a matmul: two FLOPs a point, inputs read once, the result written once") {
+TEST_CASE("a matmul: two FLOPs per point, inputs read once, the result written once") {
     const Derived mixed = derive("bf16[B, D] * int8[D, F] -> bf16[B, F]");
     CHECK(flops(mixed, Unit::matmul, Dtype::bf16) == "2BDF");
     CHECK(mixed.work.total.compute.size() == 1);
@@ -54,15 +54,15 @@ TEST_CASE("a matmul: two FLOPs a point, inputs read once, the result written onc
     CHECK(traffic(derive("nvfp4[B, D] * nvfp4[D, F] -> bf16[B, F]")) == "9BD/16 + 9DF/16 -> 2BF");
 }
 
-TEST_CASE("what is no matrix product is vector work") {
+TEST_CASE("a product that is not a matmul is vector work") {
     CHECK(flops(derive("bf16[D] * bf16[D] -> bf16[]"), Unit::vector, Dtype::bf16) == "2D");
     CHECK(flops(derive("bf16[B, D] * bf16[B, D] -> bf16[B]"), Unit::vector, Dtype::bf16) == "2BD");
     CHECK(flops(derive("bf16[B] * bf16[D] -> bf16[B, D]"), Unit::vector, Dtype::bf16) == "BD");
     CHECK(flops(derive("bf16[B, D] * bf16[D] -> bf16[B]"), Unit::matmul, Dtype::bf16) == "2BD");
 }
 
-TEST_CASE("functions count by element and by row") {
-    // softmax: 4 FLOPs and an exp an element; norm: 3 an element, 2 and a rsqrt a row
+TEST_CASE("functions count per element and per row") {
+    // softmax: 4 FLOPs and an exp per element; norm: 3 per element, 2 and a rsqrt per row.
     const Derived softmax = derive("softmax[S](f32[T, S]) -> f32[T, S]");
     CHECK(flops(softmax, Unit::vector, Dtype::f32) == "4TS");
     CHECK(text_of(softmax.work.total.transcendentals, softmax.program) == "TS");
@@ -72,13 +72,13 @@ TEST_CASE("functions count by element and by row") {
     CHECK(flops(derive("bf16[B, D] + bf16[D] -> bf16[B, D]"), Unit::vector, Dtype::bf16) == "BD");  // broadcast
 }
 
-TEST_CASE("what is used twice in a statement is read once, what is nested is not stored") {
+TEST_CASE("a tensor used twice in a statement is read once, a nested one is not stored") {
     CHECK(traffic(derive("X : bf16[B]; Y : bf16[B] = X * X + X")) == "2B -> 2B");
     CHECK(traffic(derive("X : bf16[B,D]; G : bf16[D,F]; I : bf16[D,F]; H : bf16[B,F] = silu(X * G) * (X * I)")) ==
           "2BD + 4DF -> 2BF");
 }
 
-TEST_CASE("a named result is stored, unless it is made and used up inside a fuse") {
+TEST_CASE("a named result is stored, unless it is computed and used up inside a fuse") {
     const std::string inputs = "X : bf16[B,D]; W : bf16[D,F]; V : bf16[F,D]\n";
     const std::string both = "H : bf16[B,F] = X * W; O : bf16[B,D] = H * V";
     const Derived apart = derive(inputs + both);
@@ -92,7 +92,7 @@ TEST_CASE("a named result is stored, unless it is made and used up inside a fuse
     CHECK(fused.work.total.flops() == apart.work.total.flops());
 }
 
-TEST_CASE("a repeat multiplies; a carried value crosses memory in every pass") {
+TEST_CASE("a repeat multiplies; a carried value crosses memory in every iteration") {
     const Derived repeated = derive("X : bf16[B]; repeat L { fuse { Y = relu(X); X = Y + Y } }");
     CHECK(text_of(repeated.work.kernels.front().count, repeated.program) == "L");
     CHECK(flops(repeated, Unit::vector, Dtype::bf16) == "2BL");
@@ -125,7 +125,7 @@ TEST_CASE("tensors cross the level they live at; the host's cross PCIe") {
     CHECK(traffic(placed, "hbm") == "0 -> 2BF");
 }
 
-TEST_CASE("a copy costs bytes, a conversion a FLOP an element too, a new layout nothing") {
+TEST_CASE("a copy costs bytes, a conversion also one FLOP per element, a new layout nothing") {
     CHECK(traffic(derive("bf16[B] in host -> bf16[B] in vmem"), "pcie") == "2B -> 0");
     CHECK(derive("bf16[B] in host -> bf16[B] in vmem").work.total.compute.empty());
     const Derived converted = derive("bf16[B] -> int8[B]");
@@ -138,14 +138,14 @@ TEST_CASE("a tile fetches an input again for every tile of a dimension that it l
     const Tile tile{"hbm", {"hbm", "host"}, {{"B", 128}, {"F", 64}, {"D", 32}}};
     CHECK(traffic(derive("bf16[B, D] * bf16[D, F] -> bf16[B, F]", {false, {tile}})) ==
           "2*B*D*ceil(F/64) + 2*ceil(B/128)*D*F -> 2BF");
-    // Held one level further in, the tile says what crosses VMEM and leaves HBM as it is.
+    // One level further in, the tile determines the traffic of VMEM and leaves that of HBM as it is.
     const Derived inner =
         derive("bf16[B, D] * bf16[D, F] -> bf16[B, F]", {false, {{"vmem", {"hbm", "host"}, {{"B", 128}}}}});
     CHECK(traffic(inner) == "2BD + 2DF -> 2BF");
     CHECK(traffic(inner, "vmem") == "2BD + 2*ceil(B/128)*D*F -> 2BF");
 }
 
-TEST_CASE("what cannot be derived is refused") {
+TEST_CASE("programs whose work cannot be derived are refused") {
     const auto code_of = [](std::string_view text) {
         const auto program = parse_program(text);
         REQUIRE(program.has_value());
@@ -157,8 +157,8 @@ TEST_CASE("what cannot be derived is refused") {
     CHECK(code_of("X : bf16[B]; repeat 2 { fuse { X = relu(X) } }").empty());
 }
 
-// Over all orders, by hand: each pair costs the points of the dimensions of both.
-TEST_CASE("elementwise products are taken in the cheapest order, numbers with the smallest factor") {
+// Counted by hand over all orders: each pair costs the points of the dimensions of both operands.
+TEST_CASE("elementwise products are computed in the cheapest order, numbers with the smallest factor") {
     const auto vector_flops = [](std::string_view text, const Sizes& sizes) {
         auto program = parse_program(text);
         REQUIRE(program.has_value());
@@ -168,23 +168,23 @@ TEST_CASE("elementwise products are taken in the cheapest order, numbers with th
         return work->total.flops().evaluate(program->sizes)->to_double();
     };
     const Sizes sizes{{"A", 10}, {"B", 100}};
-    // X * Z first is 10 points, then 1,000 twice over with Y; as written 1,000 twice and 10 more never
+    // X * Z first takes 10 points, then 1,000 with Y; as written it would take 1,000 twice.
     CHECK(vector_flops("f32[A]*f32[A,B]*f32[A]->f32[A,B]", sizes) == 10 + 1000);
     CHECK(vector_flops("f32[A,B]*f32[A]*f32[B]*f32[A]->f32[A,B]", sizes) == 10 + 1000 + 1000);
-    // (A) (C) first: 10 * 3 = 30, then 3,000; as written 1,000 + 3,000
+    // (A) (C) first: 10 * 3 = 30, then 3,000; as written 1,000 + 3,000.
     CHECK(vector_flops("f32[A]*f32[B]*f32[C]->f32[A,B,C]", {{"A", 10}, {"B", 100}, {"C", 3}}) == 30 + 3000);
     CHECK(vector_flops("X:f32[A,B]; Y:f32[A]\nZ:f32[A,B] = 2 * X * Y", sizes) == 10 + 1000);
-    // parentheses do not matter to elementwise products
+    // Parentheses do not matter to elementwise products.
     CHECK(vector_flops("X:f32[A]; Y:f32[A,B]; V:f32[A]\nZ:f32[A,B] = (X * Y) * V", sizes) == 10 + 1000);
-    // neither does what is between the factors: exp is 1 FLOP for each of A
+    // Nor do functions between the factors: exp is 1 FLOP for each of A.
     CHECK(vector_flops("X:f32[A]; Y:f32[A,B]; V:f32[A]\nZ:f32[A,B] = X * Y * exp(V)", sizes) -
               vector_flops("V:f32[A]\nZ:f32[A] = exp(V)", {{"A", 10}}) ==
           10 + 1000);
-    // a product that two factors need is made once, and stays
+    // A product that two factors need is computed once, and kept.
     CHECK(vector_flops("X:f32[A]; Y:f32[A,B]\nW:f32[A,B] = X * Y\nZ:f32[A,B] = W * W * X", sizes) == 3 * 1000);
 }
 
-TEST_CASE("a dimension that one operand has alone multiplies the work") {
+TEST_CASE("a dimension that only one operand has multiplies the work") {
     const Derived apart = derive("bf16[B=8,D=16]*bf16[E=32,F=4]->bf16[B,F]");
     CHECK(apart.work.total.flops().evaluate(apart.program.sizes)->to_double() == 2 * 8 * 16 * 32 * 4);
     const Derived exact = derive("bf16[B=8,D=16]*bf16[E=32,F=4]->bf16[B,F]", {.exact_flops = true, .tiles = {}});

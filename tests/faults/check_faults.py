@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Runs commands with one allocation after another failing, and one call that writes after another (faults.cpp).
+"""Runs commands in which one allocation after another fails, and one writing call after another (faults.cpp).
 
-Whatever fails, the program answers as it does without the fault, or says that it is out of memory or cannot write, with exit
-status 1; no signal ends it; a file that it was to write is whole or as it was, and nothing lies beside it.
+For every fault the program either answers as it does without the fault, or says that it is out of memory or cannot
+write, with exit status 1; no signal ends it; a file that it should write is complete or unchanged, without leftovers.
 
 usage: check_faults.py --program FILE --faults LIBRARY [--most N]
---most: at most so many allocations of a command, spread over all of them (the first 100 are all tried).
-Prints what went wrong, then 'N passed, N failed'; exit 1 when something failed."""
+--most: at most this many allocations of a command, spread over all of them (the first 100 are all tried).
+Prints what went wrong, then 'N passed, N failed'; exit 1 when something failed.
+"""
 
 import argparse
 import json
@@ -64,7 +65,7 @@ class Faults:
             for on in (0, 1):
                 got = self.run(words, FAULTY_NEW=number, FAULTS_ON=on)
                 same = (got.returncode, got.stdout, got.stderr) == (whole.returncode, whole.stdout, whole.stderr)
-                # before it has read its words it does not know that it is to answer in JSON
+                # Before it has parsed its arguments it does not know that it should answer in JSON.
                 said = got.returncode == 1 and b"error: out of memory" in got.stderr and not got.stdout
                 if "--json" in words and not said:
                     said = got.returncode == 1 and json.loads(got.stdout)["error"]["code"] == "out_of_memory"
@@ -89,7 +90,7 @@ class Faults:
         plot.unlink(missing_ok=True)
 
     def closed(self):
-        """Standard files that are closed or full."""
+        """Checks standard streams that are closed or full."""
         wrong = f"'{self.program}' op 'bf16[B' --on h100-sxm"
         right = f"'{self.program}' machine tpu-v5e"
         for command, status in ((f"{wrong} 2>&-", 2), (f"{wrong} 2>/dev/full", 2), (f"{right} >&-", 1), (f"{right} >/dev/full", 1),
@@ -98,14 +99,14 @@ class Faults:
             self.judge(got.returncode == status, f"{command}: {got.returncode} instead of {status}")
 
     def limited(self):
-        """A file that may not grow is a write that fails, not a signal."""
+        """Checks that a file that may not grow is a failed write, not a signal."""
         got = subprocess.run(["/bin/sh", "-c", f"ulimit -f 1; '{self.program}' op '{PROGRAM}' --dims B=64,D=64,F=64 "
                               "--on h100-sxm --svg plot.svg"], cwd=self.folder, capture_output=True)
         self.judge(got.returncode == 1 and b"plot.svg" in got.stderr and not os.listdir(self.folder),
                    f"ulimit -f: {got.returncode} {got.stderr} {os.listdir(self.folder)}")
 
     def interrupted(self):
-        """A signal ends a run that would take long, wherever it comes."""
+        """Checks that a signal at any time ends a run that would take long."""
         words = ["run", "f32[B, D] * f32[D, F] -> f32[B, F]", "--dims", "B=4k,D=4k,F=4k", "--on", "h100-sxm"]
         for wait in (0.02, 0.3, 1.0):
             for name in (signal.SIGINT, signal.SIGTERM):
@@ -115,12 +116,12 @@ class Faults:
                 process.send_signal(name)
                 status = process.wait(timeout=60)
                 errors = process.communicate()[1]
-                # before the program has begun to heed it, the signal does what it does by default
+                # Before the program handles it, the signal has its default effect.
                 begun = status == 130 and b"interrupted" in errors
                 self.judge(begun or (wait < 1 and status == -name), f"{name} after {wait} s: {status} {errors}")
 
     def overwritten(self):
-        """Modes and links stay, inputs are not replaced, FIFOs of weights are not waited for."""
+        """Checks that modes and links are kept, inputs are not replaced, and FIFOs of weights are not waited for."""
         folder = pathlib.Path(self.folder)
         (folder / "real.svg").write_text("old")
         (folder / "real.svg").chmod(0o640)
@@ -140,7 +141,7 @@ class Faults:
                    f"a FIFO of weights: {got.returncode} {got.stderr}")
 
     def loaded(self):
-        """Modules come from folders where nobody else can write, and their libraries never from the current folder."""
+        """Checks that modules load only from folders that others cannot write to, and libraries never from the current folder."""
         modules = pathlib.Path(self.program).parent / "modules"
         if not (modules / "roofline-dnnl.so").exists():
             return

@@ -1,6 +1,6 @@
-// Loaded in front of a program (LD_PRELOAD), it makes one allocation or one call to the system fail, and with FAULTS_ON=1 all behind
-// it too: FAULTY_NEW=12 the twelfth `operator new`, FAULTY_CALL=3 the third of the calls that write. FAULTS_LOG names a file that
-// gets the counts of both when the program ends.
+// A library for LD_PRELOAD that makes one allocation or one system call of a program fail, and with FAULTS_ON=1 all
+// later ones too: FAULTY_NEW=12 the twelfth `operator new`, FAULTY_CALL=3 the third of the calls that write. FAULTS_LOG
+// names a file that receives both counts when the program ends.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -20,7 +20,7 @@ long number(const char* name) {
     return text == nullptr ? 0 : std::strtol(text, nullptr, 10);
 }
 
-/// Counts what may fail; says whether this one does.
+/// Counts events that may fail; tells whether this one does.
 class Fault {
 public:
     explicit Fault(const char* name) : name_(name) {}
@@ -38,7 +38,7 @@ private:
     long count_ = 0;
 };
 
-// No constructors: allocations come before those of this library run.
+// No constructors, because allocations happen before those of this library run.
 Fault& allocations() {
     static Fault fault("FAULTY_NEW");
     return fault;

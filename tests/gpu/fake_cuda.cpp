@@ -1,9 +1,9 @@
-// A stand-in for NVIDIA's driver, cuBLASLt, NVRTC and NVML in one shared library, for tests on machines without a GPU. It has an
-// imaginary device with a clock of its own: every launch and copy moves that clock by what the device's rates say, and nothing
-// is timed. Products are really multiplied, one element at a time when it is asked for. Of the kernels that measure only `fill` is run;
-// those of steps (src/measure/gpu/gpu_steps.hpp) are compiled for the processor, with fibers for threads, and run.
-// ROOFLINE_FAKE_CUDA, a list of words, makes it fail: no_device, stub, old, no_memory, no_fp8, wrong, slow,
-// fast_shared, new_device.
+// A stand-in for NVIDIA's driver, cuBLASLt, NVRTC and NVML in one shared library, for tests on machines without a GPU.
+// It has an imaginary device with a clock of its own: every launch and copy advances that clock as the device's rates
+// say, and nothing is timed. Matmuls are really computed, one element at a time when it is read. Of the measurement
+// kernels only `fill` is run; generated kernels (src/measure/gpu/gpu_steps.hpp) are compiled for the processor, with
+// fibers for threads, and run. ROOFLINE_FAKE_CUDA, a list of words, makes it fail: no_device, stub, old, no_memory,
+// no_fp8, wrong, slow, fast_shared, new_device.
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -41,7 +41,7 @@ struct Kernel {
 struct Module {
     std::string source;
     std::map<std::string, Kernel> kernels;
-    void* library = nullptr;  ///< of a step, compiled for the processor
+    void* library = nullptr;  ///< of a generated kernel, compiled for the processor
 };
 struct Matmul {
     int compute = 0;
@@ -74,7 +74,7 @@ struct World {
     std::size_t used = 0;
     std::vector<Product> products;
     std::uint32_t alignment[4] = {256, 256, 256, 256};  ///< of a, b, c and d, for the next choice of an algorithm
-    int objects = 0;                                    ///< made and not yet destroyed
+    int objects = 0;  ///< created and not yet destroyed
 };
 World world;
 
@@ -130,7 +130,7 @@ static void wait_for_all();
 #define __syncthreads wait_for_all
 )";
 
-// Fibers take turns at every barrier; all of a block come to it, or none does.
+// Fibers alternate at every barrier; either all fibers of a block reach it, or none does.
 const char* const host_end = R"(
 static ucontext_t scheduler;
 struct Fiber { ucontext_t context; char* stack; bool done; };
@@ -183,7 +183,7 @@ extern "C" void run_on_host(unsigned blocks, unsigned threads, const void* array
 
 const char* const step_signature = "void roofline_step(Arrays A)";
 
-/// Compiles a step for the processor; null when the compiler refuses.
+/// Compiles a generated kernel for the processor; null when the compiler refuses it.
 void* host_library(const std::string& source) {
     char folder[] = "/tmp/fake_cuda_XXXXXX";
     if (::mkdtemp(folder) == nullptr) return nullptr;
@@ -194,7 +194,7 @@ void* host_library(const std::string& source) {
         file << host_begin << source << "#define BARRIERS " << (body.find("shared") != std::string::npos) << "\n"
              << host_end;
     }
-    // a GPU refuses a load or store whose address is no multiple of its width: so does this one
+    // A GPU refuses a load or store whose address is not a multiple of its width, so this device does, too.
     const std::string command =
         ROOFLINE_FAKE_COMPILER
         " -std=c++17 -O0 -w -fsanitize=alignment -fsanitize-undefined-trap-on-error -shared -fPIC -o " +
@@ -206,7 +206,7 @@ void* host_library(const std::string& source) {
     return library;
 }
 
-/// Seconds that the imaginary device takes for a kernel; some of them write what callers look at.
+/// Returns the seconds that the imaginary device takes for a kernel; some kernels write results that callers check.
 double run_kernel(const std::string& name, double threads, void** a) {
     const double slower = asked_for("slow") ? 0.6 : 1;
     const auto fma_time = [&](double lanes, double numbers) {
@@ -292,7 +292,7 @@ void write_number(int type, unsigned char* at, double number) {
     }
 }
 
-/// Element (row, column) of op(A) or op(B), column by column in memory.
+/// Element (row, column) of op(A) or op(B), stored by columns.
 double element(const Layout& layout, const unsigned char* matrix, bool transposed, std::uint64_t row,
                std::uint64_t column) {
     if (transposed) std::swap(row, column);
@@ -321,7 +321,7 @@ void compute(const Product& product, std::int32_t batch, std::uint64_t row, std:
     write_number(c.type, product.result + offset + at * static_cast<std::uint64_t>(type_bytes(c.type)), sum);
 }
 
-/// Those elements of a product that lie in what is read.
+/// Computes those elements of a matmul that are in the range that is read.
 void compute_what_is_read(const unsigned char* from, std::size_t bytes) {
     for (const Product& product : world.products) {
         const Layout& c = product.layouts[2];
@@ -371,7 +371,7 @@ void multiply(const Product& product, std::uint64_t way) {
     world.products.push_back(product);
 }
 
-/// Whether the source defines it, as itself or by the macro of the peaks.
+/// Whether the source defines it, directly or by the macro of the peaks.
 bool defines(const std::string& source, const std::string& name) {
     return source.find("void " + name + "(") != std::string::npos ||
            source.find("PEAK(" + name + ",") != std::string::npos;
@@ -381,7 +381,7 @@ bool defines(const std::string& source, const std::string& name) {
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
 
-/// For tests: objects and allocations that nobody gave back.
+/// For tests: the number of objects and allocations that were not released.
 EXPORT int fake_cuda_left() { return world.objects + static_cast<int>(world.memory.size()); }
 
 EXPORT int cuInit(unsigned) { return asked_for("no_device") ? 100 : asked_for("stub") ? 34 : 0; }
@@ -449,7 +449,7 @@ EXPORT int cuMemAllocHost_v2(void** memory, std::size_t bytes) {
     return *memory != nullptr ? 0 : 2;
 }
 EXPORT int cuMemFreeHost(void* memory) { return std::free(memory), --world.objects, 0; }
-// A copy of more than a megabyte is of the measurement of the link, which looks at no contents.
+// A copy of more than a megabyte belongs to the measurement of the link, which does not check contents.
 constexpr std::size_t really_copied = 1 << 20;
 EXPORT int cuMemcpyHtoDAsync_v2(unsigned long long to, const void* from, std::size_t bytes, void*) {
     spend(static_cast<double>(bytes) / 25e9, 0);
@@ -647,7 +647,7 @@ EXPORT int nvmlDeviceGetCurrentClocksThrottleReasons(void*, unsigned long long* 
 }
 EXPORT int nvmlDeviceGetEnforcedPowerLimit(void*, unsigned* milliwatts) { return *milliwatts = 350'000, 0; }
 
-// Each has the type that it is called with.
+// Each symbol has the type with which it is called.
 #define ROOFLINE_SAME_TYPE(member, symbol, ...) static_assert(std::is_same_v<decltype(symbol), __VA_ARGS__>);
 namespace cuda = roofline::core::cuda;
 ROOFLINE_CUDA_DRIVER(ROOFLINE_SAME_TYPE)

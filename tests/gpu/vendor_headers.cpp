@@ -1,5 +1,5 @@
-// Compares src/measure/gpu/cuda_api.hpp with the vendor's headers; compiled where a CUDA toolkit is installed. NVML's header is of
-// a package of its own, and is compared where it is there.
+// Compares src/measure/gpu/cuda_api.hpp with the vendor's headers; compiled if a CUDA toolkit is installed. NVML's
+// header is in a separate package and is compared if it is there.
 #include <cublasLt.h>
 #include <cuda.h>
 #include <nvrtc.h>
@@ -13,7 +13,8 @@
 
 namespace {
 
-/// What a calling convention sees of a type: its size, and whether it is a pointer, a floating number or neither.
+/// The properties of a type that a calling convention depends on: its size, and whether it is a pointer, a
+/// floating-point number or neither.
 template <class A, class B>
 constexpr bool passed_alike = sizeof(A) == sizeof(B) && std::is_pointer_v<A> == std::is_pointer_v<B> &&
                               std::is_floating_point_v<A> == std::is_floating_point_v<B>;

@@ -1,5 +1,5 @@
 # cmake -DCOMPILER=... -DINCLUDE=src -DFILE=x.cpp -P check.cmake
-# Compiles FILE twice: as it stands (the corrected twin: must compile) and with MUST_NOT_COMPILE (must be refused, for the
+# Compiles FILE twice: unchanged (the corrected twin must compile) and with MUST_NOT_COMPILE (it must be refused for the
 # reason that a line `// refused: REGEX` in the file gives).
 
 set(command ${COMPILER} -std=c++20 -fsyntax-only -I ${INCLUDE} ${FILE})
@@ -17,8 +17,8 @@ endif()
 
 execute_process(COMMAND ${command} -DMUST_NOT_COMPILE RESULT_VARIABLE status ERROR_VARIABLE errors)
 if(status EQUAL 0)
-  message(FATAL_ERROR "${FILE} compiles, and it must not")
+  message(FATAL_ERROR "${FILE} compiles, but it must not")
 endif()
 if(NOT errors MATCHES "${reason}")
-  message(FATAL_ERROR "${FILE} is refused for another reason than `${reason}`:\n${errors}")
+  message(FATAL_ERROR "${FILE} is refused for a reason other than `${reason}`:\n${errors}")
 endif()

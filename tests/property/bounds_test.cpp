@@ -1,4 +1,4 @@
-// Laws of the bounds that hold for every program on every machine.
+// Properties of the bounds that hold for every program on every machine.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -79,7 +79,7 @@ TEST_CASE("doubling every rate halves every time and moves no critical size") {
     }));
 }
 
-TEST_CASE("the order of two operands changes nothing") {
+TEST_CASE("the order of two operands does not matter") {
     CHECK(rc::check([] {
         const RandomProgram program = random_program(2);
         const Machine machine = random_machine().times(1);
@@ -95,7 +95,7 @@ TEST_CASE("the order of two operands changes nothing") {
 TEST_CASE("the order of many operands changes neither the FLOPs of the cheapest order nor the traffic") {
     CHECK(rc::check([] {
         const RandomProgram program = random_program(5);
-        // Where nothing is summed a product goes from the left to the right, as written.
+        // A product without summed dimensions is computed from left to right, as written.
         if (std::any_of(program.steps.begin(), program.steps.end(), is_elementwise_product)) return;
         const Program forward = parsed(program);
         const Program backward = parsed(program, {true, true, {}});
@@ -108,7 +108,7 @@ TEST_CASE("the order of many operands changes neither the FLOPs of the cheapest 
     }));
 }
 
-TEST_CASE("the names of dimensions mean nothing") {
+TEST_CASE("the names of dimensions do not matter") {
     CHECK(rc::check([] {
         const RandomProgram program = random_program();
         const Machine machine = random_machine().times(1);

@@ -1,6 +1,8 @@
-// No program that reshards by hand beats the layout that is chosen: brute force over what the notation can write.
+// Tests that no program with hand-written reshardings is faster than the chosen layout, by brute force over everything
+// that the notation can express.
 //
-// ROOFLINE_LAYOUT_PROGRAMS=N tries N programs of each kind instead of a few, ROOFLINE_LAYOUT_SEED=N begins elsewhere.
+// ROOFLINE_LAYOUT_PROGRAMS=N tries N programs of each kind instead of a few; ROOFLINE_LAYOUT_SEED=N changes the random
+// seed.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -33,7 +35,7 @@ struct Place {
     std::vector<MeshAxis> mesh;
 };
 
-// Tori open and closed, NVLink, and nodes on a second tier; a mesh axis on one of each and over several.
+// Tori that are open and closed, NVLink, and nodes on a second tier; a mesh axis on one of each and over several.
 const std::vector<Place> places{
     {"tpu-v5e", "4x4", {{"X", 4}, {"Y", 4}}},
     {"tpu-v5e", "16x16", {{"X", 16}, {"Y", 16}}},
@@ -73,7 +75,7 @@ std::string type_of(const Tensor& tensor) {
     return text + "]" + (tensor.split.sums.empty() ? "" : "{U_" + tensor.split.sums + "}");
 }
 
-// Each axis on no dimension or on one, in any order there.
+// Puts each axis on no dimension or on one, in any order there.
 Split random_split(Random& random, std::size_t rank, std::string axes, bool sums = false) {
     Split split{std::vector<std::string>(rank), ""};
     std::shuffle(axes.begin(), axes.end(), random);
@@ -85,7 +87,7 @@ Split random_split(Random& random, std::size_t rank, std::string axes, bool sums
     return split;
 }
 
-// All ways to put axes on dimensions or on none.
+// Enumerates all ways to put axes on dimensions or on none.
 void all_splits(std::size_t rank, const std::string& axes, std::size_t next, Split& split, std::vector<Split>& all) {
     if (next == axes.size()) {
         all.push_back(split);
@@ -102,12 +104,12 @@ void all_splits(std::size_t rank, const std::string& axes, std::size_t next, Spl
     }
 }
 
-/// A product, or two of which the second takes the first one's result.
+/// A matmul, or two of which the second takes the result of the first.
 struct Question {
     std::string head;  ///< mesh and sizes
     std::string axes;  ///< that occur in types
     Tensor a, w, v, o;
-    std::vector<std::string> inner;  ///< of the first of two products: its result
+    std::vector<std::string> inner;  ///< result of the first of two matmuls
     bool two = false;
 };
 
@@ -121,7 +123,8 @@ std::string asked(const Question& q) {
     return declared(q) + fmt::format("H = A *_D W\nO : {} = H * V\n", type_of(q.o));
 }
 
-// The axes of a split of all dimensions that a tensor has; those of dimensions summed over are partial sums of a result.
+// The part of a split of all dimensions that applies to a tensor; axes of summed dimensions are partial sums of a
+// result.
 Split part_of(const Split& whole, const std::vector<std::string>& all, const std::vector<std::string>& dims,
               bool result) {
     Split part{std::vector<std::string>(dims.size()), ""};
@@ -142,7 +145,7 @@ public:
         text_ = declared(question);
     }
 
-    // To another split, in one step or by way of a random one.
+    // Reshards to another split, directly or via a random one.
     std::string resharded(const Tensor& tensor, const std::string& from, const Split& split, const std::string& last) {
         std::string name = from;
         if (below(random_, 3) == 0) {
@@ -232,7 +235,7 @@ Question random_question(Random& random, const Place& place, bool two) {
     return q;
 }
 
-// The best of programs written by hand, all splits of the products among them; `tries` of those of two products.
+// Returns the best program written by hand, over all splits of one matmul; for two matmuls over `tries` random ones.
 std::pair<double, std::string> best_by_hand(const Question& q, const Place& place, Random& random, std::size_t tries) {
     std::vector<std::string> first = q.inner;
     first.insert(first.end() - 1, "D");
@@ -282,11 +285,11 @@ void try_programs(bool two, std::size_t count, std::size_t tries) {
 
 }  // namespace
 
-TEST_CASE("no program that reshards by hand is faster than the chosen layout of one product") {
+TEST_CASE("no program with hand-written reshardings is faster than the chosen layout of one matmul") {
     try_programs(false, 60, 0);
 }
 
-TEST_CASE("no program that reshards by hand is faster than the chosen layout of two products") {
+TEST_CASE("no program with hand-written reshardings is faster than the chosen layout of two matmuls") {
     try_programs(true, 30, 40);
 }
 

@@ -19,7 +19,7 @@ const T& one_of(const std::vector<T>& choices) {
     return choices[up_to(choices.size() - 1)];
 }
 
-// Some of the dimensions, each at most once, in any order.
+// Returns some of the dimensions, each at most once, in any order.
 Dims some_of(Dims dims, std::size_t least, std::size_t most) {
     for (std::size_t i = dims.size(); i > 1; --i) std::swap(dims[i - 1], dims[up_to(i - 1)]);
     dims.resize(std::min(dims.size(), least + up_to(most - least)));
@@ -36,7 +36,7 @@ Dims together(const std::vector<Tensor>& tensors) {
     return all;
 }
 
-// No two of these have equal width and different kinds, so that the arithmetic always follows.
+// No two of these have equal width and different kinds, so the arithmetic is never ambiguous.
 const std::vector<std::string> dtypes{"f32", "bf16", "int8", "int4"};
 
 class Maker {
@@ -53,7 +53,7 @@ public:
     }
 
 private:
-    // A tensor that is there already, or a new input.
+    // An existing tensor, or a new input.
     Tensor operand() {
         if (!known_.empty() && up_to(1) == 0) return one_of(known_);
         Tensor input{fmt::format("T{}", made_.inputs.size()), one_of(dtypes), some_of(dims_, 1, 3),
@@ -139,7 +139,7 @@ std::string text_of(const RandomProgram& program, const Writing& writing) {
     if (program.fused) text += "}\n";
     if (program.repeats > 1) text += "}\n";
     if (!writing.sized) return text;
-    Dims used = together(program.inputs);  // whatever has a dimension got it from an input
+    Dims used = together(program.inputs);  // every dimension came from an input
     for (const std::string& dim : used) text += fmt::format("{}={}\n", writer.renamed(dim), program.sizes.at(dim));
     return text;
 }

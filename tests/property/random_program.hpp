@@ -1,4 +1,4 @@
-// Random programs that are valid by construction, and the machine they are priced on.
+// Random programs that are valid by construction, and the machine on which they are priced.
 #pragma once
 
 #include <rapidcheck.h>
@@ -39,22 +39,24 @@ struct RandomProgram {
     bool fused = false;
 };
 
-/// How a RandomProgram is written down.
+/// Options for writing a RandomProgram as text.
 struct Writing {
-    bool sized = true;                             ///< with its sizes in the text
-    bool reversed = false;                         ///< operands of every product from the right to the left
+    bool sized = true;  ///< with its sizes in the text
+    bool reversed = false;  ///< operands of every product from right to left
     std::map<std::string, std::string> new_names;  ///< of dimensions
 };
 
-/// One to four statements over up to six dimensions of sizes 1 to 64: products of at most `most_operands`, sums, maps.
+/// Returns one to four statements over up to six dimensions of sizes 1 to 64: products of at most `most_operands`,
+/// sums, maps.
 [[nodiscard]] RandomProgram random_program(std::size_t most_operands = 3);
 
 [[nodiscard]] std::string text_of(const RandomProgram& program, const Writing& writing = {});
 
-/// The program in this writing; fails the property when it is refused.
+/// Parses the program in this form; the property fails when it is refused.
 [[nodiscard]] Program parsed(const RandomProgram& program, const Writing& writing = {});
 
-/// TOML with random rates (HBM, VMEM, PCIe, matrix units for bf16 and int8, vector units), each times `factor`.
+/// A machine as TOML with random rates (HBM, VMEM, PCIe, matrix units for bf16 and int8, vector units), each times
+/// `factor`.
 struct RandomMachine {
     std::vector<std::int64_t> rates;  ///< in units of 1e9 per second
 
@@ -64,7 +66,7 @@ struct RandomMachine {
 
 [[nodiscard]] ProgramAnalysis analysed(const Program& program, const Machine& machine);
 
-/// Equal up to the rounding of a few sums of doubles.
+/// Returns whether two numbers are equal up to the rounding of a few sums of doubles.
 [[nodiscard]] bool close(double a, double b);
 
 }  // namespace roofline::core::property

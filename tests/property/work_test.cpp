@@ -1,4 +1,4 @@
-// Work, against counting loops and against itself.
+// Tests of work against counting loops and against itself.
 #include "work/work.hpp"
 
 #include <doctest/doctest.h>
@@ -29,7 +29,7 @@ Dims some_dims(const Dims& of) {
     return dims;
 }
 
-// What a loop nest over all dimensions does: FLOPs, and the elements of each tensor that it touches.
+// The counts of a loop nest over all dimensions: FLOPs, and the elements of each tensor that it touches.
 struct Counted {
     std::int64_t flops = 0;
     std::vector<std::set<std::vector<std::int64_t>>> touched;
@@ -43,7 +43,7 @@ Counted loop(const Dims& dims, const Sizes& sizes, const std::vector<Dims>& tens
     std::map<std::string, std::int64_t> index;
     for (const std::string& dim : dims) index[dim] = 0;
     while (true) {
-        counted.flops += sums ? 2 : 1;  // multiply, and add to the sum if there is one
+        counted.flops += sums ? 2 : 1;  // a multiply, and an add if there is a sum
         for (std::size_t i = 0; i < tensors.size(); ++i) {
             std::vector<std::int64_t> element;
             for (const std::string& dim : tensors[i]) element.push_back(index[dim]);
@@ -59,7 +59,7 @@ std::string type(const std::string& dtype, const Dims& dims) {
     return fmt::format("{}[{}]", dtype, fmt::join(dims, ", "));
 }
 
-// The fewest FLOPs of any pairwise order, by trying them all.
+// Returns the fewest FLOPs of any pairwise order, by trying all of them.
 std::int64_t fewest(std::vector<Dims> left, const Dims& result, const Sizes& sizes) {
     if (left.size() == 1) return 0;
     std::int64_t best = std::numeric_limits<std::int64_t>::max();
@@ -92,7 +92,7 @@ std::int64_t fewest(std::vector<Dims> left, const Dims& result, const Sizes& siz
 
 }  // namespace
 
-TEST_CASE("FLOPs and bytes of a product are what a loop nest does and touches") {
+TEST_CASE("FLOPs and bytes of a product are those of a loop nest") {
     CHECK(rc::check([] {
         const Dims pool{"I", "J", "K", "L"};
         Sizes sizes;
@@ -118,7 +118,7 @@ TEST_CASE("FLOPs and bytes of a product are what a loop nest does and touches") 
     }));
 }
 
-TEST_CASE("a product of several operands takes the cheapest of all pairwise orders") {
+TEST_CASE("a product of several operands is computed in the cheapest of all pairwise orders") {
     CHECK(rc::check([] {
         const Dims pool{"I", "J", "K", "L", "M"};
         Sizes sizes;
@@ -144,14 +144,14 @@ TEST_CASE("a product of several operands takes the cheapest of all pairwise orde
     }));
 }
 
-TEST_CASE("formulas at some sizes are the work of the program with these sizes") {
+TEST_CASE("formulas at some sizes give the work of the program with these sizes") {
     CHECK(rc::check([] {
         const RandomProgram random = random_program(2);
         const Program numeric = parsed(random);
         const Program symbolic = parsed(random, {false, false, {}});
         const Work numbers = derive_work(numeric)->total;
         const Work formulas = derive_work(symbolic)->total;
-        // Some sizes now and the rest later is the same as all at once.
+        // Binding some sizes now and the rest later gives the same as binding all at once.
         Sizes first = symbolic.sizes;  // a repeat's number
         Sizes second;
         for (const auto& [dim, size] : random.sizes) (*rc::gen::arbitrary<bool>() ? first : second).emplace(dim, size);
@@ -188,7 +188,7 @@ TEST_CASE("a compiled program prices every point as an analysis of it does") {
     }));
 }
 
-TEST_CASE("what is printed reads back as the same program") {
+TEST_CASE("a printed program parses back as the same program") {
     CHECK(rc::check([] {
         const RandomProgram random = random_program(5);
         const Program program = parsed(random, {*rc::gen::arbitrary<bool>(), false, {}});

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""Runs the program between ranks that mpirun starts, on tiny sizes: every collective that a layout derives, the refusals, and
-`measure network` with the file that it writes.
+"""Runs the program between ranks that mpirun starts, on tiny sizes.
+
+The tests cover every collective that a layout derives, the refusals, and `measure network` with the file that it writes.
 
 usage: check_ranks.py --program build/roofline --mpirun mpirun
-Prints a line for what failed, then 'N passed, N failed, N skipped'; exit 1 when something failed, 0 when there is no mpirun."""
+Prints a line per failure, then 'N passed, N failed, N skipped'; exit 1 when something failed, 0 when there is no mpirun.
+"""
 
 import argparse
 import json
@@ -18,7 +20,7 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 
-# ranks, program, mesh, sizes, words of the exchanges that must have happened
+# Ranks, program, mesh, sizes, and words of the exchanges that must have happened.
 RUNS = [
     (2, "f32[B, D_X] * f32[D_X, F] -> f32[B, F]", "X=2", "B=32,D=64,F=48", ["over X"]),
     (2, "bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]", "X=2", "B=32,D=64,F=48", ["over X"]),
@@ -32,10 +34,10 @@ RUNS = [
     (4, "f32[B, D] at X=1 -> f32[B, D]", "X=4", "B=32,D=64", ["broadcast"]),
     (4, "f32[B, D] at X=1 -> f32[B_X, D]", "X=4", "B=32,D=64", ["scatter"]),
     (4, "f32[B_X, D] -> f32[B, D] at X=3", "X=4", "B=32,D=64", ["gather"]),
-    # statistics of rows that are split: bf16 as well, whose maximum is taken in f32
+    # Statistics of split rows; also in bf16, whose maximum is computed in f32.
     (2, "X : bf16[B, D_X]; Y : bf16[B, D_X] = softmax[D](X)", "X=2", "B=8,D=4096", ["statistics of X over X"]),
     (4, "X : f32[B, D_X]; Y : f32[B, D_X] = layernorm[D](X)", "X=4", "B=8,D=4096", ["statistics of X over X"]),
-    # halo exchanges: of one hop and of three, of keys and values, and of gradients back
+    # Halo exchanges: of one hop and of three, of keys and values, and of gradients back.
     (4, "Q : bf16[T_X, H]; K : bf16[S_X, H]; V : bf16[S_X, H]; O : bf16[T_X, H] = softmax[S](causal[T,S,W](Q *_H K)) *_S V",
      "X=4", "T=64,S=64,H=16,W=9", ["permute K", "permute V"]),
     (4, "Q : f32[T_X, H]; K : f32[S_X, H]; P : f32[T_X, S] = causal[T,S,W](Q *_H K)", "X=4", "T=1024,S=1024,H=64,W=300",
@@ -94,7 +96,7 @@ def check_runs(launch, checks):
 
 
 def check_stuck(launch, checks):
-    """A rank that stands still ends the job."""
+    """Checks that a rank that hangs ends the job."""
     words = ["run", "f32[B, D_X] * f32[D_X, F] -> f32[B, F]", "--mesh", "X=2", "--dims", "B=512,D=4k,F=4k", "--thorough",
              "--rank-timeout", "2"]
     environment = dict(os.environ, ROOFLINE_THIS=str(launch.this))
@@ -138,7 +140,7 @@ def check_sweep(launch, checks):
         return
     checks.check("every size of a sweep", [point["dims"] for point in points] == [{"D": d} for d in (16, 32, 64)])
     checks.check("each is right", all(point["check"]["right"] and point["measured_s"] > 0 for point in points))
-    # the work grows with D, what is exchanged does not
+    # The work grows with D, but the exchanged bytes do not.
     work, exchanges = ([[stage["lower_s"] for stage in point["stages"] if stage["exchange"] == which][0]
                         for point in points] for which in (False, True))
     checks.check("only the work grows", work[0] < work[2] and len(set(exchanges)) == 1, f"{work} {exchanges}")
@@ -191,7 +193,7 @@ def check_measure(launch, checks):
         members = {row["members"] for row in answer["rows"]}
         checks.check("every operation", kinds == wanted, str(kinds))
         checks.check("every size of group that divides", members == {n for n in (2, 4) if n <= ranks}, str(members))
-        # what was measured last replaces the tier, so nothing measured is below the bound that follows from it
+        # The measurement replaces the tier, so no measured time is below the bound that follows from it.
         table = launch.this.with_name("this-network.csv")
         judged = launch(None, "validate", str(table), "--on", str(launch.this), "--json")
         verdict = json.loads(judged.stdout)

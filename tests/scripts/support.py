@@ -1,4 +1,4 @@
-"""What the tests of the scripts share: a scratch tree, a script run in it, a program that stands in for roofline."""
+"""Code shared by the tests of scripts: a scratch tree, a script run in it, a program that stands in for roofline."""
 
 import contextlib
 import io
@@ -6,7 +6,7 @@ import pathlib
 import tempfile
 import unittest
 
-# Prints its arguments on both streams; does what FAKE's first words say.
+# Prints its arguments on both streams; the first words of FAKE select its behaviour.
 FAKE_PROGRAM = """#!/bin/sh
 case "$1" in
     say) shift; printf '%s\\n' "$@" ;;
@@ -39,7 +39,7 @@ class InScratchTree(unittest.TestCase):
         return (self.root / path).read_text(encoding="utf-8")
 
     def run_script(self, script, *arguments):
-        """(exit status, what it printed) of a script's main()."""
+        """Returns (exit status, output) of a script's main()."""
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
             status = script.main(["--root", str(self.root), *arguments])

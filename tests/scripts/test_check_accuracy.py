@@ -40,7 +40,7 @@ class Accuracy(InScratchTree):
     def check(self, *arguments):
         return self.run_script(check_accuracy, *arguments)
 
-    # 30 rows of 5 and 10 of 9 are 6; 30 of 6 and 10 of 14 are 8; only the first was carried
+    # 30 rows with 5 and 10 with 9 give 6; 30 with 6 and 10 with 14 give 8; only the first was transferred.
     right = "| kind, dtype | toy |\n|---|---|\n| contraction bf16 | 6.0/8.0 (20) |"
 
     def test_means_are_weighted_by_rows(self):
