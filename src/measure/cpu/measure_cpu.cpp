@@ -17,7 +17,7 @@ namespace {
 constexpr double busy_share = 0.05;
 constexpr double many_rejected = 0.25;
 
-/// Fewer threads than cores where control groups grant less time.
+/// Uses fewer threads than cores if control groups grant less processor time.
 void heed_limits(CpuMeasurement& measurement) {
     CpuTopology& topology = measurement.topology;
     measurement.threads = std::max(1, static_cast<int>(topology.cpus.size()));

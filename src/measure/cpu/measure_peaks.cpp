@@ -13,7 +13,7 @@ namespace {
 
 constexpr double steady_clock_spread = 0.03;
 
-/// What a kernel's samples on so many threads came to.
+/// A kernel and a thread count, with their samples.
 struct PeakWork {
     const PeakKernel* kernel = nullptr;
     int threads = 1;
@@ -40,7 +40,7 @@ void set_clock(PeakResult& result, const std::vector<Sample>& samples, double le
     if (clocks.empty()) return;
     std::sort(clocks.begin(), clocks.end());
     std::sort(per_cycle.begin(), per_cycle.end());
-    // a probe that came late saw a core that had sped up again
+    // a late probe may see a core whose clock has risen again
     result.hertz = quantile(clocks, 0.1);
     result.clock_spread = quantile(clocks, 0.95) / quantile(clocks, 0.05) - 1;
     result.ops_per_cycle = quantile(per_cycle, 0.95);
@@ -64,7 +64,7 @@ PeakWork work_of(const PeakKernel& kernel, int threads) {
     return work;
 }
 
-/// Errors: what it computes is wrong.
+/// Errors: the kernel computes a wrong result.
 TimedCalls checked_calls(WorkerTeam& team, PeakWork& work) {
     return [&work, inner = team_calls(team, work.threads, true, [&work](int worker, std::int64_t calls) {
                        const auto index = static_cast<std::size_t>(worker);
@@ -80,7 +80,7 @@ TimedCalls checked_calls(WorkerTeam& team, PeakWork& work) {
     };
 }
 
-/// Kernels that keep the same ports busy.
+/// Identifies kernels that use the same ports.
 std::string ports_of(const PeakKernel& kernel) {
     return kernel.title == "FMA" ? fmt::format("FMA {}", kernel.register_bytes) : kernel.id;
 }

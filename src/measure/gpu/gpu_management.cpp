@@ -6,7 +6,7 @@ namespace roofline::core {
 
 namespace {
 
-/// nvmlClocksThrottleReasons of NVML's documentation.
+/// Bits of nvmlClocksThrottleReasons in NVML's documentation.
 constexpr std::pair<unsigned long long, const char*> throttle_bits[] = {
     {0x4, "the power limit"},
     {0x8, "a hardware slowdown"},

@@ -1,4 +1,4 @@
-// Peaks: multiply-adds in registers, and matrix products by cuBLASLt.
+// Measures peaks: multiply-adds in registers, and matmuls by cuBLASLt.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,7 +15,8 @@ namespace roofline::core {
 
 namespace {
 
-/// Multiply-adds of a multiprocessor in a cycle: NVIDIA, CUDA C++ Programming Guide, "Arithmetic Instructions". 0: not in it.
+/// Multiply-adds per cycle and multiprocessor: NVIDIA, CUDA C++ Programming Guide, "Arithmetic Instructions". 0: not
+/// listed.
 struct GpuLanes {
     int capability;
     int f64, f32, f16;
@@ -36,7 +37,7 @@ int lanes_of(int capability, Dtype dtype) {
 constexpr unsigned peak_threads = 256;
 constexpr int peak_rounds = 1000;
 
-/// `numbers`: in a register. `a` and `b` as the kernel takes them: x = x a + b stays near 1.
+/// `numbers` is the count per register. `a` and `b` are the kernel's arguments: x = x a + b stays near 1.
 template <class Number>
 Status measure_vector_peak(GpuProbe& probe, Dtype dtype, const char* name, int numbers, Number a, Number b) {
     Gpu& gpu = probe.gpu;
@@ -74,7 +75,8 @@ Status measure_vector_peak(GpuProbe& probe, Dtype dtype, const char* name, int n
     return {};
 }
 
-/// What a sum may be off by: a part of the sum of its terms' sizes, and of the result when that is rounded.
+/// Tolerance of a sum: a fraction of the sum of its terms' magnitudes, plus a fraction of the result if that is
+/// rounded.
 struct SumError {
     double of_terms;
     double of_result;
@@ -98,7 +100,8 @@ SumError allowed_error(Dtype dtype) {
     }
 }
 
-/// A product on the device: both operands lie along the sum, the layout that every dtype has kernels for.
+/// A square matmul on the device. Both operands are contiguous along the summed dimension, the layout for which every
+/// dtype has kernels.
 struct SquareProduct {
     const GpuMatmulType& type;
     std::int64_t side;
@@ -118,7 +121,7 @@ Result<SquareProduct> allocate_product(Gpu& gpu, const GpuMatmulType& type, std:
     return product;
 }
 
-/// Some elements again, on the host in double: a wrong result would make every rate worthless.
+/// Recomputes some elements on the host in double precision: a wrong result would invalidate every rate.
 Status check_product(Gpu& gpu, const SquareProduct& product) {
     const std::size_t operand = gpu_bytes(product.type.operand_type);
     const std::size_t stored = gpu_bytes(product.type.result_type);
@@ -153,7 +156,7 @@ Status check_product(Gpu& gpu, const SquareProduct& product) {
     return {};
 }
 
-/// The fastest of the ways by one call each, after one that is not timed.
+/// Finds the fastest algorithm with one timed call each, after an untimed call.
 Result<std::pair<std::size_t, double>> fastest_way(Gpu& gpu, GpuMatmul& matmul, const SquareProduct& product) {
     std::pair<std::size_t, double> best{0, 0};
     for (std::size_t way = 0; way < matmul.ways(); ++way) {
@@ -169,7 +172,7 @@ Result<std::pair<std::size_t, double>> fastest_way(Gpu& gpu, GpuMatmul& matmul, 
 
 constexpr double longest_call_s = 0.5;
 
-/// One size. None when the device has no kernel for it; `seconds` is what a call took.
+/// Measures one size. None if the device has no kernel for it; `seconds` receives the time of a call.
 Result<std::optional<GpuFigure>> measure_square(GpuProbe& probe, const GpuMatmulType& type, std::int64_t side,
                                                 double& seconds) {
     Gpu& gpu = probe.gpu;
@@ -190,7 +193,7 @@ Result<std::optional<GpuFigure>> measure_square(GpuProbe& probe, const GpuMatmul
     };
     ROOFLINE_TRY(auto figure,
                  probe.figure(fmt::format("{}_matmul_{}", name(type.dtype), side), 2 * n * n * n, multiply));
-    // asked while the device is busy: an idle one is held back by nothing
+    // read while the device is busy because nothing limits the clock of an idle device
     const auto calls = static_cast<std::int64_t>(std::clamp(0.05 / figure.spread.median, 1.0, 1000.0));
     ROOFLINE_CHECK(multiply(calls));
     probe.held_back |= probe.management.held_back_by();
@@ -232,7 +235,7 @@ Status measure_vector_peaks(GpuProbe& probe) {
     probe.at("multiply-adds in registers", 0.36);
     ROOFLINE_CHECK(measure_vector_peak(probe, Dtype::f32, "peak_f32", 1, 0.999F, 0.001F));
     ROOFLINE_CHECK(measure_vector_peak(probe, Dtype::f64, "peak_f64", 1, 0.999, 0.001));
-    // 0.999 and 0.001 twice in a register: f16 0x3BFE and 0x1419, bf16 0x3F80 (which is 1) and 0x3A83
+    // 0.999 and 0.001, twice in a register: 0x3BFE and 0x1419 in f16, 0x3F80 (which is 1) and 0x3A83 in bf16
     if (capability >= 53) {
         ROOFLINE_CHECK(measure_vector_peak(probe, Dtype::f16, "peak_f16x2", 2, std::uint32_t{0x3BFE3BFE},
                                            std::uint32_t{0x14191419}));

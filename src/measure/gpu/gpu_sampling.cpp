@@ -1,4 +1,5 @@
-// The device's clock has no neighbours: no idle gate and no rejected samples, but a warm-up, for its frequency needs time to rise.
+// The device's clock sees no other processes: it needs no idle check and rejects no samples, but it needs a warm-up
+// because the frequency takes time to rise.
 #include <algorithm>
 
 #include "measure/gpu/gpu.hpp"
@@ -10,7 +11,7 @@ namespace {
 
 constexpr std::size_t fewest_samples = 3;
 constexpr std::int64_t most_launches = 1'000'000;
-constexpr int most_rounds = 1000;  // of a warm-up whose clock does not move
+constexpr int most_rounds = 1000;  // limit for a warm-up whose clock does not advance
 
 using GpuWork = std::function<Status(std::int64_t calls)>;
 

@@ -11,7 +11,7 @@ namespace roofline::core {
 
 namespace {
 
-/// Neighbours that a thread makes at once: as many as 16 bytes hold of the widest element.
+/// Number of neighbouring elements that a thread computes at once: as many as fit in 16 bytes of the widest element.
 int lanes_for(const MapStep& map, const GpuStepArrays& arrays) {
     if (map.loops.empty() || turns_neighbours(map.tape)) return 1;
     int widest = info(arrays.output).bits / 8;

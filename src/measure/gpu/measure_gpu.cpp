@@ -37,7 +37,7 @@ Result<double> GpuProbe::clock_written() {
 
 Result<double> GpuProbe::clock_after() {
     ROOFLINE_TRY(auto spin, gpu.kernel("spin"));
-    // the clock changes over milliseconds; on some devices the time counts in microseconds
+    // the clock changes within milliseconds; the timer of some devices has microsecond resolution
     ROOFLINE_CHECK(gpu.launch(spin, 1, 1, std::uint64_t{500'000}, clock_at()));
     return clock_written();
 }

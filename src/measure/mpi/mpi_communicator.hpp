@@ -11,12 +11,12 @@
 
 namespace roofline::core {
 
-/// MPI_SUCCESS or an error in MPI's words; `doing` is for the message.
+/// Converts an MPI return code to a status with MPI's message; `doing` names the action in the message.
 [[nodiscard]] Status mpi_status(int code, std::string_view doing);
 
 class MpiCommunicator : public Communicator {
 public:
-    /// Takes the handle over, and frees it unless it is that of all ranks.
+    /// Takes ownership of the handle, and frees it unless it is that of all ranks.
     explicit MpiCommunicator(MPI_Comm handle);
     ~MpiCommunicator() override;
 

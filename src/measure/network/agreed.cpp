@@ -24,7 +24,7 @@ Result<std::vector<double>> gathered(Communicator& group, const double* mine, st
     return all;
 }
 
-// The slowest rank's time, and a disturbance or a wish to stop of any.
+// Takes a sample on all ranks: the time of the slowest rank, disturbed or interrupted if it was so on any rank.
 Result<Sample> sample_together(Communicator& group, const std::function<Status(std::int64_t calls)>& work,
                                std::int64_t calls, int threads) {
     ROOFLINE_CHECK(group.barrier());
@@ -95,7 +95,7 @@ Result<double> greatest(Communicator& group, double mine) {
 Result<Sampled> agreed_samples(Communicator& group, const std::function<Status(std::int64_t calls)>& work,
                                const SamplingOptions& options) {
     SamplingOptions together = options;
-    together.together = true;  // all ranks reckon with the same times, and so take the same turns
+    together.together = true;  // all ranks compute with the same times, so they do the same number of repetitions
     const TimedCalls timed = [&](std::int64_t calls) { return sample_together(group, work, calls, options.threads); };
     ROOFLINE_TRY(auto sampled, take_timed_samples({timed}, together));
     return std::move(sampled.front());

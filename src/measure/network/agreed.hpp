@@ -1,4 +1,4 @@
-// What ranks must agree on before they go on: texts, errors, and how long something took.
+// Brings all ranks to the same texts, errors and times before they continue.
 #pragma once
 
 #include <cstdint>
@@ -12,20 +12,20 @@
 
 namespace roofline::core {
 
-/// Everyone's text, by rank.
+/// The texts of all ranks, by rank. Every rank calls it with its own text.
 [[nodiscard]] Result<std::vector<std::string>> all_texts(Communicator& group, const std::string& mine);
 
-/// The error of the first rank that has one, at all ranks; else everyone goes on. With several ranks the message says whose it is
-/// unless all have it.
+/// Returns, on all ranks, the error of the first rank that has one; success if no rank has one. The message names the
+/// rank unless all ranks have the same error.
 [[nodiscard]] Status agreed(Communicator& group, const Status& mine);
 
-/// Everyone's number, by rank.
+/// The numbers of all ranks, by rank. Every rank calls it with its own number.
 [[nodiscard]] Result<std::vector<double>> all_numbers(Communicator& group, double mine);
 [[nodiscard]] Result<double> greatest(Communicator& group, double mine);
 
-/// Times work(calls) at all ranks together, as take_samples() does at one: the same number of calls everywhere, all beginning at
-/// a barrier; a sample is the time of the slowest rank, and is disturbed when it was at any. Errors: interrupted at any rank;
-/// whatever `work` fails with, which must fail at all ranks or end them.
+/// Times work(calls) on all ranks together as take_samples() does on one. All ranks use the same number of calls and
+/// begin at a barrier; a sample is the time of the slowest rank, and is disturbed if it was disturbed on any rank.
+/// Errors: interrupted on any rank; those of `work`, which must fail on all ranks or end them.
 [[nodiscard]] Result<Sampled> agreed_samples(Communicator& group, const std::function<Status(std::int64_t calls)>& work,
                                              const SamplingOptions& options);
 

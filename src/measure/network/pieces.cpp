@@ -22,7 +22,7 @@ bool output_by_member(CollectiveKind kind) {
 
 bool sums(CollectiveKind kind) { return kind == CollectiveKind::reduce_scatter || kind == CollectiveKind::all_reduce; }
 
-// The same stretch of every part, side by side, and back.
+// Copies the same range of every part to contiguous memory; the function below copies it back.
 void gather_stretch(std::byte* to, const std::byte* from, std::size_t part, std::size_t at, std::size_t bytes, int n) {
     for (std::size_t i = 0; i < static_cast<std::size_t>(n); ++i)
         std::memcpy(to + i * bytes, from + i * part + at, bytes);

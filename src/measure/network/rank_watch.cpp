@@ -14,7 +14,8 @@
 
 namespace roofline::core {
 
-/// Counts what begins and what ends, so an odd number is an exchange under way; a thread looks now and then whether it has changed.
+/// Counts beginnings and ends of exchanges, so an odd number means that one is running; a thread checks periodically
+/// whether it has changed.
 class RankWatch::State {
 public:
     explicit State(double most_s) : most_s_(most_s), thread_([this] { watch(); }) {}
@@ -64,7 +65,7 @@ private:
     std::mutex mutex_;
     std::condition_variable end_;
     bool ended_ = false;
-    std::thread thread_;  // the last, since it uses the others
+    std::thread thread_;  // the last member because it uses the others
 };
 
 namespace {

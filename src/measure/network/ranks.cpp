@@ -31,7 +31,7 @@ std::optional<Launched> launched(const std::function<const char*(const char*)>& 
         const char* ranks;
         const char* rank;
     };
-    // of Open MPI, and of MPICH and those that descend from it
+    // Open MPI; MPICH and its derivatives
     for (const Names& names : {Names{"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"}, Names{"PMI_SIZE", "PMI_RANK"}}) {
         const auto ranks = number(variable(names.ranks));
         const auto rank = number(variable(names.rank));
@@ -84,7 +84,7 @@ RankGroup::RankGroup(RankGroup&& other) noexcept
 
 RankGroup::~RankGroup() {
     if (library_ == nullptr) return;
-    const RankWatch::Within within(*watch_);  // the others are waited for there as well
+    const RankWatch::Within within(*watch_);  // joining waits for the other ranks too
     watched_.reset();
     library_->end();
 }

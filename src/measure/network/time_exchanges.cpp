@@ -18,14 +18,14 @@ namespace {
 constexpr std::array kinds{CollectiveKind::send,           CollectiveKind::permute,    CollectiveKind::all_gather,
                            CollectiveKind::reduce_scatter, CollectiveKind::all_reduce, CollectiveKind::all_to_all};
 
-// nccl-tests' size over the bytes of a part.
+// Ratio of the size as nccl-tests define it to the bytes of a part.
 std::size_t parts_of_size(CollectiveKind kind, int members) {
     const bool many = kind == CollectiveKind::all_gather || kind == CollectiveKind::reduce_scatter ||
                       kind == CollectiveKind::all_to_all;
     return many ? static_cast<std::size_t>(members) : 1;
 }
 
-// Sizes of which every rank holds whole elements.
+// The sizes for which every rank holds whole elements.
 std::vector<std::size_t> sizes_of(CollectiveKind kind, int members, const ExchangeTimingOptions& options) {
     std::vector<std::size_t> sizes;
     const std::size_t least = 4 * parts_of_size(kind, members);
@@ -71,14 +71,14 @@ public:
 private:
     Communicator& group_;
     Exchange once_;
-    Exchange back_;  ///< of a ping-pong
+    Exchange back_;  ///< second half of a ping-pong
 };
 
 void scale(Spread& spread, double by) {
     for (double* time : {&spread.median, &spread.p5, &spread.p95, &spread.best}) *time *= by;
 }
 
-// Half a gigabyte at the most, at both ends; in f32 it is all ones.
+// Input and output buffers, at most 512 MB together; f32 inputs are all ones.
 struct Buffers {
     std::unique_ptr<std::byte[]> in;
     std::unique_ptr<std::byte[]> out;

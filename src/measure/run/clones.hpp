@@ -1,4 +1,5 @@
-// Hot loops are compiled for several generations of processors, and the fitting one is chosen when the program starts.
+// Compiles hot loops for several generations of processors; the version for this processor is chosen when the program
+// starts.
 #pragma once
 
 #if defined(__x86_64__) && defined(__linux__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
@@ -14,5 +15,5 @@
 #define ROOFLINE_CLONES
 #endif
 
-/// What such a loop calls must become part of it.
+/// Marks functions that such a loop calls: they must be inlined to be compiled for the same processor.
 #define ROOFLINE_INLINE inline __attribute__((always_inline))

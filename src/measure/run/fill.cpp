@@ -21,9 +21,9 @@ bool block_wants_positive(const Block& block) {
     });
 }
 
-/// The first `count` of the numbers below `below`, in disorder: different ones while there are enough.
+/// Writes `count` numbers in [0, below) in random order; they are distinct as long as count <= below.
 void fill_indices(RandomBits& random, std::int64_t below, std::int64_t count, std::vector<double>& numbers) {
-    // a step that shares no factor with `below` visits every number once
+    // a step that is coprime to `below` visits every number once
     std::int64_t step = below / 2 + random.below(below / 2 + 1);
     while (std::gcd(std::max<std::int64_t>(step, 1), below) != 1) ++step;
     std::int64_t at = random.below(below);

@@ -11,10 +11,10 @@ namespace roofline::core {
 
 namespace {
 
-/// Elements that were computed beside what the reference says of them.
+/// Compares computed elements with the reference.
 class CheckedElements {
 public:
-    /// True where this element is the furthest off so far.
+    /// Returns true if this element has the largest error so far relative to its bound.
     bool add(double got, const Bounded& right) {
         ++result_.checked;
         if (std::isnan(got) && std::isnan(right.value)) return false;
