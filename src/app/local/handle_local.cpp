@@ -14,7 +14,8 @@ int exit_code(const Error& error) {
 }  // namespace
 
 Response handle_local(const LocalRequest& request, Progress& progress) {
-    // here, while there is but one thread: MPI's read the environment, which must not move under them
+    // called here, while there is only one thread, because MPI's threads read the environment, which must not change
+    // meanwhile
     settle_openmp(1);
     const auto* measure = std::get_if<MeasureRequest>(&request.what);
     auto response = measure != nullptr

@@ -16,7 +16,7 @@ namespace roofline::core {
 
 namespace {
 
-// of the time that all takes; the rest goes to real programs
+// fraction of the total time; the rest is used for the matmuls and programs that are timed
 constexpr double measuring_share = 0.6;
 
 CpuMeasureOptions options_of(Effort effort) {
@@ -43,7 +43,7 @@ CpuMeasureOptions options_of(Effort effort) {
     return options;
 }
 
-/// Expected times are fitted in full measurements alone, so a file that has some is one.
+/// Only full measurements fit expected times, so a file that contains them is a full measurement.
 Status keep_full(const MeasureRequest& request) {
     if (request.effort != Effort::quick || request.replace || !request.before) return {};
     const auto old = parse_machine_calibration(request.before->text, request.before->name);
@@ -53,7 +53,7 @@ Status keep_full(const MeasureRequest& request) {
                 "write the quick one elsewhere, -o quick.toml; or say --replace");
 }
 
-/// Real programs: whether the roofs hold, and how far above the bounds times are.
+/// Runs real programs: checks the peaks with matmuls, and fits expected times.
 Status run_beside(const MeasureRequest& request, const CpuMeasurement& measurement, Device& device, Progress& progress,
                   Machine& machine, Calibration& calibration, MeasureReport& report) {
     const auto registers = [&](Dtype dtype) { return peak_now(measurement, options_of(request.effort), dtype); };
@@ -78,7 +78,7 @@ Status run_beside(const MeasureRequest& request, const CpuMeasurement& measureme
 
 Result<Response> handle_measure_cpu(const MeasureRequest& request, Format format, bool color, Progress& progress) {
     ROOFLINE_CHECK(keep_full(request));
-    // before the minute that follows, whatever would keep the result from being written
+    // anything that would prevent writing the result must fail before the minute-long measurement
     std::string path = request.output;
     if (path.empty()) {
         ROOFLINE_TRY(path, this_machine_path());

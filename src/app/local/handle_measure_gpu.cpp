@@ -13,7 +13,7 @@ namespace roofline::core {
 
 namespace {
 
-/// Ten seconds, most of a minute, some minutes: about thirty figures.
+/// About ten seconds, most of a minute, or some minutes: there are about thirty figures.
 GpuMeasureOptions gpu_options(Effort effort) {
     GpuMeasureOptions options;
     options.sampling.sample_s = 0.01;

@@ -28,7 +28,7 @@ ExchangeTimingOptions timing_options(Effort effort) {
     return options;
 }
 
-// Two arrays a rank may take a quarter of what is free.
+// The two arrays of each rank may take a quarter of the free memory.
 std::size_t most_bytes(RankGroup& ranks, std::size_t wanted) {
     const auto free = static_cast<double>(free_memory());
     const auto share = static_cast<std::size_t>(std::max(free / 8 / ranks.size(), 4096.0));
@@ -37,7 +37,7 @@ std::size_t most_bytes(RankGroup& ranks, std::size_t wanted) {
     return most;
 }
 
-// A machine of which nothing is known but what is between its ranks.
+// A machine about which only the network between its ranks is known.
 Result<Machine> machine_before(const MeasureRequest& request) {
     if (request.before) return parse_machine(request.before->text, request.before->name);
     Machine machine;
@@ -47,7 +47,7 @@ Result<Machine> machine_before(const MeasureRequest& request) {
     return machine;
 }
 
-// "this.toml" -> "this-network.csv"
+// Name of the table, e.g. "this.toml" -> "this-network.csv".
 std::string table_beside(const std::string& machine_file) {
     const bool toml = machine_file.ends_with(".toml");
     return machine_file.substr(0, machine_file.size() - (toml ? 5 : 0)) + "-network.csv";

@@ -9,11 +9,11 @@ Result<Response> on_ranks(const std::string& line, double most_s,
         return fail("one_rank", "this process was started alone, and there is nobody to exchange with", line);
     }
     auto ranks = RankGroup::join(most_s);
-    if (!ranks && launched()->rank > 0) return Response{};  // what all of them lack one tells
+    if (!ranks && launched()->rank > 0) return Response{};  // an error of all ranks is reported by one of them
     if (!ranks) return fail(ranks.error());
     auto response = work(*ranks);
     if (!response && response.error().code == "exchange_failed") {
-        ranks->leave();  // the others wait in an exchange: the launcher ends them when this process fails
+        ranks->leave();  // the others wait in an exchange; the launcher ends them when this process fails
         return response;
     }
     if (ranks->root()) return response;

@@ -15,10 +15,10 @@ namespace roofline::core {
 
 namespace {
 
-// A point may take seconds, so nobody wants more of them.
+// Each point may take seconds, so more points would take too long.
 constexpr std::size_t most_points = 1000;
 
-/// The request at one point of its sweep: sizes where the sweep stood.
+/// The request at one point of its sweep, with sizes instead of the sweep.
 OpRequest request_at(const OpRequest& request, const std::vector<SweepAxis>& axes,
                      std::span<const std::int64_t> sizes) {
     OpRequest point = request;
@@ -46,7 +46,7 @@ Status check_program(const Program& program) {
         fmt::format("give {}: --dims {}=1024", missing.size() == 1 ? "it" : "them", fmt::join(missing, "=1024,")));
 }
 
-/// FLOPs and bytes across the main memory, as predictions count them.
+/// Adds FLOPs and bytes of main memory traffic, as predictions count them.
 Status count_work(const Program& program, RunPoint& point) {
     ROOFLINE_TRY(auto work, derive_work(program));
     const auto number = [&](const Polynomial& polynomial) {
@@ -108,7 +108,7 @@ void add_heading(const OpRequest& request, const Program& program, RunAnswer& an
     answer.sizes = fmt::format("{}", fmt::join(sizes, ", "));
 }
 
-/// What a reader of the numbers should know of how programs run here.
+/// Notes how kernels on this machine treat masks.
 void note_masks(const Program& program, std::vector<std::string>& notes) {
     const bool masked =
         std::any_of(program.values.begin(), program.values.end(), [](const Value& v) { return !v.masks.empty(); });
@@ -119,9 +119,9 @@ void note_masks(const Program& program, std::vector<std::string>& notes) {
     }
 }
 
-/// Nothing takes less time than its lower bound: where something did, a rate that the bound rests on is too low.
+/// No time can be shorter than its lower bound: if a measurement is, a rate behind the bound is too low.
 void note_beaten(RunAnswer& answer) {
-    constexpr double beyond = 0.98;  // spreads of measured rates are some percent
+    constexpr double beyond = 0.98;  // measured rates vary by a few percent
     std::vector<std::string> where;
     for (const RunPoint& point : answer.points) {
         if (!point.answer || point.cold.median <= 0) continue;
@@ -179,7 +179,7 @@ Result<RunAnswer> run_points(const RunRequest& request, Device& device, Progress
         return fail("bad_request", "a run is compared with one machine", "name one with --on");
     }
     ROOFLINE_TRY(auto points, point_requests(request.op, answer.axes));
-    // everything is read and refused before anything is measured
+    // all requests are read and checked before anything is measured
     std::vector<Program> programs;
     for (const auto& [at, here] : points) {
         std::vector<std::string> notes;

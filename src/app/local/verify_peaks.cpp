@@ -13,11 +13,11 @@ namespace roofline::core {
 namespace {
 
 constexpr double near_enough = 0.9;
-// p95 of a few samples of one thing over p95 of many of another
+// tolerance for the p95 of a few samples of a matmul over the p95 of many samples of another kernel
 constexpr double exceeds = 1.01;
-// of the roof, by what it was measured with
+// fraction of the peak that the register loop reaches again if the machine is undisturbed
 constexpr double steady = 0.93;
-// of the roof's own samples
+// duration of the samples of the peak
 constexpr double sample_s = 0.005;
 
 bool runs_here(Dtype dtype) {
@@ -33,14 +33,14 @@ bool runs_here(Dtype dtype) {
     }
 }
 
-/// One product of that size; adds its notes.
+/// Runs one matmul of that size and adds its notes.
 Result<RunPoint> product_of(const Peak& peak, std::int64_t size, Device& device, Effort effort,
                             std::vector<std::string>& notes) {
     RunRequest request;
     request.op.program = fmt::format("{0}[B, D] * {0}[D, F] -> {1}[B, F]", name(peak.dtype), name(peak.accumulator));
     request.op.dims = {fmt::format("B={0},D={0},F={0}", size)};
     request.effort = effort;
-    const std::vector<std::string> before = device.notes();  // of other dtypes: a device keeps them
+    const std::vector<std::string> before = device.notes();  // notes about other dtypes: a device keeps them
     Progress silent;
     ROOFLINE_TRY(auto answer, run_points(request, device, silent));
     for (const std::string& note : answer.notes) {
@@ -54,8 +54,8 @@ Result<RunPoint> product_of(const Peak& peak, std::int64_t size, Device& device,
     return std::move(point);
 }
 
-// A product that lasts as long as a sample of the roof has as good a chance of being left alone; a larger one has more to amortise
-// what it costs to begin.
+// A matmul that takes as long as a sample of the peak has the same chance of being undisturbed; a larger one amortises
+// its startup cost better.
 Result<PeakVerification> verify(const Peak& peak, Device& device, Effort effort, const RegisterRate& register_rate) {
     PeakVerification result;
     result.dtype = peak.dtype;
@@ -127,7 +127,7 @@ Result<std::vector<PeakVerification>> verify_peaks(Machine& machine, Device& dev
         progress.at(fmt::format("a real product in {}", name(peak.dtype)), 0);
         auto result = verify(peak, device, effort, register_rate);
         if (!result) {
-            // a dtype that the kernels do not do says nothing of the roof
+            // a dtype that the kernels do not support says nothing about the peak
             if (result.error().code == "interrupted" || result.error().code == "check_failed")
                 return fail(result.error());
             continue;
