@@ -18,7 +18,7 @@ std::optional<std::int64_t> whole(std::string_view text) {
     return number;
 }
 
-// "3:1", the ports' rate to that of the way out.
+// Parses "3:1", the rate of the ports to that of the uplinks.
 void read_ratio(Reader& entry, NetworkTier& tier) {
     const std::string text = entry.text("oversubscription");
     if (text.empty()) return;
@@ -43,11 +43,11 @@ void read_ratio(Reader& entry, NetworkTier& tier) {
     tier.oversubscription = Rational(*ports, *uplinks);
 }
 
-/// The chips of a node: what the tiers inside join.
+/// The chips of a node: what the inner tiers connect.
 struct NodeChips {
     std::int64_t chips = 1;
-    bool cut = false;                     ///< out of a torus, so of any size
-    const NetworkTier* unsaid = nullptr;  ///< a tier that does not say how many it joins
+    bool cut = false;                     ///< a slice of a torus, which may have any size
+    const NetworkTier* unsaid = nullptr;  ///< a tier that does not say how many chips it connects
 };
 
 NodeChips node_of(const std::vector<NetworkTier>& inner) {

@@ -33,7 +33,7 @@ std::string kind_of(const toml::node& node) {
     }
 }
 
-/// A text as one line; nothing when it holds control characters, which a terminal would obey.
+/// Converts a text to one line; none if it has control characters, which a terminal would interpret.
 std::optional<std::string> one_line(std::string text) {
     for (std::size_t i = 0; i < text.size(); ++i) {
         const auto byte = static_cast<unsigned char>(text[i]);
