@@ -39,7 +39,7 @@ public:
         Operands of = operands_of(row, skip);
         of.gated = gated;
         if (of.block_scaled && row.variant.empty()) row.variant = find_quantised(row.dtype)->variant;
-        // libraries tune kernels for experts with a gate: in SGLang others take three times what their bytes let expect
+        // libraries tune kernels for gated experts; in SGLang, others take three times as long as their bytes suggest
         if (!gated && row.variant.empty()) row.variant = "ungated";
         const bool all = works_on_all(row.software);
         if (!load || !skip.empty()) {
@@ -61,19 +61,21 @@ public:
     }
 
 private:
-    /// The tool that timed vLLM 0.14 routed what rounding left to one rank, and gated all experts; the same tool later did neither.
+    /// Returns true for the tool that timed vLLM 0.14: it assigned the remainder of rounding to one rank and gated all
+    /// experts. Later versions of the tool do neither.
     static bool is_of_first_tool(const MeasuredKernel& row) {
         return row.source.starts_with("aic:") && row.software == "vllm 0.14.0";
     }
 
-    /// Where no column says so: of these sizes are experts of models (Nemotron 3) that square a rectified product instead of gating it.
+    /// Returns whether experts are gated, if no column says so: sizes like these belong to models (Nemotron 3) whose
+    /// experts square a rectified result instead of gating it.
     static bool is_gated(const MeasuredKernel& row, std::int64_t hidden, std::int64_t inter, std::int64_t choices,
                          std::int64_t experts) {
         const bool rectified = (hidden == 2688 && inter == 1856) || (choices == 22 && experts == 512);
         return !rectified || is_of_first_tool(row);
     }
 
-    /// Of "balanced" and "power_law_1.2".
+    /// The load for a rule such as "balanced" and "power_law_1.2".
     std::optional<ExpertLoad> load_of(const Routing& routing, const std::string& rule, bool first_tool,
                                       std::string& skip) {
         constexpr std::string_view power = "power_law_";
@@ -93,10 +95,10 @@ private:
         return std::nullopt;
     }
 
-    /// What is multiplied.
+    /// Dtypes of the matmuls' operands.
     struct Operands {
-        std::string plain;        ///< as tokens come and go
-        std::string activations;  ///< as they are multiplied
+        std::string plain;        ///< of tokens before and after the layer
+        std::string activations;  ///< of activations in the matmuls
         std::string weights;
         bool gated = true;
         bool block_scaled = false;
@@ -111,8 +113,9 @@ private:
         return of;
     }
 
-    /// Tokens go to their experts, gate and up are one kernel with the function between them, then down, then everything back.
-    /// Quantised are the tokens before they go, and what the function makes; with scales of blocks, each by a kernel of its own.
+    /// A program in which tokens are dispatched to their experts, one kernel computes gate and up projections with the
+    /// function between them, another the down projection, and the results are combined. Quantised formats quantise the
+    /// tokens before the dispatch, and the result of the function; with block scales, each by a separate kernel.
     static std::string fused_program(const Operands& of) {
         const bool quantises = of.activations != of.plain;
         const bool apart = quantises && of.block_scaled;
@@ -131,8 +134,9 @@ private:
         return text + fmt::format("M : {}[T, D] = combine[E,C,A](Ye, Share)\n", of.plain);
     }
 
-    /// Products fetch their rows themselves; the function, its quantisation and the sum are kernels over the choices of all tokens,
-    /// those of other ranks' experts too, of which there are zeros: P. The products write these, where `zeros` says so: O.
+    /// A program in which the matmuls gather their own rows, and the function, its quantisation and the sum are kernels
+    /// over P, the choices of all tokens. Choices of other ranks' experts give zeros; with `zeros` the matmuls write
+    /// these (O).
     static std::string apart_program(const Operands& of, bool zeros) {
         const bool quantises = of.activations != of.plain;
         std::string text = fmt::format("X : {}[T, D]\nIds : int32[T, A]\n", of.plain);
@@ -157,13 +161,14 @@ private:
         return text + fmt::format("Ya : {0}[T, A, D]\nM : {0}[T, D] = sum[A](Ya)\n", of.plain);
     }
 
-    /// The products of vLLM's own kernels write zeros for choices of other ranks' experts; those with weights in mxfp4 are others.
+    /// The matmuls of vLLM's own kernels write zeros for choices of other ranks' experts; kernels for mxfp4 weights are
+    /// different.
     static bool writes_zeros(const MeasuredKernel& row, const Operands& of) {
         return row.software.starts_with("vllm") && of.weights != "mxfp4";
     }
 
-    /// With scales of blocks TensorRT-LLM multiplies all choices on workstation cards, whoever has their experts: 130 to 190 TFLOP/s
-    /// if they are all counted, whatever the ranks.
+    /// With block scales, TensorRT-LLM on workstation cards multiplies all choices, whatever rank has their experts:
+    /// counting all of them gives 130 to 190 TFLOP/s for every number of ranks.
     static bool multiplies_all(const MeasuredKernel& row, const Operands& of) {
         return of.block_scaled && row.software.starts_with("trtllm") && row.system.starts_with("rtx_pro");
     }

@@ -50,7 +50,7 @@ TEST_CASE("products become products") {
     CHECK(first.variant.empty());
     CHECK(table.rows[1].program == "bf16[M, K] * int8[K, N] -> bf16[M, N]");
     CHECK(table.rows[1].variant == "wall clock");
-    // the activations come in bf16 and are quantised by a kernel of their own
+    // the activations come in bf16 and a separate kernel quantises them
     CHECK(table.rows[2].program.find("Q : fp8[M, K] = X") != std::string::npos);
     CHECK(table.rows[2].variant == "graph");
     CHECK(table.rows[2].rounding_s == approx(0.5e-6));
@@ -93,7 +93,7 @@ TEST_CASE("attention has groups of heads, a window where it decodes, and latents
     CHECK(table.rows[1].operation == "attention_decode");
     CHECK(table.rows[1].dtype == "bf16, kv fp8");
     CHECK(table.rows[1].program.find("causal") == std::string::npos);
-    // 1024 places of a cache of 4096
+    // 1024 of 4096 places of a cache
     CHECK(table.rows[1].sizes == DimSizes{{"B", 2}, {"T", 1}, {"S", 1024}, {"K", 8}, {"G", 4}, {"H", 64}, {"C", 4096}});
     CHECK(table.rows[1].program.find("A : fp8[B, K, C, H]") != std::string::npos);
     CHECK(table.rows[1].program.find("O : bf16[B, K, G, T, H] = P * gather[C](V, W)") != std::string::npos);
@@ -109,16 +109,16 @@ TEST_CASE("a layer of experts has the loads of its routing") {
                                          "x,h100_sxm,fp8_block,4,64,32,2,8,1,1,,1e-3,trtllm 1.3\n"
                                          "x,h100_sxm,w4a8_mxfp4_mxfp8,4,2688,1856,2,8,1,1,balanced,1e-3,trtllm 1.3\n");
     REQUIRE(table.rows.size() == 4);
-    // of 8 experts 4 are here, which 4 tokens chose once each
+    // 4 of 8 experts are on this rank, and 4 tokens chose each of them once
     const MeasuredKernel& fused = table.rows.front();
     CHECK(fused.operation == "experts");
     CHECK(fused.sizes == DimSizes{{"T", 4}, {"U", 4}, {"A", 2}, {"E", 4}, {"C", 1}, {"D", 64}, {"I", 32}});
     CHECK(fused.program.find("He : bf16[E, C, I] = silu(Xe *_D Wg) * (Xe *_D Wu)") != std::string::npos);
-    // a library whose function and sum are kernels over all choices; a quarter of the width
+    // the function and the sum of this library are kernels over all choices; a quarter of the width
     CHECK(table.rows[1].sizes.at(1) == std::pair<std::string, std::int64_t>{"P", 8});
     CHECK(table.rows[1].sizes.at(6) == std::pair<std::string, std::int64_t>{"I", 8});
     CHECK(table.rows[1].program.find("Ha : bf16[P, I] = silu(Ga) * Ua") != std::string::npos);
-    // scales of blocks: quantised behind the dispatch and behind the function
+    // block scales: quantised after the dispatch and after the function
     CHECK(table.rows[2].variant == "block scales");
     CHECK(table.rows[2].program.find("Qe : fp8[E, C, D] = Xe") != std::string::npos);
     CHECK(table.rows[2].program.find("Qh : fp8[E, C, I] = He") != std::string::npos);
@@ -137,7 +137,7 @@ TEST_CASE("some libraries work on the choices of experts that other ranks have")
                                          "x,rtx_pro_6000_server,fp8_block,8,64,32,2,8,1,2,balanced,1e-3,trtllm 1.3\n"
                                          "x,h100_sxm,fp8_block,8,64,32,2,8,1,2,balanced,1e-3,trtllm 1.3\n");
     REQUIRE(table.rows.size() == 5);
-    // 16 choices, a half of them here: 4 experts with 2 rows each
+    // 16 choices, of which half are on this rank: 4 experts with 2 rows each
     CHECK(table.rows[0].sizes.back() == std::pair<std::string, std::int64_t>{"O", 8});
     CHECK(table.rows[0].program.find("Uo : bf16[O, I] = expand[O,I](zero)") != std::string::npos);
     CHECK(table.rows[0].program.find("Yo : bf16[O, D] = expand[O,D](zero)") != std::string::npos);

@@ -14,11 +14,11 @@ namespace {
 
 using Columns = std::vector<std::string>;
 
-// More chips than anybody wires together; products of a few such numbers stay whole.
+// Upper limit of a plausible number of chips; the product of a few such numbers cannot overflow.
 constexpr std::int64_t most_chips = 1'000'000;
-constexpr std::int64_t most_tokens = 1'000'000'000;  // of a request; and requests
+constexpr std::int64_t most_tokens = 1'000'000'000;  // limit for tokens of a request, and for requests
 
-/// The number at the front of a text, behind `before`; none where it stands elsewhere or is too large.
+/// The number after `before` at the start of a text; none if `before` does not begin it or the number is too large.
 std::optional<std::int64_t> number_behind(std::string_view text, std::string_view before) {
     const std::size_t at = text.find(before);
     if (at == std::string_view::npos) return std::nullopt;
@@ -29,7 +29,7 @@ std::optional<std::int64_t> number_behind(std::string_view text, std::string_vie
     return value;
 }
 
-/// Workers of one kind, as a note has them: "2x(tp8 dp1 ep8)"; without a number before the x it is not said.
+/// Workers of one kind in a note: "2x(tp8 dp1 ep8)"; without a number before the x their number is unknown.
 struct Pool {
     std::int64_t workers = 0;
     ServingWorker worker;
@@ -68,7 +68,7 @@ public:
         for (const std::string_view place : {server, text({"notes", "note"}), std::string_view(row.source)}) {
             if (row.software.empty()) row.software = software_in(place);
         }
-        if (!server.empty() && software_in(server).empty()) row.software = lowered(server);  // a server of one's own
+        if (!server.empty() && software_in(server).empty()) row.software = lowered(server);  // a custom server
         ROOFLINE_CHECK(read_split(row));
         ROOFLINE_CHECK(read_load(row, skip));
         ROOFLINE_CHECK(read_times(row));
@@ -83,7 +83,7 @@ private:
         return fields_.text(find_column(columns_, columns));
     }
 
-    /// 0 where nothing is said.
+    /// Returns 0 if the field is empty.
     [[nodiscard]] Result<std::int64_t> count(std::string_view column, std::int64_t most) const {
         const auto at = find_column(columns_, {column});
         if (!at || fields_.text(at) == "0") return 0;
@@ -127,7 +127,7 @@ private:
         row.chips = all > 0 ? all : row.decode_chips;
     }
 
-    /// A number, or `mean512`; 0 where nothing is said.
+    /// A number, or `mean512`; 0 if the field is empty.
     [[nodiscard]] Result<double> length(std::string_view column) const {
         const auto at = *find_column(columns_, {column});
         const std::string_view written = fields_.text(at);
