@@ -13,10 +13,11 @@ namespace roofline::core {
 
 namespace {
 
-/// Whether a product may pass through it on its way to memory: a bias is added, or rows are put where they belong.
+/// Returns whether the result of a matmul may pass through an operation on its way to memory: adding a bias, or
+/// scattering rows.
 bool stores(const Op& op) { return op.kind == OpKind::apply && (op.function == "add" || op.function == "scatter"); }
 
-/// The product of a statement that is one with a parameter and does nothing else but store it; else null.
+/// The matmul of a statement that multiplies with a parameter and otherwise only stores the result; else null.
 const Op* plain_product(const Program& program, const Node& node) {
     const auto* statement = std::get_if<Statement>(&node);
     if (statement == nullptr) return nullptr;
@@ -66,7 +67,7 @@ public:
     }
 
 private:
-    /// The tensors that a node reads or writes. What is assigned anew under a name lies where that was.
+    /// Adds the tensors that a node reads or writes. A reassigned name keeps its memory.
     void add_tensors(const Node& node, std::set<ValueId>& reads, std::set<ValueId>& writes) const {
         if (const auto* block = std::get_if<Block>(&node)) {
             for (const Node& inner : block->nodes) add_tensors(inner, reads, writes);
@@ -78,7 +79,7 @@ private:
         }
     }
 
-    /// Moves what can be merged with the statement at `at` up to it.
+    /// Moves statements that can be merged with the statement at `at` to its position.
     void gather(Block& block, std::size_t at, const Op& first) {
         std::vector<std::size_t> others;
         std::set<ValueId> read;

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::int64_t most_layers = 10'000;
 
-/// Evaluates a table's expressions over one configuration.
+/// Evaluates the expressions of a key table for one configuration.
 class Binder {
 public:
     Binder(const Config& config, const KeyTable& table, bool decoding)
@@ -37,7 +37,7 @@ public:
         return {};
     }
 
-    /// A size; none where the expression says that there is none ("nothing" is 0).
+    /// Evaluates a size; 0 if the expression gives no value.
     Result<std::int64_t> whole(const std::string& text, const std::string& what) {
         auto value = evaluate(text, names_);
         if (!value) return fail(about(value.error(), what));
@@ -99,7 +99,7 @@ private:
     std::set<std::string> defaulted_;
 };
 
-/// One layer's options and sizes.
+/// Evaluates the options and sizes of one layer.
 Result<RepeatKind> layer_kind(Binder& binder, const KeyTable& table, std::int64_t number) {
     binder.layer(number);
     RepeatKind kind;
@@ -118,7 +118,7 @@ Result<RepeatKind> layer_kind(Binder& binder, const KeyTable& table, std::int64_
     return kind;
 }
 
-/// Layers that are alike, in the order in which a kind first occurs.
+/// Groups equal layers, in the order in which each kind first occurs.
 Result<std::vector<LayerGroup>> layer_groups(Binder& binder, const KeyTable& table, std::int64_t count) {
     std::vector<LayerGroup> groups;
     for (std::int64_t i = 0; i < count; ++i) {
@@ -141,7 +141,7 @@ Result<std::vector<LayerGroup>> layer_groups(Binder& binder, const KeyTable& tab
     return groups;
 }
 
-/// Names groups by what tells them apart, and leaves sizes that are the same everywhere to the whole program.
+/// Labels groups by their differences, and moves sizes that all groups share to the whole program.
 void tell_apart(std::vector<LayerGroup>& groups, Sizes& common) {
     std::set<std::string> differing;
     for (const LayerGroup& group : groups) {
@@ -186,7 +186,7 @@ Dtype dtype_of(const Config& config, std::vector<std::string>& notes) {
     return Dtype::bf16;
 }
 
-/// Gives the program its sizes; dimensions that it does not have, because an option leaves them out, are not missed.
+/// Binds the program's sizes. Dimensions that an option removes from the program are ignored.
 void bind_known(Program& program, const Sizes& sizes) {
     for (const auto& [dim, size] : sizes) {
         const bool known = std::find(program.dims.begin(), program.dims.end(), dim) != program.dims.end();
@@ -205,7 +205,7 @@ Status check_sized(const Program& program) {
     return {};
 }
 
-/// A window beyond the sequence masks nothing that lies above the diagonal.
+/// Limits windows to the sequence: a longer window masks nothing.
 void bind_windows(Model& model) {
     for (const Value& value : model.program.values) {
         for (const MaskedPlane& plane : value.masks) {
@@ -218,7 +218,7 @@ void bind_windows(Model& model) {
     }
 }
 
-/// Which values of the program belong to each group: its blocks come in the same order.
+/// Assigns the program's values to groups, whose blocks come in the same order.
 void place_groups(Model& model) {
     std::size_t next = 0;
     for (const Node& node : model.program.body.nodes) {
@@ -271,7 +271,7 @@ Result<Choices> choices_of(Binder& binder, const KeyTable& table, Model& model) 
     return choices;
 }
 
-/// What the configuration limits tokens to, where its model has experts.
+/// Limits tokens to groups of experts if the configuration says so.
 Status limit_experts(Binder& binder, const KeyTable& table, Program& program) {
     ExpertGroups groups;
     for (const auto& [name, text] : table.expert_groups) {
