@@ -13,14 +13,14 @@ using Counts = std::vector<std::int64_t>;
 
 bool is_routing(const Routing& routing) {
     constexpr std::int64_t most_experts = 65'536;
-    constexpr std::int64_t most_tokens = std::int64_t{1} << 32;
-    return routing.tokens > 0 && routing.tokens <= most_tokens && routing.choices > 0 && routing.ranks > 0 &&
+    constexpr std::int64_t max_tokens = std::int64_t{1} << 32;
+    return routing.tokens > 0 && routing.tokens <= max_tokens && routing.choices > 0 && routing.ranks > 0 &&
            routing.experts >= routing.choices && routing.experts <= most_experts &&
            routing.experts % routing.ranks == 0;
 }
 
 /// Counts the numbers below `local` among `tokens` consecutive numbers from `start`, taken modulo `experts`.
-std::int64_t turns_below(std::int64_t start, std::int64_t tokens, std::int64_t experts, std::int64_t local) {
+std::int64_t count_below(std::int64_t start, std::int64_t tokens, std::int64_t experts, std::int64_t local) {
     const auto up_to = [&](std::int64_t end) { return end / experts * local + std::min(end % experts, local); };
     return up_to(start + tokens) - up_to(start);
 }
@@ -99,7 +99,7 @@ ExpertLoad balanced_load(const Routing& routing) {
     if (routing.tokens >= stride) {
         load.experts = local;  // every expert is chosen
         for (std::int64_t j = 0; j < routing.choices; ++j)
-            load.rows += turns_below(j * stride % routing.experts, routing.tokens, routing.experts, local);
+            load.rows += count_below(j * stride % routing.experts, routing.tokens, routing.experts, local);
         return load;
     }
     std::vector<bool> chosen(static_cast<std::size_t>(local));

@@ -43,7 +43,7 @@ public:
         if (!gated && row.variant.empty()) row.variant = "ungated";
         const bool all = works_on_all(row.software);
         if (!load || !skip.empty()) {
-            row.program = all ? apart_program(of, false) : fused_program(of);
+            row.program = all ? unfused_program(of, false) : fused_program(of);
             return {};
         }
         const std::int64_t all_rows = tokens * choices;
@@ -51,7 +51,7 @@ public:
         const std::int64_t of_expert = std::max<std::int64_t>(1, rows / load->experts);
         const std::int64_t others = all_rows - std::min(all_rows, of_expert * load->experts);
         const bool zeros = writes_zeros(row, of) && others > 0;
-        row.program = all ? apart_program(of, zeros) : fused_program(of);
+        row.program = all ? unfused_program(of, zeros) : fused_program(of);
         row.sizes = {{"T", tokens},        all ? std::pair{"P", all_rows} : std::pair{"U", std::min(tokens, rows)},
                      {"A", choices},       {"E", load->experts},
                      {"C", of_expert},     {"D", hidden},
@@ -118,26 +118,26 @@ private:
     /// tokens before the dispatch, and the result of the function; with block scales, each by a separate kernel.
     static std::string fused_program(const Operands& of) {
         const bool quantises = of.activations != of.plain;
-        const bool apart = quantises && of.block_scaled;
+        const bool separate = quantises && of.block_scaled;
         std::string text = fmt::format("X : {}[U, D]\nIds : int32[U, A]\nShare : f32[T, A]\n", of.plain);
         if (of.gated) text += fmt::format("param Wg : {}[E, D, I]\n", of.weights);
         text += fmt::format("param Wu : {0}[E, D, I]\nparam Wd : {0}[E, I, D]\n", of.weights);
-        if (quantises && !apart) text += fmt::format("Q : {}[U, D] = X\n", of.activations);
-        text += fmt::format("Xe : {}[E, C, D] = dispatch[E,C]({}, Ids)\n", apart ? of.plain : of.activations,
-                            quantises && !apart ? "Q" : "X");
-        if (apart) text += fmt::format("Qe : {}[E, C, D] = Xe\n", of.activations);
-        const char* in = apart ? "Qe" : "Xe";
-        text += fmt::format("He : {}[E, C, I] = ", apart ? of.plain : of.activations);
+        if (quantises && !separate) text += fmt::format("Q : {}[U, D] = X\n", of.activations);
+        text += fmt::format("Xe : {}[E, C, D] = dispatch[E,C]({}, Ids)\n", separate ? of.plain : of.activations,
+                            quantises && !separate ? "Q" : "X");
+        if (separate) text += fmt::format("Qe : {}[E, C, D] = Xe\n", of.activations);
+        const char* in = separate ? "Qe" : "Xe";
+        text += fmt::format("He : {}[E, C, I] = ", separate ? of.plain : of.activations);
         text += of.gated ? fmt::format("silu({0} *_D Wg) * ({0} *_D Wu)\n", in) : fmt::format("relu2({} *_D Wu)\n", in);
-        if (apart) text += fmt::format("Qh : {}[E, C, I] = He\n", of.activations);
-        text += fmt::format("Ye : {}[E, C, D] = {} *_I Wd\n", of.plain, apart ? "Qh" : "He");
+        if (separate) text += fmt::format("Qh : {}[E, C, I] = He\n", of.activations);
+        text += fmt::format("Ye : {}[E, C, D] = {} *_I Wd\n", of.plain, separate ? "Qh" : "He");
         return text + fmt::format("M : {}[T, D] = combine[E,C,A](Ye, Share)\n", of.plain);
     }
 
     /// A program in which the matmuls gather their own rows, and the function, its quantisation and the sum are kernels
     /// over P, the choices of all tokens. Choices of other ranks' experts give zeros; with `zeros` the matmuls write
     /// these (O).
-    static std::string apart_program(const Operands& of, bool zeros) {
+    static std::string unfused_program(const Operands& of, bool zeros) {
         const bool quantises = of.activations != of.plain;
         std::string text = fmt::format("X : {}[T, D]\nIds : int32[T, A]\n", of.plain);
         if (of.gated) text += fmt::format("param Wg : {}[E, D, I]\n", of.weights);

@@ -13,7 +13,7 @@ namespace roofline::core {
 
 namespace {
 
-constexpr std::uint64_t most_entries = 1'000'000;
+constexpr std::uint64_t max_entries = 1'000'000;
 constexpr int deepest = 4;
 
 /// Block layout of a type, from ggml's tables.
@@ -57,7 +57,7 @@ public:
         }
         const std::uint64_t tensors = number(8);
         const std::uint64_t values = number(8);
-        if (tensors > most_entries || values > most_entries) {
+        if (tensors > max_entries || values > max_entries) {
             return bad(fmt::format("it speaks of {} tensors and {} values", tensors, values));
         }
         for (std::uint64_t i = 0; i < values && good(); ++i) value();
@@ -144,8 +144,8 @@ private:
         StoredTensor tensor;
         tensor.name = text();
         const std::uint64_t dims = number(4);
-        constexpr std::uint64_t most_dims = 8;
-        if (dims > most_dims) return bad(fmt::format("tensor {} has {} dimensions", in_ticks(tensor.name), dims));
+        constexpr std::uint64_t max_dims = 8;
+        if (dims > max_dims) return bad(fmt::format("tensor {} has {} dimensions", in_ticks(tensor.name), dims));
         for (std::uint64_t i = 0; i < dims; ++i) {
             tensor.shape.insert(tensor.shape.begin(),
                                 static_cast<std::int64_t>(number(8)));  // the file lists the innermost dimension first

@@ -21,11 +21,11 @@ constexpr const char* known =
     "(docs/reference/tables.md)";
 
 /// The columns of a user's own table.
-struct OwnColumns {
+struct UserColumns {
     std::optional<std::size_t> name, flops, bytes, time, dtype, count;
 };
 
-OwnColumns columns_of(const std::vector<std::string>& header) {
+UserColumns columns_of(const std::vector<std::string>& header) {
     const auto at = [&](std::initializer_list<std::string_view> names) -> std::optional<std::size_t> {
         for (const std::string_view wanted : names) {
             const auto found = std::find(header.begin(), header.end(), wanted);
@@ -42,7 +42,7 @@ OwnColumns columns_of(const std::vector<std::string>& header) {
 }
 
 bool is_own_table(const std::vector<std::string>& header) {
-    const OwnColumns columns = columns_of(header);
+    const UserColumns columns = columns_of(header);
     return columns.name && columns.flops && columns.bytes && columns.time;
 }
 
@@ -142,7 +142,7 @@ private:
     }
 
     CsvReader& reader_;
-    OwnColumns columns_;
+    UserColumns columns_;
 };
 
 /// Skips the lines that ncu prints while it profiles, such as "==PROF== Connected to process 12", and the program's

@@ -24,7 +24,7 @@ KernelTable kernels_of(std::string_view text) {
     return std::move(*table);
 }
 
-const std::string products = "source,accelerator,dtype_in,dtype_out,m,n,k,time_us,notes\n";
+const std::string matmuls = "source,accelerator,dtype_in,dtype_out,m,n,k,time_us,notes\n";
 const std::string elementwise = "accelerator,op,shape,dtype,time_s,notes\n";
 const std::string attention =
     "accelerator,phase,dtype,kv_dtype,batch,q_len,kv_len,heads,kv_heads,head_dim,window,time_s\n";
@@ -34,7 +34,7 @@ const std::string experts =
 }  // namespace
 
 TEST_CASE("products become products") {
-    const KernelTable table = kernels_of(products +
+    const KernelTable table = kernels_of(matmuls +
                                          "aic:vllm/0.14.0,h100_sxm,bf16,bf16,1,32,64,2.5,\n"
                                          "x,h100_sxm,int8_wo,bf16,1,32,64,2.5,wallclock\n"
                                          "x,h100_sxm,fp8,bf16,1,32,64,2.5,cuda graph; timer 1us\n");
@@ -156,10 +156,10 @@ TEST_CASE("rows that say too little, or what the notation cannot, are skipped wi
         REQUIRE(table.skipped.size() == 1);
         return table.skipped.front().reason;
     };
-    CHECK(reason(products + "x,h100_sxm,bf17,bf16,1,32,64,2.5,\n") == "the dtype `bf17` is not known");
-    CHECK(reason(products + "x,h100_sxm,bf16,bf16,1,32,,2.5,\n") == "k is empty");
-    CHECK(reason(products + "x,h100_sxm,bf16,bf16,1,32,64,,\n") == "it has no time");
-    CHECK(reason(products + "x,,bf16,bf16,1,32,64,1,\n") == "the accelerator is empty");
+    CHECK(reason(matmuls + "x,h100_sxm,bf17,bf16,1,32,64,2.5,\n") == "the dtype `bf17` is not known");
+    CHECK(reason(matmuls + "x,h100_sxm,bf16,bf16,1,32,,2.5,\n") == "k is empty");
+    CHECK(reason(matmuls + "x,h100_sxm,bf16,bf16,1,32,64,,\n") == "it has no time");
+    CHECK(reason(matmuls + "x,,bf16,bf16,1,32,64,1,\n") == "the accelerator is empty");
     CHECK(reason(elementwise + "h100_sxm,fft,64,bf16,1,\n") == "the operation `fft` is not known");
     for (const char* shape : {"64x", "x64", "64y64", "-1", "0x4", "4294967296x4294967296x4294967296x2"}) {
         CHECK(reason(elementwise + "h100_sxm,gelu," + shape + ",bf16,1,\n") == "the shape is none: 4096x64 is one");
@@ -181,7 +181,7 @@ TEST_CASE("rows that say too little, or what the notation cannot, are skipped wi
 }
 
 TEST_CASE("what is no number is an error with its place") {
-    const std::string text = products + "x,h100_sxm,bf16,bf16,1,32,many,2.5,\n";
+    const std::string text = matmuls + "x,h100_sxm,bf16,bf16,1,32,many,2.5,\n";
     auto reader = CsvReader::open(text, "t.csv");
     REQUIRE(reader);
     const auto table = read_kernel_table(*reader);

@@ -25,7 +25,7 @@ struct LikwidRun {
 
 constexpr std::string_view heading = "LIKWID MICRO BENCHMARK";
 
-Result<LikwidNumber> number_behind(const TextReader& reader, std::size_t colon) {
+Result<LikwidNumber> number_after(const TextReader& reader, std::size_t colon) {
     const std::string_view text = trimmed(reader.line().substr(colon + 1));
     const std::string_view digits = text.substr(0, text.find_first_of(" \t"));
     const auto value = number_in(digits);
@@ -50,7 +50,7 @@ Status take_line(const TextReader& reader, LikwidRun& run) {
     const std::string_view key = trimmed(reader.line().substr(0, colon));
     const bool size = key == "Size (Byte)" || key == "Size";
     if (!size && key != "MFlops/s" && key != "MByte/s") return {};
-    ROOFLINE_TRY(auto number, number_behind(reader, colon));
+    ROOFLINE_TRY(auto number, number_after(reader, colon));
     if (size) run.size = number.value;
     if (key == "MFlops/s") run.flops = number;
     if (key == "MByte/s") run.bytes = number;

@@ -68,7 +68,7 @@ private:
     [[nodiscard]] std::string holder(const ToolBandwidth& bandwidth) const;
     Status place(const std::vector<ToolFile>& files);
     [[nodiscard]] Status check_order() const;
-    void note_kept_levels();
+    void note_unchanged_levels();
     Status take(const std::vector<PlacedFigure>& alike);
     template <class Q>
     Status put(const std::vector<PlacedFigure>& alike, Figure<Q>& figure);
@@ -149,7 +149,7 @@ Status MachineMaker::check_order() const {
 }
 
 // Compares with the figures of the base that were not replaced; these may belong to another state of the machine.
-void MachineMaker::note_kept_levels() {
+void MachineMaker::note_unchanged_levels() {
     for (const MemoryLevel& kept : made_.machine.memory) {
         if (placed_.contains(kept.id + ".bandwidth") || !kept.bandwidth.value) continue;
         for (const auto& [path, alike] : placed_) {
@@ -190,7 +190,7 @@ Status MachineMaker::put(const std::vector<PlacedFigure>& alike, Figure<Q>& figu
     const PlacedFigure& best = alike.front();
     const ToolFigure& measured = *best.figure;
     const std::string& tool = best.file->figures.tool;
-    TakenFigure taken;
+    ImportedFigure taken;
     taken.path = best.path();
     taken.value = measured.value;
     taken.unit = best.level.empty() ? "FLOP/s" : "B/s";
@@ -278,7 +278,7 @@ Result<MeasuredMachine> MachineMaker::make(const std::vector<ToolFile>& files, c
     for (const std::string& path : order_) {
         ROOFLINE_CHECK(take(placed_[path]));
     }
-    note_kept_levels();
+    note_unchanged_levels();
     for (const ToolFile& file : files) {
         if (file.figures.left_out.empty()) continue;
         made_.notes.push_back(fmt::format("left out of {}: {}", file.name, fmt::join(file.figures.left_out, ", ")));

@@ -8,8 +8,8 @@
 
 #include "base/result.hpp"
 #include "import/tool_figures.hpp"
+#include "machine/imported_figure.hpp"
 #include "machine/machine.hpp"
-#include "machine/taken_figure.hpp"
 
 namespace roofline::core {
 
@@ -31,7 +31,7 @@ struct LevelChoice {
 
 struct MeasuredMachine {
     Machine machine;
-    std::vector<TakenFigure> taken;
+    std::vector<ImportedFigure> taken;
     std::vector<std::string> notes;
 };
 

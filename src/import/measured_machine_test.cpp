@@ -63,7 +63,7 @@ Result<MeasuredMachine> made(const std::vector<std::string>& texts, const std::o
 
 std::vector<std::string> paths(const MeasuredMachine& measured) {
     std::vector<std::string> all;
-    for (const TakenFigure& taken : measured.taken) all.push_back(taken.path);
+    for (const ImportedFigure& taken : measured.taken) all.push_back(taken.path);
     return all;
 }
 

@@ -69,7 +69,7 @@ std::int64_t whole(std::string_view word) {
 }
 
 /// The number after a phrase if the unit follows it; else 0.
-double number_behind(std::string_view note, std::string_view phrase, std::string_view unit) {
+double number_after(std::string_view note, std::string_view phrase, std::string_view unit) {
     const std::size_t at = note.find(phrase);
     if (at == std::string_view::npos) return 0;
     double value = 0;
@@ -82,14 +82,14 @@ double number_behind(std::string_view note, std::string_view phrase, std::string
 /// Rounding of the time because of the clock or of a rounded rate: for "throughput quantised to 0.01 GB/s", half a
 /// step.
 double rounding_of(const std::string& note, const MeasuredCollective& row) {
-    const double step = number_behind(note, "quantised to ", " gb/s") * 1e9;
+    const double step = number_after(note, "quantised to ", " gb/s") * 1e9;
     const double rate = row.size / row.time_s;
     return std::max(clock_rounding_s(note), step > 0 && rate > 0 ? row.time_s * (step / 2) / rate : 0);
 }
 
 }  // namespace
 
-double clock_rounding_s(std::string_view note) { return number_behind(lowered(note), "timer ", "us") * 1e-6 / 2; }
+double clock_rounding_s(std::string_view note) { return number_after(lowered(note), "timer ", "us") * 1e-6 / 2; }
 
 std::string software_in(std::string_view text) {
     const std::string folded = lowered(text);

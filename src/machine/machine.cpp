@@ -92,7 +92,7 @@ const Peak* Machine::peak(Unit unit, Dtype dtype) const {
     return best;
 }
 
-void settle_passes(Machine& machine) {
+void update_pass_rates(Machine& machine) {
     for (Peak& peak : machine.peaks) {
         if (peak.passes == 0) continue;
         const Peak* unit = machine.peak(peak.unit, peak.of);

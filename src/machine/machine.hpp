@@ -174,7 +174,7 @@ struct Assigned {
 };
 
 /// Derives the rates of peaks that are passes over another dtype's unit. Must be called when rates have changed.
-void settle_passes(Machine& machine);
+void update_pass_rates(Machine& machine);
 
 /// Describes passes: "3 bf16 passes: about 16 significant bits, XLA's HIGH precision".
 [[nodiscard]] std::string passes_text(const Peak& peak);

@@ -264,7 +264,7 @@ Machine read_machine(Reader& file, const Citations& citations) {
     machine.clock = file.figure_at<Frequency>("clock");
     read_peaks(file, Unit::matmul, machine);
     read_peaks(file, Unit::vector, machine);
-    settle_passes(machine);
+    update_pass_rates(machine);
     read_memory(file, machine);
     read_host(file, machine);
     read_network(file, machine);

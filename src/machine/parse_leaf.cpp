@@ -8,7 +8,7 @@ namespace roofline::core {
 
 namespace {
 
-constexpr std::int64_t most_chips = 1'000'000'000;
+constexpr std::int64_t max_chips = 1'000'000'000;
 
 std::optional<std::int64_t> whole(std::string_view text) {
     std::int64_t number = 0;
@@ -58,7 +58,7 @@ NodeChips node_of(const std::vector<NetworkTier>& inner) {
             node.cut = node.cut || tier.topology == axes;
         if (tier.domain == 0 && node.unsaid == nullptr) node.unsaid = &tier;
         if (__builtin_mul_overflow(node.chips, std::max<std::int64_t>(tier.domain, 1), &node.chips))
-            node.chips = most_chips;
+            node.chips = max_chips;
     }
     return node;
 }
@@ -98,8 +98,8 @@ void check_leaf(Reader& entry, const NodeChips& node, const NetworkTier& tier) {
 }  // namespace
 
 void read_leaf(Reader& entry, const std::vector<NetworkTier>& inner, NetworkTier& tier) {
-    tier.leaf = entry.whole("leaf", 1, most_chips, 0);
-    tier.rails = entry.whole("rails", 1, most_chips, 1);
+    tier.leaf = entry.whole("leaf", 1, max_chips, 0);
+    tier.rails = entry.whole("rails", 1, max_chips, 1);
     read_ratio(entry, tier);
     for (const std::string_view key : {"leaf", "rails", "oversubscription"}) {
         if (!entry.has(key)) continue;

@@ -115,7 +115,7 @@ private:
             const FlopRate after = *peak.rate.value * ratio;
             replace(peak.rate, after, fmt::format("{}.{}", name(peak.unit), name(peak.dtype)));
         }
-        settle_passes(machine_);
+        update_pass_rates(machine_);
         return {};
     }
 
@@ -129,7 +129,7 @@ private:
             Peak& peak = machine_.peaks[static_cast<std::size_t>(known - machine_.peaks.data())];
             ROOFLINE_CHECK(set(peak.rate, path_));
             peak.passes = 0;
-            settle_passes(machine_);
+            update_pass_rates(machine_);
             return {};
         }
         Peak peak{unit, arithmetic, unit == Unit::matmul ? info(arithmetic).accumulator : arithmetic, {}, false};
@@ -157,7 +157,7 @@ private:
             if (count == value_) {
                 machine_.changes.push_back({path_, fmt::format("{}", peak->passes), count});
                 peak->passes = scheme.passes;
-                settle_passes(machine_);
+                update_pass_rates(machine_);
                 peak->rate.what_if = true;
                 return {};
             }

@@ -94,7 +94,7 @@ double stolen_seconds(const std::vector<int>& cpus) {
     return stolen_seconds(proc_stat(), cpus, static_cast<double>(::sysconf(_SC_CLK_TCK)));
 }
 
-double wait_until_idle(double longest_s) {
+double wait_until_idle(double max_duration_s) {
     constexpr double idle_enough = 0.05;
     constexpr auto window = std::chrono::milliseconds(200);
     const auto start = std::chrono::steady_clock::now();
@@ -105,7 +105,7 @@ double wait_until_idle(double longest_s) {
         const ProcLoad after = load_now();
         share = after.all > before.all ? (after.busy - before.busy) / (after.all - before.all) : 0;
         const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - start;
-        if (share <= idle_enough || waited.count() >= longest_s) break;
+        if (share <= idle_enough || waited.count() >= max_duration_s) break;
     }
     return share;
 }

@@ -45,7 +45,7 @@ Result<std::int64_t> calls_for(const TimedCalls& work, const SamplingOptions& op
         // if the clock hardly advanced, the number of calls cannot be estimated yet
         const bool known = took > options.sample_s / 8 || next == 1;
         calls = known ? next : std::min(next, calls * 16);
-        if (!known || (warmed < options.warm_up_s && warmed < options.longest_s / 4)) continue;
+        if (!known || (warmed < options.warm_up_s && warmed < options.max_duration_s / 4)) continue;
         spent += warmed;
         return calls;
     }
@@ -92,7 +92,7 @@ Result<std::vector<Sampled>> take_timed_samples(const std::vector<TimedCalls>& w
         ROOFLINE_TRY(all[i].calls, calls_for(works[i], options, spent));
     }
     for (std::size_t round = 0; round < options.samples; ++round) {
-        if (round >= least_samples && (options.together ? spent : now_s() - start) > options.longest_s) break;
+        if (round >= least_samples && (options.together ? spent : now_s() - start) > options.max_duration_s) break;
         for (std::size_t i = 0; i < works.size(); ++i) {
             ROOFLINE_CHECK(go_on(options));
             ROOFLINE_TRY(auto sample, works[i](all[i].calls));

@@ -26,7 +26,7 @@ struct SamplingOptions {
     std::size_t samples = 15;
     double sample_s = 0.004;         ///< wall time of one sample; the number of calls is chosen to take about that long
     double warm_up_s = 0.02;         ///< before the first sample
-    double longest_s = 10;           ///< total time; fewer samples are taken if calls are long, but at least three
+    double max_duration_s = 10;      ///< total time; fewer samples are taken if calls are long, but at least three
     int threads = 1;                 ///< threads that the calls keep busy
     double least_cpu_share = 0.985;  ///< a sample below it, or one with stolen time, counts as disturbed
     /// Several ranks sample together: neither the clock nor an interrupt of one rank alone decides how many samples are
@@ -83,9 +83,9 @@ using TimedCalls = std::function<Result<Sample>(std::int64_t calls)>;
 /// The same from the text of /proc/stat, with its number of ticks per second.
 [[nodiscard]] double stolen_seconds(std::string_view stat, const std::vector<int>& cpus, double ticks_per_second);
 
-/// Waits until other processes leave the processors idle, at most `longest_s`. Returns the fraction of all processors
+/// Waits until other processes leave the processors idle, at most `max_duration_s`. Returns the fraction of all processors
 /// that they last used: above 0.05, measurements will be disturbed.
-[[nodiscard]] double wait_until_idle(double longest_s);
+[[nodiscard]] double wait_until_idle(double max_duration_s);
 
 /// Describes a spread: "median 1.2 ms, 15 of 16 samples, p5 to p95 1.1 to 1.3 ms"; with a warning if it is disturbed.
 [[nodiscard]] std::string spread_text(const Spread& spread);

@@ -62,7 +62,7 @@ TEST_CASE("calls that time themselves are taken in turn, and their errors end it
 TEST_CASE("a request to stop ends sampling") {
     request_stop();
     const auto sampled = take_samples([](std::int64_t) -> Status { return {}; }, SamplingOptions{});
-    forget_stop();
+    reset_stop();
     REQUIRE_FALSE(sampled);
     CHECK(sampled.error().code == "interrupted");
 }

@@ -32,7 +32,7 @@ void on_alarm(int) {
 
 }  // namespace
 
-void heed_interrupts() {
+void handle_interrupts() {
     struct sigaction action{};
     action.sa_handler = on_signal;
     // only once: the second interrupt has the default effect
@@ -45,7 +45,7 @@ void heed_interrupts() {
 
 bool stop_requested() { return stop != 0; }
 void request_stop() { stop = 1; }
-void forget_stop() { stop = 0; }
+void reset_stop() { stop = 0; }
 
 Error interrupted() { return {"interrupted", std::string(said), "", {}}; }
 

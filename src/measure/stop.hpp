@@ -7,14 +7,14 @@ namespace roofline::core {
 
 /// Installs handlers: the first interrupt (Ctrl-C, SIGTERM) requests a stop; work that continues for a second, or a
 /// second interrupt, ends the process.
-void heed_interrupts();
+void handle_interrupts();
 
 /// Set by an interrupt and by request_stop(). Long loops check it between samples.
 [[nodiscard]] bool stop_requested();
 void request_stop();
 
 /// For tests.
-void forget_stop();
+void reset_stop();
 
 /// The error with which an interrupted measurement ends: code `interrupted`; the program exits with 130.
 [[nodiscard]] Error interrupted();

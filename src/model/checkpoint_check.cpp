@@ -105,7 +105,7 @@ void compare(CheckpointCheck& check, std::int64_t layer, const LayerTensors& fil
 CheckpointCheck check_checkpoint(const Checkpoint& checkpoint, const Model& model) {
     CheckpointCheck check;
     std::map<std::int64_t, LayerTensors> sides;
-    // by number of elements and name: elements, last shape
+    // elements and last shape, by layer and name
     std::map<std::pair<std::int64_t, std::string>, std::pair<std::int64_t, std::string>> stacked;
     for (const StoredTensor& tensor : checkpoint.tensors) {
         if (use_of(tensor) != TensorUse::parameter) continue;

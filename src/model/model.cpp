@@ -14,7 +14,7 @@ namespace roofline::core {
 
 namespace {
 
-constexpr std::int64_t most_layers = 10'000;
+constexpr std::int64_t max_layers = 10'000;
 
 /// Evaluates the expressions of a key table for one configuration.
 class Binder {
@@ -127,9 +127,9 @@ Result<std::vector<LayerGroup>> layer_groups(Binder& binder, const KeyTable& tab
             return group.kind.options == kind.options && group.kind.sizes == kind.sizes;
         });
         if (same == groups.end()) {
-            constexpr std::size_t most_groups = 256;
-            if (groups.size() == most_groups) {
-                return fail("too_large", fmt::format("more than {} kinds of layers", most_groups));
+            constexpr std::size_t max_groups = 256;
+            if (groups.size() == max_groups) {
+                return fail("too_large", fmt::format("more than {} kinds of layers", max_groups));
             }
             groups.push_back({std::move(kind), "", {}, 0, 0});
             same = groups.end() - 1;
@@ -142,7 +142,7 @@ Result<std::vector<LayerGroup>> layer_groups(Binder& binder, const KeyTable& tab
 }
 
 /// Labels groups by their differences, and moves sizes that all groups share to the whole program.
-void tell_apart(std::vector<LayerGroup>& groups, Sizes& common) {
+void label_groups(std::vector<LayerGroup>& groups, Sizes& common) {
     std::set<std::string> differing;
     for (const LayerGroup& group : groups) {
         for (const auto& [dim, size] : group.kind.sizes) {
@@ -259,14 +259,14 @@ Result<Choices> choices_of(Binder& binder, const KeyTable& table, Model& model) 
         model.sizes.emplace(name, size);
     }
     ROOFLINE_TRY(auto count, binder.whole(table.layers, "the number of layers"));
-    if (count < 1 || count > most_layers) {
+    if (count < 1 || count > max_layers) {
         return fail("bad_value", fmt::format("a model of {} layers", count),
-                    fmt::format("there are 1 to {}; see `{}` in the configuration", most_layers, table.layers));
+                    fmt::format("there are 1 to {}; see `{}` in the configuration", max_layers, table.layers));
     }
     model.layer_count = count;
     ROOFLINE_TRY(auto groups, layer_groups(binder, table, count));
     model.groups = std::move(groups);
-    tell_apart(model.groups, model.sizes);
+    label_groups(model.groups, model.sizes);
     for (const LayerGroup& group : model.groups) choices.repeats["L"].push_back(group.kind);
     return choices;
 }

@@ -9,7 +9,7 @@
 #include <set>
 #include <string>
 
-#include "model/merged_products.hpp"
+#include "model/merged_matmuls.hpp"
 #include "model/routed_experts.hpp"
 
 namespace roofline::core {
@@ -115,7 +115,7 @@ public:
         if (pass_.queries == 1) unmask();
         ROOFLINE_CHECK(last_logits());
         touched_experts();
-        merge_products(program_);
+        merge_matmuls(program_);
         label_values(program_);
         return std::move(program_);
     }

@@ -18,7 +18,7 @@ namespace roofline::core {
 namespace {
 
 // A kernel model with a larger mean error is less useful than the bounds.
-constexpr double most_error = 0.5;
+constexpr double max_error = 0.5;
 
 /// A measurement for a fit, and the program that it belongs to.
 struct TimedSample {
@@ -100,7 +100,7 @@ Result<MachineFit> fit_machine(const std::string& toml, const std::string& date,
     for (const TimedSample& each : all) samples.push_back(each.sample);
     KernelLawsFit fit = fit_kernel_laws(std::move(samples));
     if (!fit.calibrations.empty()) result.calibration = std::move(fit.calibrations.front());
-    const auto useless = [](const CalibratedKernel& kernel) { return kernel.fit.error_held_out > most_error; };
+    const auto useless = [](const CalibratedKernel& kernel) { return kernel.fit.error_held_out > max_error; };
     for (const CalibratedKernel& kernel : result.calibration.kernels) {
         if (!useless(kernel)) continue;
         result.notes.push_back(

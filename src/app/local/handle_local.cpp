@@ -16,7 +16,7 @@ int exit_code(const Error& error) {
 Response handle_local(const LocalRequest& request, Progress& progress) {
     // called here, while there is only one thread, because MPI's threads read the environment, which must not change
     // meanwhile
-    settle_openmp(1);
+    configure_openmp(1);
     const auto* measure = std::get_if<MeasureRequest>(&request.what);
     auto response = measure != nullptr
                         ? handle_measure(*measure, request.format, request.color, progress)

@@ -44,7 +44,7 @@ CpuMeasureOptions options_of(Effort effort) {
 }
 
 /// Only full measurements fit expected times, so a file that contains them is a full measurement.
-Status keep_full(const MeasureRequest& request) {
+Status check_replacement(const MeasureRequest& request) {
     if (request.effort != Effort::quick || request.replace || !request.before) return {};
     const auto old = parse_machine_calibration(request.before->text, request.before->name);
     if (!old || !*old || (*old)->kernels.empty()) return {};
@@ -54,11 +54,11 @@ Status keep_full(const MeasureRequest& request) {
 }
 
 /// Runs real programs: checks the peaks with matmuls, and fits expected times.
-Status run_beside(const MeasureRequest& request, const CpuMeasurement& measurement, Device& device, Progress& progress,
-                  Machine& machine, Calibration& calibration, MeasureReport& report) {
+Status run_programs(const MeasureRequest& request, const CpuMeasurement& measurement, Device& device,
+                    Progress& progress, Machine& machine, Calibration& calibration, MeasureReport& report) {
     const auto registers = [&](Dtype dtype) { return peak_now(measurement, options_of(request.effort), dtype); };
     ROOFLINE_TRY(auto verified, verify_peaks(machine, device, request.effort, progress, registers));
-    doubt_unverified(machine, verified);
+    downgrade_unverified(machine, verified);
     report.tables.push_back(verification_table(verified, device.name()));
     if (request.effort == Effort::quick) {
         report.notes.emplace_back("no expected times: --quick leaves out the runs that they are fitted to");
@@ -77,7 +77,7 @@ Status run_beside(const MeasureRequest& request, const CpuMeasurement& measureme
 }  // namespace
 
 Result<Response> handle_measure_cpu(const MeasureRequest& request, Format format, bool color, Progress& progress) {
-    ROOFLINE_CHECK(keep_full(request));
+    ROOFLINE_CHECK(check_replacement(request));
     // anything that would prevent writing the result must fail before the minute-long measurement
     std::string path = request.output;
     if (path.empty()) {
@@ -93,9 +93,9 @@ Result<Response> handle_measure_cpu(const MeasureRequest& request, Format format
     auto device = make_cpu_device({measurement.threads, true});
     if (device) {
         PartialProgress beside(progress, share, 1);
-        ROOFLINE_CHECK(run_beside(request, measurement, **device, beside, machine, calibration, report));
+        ROOFLINE_CHECK(run_programs(request, measurement, **device, beside, machine, calibration, report));
     } else {
-        doubt_unverified(machine, {});
+        downgrade_unverified(machine, {});
         report.notes.push_back("no real program was run beside the roofs: " + device.error().message);
     }
     report.file = path;

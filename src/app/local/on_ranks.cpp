@@ -2,13 +2,13 @@
 
 namespace roofline::core {
 
-Result<Response> on_ranks(const std::string& line, double most_s,
+Result<Response> on_ranks(const std::string& line, double max_s,
                           const std::function<Result<Response>(RankGroup&)>& work) {
     if (!launched()) {
         ROOFLINE_CHECK(RankGroup::available());
         return fail("one_rank", "this process was started alone, and there is nobody to exchange with", line);
     }
-    auto ranks = RankGroup::join(most_s);
+    auto ranks = RankGroup::join(max_s);
     if (!ranks && launched()->rank > 0) return Response{};  // an error of all ranks is reported by one of them
     if (!ranks) return fail(ranks.error());
     auto response = work(*ranks);

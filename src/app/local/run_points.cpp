@@ -16,7 +16,7 @@ namespace roofline::core {
 namespace {
 
 // Each point may take seconds, so more points would take too long.
-constexpr std::size_t most_points = 1000;
+constexpr std::size_t max_points = 1000;
 
 /// The request at one point of its sweep, with sizes instead of the sweep.
 OpRequest request_at(const OpRequest& request, const std::vector<SweepAxis>& axes,
@@ -120,7 +120,7 @@ void note_masks(const Program& program, std::vector<std::string>& notes) {
 }
 
 /// No time can be shorter than its lower bound: if a measurement is, a rate behind the bound is too low.
-void note_beaten(RunAnswer& answer) {
+void note_exceeded_bounds(RunAnswer& answer) {
     constexpr double beyond = 0.98;  // measured rates vary by a few percent
     std::vector<std::string> where;
     for (const RunPoint& point : answer.points) {
@@ -152,15 +152,15 @@ SamplingOptions sampling_of(Effort effort, int threads) {
     options.samples = effort == Effort::quick ? 9 : effort == Effort::normal ? 21 : 61;
     options.sample_s = effort == Effort::quick ? 0.003 : 0.006;
     options.warm_up_s = effort == Effort::quick ? 0.01 : 0.05;
-    options.longest_s = effort == Effort::quick ? 2 : effort == Effort::normal ? 10 : 60;
+    options.max_duration_s = effort == Effort::quick ? 2 : effort == Effort::normal ? 10 : 60;
     return options;
 }
 
 Result<std::vector<PointRequest>> point_requests(const OpRequest& request, const std::vector<SweepAxis>& axes) {
     std::size_t count = 1;
     for (const SweepAxis& axis : axes) count *= axis.sizes.size();
-    if (count > most_points) {
-        return fail("bad_sweep", fmt::format("{} points would be run; {} are the most", count, most_points),
+    if (count > max_points) {
+        return fail("bad_sweep", fmt::format("{} points would be run; {} are the most", count, max_points),
                     "take larger steps: B=1..4096*2 doubles");
     }
     std::vector<PointRequest> points;
@@ -208,7 +208,7 @@ Result<RunAnswer> run_points(const RunRequest& request, Device& device, Progress
         ROOFLINE_CHECK(measure_point(programs[i], request, device, answer.points[i], answer.notes));
     }
     note_masks(programs.front(), answer.notes);
-    note_beaten(answer);
+    note_exceeded_bounds(answer);
     return answer;
 }
 

@@ -10,7 +10,7 @@
 #include "app/local/run_points.hpp"
 #include "app/op_answers.hpp"
 #include "app/system_option.hpp"
-#include "measure/network/agreed.hpp"
+#include "measure/network/all_ranks.hpp"
 #include "measure/run/cpu_device.hpp"
 #include "measure/run/team.hpp"
 #include "notation/notation.hpp"
@@ -132,7 +132,7 @@ bool is_right(const CheckResult& check, const ShardedRun& program) {
 // Times the overlapped run, after checking that it gives the same result.
 Status run_overlapped(RankRun& run, RotatedRuns& runs, const SamplingOptions& sampling) {
     ShardedRun& program = runs.first();
-    program.forget_results();
+    program.invalidate_results();
     ROOFLINE_CHECK(program.run(true));
     ROOFLINE_TRY(auto check, program.check({}));
     run.right = run.right && is_right(check, program);
@@ -251,7 +251,7 @@ Result<RankAnswer> run_on_ranks(const RunRequest& request, RankGroup& ranks) {
     }
     take_processors(ranks);
     auto device = make_cpu_device({request.threads, true});
-    ROOFLINE_CHECK(agreed(ranks.world(), device ? Status{} : fail(device.error())));
+    ROOFLINE_CHECK(common_status(ranks.world(), device ? Status{} : fail(device.error())));
     answer.library = ranks.library();
     answer.ranks = ranks.size();
     answer.device = (*device)->name();

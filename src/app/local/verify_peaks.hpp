@@ -32,10 +32,10 @@ using RegisterRate = std::function<Result<double>(Dtype)>;
 
 /// Removes confidence A from measured rates that no matmul has verified: those of other dtypes, those whose matmul was
 /// slower, and rates of vector units above what a verified matmul reached.
-void doubt_unverified(Machine& machine, const std::vector<PeakVerification>& verified);
+void downgrade_unverified(Machine& machine, const std::vector<PeakVerification>& verified);
 
 /// The facts that the verdict on a peak depends on.
-struct ProductBesideRoof {
+struct PeakComparison {
     double fraction = 0;               ///< of the peak, reached by the matmul
     double registers = 0;              ///< of the peak, reached by register loops at the same time; 0: unknown
     bool disturbed = false;            ///< other work disturbed the matmul
@@ -43,7 +43,7 @@ struct ProductBesideRoof {
 };
 
 /// Returns "verified", or the likely cause.
-[[nodiscard]] std::string verdict_of(const ProductBesideRoof& product);
+[[nodiscard]] std::string verdict_of(const PeakComparison& matmul);
 
 /// Size, a multiple of 256, of a square matmul that takes some milliseconds at this rate, as long as a sample of the
 /// peak.

@@ -72,7 +72,7 @@ TEST_CASE("a rate that no product came near has no confidence A") {
     PeakVerification bf16;
     bf16.dtype = Dtype::bf16;
     bf16.flops_per_s = 300e9;
-    doubt_unverified(machine, {f32, bf16});
+    downgrade_unverified(machine, {f32, bf16});
     std::string confidences;
     for (const Peak& peak : machine.peaks) confidences += peak.rate.confidence;
     CHECK(confidences == "AABBC");

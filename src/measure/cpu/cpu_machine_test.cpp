@@ -160,7 +160,7 @@ TEST_CASE("what one kernel has shown of the ports holds for all that use them") 
     // the two f64 threads shared their cores with others, so the processor appears to have one port
     std::vector<PeakResult> peaks{wide(Dtype::f32, 1, 32, 63), wide(Dtype::f64, 2, 16, 16.2)};
     CHECK(peaks[1].refusal.empty());
-    agree_on_ports(peaks);
+    reconcile_ports(peaks);
     CHECK(peaks[0].refusal.empty());
     CHECK(peaks[0].port.sure);
     CHECK_FALSE(peaks[1].refusal.empty());
@@ -209,7 +209,7 @@ TEST_CASE("an interrupt ends a measurement") {
     request_stop();
     Progress progress;
     const auto measurement = measure_cpu({}, progress);
-    forget_stop();
+    reset_stop();
     REQUIRE_FALSE(measurement);
     CHECK(measurement.error().code == "interrupted");
 }

@@ -83,7 +83,7 @@ SamplingOptions sampling_of(const CpuMeasureOptions& options) {
     sampling.samples = options.samples;
     sampling.sample_s = options.sample_s / 2;
     sampling.warm_up_s = options.sample_s / 4;
-    sampling.longest_s = 600;
+    sampling.max_duration_s = 600;
     return sampling;
 }
 
@@ -162,7 +162,7 @@ Status measure_caches(WorkerTeam& team, const CpuMeasureOptions& options, Sample
         std::vector<BandwidthWork*> all = pointers(works);
         std::vector<std::vector<Sample>> samples;
         SamplingOptions sampling = sampling_of(options);
-        sampling.longest_s = patience(works.size(), sampling);
+        sampling.max_duration_s = sampling_limit_s(works.size(), sampling);
         ROOFLINE_CHECK(sample_works(team, all, sampling, meter, samples));
         for (std::size_t i = 0; i < works.size(); ++i) {
             add_result(measurement, works[i].what, works[i], samples[i], sampling.least_cpu_share);

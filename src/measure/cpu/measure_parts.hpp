@@ -32,7 +32,7 @@ private:
                                     std::function<void(int worker, std::int64_t calls)> calls);
 
 /// Seconds after which `works` kinds of work take no further samples: three times their undisturbed duration.
-[[nodiscard]] double patience(std::size_t works, const SamplingOptions& sampling);
+[[nodiscard]] double sampling_limit_s(std::size_t works, const SamplingOptions& sampling);
 
 /// One thread and all threads; with `powers_between` also the powers of two between them.
 [[nodiscard]] std::vector<int> thread_counts(int threads, bool powers_between);
@@ -45,7 +45,7 @@ private:
 [[nodiscard]] std::string refusal_of(const PeakResult& peak);
 /// Repeats the judgement: a rate reached in one dtype or with one thread count shows what the ports can do in the
 /// others.
-void agree_on_ports(std::vector<PeakResult>& peaks);
+void reconcile_ports(std::vector<PeakResult>& peaks);
 
 /// Measures latencies by working set and their plateaus; if the topology has no caches, their sizes are derived from
 /// these.

@@ -7,7 +7,7 @@ namespace roofline::core {
 namespace {
 
 constexpr double least_share = 0.95;
-constexpr double most_share = 1.03;
+constexpr double max_share = 1.03;
 constexpr int any_model = 0xffff;
 
 /// Instructions per cycle; 0: none, or unknown.
@@ -92,9 +92,9 @@ PortVerdict judge_port_rate(const PeakKernel& kernel, const std::vector<double>&
     const double ops_per_instruction = kernel.ops_per_pass / std::max(kernel.instructions_per_pass, 1.0);
     for (const double rate : rates) {
         const double share = ops_per_cycle / (rate * ops_per_instruction);
-        const bool possible = share <= most_share;
+        const bool possible = share <= max_share;
         // a smaller rate already matches
-        if (possible && verdict.instructions > 0 && verdict.share <= most_share) continue;
+        if (possible && verdict.instructions > 0 && verdict.share <= max_share) continue;
         verdict.instructions = rate;
         verdict.rate = rate * ops_per_instruction;
         verdict.share = share;

@@ -19,7 +19,7 @@ constexpr std::uint64_t element_bytes = 16;
 constexpr double bank_bytes_per_cycle = 128;
 /// Tolerance above the bank rate: the rate is that of the fastest samples but the clock that of the last sample, which
 /// a power limit may have lowered slightly.
-constexpr double most_of_banks = 1.1;
+constexpr double max_bank_fraction = 1.1;
 
 /// A kernel and the grid that fills the device once.
 struct FullGrid {
@@ -129,7 +129,7 @@ Status measure_shared(GpuProbe& probe) {
         const double per_cycle = figure.rate() / clock / probe.gpu.properties().multiprocessors;
         figure.how = fmt::format("{} bytes a cycle and multiprocessor of {} at {}", number_text(per_cycle, 4),
                                  bank_bytes_per_cycle, to_text(Frequency{clock}));
-        if (per_cycle > most_of_banks * bank_bytes_per_cycle) {
+        if (per_cycle > max_bank_fraction * bank_bytes_per_cycle) {
             probe.result.notes.push_back(
                 fmt::format("shared memory is left out: {}, more than its banks give, so something was not read or the "
                             "clock changed meanwhile",

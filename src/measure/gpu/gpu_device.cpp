@@ -21,7 +21,7 @@ namespace {
 /// Alignment in bytes: copies of an array follow one another at multiples of a cache line (Execution).
 constexpr std::int64_t array_alignment = 64;
 
-using StepArguments = std::array<void*, most_gpu_arrays>;
+using StepArguments = std::array<void*, max_gpu_arrays>;
 
 cuda::DevicePointer device_pointer(const void* memory) { return std::bit_cast<std::uintptr_t>(memory); }
 void* as_memory(cuda::DevicePointer at) { return std::bit_cast<void*>(static_cast<std::uintptr_t>(at)); }

@@ -95,7 +95,7 @@ Result<CublasLt> blas_of(const Opened& opened) {
 
 /// Loads NVRTC's built-in functions from its own folder: NVRTC searches the system's library path, which does not
 /// always include it. NVRTC finds a library that is already loaded.
-void load_builtins_beside(const Opened& compiler, const Nvrtc& functions) {
+void load_builtins_from_folder(const Opened& compiler, const Nvrtc& functions) {
     const std::size_t slash = compiler.name.rfind('/');
     int major = 0;
     int minor = 0;
@@ -109,7 +109,7 @@ void load_builtins_beside(const Opened& compiler, const Nvrtc& functions) {
 Result<Nvrtc> compiler_of(const Opened& opened) {
     Nvrtc functions;
     ROOFLINE_NVRTC(ROOFLINE_LOAD)
-    load_builtins_beside(opened, functions);
+    load_builtins_from_folder(opened, functions);
     return functions;
 }
 

@@ -19,7 +19,7 @@ public:
     /// The current power limit in watts.
     [[nodiscard]] std::optional<double> power_limit() const;
     /// The reasons that currently limit the clock, as NVML's bits; idling and the user's own settings do not count.
-    [[nodiscard]] unsigned long long held_back_by() const;
+    [[nodiscard]] unsigned long long clock_limits() const;
 
 private:
     const Nvml* functions_ = nullptr;
@@ -27,6 +27,6 @@ private:
 };
 
 /// The reasons in words: "the power limit, the temperature (by hardware)"; "" if there are none.
-[[nodiscard]] std::string held_back_text(unsigned long long reasons);
+[[nodiscard]] std::string clock_limits_text(unsigned long long reasons);
 
 }  // namespace roofline::core

@@ -18,7 +18,7 @@ struct GpuProbe {
     GpuMeasurement result{};
     GpuMemory scratch{};  ///< a few bytes for outputs that are not used, and for clocks
     double fraction = 0;
-    unsigned long long held_back = 0;  ///< what limited the clock during the matmuls: bits of GpuManagement
+    unsigned long long clock_limits = 0;  ///< what limited the clock during the matmuls: bits of GpuManagement
 
     void at(const std::string& what, double share) { progress.at(what, fraction = std::max(fraction, share)); }
     [[nodiscard]] Result<GpuFigure> figure(std::string what, double work,

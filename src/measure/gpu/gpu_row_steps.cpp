@@ -133,7 +133,7 @@ GpuStepSource reduction_source(const RowStep& row, const GpuStepArrays& arrays, 
                                          length, gpu_stored_type(arrays.output), arrays.out);
     const std::string final_store = fmt::format("OUT[out_at(row, 0)].set(all{})", scaled);
     if (!cut) {
-        source.blocks = std::min(rows, most_gpu_blocks);
+        source.blocks = std::min(rows, max_gpu_blocks);
         source.text =
             begin + head +
             fmt::format(row_kernel, gpu_step_threads, rows, body("value(A, row, t)", "0", "LENGTH", final_store));
@@ -144,7 +144,7 @@ GpuStepSource reduction_source(const RowStep& row, const GpuStepArrays& arrays, 
         "const u64 whole_row = row / {0}, piece = row % {0}, first = LENGTH * piece / {0}, "
         "last = LENGTH * (piece + 1) / {0};\n",
         pieces);
-    source.blocks = std::min(rows * source.pieces, most_gpu_blocks);
+    source.blocks = std::min(rows * source.pieces, max_gpu_blocks);
     source.partial_bytes = static_cast<std::size_t>(rows * source.pieces) * 8;
     source.text = begin + head +
                   fmt::format(row_kernel, gpu_step_threads, rows * source.pieces,
@@ -157,7 +157,7 @@ GpuStepSource reduction_source(const RowStep& row, const GpuStepArrays& arrays, 
         fmt::format("#define OUT (({}*)A.at[1])\n", gpu_stored_type(arrays.output)) +
         fmt::format(row_kernel, gpu_step_threads, rows,
                     body(fmt::format("((const T*)A.at[0])[row * {} + t]", pieces), "0", pieces + "ull", final_store));
-    source.join_blocks = std::min(rows, most_gpu_blocks);
+    source.join_blocks = std::min(rows, max_gpu_blocks);
     return source;
 }
 
@@ -183,7 +183,7 @@ Result<GpuStepSource> gpu_row_source(const RowStep& row, const GpuStepArrays& ar
                                 : "T factor = 0;\nfor (u64 t = LENGTH; t-- > 0;) {\nh = factor * h + value1(A, row, "
                                   "t);\nfactor = value(A, row, t);\n";
         // one thread per row because each element depends on the previous one
-        source.blocks = std::clamp<std::int64_t>((rows + gpu_step_threads - 1) / gpu_step_threads, 1, most_gpu_blocks);
+        source.blocks = std::clamp<std::int64_t>((rows + gpu_step_threads - 1) / gpu_step_threads, 1, max_gpu_blocks);
         source.text =
             begin + head +
             fmt::format(
@@ -195,7 +195,7 @@ Result<GpuStepSource> gpu_row_source(const RowStep& row, const GpuStepArrays& ar
     }
     const char* body = row_body(row.function);
     if (body == nullptr) return fail("unsupported", fmt::format("`{}` does not run on the GPU", row.function));
-    source.blocks = std::min(rows, most_gpu_blocks);
+    source.blocks = std::min(rows, max_gpu_blocks);
     source.text = begin + head + fmt::format(row_kernel, gpu_step_threads, rows, body);
     return source;
 }

@@ -121,10 +121,10 @@ Result<GpuStepArrays> gpu_step_arrays(const RunStep& step, const StepProgram& pr
     for (const std::size_t input : step.inputs) arrays.inputs.push_back(program.arrays[input].dtype);
     arrays.output = program.arrays[step.output].dtype;
     arrays.out = arrays.inputs.size();
-    if (arrays.out >= most_gpu_arrays) {
+    if (arrays.out >= max_gpu_arrays) {
         return fail("unsupported",
                     fmt::format("`{}` reads {} arrays, and a kernel of the GPU takes {}", step.text, arrays.out,
-                                most_gpu_arrays - 1),
+                                max_gpu_arrays - 1),
                     "cut the statement in two");
     }
     const auto known = [&](Dtype dtype) { return gpu_stored_type(dtype) != nullptr; };

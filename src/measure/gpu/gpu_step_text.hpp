@@ -11,7 +11,7 @@
 namespace roofline::core {
 
 inline constexpr unsigned gpu_step_threads = 256;
-inline constexpr std::int64_t most_gpu_blocks = 1 << 20;
+inline constexpr std::int64_t max_gpu_blocks = 1 << 20;
 
 /// The dtypes of a step's arrays.
 struct GpuStepArrays {

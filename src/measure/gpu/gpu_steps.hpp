@@ -9,7 +9,7 @@
 namespace roofline::core {
 
 /// Largest number of arrays that a kernel takes, its output included.
-inline constexpr std::size_t most_gpu_arrays = 64;
+inline constexpr std::size_t max_gpu_arrays = 64;
 
 /// The source of a kernel `roofline_step`, whose only argument is `struct Arrays { void* at[64]; }`: the inputs in
 /// order, then the output.

@@ -55,9 +55,9 @@ Result<GpuMeasurement> measure_gpu(Gpu& gpu, const GpuMeasureOptions& options, P
     ROOFLINE_CHECK(measure_vector_peaks(probe));
     ROOFLINE_CHECK(measure_matmul_peaks(probe));
     probe.result.power_limit_w = management.power_limit();
-    if (probe.held_back != 0) {
+    if (probe.clock_limits != 0) {
         probe.result.notes.push_back("during the matmuls the clock was held back by " +
-                                     held_back_text(probe.held_back));
+                                     clock_limits_text(probe.clock_limits));
     }
     if (!management.there()) {
         probe.result.notes.emplace_back(

@@ -229,7 +229,7 @@ TEST_CASE("NVRTC's built-in functions are loaded from beside it") {
 TEST_CASE("an interrupt ends a GPU's measurement") {
     request_stop();
     const auto measurement = measured_on_fake();
-    forget_stop();
+    reset_stop();
     REQUIRE_FALSE(measurement);
     CHECK(measurement.error().code == "interrupted");
     CHECK(fake_objects_left() == 0);

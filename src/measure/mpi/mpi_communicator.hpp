@@ -22,7 +22,7 @@ public:
 
     int rank() const override { return rank_; }
     int size() const override { return size_; }
-    std::size_t most_bytes() const override { return std::size_t{1} << 30; }
+    std::size_t max_bytes() const override { return std::size_t{1} << 30; }
     Status barrier() override;
     Status run(const Exchange& exchange) override;
     Result<std::unique_ptr<PendingExchange>> start(const Exchange& exchange) override;

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <vector>
 
-#include "measure/network/agreed.hpp"
+#include "measure/network/all_ranks.hpp"
 #include "measure/network/time_exchanges.hpp"
 #include "measure/run/elements.hpp"
 
@@ -81,14 +81,14 @@ Status check_exchange(Communicator& group, CollectiveKind kind, Dtype dtype, std
     ROOFLINE_CHECK(exchange(group, checked));
     std::vector<std::byte> right(out.size());
     for (std::size_t i = 0; i < out.size() / element; ++i) put(right, i, expected(kind, rank, n, elements, i), dtype);
-    if (out == right) return agreed(group, {});
-    return agreed(group, fail("check_failed",
-                              fmt::format("what arrives of a{} {} over {} ranks is wrong",
-                                          kind == CollectiveKind::all_gather || kind == CollectiveKind::all_reduce ||
-                                                  kind == CollectiveKind::all_to_all
-                                              ? "n"
-                                              : "",
-                                          collective_name(kind, true), n)));
+    if (out == right) return common_status(group, {});
+    return common_status(group, fail("check_failed", fmt::format("what arrives of a{} {} over {} ranks is wrong",
+                                                                 kind == CollectiveKind::all_gather ||
+                                                                         kind == CollectiveKind::all_reduce ||
+                                                                         kind == CollectiveKind::all_to_all
+                                                                     ? "n"
+                                                                     : "",
+                                                                 collective_name(kind, true), n)));
 }
 
 }  // namespace roofline::core

@@ -59,7 +59,7 @@ public:
     [[nodiscard]] virtual int size() const = 0;
     [[nodiscard]] virtual Status barrier() = 0;
     /// The largest number of bytes that one call moves through one member; exchange() below divides larger exchanges.
-    [[nodiscard]] virtual std::size_t most_bytes() const = 0;
+    [[nodiscard]] virtual std::size_t max_bytes() const = 0;
     [[nodiscard]] virtual Status run(const Exchange& exchange) = 0;
     [[nodiscard]] virtual Result<std::unique_ptr<PendingExchange>> start(const Exchange& exchange) = 0;
     /// Makes new groups: the members with the same colour, ordered by key, form a group.

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <string>
 
-#include "measure/network/agreed.hpp"
+#include "measure/network/all_ranks.hpp"
 #include "measure/network/ranks.hpp"
 #include "measure/network/sum.hpp"
 #include "measure/network/thread_group.hpp"
@@ -74,25 +74,25 @@ TEST_CASE("an error of one rank is everyone's, and says whose it is") {
     std::atomic<int> right = 0;
     run_in_threads(3, [&](Communicator& world) {
         const Status mine = world.rank() == 2 ? Status(fail("no_memory", "no room", "less")) : Status{};
-        const Status all = agreed(world, mine);
+        const Status all = common_status(world, mine);
         if (!all && all.error().code == "no_memory" && all.error().message == "rank 2: no room" &&
             all.error().hint == "less") {
             ++right;
         }
-        if (agreed(world, {})) ++right;
+        if (common_status(world, {})) ++right;
         // an error that all ranks have is returned unchanged
-        const Status same = agreed(world, fail("bad", "everywhere"));
+        const Status same = common_status(world, fail("bad", "everywhere"));
         if (!same && same.error().message == "everywhere") ++right;
     });
     CHECK(right == 9);
 }
 
 TEST_CASE("ranks take the same number of samples, and stop together") {
-    forget_stop();
+    reset_stop();
     SamplingOptions options{5, 1e-4, 0, 0.01, 1, 0};
     std::atomic<int> calls[2]{};
     run_in_threads(2, [&](Communicator& world) {
-        const auto sampled = agreed_samples(
+        const auto sampled = sample_on_all_ranks(
             world,
             [&](std::int64_t count) -> Status {
                 calls[world.rank()] += static_cast<int>(count);
@@ -105,10 +105,10 @@ TEST_CASE("ranks take the same number of samples, and stop together") {
     CHECK(calls[0] == calls[1]);
     request_stop();
     run_in_threads(2, [&](Communicator& world) {
-        const auto sampled = agreed_samples(world, [&](std::int64_t) -> Status { return {}; }, options);
+        const auto sampled = sample_on_all_ranks(world, [&](std::int64_t) -> Status { return {}; }, options);
         CHECK((!sampled && sampled.error().code == "interrupted"));
     });
-    forget_stop();
+    reset_stop();
 }
 
 TEST_CASE("sums of bf16 are made in f32") {
@@ -140,9 +140,9 @@ TEST_CASE("what launchers say of a process") {
 }
 
 TEST_CASE("timed exchanges between threads: every kind and size, the same rows at every rank") {
-    forget_stop();
+    reset_stop();
     ExchangeTimingOptions options;
-    options.most_bytes = 4096;
+    options.max_bytes = 4096;
     options.step = 8;
     options.sampling = {3, 1e-6, 0, 0.01, 1, 0};
     std::size_t rows[4]{};

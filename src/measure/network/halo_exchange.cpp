@@ -117,7 +117,7 @@ Status HaloExchange::run(const std::byte* in, std::byte* out) {
 Status HaloExchange::start(const std::byte* in, std::byte* out) {
     begin(in, out);
     // too large for one call: done in pieces, one after the other
-    if (hops_.front().part > group_->most_bytes()) return {};
+    if (hops_.front().part > group_->max_bytes()) return {};
     ROOFLINE_TRY(pending_, group_->start(packed(hops_.front())));
     return {};
 }

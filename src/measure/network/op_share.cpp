@@ -261,7 +261,7 @@ HeldShard held_by_way(const OpWays& ways, const Way& way, std::size_t tensor) {
     return held;
 }
 
-HeldShard held_beside(const OpWays& ways, const Way& way, const std::vector<std::string>& dims) {
+HeldShard held_extra(const OpWays& ways, const Way& way, const std::vector<std::string>& dims) {
     HeldShard held;
     held.lies.rank = static_cast<std::uint8_t>(dims.size());
     for (std::size_t d = 0; d < dims.size(); ++d) {
@@ -273,7 +273,7 @@ HeldShard held_beside(const OpWays& ways, const Way& way, const std::vector<std:
 
 std::vector<std::pair<std::string, std::int64_t>> group_shares(const OpWays& ways, const Way& way,
                                                                const Operand& choices, const System& system) {
-    const HeldShard held = held_beside(ways, way, choices.dims);
+    const HeldShard held = held_extra(ways, way, choices.dims);
     const auto groups = std::find(ways.dims().begin(), ways.dims().end(), ways.op().along[1]) - ways.dims().begin();
     const AxisList filled = way.split[static_cast<std::size_t>(groups)];
     std::vector<std::pair<std::string, std::int64_t>> shares;

@@ -44,7 +44,7 @@ struct OpShare {
                                                                              const System& system);
 
 /// How a way needs an array that has some of the operation's dimensions but is not one of its tensors.
-[[nodiscard]] HeldShard held_beside(const OpWays& ways, const Way& way, const std::vector<std::string>& dims);
+[[nodiscard]] HeldShard held_extra(const OpWays& ways, const Way& way, const std::vector<std::string>& dims);
 
 /// A function along split rows: statistics of each row of a chip's part, which the chips reduce together in rounds, and
 /// the result that follows from the part and all statistics.

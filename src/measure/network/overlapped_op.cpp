@@ -68,7 +68,7 @@ Status MoveChain::finish() {
 Result<std::unique_ptr<OverlappedOp>> OverlappedOp::make(const Program& program, const OpWays& ways, const Way& way,
                                                          MeshRanks& ranks, Device& device,
                                                          std::vector<TensorSteps> tensors,
-                                                         std::optional<BesideOp> choices) {
+                                                         std::optional<ExternalChoices> choices) {
     std::unique_ptr<OverlappedOp> op(new OverlappedOp(program, ways, way, ranks, device, std::move(tensors)));
     op->choices_ = std::move(choices);
     if (way.at != Sharding::everywhere) return std::unique_ptr<OverlappedOp>{};

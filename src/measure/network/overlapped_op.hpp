@@ -46,7 +46,7 @@ struct TensorSteps {
 };
 
 /// Choices of experts for an operation that has none of its own.
-struct BesideOp {
+struct ExternalChoices {
     Operand operand;
     const void* memory = nullptr;
 };
@@ -59,10 +59,9 @@ public:
 
     /// Cuts a dimension of the result that no step splits into 8, 4 or 2 pieces. Null if there is no such dimension or
     /// nothing to exchange. `tensors` holds the operands in order, then the result. All ranks call it together.
-    [[nodiscard]] static Result<std::unique_ptr<OverlappedOp>> make(const Program& program, const OpWays& ways,
-                                                                    const Way& way, MeshRanks& ranks, Device& device,
-                                                                    std::vector<TensorSteps> tensors,
-                                                                    std::optional<BesideOp> choices = std::nullopt);
+    [[nodiscard]] static Result<std::unique_ptr<OverlappedOp>> make(
+        const Program& program, const OpWays& ways, const Way& way, MeshRanks& ranks, Device& device,
+        std::vector<TensorSteps> tensors, std::optional<ExternalChoices> choices = std::nullopt);
 
     [[nodiscard]] Status run();
     [[nodiscard]] int pieces() const { return static_cast<int>(pieces_.size()); }
@@ -110,7 +109,7 @@ private:
     MeshRanks& ranks_;
     Device& device_;
     std::vector<TensorSteps> tensors_;
-    std::optional<BesideOp> choices_;
+    std::optional<ExternalChoices> choices_;
     std::vector<MoveChain> whole_;     ///< of operands that lack the dimension
     std::vector<void*> whole_memory_;  ///< the results of those steps
     std::vector<Piece> pieces_;

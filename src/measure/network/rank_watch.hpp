@@ -11,8 +11,8 @@ namespace roofline::core {
 /// ends the other ranks.
 class RankWatch {
 public:
-    /// `most_s` is the limit in seconds, above zero.
-    explicit RankWatch(double most_s);
+    /// `max_s` is the limit in seconds, above zero.
+    explicit RankWatch(double max_s);
     RankWatch(const RankWatch&) = delete;
     RankWatch& operator=(const RankWatch&) = delete;
     ~RankWatch();

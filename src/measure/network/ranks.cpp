@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "measure/module.hpp"
-#include "measure/network/agreed.hpp"
+#include "measure/network/all_ranks.hpp"
 
 namespace roofline::core {
 
@@ -57,12 +57,12 @@ Status RankGroup::available() {
     return library ? Status{} : fail(library.error());
 }
 
-Result<RankGroup> RankGroup::join(double most_s) {
+Result<RankGroup> RankGroup::join(double max_s) {
     ROOFLINE_TRY(auto library, rank_library());
     ROOFLINE_TRY(auto world, (library)->world());
     RankGroup ranks;
     ranks.library_ = library;
-    ranks.watch_ = std::make_unique<RankWatch>(most_s);
+    ranks.watch_ = std::make_unique<RankWatch>(max_s);
     ranks.watched_ = ranks.watch_->watched(*world);
     ranks.world_ = ranks.watched_.get();
     const auto started = launched();

@@ -28,9 +28,9 @@ class RankGroup {
 public:
     /// Errors: code `absent` if there is no MPI module.
     [[nodiscard]] static Status available();
-    /// Joins the ranks. An exchange that takes longer than `most_s` seconds ends the process (RankWatch). Errors: code
+    /// Joins the ranks. An exchange that takes longer than `max_s` seconds ends the process (RankWatch). Errors: code
     /// `absent` if there is no MPI module; the launcher belongs to another MPI than the module.
-    [[nodiscard]] static Result<RankGroup> join(double most_s);
+    [[nodiscard]] static Result<RankGroup> join(double max_s);
     /// Wraps an existing group, for tests; the destructor does not leave it.
     explicit RankGroup(Communicator& world) : world_(&world) {}
     RankGroup(RankGroup&& other) noexcept;

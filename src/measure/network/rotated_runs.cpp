@@ -4,7 +4,7 @@
 #include <cmath>
 #include <utility>
 
-#include "measure/network/agreed.hpp"
+#include "measure/network/all_ranks.hpp"
 #include "measure/sample_watch.hpp"
 
 namespace roofline::core {
@@ -37,7 +37,7 @@ Result<RotatedRuns> RotatedRuns::make(const Program& program, const System& syst
 }
 
 Result<Sampled> RotatedRuns::time(const SamplingOptions& options, bool overlapped, bool hot) {
-    return agreed_samples(
+    return sample_on_all_ranks(
         first().ranks().world(),
         [&](std::int64_t calls) -> Status {
             for (std::int64_t call = 0; call < calls; ++call) {

@@ -219,7 +219,7 @@ Status ShardMove::start(const std::byte* in, std::byte* out) {
     if (halo_) return halo_->start(in, out);
     const std::size_t most = std::max(input_bytes(exchange_.kind, exchange_.part, group_->size()),
                                       output_bytes(exchange_.kind, exchange_.part, group_->size()));
-    if (most > group_->most_bytes()) return {};  // too large for one call: done in pieces, one after the other
+    if (most > group_->max_bytes()) return {};  // too large for one call: done in pieces, one after the other
     pack(in);
     ROOFLINE_TRY(pending_, group_->start(exchange_of(in, out)));
     return {};

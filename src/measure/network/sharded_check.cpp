@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "measure/network/agreed.hpp"
+#include "measure/network/all_ranks.hpp"
 #include "measure/network/sharded_run.hpp"
 #include "measure/network/sum.hpp"
 #include "measure/run/elements.hpp"
@@ -100,7 +100,7 @@ Result<CheckResult> ShardedRun::check(const CheckOptions& options) {
             }
         }
     }
-    ROOFLINE_CHECK(agreed(ranks_.world(), status));
+    ROOFLINE_CHECK(common_status(ranks_.world(), status));
     return all;
 }
 

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "measure/network/agreed.hpp"
+#include "measure/network/all_ranks.hpp"
 #include "measure/network/sum.hpp"
 #include "measure/run/fill.hpp"
 #include "measure/run/step_builder.hpp"
@@ -36,13 +36,13 @@ Result<std::unique_ptr<ShardedRun>> ShardedRun::make(const Program& program, con
                                                      Device& device) {
     std::unique_ptr<ShardedRun> run(
         new ShardedRun(program, system, std::make_shared<MeshRanks>(world, system), device));
-    ROOFLINE_CHECK(agreed(world, run->prepare(nullptr)));
+    ROOFLINE_CHECK(common_status(world, run->prepare(nullptr)));
     return run;
 }
 
 Result<std::unique_ptr<ShardedRun>> ShardedRun::again(ShardedRun& first) {
     std::unique_ptr<ShardedRun> run(new ShardedRun(first.program_, first.system_, first.mesh_, first.device_));
-    ROOFLINE_CHECK(agreed(first.ranks_.world(), run->prepare(&first)));
+    ROOFLINE_CHECK(common_status(first.ranks_.world(), run->prepare(&first)));
     return run;
 }
 
@@ -179,7 +179,7 @@ Status ShardedRun::fill_input(ValueId value, std::int64_t copy, void* memory) {
         if ((lies.unreduced >> axis & 1U) != 0 && coordinate(system_, ranks_.chip(), axis) != 0) return {};
     }
     std::vector<char> bytes(static_cast<std::size_t>(shape.bytes()), 0);
-    fill_array(shape, copy, wants_positive(whole_), bytes.data());
+    fill_array(shape, copy, needs_positive_inputs(whole_), bytes.data());
     const Box box = box_of(lies, shape.sizes, system_, ranks_.chip());
     const Box all{std::vector<std::int64_t>(shape.sizes.size(), 0), shape.sizes};
     copy_part(static_cast<std::byte*>(memory), box, reinterpret_cast<const std::byte*>(bytes.data()), all, box,
@@ -244,7 +244,7 @@ int ShardedRun::pieces() const {
     return most;
 }
 
-void ShardedRun::forget_results() {
+void ShardedRun::invalidate_results() {
     for (const ShardedStage& stage : stages_) {
         const std::size_t bytes = stage.move != nullptr ? stage.move->bytes_after() : stage.output_bytes;
         std::memset(stage.output, 0xff, bytes);

@@ -65,7 +65,7 @@ public:
     /// Number of pieces of the operation with the most; 1 if no operation is cut.
     [[nodiscard]] int pieces() const;
     /// Overwrites results with NaN so that a check cannot pass on the results of an earlier run.
-    void forget_results();
+    void invalidate_results();
     [[nodiscard]] const std::vector<ShardedStage>& stages() const { return stages_; }
 
     /// Gathers the results of the last run (in repeats, of the last iteration) and compares them with the unsharded
@@ -138,8 +138,8 @@ private:
     Status add_op(std::size_t index, std::size_t statement);
     void place_inputs();
     [[nodiscard]] std::size_t copy_of(ValueId value) const;
-    Status add_overlapped(std::size_t index, std::vector<TensorSteps> tensors, std::optional<BesideOp> choices);
-    Result<std::optional<BesideOp>> choices_beside();
+    Status add_overlapped(std::size_t index, std::vector<TensorSteps> tensors, std::optional<ExternalChoices> choices);
+    Result<std::optional<ExternalChoices>> external_choices();
     Status note_shares(const Operand& choices);
     Status add_rows(const std::vector<const TensorMove*>& moves, std::vector<const void*> inputs, const Array& result,
                     Place& made);

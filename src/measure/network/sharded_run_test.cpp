@@ -56,7 +56,7 @@ public:
     int rank() const override { return under_->rank(); }
     int size() const override { return under_->size(); }
     Status barrier() override { return under_->barrier(); }
-    std::size_t most_bytes() const override { return under_->most_bytes(); }
+    std::size_t max_bytes() const override { return under_->max_bytes(); }
     Status run(const Exchange& exchange) override {
         count(exchange);
         return under_->run(exchange);
@@ -114,7 +114,7 @@ struct RunCase {
 };
 
 RunCase ran(const std::string& text, const std::vector<MeshAxis>& mesh, const std::string& sizes) {
-    forget_stop();
+    reset_stop();
     auto program = parse_program(text);
     REQUIRE_MESSAGE(program, to_text(program.error()));
     REQUIRE(bind_sizes(*program, parse_sizes(sizes, "sizes").value()));
@@ -151,7 +151,7 @@ RunCase ran(const std::string& text, const std::vector<MeshAxis>& mesh, const st
             if (!mine.right) MESSAGE(check->worst);
             mine.checked = check->checked;
             mine.pieces = (*run)->pieces();
-            (*run)->forget_results();
+            (*run)->invalidate_results();
             bytes = 0;
             if (auto status = (*run)->run(true); !status) return status;
             mine.overlapped_bytes = bytes;

@@ -51,7 +51,7 @@ Status ShardedRun::add_op(std::size_t index, std::size_t statement) {
     const std::size_t result = op.inputs.size();
     const std::vector<const TensorMove*> after = moves_of(index, result);
     const bool moves = op.kind == OpKind::move && after.empty();
-    ROOFLINE_TRY(auto choices, choices_beside());
+    ROOFLINE_TRY(auto choices, external_choices());
     std::vector<const void*> inputs;
     std::vector<TensorSteps> tensors(result + 1);
     for (std::size_t i = 0; i < result; ++i) {
@@ -107,14 +107,14 @@ Result<ShardedRun::Place> ShardedRun::bring(std::size_t operand, const HeldShard
 }
 
 // A combine needs the choices of its dispatch, split as its rows are.
-Result<std::optional<BesideOp>> ShardedRun::choices_beside() {
+Result<std::optional<ExternalChoices>> ShardedRun::external_choices() {
     const OpWays& ways = search_->op(at_.op);
     const Op& op = ways.op();
     const auto choices = choices_of(program_, op);
-    if (!choices) return std::optional<BesideOp>{};  // if it needs choices, make_steps() has rejected it
+    if (!choices) return std::optional<ExternalChoices>{};  // if it needs choices, make_steps() has rejected it
     ROOFLINE_CHECK(note_shares(*choices));
-    if (choices->value == op.inputs[1].value) return std::optional<BesideOp>{};
-    const HeldShard wanted = held_beside(ways, layout_.choices[at_.op].way, choices->dims);
+    if (choices->value == op.inputs[1].value) return std::optional<ExternalChoices>{};
+    const HeldShard wanted = held_extra(ways, layout_.choices[at_.op].way, choices->dims);
     Place place = values_[choices->value];
     const Sharding& held = place.held.lies;
     bool has_all = held.unreduced == 0 && !held.at_chip();
@@ -135,7 +135,7 @@ Result<std::optional<BesideOp>> ShardedRun::choices_beside() {
         stages_.back().beside = true;
         place = share;
     }
-    return std::optional(BesideOp{*choices, place.memory});
+    return std::optional(ExternalChoices{*choices, place.memory});
 }
 
 // Each chip fills a share of every group with its own rows, so all operations that move rows by the same choices must
@@ -155,7 +155,7 @@ Status ShardedRun::note_shares(const Operand& choices) {
 }
 
 Status ShardedRun::add_overlapped(std::size_t index, std::vector<TensorSteps> tensors,
-                                  std::optional<BesideOp> choices) {
+                                  std::optional<ExternalChoices> choices) {
     Shared& shared = shared_[index];
     std::vector<void*> cut;
     for (const TensorSteps& tensor : tensors) cut.push_back(tensor.memory);

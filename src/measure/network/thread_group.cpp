@@ -16,7 +16,7 @@ namespace {
 
 // State that the members of a group share: a barrier, and the exchange that each of them currently requests.
 struct ThreadMembers {
-    explicit ThreadMembers(int count, std::size_t most) : most_bytes(most), asked(static_cast<std::size_t>(count)) {}
+    explicit ThreadMembers(int count, std::size_t most) : max_bytes(most), asked(static_cast<std::size_t>(count)) {}
 
     void meet() {
         std::unique_lock lock(mutex);
@@ -30,7 +30,7 @@ struct ThreadMembers {
         all.wait(lock, [&] { return meeting != mine; });
     }
 
-    std::size_t most_bytes;
+    std::size_t max_bytes;
     std::vector<const Exchange*> asked;
     std::vector<std::pair<int, int>> keys = std::vector<std::pair<int, int>>(asked.size());
     std::map<int, std::shared_ptr<ThreadMembers>> parts;  // groups made by a split, by colour
@@ -52,7 +52,7 @@ public:
 
     int rank() const override { return rank_; }
     int size() const override { return static_cast<int>(members_->asked.size()); }
-    std::size_t most_bytes() const override { return members_->most_bytes; }
+    std::size_t max_bytes() const override { return members_->max_bytes; }
 
     Status barrier() override {
         members_->meet();
@@ -83,7 +83,7 @@ public:
         if (mine.front().second == rank_) {
             const std::lock_guard lock(members_->mutex);
             members_->parts[color] =
-                std::make_shared<ThreadMembers>(static_cast<int>(mine.size()), members_->most_bytes);
+                std::make_shared<ThreadMembers>(static_cast<int>(mine.size()), members_->max_bytes);
         }
         members_->meet();
         auto part = members_->parts.at(color);
@@ -145,15 +145,15 @@ private:
 
 }  // namespace
 
-std::vector<std::unique_ptr<Communicator>> thread_group(int members, std::size_t most_bytes) {
-    auto shared = std::make_shared<ThreadMembers>(members, most_bytes);
+std::vector<std::unique_ptr<Communicator>> thread_group(int members, std::size_t max_bytes) {
+    auto shared = std::make_shared<ThreadMembers>(members, max_bytes);
     std::vector<std::unique_ptr<Communicator>> group;
     for (int rank = 0; rank < members; ++rank) group.push_back(std::make_unique<ThreadCommunicator>(shared, rank));
     return group;
 }
 
-void run_in_threads(int members, const std::function<void(Communicator&)>& work, std::size_t most_bytes) {
-    const auto group = thread_group(members, most_bytes);
+void run_in_threads(int members, const std::function<void(Communicator&)>& work, std::size_t max_bytes) {
+    const auto group = thread_group(members, max_bytes);
     std::vector<std::thread> threads;
     threads.reserve(group.size());
     for (const auto& member : group) threads.emplace_back([&work, &member] { work(*member); });

@@ -8,7 +8,7 @@
 #include <memory>
 #include <new>
 
-#include "measure/network/agreed.hpp"
+#include "measure/network/all_ranks.hpp"
 #include "units/text.hpp"
 
 namespace roofline::core {
@@ -29,7 +29,7 @@ std::size_t parts_of_size(CollectiveKind kind, int members) {
 std::vector<std::size_t> sizes_of(CollectiveKind kind, int members, const ExchangeTimingOptions& options) {
     std::vector<std::size_t> sizes;
     const std::size_t least = 4 * parts_of_size(kind, members);
-    for (std::size_t size = options.least_bytes; size <= options.most_bytes; size *= options.step) {
+    for (std::size_t size = options.least_bytes; size <= options.max_bytes; size *= options.step) {
         if (size % least == 0) sizes.push_back(size);
     }
     return sizes;
@@ -105,8 +105,8 @@ public:
     }
 
     Result<std::vector<TimedExchange>> run() {
-        auto made = buffers(options_.most_bytes);
-        ROOFLINE_CHECK(agreed(world_, made ? Status{} : fail(made.error())));
+        auto made = buffers(options_.max_bytes);
+        ROOFLINE_CHECK(common_status(world_, made ? Status{} : fail(made.error())));
         for (const int members : members_) {
             ROOFLINE_TRY(auto group, world_.split(world_.rank() / members, world_.rank()));
             for (const CollectiveKind kind : kinds) {
@@ -119,14 +119,14 @@ public:
 private:
     Status time_kind(Communicator& group, CollectiveKind kind, const Buffers& made) {
         auto checked = check_exchange(group, kind, timed_dtype, 5);
-        ROOFLINE_CHECK(agreed(world_, checked));
+        ROOFLINE_CHECK(common_status(world_, checked));
         for (const std::size_t bytes : sizes_of(kind, group.size(), options_)) {
             const Repeated repeated(group, kind, bytes, made.in.get(), made.out.get());
             progress_.at(fmt::format("{} of {} over {} ranks", collective_name(kind, true),
                                      to_text(Bytes{static_cast<double>(bytes)}), group.size()),
                          static_cast<double>(timed_.size()) / static_cast<double>(steps_));
             auto sampled =
-                agreed_samples(world_, [&](std::int64_t calls) { return repeated.run(calls); }, options_.sampling);
+                sample_on_all_ranks(world_, [&](std::int64_t calls) { return repeated.run(calls); }, options_.sampling);
             if (!sampled) return fail(sampled.error());
             TimedExchange timed{kind, group.size(), world_.size() / group.size(), bytes, sampled->spread};
             scale(timed.spread, 1 / repeated.per_call());

@@ -15,7 +15,7 @@ namespace roofline::core {
 
 struct ExchangeTimingOptions {
     std::size_t least_bytes = 8;
-    std::size_t most_bytes = std::size_t{64} << 20;
+    std::size_t max_bytes = std::size_t{64} << 20;
     std::size_t step = 2;  ///< ratio of successive sizes
     SamplingOptions sampling;
 };

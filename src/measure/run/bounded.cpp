@@ -19,7 +19,7 @@ double unit_of(Dtype dtype) {
     }
 }
 
-double function_value(const std::string& f, const std::array<double, most_arguments>& x) {
+double function_value(const std::string& f, const std::array<double, max_arguments>& x) {
     const double a = x[0];
     const double b = x[1];
     if (f == "add") return a + b;
@@ -60,7 +60,7 @@ double function_value(const std::string& f, const std::array<double, most_argume
     return a;  // convert
 }
 
-double whole_mapped(const std::string& f, const std::array<double, most_arguments>& x) {
+double whole_mapped(const std::string& f, const std::array<double, max_arguments>& x) {
     if (f == "mul") return as_int32(bits_of(x[0]) * bits_of(x[1]));
     if (f == "square") return as_int32(bits_of(x[0]) * bits_of(x[0]));
     if (f == "relu2") return as_int32(bits_of(std::max(x[0], 0.0)) * bits_of(std::max(x[0], 0.0)));
@@ -225,9 +225,9 @@ double as_int32(std::uint64_t bits) { return static_cast<std::int32_t>(static_ca
 
 std::uint64_t bits_of(double whole) { return static_cast<std::uint64_t>(static_cast<std::int64_t>(whole)); }
 
-Bounded mapped(const std::string& function, const std::array<Bounded, most_arguments>& arguments,
+Bounded mapped(const std::string& function, const std::array<Bounded, max_arguments>& arguments,
                const Rounding& rounding) {
-    std::array<double, most_arguments> x{};
+    std::array<double, max_arguments> x{};
     for (std::size_t i = 0; i < x.size(); ++i) x[i] = arguments[i].value;
     if (rounding.whole) return {whole_mapped(function, x), 0};
     const double value = function_value(function, x);

@@ -36,10 +36,10 @@ struct Rounding {
 [[nodiscard]] std::uint64_t bits_of(double whole);
 
 /// Largest number of arguments of an elementwise function.
-inline constexpr std::size_t most_arguments = 3;
+inline constexpr std::size_t max_arguments = 3;
 
 /// Result of an elementwise function other than `rope` and `unrope`, which need a neighbouring element.
-[[nodiscard]] Bounded mapped(const std::string& function, const std::array<Bounded, most_arguments>& arguments,
+[[nodiscard]] Bounded mapped(const std::string& function, const std::array<Bounded, max_arguments>& arguments,
                              const Rounding& rounding);
 
 /// Result of a function that works along dimensions, for one row; a reduction returns one element. `second` holds the

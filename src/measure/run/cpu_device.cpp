@@ -141,7 +141,7 @@ private:
 
 }  // namespace
 
-void settle_openmp(std::size_t threads) {
+void configure_openmp(std::size_t threads) {
     for (const char* name :
          {"OMP_PLACES", "GOMP_CPU_AFFINITY", "OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "OMP_THREAD_LIMIT"})
         ::unsetenv(name);
@@ -187,7 +187,7 @@ Result<std::unique_ptr<Device>> make_cpu_device(const CpuOptions& options) {
     MatmulLibrary* library = nullptr;
     std::string why_not;
     if (options.library) {
-        settle_openmp(processors.size());
+        configure_openmp(processors.size());
         auto loaded = load_module_as<MatmulLibrary>("dnnl", "fast matrix products of oneDNN", "libdnnl-dev");
         if (loaded) {
             library = *loaded;

@@ -21,7 +21,7 @@ struct CpuOptions {
 /// Sets OpenMP's environment variables so that only this program binds threads: a user's settings could move or pin the
 /// threads that are bound here one by one. (With OMP_PROC_BIND=true a library may run all of its threads on one core.)
 /// OpenMP reads the variables once, when it is loaded. Call this function first while the process has a single thread.
-void settle_openmp(std::size_t threads);
+void configure_openmp(std::size_t threads);
 
 /// Bytes that can be allocated now: the smaller of what the system reports as available and what a container's limit
 /// leaves.

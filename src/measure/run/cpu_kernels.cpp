@@ -246,9 +246,9 @@ private:
 };
 
 /// Runs gathers and scatters. Bytes are copied if table and result have the same dtype, else elements are converted.
-class RowsByNumber : public StepKernel {
+class GatherScatterKernel : public StepKernel {
 public:
-    RowsByNumber(const RunStep& step, const StepProgram& program, Team& team) : team_(team) {
+    GatherScatterKernel(const RunStep& step, const StepProgram& program, Team& team) : team_(team) {
         const std::vector<Dtype> dtypes = dtypes_of(step, program);
         const Dtype output = program.arrays[step.output].dtype;
         if (const auto* gather = std::get_if<GatherStep>(&step.what)) {
@@ -401,7 +401,7 @@ std::unique_ptr<StepKernel> make_cpu_kernel(const RunStep& step, const StepProgr
     if (const auto* matmul = std::get_if<MatmulStep>(&step.what)) return make_plain_matmul(*matmul, team);
     const auto* scatter = std::get_if<ScatterStep>(&step.what);
     if (std::holds_alternative<GatherStep>(step.what) || (scatter != nullptr && !scatter->adds))
-        return std::make_unique<RowsByNumber>(step, program, team);
+        return std::make_unique<GatherScatterKernel>(step, program, team);
     return make_expert_kernel(step, program, team);
 }
 

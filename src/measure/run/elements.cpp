@@ -6,7 +6,7 @@
 #include <cstring>
 #include <limits>
 
-#include "measure/run/clones.hpp"
+#include "measure/run/multiversioning.hpp"
 
 namespace roofline::core {
 
@@ -351,48 +351,52 @@ std::uint16_t float_to_bf16(float value) { return to_bf16(value); }
 float f16_to_float(std::uint16_t bits) { return from_f16(bits); }
 std::uint16_t float_to_f16(float value) { return to_f16(value); }
 
-ROOFLINE_CLONES void load_elements(Dtype dtype, const void* from, std::int64_t stride, float* to, std::size_t count) {
+ROOFLINE_MULTIVERSION void load_elements(Dtype dtype, const void* from, std::int64_t stride, float* to,
+                                         std::size_t count) {
     load_as(dtype, from, stride, to, count);
 }
-ROOFLINE_CLONES void load_elements(Dtype dtype, const void* from, std::int64_t stride, double* to, std::size_t count) {
+ROOFLINE_MULTIVERSION void load_elements(Dtype dtype, const void* from, std::int64_t stride, double* to,
+                                         std::size_t count) {
     load_as(dtype, from, stride, to, count);
 }
-ROOFLINE_CLONES void load_elements(Dtype dtype, const void* from, std::int64_t stride, std::int32_t* to,
-                                   std::size_t count) {
+ROOFLINE_MULTIVERSION void load_elements(Dtype dtype, const void* from, std::int64_t stride, std::int32_t* to,
+                                         std::size_t count) {
     load_as(dtype, from, stride, to, count);
 }
-ROOFLINE_CLONES void store_elements(Dtype dtype, const float* from, void* to, std::int64_t stride, std::size_t count) {
+ROOFLINE_MULTIVERSION void store_elements(Dtype dtype, const float* from, void* to, std::int64_t stride,
+                                          std::size_t count) {
     store_as(dtype, from, to, stride, count);
 }
-ROOFLINE_CLONES void store_elements(Dtype dtype, const double* from, void* to, std::int64_t stride, std::size_t count) {
+ROOFLINE_MULTIVERSION void store_elements(Dtype dtype, const double* from, void* to, std::int64_t stride,
+                                          std::size_t count) {
     store_as(dtype, from, to, stride, count);
 }
-ROOFLINE_CLONES void store_elements(Dtype dtype, const std::int32_t* from, void* to, std::int64_t stride,
-                                    std::size_t count) {
+ROOFLINE_MULTIVERSION void store_elements(Dtype dtype, const std::int32_t* from, void* to, std::int64_t stride,
+                                          std::size_t count) {
     store_as(dtype, from, to, stride, count);
 }
 
-ROOFLINE_CLONES float largest_element(const float* x, std::size_t count) { return extreme_of(x, count, false); }
-ROOFLINE_CLONES double largest_element(const double* x, std::size_t count) { return extreme_of(x, count, false); }
-ROOFLINE_CLONES std::int32_t largest_element(const std::int32_t* x, std::size_t count) {
+ROOFLINE_MULTIVERSION float largest_element(const float* x, std::size_t count) { return extreme_of(x, count, false); }
+ROOFLINE_MULTIVERSION double largest_element(const double* x, std::size_t count) { return extreme_of(x, count, false); }
+ROOFLINE_MULTIVERSION std::int32_t largest_element(const std::int32_t* x, std::size_t count) {
     return extreme_of(x, count, false);
 }
-ROOFLINE_CLONES float smallest_element(const float* x, std::size_t count) { return extreme_of(x, count, true); }
-ROOFLINE_CLONES double smallest_element(const double* x, std::size_t count) { return extreme_of(x, count, true); }
-ROOFLINE_CLONES std::int32_t smallest_element(const std::int32_t* x, std::size_t count) {
+ROOFLINE_MULTIVERSION float smallest_element(const float* x, std::size_t count) { return extreme_of(x, count, true); }
+ROOFLINE_MULTIVERSION double smallest_element(const double* x, std::size_t count) { return extreme_of(x, count, true); }
+ROOFLINE_MULTIVERSION std::int32_t smallest_element(const std::int32_t* x, std::size_t count) {
     return extreme_of(x, count, true);
 }
 
-ROOFLINE_CLONES void map_elements(MapFunction function, const float* a, const float* b, const float* c, float* out,
-                                  std::size_t count) {
+ROOFLINE_MULTIVERSION void map_elements(MapFunction function, const float* a, const float* b, const float* c,
+                                        float* out, std::size_t count) {
     map_floating(function, a, b, c, out, count);
 }
-ROOFLINE_CLONES void map_elements(MapFunction function, const double* a, const double* b, const double* c, double* out,
-                                  std::size_t count) {
+ROOFLINE_MULTIVERSION void map_elements(MapFunction function, const double* a, const double* b, const double* c,
+                                        double* out, std::size_t count) {
     map_floating(function, a, b, c, out, count);
 }
-ROOFLINE_CLONES void map_elements(MapFunction function, const std::int32_t* a, const std::int32_t* b,
-                                  const std::int32_t* c, std::int32_t* out, std::size_t count) {
+ROOFLINE_MULTIVERSION void map_elements(MapFunction function, const std::int32_t* a, const std::int32_t* b,
+                                        const std::int32_t* c, std::int32_t* out, std::size_t count) {
     map_whole(function, a, b, c, out, count);
 }
 

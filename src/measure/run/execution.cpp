@@ -145,7 +145,7 @@ Status Execution::allocate() {
 }
 
 Status Execution::fill() {
-    const bool positive = wants_positive(program_);
+    const bool positive = needs_positive_inputs(program_);
     std::vector<char> bytes;
     for (std::size_t i = 0; i < memory_.size(); ++i) {
         const RunArray& array = steps_.arrays[i];

@@ -13,8 +13,8 @@ namespace roofline::core {
 
 namespace {
 
-constexpr double longest_s = 0.2;
-constexpr int most_rounds = 8;
+constexpr double max_duration_s = 0.2;
+constexpr int max_rounds = 8;
 constexpr std::size_t too_small = std::size_t{64} * 1024;  // bytes: a smaller step ends before a clock can resolve it
 // This byte makes a positive normal number in every dtype; zeros and subnormals run at other speeds on some units.
 constexpr int filling = 0x3c;
@@ -91,7 +91,7 @@ Result<bool> second_is_faster(StepKernel& first, StepKernel& second, const RunSt
         ROOFLINE_CHECK(once(timed, device, false));
     }
     const double start = now_s();
-    for (int round = 0; round < most_rounds && (round == 0 || now_s() - start < longest_s); ++round) {
+    for (int round = 0; round < max_rounds && (round == 0 || now_s() - start < max_duration_s); ++round) {
         for (Timed& timed : both) {
             ROOFLINE_CHECK(once(timed, device, true));
         }

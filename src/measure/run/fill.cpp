@@ -48,7 +48,7 @@ double one(RandomBits& random, const RunArray& array, bool positive) {
 
 }  // namespace
 
-bool wants_positive(const Program& program) { return block_wants_positive(program.body); }
+bool needs_positive_inputs(const Program& program) { return block_wants_positive(program.body); }
 
 void fill_array(const RunArray& array, std::int64_t copy, bool positive, void* bytes) {
     RandomBits random(0x5eed + 0x10001 * static_cast<std::uint64_t>(array.value.value_or(0)) +

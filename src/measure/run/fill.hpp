@@ -17,7 +17,7 @@ namespace roofline::core {
 void fill_array(const RunArray& array, std::int64_t copy, bool positive, void* bytes);
 
 /// Returns whether the program has a function that is defined only for positive numbers.
-[[nodiscard]] bool wants_positive(const Program& program);
+[[nodiscard]] bool needs_positive_inputs(const Program& program);
 
 /// A fast generator of random bits (splitmix64).
 class RandomBits {

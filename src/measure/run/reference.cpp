@@ -50,7 +50,7 @@ Result<CheckResult> check_statement(const Program& program, const Statement& sta
     if (output.bytes == nullptr) return CheckResult{};
     ReferenceElement element(program, statement, held, options.shares);
     const std::int64_t elements = element.count();
-    const double affordable = std::floor(options.most_steps / element.cost());
+    const double affordable = std::floor(options.max_steps / element.cost());
     const bool all = elements <= options.elements && static_cast<double>(elements) <= affordable;
     const auto wanted = static_cast<std::int64_t>(
         std::min({static_cast<double>(elements), static_cast<double>(options.elements), affordable}));

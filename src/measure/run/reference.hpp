@@ -20,7 +20,7 @@ struct CheckResult {
 
 struct CheckOptions {
     std::int64_t elements = 2000;  ///< elements to check of each statement's result; all if it has no more
-    double most_steps = 2e8;       ///< limit on steps of the reference; fewer elements are checked if each takes long
+    double max_steps = 2e8;        ///< limit on steps of the reference; fewer elements are checked if each takes long
     GroupShares shares{};          ///< for a program that ranks run
 };
 

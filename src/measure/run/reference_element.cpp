@@ -244,7 +244,7 @@ Bounded ReferenceElement::product(const Operation& op) {
 }
 
 Bounded ReferenceElement::element_by_element(const Operation& op) {
-    std::array<Bounded, most_arguments> arguments{};
+    std::array<Bounded, max_arguments> arguments{};
     const std::vector<Constant>& constants = op.op->constants;
     const std::size_t count = op.inputs.size() + constants.size();
     std::size_t next = 0;

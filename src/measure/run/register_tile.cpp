@@ -9,7 +9,7 @@
 #include <immintrin.h>
 #endif
 
-#include "measure/run/clones.hpp"
+#include "measure/run/multiversioning.hpp"
 
 namespace roofline::core {
 

@@ -6,7 +6,7 @@
 
 namespace roofline::core {
 
-struct TakenFigure {
+struct ImportedFigure {
     std::string path;              ///< "hbm.bandwidth", "matmul.bf16"
     double value = 0;              ///< SI base units
     std::string unit;              ///< "FLOP/s" or "B/s"

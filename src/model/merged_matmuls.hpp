@@ -10,6 +10,6 @@ namespace roofline::core {
 /// values are one matmul because their weights are adjacent in memory. A statement is merged only if its result is
 /// stored, added to, or put into a cache, and only if nothing in between reads or writes what would be moved. Existing
 /// `fuse` blocks do not change.
-void merge_products(Program& program);
+void merge_matmuls(Program& program);
 
 }  // namespace roofline::core

@@ -17,7 +17,7 @@ namespace roofline::core {
 
 /// Returns, on all ranks, the error of the first rank that has one; success if no rank has one. The message names the
 /// rank unless all ranks have the same error.
-[[nodiscard]] Status agreed(Communicator& group, const Status& mine);
+[[nodiscard]] Status common_status(Communicator& group, const Status& mine);
 
 /// The numbers of all ranks, by rank. Every rank calls it with its own number.
 [[nodiscard]] Result<std::vector<double>> all_numbers(Communicator& group, double mine);
@@ -26,7 +26,8 @@ namespace roofline::core {
 /// Times work(calls) on all ranks together as take_samples() does on one. All ranks use the same number of calls and
 /// begin at a barrier; a sample is the time of the slowest rank, and is disturbed if it was disturbed on any rank.
 /// Errors: interrupted on any rank; those of `work`, which must fail on all ranks or end them.
-[[nodiscard]] Result<Sampled> agreed_samples(Communicator& group, const std::function<Status(std::int64_t calls)>& work,
-                                             const SamplingOptions& options);
+[[nodiscard]] Result<Sampled> sample_on_all_ranks(Communicator& group,
+                                                  const std::function<Status(std::int64_t calls)>& work,
+                                                  const SamplingOptions& options);
 
 }  // namespace roofline::core

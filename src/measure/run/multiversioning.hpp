@@ -5,14 +5,14 @@
 #if defined(__x86_64__) && defined(__linux__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
-#define ROOFLINE_CLONES
+#define ROOFLINE_MULTIVERSION
 #endif
 #endif
-#ifndef ROOFLINE_CLONES
-#define ROOFLINE_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#ifndef ROOFLINE_MULTIVERSION
+#define ROOFLINE_MULTIVERSION __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #endif
 #else
-#define ROOFLINE_CLONES
+#define ROOFLINE_MULTIVERSION
 #endif
 
 /// Marks functions that such a loop calls: they must be inlined to be compiled for the same processor.

@@ -1,4 +1,4 @@
-#include "model/merged_products.hpp"
+#include "model/merged_matmuls.hpp"
 
 #include <doctest/doctest.h>
 
@@ -17,7 +17,7 @@ struct Merged {
         auto parsed = parse_program(text);
         REQUIRE(parsed);
         program = *parsed;
-        merge_products(program);
+        merge_matmuls(program);
         auto derived = derive_work(program);
         REQUIRE(derived);
         work = *derived;
