@@ -38,7 +38,7 @@ public:
         if (!skip.empty()) return {};
         if (heads % kv_heads != 0) skip = "heads are no multiple of kv_heads";
         if (!decode && queries != keys) skip = "a prefill behind a cache (kv_len is not q_len)";
-        constexpr std::int64_t rope = 64;  // of a latent head's dimensions: they are in keys alone
+        constexpr std::int64_t rope = 64;  // dimensions of a latent head that only keys have
         if (latent && (head_dim <= rope || kv_heads != 1)) skip = "mla has one latent head of more than 64 dimensions";
         row.dtype = lowered(text("dtype"));
         const std::string q = dtype(row.dtype, skip);
@@ -59,7 +59,8 @@ public:
     }
 
 private:
-    /// Of a decode step no more than the window is read; a prefill that is longer than its window has a mask of its own.
+    /// A decode step reads at most the window. A prefill that is longer than its window would need another mask, so it
+    /// is skipped.
     Status read_window(std::int64_t keys, bool decode, std::int64_t& seen, std::string& skip) const {
         const auto at = find_column(columns_, {"window"});
         const std::string_view window_text = fields_.text(at);
@@ -82,7 +83,7 @@ private:
         return window ? fmt::format("gather[C]({}, W)", cache) : std::string(cache);
     }
 
-    /// What a window leaves of a longer cache are C's keys at the places W.
+    /// If a window covers only a part of the cache, W holds the places of its keys among the C cached ones.
     static std::string program(const std::string& q, const std::string& kv, bool causal, bool window) {
         const std::string out = q == "bf16" || q == "f16" || q == "f32" ? q : "bf16";
         return fmt::format(
@@ -92,7 +93,7 @@ private:
             keys_of("V", window));
     }
 
-    /// Latents are keys and values at once.
+    /// Latents are both keys and values.
     static std::string latent_program(const std::string& q, const std::string& kv) {
         const std::string out = q == "bf16" || q == "f16" || q == "f32" ? q : "bf16";
         return fmt::format(

@@ -16,13 +16,13 @@ namespace {
 
 using Columns = std::vector<std::string>;
 
-/// Bytes per second; of nccl-tests' bus or of the algorithm.
+/// A column of rates in bytes per second; bus or algorithm bandwidth of nccl-tests.
 struct RateColumn {
     ScaledColumn column;
     bool bus = false;
 };
 
-/// Which columns hold what.
+/// The columns by meaning.
 struct Roles {
     std::size_t op = 0;
     std::size_t members = 0;
@@ -86,7 +86,7 @@ class RowReader {
 public:
     RowReader(CsvReader& reader, Roles roles) : reader_(reader), fields_(reader), roles_(std::move(roles)) {}
 
-    /// The row, or "" and why there is none in `skip`.
+    /// Reads the current row; if it cannot be used, `skip` says why.
     Result<MeasuredCollective> read(std::string& skip);
 
 private:
@@ -98,7 +98,7 @@ private:
     Roles roles_;
 };
 
-/// 0 when the row has none.
+/// Time of the row in seconds; 0 if it has none.
 Result<double> RowReader::time_of(const MeasuredCollective& row) const {
     const auto time = fields_.seconds(roles_.times);
     if (!time || *time > 0) return time;

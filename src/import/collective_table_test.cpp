@@ -131,9 +131,9 @@ TEST_CASE("software and launch are read out of free texts") {
 }
 
 TEST_CASE("what a table rounded is known") {
-    // a clock of 1 us is off by half of one at most
+    // a clock of 1 us has a rounding error of at most half a microsecond
     CHECK(noted("torch.distributed; timer 1us").rounding_s == approx(0.5e-6));
-    // 1e6 bytes in 1 ms are 1 GB/s; half a step of 0.01 GB/s is 0.5 % of that, and so of the time
+    // 1e6 bytes in 1 ms are 1 GB/s; half a step of 0.01 GB/s is 0.5 % of the rate and of the time
     CHECK(noted("throughput quantised to 0.01 GB/s").rounding_s == approx(5e-6));
     CHECK(noted("median of 2 runs").rounding_s == 0);
 }

@@ -1,4 +1,5 @@
-// The Empirical Roofline Tool's roofline.json: {"empirical": {"gbytes": {"data": [["L1", 100.0], ...]}, "gflops": {"data": [["FP64 GFLOPs", 50.0]]}}}.
+// Reads roofline.json of the Empirical Roofline Tool:
+// {"empirical": {"gbytes": {"data": [["L1", 100.0], ...]}, "gflops": {"data": [["FP64 GFLOPs", 50.0]]}}}.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -46,7 +47,7 @@ private:
             return bad(row, "a row is a name and a number",
                        bandwidth ? R"(["L1", 100.0])" : R"(["FP64 GFLOPs", 50.0])");
         const FileValue& value = row.items[1];
-        // Version 1.1 writes texts of digits in places.
+        // Version 1.1 writes some numbers as strings.
         const auto number = value.is_number()                 ? std::optional(value.real)
                             : value.is(FileValue::Kind::text) ? number_in(trimmed(value.text))
                                                               : std::nullopt;
@@ -83,14 +84,14 @@ private:
         return level == "l1" || level == "l2" || level == "l3" ? level : "";
     }
 
-    // "FP64 GFLOPs"; version 1.0 says "GFLOPs", of doubles.
+    // The precision in "FP64 GFLOPs"; version 1.0 says "GFLOPs" for doubles.
     [[nodiscard]] std::optional<Dtype> precision_of(std::string_view name) const {
         const std::string_view first = trimmed(name).substr(0, trimmed(name).find(' '));
         if (lowered(first).starts_with("gflop")) return precision_.value_or(Dtype::f64);
         return find_dtype(first);
     }
 
-    // Configurations say ERT_PRECISION FP32, in a text or as a member.
+    // Searches the configuration for ERT_PRECISION FP32, in a string or as a member.
     void precision_in(const FileValue& node) {
         const FileValue* said = node.find("ERT_PRECISION");
         if (said != nullptr && said->is(FileValue::Kind::text)) precision_ = find_dtype(trimmed(said->text));

@@ -15,7 +15,7 @@ namespace {
 
 using Columns = std::vector<std::string>;
 
-/// Which columns hold what.
+/// The columns by meaning.
 struct ExchangeColumns {
     std::optional<std::size_t> system, step, members, nodes, tokens, hidden, choices, experts, kernels, cores, dtype,
         routing, source;
@@ -41,7 +41,8 @@ ExchangeColumns exchange_columns(const Columns& columns) {
     return roles;
 }
 
-/// "deepep normal" of "deepep_normal", "deepep low latency" of "deepep_ll"; other names as they are, in lower case.
+/// The variant that kernels are known by: "deepep normal" for "deepep_normal", "deepep low latency" for "deepep_ll";
+/// other names in lower case.
 std::string variant_of(std::string_view kernels) {
     std::string name = lowered(trimmed(kernels));
     for (char& c : name) c = c == '_' ? ' ' : c;
@@ -53,7 +54,7 @@ public:
     ExchangeReader(CsvReader& reader, ExchangeColumns roles)
         : reader_(reader), fields_(reader), roles_(std::move(roles)) {}
 
-    /// The row, and in `skip` why it is of no use.
+    /// Reads the current row; if it cannot be used, `skip` says why.
     Result<MeasuredExchange> read(std::string& skip) {
         MeasuredExchange row;
         row.line = reader_.line();
@@ -77,7 +78,7 @@ private:
         struct Count {
             std::optional<std::size_t> column;
             std::int64_t* value;
-            const char* needed;  ///< its name, of one that must be there
+            const char* needed;  ///< name of a required column
         };
         const Count counts[] = {{roles_.members, &row.members, nullptr},  {roles_.nodes, &row.nodes, nullptr},
                                 {roles_.cores, &row.cores, nullptr},      {roles_.tokens, &row.tokens, "tokens"},
@@ -101,7 +102,8 @@ private:
             return fmt::format("the routing {} is not known: uniform and balanced are", in_ticks(routing));
         if (row.choices > row.experts) return "topk is more than the experts";
         const std::string_view dtype = text(roles_.dtype);
-        // DeepEP quantises what it dispatches (its README, and times that bf16 rows would need longer for than the wires allow)
+        // DeepEP quantises dispatched rows (its README says so, and its times are shorter than the links allow for
+        // bf16)
         row.dtype = !row.back && row.variant.starts_with("deepep") ? Dtype::fp8 : Dtype::bf16;
         if (dtype.empty()) return "";
         const auto named = find_dtype(dtype);

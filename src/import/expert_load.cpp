@@ -13,19 +13,19 @@ using Counts = std::vector<std::int64_t>;
 
 bool is_routing(const Routing& routing) {
     constexpr std::int64_t most_experts = 65'536;
-    constexpr std::int64_t most_tokens = std::int64_t{1} << 32;
-    return routing.tokens > 0 && routing.tokens <= most_tokens && routing.choices > 0 && routing.ranks > 0 &&
+    constexpr std::int64_t max_tokens = std::int64_t{1} << 32;
+    return routing.tokens > 0 && routing.tokens <= max_tokens && routing.choices > 0 && routing.ranks > 0 &&
            routing.experts >= routing.choices && routing.experts <= most_experts &&
            routing.experts % routing.ranks == 0;
 }
 
-/// How many of 0, 1, ... tokens-1, counted on from `start` and round after `experts`, are below `local`.
-std::int64_t turns_below(std::int64_t start, std::int64_t tokens, std::int64_t experts, std::int64_t local) {
+/// Counts the numbers below `local` among `tokens` consecutive numbers from `start`, taken modulo `experts`.
+std::int64_t count_below(std::int64_t start, std::int64_t tokens, std::int64_t experts, std::int64_t local) {
     const auto up_to = [&](std::int64_t end) { return end / experts * local + std::min(end % experts, local); };
     return up_to(start + tokens) - up_to(start);
 }
 
-/// Uniform between 0 and 1; the generator is splitmix64 (Steele, Lea and Flood 2014).
+/// Random numbers between 0 and 1; the generator is splitmix64 (Steele, Lea and Flood 2014).
 class Draws {
 public:
     double next() {
@@ -40,7 +40,7 @@ private:
     std::uint64_t state_ = 1;
 };
 
-/// One number of a density x^-alpha between `least` and `most`.
+/// Transforms a uniform number to the density x^-alpha between `least` and `most`.
 double power_law(double uniform, double alpha, double least, double most) {
     const double e = 1 - alpha;
     if (std::abs(e) < 1e-9) return least * std::pow(most / least, uniform);
@@ -48,8 +48,8 @@ double power_law(double uniform, double alpha, double least, double most) {
     return std::pow(low + uniform * (std::pow(most, e) - low), 1 / e);
 }
 
-/// Adds to the counts, or takes from them, until they make `sum`: the ranks in turn, each where it has the fewest tokens, or the
-/// most. None goes beyond `most`.
+/// Increases or decreases the counts until they sum to `sum`: the ranks take turns, each at its expert with the fewest
+/// or most tokens. No count exceeds `most`.
 void level(Counts& counts, std::int64_t ranks, std::int64_t sum, std::int64_t most) {
     const std::int64_t local = static_cast<std::int64_t>(counts.size()) / ranks;
     std::int64_t left = sum;
@@ -84,7 +84,7 @@ Counts drawn_counts(const Routing& routing, double alpha, bool in_turn, Draws& d
     }
     Counts counts;
     for (const double share : shares) counts.push_back(std::llround(std::min(tokens, share / sum * choices)));
-    // roundings, and what is over where a token would have chosen an expert twice
+    // rounding errors, and tokens that would have chosen an expert twice
     level(counts, in_turn ? routing.ranks : 1, routing.tokens * routing.choices, routing.tokens);
     return counts;
 }
@@ -97,9 +97,9 @@ ExpertLoad balanced_load(const Routing& routing) {
     const std::int64_t local = routing.experts / routing.ranks;
     const std::int64_t stride = (routing.experts + routing.choices - 1) / routing.choices;
     if (routing.tokens >= stride) {
-        load.experts = local;  // every expert's turn comes
+        load.experts = local;  // every expert is chosen
         for (std::int64_t j = 0; j < routing.choices; ++j)
-            load.rows += turns_below(j * stride % routing.experts, routing.tokens, routing.experts, local);
+            load.rows += count_below(j * stride % routing.experts, routing.tokens, routing.experts, local);
         return load;
     }
     std::vector<bool> chosen(static_cast<std::size_t>(local));

@@ -1,4 +1,4 @@
-// How many tokens come to the experts of one rank, by the rules that tables of expert layers name.
+// Number of tokens for the experts of one rank, according to the routing rules that tables of expert layers name.
 #pragma once
 
 #include <compare>
@@ -6,7 +6,7 @@
 
 namespace roofline::core {
 
-/// What is asked: the tokens of a layer, each with `choices` of `experts`, which lie in equal parts on `ranks`.
+/// The tokens of a layer: each chooses `choices` of `experts`, which are divided equally among `ranks`.
 struct Routing {
     std::int64_t tokens = 0;
     std::int64_t choices = 0;
@@ -16,22 +16,25 @@ struct Routing {
     auto operator<=>(const Routing&) const = default;
 };
 
-/// What falls on the first rank.
+/// The load of the first rank.
 struct ExpertLoad {
-    std::int64_t experts = 0;  ///< that any token chose: only their weights are read
-    std::int64_t rows = 0;     ///< tokens times those of their choices that lie there
+    std::int64_t experts = 0;  ///< experts that any token chose: only their weights are read
+    std::int64_t rows = 0;     ///< choices of all tokens that are on this rank
 
     bool operator==(const ExpertLoad&) const = default;
 };
 
-/// Tokens take turns: the choices of each lie ceil(experts / choices) apart, and each token starts one expert further; so much
-/// further, when there are few tokens, that they come round once. Zeros unless everything is above zero, the experts are a multiple
-/// of the ranks and no fewer than the choices, and there are at most 65536 of them and 2^32 tokens.
+/// Load of balanced routing: the choices of a token are ceil(experts / choices) apart, and each token starts one expert
+/// further, or further than one if there are few tokens, so that they cycle once through the experts. Returns zeros
+/// unless everything is positive, the number of experts is a multiple of the ranks and not smaller than the choices,
+/// and there are at most 65536 experts and 2^32 tokens.
 [[nodiscard]] ExpertLoad balanced_load(const Routing& routing);
 
-/// Experts are chosen in proportion to numbers drawn from a density x^-alpha between 1 and 0.8 tokens (0.01 and 2 where tokens have
-/// fewer choices than there are experts), rounded, no expert by a token twice; the rank is the busiest. It is the mean of
-/// several draws, always the same ones. What rounding leaves over goes to the ranks in turn, or else to the first experts. Zeros as above, and unless alpha is between 0 and 10.
+/// Load of power-law routing: experts are chosen in proportion to numbers drawn from a density x^-alpha between 1 and
+/// 0.8 tokens (0.01 and 2 if tokens have fewer choices than there are experts), rounded, and no token chooses an expert
+/// twice. The result is that of the busiest rank, averaged over several draws with a fixed seed. The remainder of
+/// rounding is assigned to the ranks in turn or, without `in_turn`, to the first experts. Returns zeros as above, and
+/// unless alpha is between 0 and 10.
 [[nodiscard]] ExpertLoad power_law_load(const Routing& routing, double alpha, bool in_turn = true);
 
 }  // namespace roofline::core

@@ -7,15 +7,15 @@
 using namespace roofline::core;
 
 TEST_CASE("balanced tokens take turns") {
-    // 4 tokens choose 0 and 4, 1 and 5, 2 and 6, 3 and 7: each of 8 experts is chosen once
+    // 4 tokens choose experts 0 and 4, 1 and 5, 2 and 6, 3 and 7, so each of 8 experts is chosen once
     CHECK(balanced_load({4, 2, 8, 1}) == ExpertLoad{8, 8});
     CHECK(balanced_load({4, 2, 8, 2}) == ExpertLoad{4, 4});
     // 2 tokens choose 0 and 4, 2 and 6
     CHECK(balanced_load({2, 2, 8, 1}) == ExpertLoad{4, 4});
     CHECK(balanced_load({2, 2, 8, 4}) == ExpertLoad{1, 1});
-    // 5 tokens: the last one chooses 4 and 0 again
+    // 5 tokens: the last token chooses 4 and 0 again
     CHECK(balanced_load({5, 2, 8, 2}) == ExpertLoad{4, 5});
-    // one token's choices lie 32 apart, each with another rank
+    // the choices of one token are 32 apart, each on another rank
     CHECK(balanced_load({1, 8, 256, 32}) == ExpertLoad{1, 1});
     CHECK(balanced_load({std::int64_t{1} << 30, 8, 256, 32}) == ExpertLoad{8, std::int64_t{1} << 28});
 }
@@ -30,19 +30,19 @@ TEST_CASE("all choices fall somewhere, and the busiest rank has no less than its
             CHECK(load.experts <= 4);
         }
     }
-    // without a power there is chance alone: a busiest rank of 64 experts has little more than its quarter
+    // with exponent 0 only chance remains: the busiest rank of 64 experts has little more than a quarter
     CHECK(power_law_load({100'000, 8, 256, 4}, 0).rows < 100'000 * 2.3);
     CHECK(power_law_load({100'000, 8, 256, 4}, 1.2).rows > 100'000 * 2.3);
 }
 
 TEST_CASE("no token chooses an expert twice") {
-    // with as many choices as experts each has all tokens
+    // with as many choices as experts, each expert has all tokens
     CHECK(power_law_load({1000, 2, 2, 2}, 1.2) == ExpertLoad{1, 1000});
     CHECK(power_law_load({1000, 4, 4, 1}, 1.2) == ExpertLoad{4, 4000});
 }
 
 TEST_CASE("what rounding leaves goes to the ranks in turn, or to the first experts") {
-    // 8 choices among 256 experts: no share is half a token, 2/0.376 times the mean at most
+    // 8 choices among 256 experts: every share is below half a token, at most 2/0.376 times the mean
     CHECK(power_law_load({1, 8, 256, 32}, 1.01) == ExpertLoad{1, 1});
     CHECK(power_law_load({1, 8, 256, 32}, 1.01, false) == ExpertLoad{8, 8});
 }

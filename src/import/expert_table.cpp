@@ -39,11 +39,11 @@ public:
         Operands of = operands_of(row, skip);
         of.gated = gated;
         if (of.block_scaled && row.variant.empty()) row.variant = find_quantised(row.dtype)->variant;
-        // libraries tune kernels for experts with a gate: in SGLang others take three times what their bytes let expect
+        // libraries tune kernels for gated experts; in SGLang, others take three times as long as their bytes suggest
         if (!gated && row.variant.empty()) row.variant = "ungated";
         const bool all = works_on_all(row.software);
         if (!load || !skip.empty()) {
-            row.program = all ? apart_program(of, false) : fused_program(of);
+            row.program = all ? unfused_program(of, false) : fused_program(of);
             return {};
         }
         const std::int64_t all_rows = tokens * choices;
@@ -51,7 +51,7 @@ public:
         const std::int64_t of_expert = std::max<std::int64_t>(1, rows / load->experts);
         const std::int64_t others = all_rows - std::min(all_rows, of_expert * load->experts);
         const bool zeros = writes_zeros(row, of) && others > 0;
-        row.program = all ? apart_program(of, zeros) : fused_program(of);
+        row.program = all ? unfused_program(of, zeros) : fused_program(of);
         row.sizes = {{"T", tokens},        all ? std::pair{"P", all_rows} : std::pair{"U", std::min(tokens, rows)},
                      {"A", choices},       {"E", load->experts},
                      {"C", of_expert},     {"D", hidden},
@@ -61,19 +61,21 @@ public:
     }
 
 private:
-    /// The tool that timed vLLM 0.14 routed what rounding left to one rank, and gated all experts; the same tool later did neither.
+    /// Returns true for the tool that timed vLLM 0.14: it assigned the remainder of rounding to one rank and gated all
+    /// experts. Later versions of the tool do neither.
     static bool is_of_first_tool(const MeasuredKernel& row) {
         return row.source.starts_with("aic:") && row.software == "vllm 0.14.0";
     }
 
-    /// Where no column says so: of these sizes are experts of models (Nemotron 3) that square a rectified product instead of gating it.
+    /// Returns whether experts are gated, if no column says so: sizes like these belong to models (Nemotron 3) whose
+    /// experts square a rectified result instead of gating it.
     static bool is_gated(const MeasuredKernel& row, std::int64_t hidden, std::int64_t inter, std::int64_t choices,
                          std::int64_t experts) {
         const bool rectified = (hidden == 2688 && inter == 1856) || (choices == 22 && experts == 512);
         return !rectified || is_of_first_tool(row);
     }
 
-    /// Of "balanced" and "power_law_1.2".
+    /// The load for a rule such as "balanced" and "power_law_1.2".
     std::optional<ExpertLoad> load_of(const Routing& routing, const std::string& rule, bool first_tool,
                                       std::string& skip) {
         constexpr std::string_view power = "power_law_";
@@ -93,10 +95,10 @@ private:
         return std::nullopt;
     }
 
-    /// What is multiplied.
+    /// Dtypes of the matmuls' operands.
     struct Operands {
-        std::string plain;        ///< as tokens come and go
-        std::string activations;  ///< as they are multiplied
+        std::string plain;        ///< of tokens before and after the layer
+        std::string activations;  ///< of activations in the matmuls
         std::string weights;
         bool gated = true;
         bool block_scaled = false;
@@ -111,29 +113,31 @@ private:
         return of;
     }
 
-    /// Tokens go to their experts, gate and up are one kernel with the function between them, then down, then everything back.
-    /// Quantised are the tokens before they go, and what the function makes; with scales of blocks, each by a kernel of its own.
+    /// A program in which tokens are dispatched to their experts, one kernel computes gate and up projections with the
+    /// function between them, another the down projection, and the results are combined. Quantised formats quantise the
+    /// tokens before the dispatch, and the result of the function; with block scales, each by a separate kernel.
     static std::string fused_program(const Operands& of) {
         const bool quantises = of.activations != of.plain;
-        const bool apart = quantises && of.block_scaled;
+        const bool separate = quantises && of.block_scaled;
         std::string text = fmt::format("X : {}[U, D]\nIds : int32[U, A]\nShare : f32[T, A]\n", of.plain);
         if (of.gated) text += fmt::format("param Wg : {}[E, D, I]\n", of.weights);
         text += fmt::format("param Wu : {0}[E, D, I]\nparam Wd : {0}[E, I, D]\n", of.weights);
-        if (quantises && !apart) text += fmt::format("Q : {}[U, D] = X\n", of.activations);
-        text += fmt::format("Xe : {}[E, C, D] = dispatch[E,C]({}, Ids)\n", apart ? of.plain : of.activations,
-                            quantises && !apart ? "Q" : "X");
-        if (apart) text += fmt::format("Qe : {}[E, C, D] = Xe\n", of.activations);
-        const char* in = apart ? "Qe" : "Xe";
-        text += fmt::format("He : {}[E, C, I] = ", apart ? of.plain : of.activations);
+        if (quantises && !separate) text += fmt::format("Q : {}[U, D] = X\n", of.activations);
+        text += fmt::format("Xe : {}[E, C, D] = dispatch[E,C]({}, Ids)\n", separate ? of.plain : of.activations,
+                            quantises && !separate ? "Q" : "X");
+        if (separate) text += fmt::format("Qe : {}[E, C, D] = Xe\n", of.activations);
+        const char* in = separate ? "Qe" : "Xe";
+        text += fmt::format("He : {}[E, C, I] = ", separate ? of.plain : of.activations);
         text += of.gated ? fmt::format("silu({0} *_D Wg) * ({0} *_D Wu)\n", in) : fmt::format("relu2({} *_D Wu)\n", in);
-        if (apart) text += fmt::format("Qh : {}[E, C, I] = He\n", of.activations);
-        text += fmt::format("Ye : {}[E, C, D] = {} *_I Wd\n", of.plain, apart ? "Qh" : "He");
+        if (separate) text += fmt::format("Qh : {}[E, C, I] = He\n", of.activations);
+        text += fmt::format("Ye : {}[E, C, D] = {} *_I Wd\n", of.plain, separate ? "Qh" : "He");
         return text + fmt::format("M : {}[T, D] = combine[E,C,A](Ye, Share)\n", of.plain);
     }
 
-    /// Products fetch their rows themselves; the function, its quantisation and the sum are kernels over the choices of all tokens,
-    /// those of other ranks' experts too, of which there are zeros: P. The products write these, where `zeros` says so: O.
-    static std::string apart_program(const Operands& of, bool zeros) {
+    /// A program in which the matmuls gather their own rows, and the function, its quantisation and the sum are kernels
+    /// over P, the choices of all tokens. Choices of other ranks' experts give zeros; with `zeros` the matmuls write
+    /// these (O).
+    static std::string unfused_program(const Operands& of, bool zeros) {
         const bool quantises = of.activations != of.plain;
         std::string text = fmt::format("X : {}[T, D]\nIds : int32[T, A]\n", of.plain);
         if (of.gated) text += fmt::format("param Wg : {}[E, D, I]\n", of.weights);
@@ -157,13 +161,14 @@ private:
         return text + fmt::format("Ya : {0}[T, A, D]\nM : {0}[T, D] = sum[A](Ya)\n", of.plain);
     }
 
-    /// The products of vLLM's own kernels write zeros for choices of other ranks' experts; those with weights in mxfp4 are others.
+    /// The matmuls of vLLM's own kernels write zeros for choices of other ranks' experts; kernels for mxfp4 weights are
+    /// different.
     static bool writes_zeros(const MeasuredKernel& row, const Operands& of) {
         return row.software.starts_with("vllm") && of.weights != "mxfp4";
     }
 
-    /// With scales of blocks TensorRT-LLM multiplies all choices on workstation cards, whoever has their experts: 130 to 190 TFLOP/s
-    /// if they are all counted, whatever the ranks.
+    /// With block scales, TensorRT-LLM on workstation cards multiplies all choices, whatever rank has their experts:
+    /// counting all of them gives 130 to 190 TFLOP/s for every number of ranks.
     static bool multiplies_all(const MeasuredKernel& row, const Operands& of) {
         return of.block_scaled && row.software.starts_with("trtllm") && row.system.starts_with("rtx_pro");
     }

@@ -1,4 +1,5 @@
-// GGUF, versions 2 and 3: keys and values, then a line for each tensor, then the tensors at multiples of an alignment.
+// Reads GGUF, versions 2 and 3: keys and values, then an entry for each tensor, then the tensors at multiples of an
+// alignment.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,15 +13,15 @@ namespace roofline::core {
 
 namespace {
 
-constexpr std::uint64_t most_entries = 1'000'000;
+constexpr std::uint64_t max_entries = 1'000'000;
 constexpr int deepest = 4;
 
-/// How a type lays out its elements: ggml's tables, facts of the format.
+/// Block layout of a type, from ggml's tables.
 struct GgufType {
     std::uint32_t id;
     std::string_view word;
-    std::int64_t elements;  ///< of a block
-    std::int64_t bytes;     ///< of a block
+    std::int64_t elements;  ///< per block
+    std::int64_t bytes;     ///< per block
 };
 
 constexpr std::array gguf_types{
@@ -40,7 +41,7 @@ constexpr std::array gguf_types{
 constexpr std::uint32_t text_value = 8;
 constexpr std::uint32_t list_value = 9;
 constexpr std::array<std::uint64_t, 13> value_bytes{1, 1, 2, 2, 4, 4, 4,
-                                                    1, 0, 0, 8, 8, 8};  // by the kind of value; 0: not fixed
+                                                    1, 0, 0, 8, 8, 8};  // by kind of value; 0: no fixed size
 
 class GgufReader {
 public:
@@ -56,7 +57,7 @@ public:
         }
         const std::uint64_t tensors = number(8);
         const std::uint64_t values = number(8);
-        if (tensors > most_entries || values > most_entries) {
+        if (tensors > max_entries || values > max_entries) {
             return bad(fmt::format("it speaks of {} tensors and {} values", tensors, values));
         }
         for (std::uint64_t i = 0; i < values && good(); ++i) value();
@@ -81,7 +82,7 @@ private:
         if (good()) error_ = Error{std::move(code), std::move(message), std::move(hint), {}};
     }
 
-    // `size` bytes from here; none when the head ends before.
+    // The next `size` bytes; empty if the header ends before.
     std::string_view take(std::uint64_t size) {
         if (!good()) return {};
         if (size > head_.size() - at_) {
@@ -143,11 +144,11 @@ private:
         StoredTensor tensor;
         tensor.name = text();
         const std::uint64_t dims = number(4);
-        constexpr std::uint64_t most_dims = 8;
-        if (dims > most_dims) return bad(fmt::format("tensor {} has {} dimensions", in_ticks(tensor.name), dims));
+        constexpr std::uint64_t max_dims = 8;
+        if (dims > max_dims) return bad(fmt::format("tensor {} has {} dimensions", in_ticks(tensor.name), dims));
         for (std::uint64_t i = 0; i < dims; ++i) {
             tensor.shape.insert(tensor.shape.begin(),
-                                static_cast<std::int64_t>(number(8)));  // innermost first in the file
+                                static_cast<std::int64_t>(number(8)));  // the file lists the innermost dimension first
         }
         const std::uint64_t id = number(4);
         const std::uint64_t offset = number(8);

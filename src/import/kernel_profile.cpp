@@ -20,12 +20,12 @@ constexpr const char* known =
     "ncu --page raw --csv is read, and tables with the columns name, flops, bytes and measured_s "
     "(docs/reference/tables.md)";
 
-/// The columns of a table of one's own.
-struct OwnColumns {
+/// The columns of a user's own table.
+struct UserColumns {
     std::optional<std::size_t> name, flops, bytes, time, dtype, count;
 };
 
-OwnColumns columns_of(const std::vector<std::string>& header) {
+UserColumns columns_of(const std::vector<std::string>& header) {
     const auto at = [&](std::initializer_list<std::string_view> names) -> std::optional<std::size_t> {
         for (const std::string_view wanted : names) {
             const auto found = std::find(header.begin(), header.end(), wanted);
@@ -42,13 +42,13 @@ OwnColumns columns_of(const std::vector<std::string>& header) {
 }
 
 bool is_own_table(const std::vector<std::string>& header) {
-    const OwnColumns columns = columns_of(header);
+    const UserColumns columns = columns_of(header);
     return columns.name && columns.flops && columns.bytes && columns.time;
 }
 
-/// What libraries write into the names of their kernels, the operands' dtype before the accumulator's: cuBLAS
-/// ("sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n", "ampere_h16816gemm", "nvjet_tst", "volta_sgemm"), CUTLASS ("tensorop_s16816gemm_f16"),
-/// Triton and DeepGEMM ("fp8_gemm_kernel"). The first that is found counts.
+/// Patterns in the kernel names of libraries, in which the operands' dtype precedes the accumulator's: cuBLAS
+/// ("sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n", "ampere_h16816gemm", "nvjet_tst", "volta_sgemm"), CUTLASS
+/// ("tensorop_s16816gemm_f16"), Triton and DeepGEMM ("fp8_gemm_kernel"). The first match counts.
 struct NamedKind {
     std::string_view part;
     KernelFlops kind;
@@ -95,7 +95,7 @@ public:
     }
 
 private:
-    // 0 where the field is empty
+    // Returns 0 if the field is empty.
     Result<double> number(std::optional<std::size_t> at) const {
         const CsvField& field = reader_.record()[*at];
         if (trimmed(field.text).empty()) return 0.0;
@@ -110,7 +110,7 @@ private:
         kernel.line = reader_.line();
         kernel.launches = 1;
         kernel.name = trimmed(reader_.record()[*columns_.name].text);
-        // a field between quotes may hold ends of lines, which would break a table
+        // a quoted field may contain line breaks, which would break a table
         std::replace_if(
             kernel.name.begin(), kernel.name.end(), [](char c) { return c == '\n' || c == '\r' || c == '\t'; }, ' ');
         const auto time = number(columns_.time);
@@ -120,7 +120,8 @@ private:
             if (!*each) return fail(each->error());
         }
         kernel.time_s = *time;
-        constexpr double least = 1;  // less than a byte is no count, and FLOPs over it no intensity
+        // less than a byte is not a valid count, and FLOPs divided by it not a valid intensity
+        constexpr double least = 1;
         if (*bytes >= least) kernel.bytes["hbm"] = *bytes;
         if (*flops <= 0) return kernel;
         const std::string_view word =
@@ -141,10 +142,11 @@ private:
     }
 
     CsvReader& reader_;
-    OwnColumns columns_;
+    UserColumns columns_;
 };
 
-/// Behind what ncu says while it profiles: "==PROF== Connected to process 12", and what the program prints.
+/// Skips the lines that ncu prints while it profiles, such as "==PROF== Connected to process 12", and the program's
+/// output.
 std::string_view without_banner(std::string_view text) {
     const std::size_t header = text.find("\"ID\",\"Process ID\"");
     if (header == 0 || header == std::string_view::npos || text[header - 1] != '\n') return text;

@@ -1,4 +1,4 @@
-// Kernels that somebody profiled: how long each took, and what it did by the hardware's own counters.
+// Profiled kernels: the time of each, and its work according to the hardware counters.
 #pragma once
 
 #include <cstdint>
@@ -19,16 +19,16 @@ struct KernelFlops {
     double flops = 0;
 };
 
-/// All launches of one name together.
+/// All launches of kernels with one name.
 struct ProfiledKernel {
     std::string name;
     std::int64_t launches = 0;
-    int line = 0;  ///< of the first launch
+    int line = 0;  ///< line of the first launch
     double time_s = 0;
     std::vector<KernelFlops> flops;
-    std::map<std::string, double>
-        bytes;          ///< read and written, by memory level: "hbm", "l2"; a level that was not counted is not there
-    std::string doubt;  ///< what the counts leave out; "" when nothing
+    /// Bytes read and written by memory level: "hbm", "l2"; a level that was not counted is absent.
+    std::map<std::string, double> bytes;
+    std::string doubt;  ///< what the counts omit; "" if they are complete
 };
 
 struct KernelProfile {
@@ -37,13 +37,13 @@ struct KernelProfile {
     std::vector<std::string> notes;
 };
 
-/// Reads `ncu --page raw --csv` (its banners in front are passed over), or a table of one's own with the columns `name` (or
-/// `kernel`, `program`), `flops`, `bytes` (or `hbm_bytes`), `measured_s` (or `time_s`) and `dtype`, which else the name of the
-/// kernel says; where neither does the kernel has a doubt.
-/// FLOPs of ncu: fused multiply-adds count two, packed halves twice that, as Nsight Compute's own roofline charts have it; tensor
-/// cores by sm__ops_path_tensor_*. Bytes: dram__bytes (or its reads and writes), lts__t_bytes for L2.
-/// Errors, with line and column: a file of another kind (`--page details` is told apart); no duration, no bytes; what is no
-/// number or in no known unit; no kernel.
+/// Reads the output of `ncu --page raw --csv` (banners before it are skipped), or a user's own table with the columns
+/// `name` (or `kernel`, `program`), `flops`, `bytes` (or `hbm_bytes`), `measured_s` (or `time_s`) and `dtype`. Without
+/// a dtype column the name of the kernel may tell the dtype; otherwise the kernel has a doubt. FLOPs of ncu: a fused
+/// multiply-add counts two and packed halves twice that, as in Nsight Compute's own roofline charts; tensor cores are
+/// counted by sm__ops_path_tensor_*. Bytes: dram__bytes (or its reads and writes), lts__t_bytes for L2. Errors, with
+/// line and column: a file of another kind (`--page details` is recognised); no duration; no bytes; a value that is not
+/// a number or has an unknown unit; no kernel.
 [[nodiscard]] Result<KernelProfile> read_kernel_profile(std::string_view text, const std::string& source);
 
 }  // namespace roofline::core

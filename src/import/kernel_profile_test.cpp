@@ -64,7 +64,8 @@ TEST_CASE("a launch: FLOPs by kind, bytes of both levels, in whatever units") {
     const auto profile = profile_of(
         "==PROF== Connected to process 12\n" + front +
         R"("gpu__time_duration.sum","dram__bytes_read.sum","dram__bytes_write.sum","lts__t_bytes.sum",)"
-        R"("smsp__sass_thread_inst_executed_op_ffma_pred_on.sum","smsp__sass_thread_inst_executed_op_fadd_pred_on.sum",)"
+        R"("smsp__sass_thread_inst_executed_op_ffma_pred_on.sum",)"
+        R"("smsp__sass_thread_inst_executed_op_fadd_pred_on.sum",)"
         R"("sm__ops_path_tensor_src_bf16_dst_fp32.sum","sm__ops_path_tensor_src_bf16_dst_fp32_sparsity_off.sum")"
         "\n" +
         front_units +
@@ -84,7 +85,7 @@ TEST_CASE("a launch: FLOPs by kind, bytes of both levels, in whatever units") {
     REQUIRE(kernel.flops.size() == 3);
     CHECK(kernel.flops[0].flops == 2000);
     CHECK(kernel.flops[1].flops == 100);
-    CHECK(kernel.flops[2].flops == 2e6);  // the whole, not its parts again
+    CHECK(kernel.flops[2].flops == 2e6);  // the total, not its parts in addition
     CHECK(kernel.flops[2].unit == Unit::matmul);
 }
 
@@ -121,7 +122,7 @@ TEST_CASE("tensor cores whose operations nobody counted are said") {
 TEST_CASE("a table of one's own") {
     const auto profile =
         profile_of("name,dtype,flops,bytes,measured_s\nmlp,bf16,2e9,1e6,0.001\nadd,,1e6,1e6,\nnorm,,1e6,2e6,0.002\n");
-    REQUIRE(profile.kernels.size() == 2);  // one was not measured
+    REQUIRE(profile.kernels.size() == 2);  // one row has no time
     CHECK(profile.kernels[0].flops[0].unit == Unit::matmul);
     CHECK(profile.kernels[0].flops[0].dtype == Dtype::bf16);
     CHECK(profile.kernels[1].flops[0].unit == Unit::vector);

@@ -1,4 +1,4 @@
-// What reads one kind of rows of a table of timed kernels.
+// Interface of the readers for each kind of row in a table of timed kernels.
 #pragma once
 
 #include <fmt/format.h>
@@ -14,7 +14,7 @@
 
 namespace roofline::core {
 
-/// Of a row's kind: what it computes. Empty, with a reason in `skip`, when it cannot be said.
+/// The reader of one kind of row. It returns what the row computes, or an empty program with a reason in `skip`.
 class KernelReader {
 public:
     explicit KernelReader(CsvReader& reader) : columns_(reader.header()), fields_(reader) {}
@@ -28,13 +28,13 @@ protected:
     [[nodiscard]] std::string_view text(std::string_view column) const {
         return fields_.text(find_column(columns_, {column}));
     }
-    /// Of a column that is there; an empty field is a reason to skip the row.
+    /// A number from an existing column; an empty field is a reason to skip the row.
     Result<std::int64_t> whole(std::string_view column, std::string& skip) const {
         const auto value = fields_.whole(*find_column(columns_, {column}));
         if (value && *value == 0 && skip.empty()) skip = fmt::format("{} is empty", column);
         return value;
     }
-    /// The notation's name of a dtype, "" and a reason for one that there is not.
+    /// The notation's name of a dtype, or "" with a reason if there is none.
     [[nodiscard]] static std::string dtype(std::string_view text, std::string& skip) {
         if (const auto found = find_dtype(text)) return std::string(name(*found));
         if (skip.empty()) skip = fmt::format("the dtype {} is not known", in_ticks(text));
@@ -45,17 +45,18 @@ protected:
     TableFields fields_;
 };
 
-/// Attention: kernel_table.hpp has the columns.
+/// Reader of attention rows; kernel_table.hpp lists the columns.
 [[nodiscard]] std::unique_ptr<KernelReader> attention_reader(CsvReader& reader);
-/// Layers of experts.
+/// Reader of expert layers.
 [[nodiscard]] std::unique_ptr<KernelReader> expert_reader(CsvReader& reader);
 
-/// How tables call operands that were quantised: the dtypes that are multiplied.
+/// A quantised format of tables: the dtypes of the multiplication.
 struct Quantised {
     std::string_view name;
-    std::string_view activations;  ///< are quantised first, a kernel of their own; "" where they stay as they are
+    /// Activations are first quantised to this dtype by a separate kernel; "" if they are not.
+    std::string_view activations;
     std::string_view weights;
-    std::string_view variant{};  ///< of the kernels, where one dtype has several
+    std::string_view variant{};  ///< of the kernels, if one dtype has several
 };
 [[nodiscard]] const Quantised* find_quantised(std::string_view name);
 

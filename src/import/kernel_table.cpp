@@ -23,7 +23,7 @@ bool has_all(const Columns& columns, std::initializer_list<std::string_view> nam
     return std::all_of(names.begin(), names.end(), [&](auto name) { return find_column(columns, {name}).has_value(); });
 }
 
-/// Software that serves alone does not say how a kernel was launched.
+/// Launch mode that a note names. Software that always serves in one way does not mention it.
 std::string launch_in(std::string_view note) {
     for (const std::string& word : note_words(note)) {
         if (word == "graph" || word == "eager") return word;
@@ -62,9 +62,9 @@ public:
 
 struct Elementwise {
     std::string_view name;
-    std::string_view expression;  ///< of X, of Y where it has two operands, of rows `ids` of X
+    std::string_view expression;  ///< over X, over Y if there are two operands, over rows `ids` of X
     std::string_view operation;
-    int operands_in_row = 1;  ///< that the shape has side by side
+    int operands_in_row = 1;  ///< operands that the shape has side by side
 };
 constexpr Elementwise elementwise[] = {
     {"softmax", "softmax[C](X)", "softmax"},
@@ -116,14 +116,14 @@ public:
         std::string operands = fmt::format("X : {}[{}, C]\n", in, has("ids") ? "V" : "R");
         if (has("Y")) operands += fmt::format("Y : {}[R, C]\n", in);
         if (has("ids")) operands += "ids : int32[R]\n";
-        const bool one = has("max[R, C]");  // number for all of the tensor
+        const bool one = has("max[R, C]");  // one number for the whole tensor
         row.program =
             fmt::format("{}Z : {} = {}\n", operands, one ? "f32[]" : fmt::format("{}[R, C]", out), known->expression);
         return {};
     }
 
 private:
-    /// "4096x64" is rows and columns, "2x4096x64" as many rows as the first two make, "262144" one row.
+    /// "4096x64" means rows and columns, "2x4096x64" as many rows as the product of the first two, "262144" one row.
     void read_shape(MeasuredKernel& row, const Elementwise& known, std::string& skip) const {
         const std::string_view shape = text("shape");
         std::int64_t rows = 1;
@@ -143,7 +143,7 @@ private:
         }
         if (columns % known.operands_in_row != 0 && skip.empty()) skip = "a row does not divide into its operands";
         row.sizes = {{"R", rows}, {"C", columns / known.operands_in_row}};
-        // of a table no more is read than a row for each index, however many it has
+        // only one row per index is read of a table, however many rows it has
         if (known.operation == "embedding") row.sizes.emplace_back("V", rows);
     }
 };
@@ -158,7 +158,7 @@ bool is_expert_table(const Columns& columns) {
     return has_all(columns, {"tokens", "hidden", "inter", "topk", "experts", "moe_tp", "moe_ep", "dtype"});
 }
 
-/// What all kinds of rows have.
+/// Reads the columns that all kinds of rows have.
 Status read_shared(const Columns& columns, const TableFields& fields, MeasuredKernel& row, std::string& skip) {
     row.source = fields.text(find_column(columns, {"source"}));
     row.system = fields.text(find_column(columns, {"accelerator", "system"}));

@@ -24,7 +24,7 @@ KernelTable kernels_of(std::string_view text) {
     return std::move(*table);
 }
 
-const std::string products = "source,accelerator,dtype_in,dtype_out,m,n,k,time_us,notes\n";
+const std::string matmuls = "source,accelerator,dtype_in,dtype_out,m,n,k,time_us,notes\n";
 const std::string elementwise = "accelerator,op,shape,dtype,time_s,notes\n";
 const std::string attention =
     "accelerator,phase,dtype,kv_dtype,batch,q_len,kv_len,heads,kv_heads,head_dim,window,time_s\n";
@@ -34,7 +34,7 @@ const std::string experts =
 }  // namespace
 
 TEST_CASE("products become products") {
-    const KernelTable table = kernels_of(products +
+    const KernelTable table = kernels_of(matmuls +
                                          "aic:vllm/0.14.0,h100_sxm,bf16,bf16,1,32,64,2.5,\n"
                                          "x,h100_sxm,int8_wo,bf16,1,32,64,2.5,wallclock\n"
                                          "x,h100_sxm,fp8,bf16,1,32,64,2.5,cuda graph; timer 1us\n");
@@ -50,7 +50,7 @@ TEST_CASE("products become products") {
     CHECK(first.variant.empty());
     CHECK(table.rows[1].program == "bf16[M, K] * int8[K, N] -> bf16[M, N]");
     CHECK(table.rows[1].variant == "wall clock");
-    // the activations come in bf16 and are quantised by a kernel of their own
+    // the activations come in bf16 and a separate kernel quantises them
     CHECK(table.rows[2].program.find("Q : fp8[M, K] = X") != std::string::npos);
     CHECK(table.rows[2].variant == "graph");
     CHECK(table.rows[2].rounding_s == approx(0.5e-6));
@@ -93,7 +93,7 @@ TEST_CASE("attention has groups of heads, a window where it decodes, and latents
     CHECK(table.rows[1].operation == "attention_decode");
     CHECK(table.rows[1].dtype == "bf16, kv fp8");
     CHECK(table.rows[1].program.find("causal") == std::string::npos);
-    // 1024 places of a cache of 4096
+    // 1024 of 4096 places of a cache
     CHECK(table.rows[1].sizes == DimSizes{{"B", 2}, {"T", 1}, {"S", 1024}, {"K", 8}, {"G", 4}, {"H", 64}, {"C", 4096}});
     CHECK(table.rows[1].program.find("A : fp8[B, K, C, H]") != std::string::npos);
     CHECK(table.rows[1].program.find("O : bf16[B, K, G, T, H] = P * gather[C](V, W)") != std::string::npos);
@@ -109,16 +109,16 @@ TEST_CASE("a layer of experts has the loads of its routing") {
                                          "x,h100_sxm,fp8_block,4,64,32,2,8,1,1,,1e-3,trtllm 1.3\n"
                                          "x,h100_sxm,w4a8_mxfp4_mxfp8,4,2688,1856,2,8,1,1,balanced,1e-3,trtllm 1.3\n");
     REQUIRE(table.rows.size() == 4);
-    // of 8 experts 4 are here, which 4 tokens chose once each
+    // 4 of 8 experts are on this rank, and 4 tokens chose each of them once
     const MeasuredKernel& fused = table.rows.front();
     CHECK(fused.operation == "experts");
     CHECK(fused.sizes == DimSizes{{"T", 4}, {"U", 4}, {"A", 2}, {"E", 4}, {"C", 1}, {"D", 64}, {"I", 32}});
     CHECK(fused.program.find("He : bf16[E, C, I] = silu(Xe *_D Wg) * (Xe *_D Wu)") != std::string::npos);
-    // a library whose function and sum are kernels over all choices; a quarter of the width
+    // the function and the sum of this library are kernels over all choices; a quarter of the width
     CHECK(table.rows[1].sizes.at(1) == std::pair<std::string, std::int64_t>{"P", 8});
     CHECK(table.rows[1].sizes.at(6) == std::pair<std::string, std::int64_t>{"I", 8});
     CHECK(table.rows[1].program.find("Ha : bf16[P, I] = silu(Ga) * Ua") != std::string::npos);
-    // scales of blocks: quantised behind the dispatch and behind the function
+    // block scales: quantised after the dispatch and after the function
     CHECK(table.rows[2].variant == "block scales");
     CHECK(table.rows[2].program.find("Qe : fp8[E, C, D] = Xe") != std::string::npos);
     CHECK(table.rows[2].program.find("Qh : fp8[E, C, I] = He") != std::string::npos);
@@ -137,7 +137,7 @@ TEST_CASE("some libraries work on the choices of experts that other ranks have")
                                          "x,rtx_pro_6000_server,fp8_block,8,64,32,2,8,1,2,balanced,1e-3,trtllm 1.3\n"
                                          "x,h100_sxm,fp8_block,8,64,32,2,8,1,2,balanced,1e-3,trtllm 1.3\n");
     REQUIRE(table.rows.size() == 5);
-    // 16 choices, a half of them here: 4 experts with 2 rows each
+    // 16 choices, of which half are on this rank: 4 experts with 2 rows each
     CHECK(table.rows[0].sizes.back() == std::pair<std::string, std::int64_t>{"O", 8});
     CHECK(table.rows[0].program.find("Uo : bf16[O, I] = expand[O,I](zero)") != std::string::npos);
     CHECK(table.rows[0].program.find("Yo : bf16[O, D] = expand[O,D](zero)") != std::string::npos);
@@ -156,10 +156,10 @@ TEST_CASE("rows that say too little, or what the notation cannot, are skipped wi
         REQUIRE(table.skipped.size() == 1);
         return table.skipped.front().reason;
     };
-    CHECK(reason(products + "x,h100_sxm,bf17,bf16,1,32,64,2.5,\n") == "the dtype `bf17` is not known");
-    CHECK(reason(products + "x,h100_sxm,bf16,bf16,1,32,,2.5,\n") == "k is empty");
-    CHECK(reason(products + "x,h100_sxm,bf16,bf16,1,32,64,,\n") == "it has no time");
-    CHECK(reason(products + "x,,bf16,bf16,1,32,64,1,\n") == "the accelerator is empty");
+    CHECK(reason(matmuls + "x,h100_sxm,bf17,bf16,1,32,64,2.5,\n") == "the dtype `bf17` is not known");
+    CHECK(reason(matmuls + "x,h100_sxm,bf16,bf16,1,32,,2.5,\n") == "k is empty");
+    CHECK(reason(matmuls + "x,h100_sxm,bf16,bf16,1,32,64,,\n") == "it has no time");
+    CHECK(reason(matmuls + "x,,bf16,bf16,1,32,64,1,\n") == "the accelerator is empty");
     CHECK(reason(elementwise + "h100_sxm,fft,64,bf16,1,\n") == "the operation `fft` is not known");
     for (const char* shape : {"64x", "x64", "64y64", "-1", "0x4", "4294967296x4294967296x4294967296x2"}) {
         CHECK(reason(elementwise + "h100_sxm,gelu," + shape + ",bf16,1,\n") == "the shape is none: 4096x64 is one");
@@ -181,7 +181,7 @@ TEST_CASE("rows that say too little, or what the notation cannot, are skipped wi
 }
 
 TEST_CASE("what is no number is an error with its place") {
-    const std::string text = products + "x,h100_sxm,bf16,bf16,1,32,many,2.5,\n";
+    const std::string text = matmuls + "x,h100_sxm,bf16,bf16,1,32,many,2.5,\n";
     auto reader = CsvReader::open(text, "t.csv");
     REQUIRE(reader);
     const auto table = read_kernel_table(*reader);

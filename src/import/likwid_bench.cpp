@@ -1,4 +1,4 @@
-// likwid-bench's text: runs one after another, each with a test's name, its threads, its working set and its rates.
+// Reads the output of likwid-bench: one or more runs, each with a test's name, threads, working set and rates.
 #include <fmt/format.h>
 
 #include "base/ascii.hpp"
@@ -9,7 +9,7 @@ namespace roofline::core {
 
 namespace {
 
-/// A number behind "MByte/s:", and where it stands.
+/// The number after "MByte/s:" and its position.
 struct LikwidNumber {
     double value = 0;
     std::size_t offset = 0;
@@ -25,7 +25,7 @@ struct LikwidRun {
 
 constexpr std::string_view heading = "LIKWID MICRO BENCHMARK";
 
-Result<LikwidNumber> number_behind(const TextReader& reader, std::size_t colon) {
+Result<LikwidNumber> number_after(const TextReader& reader, std::size_t colon) {
     const std::string_view text = trimmed(reader.line().substr(colon + 1));
     const std::string_view digits = text.substr(0, text.find_first_of(" \t"));
     const auto value = number_in(digits);
@@ -34,7 +34,7 @@ Result<LikwidNumber> number_behind(const TextReader& reader, std::size_t colon) 
                           fmt::format("{} has no number", in_ticks(trimmed(reader.line()))));
 }
 
-/// Takes what a line says of the run.
+/// Reads what a line says about the run.
 Status take_line(const TextReader& reader, LikwidRun& run) {
     const std::string_view line = trimmed(reader.line());
     if (line.starts_with("Test:")) {
@@ -50,7 +50,7 @@ Status take_line(const TextReader& reader, LikwidRun& run) {
     const std::string_view key = trimmed(reader.line().substr(0, colon));
     const bool size = key == "Size (Byte)" || key == "Size";
     if (!size && key != "MFlops/s" && key != "MByte/s") return {};
-    ROOFLINE_TRY(auto number, number_behind(reader, colon));
+    ROOFLINE_TRY(auto number, number_after(reader, colon));
     if (size) run.size = number.value;
     if (key == "MFlops/s") run.flops = number;
     if (key == "MByte/s") run.bytes = number;
@@ -72,7 +72,7 @@ void finish(const LikwidRun& run, ToolFigures& figures) {
     const auto threads = static_cast<std::int64_t>(run.threads < 1e9 ? run.threads : 0);
     figure.note = fmt::format("{} thread{}{}", threads, threads == 1 ? "" : "s",
                               run.size > 0 ? ", " + to_text(Bytes{run.size}) : "");
-    // likwid names single-precision tests _sp; the others work on doubles
+    // likwid marks single-precision tests with _sp; the others use doubles
     const bool single = run.test.find("_sp") != std::string::npos;
     if (peak) {
         figure.what = ToolRate{Unit::vector, single ? Dtype::f32 : Dtype::f64};

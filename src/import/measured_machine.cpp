@@ -14,7 +14,7 @@ namespace roofline::core {
 
 namespace {
 
-// From the outside in; levels of one rank are not compared.
+// Levels from the outside in; levels of equal rank are not compared.
 constexpr std::array<std::pair<std::string_view, int>, 9> ranks{
     {{"hbm", 0}, {"l3", 1}, {"l2", 2}, {"cmem", 2}, {"vmem", 3}, {"smem", 3}, {"l1", 3}, {"tmem", 4}, {"reg", 5}}};
 constexpr double most_of_base = 4;
@@ -27,11 +27,11 @@ int rank_of(std::string_view level) {
     return found == ranks.end() ? -1 : found->second;
 }
 
-/// A figure with its file and the place it goes to.
+/// A figure with its file and its destination.
 struct PlacedFigure {
     const ToolFigure* figure = nullptr;
     const ToolFile* file = nullptr;
-    std::string level;  ///< of a bandwidth
+    std::string level;  ///< level of a bandwidth
 
     [[nodiscard]] std::string path() const {
         if (!level.empty()) return level + ".bandwidth";
@@ -47,7 +47,7 @@ struct PlacedFigure {
     }
 };
 
-/// Bytes that so many threads can hold in a cache: a thread has the cache of its own core.
+/// Bytes that `threads` threads can hold in a cache: each thread uses the cache of its own core.
 double held_by(const MemoryLevel& level, std::int64_t threads) {
     if (!level.capacity.value) return 0;
     const std::int64_t used = threads > 0 ? std::min(threads, level.instances) : level.instances;
@@ -68,7 +68,7 @@ private:
     [[nodiscard]] std::string holder(const ToolBandwidth& bandwidth) const;
     Status place(const std::vector<ToolFile>& files);
     [[nodiscard]] Status check_order() const;
-    void note_kept_levels();
+    void note_unchanged_levels();
     Status take(const std::vector<PlacedFigure>& alike);
     template <class Q>
     Status put(const std::vector<PlacedFigure>& alike, Figure<Q>& figure);
@@ -79,8 +79,8 @@ private:
     const std::optional<Machine>& base_;
     const std::vector<LevelChoice>& levels_;
     MeasuredMachine made_;
-    std::vector<std::string> order_;                           // of paths, as met
-    std::map<std::string, std::vector<PlacedFigure>> placed_;  // by path, the highest first
+    std::vector<std::string> order_;                           // paths in order of occurrence
+    std::map<std::string, std::vector<PlacedFigure>> placed_;  // by path, highest first
 };
 
 // The innermost cache of the base that holds a working set, else the main memory.
@@ -100,7 +100,7 @@ Result<std::string> MachineMaker::level_of(const PlacedFigure& placed) {
         if (lowered(choice.name) == name) return choice.level;
     }
     if (!bandwidth.level.empty()) return bandwidth.level;
-    const bool stream = placed.file->figures.tool != "likwid-bench";  // made for main memory
+    const bool stream = placed.file->figures.tool != "likwid-bench";  // a benchmark of main memory
     if (base_ && bandwidth.working_set > 0) return holder(bandwidth);
     if (stream) return "hbm";
     return placed.fail("no_level",
@@ -148,8 +148,8 @@ Status MachineMaker::check_order() const {
     return {};
 }
 
-// The same against the figures that stay those of the base, which may be of another state of the machine.
-void MachineMaker::note_kept_levels() {
+// Compares with the figures of the base that were not replaced; these may belong to another state of the machine.
+void MachineMaker::note_unchanged_levels() {
     for (const MemoryLevel& kept : made_.machine.memory) {
         if (placed_.contains(kept.id + ".bandwidth") || !kept.bandwidth.value) continue;
         for (const auto& [path, alike] : placed_) {
@@ -190,7 +190,7 @@ Status MachineMaker::put(const std::vector<PlacedFigure>& alike, Figure<Q>& figu
     const PlacedFigure& best = alike.front();
     const ToolFigure& measured = *best.figure;
     const std::string& tool = best.file->figures.tool;
-    TakenFigure taken;
+    ImportedFigure taken;
     taken.path = best.path();
     taken.value = measured.value;
     taken.unit = best.level.empty() ? "FLOP/s" : "B/s";
@@ -278,7 +278,7 @@ Result<MeasuredMachine> MachineMaker::make(const std::vector<ToolFile>& files, c
     for (const std::string& path : order_) {
         ROOFLINE_CHECK(take(placed_[path]));
     }
-    note_kept_levels();
+    note_unchanged_levels();
     for (const ToolFile& file : files) {
         if (file.figures.left_out.empty()) continue;
         made_.notes.push_back(fmt::format("left out of {}: {}", file.name, fmt::join(file.figures.left_out, ", ")));

@@ -12,7 +12,7 @@ using namespace roofline::core;
 
 namespace {
 
-// Eight cores with 32 KiB and 1 MiB each, and 16 MiB for all.
+// Eight cores with 32 KiB and 1 MiB each, and 16 MiB shared.
 Machine base() {
     auto machine = parse_machine(R"(
 id = "base"
@@ -63,14 +63,14 @@ Result<MeasuredMachine> made(const std::vector<std::string>& texts, const std::o
 
 std::vector<std::string> paths(const MeasuredMachine& measured) {
     std::vector<std::string> all;
-    for (const TakenFigure& taken : measured.taken) all.push_back(taken.path);
+    for (const ImportedFigure& taken : measured.taken) all.push_back(taken.path);
     return all;
 }
 
 }  // namespace
 
 TEST_CASE("a working set belongs to the innermost cache that holds it, each thread with its core's") {
-    // 2 threads have 64 KiB of L1 and 2 MiB of L2; 16 MiB is all of L3
+    // 2 threads have 64 KiB of L1 and 2 MiB of L2; 16 MiB fill the L3
     const auto measured = made({likwid("load", 65536, 2, 400e3), likwid("load", 65537, 2, 200e3),
                                 likwid("load", 2097153, 2, 90e3), likwid("load", 16777217, 2, 50e3)},
                                base());
@@ -96,7 +96,7 @@ TEST_CASE("figures replace the base's, which stays beside them") {
     CHECK(machine.peak(Unit::vector, Dtype::f64)->rate.value->value == 390e9);
     CHECK(machine.level("l2")->capacity.value->value == 1048576);
     CHECK(machine.notes.find("2030-01-02") != std::string::npos);
-    // and it is a machine file
+    // the result is a valid machine file
     const auto again = parse_machine(machine_text(machine), "mine.toml");
     REQUIRE_MESSAGE(again, (again ? "" : again.error().message));
     CHECK(again->level("hbm")->bandwidth.value->value == 80e9);
@@ -133,7 +133,7 @@ TEST_CASE("contradictions are refused where they stand") {
     CHECK(order.error().code == "contradiction");
     CHECK(order.error().place->line == 2);
     CHECK(order.error().place->column == 6);
-    // 100 GB/s times four is the most that the same machine could be off
+    // a measurement may be at most four times the 100 GB/s of the base
     const auto other = made({"device,HBMBw\n0,401\n"}, base());
     REQUIRE_FALSE(other);
     CHECK(other.error().code == "other_machine");

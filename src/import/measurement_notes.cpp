@@ -10,7 +10,7 @@ namespace roofline::core {
 
 namespace {
 
-/// What tables call a library, and what it is called here. Longer names before names that they contain.
+/// A library's name in tables and its name in this program. A longer name precedes names that it contains.
 struct Library {
     std::string_view word;
     std::string_view name;
@@ -35,7 +35,7 @@ constexpr std::array<std::string_view, 9> algorithms{"one-shot", "two-shot", "cu
 bool is_letter(char c) { return to_lower(c) >= 'a' && to_lower(c) <= 'z'; }
 bool in_version(char c) { return is_digit(c) || is_letter(c) || c == '.'; }
 
-/// Where `word` stands in lower-case `text` with no letter before or behind it.
+/// Position of `word` in the lower-case `text`, without adjacent letters.
 std::size_t find_word(std::string_view text, std::string_view word) {
     for (std::size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
         const std::size_t end = at + word.size();
@@ -44,8 +44,8 @@ std::size_t find_word(std::string_view text, std::string_view word) {
     return std::string_view::npos;
 }
 
-/// The version at the front of what follows a name: behind blanks, '-', '/' or '(' a run that begins with a digit. ROCm's
-/// version stands for that of the library it comes with.
+/// The version that follows a name: after blanks, '-', '/' or '(' the characters that begin with a digit. ROCm's
+/// version is used as that of the library that comes with it.
 std::string version_at(std::string_view text) {
     const std::size_t begin = std::min(text.find_first_not_of(" -/=v("), text.size());
     text.remove_prefix(begin);
@@ -61,15 +61,15 @@ std::string version_at(std::string_view text) {
     return version;
 }
 
-/// The whole number that a word is, or 0.
+/// The integer that a word consists of, or 0.
 std::int64_t whole(std::string_view word) {
     std::int64_t value = 0;
     const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
     return error == std::errc{} && end == word.data() + word.size() && value > 0 ? value : 0;
 }
 
-/// The number behind a phrase, when the unit follows it; else 0.
-double number_behind(std::string_view note, std::string_view phrase, std::string_view unit) {
+/// The number after a phrase if the unit follows it; else 0.
+double number_after(std::string_view note, std::string_view phrase, std::string_view unit) {
     const std::size_t at = note.find(phrase);
     if (at == std::string_view::npos) return 0;
     double value = 0;
@@ -79,16 +79,17 @@ double number_behind(std::string_view note, std::string_view phrase, std::string
     return fits && value > 0 ? value : 0;
 }
 
-/// That of the clock, or of a rate: "throughput quantised to 0.01 GB/s" is half a step of it, in the time it makes.
+/// Rounding of the time because of the clock or of a rounded rate: for "throughput quantised to 0.01 GB/s", half a
+/// step.
 double rounding_of(const std::string& note, const MeasuredCollective& row) {
-    const double step = number_behind(note, "quantised to ", " gb/s") * 1e9;
+    const double step = number_after(note, "quantised to ", " gb/s") * 1e9;
     const double rate = row.size / row.time_s;
     return std::max(clock_rounding_s(note), step > 0 && rate > 0 ? row.time_s * (step / 2) / rate : 0);
 }
 
 }  // namespace
 
-double clock_rounding_s(std::string_view note) { return number_behind(lowered(note), "timer ", "us") * 1e-6 / 2; }
+double clock_rounding_s(std::string_view note) { return number_after(lowered(note), "timer ", "us") * 1e-6 / 2; }
 
 std::string software_in(std::string_view text) {
     const std::string folded = lowered(text);
@@ -125,7 +126,7 @@ void apply_note(std::string_view note, MeasuredCollective& row) {
     for (std::size_t i = 0; i < words.size(); ++i) {
         const std::string& word = words[i];
         const bool known = std::find(algorithms.begin(), algorithms.end(), word) != algorithms.end();
-        // "custom one-shot" is the one-shot kernel
+        // "custom one-shot" means the one-shot kernel
         if (known && (row.algorithm.empty() || row.algorithm == "custom")) row.algorithm = word;
         if (word == "eager" || word == "graph") row.launch = word;
         if (word == "in-place") row.in_place = true;

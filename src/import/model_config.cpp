@@ -8,7 +8,7 @@ namespace roofline::core {
 
 namespace {
 
-/// Where larger models keep their language model, by how often it occurs.
+/// Keys of the language model in multimodal models, most frequent first.
 constexpr std::string_view language_keys[] = {"text_config", "llm_config", "language_config"};
 
 Result<std::string> type_of(const FileValue& table, std::string_view path) {

@@ -1,4 +1,4 @@
-// config.json of a Hugging Face checkpoint: which model it is, and where its language model's keys are.
+// Reads config.json of a Hugging Face checkpoint: the type of the model, and where its language model's keys are.
 #pragma once
 
 #include <string_view>
@@ -8,7 +8,8 @@
 
 namespace roofline::core {
 
-/// Reads a configuration. All keys are kept. Errors: not JSON, no table, no model_type (with what the file may be instead).
+/// Parses a configuration and keeps all keys. Errors: not JSON, not a table, no model_type (with what the file may be
+/// instead).
 [[nodiscard]] Result<Config> parse_config(std::string_view text, std::string_view name);
 
 }  // namespace roofline::core

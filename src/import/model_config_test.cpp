@@ -17,9 +17,9 @@ TEST_CASE("a configuration: its own model_type, or that of its language model") 
     REQUIRE(nested);
     CHECK(nested->model_type == "small");
     CHECK(nested->outer_type == "big");
-    CHECK(nested->find("hidden_size")->whole == 8);       // the language model's
-    CHECK(nested->find("tie_word_embeddings")->boolean);  // said outside
-    CHECK(nested->find("extra") == nullptr);              // null is as good as absent
+    CHECK(nested->find("hidden_size")->whole == 8);       // that of the language model
+    CHECK(nested->find("tie_word_embeddings")->boolean);  // from the outer table
+    CHECK(nested->find("extra") == nullptr);              // null counts as absent
     CHECK(nested->path("vocab_size") == "text_config.vocab_size");
     CHECK(parse_config("[1]", "c.json").error().code == "bad_value");
     CHECK(parse_config("{}", "c.json").error().code == "missing_key");

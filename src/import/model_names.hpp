@@ -1,4 +1,4 @@
-// The names by which measurement tables call models, and the presets that they mean.
+// Maps the names of models in measurement tables to presets.
 #pragma once
 
 #include <string>
@@ -11,15 +11,15 @@ namespace roofline::core {
 
 class ModelNames {
 public:
-    /// data/model_names.toml, or a text like it. Errors carry line and column.
+    /// Parses data/model_names.toml, or a text like it. Errors have line and column.
     [[nodiscard]] static Result<ModelNames> parse(std::string_view toml, std::string_view origin);
     [[nodiscard]] static Result<ModelNames> built_in();
 
-    /// The preset that a name means, whatever the case; a name that is not listed is taken for a preset's own. That there is such a
-    /// preset is not checked.
+    /// The preset that a name means, ignoring case; a name that is not listed is assumed to be a preset's own. The
+    /// function does not check that the preset exists.
     [[nodiscard]] std::string preset_of(std::string_view name) const;
 
-    [[nodiscard]] std::vector<std::string> presets() const;  ///< those that are named
+    [[nodiscard]] std::vector<std::string> presets() const;  ///< all presets that have names
 
 private:
     struct Entry {

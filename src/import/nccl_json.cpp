@@ -1,4 +1,4 @@
-// The JSON of nccl-tests -J, version 3.
+// Reads the JSON of nccl-tests -J, version 3.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -49,7 +49,7 @@ private:
         if (const FileValue* graph = config->find("graph")) run_.graph = graph->real > 0;
         const FileValue* devices = config->find("devices");
         if (devices == nullptr) return;
-        // The first device of each process is listed; all processes have as many.
+        // The first device of each process is listed; all processes have equally many.
         std::int64_t each = 1;
         for (const std::string_view key : {"nthreads", "ngpus"}) {
             const FileValue* count = config->find(key);
@@ -66,7 +66,7 @@ private:
         }
     }
 
-    // NaN and counts of roots are written as texts.
+    // NaN and counts of roots are written as strings.
     Result<double> number(const FileValue& body, std::string_view key) const {
         const FileValue* node = body.find(key);
         if (node == nullptr || node->is(FileValue::Kind::null)) return 0.0;

@@ -12,12 +12,13 @@ namespace roofline::core {
 
 namespace {
 
-constexpr double rates_that_say_something = 1;  // GB/s; printed to 0.01, smaller ones are too coarse to compare
+// GB/s; rates are printed to 0.01, so smaller ones are too coarse to compare
+constexpr double min_comparable_rate = 1;
 constexpr double same_ratio = 0.02;
 
-/// Whether the ratio of the two rates is the operation's.
+/// Checks that the ratio of the two rates is that of the operation.
 Status check_rates(const NcclTime& time, CollectiveKind kind, std::int64_t members) {
-    if (time.algbw < rates_that_say_something || time.busbw < rates_that_say_something) return {};
+    if (time.algbw < min_comparable_rate || time.busbw < min_comparable_rate) return {};
     const double ratio = time.busbw / time.algbw;
     const double factor = info(kind).bus_factor(static_cast<double>(members));
     if (std::abs(ratio / factor - 1) < same_ratio) return {};

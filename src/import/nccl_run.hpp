@@ -1,4 +1,4 @@
-// One run of nccl-tests, from which rows are made whether it was printed as text or as JSON.
+// One run of nccl-tests, from which rows are made; text and JSON output share it.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace roofline::core {
 
-/// One time: a size, out of place or in place.
+/// One time of a size, either out of place or in place.
 struct NcclTime {
     double size = 0;
     std::string_view dtype;
@@ -20,12 +20,12 @@ struct NcclTime {
     double rounding_us = 0;
     double algbw = 0;  ///< GB/s
     double busbw = 0;
-    double wrong = 0;  ///< elements; 0 where it was not checked
+    double wrong = 0;  ///< wrong elements; 0 if results were not checked
     int line = 0;
 };
 
 struct NcclRun {
-    std::string operation;  ///< "all_reduce"; "" where it is not said
+    std::string operation;  ///< "all_reduce"; "" if unknown
     std::int64_t ranks = 0;
     std::set<std::string> hosts;
     std::set<std::int64_t> groups;
@@ -33,17 +33,18 @@ struct NcclRun {
     std::string software;
     bool graph = false;
 
-    /// Makes a row of a time, or says in `skip` why there is none. The error's place is the caller's to find.
+    /// Makes a row from a time; if it cannot, `skip` says why. The caller adds the place of an error.
     [[nodiscard]] Result<MeasuredCollective> row(const NcclTime& time, const NcclHints& hints, std::string& skip) const;
 };
 
-/// "all_reduce" of "./build/all_reduce_perf" and of "all_reduce_perf"; "" when the word names no test.
+/// The operation in the name of a test: "all_reduce" for "./build/all_reduce_perf" and for "all_reduce_perf"; "" if the
+/// word names no test.
 [[nodiscard]] std::string test_in(std::string_view word);
 
-/// "nccl 2.27.3" of 22703, "nccl 2.8.4" of 2804; "" of what is no version.
+/// Version as text: "nccl 2.27.3" for 22703, "nccl 2.8.4" for 2804; "" for an invalid version.
 [[nodiscard]] std::string nccl_version(double code);
 
-/// The same from JSON.
+/// Reads JSON output; see read_nccl_tests().
 [[nodiscard]] Result<CollectiveTable> read_nccl_json(std::string_view text, const std::string& source,
                                                      const NcclHints& hints);
 

@@ -15,7 +15,7 @@ namespace roofline::core {
 
 namespace {
 
-/// Where the numbers of one half of a row stand, counted from its end: columns in front may be blank.
+/// Positions of the numbers in one half of a row, counted from its end because columns at the front may be blank.
 struct NcclColumns {
     std::size_t time = 0;
     std::size_t algbw = 0;
@@ -54,13 +54,13 @@ private:
     CollectiveTable table_;
     std::vector<TextWord> words_;
     NcclRun run_;
-    std::string named_;  // the test that was mentioned last, until a run begins
+    std::string named_;  // the last test that was named before a run began
     std::array<NcclColumns, 2> columns_{};
-    std::size_t width_ = 0;  // words of a whole row; 0 before the heading
-    std::size_t least_ = 0;  // the same with the columns blank that may be
+    std::size_t width_ = 0;  // words of a complete row; 0 before the heading
+    std::size_t least_ = 0;  // the same if all optional columns are blank
 };
 
-/// The word behind `key` in the line; "" without it.
+/// The word after `key` in the line; "" if `key` does not occur.
 std::string_view NcclTextReader::after(std::string_view key) const {
     for (std::size_t i = 0; i + 1 < words_.size(); ++i) {
         if (words_[i].text == key) return words_[i + 1].text;
@@ -68,7 +68,7 @@ std::string_view NcclTextReader::after(std::string_view key) const {
     return {};
 }
 
-// "#  Rank  0 Group  0 Pid  12345 on host device  0 [0x07] NVIDIA H100 80GB HBM3"
+// Reads a line such as "#  Rank  0 Group  0 Pid  12345 on host device  0 [0x07] NVIDIA H100 80GB HBM3".
 void NcclTextReader::device() {
     ++run_.ranks;
     run_.hosts.emplace(after("on"));
@@ -80,7 +80,7 @@ void NcclTextReader::device() {
 
 Status NcclTextReader::heading() {
     std::vector<NcclColumns> halves;
-    const std::size_t stamps = words_.back().text == "timestamp" ? 1 : 0;  // a day and a time of day
+    const std::size_t stamps = words_.back().text == "timestamp" ? 1 : 0;  // a date and a time of day
     const std::size_t count = words_.size() + stamps;
     std::size_t blank = 0;
     for (std::size_t i = 0; i < words_.size(); ++i) {
@@ -167,7 +167,7 @@ Status NcclTextReader::half(const NcclColumns& columns, bool in_place) {
     return {};
 }
 
-// Anything that does not begin with a size belongs to somebody else: a command line, NCCL's own messages.
+// Lines that do not begin with a size belong to something else: a command line, NCCL's own messages.
 Status NcclTextReader::row() {
     const std::string_view first = words_.front().text;
     if (width_ == 0 || !std::all_of(first.begin(), first.end(), is_digit)) {
@@ -192,7 +192,7 @@ Status NcclTextReader::row() {
 bool is_nccl_tests(std::string_view text) {
     const std::string_view content = trimmed(text.substr(0, 100'000'000));
     if (content.starts_with('{')) return content.find("\"out_of_place\"") != std::string_view::npos;
-    // the heading of its columns; a table of another kind may speak of these words in a field
+    // searches the heading of its columns because tables of other kinds may contain these words in a field
     for (std::size_t at = content.find("out-of-place"); at != std::string_view::npos;
          at = content.find("out-of-place", at + 1)) {
         const std::size_t begin = content.rfind('\n', at) + 1;  // 0 on the first line

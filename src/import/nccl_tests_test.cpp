@@ -47,7 +47,7 @@ Error refused_exchanges(const std::string& text, const NcclHints& hints = {}) {
 }  // namespace
 
 TEST_CASE("a size gives a row out of place and one in place") {
-    // 2 * 7/8 = 1.75 times: 34.95 GB/s over the wires of 61.17
+    // 2 * 7/8 = 1.75 times: 34.95 GB/s give a bus bandwidth of 61.17
     const auto table =
         exchanges_of(start("all_reduce_perf", devices(8)) + heading +
                      "  1048576   262144  float  sum  -1   30.00   34.95   61.17   0   29.5   35.54   62.20   N/A\n");
@@ -63,7 +63,7 @@ TEST_CASE("a size gives a row out of place and one in place") {
     CHECK(out.time_s == approx(30e-6));
     CHECK(out.rounding_s == approx(0.005e-6));
     CHECK_FALSE(out.in_place);
-    CHECK(out.line == 18);  // behind three lines, #, "Using devices", eight devices, four lines of heading
+    CHECK(out.line == 18);  // after three lines, #, "Using devices", eight devices, four lines of heading
     CHECK(table.rows[1].in_place);
     CHECK(table.rows[1].time_s == approx(29.5e-6));
     CHECK(table.rows[1].rounding_s == approx(0.05e-6));
@@ -82,7 +82,7 @@ TEST_CASE("several runs stand in one file, each with its operation and its ranks
     CHECK(table.rows[2].kind == CollectiveKind::all_to_all);
     CHECK(table.rows[2].members == 4);
     CHECK(table.rows[2].nodes == 2);
-    CHECK(table.rows[2].bytes == 256);  // 64 bytes a rank
+    CHECK(table.rows[2].bytes == 256);  // 64 bytes per rank
 }
 
 TEST_CASE("columns may be blank in front, and a time of day may stand behind") {
@@ -127,7 +127,7 @@ TEST_CASE("what means nothing or contradicts itself is refused where it stands")
     CHECK(refused_exchanges("# nThread 1\n" + devices(2) + heading + good).code == "no_operation");
     CHECK(refused_exchanges("# Collective test starting: all_reduce_perf\n# nThread 1\n" + heading + good).code ==
           "no_ranks");
-    // 10 and 17.5 GB/s are an all-reduce over 8; an all-gather has 7/8 of it
+    // 10 and 17.5 GB/s belong to an all-reduce over 8; an all-gather has 7/8
     const std::string fast = "  8  2  float  sum  -1  5.0  10.0  17.5  0  5.0  10.0  17.5  0\n";
     CHECK(refused_exchanges(start("all_gather_perf", devices(8)) + heading + fast).code == "contradiction");
     CHECK(exchanges_of(start("all_reduce_perf", devices(8)) + heading + fast).rows.size() == 2);
@@ -166,7 +166,7 @@ TEST_CASE("the same as JSON") {
     const auto table = exchanges_of(json);
     REQUIRE(table.rows.size() == 2);
     CHECK(table.rows[0].kind == CollectiveKind::reduce_scatter);
-    CHECK(table.rows[0].members == 8);  // two processes of four
+    CHECK(table.rows[0].members == 8);  // two processes of four devices
     CHECK(table.rows[0].nodes == 2);
     CHECK(table.rows[0].software == "nccl 2.8.4");
     CHECK(table.rows[0].time_s == approx(12.5e-6));

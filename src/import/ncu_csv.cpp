@@ -18,10 +18,10 @@ constexpr const char* what_to_collect =
     "--page raw --csv";
 constexpr std::string_view name_column = "Kernel Name";
 
-/// How a metric was rolled up: what a number is multiplied by to give the sum over a launch.
+/// How a metric was aggregated; it determines the factor that converts a number to the sum over a launch.
 enum class RollUp { sum, per_second, per_cycle };
 
-/// A column that counts something over a launch.
+/// A column of counts per launch.
 struct NcuColumn {
     std::size_t index = 0;
     RollUp roll_up = RollUp::sum;
@@ -55,7 +55,7 @@ private:
     KernelCollector kernels_;
     std::optional<NcuColumn> duration_;
     std::optional<NcuColumn> bytes_, reads_, writes_, l2_;
-    std::optional<NcuColumn> cycle_rate_;  ///< cycles per second, for what is counted per cycle
+    std::optional<NcuColumn> cycle_rate_;  ///< cycles per second, for counts per cycle
     std::vector<FlopsColumn> flops_;
     std::vector<std::size_t> tensor_instructions_;
 };
@@ -87,7 +87,7 @@ Status NcuReader::find_columns() {
         if (name.starts_with("sm__inst_executed_pipe_tensor")) tensor_instructions_.push_back(i);
         const std::string metric = name.substr(0, name.find('.'));
         const auto flops = ncu_flops(metric);
-        // the parts of what is there as a whole
+        // parts of a metric that is already counted as a whole
         const std::size_t part = metric.find("_sparsity_");
         if (!flops || !seen.insert(metric).second) continue;
         if (part != std::string::npos && counter(metric.substr(0, part))) continue;
@@ -117,7 +117,7 @@ Status NcuReader::apply_unit(std::optional<NcuColumn>& column) {
     return {};
 }
 
-// The second line has units, and no number of a launch.
+// The second line has units instead of the numbers of a launch.
 Status NcuReader::read_units() {
     for (auto* column : {&duration_, &bytes_, &reads_, &writes_, &l2_, &cycle_rate_}) {
         ROOFLINE_CHECK(apply_unit(*column));

@@ -1,4 +1,4 @@
-// The raw page of Nsight Compute: a line for each launch, a column for each counter, and a line of units.
+// Reads the raw page of Nsight Compute: a line per launch, a column per counter, and a line of units.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ namespace roofline::core {
 [[nodiscard]] bool is_ncu_details(const std::vector<std::string>& columns);
 [[nodiscard]] Result<KernelProfile> read_ncu_raw(CsvReader& reader);
 
-/// Puts launches of one name together.
+/// Groups launches by the name of the kernel.
 class KernelCollector {
 public:
     void add(ProfiledKernel launch);

@@ -10,7 +10,7 @@ namespace roofline::core {
 
 namespace {
 
-/// A unit without its prefix.
+/// Units without their prefixes.
 constexpr std::array<std::string_view, 9> bases{"byte", "second", "inst", "cycle", "hz", "sector", "op", "flop", "s"};
 
 std::optional<double> one_unit(std::string_view unit) {
@@ -44,7 +44,7 @@ std::optional<double> one_unit(std::string_view unit) {
     return std::nullopt;
 }
 
-/// Thread-level instructions by the name of their operation. Instructions on halves work on two at once.
+/// Thread-level instructions by the name of their operation. Instructions on packed halves process two at once.
 struct SassOperation {
     std::string_view name;
     Dtype dtype;
@@ -89,7 +89,7 @@ std::optional<NcuFlops> ncu_flops(std::string_view metric) {
     std::string_view rest = metric;
     if (!take(rest, "smsp__") && !take(rest, "sm__")) return std::nullopt;
     if (take(rest, "ops_path_tensor_src_")) {
-        // "bf16_dst_fp32", "int8", "fp8_dst_fp16_sparsity_off"
+        // e.g. "bf16_dst_fp32", "int8", "fp8_dst_fp16_sparsity_off"
         const std::size_t end = std::min(rest.find("_dst_"), rest.find("_sparsity_"));
         const auto dtype = find_dtype(rest.substr(0, end));
         if (!dtype) return std::nullopt;

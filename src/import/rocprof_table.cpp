@@ -1,4 +1,4 @@
-// rocprof-compute's roofline.csv: a line for each device, a column for the mean of each figure and for the ends of its
+// Reads roofline.csv of rocprof-compute: a line per device, and columns for the mean of each figure and the ends of its
 // confidence interval.
 #include <fmt/format.h>
 
@@ -13,7 +13,7 @@ namespace roofline::core {
 
 namespace {
 
-/// Its kind, by the column's name; empty for others.
+/// The kinds of figures that a column has, by its name; empty for other columns.
 std::vector<std::variant<ToolRate, ToolBandwidth>> meanings(std::string_view column) {
     std::vector<std::variant<ToolRate, ToolBandwidth>> all;
     const std::string name = lowered(column);
@@ -33,7 +33,7 @@ struct DeviceValue {
     std::size_t offset = 0;
 };
 
-/// Empty: the tool did not measure it (0, N/A, nan).
+/// Reads a value. Empty: the tool did not measure it (0, N/A, nan).
 Result<std::optional<DeviceValue>> value_at(const CsvReader& reader, std::size_t column) {
     const CsvField& field = reader.record()[column];
     const std::string text = lowered(trimmed(field.text));
@@ -55,7 +55,7 @@ std::optional<std::size_t> column_of(const std::vector<std::string>& header, con
     return std::nullopt;
 }
 
-/// What all devices say of one column.
+/// One column over all devices.
 struct RocprofColumn {
     std::size_t index = 0;
     std::vector<DeviceValue> values;

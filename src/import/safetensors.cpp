@@ -1,4 +1,4 @@
-// Safetensors: eight bytes of length, a JSON table of tensors, then the tensors.
+// Reads safetensors: eight bytes of length, a JSON table of tensors, then the tensors.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -34,7 +34,7 @@ tl::unexpected<Error> bad(std::string_view tensor, std::string_view what) {
     return fail("bad_tensor", fmt::format("tensor {} {}", in_ticks(tensor), what), "the file is damaged");
 }
 
-/// Sizes and offsets are whole numbers from 0.
+/// Parses sizes or offsets, which are integers of at least 0.
 std::optional<std::vector<std::int64_t>> sizes_in(const FileValue* list) {
     if (list == nullptr || list->kind != FileValue::Kind::list) return std::nullopt;
     std::vector<std::int64_t> sizes;

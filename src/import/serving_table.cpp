@@ -14,22 +14,22 @@ namespace {
 
 using Columns = std::vector<std::string>;
 
-// More chips than anybody wires together; products of a few such numbers stay whole.
-constexpr std::int64_t most_chips = 1'000'000;
-constexpr std::int64_t most_tokens = 1'000'000'000;  // of a request; and requests
+// Upper limit of a plausible number of chips; the product of a few such numbers cannot overflow.
+constexpr std::int64_t max_chips = 1'000'000;
+constexpr std::int64_t max_tokens = 1'000'000'000;  // limit for tokens of a request, and for requests
 
-/// The number at the front of a text, behind `before`; none where it stands elsewhere or is too large.
-std::optional<std::int64_t> number_behind(std::string_view text, std::string_view before) {
+/// The number after `before` at the start of a text; none if `before` does not begin it or the number is too large.
+std::optional<std::int64_t> number_after(std::string_view text, std::string_view before) {
     const std::size_t at = text.find(before);
     if (at == std::string_view::npos) return std::nullopt;
     std::int64_t value = 0;
     const char* const begin = text.data() + at + before.size();
     const auto [end, error] = std::from_chars(begin, text.data() + text.size(), value);
-    if (error != std::errc{} || end == begin || value < 0 || value > most_chips) return std::nullopt;
+    if (error != std::errc{} || end == begin || value < 0 || value > max_chips) return std::nullopt;
     return value;
 }
 
-/// Workers of one kind, as a note has them: "2x(tp8 dp1 ep8)"; without a number before the x it is not said.
+/// Workers of one kind in a note: "2x(tp8 dp1 ep8)"; without a number before the x their number is unknown.
 struct Pool {
     std::int64_t workers = 0;
     ServingWorker worker;
@@ -43,10 +43,10 @@ std::optional<Pool> pool_in(std::string_view note, std::string_view label) {
     const std::size_t close = text.find(')');
     if (open == std::string_view::npos || close == std::string_view::npos || close < open) return std::nullopt;
     Pool pool;
-    pool.workers = number_behind(text.substr(0, open), "").value_or(0);
+    pool.workers = number_after(text.substr(0, open), "").value_or(0);
     text = text.substr(open, close - open);
     const auto axis = [&](std::string_view name) {
-        return std::max<std::int64_t>(1, number_behind(text, name).value_or(1));
+        return std::max<std::int64_t>(1, number_after(text, name).value_or(1));
     };
     pool.worker = {axis("tp"), axis("pp"), axis("dp"), axis("ep")};
     return pool;
@@ -68,7 +68,7 @@ public:
         for (const std::string_view place : {server, text({"notes", "note"}), std::string_view(row.source)}) {
             if (row.software.empty()) row.software = software_in(place);
         }
-        if (!server.empty() && software_in(server).empty()) row.software = lowered(server);  // a server of one's own
+        if (!server.empty() && software_in(server).empty()) row.software = lowered(server);  // a custom server
         ROOFLINE_CHECK(read_split(row));
         ROOFLINE_CHECK(read_load(row, skip));
         ROOFLINE_CHECK(read_times(row));
@@ -83,7 +83,7 @@ private:
         return fields_.text(find_column(columns_, columns));
     }
 
-    /// 0 where nothing is said.
+    /// Returns 0 if the field is empty.
     [[nodiscard]] Result<std::int64_t> count(std::string_view column, std::int64_t most) const {
         const auto at = find_column(columns_, {column});
         if (!at || fields_.text(at) == "0") return 0;
@@ -99,7 +99,7 @@ private:
                                       &row.worker.expert};
         std::size_t i = 0;
         for (const char* column : {"n_accel", "tp", "pp", "dp", "ep"}) {
-            ROOFLINE_TRY(const auto value, count(column, most_chips));
+            ROOFLINE_TRY(const auto value, count(column, max_chips));
             *axes[i] = std::max<std::int64_t>(value, i == 0 ? 0 : 1);
             ++i;
         }
@@ -127,15 +127,15 @@ private:
         row.chips = all > 0 ? all : row.decode_chips;
     }
 
-    /// A number, or `mean512`; 0 where nothing is said.
+    /// A number, or `mean512`; 0 if the field is empty.
     [[nodiscard]] Result<double> length(std::string_view column) const {
         const auto at = *find_column(columns_, {column});
         const std::string_view written = fields_.text(at);
         if (!written.starts_with("mean")) {
-            const auto value = count(column, most_tokens);
+            const auto value = count(column, max_tokens);
             return value ? Result<double>(static_cast<double>(*value)) : fail(value.error());
         }
-        const auto value = number_behind(written, "mean");
+        const auto value = number_after(written, "mean");
         if (value && *value > 0) return static_cast<double>(*value);
         return reader_.fail_at(reader_.record()[at].offset, "bad_number",
                                fmt::format("{} in column `{}` is no length", in_ticks(written), column),
@@ -151,11 +151,11 @@ private:
         const auto at = *find_column(columns_, {"batch_or_concurrency"});
         const std::string_view written = fields_.text(at);
         if (written.empty() || lowered(written) == "inf") return {};
-        if (const auto most = number_behind(written, "max_num_seqs "); most && *most > 0) {
+        if (const auto most = number_after(written, "max_num_seqs "); most && *most > 0) {
             row.concurrency = static_cast<double>(*most);
             return {};
         }
-        ROOFLINE_TRY(const auto number, count("batch_or_concurrency", most_tokens));
+        ROOFLINE_TRY(const auto number, count("batch_or_concurrency", max_tokens));
         if (number > 0) row.concurrency = static_cast<double>(number);
         return {};
     }

@@ -1,4 +1,5 @@
-// Tables of served models: how long tokens took, on what, split how, with how many requests at a time.
+// Reads tables of serving measurements: TTFT, TPOT or throughput of a model on a system, with its parallelism and
+// concurrency.
 #pragma once
 
 #include <cstdint>
@@ -10,47 +11,48 @@
 
 namespace roofline::core {
 
-/// Chips that hold a model together, and how it lies on them: each axis 1 where the table does not say.
+/// A group of chips that hold a model together, and its degrees of parallelism: 1 if the table does not say.
 struct ServingWorker {
     std::int64_t tensor = 1;
     std::int64_t pipeline = 1;
-    std::int64_t data = 1;    ///< members that attend to sequences of their own
-    std::int64_t expert = 1;  ///< of the chips above, not beside them
+    std::int64_t data = 1;    ///< data parallelism of attention
+    std::int64_t expert = 1;  ///< expert parallelism over the same chips
 
-    /// tensor x pipeline x data, and no fewer than the experts lie on.
+    /// tensor x pipeline x data, but at least the degree of expert parallelism.
     [[nodiscard]] std::int64_t chips() const;
     [[nodiscard]] std::string text() const;  ///< "tp4 dp2 ep8"; "tp1"
 
     bool operator==(const ServingWorker&) const = default;
 };
 
-/// One row.
+/// One measurement.
 struct MeasuredServing {
-    int line = 0;                        ///< of the table
-    std::string source;                  ///< who published it
+    int line = 0;                        ///< in the table
+    std::string source;                  ///< the publisher
     std::string model;                   ///< as the table names it
-    std::string system;                  ///< likewise: "h100_sxm"
-    std::int64_t chips = 1;              ///< of the whole set-up, as far as the table says
-    ServingWorker worker;                ///< that decodes
-    bool disaggregated = false;          ///< prompts go in elsewhere
-    std::int64_t decode_workers = 1;     ///< alike; 0: not said
-    std::int64_t decode_chips = 1;       ///< of one of them, or more: of all that may be its
-    std::int64_t prefill_chips = 0;      ///< that a prompt goes in on, likewise; 0: not said
+    std::string system;                  ///< as the table names it: "h100_sxm"
+    std::int64_t chips = 1;              ///< of the whole deployment, as far as the table says
+    ServingWorker worker;                ///< a worker for decode
+    bool disaggregated = false;          ///< prefill has workers of its own
+    std::int64_t decode_workers = 1;     ///< number of equal decode workers; 0: unknown
+    std::int64_t decode_chips = 1;       ///< of one decode worker, or an upper limit: all chips that it may use
+    std::int64_t prefill_chips = 0;      ///< that one prompt is prefilled on, or an upper limit; 0: unknown
     std::string dtype;                   ///< of the weights, as the table says: "fp8", "?"
-    std::string kv_dtype;                ///< "": not said
-    double prompt = 0;                   ///< tokens that go in, the mean
-    double output = 0;                   ///< tokens that come out, the mean
-    std::optional<double> concurrency;   ///< requests at a time at the most; none: no limit
-    std::optional<double> ttft_s;        ///< to the first token, waiting included
-    std::optional<double> tpot_s;        ///< from one token to the next of a sequence
-    std::optional<double> tokens_per_s;  ///< that come out of the whole set-up
+    std::string kv_dtype;                ///< "": unknown
+    double prompt = 0;                   ///< mean number of prompt tokens
+    double output = 0;                   ///< mean number of output tokens
+    std::optional<double> concurrency;   ///< limit on concurrent requests; none: no limit
+    std::optional<double> ttft_s;        ///< time to first token (TTFT), including queueing
+    std::optional<double> tpot_s;        ///< time per output token (TPOT)
+    std::optional<double> tokens_per_s;  ///< output tokens of the whole deployment
     std::string software;                ///< library and version in lower case
 
-    /// "tp8 ep8", "tp8 pp2", "disagg tp1 dp32 ep32"
+    /// The parallelism as text: "tp8 ep8", "tp8 pp2", "disagg tp1 dp32 ep32".
     [[nodiscard]] std::string strategy() const;
 
-    /// Sequences that are decoded at a time, on average and in the whole set-up, by Little's law: tokens a second times seconds a
-    /// token; else requests times the share of its time that one spends behind its first token. None where that cannot be said.
+    /// Mean number of concurrently decoded sequences in the whole deployment by Little's law: output tokens per second
+    /// times TPOT; else the number of requests times the fraction of its time that a request spends in decode. None if
+    /// neither is known.
     [[nodiscard]] std::optional<double> decoding() const;
 };
 
@@ -59,15 +61,16 @@ struct ServingTable {
     std::vector<SkippedRow> skipped;
 };
 
-/// True when the columns are those of the table below.
+/// Returns true if the columns are those of the table below.
 [[nodiscard]] bool is_serving_table(const std::vector<std::string>& columns);
 
-/// Reads the rows behind the header. Columns: `model`, `accelerator` or `system`, `input_len`, `output_len` (a number, `mean512` for
-/// requests that differ), `batch_or_concurrency` (a number, `inf`, a text with `max_num_seqs 128`), and at least one of `ttft_s`,
-/// `tpot_s` and `tokens_per_s`. May have: `n_accel`, `tp`, `pp`, `ep`, `dp` (0 or empty: not said), `dtype`, `kv_dtype`, `mode` (what
-/// begins with `disagg` takes prompts in elsewhere), `source`, `notes` (the software; `P:1x(tp4 dp1 ep1) D:2x(tp8 dp1 ep8)`, workers
-/// that prefill and decode). A row that lacks something is skipped, with the reason. Errors, with line and column: a column missing;
-/// what is no number, or not above zero.
+/// Reads the rows after the header. Required columns: `model`, `accelerator` or `system`, `input_len`, `output_len` (a
+/// number, or `mean512` if requests differ), `batch_or_concurrency` (a number, `inf`, or a text with `max_num_seqs
+/// 128`), and at least one of `ttft_s`, `tpot_s` and `tokens_per_s`. Optional columns: `n_accel`, `tp`, `pp`, `ep`,
+/// `dp` (0 or empty: unknown), `dtype`, `kv_dtype`, `mode` (values that begin with `disagg` mean disaggregated
+/// prefill), `source`, `notes` (the software; `P:1x(tp4 dp1 ep1) D:2x(tp8 dp1 ep8)`, the prefill and decode workers).
+/// An incomplete row is skipped with the reason. Errors, with line and column: a missing column; a value that is not a
+/// positive number.
 [[nodiscard]] Result<ServingTable> read_serving_table(CsvReader& reader);
 
 }  // namespace roofline::core

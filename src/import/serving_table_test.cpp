@@ -50,7 +50,7 @@ TEST_CASE("a row says model, chips, split, load and times") {
     CHECK(row.prefill_chips == 8);
     CHECK(row.strategy() == "tp4 dp2 ep8");
     CHECK(row.software == "trtllm 1.2.0rc6");
-    // a request is behind its first token for 100 x 0.02 = 2 of its 3.5 s
+    // a request spends 100 x 0.02 = 2 of its 3.5 s in decode
     CHECK(row.decoding().value_or(0) == approx(64 * 2 / 3.5));
 }
 
@@ -60,7 +60,7 @@ TEST_CASE("zero and nothing are splits that nobody says; experts may lie on more
     CHECK(row.chips == 8);
     CHECK(row.decode_workers == 1);
     CHECK(row.decode_chips == 8);
-    // chips that workers do not divide are one worker's
+    // if the chips are not divisible by workers, one worker may have all of them
     CHECK(one("us,m,h100,12,8,1,1,1,,,agg,10,10,4,1,0.02,,").decode_chips == 12);
 }
 
@@ -77,7 +77,7 @@ TEST_CASE("where prompts go in elsewhere the note says on what, and how many wor
     CHECK(unsaid.decode_workers == 0);
     CHECK(unsaid.decode_chips == 8);
     CHECK(unsaid.prefill_chips == 4);
-    // no note: it may be all of them
+    // without a note, it may be all chips
     const MeasuredServing bare = one("us,m,h100,8,,,,,fp8,,disagg,10,10,4,1,0.02,,");
     CHECK(bare.decode_chips == 8);
     CHECK(bare.prefill_chips == 8);
@@ -89,8 +89,8 @@ TEST_CASE("requests may be without limit, or limited in words; lengths may be me
     CHECK(row.prompt == 862);
     CHECK(row.output == 665);
     CHECK(row.concurrency.value_or(0) == 128);
-    CHECK(row.decoding().value_or(0) == approx(100));  // 2000 tokens/s, each 0.05 s after the last
-    // no more than are let in at a time
+    CHECK(row.decoding().value_or(0) == approx(100));  // 2000 tokens/s with 0.05 s per token
+    // at most the limit on concurrent requests
     CHECK(one("us,m,h100,1,1,1,1,1,fp8,,x,10,10,64,1,0.05,2000,").decoding().value_or(0) == 64);
     const MeasuredServing offline = one("us,m,h100,1,1,1,1,1,fp8,,offline,10,10,inf,,,2000,");
     CHECK_FALSE(offline.concurrency);

@@ -1,4 +1,4 @@
-// STREAM and BabelStream: the rate of each kernel over three arrays.
+// Reads the output of STREAM and BabelStream: the rate of each kernel over three arrays.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ bool is_kernel(std::string_view name) {
     return std::find(kernels.begin(), kernels.end(), name) != kernels.end();
 }
 
-/// Bytes per second in one of the unit that a heading names; 0 when it names none.
+/// Factor of the unit that a heading names, in bytes per second; 0 if it names none.
 double unit_in(std::string_view heading) {
     const std::string text = lowered(heading);
     static constexpr std::array<std::pair<std::string_view, double>, 6> units{{{"mibytes/sec", 1048576},
@@ -46,9 +46,9 @@ std::optional<double> number_after(std::string_view line, std::string_view key) 
 }
 
 struct StreamRun {
-    double element = 0;      ///< bytes
-    double array = 0;        ///< elements
-    double array_bytes = 0;  ///< where the tool says these
+    double element = 0;      ///< bytes per element
+    double array = 0;        ///< elements per array
+    double array_bytes = 0;  ///< bytes per array, if the tool prints them
     double total = 0;        ///< bytes of all arrays
     double threads = 0;
 
@@ -57,7 +57,7 @@ struct StreamRun {
     }
 };
 
-// "Array size: 268.4 MB (=0.3 GB)", "Total size: 805.3 MB"
+// Bytes in lines such as "Array size: 268.4 MB (=0.3 GB)", "Total size: 805.3 MB".
 double bytes_after(std::string_view line, std::string_view key) {
     const auto value = number_after(line, key);
     if (!value) return 0;
@@ -75,7 +75,7 @@ void take_setting(std::string_view line, StreamRun& run) {
     if (const double bytes = bytes_after(line, "Total size:"); bytes > 0) run.total = bytes;
 }
 
-// "Using CUDA device NVIDIA H100 80GB HBM3"
+// The device in lines such as "Using CUDA device NVIDIA H100 80GB HBM3".
 std::string device_in(std::string_view line) {
     const std::size_t at = line.find(" device ");
     if (!line.starts_with("Using ") || at == std::string_view::npos) return "";

@@ -19,8 +19,8 @@ std::int64_t product(const std::vector<std::int64_t>& sizes) {
     return std::accumulate(sizes.begin(), sizes.end(), std::int64_t{1}, std::multiplies<>());
 }
 
-/// Members of each tier inside a node when `count` devices of it take part, filled from the innermost; empty when they do not
-/// fill the tiers evenly.
+/// Number of members of each tier of a node that `count` of its devices use, filling from the innermost tier; empty if
+/// they cannot fill the tiers evenly.
 std::vector<std::int64_t> filled(const std::vector<std::int64_t>& node, std::int64_t count) {
     std::vector<std::int64_t> taken;
     for (const std::int64_t size : node) {
@@ -81,7 +81,7 @@ Result<SystemNames> SystemNames::parse(std::string_view toml, std::string_view o
 
 Result<SystemNames> SystemNames::built_in() { return parse(embedded_systems(), "systems.toml"); }
 
-// By one of its names, else by the machine that it is without changes, else by the words of its name.
+// Searches by a system's names, then by the id of an unchanged machine, then by the words of a name.
 const SystemNames::Entry* SystemNames::entry(std::string_view name, std::string_view link) const {
     const Entry* any = nullptr;
     const Entry* plain = nullptr;

@@ -1,4 +1,4 @@
-// The names by which measurement tables call systems, and the slices that they mean.
+// Maps the names of systems in measurement tables to slices.
 #pragma once
 
 #include <cstdint>
@@ -13,31 +13,32 @@ namespace roofline::core {
 
 /// A slice that a table measured.
 struct NamedSystem {
-    std::string id;                     ///< short, for groups of a report: "h100-aws-p5"
-    std::string machine;                ///< of the catalogue
-    std::string shape;                  ///< what stands behind the colon of a slice: "8x2"
-    std::vector<std::string> sets;      ///< what-ifs that make the machine this system: "ib.bandwidth=6.25GB/s"
-    std::vector<std::string> left_out;  ///< operations whose rows are not comparable: "permute"
+    std::string id;                     ///< short name for groups of a report: "h100-aws-p5"
+    std::string machine;                ///< in the catalogue
+    std::string shape;                  ///< the part of a slice's name after the colon: "8x2"
+    std::vector<std::string> sets;      ///< what-ifs that turn the machine into this system: "ib.bandwidth=6.25GB/s"
+    std::vector<std::string> left_out;  ///< operations whose measurements are not comparable: "permute"
     std::string left_out_reason;
     std::string note;
-    std::int64_t chips_of_node = 0;  ///< of what tables count as a node: a server, a tray; 0 where `shape` is given
+    std::int64_t chips_of_node = 0;  ///< chips of what tables count as a node: a server, a tray; 0 if `shape` is given
 
     [[nodiscard]] std::string slice() const { return machine + ":" + shape; }  ///< "h100-sxm5:8x2"
 };
 
-/// The shape of `members` devices spread evenly over `nodes` nodes, each with `node` members of its tiers, innermost first; the
-/// inner tiers are filled first. "" when they cannot be spread or do not fit.
+/// Shape of `members` devices spread evenly over `nodes` nodes, each with `node` members of its tiers, innermost first;
+/// inner tiers are filled first. "" if they cannot be spread or do not fit.
 [[nodiscard]] std::string node_shape(const std::vector<std::int64_t>& node, std::int64_t members, std::int64_t nodes);
 
 class SystemNames {
 public:
-    /// data/systems.toml, or a text like it. Errors carry line and column.
+    /// Parses data/systems.toml, or a text like it. Errors have line and column.
     [[nodiscard]] static Result<SystemNames> parse(std::string_view toml, std::string_view origin);
     [[nodiscard]] static Result<SystemNames> built_in();
 
-    /// The slice of a group of `members` devices on `nodes` nodes of the system with this name (a machine's id is one too); `link` is what the table says
-    /// of its links. Names are compared whatever the case. Errors: unknown_system (with the nearest name); bad_system (devices
-    /// that do not spread evenly over the nodes, or more of them than a node has).
+    /// The slice of a group of `members` devices on `nodes` nodes of the system with this name (the id of a machine
+    /// works too); `link` is the table's description of its links. Names are compared ignoring case. Errors:
+    /// unknown_system (with the nearest name); bad_system (the devices cannot be spread evenly over the nodes, or
+    /// exceed those of a node).
     [[nodiscard]] Result<NamedSystem> find(std::string_view name, std::string_view link, std::int64_t members,
                                            std::int64_t nodes) const;
 
@@ -46,12 +47,12 @@ public:
 
 private:
     struct Entry {
-        NamedSystem system;  ///< `shape` is "" when it follows from the counts
+        NamedSystem system;  ///< `shape` is "" if it follows from the counts
         std::vector<std::string> names;
-        std::vector<std::string> words;  ///< a name that holds them all is meant too, when no system has it
+        std::vector<std::string> words;  ///< a name that contains all of them matches too if no name matches exactly
         std::string link;                ///< "": any
         std::vector<std::int64_t> node;  ///< members of each tier inside a node, innermost first
-        bool trays = false;              ///< all nodes lie inside the innermost tier
+        bool trays = false;              ///< all nodes are inside the innermost tier
     };
     [[nodiscard]] const Entry* entry(std::string_view name, std::string_view link) const;
 

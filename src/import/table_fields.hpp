@@ -1,4 +1,4 @@
-// The fields of a measurement table's records, as numbers and texts.
+// Reads the fields of a measurement table's records as numbers and strings.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +13,14 @@
 
 namespace roofline::core {
 
-/// A row that says too little to be compared, and why: "all_gather over one device".
+/// A row that is too incomplete to be compared, and the reason: "all_gather over one device".
 struct SkippedRow {
     int line = 0;
     std::string reason;  ///< the same text for the same reason, so that rows can be counted by it
 };
 
-/// All records of a table: `read(skip)` makes a row of the record that the reader stands at, or says in `skip` why it is left out.
+/// Reads all records of a table. `read(skip)` makes a row from the reader's current record, or sets `skip` to the
+/// reason why it cannot.
 template <class Table, class Read>
 [[nodiscard]] Result<Table> read_table(CsvReader& reader, Read read) {
     Table table;
@@ -45,25 +46,25 @@ template <class Table, class Read>
 [[nodiscard]] std::optional<std::size_t> find_column(const std::vector<std::string>& columns,
                                                      std::initializer_list<std::string_view> names);
 
-/// A column of numbers, and how many of its unit make one of ours.
+/// A column of numbers, and the factor of its unit.
 struct ScaledColumn {
     std::size_t index = 0;
     double per = 1;
 };
-/// time_s, time_ms and time_us, as far as they are there, in this order.
+/// The existing columns among time_s, time_ms and time_us, in this order.
 [[nodiscard]] std::vector<ScaledColumn> time_columns(const std::vector<std::string>& columns);
 
-/// Of the record that the reader stands at.
+/// The fields of the reader's current record.
 class TableFields {
 public:
     explicit TableFields(CsvReader& reader) : reader_(reader) {}
 
     [[nodiscard]] std::string_view text(std::optional<std::size_t> at) const;
-    /// Above zero; 0 for an empty field. Error: anything else.
+    /// A positive number; 0 for an empty field. Error: anything else.
     [[nodiscard]] Result<double> number(std::size_t at) const;
-    /// The same, whole and below 9e18.
+    /// The same for whole numbers below 9e18.
     [[nodiscard]] Result<std::int64_t> whole(std::size_t at) const;
-    /// Seconds of the first of these columns that is not empty; 0 where all are.
+    /// Seconds from the first of these columns that is not empty; 0 if all are empty.
     [[nodiscard]] Result<double> seconds(const std::vector<ScaledColumn>& times) const;
 
 private:

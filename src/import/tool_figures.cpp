@@ -48,7 +48,7 @@ Result<ToolFigures> read_any(std::string_view text, const std::string& source) {
 std::string implausible(const ToolFigure& figure) {
     const bool rate = std::holds_alternative<ToolRate>(figure.what);
     const Plausible bounds = rate ? plausible<FlopRate> : plausible<Bandwidth>;
-    // A tool's units are fixed: below a million FLOP/s or bytes/s something else was written.
+    // The units of a tool are fixed: a value below a million FLOP/s or bytes/s must be something else.
     if (figure.value >= 1e6 && figure.value <= bounds.most) return "";
     return fmt::format("{} of {} is not what one chip can have", figure.name,
                        rate ? to_text(FlopRate{figure.value}) : to_text(Bandwidth{figure.value}));

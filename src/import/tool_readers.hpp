@@ -20,7 +20,7 @@ namespace roofline::core {
 [[nodiscard]] bool is_babelstream_table(const std::vector<std::string>& columns);
 [[nodiscard]] Result<ToolFigures> read_babelstream_table(CsvReader& reader);
 
-/// `root` is the JSON in `text`.
+/// `root` is the parsed JSON of `text`.
 [[nodiscard]] bool is_ert(const FileValue& root);
 [[nodiscard]] Result<ToolFigures> read_ert(const FileValue& root, std::string_view text, const std::string& source);
 
@@ -30,7 +30,7 @@ namespace roofline::core {
 [[nodiscard]] bool is_stream_text(std::string_view text);
 [[nodiscard]] Result<ToolFigures> read_stream_text(TextReader& reader);
 
-/// What is wrong with a figure of one chip, which is `value` in FLOP/s or bytes/s: "" when nothing is.
+/// Why a value in FLOP/s or bytes/s is implausible for one chip; "" if it is plausible.
 [[nodiscard]] std::string implausible(const ToolFigure& figure);
 
 }  // namespace roofline::core

@@ -19,7 +19,7 @@ constexpr double gib_bytes = 1073741824;
 struct SizeColumn {
     std::string_view name;
     std::int64_t MeasuredTraining::* field;
-    std::string_view key;  ///< that most configurations have for it; "" for none
+    std::string_view key;  ///< its key in most configurations; "" for none
 };
 constexpr SizeColumn sizes[] = {
     {"layers", &MeasuredTraining::layers, "num_hidden_layers"},
@@ -62,7 +62,7 @@ bool is_preset(const std::string& name) {
     return std::find(presets.begin(), presets.end(), name) != presets.end();
 }
 
-/// "key=value" taken apart; a fault of the file where it is none.
+/// Splits texts like "key=value"; a text of another form is an error of the file.
 std::vector<std::pair<std::string, std::string>> pairs(Reader& table, std::string_view key) {
     std::vector<std::pair<std::string, std::string>> all;
     for (const std::string& text : table.texts(key)) {
@@ -164,7 +164,7 @@ const TrainedModels::Entry* TrainedModels::entry(std::string_view name, bool& an
     for (const Entry& each : entries_) {
         if (std::find(each.names.begin(), each.names.end(), wanted) != each.names.end()) return &each;
     }
-    // a preset's name means it, whatever it begins with
+    // the name of a preset takes precedence over its prefix
     if (is_preset(names_.preset_of(name))) return nullptr;
     any_size = true;
     for (const Entry& each : entries_) {
@@ -209,7 +209,7 @@ Result<Config> TrainedModels::config(const MeasuredTraining& row) const {
             key = found->columns[i].second;
             named = true;
         }
-        // of a model of any size what the preset would say means nothing
+        // a name that stands for models of any size does not have the preset's sizes
         const bool needed = any_size && (named || config.find(key) != nullptr);
         const bool meant = !key.empty() && (needed || !any_size);
         if (row.*each.field > 0 && meant) set_key(config.whole, key, whole_value(row.*each.field));

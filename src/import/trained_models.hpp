@@ -1,4 +1,4 @@
-// The names by which tables of training runs call models, and the configurations that they mean.
+// Maps the names of models in tables of training runs to configurations.
 #pragma once
 
 #include <string>
@@ -15,72 +15,77 @@ namespace roofline::core {
 
 class Reader;
 
-/// A size that a row has a column for, and the key of a configuration that it is.
+/// A size for which a row has a column, and its key in a configuration.
 using KeyColumn = std::pair<std::string, std::string>;
 
-/// What those who publish runs of a framework mean where their rows do not say it.
+/// The conventions of those who publish runs of a framework, for what their rows do not say.
 struct TrainerHabits {
-    std::string selective;  ///< what --remat calls their selective recomputation: "alternate"
-    std::string memory;     ///< what their memory counts, "allocated", "reserved" or "used"
-    bool unfused = false;   ///< their optimizer is of plain tensor operations
-    /// What of it lies in memory: "stored" (logits and log-probabilities in f32), "eager", "compiled".
+    std::string selective;  ///< value of --remat for their selective recomputation: "alternate"
+    std::string memory;     ///< what their memory figures count: "allocated", "reserved" or "used"
+    bool unfused = false;   ///< their optimizer consists of separate tensor operations
+    /// Storage of the loss: "stored" (logits and log-probabilities in f32), "eager", "compiled".
     std::string loss{};
-    std::vector<std::string> unsaid{};      ///< words for what is computed again that say too little for memory
-    bool pipeline_buffers = false;          ///< as in FrameworkHabits
-    double loss_parts = 1;                  ///< head and loss go over the tokens in so many
-    bool late_layers = false;               ///< of a pipeline's stages the last ones have what does not divide
-    bool fsdp_units = false;                ///< FSDP as in FrameworkHabits
-    bool flat_optimizer = false;            ///< ZeRO as in FrameworkHabits
-    bool fused_gradients = false;           ///< as in FrameworkHabits
-    bool copied_norm = false;               ///< ZeRO as in FrameworkHabits
-    bool whole_tokens = false;              ///< tokens are whole over tensor parallelism, as `no SP` says of a row
-    bool stored_attention = false;          ///< scores of attention lie in memory
-    bool attention_dropout = false;         ///< of probabilities that lie in memory
-    bool pytorch_kernels = false;           ///< their kernels are PyTorch's own
-    bool gradients_in_turn = false;         ///< gradients are reduced when the backward pass has ended
-    std::vector<std::string> overlapped{};  ///< axes whose collectives run beside products
-    bool gib = false;                       ///< what they call GB are GiB
-    double context_bytes = 0;               ///< what a process has of a device beside an allocator's blocks
+    std::vector<std::string> unsaid{};  ///< terms for recomputation that are too vague to predict memory
+    bool pipeline_buffers = false;      ///< see FrameworkHabits
+    double loss_parts = 1;              ///< head and loss process the tokens in so many parts
+    /// The last pipeline stages have the extra layers if layers are not divisible.
+    bool late_layers = false;
+    bool fsdp_units = false;       ///< FSDP as in FrameworkHabits
+    bool flat_optimizer = false;   ///< ZeRO as in FrameworkHabits
+    bool fused_gradients = false;  ///< see FrameworkHabits
+    bool copied_norm = false;      ///< ZeRO as in FrameworkHabits
+    /// Tokens are not split by sequence parallelism, as `no SP` in a row's notes says.
+    bool whole_tokens = false;
+    bool stored_attention = false;          ///< attention scores are stored in memory
+    bool attention_dropout = false;         ///< dropout of attention probabilities that are stored in memory
+    bool pytorch_kernels = false;           ///< their kernels are those of PyTorch
+    bool gradients_in_turn = false;         ///< gradients are reduced after the backward pass has ended
+    std::vector<std::string> overlapped{};  ///< axes whose collectives overlap with matmuls
+    bool gib = false;                       ///< their GB are GiB
+    double context_bytes = 0;               ///< device memory of a process outside the allocator's blocks
 };
 
 class TrainedModels {
 public:
-    /// data/trained_models.toml, or a text like it, beside data/model_names.toml. Errors carry line and column.
+    /// Parses data/trained_models.toml, or a text like it, together with data/model_names.toml. Errors have line and
+    /// column.
     [[nodiscard]] static Result<TrainedModels> parse(std::string_view toml, std::string_view origin);
     [[nodiscard]] static Result<TrainedModels> built_in();
 
-    /// The configuration of the model that the row trained: that of the preset which its name means, with the row's own sizes
-    /// in it. Errors, whose message is the reason for which the row cannot be compared: a name that is not known; of a name that stands for models of any size, one that the row
-    /// does not say.
+    /// The configuration of the model that the row trained: that of the preset which its name means, with the row's own
+    /// sizes. Errors, whose message is the reason why the row cannot be compared: an unknown name; a missing size for a
+    /// name that stands for models of any size.
     [[nodiscard]] Result<Config> config(const MeasuredTraining& row) const;
 
-    /// Those of a row's publisher; empty ones where nothing is known of it. `table` is what the row was read from there: entries
-    /// that name some of these speak for those alone, and likewise those that name words of notes.
+    /// The conventions of a row's publisher; defaults if nothing is known. `table` is the table that the row comes
+    /// from: entries that name tables apply only to these, and entries that name words of notes only to rows with
+    /// these.
     [[nodiscard]] TrainerHabits habits(std::string_view source, std::string_view table = {},
                                        std::string_view notes = {}) const;
 
 private:
     struct Entry {
         std::vector<std::string> names;
-        std::vector<std::string> begins;  ///< names that begin so are of models of any size
+        std::vector<std::string> begins;  ///< prefixes of names that stand for models of any size
         std::string preset;
-        std::vector<KeyColumn> columns;                         ///< of the row, and the keys that they are
+        std::vector<KeyColumn> columns;                         ///< columns of the row and their keys
         std::vector<std::pair<std::string, std::string>> sets;  ///< keys and values
     };
-    /// That of a name, else of its beginning. Null: the name means no more than a preset.
+    /// The entry of a name, else that of its prefix. Null: the name means nothing but a preset.
     [[nodiscard]] const Entry* entry(std::string_view name, bool& any_size) const;
 
     std::vector<Entry> entries_;
     struct Trainer {
-        std::vector<std::string> names;   ///< of sources
-        std::vector<std::string> tables;  ///< texts of which one is in the name of a row's table; none: all
-        std::vector<std::string> notes;   ///< likewise in its notes
+        std::vector<std::string> names;  ///< names of sources
+        /// Texts of which one must occur in the name of a row's table; none: any table.
+        std::vector<std::string> tables;
+        std::vector<std::string> notes;  ///< the same for its notes
         TrainerHabits habits;
     };
     static Trainer read_trainer(Reader& table);
 
-    std::vector<Trainer> trainers_;  ///< the first that speaks for a row counts
-    ModelNames names_;               ///< of presets
+    std::vector<Trainer> trainers_;  ///< the first entry that applies to a row counts
+    ModelNames names_;               ///< names of presets
 };
 
 }  // namespace roofline::core

@@ -52,7 +52,7 @@ TEST_CASE("a name of models of any size needs all sizes") {
     row.vocab = 50257;
     const auto config = models.config(row);
     REQUIRE(config);
-    // 12 h^2 + 13 h in a layer, V h, learned positions, the last norm
+    // 12 h^2 + 13 h per layer, V h, learned positions, the last norm
     CHECK(params(*config, 2048) ==
           approx(2 * (12.0 * 1024 * 1024 + 13 * 1024) + 50257.0 * 1024 + 2048 * 1024 + 2 * 1024).epsilon(1e-12));
 }
@@ -89,7 +89,7 @@ TEST_CASE("what a publisher's words mean is known by the publisher") {
     CHECK(models.habits("pytorch/torchtitan", "a_202506_b.md").loss == "compiled");
     CHECK(models.habits("pytorch/torchtitan", "a_202506_b.md").selective == "alternate");
     CHECK(models.habits("somebody", "a_202506_b.md").loss.empty());
-    // a framework changes: notes say which version it was
+    // frameworks change: notes tell the version
     const std::vector<std::string> both{"tensor", "expert"};
     CHECK(models.habits("NVIDIA-NeMo/Megatron-Bridge", "", "NeMo container 26.06 NeMo").overlapped == both);
     CHECK(models.habits("NVIDIA-NeMo/Megatron-Bridge", "", "NeMo container 25.09 NeMo").overlapped ==

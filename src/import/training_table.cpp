@@ -35,7 +35,7 @@ constexpr WholeColumn wholes[] = {
     {"cp", &MeasuredTraining::context},
 };
 
-/// The whole number behind a word of the notes, "vpp=" in "task=x; vpp=4"; 0 without one.
+/// The integer after a word of the notes, such as "vpp=" in "task=x; vpp=4"; 0 if the word does not occur.
 std::int64_t noted(std::string_view notes, std::string_view word) {
     const std::size_t at = notes.find(word);
     if (at == std::string_view::npos) return 0;
@@ -68,7 +68,7 @@ class TrainingReader {
 public:
     explicit TrainingReader(CsvReader& reader) : reader_(reader), columns_(reader.header()), fields_(reader) {}
 
-    /// `skip` is the reason for which the row cannot be compared.
+    /// Reads the current row; `skip` is the reason if it cannot be compared.
     Status read(MeasuredTraining& row, std::string& skip) {
         row.line = reader_.line();
         row.source = text({"repo_or_paper", "source"});
@@ -119,7 +119,7 @@ private:
         if (row.system.empty()) return "the accelerator is empty";
         if (row.chips == 0) return "n_accel is empty";
         if (row.sequence == 0) return "seq_len is empty";
-        // what is held does not depend on how many microbatches there are, once a number of them is known
+        // memory does not depend on the number of micro-batches, so any known number is enough
         const bool batch = row.sequences > 0 || (row.microbatches > 0 && row.micro_batch > 0 && row.data > 0);
         if (!batch) return "the global batch is empty";
         if (!(row.step_s > 0) && !(row.memory_bytes > 0))

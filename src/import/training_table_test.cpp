@@ -54,7 +54,7 @@ TEST_CASE("a rate of tokens is a step's time, and memory is in units of 1000 unl
     const auto table = trainings_of("me,m,,,,1024,64,,H100,8,,8,1,1,,,,,400,,10,gbs=dp*lbs; reserved\n");
     REQUIRE(table);
     REQUIRE(table->rows.size() == 1);
-    // 65536 tokens at 3200 a second
+    // 65536 tokens at 3200 tokens per second
     CHECK(table->rows.front().step_s == approx(20.48));
     CHECK(table->rows.front().memory_bytes == approx(1e10));
     CHECK(table->rows.front().memory_what == "reserved");
@@ -68,7 +68,7 @@ TEST_CASE("rows that say too little are skipped with the reason, and what is no 
         "me,m,,,,1024,,,H100,8,,8,1,1,,,,,400,,,\n"               // no batch
         "me,m,,,,1024,64,,H100,8,,8,1,1,,,,,,,,\n"                // nothing measured
         "me,m,,,,1024,64,,,8,,8,1,1,,,,,400,,,\n"                 // no accelerator
-        "me,m,,,,1024,,1,H100,8,,8,1,1,,,,,,,70,micro_num=4\n");  // memory alone
+        "me,m,,,,1024,,1,H100,8,,8,1,1,,,,,,,70,micro_num=4\n");  // only memory
     REQUIRE(table);
     REQUIRE(table->skipped.size() == 4);
     CHECK(table->skipped[0].reason == "seq_len is empty");

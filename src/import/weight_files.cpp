@@ -58,7 +58,7 @@ std::uint64_t wanted_head(std::string_view head, std::uint64_t size) {
     } else if (!is_gguf(head)) {
         wanted = std::min(little_endian(head.substr(0, 8)), longest_header) + 8;
     } else {
-        // Only reading it tells how long it is.
+        // The length of the header is known only after parsing.
         auto read = read_gguf({"", std::string(head), size});
         if (!read && read.error().code == "needs_more") wanted = std::uint64_t{head.size()} * 4;
     }

@@ -1,4 +1,4 @@
-// Files of weights: what their headers say they hold. Nothing behind a header is read.
+// Reads the headers of weight files. Nothing after a header is read.
 #pragma once
 
 #include <cstdint>
@@ -11,54 +11,56 @@
 
 namespace roofline::core {
 
-/// Of a safetensors file, by the format.
+/// Limit for the header of a safetensors file, defined by the format.
 inline constexpr std::uint64_t longest_header = 100'000'000;
 
-/// The beginning of a file of weights, with its header.
+/// The beginning of a weight file, with its header.
 struct WeightFile {
     std::string name;
     std::string head;        ///< at least the header
     std::uint64_t size = 0;  ///< of the whole file, in bytes
 };
 
-/// Whether the name is that of a file that read_weight_file() or shard_names() takes.
+/// Returns whether read_weight_file() or shard_names() can read a file with this name.
 [[nodiscard]] bool is_weight_file(std::string_view name);
 [[nodiscard]] bool is_weight_index(std::string_view name);
 
-/// How many bytes of the file's beginning are wanted, as far as `head` shows it: no more than it has, when that is enough.
-/// Never more than the 100 MB that a header may have.
+/// Number of bytes of the file's beginning that are needed, as far as `head` tells; not more than `head` has if that is
+/// enough, and never more than the 100 MB of the longest header.
 [[nodiscard]] std::uint64_t wanted_head(std::string_view head, std::uint64_t size);
 
-/// Reads a header, of safetensors or GGUF. Every length in it is checked: tensors lie behind one another, each as long as its shape and
-/// dtype say, none beyond the file. A file that ends with its header is read, and a note says so. Errors: neither format, an end
-/// in the header or in the tensors (`cut_off`), overlaps and holes, a dtype that is not known, a name that stands twice.
+/// Reads a safetensors or GGUF header. Every length in it is checked: tensors must be contiguous, as long as their
+/// shape and dtype say, and inside the file. A file that ends after its header is accepted with a note. Errors: another
+/// format, a truncated header or truncated tensors (`cut_off`), overlaps and gaps, an unknown dtype, a duplicate name.
 [[nodiscard]] Result<Checkpoint> read_weight_file(const WeightFile& file);
 
-/// The files that a model.safetensors.index.json names, each once, in order. Errors: no index, names that lead elsewhere.
+/// The files that a model.safetensors.index.json names, each once, in order. Errors: not an index, names that point
+/// elsewhere.
 [[nodiscard]] Result<std::vector<std::string>> shard_names(std::string_view index, std::string_view name);
 
-/// All shards as one. Errors: those of the shards; a tensor that the index has in another file or not at all, and one that no file has.
+/// Reads all shards as one checkpoint. Errors: those of the shards; a tensor that the index maps to another file or not
+/// at all; a tensor that no file contains.
 [[nodiscard]] Result<Checkpoint> read_shards(std::string_view index, std::string_view name,
                                              const std::vector<WeightFile>& shards);
 
-// Of the two formats; read_weight_file() chooses.
+// The readers of the two formats, called by read_weight_file().
 [[nodiscard]] Result<Checkpoint> read_safetensors(const WeightFile& file);
 [[nodiscard]] Result<Checkpoint> read_gguf(const WeightFile& file);
 
-/// Where a tensor lies behind the header, for the check that all files get.
+/// Position of a tensor after the header, for the checks that apply to both formats.
 struct TensorSpan {
     std::uint64_t begin = 0;
     std::uint64_t end = 0;
-    std::size_t tensor = 0;  ///< its place in the checkpoint
+    std::size_t tensor = 0;  ///< its index in the checkpoint
 };
 
-/// Sorts the spans and checks them against one another and the `room` behind the header; `alignment` is how much a gap may be less
-/// than. A file without any room holds its header alone. Errors: overlaps, holes, an end beyond the file.
+/// Sorts the spans and checks them against one another and against the `room` after the header; gaps must be smaller
+/// than `alignment`. A file with no room contains only its header. Errors: overlaps, gaps, an end beyond the file.
 [[nodiscard]] Status check_spans(Checkpoint& checkpoint, std::vector<TensorSpan> spans, std::uint64_t room,
                                  std::uint64_t alignment);
 
-/// The product of a shape, and its bytes at so many bits for each block of elements. Errors: negative sizes, beyond 60 bits, a first
-/// dimension (the innermost) that is not made of whole blocks.
+/// Number of elements of a shape, and its bytes for so many bits per block of elements. Errors: negative sizes, more
+/// than 60 bits, a first dimension (the innermost) that does not consist of whole blocks.
 struct BlockSize {
     std::int64_t elements = 1;
     std::int64_t bits = 8;

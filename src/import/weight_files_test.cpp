@@ -12,7 +12,7 @@ std::string little_endian(std::uint64_t value, std::size_t bytes) {
     return out;
 }
 
-/// A file with that header and so many bytes behind it.
+/// A file with that header and so many bytes after it.
 WeightFile safetensors(const std::string& header, std::uint64_t behind, std::string name = "m.safetensors") {
     return {std::move(name), little_endian(header.size(), 8) + header, 8 + header.size() + behind};
 }
@@ -40,7 +40,7 @@ std::string gguf(const std::vector<std::string>& values, const std::vector<std::
     return out;
 }
 
-/// The file with its header padded to the alignment and so many bytes behind it.
+/// The file with its header padded to the alignment and so many bytes after it.
 WeightFile gguf_file(const std::string& head, std::uint64_t behind) {
     return {"m.gguf", head, (head.size() + 31) / 32 * 32 + behind};
 }
@@ -65,7 +65,7 @@ TEST_CASE("safetensors: what the header says, without the tensors") {
     const auto alone = read_weight_file(safetensors(two, 0));
     REQUIRE(alone);
     CHECK(alone->notes.size() == 1);
-    // Two values of four bits in each byte, and no dimension at all.
+    // Two 4-bit values per byte, and a tensor without dimensions.
     CHECK(code(safetensors(R"({"a": {"dtype": "F4", "shape": [4], "data_offsets": [0, 2]},
                                "b": {"dtype": "F32", "shape": [], "data_offsets": [2, 6]}})",
                            6))
@@ -81,9 +81,9 @@ TEST_CASE("safetensors: lengths, offsets and shapes that lie") {
     };
     CHECK(one("F16", "[4]", "[0, 8]", 8).empty());
     CHECK(one("F16", "[4]", "[0, 8]", 7) == "cut_off");
-    CHECK(one("F16", "[4]", "[0, 8]", 9) == "bad_tensor");  // something behind the last tensor
+    CHECK(one("F16", "[4]", "[0, 8]", 9) == "bad_tensor");  // data after the last tensor
     CHECK(one("F16", "[4]", "[0, 9]", 9) == "bad_tensor");  // longer than its shape
-    CHECK(one("F16", "[4]", "[1, 9]", 9) == "bad_tensor");  // a hole
+    CHECK(one("F16", "[4]", "[1, 9]", 9) == "bad_tensor");  // a gap
     CHECK(one("F16", "[4]", "[8, 0]", 8) == "bad_tensor");  // backwards
     CHECK(one("F16", "[4]", "[0]", 8) == "bad_tensor");
     CHECK(one("F16", "[4]", "[0, 1e1]", 10) == "bad_tensor");
@@ -131,9 +131,9 @@ TEST_CASE("GGUF: blocks of quantised types, dimensions the other way round, valu
 TEST_CASE("GGUF: headers that lie") {
     CHECK(code(gguf_file(gguf({}, {gguf_tensor("a", {32}, 8, 0)}), 34)).empty());
     CHECK(code(gguf_file(gguf({}, {gguf_tensor("a", {32}, 8, 0)}), 33)) == "cut_off");
-    CHECK(code(gguf_file(gguf({}, {gguf_tensor("a", {33}, 8, 0)}), 64)) == "bad_tensor");   // no whole block
+    CHECK(code(gguf_file(gguf({}, {gguf_tensor("a", {33}, 8, 0)}), 64)) == "bad_tensor");   // not a whole block
     CHECK(code(gguf_file(gguf({}, {gguf_tensor("a", {32}, 8, 16)}), 64)) == "bad_tensor");  // not aligned
-    CHECK(code(gguf_file(gguf({}, {gguf_tensor("a", {32}, 8, 64)}), 98)) == "bad_tensor");  // a hole
+    CHECK(code(gguf_file(gguf({}, {gguf_tensor("a", {32}, 8, 64)}), 98)) == "bad_tensor");  // a gap
     CHECK(code(gguf_file(gguf({}, {gguf_tensor("a", {32}, 8, 0), gguf_tensor("a", {32}, 8, 64)}), 98)) == "bad_tensor");
     CHECK(code(gguf_file(gguf({}, {gguf_tensor("a", {32}, 8, 0), gguf_tensor("b", {32}, 8, 32)}), 66)) == "bad_tensor");
     CHECK(code(gguf_file(gguf({}, {gguf_tensor("a", {std::uint64_t{1} << 63U}, 0, 0)}), 64)) == "bad_tensor");

@@ -1,4 +1,4 @@
-// The machines that are built in. Files are parsed when asked for, not before.
+// The built-in machines. Their files are parsed only on request.
 #pragma once
 
 #include <string>
@@ -9,17 +9,18 @@
 
 namespace roofline::core {
 
-/// Ids in alphabetical order.
+/// All ids in alphabetical order.
 [[nodiscard]] std::vector<std::string> machine_ids();
 
-/// By id or alias whatever the case (spaces, '_' and '-' alike), else by an unambiguous beginning of either. An exact match
-/// wins over beginnings. Errors: unknown (with the nearest), ambiguous (with the candidates).
+/// Finds a machine by id or alias, ignoring case and with spaces, '_' and '-' equivalent, or by an unambiguous prefix
+/// of either. An exact match takes precedence over prefixes. Errors: unknown (with the nearest name), ambiguous (with
+/// the candidates).
 [[nodiscard]] Result<Machine> find_machine(std::string_view name);
 
-/// The same with figures changed as set_figure() reads them: "hbm.bandwidth=*2". Errors: those of both.
+/// The same, with figures changed as set_figure() reads them: "hbm.bandwidth=*2". Errors: those of both.
 [[nodiscard]] Result<Machine> find_machine(std::string_view name, const std::vector<std::string>& changes);
 
-/// The text of the file, as shipped: the model for a user's own.
+/// The text of the machine's file as shipped, a template for users' own files.
 [[nodiscard]] Result<std::string> machine_file(std::string_view name);
 
 }  // namespace roofline::core

@@ -160,9 +160,10 @@ TEST_CASE("the build's index of aliases is what the files say, and no name means
     }
 }
 
-// The FLOPs that one SM's tensor cores do in a clock with 16-bit inputs and 32-bit sums, from the architecture papers: eight
-// tensor cores of 64 FMA on Volta and Turing, four of 256 on A100, four of 512 on Hopper; 128 FMA on GA102, Ada and workstation
-// Blackwell, which GeForce halves for 32-bit sums; two dies with twice Hopper's rate on data-centre Blackwell.
+// FLOPs per clock of one SM's tensor cores with 16-bit inputs and 32-bit sums, from the architecture papers: eight
+// tensor cores of 64 FMAs on Volta and Turing, four of 256 on A100, four of 512 on Hopper; 128 FMAs on GA102, Ada and
+// workstation Blackwell, which GeForce halves for 32-bit sums; two dies with twice Hopper's rate on data-centre
+// Blackwell.
 TEST_CASE("NVIDIA's tensor rates follow from SMs, clock and FLOPs a clock") {
     struct Part {
         std::string_view id;
@@ -194,8 +195,8 @@ TEST_CASE("NVIDIA's tensor rates follow from SMs, clock and FLOPs a clock") {
     }
 }
 
-// A systolic array of side s does s * s multiply-adds a clock. Not v6e and v7x: their clocks and arrays are not published
-// well enough, which their notes say.
+// A systolic array of side s does s * s multiply-adds per clock. v6e and v7x are excluded because too little is
+// published about their clocks and arrays, as their notes say.
 TEST_CASE("TPU rates follow from their arrays") {
     for (const std::string_view id : {"tpu-v2", "tpu-v3", "tpu-v4", "tpu-v5e", "tpu-v5p"}) {
         CAPTURE(id);
@@ -219,11 +220,11 @@ TEST_CASE("figures that every data sheet prints") {
 
     const Machine h100 = machine_of("h100-sxm5");
     const Peak* bf16 = h100.peak(Unit::matmul, Dtype::bf16);
-    CHECK(bf16->rate.value->value == approx(1979e12 / 2).epsilon(0.001));  // the sheet prints 1,979 with sparsity
+    CHECK(bf16->rate.value->value == approx(1979e12 / 2).epsilon(0.001));  // the datasheet gives 1,979 with sparsity
     CHECK(bf16->quoted_sparse);
     CHECK(h100.level("hbm")->bandwidth.value->value == 3.35e12);
     CHECK(h100.level("smem")->instances == 132);
-    CHECK(h100.tier("nvlink")->chip_bandwidth.value->value == 450e9);  // 900 GB/s both ways
+    CHECK(h100.tier("nvlink")->chip_bandwidth.value->value == 450e9);  // 900 GB/s in both directions together
     CHECK(h100.power.value->value == 700);
 
     const Machine a100 = machine_of("a100");
@@ -267,8 +268,9 @@ TEST_CASE("what a processor's dot-product instructions do is matmul, not element
     }
 }
 
-// f32 in 1, 3 or 6 bf16 passes (jax.lax.Precision); an f16 has 11 significant bits, two pieces of 8, so 2 x 2 products; an int32 four
-// pieces of 8 bits, of whose 16 products those with a weight of 2^32 or more vanish: 4 + 3 + 2 + 1 = 10.
+// f32 takes 1, 3 or 6 bf16 passes (jax.lax.Precision). An f16 has 11 significant bits, which are two pieces of 8, so 2
+// x 2 products. An int32 has four pieces of 8 bits; of the 16 products those with a weight of 2^32 or more vanish: 4 +
+// 3 + 2 + 1 = 10 remain.
 TEST_CASE("TPUs multiply in passes what their matrix units do not") {
     for (const char* const id : {"tpu-v2", "tpu-v3", "tpu-v4", "tpu-v5e", "tpu-v5p", "tpu-v6e", "tpu-v7x"}) {
         CAPTURE(id);
@@ -280,7 +282,7 @@ TEST_CASE("TPUs multiply in passes what their matrix units do not") {
         CHECK(rate(Dtype::tf32) == bf16 / 3);
         CHECK(rate(Dtype::f16) == bf16 / 4);
         CHECK(rate(Dtype::int32) == rate(Dtype::int8) / 10);
-        CHECK(rate(Dtype::fp8) >= bf16);  // bf16 holds it, and f16 would take more passes
+        CHECK(rate(Dtype::fp8) >= bf16);  // bf16 represents it exactly, and f16 would take more passes
         CHECK_FALSE(assign(*machine, Unit::matmul, Dtype::f64).has_value());
         REQUIRE(set_figure(*machine, "passes.f32=6").has_value());
         CHECK(rate(Dtype::f32) == bf16 / 6);

@@ -1,4 +1,4 @@
-// The files of data/ as the build put them into the program (cmake/embed.cmake writes the definitions).
+// The files of data/ that the build embeds in the program (cmake/embed.cmake generates the definitions).
 #pragma once
 
 #include <span>
@@ -13,7 +13,7 @@ struct EmbeddedMachine {
     std::string_view text;     ///< the whole TOML file
 };
 
-/// One line of data/sources.toml.
+/// One entry of data/sources.toml.
 struct EmbeddedSource {
     std::string_view key;
     std::string_view citation;
@@ -29,8 +29,8 @@ struct EmbeddedCalibration {
 struct EmbeddedKeys {
     std::string_view model_type;
     std::string_view aliases;  ///< each followed by '\n'
-    bool unsupported = false;  ///< known, but not read
-    std::string_view base;     ///< the model_type that it takes the rest from; "" for none
+    bool unsupported = false;  ///< known, but not supported
+    std::string_view base;     ///< the model_type whose keys it inherits; "" for none
     std::string_view text;
 };
 
@@ -40,40 +40,40 @@ struct EmbeddedArchitecture {
     std::string_view text;
 };
 
-/// In alphabetical order of ids.
+/// All machines, in alphabetical order of ids.
 [[nodiscard]] std::span<const EmbeddedMachine> embedded_machines();
 
-/// In the order of the file.
+/// All sources, in the order of the file.
 [[nodiscard]] std::span<const EmbeddedSource> embedded_sources();
 
-/// data/presets.toml.
+/// The text of data/presets.toml.
 [[nodiscard]] std::string_view embedded_presets();
 
-/// data/trained_models.toml.
+/// The text of data/trained_models.toml.
 [[nodiscard]] std::string_view embedded_trained_models();
 
-/// data/training_steps.toml.
+/// The text of data/training_steps.toml.
 [[nodiscard]] std::string_view embedded_training_steps();
 
-/// data/model_names.toml.
+/// The text of data/model_names.toml.
 [[nodiscard]] std::string_view embedded_model_names();
 
-/// data/systems.toml.
+/// The text of data/systems.toml.
 [[nodiscard]] std::string_view embedded_systems();
 
-/// data/extrapolation.toml.
+/// The text of data/extrapolation.toml.
 [[nodiscard]] std::string_view embedded_extrapolation();
 
-/// data/servers.toml.
+/// The text of data/servers.toml.
 [[nodiscard]] std::string_view embedded_servers();
 
-/// In alphabetical order of model types.
+/// All files of data/models, in alphabetical order of model types.
 [[nodiscard]] std::span<const EmbeddedKeys> embedded_keys();
 
-/// In alphabetical order of names.
+/// All architectures, in alphabetical order of names.
 [[nodiscard]] std::span<const EmbeddedArchitecture> embedded_architectures();
 
-/// In alphabetical order of machines.
+/// All calibrations, in alphabetical order of machines.
 [[nodiscard]] std::span<const EmbeddedCalibration> embedded_calibrations();
 
 }  // namespace roofline::core

@@ -1,4 +1,4 @@
-// How a figure is read from its table: value, basis, source, confidence, note, alternatives.
+// Reads a figure from its table: value, basis, source, confidence, note, alternatives.
 #include <fmt/format.h>
 
 #include <cmath>

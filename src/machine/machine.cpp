@@ -25,13 +25,13 @@ const Peak* matmul_peak(const Machine& machine, Dtype arithmetic) {
             const Peak* peak = with_rate(machine, unit, dtype);
             if (peak == nullptr) continue;
             if (dtype == arithmetic || peak->passes == 0)
-                return peak;  // a unit stands in, and passes only for their own
+                return peak;  // another unit may stand in, but passes apply only to their own dtype
         }
     }
     return nullptr;
 }
 
-/// f32's rate serves every narrower dtype; f64 needs its own.
+/// The rate of f32 applies to every narrower dtype; f64 needs its own rate.
 const Peak* vector_peak(const Machine& machine, Dtype arithmetic) {
     if (const Peak* own = with_rate(machine, Unit::vector, arithmetic)) return own;
     if (arithmetic != Dtype::f64) {
@@ -43,7 +43,7 @@ const Peak* vector_peak(const Machine& machine, Dtype arithmetic) {
     return nullptr;
 }
 
-/// Vector units compute 16-bit floats in f32 as a matter of course.
+/// Vector units normally compute 16-bit floats in f32.
 bool usual_in_f32(Dtype arithmetic) {
     return info(arithmetic).kind == DtypeKind::floating && info(arithmetic).bits >= 16;
 }
@@ -92,7 +92,7 @@ const Peak* Machine::peak(Unit unit, Dtype dtype) const {
     return best;
 }
 
-void settle_passes(Machine& machine) {
+void update_pass_rates(Machine& machine) {
     for (Peak& peak : machine.peaks) {
         if (peak.passes == 0) continue;
         const Peak* unit = machine.peak(peak.unit, peak.of);

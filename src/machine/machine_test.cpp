@@ -70,10 +70,10 @@ TEST_CASE("a contraction runs on the matrix unit of its dtype, else on the next 
     CHECK(rate_of(machine, Unit::matmul, Dtype::bf16) == 200);
     CHECK_FALSE(assign(machine, Unit::matmul, Dtype::bf16)->stands_in);
 
-    CHECK(rate_of(machine, Unit::matmul, Dtype::int8) == 200);  // no int8 unit: bf16 holds every int8
+    CHECK(rate_of(machine, Unit::matmul, Dtype::int8) == 200);  // there is no int8 unit; bf16 represents every int8
     CHECK(assign(machine, Unit::matmul, Dtype::int8)->stands_in);
 
-    CHECK(rate_of(machine, Unit::matmul, Dtype::f32) == 10);  // bf16 is too narrow, so the vector unit does it
+    CHECK(rate_of(machine, Unit::matmul, Dtype::f32) == 10);  // bf16 is too narrow, so the vector unit is used
     CHECK(assign(machine, Unit::matmul, Dtype::f32)->stands_in);
 
     const auto too_wide = assign(machine, Unit::matmul, Dtype::f64);

@@ -12,7 +12,7 @@ namespace roofline::core {
 
 namespace {
 
-/// The units that a figure is written in, largest first.
+/// The units in which a figure can be written, largest first.
 using UnitNames = std::vector<std::pair<double, std::string_view>>;
 
 template <class Q>
@@ -43,7 +43,8 @@ UnitNames units_of<Power>() {
     return {{1, "W"}};
 }
 
-/// "819 GB/s": with the largest unit in which few digits say all of it, else the base unit with all digits.
+/// Formats a value such as "819 GB/s" with the largest unit in which few digits are exact, else with all digits in the
+/// base unit.
 template <class Q>
 std::string value_text(double value) {
     for (const auto& [size, unit] : units_of<Q>()) {
@@ -67,7 +68,7 @@ std::string basis_and_notes(Basis basis, char confidence, const std::string& sou
     return text;
 }
 
-/// The keys of a figure, with ", " before each but the first.
+/// The keys of a figure, separated by ", ".
 template <class Q, class Value>
 std::string figure_keys(const Figure<Value>& figure) {
     std::string text;
@@ -91,7 +92,7 @@ bool said(const Figure<Q>& figure) {
     return figure.value || !figure.note.empty() || !figure.source.empty() || !figure.alternatives.empty();
 }
 
-/// Lines of a table under construction.
+/// Builds the lines of a TOML table.
 class TomlText {
 public:
     void line(const std::string& text) { text_ += text + "\n"; }
@@ -112,7 +113,7 @@ public:
     void figure(std::string_view key, const Figure<Q>& figure) {
         if (said(figure)) line(fmt::format("{} = {{ {} }}", key, figure_keys<Q>(figure)));
     }
-    /// A figure whose keys stand in the table itself, a line each.
+    /// Writes a figure whose keys are in the table itself, one line each.
     template <class Q>
     void figure_lines(const Figure<Q>& figure) {
         Figure<Q> rest = figure;
@@ -252,7 +253,7 @@ void write_measured(TomlText& out, const Machine& machine) {
         const std::string keys = each.unit == "FLOP/s" ? figure_keys<FlopRate>(each.value)
                                  : each.unit == "s"    ? figure_keys<Seconds>(each.value)
                                                        : figure_keys<Bandwidth>(each.value);
-        // `basis` is what [measured] takes for granted unless it says another
+        // [measured] assumes another default for `basis`, so spec must be written
         const std::string basis = each.value.basis == Basis::spec ? ", basis = \"spec\"" : "";
         out.line(fmt::format("{} = {{ {}{} }}", toml_string(each.what), keys, basis));
     }

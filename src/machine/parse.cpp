@@ -1,4 +1,4 @@
-// From the text of a machine file to a Machine. docs/reference/machine-files.md describes every key.
+// Parses the text of a machine file to a Machine. docs/reference/machine-files.md describes every key.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -42,7 +42,7 @@ void read_identity(Reader& file, Machine& machine) {
     machine.notes = file.text("notes");
 }
 
-// A product that is made of narrower ones has no rate of its own in the file.
+// Reads the passes of a dtype that is split into narrower ones and so has no rate of its own in the file.
 void read_passes(Reader& entry, Peak& peak) {
     if (!entry.has("of") && !entry.has("passes")) return;
     const auto of = entry.dtype("of");
@@ -214,7 +214,7 @@ void read_prices(Reader& file, const Citations& citations, Machine& machine) {
     }
 }
 
-/// The middle one of the quotes by the midpoints of their ranges; of two middle ones the lower.
+/// The median of the quotes by the midpoints of their ranges; the lower one of two middle ones.
 std::optional<Price> usual_price(const std::vector<PriceQuote>& quotes) {
     if (quotes.empty()) return std::nullopt;
     std::vector<double> midpoints;
@@ -225,7 +225,7 @@ std::optional<Price> usual_price(const std::vector<PriceQuote>& quotes) {
     return Price{midpoints[(midpoints.size() - 1) / 2] / 3600};
 }
 
-/// In what a measurement is given: a rate in FLOP/s or bytes/s, or a time. A bare number would not say which.
+/// Unit of a measurement: a rate in FLOP/s or bytes/s, or a time. A bare number would not tell which.
 std::string unit_of_measurement(std::string_view text) {
     if (parse_quantity<FlopRate>(text)) return "FLOP/s";
     return parse_quantity<Seconds>(text) ? "s" : "B/s";
@@ -263,7 +263,7 @@ Machine read_machine(Reader& file, const Citations& citations) {
     machine.clock = file.figure_at<Frequency>("clock");
     read_peaks(file, Unit::matmul, machine);
     read_peaks(file, Unit::vector, machine);
-    settle_passes(machine);
+    update_pass_rates(machine);
     read_memory(file, machine);
     read_host(file, machine);
     read_network(file, machine);

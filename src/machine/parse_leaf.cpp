@@ -8,7 +8,7 @@ namespace roofline::core {
 
 namespace {
 
-constexpr std::int64_t most_chips = 1'000'000'000;
+constexpr std::int64_t max_chips = 1'000'000'000;
 
 std::optional<std::int64_t> whole(std::string_view text) {
     std::int64_t number = 0;
@@ -18,7 +18,7 @@ std::optional<std::int64_t> whole(std::string_view text) {
     return number;
 }
 
-// "3:1", the ports' rate to that of the way out.
+// Parses "3:1", the rate of the ports to that of the uplinks.
 void read_ratio(Reader& entry, NetworkTier& tier) {
     const std::string text = entry.text("oversubscription");
     if (text.empty()) return;
@@ -43,11 +43,11 @@ void read_ratio(Reader& entry, NetworkTier& tier) {
     tier.oversubscription = Rational(*ports, *uplinks);
 }
 
-/// The chips of a node: what the tiers inside join.
+/// The chips of a node: what the inner tiers connect.
 struct NodeChips {
     std::int64_t chips = 1;
-    bool cut = false;                     ///< out of a torus, so of any size
-    const NetworkTier* unsaid = nullptr;  ///< a tier that does not say how many it joins
+    bool cut = false;                     ///< a slice of a torus, which may have any size
+    const NetworkTier* unsaid = nullptr;  ///< a tier that does not say how many chips it connects
 };
 
 NodeChips node_of(const std::vector<NetworkTier>& inner) {
@@ -58,7 +58,7 @@ NodeChips node_of(const std::vector<NetworkTier>& inner) {
             node.cut = node.cut || tier.topology == axes;
         if (tier.domain == 0 && node.unsaid == nullptr) node.unsaid = &tier;
         if (__builtin_mul_overflow(node.chips, std::max<std::int64_t>(tier.domain, 1), &node.chips))
-            node.chips = most_chips;
+            node.chips = max_chips;
     }
     return node;
 }
@@ -98,8 +98,8 @@ void check_leaf(Reader& entry, const NodeChips& node, const NetworkTier& tier) {
 }  // namespace
 
 void read_leaf(Reader& entry, const std::vector<NetworkTier>& inner, NetworkTier& tier) {
-    tier.leaf = entry.whole("leaf", 1, most_chips, 0);
-    tier.rails = entry.whole("rails", 1, most_chips, 1);
+    tier.leaf = entry.whole("leaf", 1, max_chips, 0);
+    tier.rails = entry.whole("rails", 1, max_chips, 1);
     read_ratio(entry, tier);
     for (const std::string_view key : {"leaf", "rails", "oversubscription"}) {
         if (!entry.has(key)) continue;

@@ -1,4 +1,4 @@
-// The keys of a tier that say how its leaf switches are joined: leaf, rails, oversubscription.
+// Reads the keys of a tier that describe its leaf switches: leaf, rails, oversubscription.
 #pragma once
 
 #include <vector>
@@ -7,9 +7,10 @@
 
 namespace roofline::core {
 
-/// Reads them into `tier`, whose other keys are read. `inner`: the tiers before it in the file. Contradictions are faults: keys
-/// of which one says nothing without another; a topology without leaves; a leaf larger than the tier, or that cuts a node;
-/// rails that do not divide a node; a way out that is wider than the leaf.
+/// Reads the keys into `tier`, whose other keys were read before. `inner` holds the tiers before it in the file. These
+/// contradictions are errors: a key without the key that it needs; a topology without leaf switches; a leaf that is
+/// larger than the tier or that divides a node; rails that do not divide a node; uplinks that are faster than the
+/// ports.
 void read_leaf(Reader& entry, const std::vector<NetworkTier>& inner, NetworkTier& tier);
 
 }  // namespace roofline::core

@@ -47,7 +47,7 @@ TEST_CASE("machine: leaves of a tier") {
         CAPTURE(good);
         CHECK(parse_machine(text(good), "toy.toml").has_value());
     }
-    // A slice of a torus is no node of a certain size: leaves of any.
+    // A slice of a torus is not a node of fixed size, so leaves may have any size.
     CHECK(parse_machine(
               text("topology = \"nic\"\nleaf = 24\noversubscription = \"2:1\"", "topology = \"torus2d\"\ndomain = 256"),
               "toy.toml")

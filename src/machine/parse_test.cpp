@@ -9,7 +9,7 @@ using namespace roofline::core;
 
 namespace {
 
-// An invented machine with one of everything.
+// A fictitious machine with one of everything.
 constexpr std::string_view toy = R"(
 id = "toy-1"
 name = "Toy 1"
@@ -123,7 +123,7 @@ Error error_of(std::string_view text) {
     return machine.error();
 }
 
-/// An error in `text` after a correct id and name, with its line counted from the first line of `text`.
+/// Returns the error of `text` after a valid id and name, with lines counted from the first line of `text`.
 Error error_after_head(std::string_view text) {
     Error error = error_of("id = \"x\"\nname = \"X\"\n" + std::string(text));
     error.place->line -= 2;
@@ -155,7 +155,7 @@ TEST_CASE("a figure keeps value, basis, confidence, source, note and alternative
     REQUIRE(machine.has_value());
     const Peak* bf16 = machine->peak(Unit::matmul, Dtype::bf16);
     REQUIRE(bf16 != nullptr);
-    CHECK(bf16->accumulator == Dtype::f32);  // the usual one
+    CHECK(bf16->accumulator == Dtype::f32);  // the usual accumulator
     CHECK(bf16->quoted_sparse);
     CHECK(bf16->rate.value->value == 1e14);
     CHECK(bf16->rate.basis == Basis::spec);
@@ -164,14 +164,14 @@ TEST_CASE("a figure keeps value, basis, confidence, source, note and alternative
     CHECK(bf16->rate.note == "halved");
     REQUIRE(bf16->rate.alternatives.size() == 1);
     CHECK(bf16->rate.alternatives[0].value == 9.5e13);
-    CHECK(bf16->rate.alternatives[0].source == "somebody");  // free text stays as it is
+    CHECK(bf16->rate.alternatives[0].source == "somebody");  // free text is not resolved
     CHECK(bf16->rate.alternatives[0].note == "rounded");
 
     CHECK_FALSE(machine->peak(Unit::matmul, Dtype::f16)->rate.value.has_value());
     const Peak* f32 = machine->peak(Unit::vector, Dtype::f32);
     CHECK(f32->accumulator == Dtype::f32);
     CHECK(f32->rate.basis == Basis::derived);
-    CHECK(f32->rate.confidence == 'B');                        // where the file says none
+    CHECK(f32->rate.confidence == 'B');                        // default if the file says none
     CHECK(f32->rate.source == "arithmetic on other figures");  // a key of the shared table
     CHECK(machine->level("hbm")->measured_bandwidth.basis == Basis::measured);
     CHECK(machine->level("hbm")->measured_bandwidth.low_confidence());
@@ -210,7 +210,7 @@ TEST_CASE("host, network, prices and measurements") {
     CHECK(ici.hop_latency.value->value == approx(1e-6));
     REQUIRE(machine->prices.size() == 3);
     CHECK(machine->prices[1].usd_per_chip_hour == std::vector<double>{1, 3});
-    CHECK(machine->price->value * 3600 == approx(4));  // of the midpoints 2, 4 and 9
+    CHECK(machine->price->value * 3600 == approx(4));  // median of the midpoints 2, 4 and 9
     REQUIRE(machine->measured.size() == 2);
     CHECK(machine->measured[0].what == "allreduce_busbw_8");
     CHECK(machine->measured[0].unit == "B/s");

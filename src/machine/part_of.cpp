@@ -10,7 +10,7 @@ void divide(Figure<Q>& figure, double parts) {
     for (Alternative& other : figure.alternatives) other.value /= parts;
 }
 
-// Caches of a core go to the parts whole as far as they can.
+// Whole caches are assigned to the parts as far as possible.
 void divide(MemoryLevel& level, std::int64_t parts) {
     if (level.instances % parts == 0) {
         level.instances /= parts;
@@ -43,7 +43,7 @@ Machine part_of(Machine machine, std::int64_t parts) {
     if (machine.cores % parts == 0) {
         machine.cores /= parts;
     } else {
-        machine.cores = 0;  // a part of a core is no core
+        machine.cores = 0;  // a part of a core is not a core
     }
     return machine;
 }

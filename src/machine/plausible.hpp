@@ -1,4 +1,4 @@
-// What a figure of one chip can be: beyond these bounds it is a slip of the pen or an attack, and times would overflow.
+// Plausible ranges of one chip's figures: a value outside is a mistake or an attack, and times would overflow.
 #pragma once
 
 #include <string_view>
@@ -10,7 +10,7 @@ namespace roofline::core {
 struct Plausible {
     double least;
     double most;
-    std::string_view example;  ///< how such a figure is written
+    std::string_view example;  ///< an example of such a figure
 };
 
 template <class Q>

@@ -12,7 +12,7 @@ namespace roofline::core {
 namespace {
 
 constexpr std::size_t longest_text = 10'000;
-constexpr std::size_t most_entries = 256;
+constexpr std::size_t max_entries = 256;
 
 std::string kind_of(const toml::node& node) {
     switch (node.type()) {
@@ -33,7 +33,7 @@ std::string kind_of(const toml::node& node) {
     }
 }
 
-/// A text as one line; nothing when it holds control characters, which a terminal would obey.
+/// Converts a text to one line; none if it has control characters, which a terminal would interpret.
 std::optional<std::string> one_line(std::string text) {
     for (std::size_t i = 0; i < text.size(); ++i) {
         const auto byte = static_cast<unsigned char>(text[i]);
@@ -137,8 +137,8 @@ std::vector<std::string> Reader::texts(std::string_view key) {
     const toml::node* node = find(key);
     if (node == nullptr) return result;
     const toml::array* list = node->as_array();
-    if (list == nullptr || list->size() > most_entries) {
-        fault(key, "wrong_type", fmt::format("{} must be a list of at most {} texts", of(key), most_entries),
+    if (list == nullptr || list->size() > max_entries) {
+        fault(key, "wrong_type", fmt::format("{} must be a list of at most {} texts", of(key), max_entries),
               "[\"A\", \"B\"]");
         return result;
     }
@@ -161,7 +161,7 @@ std::int64_t Reader::whole(std::string_view key, std::int64_t least, std::int64_
 }
 
 std::vector<std::int64_t> Reader::shape(std::string_view key) {
-    constexpr std::int64_t most_chips = 1'000'000'000;
+    constexpr std::int64_t max_chips = 1'000'000'000;
     std::vector<std::int64_t> result;
     const toml::node* node = find(key);
     if (node == nullptr) return result;
@@ -170,7 +170,7 @@ std::vector<std::int64_t> Reader::shape(std::string_view key) {
     bool good = list != nullptr && !list->empty() && list->size() <= 6;
     for (std::size_t i = 0; good && i < list->size(); ++i) {
         const auto size = (*list)[i].value_exact<std::int64_t>();
-        good = size && *size >= 1 && *size <= most_chips / chips;
+        good = size && *size >= 1 && *size <= max_chips / chips;
         if (good) result.push_back(*size);
         if (good) chips *= *size;
     }
@@ -187,7 +187,7 @@ std::vector<std::int64_t> Reader::wholes(std::string_view key, std::int64_t most
     const toml::node* node = find(key);
     if (node == nullptr) return result;
     const toml::array* list = node->as_array();
-    bool good = list != nullptr && list->size() <= most_entries;
+    bool good = list != nullptr && list->size() <= max_entries;
     for (std::size_t i = 0; good && i < list->size(); ++i) {
         const auto number = (*list)[i].value_exact<std::int64_t>();
         good = number && *number >= 1 && *number <= most;
@@ -275,10 +275,10 @@ std::vector<Reader> Reader::each(std::string_view key) {
     const toml::node* node = find(key);
     if (node == nullptr) return result;
     const toml::array* list = node->as_array();
-    if (list == nullptr || list->size() > most_entries) {
+    if (list == nullptr || list->size() > max_entries) {
         fault(key, "wrong_type",
               list == nullptr ? fmt::format("{} must be a list of tables, not {}", of(key), kind_of(*node))
-                              : fmt::format("{} has {} entries, more than {}", of(key), list->size(), most_entries),
+                              : fmt::format("{} has {} entries, more than {}", of(key), list->size(), max_entries),
               fmt::format("begin each entry with [[{}]]", key));
         return result;
     }

@@ -1,4 +1,4 @@
-// Reading a machine file table by table: every key is asked for by name, and what nobody asked for is an error.
+// Reads a machine file table by table. Every key is requested by name, and unrequested keys are errors.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace roofline::core {
 
-/// The first thing wrong in a file, by its position there. Reading goes on after an error with what is left.
+/// The first error of a file by its position. Reading continues after an error.
 class Problems {
 public:
     struct Problem {
@@ -28,7 +28,7 @@ public:
     };
 
     void add(toml::source_position at, std::string code, std::string message, std::string hint = {});
-    /// Whether a problem at this place would be the first: a message that nobody sees need not be written.
+    /// Returns whether an error at this position would be the first one; otherwise its message is not needed.
     [[nodiscard]] bool earlier(toml::source_position at) const;
     [[nodiscard]] const std::optional<Problem>& first() const { return first_; }
 
@@ -36,7 +36,8 @@ private:
     std::optional<Problem> first_;
 };
 
-/// Citations by key: the file's own [sources], then the table that comes with the program. Anything else is a citation itself.
+/// Citations by key: the file's own [sources], then the table that comes with the program. Any other text is itself a
+/// citation.
 class Citations {
 public:
     void add(std::string key, std::string citation) { own_.emplace_back(std::move(key), std::move(citation)); }
@@ -46,7 +47,7 @@ private:
     std::vector<std::pair<std::string, std::string>> own_;
 };
 
-/// How a figure's value is read: the parser of its unit, and what it can be.
+/// How a figure's value is read: the parser of its unit, and its plausible range.
 struct ValueReader {
     Result<double> (*parse)(std::string_view);
     Plausible plausible;
@@ -69,10 +70,10 @@ public:
     [[nodiscard]] bool has(std::string_view key) const { return table_.contains(key); }
     [[nodiscard]] bool has_text(std::string_view key) const { return table_[key].is_string(); }
 
-    /// "" when the key is absent.
+    /// The string of a key; "" if the key is absent.
     std::string text(std::string_view key);
     std::string required_text(std::string_view key);
-    /// One of `choices`, else the first of them.
+    /// One of `choices`; the first one if the key is absent.
     std::string choice(std::string_view key, const std::vector<std::string>& choices);
     std::vector<std::string> texts(std::string_view key);
     std::int64_t whole(std::string_view key, std::int64_t least, std::int64_t most, std::int64_t otherwise);
@@ -86,7 +87,7 @@ public:
     std::optional<Dtype> dtype(std::string_view key);
     char confidence();
 
-    /// The figure whose keys (value, basis, source ...) stand in this table.
+    /// The figure whose keys (value, basis, source ...) are in this table.
     template <class Q>
     Figure<Q> figure() {
         Figure<Scalar> f = figure(value_reader<Q>());
@@ -101,7 +102,7 @@ public:
     }
     Figure<Scalar> figure(const ValueReader& reader);
 
-    /// The figure that is a table of its own: [memory.capacity].
+    /// The figure that is a separate table: [memory.capacity].
     template <class Q>
     Figure<Q> figure_at(std::string_view key) {
         Figure<Q> result;
@@ -117,11 +118,11 @@ public:
     [[nodiscard]] std::vector<Reader> each(std::string_view key);
     [[nodiscard]] std::vector<std::pair<std::string, Reader>> members();
 
-    /// Reports keys that nobody asked for.
+    /// Reports the keys that were not requested.
     void finish();
 
     void fault(std::string_view key, std::string code, std::string message, std::string hint = {});
-    /// What the message is about: "`value` of [[memory]]".
+    /// Names a key in messages: "`value` of [[memory]]".
     [[nodiscard]] std::string of(std::string_view key) const;
 
 private:

@@ -1,4 +1,5 @@
-// The columns of rocprof-compute's roofline.csv, and the figures of a machine that they hold: bandwidths in GB/s, rates in GFLOP/s.
+// The columns of rocprof-compute's roofline.csv and the machine figures that they contain: bandwidths in GB/s, rates in
+// GFLOP/s.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// What-ifs: one figure of a machine replaced for one answer.
+// Applies what-ifs, which replace one figure of a machine for one answer.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace roofline::core {
 
 namespace {
 
-/// The factor in "*2".
+/// Parses the factor in "*2".
 Result<double> factor_of(std::string_view text) {
     const std::string number(trimmed(text.substr(1)));
     char* end = nullptr;
@@ -100,7 +100,7 @@ private:
         return {};
     }
 
-    /// Compute rates go with the clock; memory and links have clocks of their own.
+    /// Scales compute rates with the clock; memory and links have their own clocks.
     Status clock() {
         const std::optional<Frequency> before = machine_.clock.value;
         if (!before) {
@@ -115,7 +115,7 @@ private:
             const FlopRate after = *peak.rate.value * ratio;
             replace(peak.rate, after, fmt::format("{}.{}", name(peak.unit), name(peak.dtype)));
         }
-        settle_passes(machine_);
+        update_pass_rates(machine_);
         return {};
     }
 
@@ -129,7 +129,7 @@ private:
             Peak& peak = machine_.peaks[static_cast<std::size_t>(known - machine_.peaks.data())];
             ROOFLINE_CHECK(set(peak.rate, path_));
             peak.passes = 0;
-            settle_passes(machine_);
+            update_pass_rates(machine_);
             return {};
         }
         Peak peak{unit, arithmetic, unit == Unit::matmul ? info(arithmetic).accumulator : arithmetic, {}, false};
@@ -138,7 +138,7 @@ private:
         return {};
     }
 
-    /// In how many passes over a narrower unit a product is taken: as many as some precision needs.
+    /// Sets the number of passes over a narrower unit; each possible number gives a certain precision.
     Status passes(const std::string& what) {
         const auto dtype = find_dtype(what);
         if (!dtype) return unknown();
@@ -157,7 +157,7 @@ private:
             if (count == value_) {
                 machine_.changes.push_back({path_, fmt::format("{}", peak->passes), count});
                 peak->passes = scheme.passes;
-                settle_passes(machine_);
+                update_pass_rates(machine_);
                 peak->rate.what_if = true;
                 return {};
             }
@@ -178,7 +178,8 @@ private:
         return status;
     }
 
-    /// One link of a torus, the whole injection of one chip elsewhere; the other of the two follows.
+    /// Sets the rate of one link of a torus, or the injection bandwidth of one chip elsewhere; the other of the two
+    /// changes in proportion.
     Status link(NetworkTier& tier) {
         Figure<Bandwidth>& unit = link_is_unit(tier) ? tier.link_bandwidth : tier.chip_bandwidth;
         Figure<Bandwidth>& other = link_is_unit(tier) ? tier.chip_bandwidth : tier.link_bandwidth;

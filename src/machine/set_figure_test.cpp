@@ -78,7 +78,7 @@ TEST_CASE("a relative figure multiplies; a bare number is in base units; spaces 
     Machine machine = adjusted_toy();
     REQUIRE(set_figure(machine, "matmul.bf16=*2").has_value());
     CHECK(machine.peak(Unit::matmul, Dtype::bf16)->rate.value->value == 200e12);
-    CHECK(machine.peak(Unit::matmul, Dtype::bf16)->rate.alternatives.empty());  // they spoke of another number
+    CHECK(machine.peak(Unit::matmul, Dtype::bf16)->rate.alternatives.empty());  // they are about another number
     REQUIRE(set_figure(machine, " hbm.bandwidth = 8.1e11 ").has_value());
     CHECK(machine.level("hbm")->bandwidth.value->value == 8.1e11);
     REQUIRE(set_figure(machine, "hbm.capacity = 32 GiB").has_value());
@@ -195,7 +195,7 @@ source = "s"
     CHECK(rate() == 80e12);
     CHECK(set_figure(machine, "passes.f32=2").error().code == "bad_value");
     CHECK(set_figure(machine, "passes.f16=4").error().code == "unknown_path");
-    REQUIRE(set_figure(machine, "matmul.f32=5TFLOP/s").has_value());  // a unit of its own
+    REQUIRE(set_figure(machine, "matmul.f32=5TFLOP/s").has_value());  // a separate unit
     CHECK(rate() == 5e12);
     CHECK(assign(machine, Unit::vector, Dtype::f32)->peak->rate.value->value == 1e12);
 }

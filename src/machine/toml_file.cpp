@@ -50,7 +50,7 @@ Status TomlFile::status() const {
     return source_.fail_at(span_of(problem->at), problem->code, problem->message, problem->hint);
 }
 
-/// toml++ counts characters, messages count bytes.
+/// Converts columns: toml++ counts characters, messages count bytes.
 Span TomlFile::span_of(toml::source_position at) const {
     const std::string_view text = source_.text();
     const Span start{static_cast<int>(std::max<toml::source_index>(at.line, 1)), 1};

@@ -1,4 +1,4 @@
-// A text of TOML, parsed safely and read strictly: what every file of this program comes in through.
+// A TOML text, parsed safely and read strictly: every TOML file of this program is read through it.
 #pragma once
 
 #include <string>
@@ -11,22 +11,22 @@
 
 namespace roofline::core {
 
-/// Holds what its readers point at, so it stays where it is.
+/// Owns what its readers point to, so it cannot be moved.
 class TomlFile {
 public:
-    /// Parses at once; whether that went well, status() says. `remedy` goes into the message where it did not.
+    /// Parses immediately; status() tells whether it succeeded. `remedy` becomes part of the message if it did not.
     TomlFile(std::string_view toml, std::string_view origin, std::string remedy = {});
     TomlFile(const TomlFile&) = delete;
     TomlFile& operator=(const TomlFile&) = delete;
 
-    /// The file's own table; without keys when the text is none.
+    /// The root table of the file; it has no keys if the text is not valid TOML.
     [[nodiscard]] Reader root() { return {table_, "", problems_, citations_}; }
 
-    /// Takes the texts of the table [sources] as citations for what is read from now on.
+    /// Uses the strings of the table [sources] as citations for everything read afterwards.
     void read_sources();
     [[nodiscard]] const Citations& citations() const { return citations_; }
 
-    /// The first thing wrong with the text, so far as it has been read, with line and column in bytes.
+    /// The first error found so far, with line and column in bytes.
     [[nodiscard]] Status status() const;
 
 private:

@@ -21,7 +21,7 @@ Function* symbol(void* module, const std::string& name) {
     return reinterpret_cast<Function*>(::dlsym(module, name.c_str()));
 }
 
-/// Whether nobody but root, the user or who made the program itself can have put a file there.
+/// Returns whether only root, the user, or the owner of the program itself can have written the file.
 bool trusted(const std::string& path) {
     struct stat file{};
     struct stat program{};
@@ -53,7 +53,7 @@ Result<void*> load_module(const std::string& name, const std::string& brings, co
             return fail("absent", fmt::format("{} is not loaded: others may write to {}", path, place),
                         "let it belong to you or to root, and nobody else write there: chown, chmod o-w");
         }
-        // global, since MPI loads parts of its own that look for its symbols
+        // global because MPI loads components that look up its symbols
         void* module = ::dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
         if (module == nullptr) {
             const char* why = ::dlerror();

@@ -1,5 +1,5 @@
-// Parts of the program that need a library which may be absent (oneDNN, hwloc, MPI, CUDA): shared objects beside the program,
-// loaded when a command needs one. So the program starts fast and runs everywhere.
+// Loads parts of the program that need an optional library (oneDNN, hwloc, MPI, CUDA): shared objects in the program's
+// folder, loaded when a command needs them. So the program starts fast and runs everywhere.
 #pragma once
 
 #include <string>
@@ -9,15 +9,17 @@
 
 namespace roofline::core {
 
-/// Where modules are looked for, first to last: modules/ beside the program, then lib/roofline/ of where it is installed.
+/// Folders where modules are searched, in order: modules/ in the program's folder, then lib/roofline/ of the
+/// installation.
 [[nodiscard]] std::vector<std::string> module_folders();
 
-/// What `roofline_module_NAME()` of the module roofline-NAME.so returns: a pointer to an interface that lives as long as the
-/// process. `brings` ("real kernels") and `package` ("libdnnl-dev") are for the error. Errors: code `absent`, when
-/// the module was not built, when a library that it needs is missing, and when it belongs to another version of the program.
+/// Loads the module roofline-NAME.so and returns the result of its `roofline_module_NAME()`: a pointer to an interface
+/// that lives as long as the process. The error message contains `brings` ("real kernels") and `package`
+/// ("libdnnl-dev"). Errors: code `absent` if the module was not built, a library that it needs is missing, or it
+/// belongs to another version of the program.
 [[nodiscard]] Result<void*> load_module(const std::string& name, const std::string& brings, const std::string& package);
 
-/// The same as the interface that it is.
+/// The same, converted to the interface type.
 template <class Interface>
 [[nodiscard]] Result<Interface*> load_module_as(const std::string& name, const std::string& brings,
                                                 const std::string& package) {
@@ -27,8 +29,9 @@ template <class Interface>
 
 }  // namespace roofline::core
 
-/// At the end of a module's source: what it gives to the program. `object` lives as long as the process.
-// NOLINTBEGIN(bugprone-macro-parentheses): a type in parentheses is none
+/// Placed at the end of a module's source: defines what the module gives to the program. `object` must live as long as
+/// the process.
+// NOLINTBEGIN(bugprone-macro-parentheses): a type cannot be put in parentheses
 #define ROOFLINE_MODULE(name, interface, object)                                              \
     extern "C" __attribute__((visibility("default"))) const char* roofline_module_version() { \
         return ROOFLINE_VERSION;                                                              \

@@ -1,4 +1,4 @@
-// What the kernel counts of its processors: time that a hypervisor took, and time that others used.
+// Processor statistics of the kernel: time that a hypervisor took, and time that other processes used.
 #include <unistd.h>
 
 #include <charconv>
@@ -23,7 +23,7 @@ std::string proc_stat() {
     return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
-/// Ticks of one line, "cpu0 12 0 7 ..."; those after steal are parts of the first ones.
+/// Ticks of one line such as "cpu0 12 0 7 ..."; columns after steal are included in the first ones.
 std::vector<double> ticks_of(std::string_view line) {
     std::vector<double> ticks;
     std::size_t at = line.find(' ');
@@ -39,7 +39,7 @@ std::vector<double> ticks_of(std::string_view line) {
     return ticks;
 }
 
-/// Which processor the line is of; -1: all of them; -2: it is no such line.
+/// Processor number of a line; -1: all processors; -2: not such a line.
 int cpu_of(std::string_view line) {
     if (!line.starts_with("cpu")) return -2;
     const std::string_view number = line.substr(3, line.find(' ') - 3);
@@ -94,7 +94,7 @@ double stolen_seconds(const std::vector<int>& cpus) {
     return stolen_seconds(proc_stat(), cpus, static_cast<double>(::sysconf(_SC_CLK_TCK)));
 }
 
-double wait_until_idle(double longest_s) {
+double wait_until_idle(double max_duration_s) {
     constexpr double idle_enough = 0.05;
     constexpr auto window = std::chrono::milliseconds(200);
     const auto start = std::chrono::steady_clock::now();
@@ -105,7 +105,7 @@ double wait_until_idle(double longest_s) {
         const ProcLoad after = load_now();
         share = after.all > before.all ? (after.busy - before.busy) / (after.all - before.all) : 0;
         const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - start;
-        if (share <= idle_enough || waited.count() >= longest_s) break;
+        if (share <= idle_enough || waited.count() >= max_duration_s) break;
     }
     return share;
 }

@@ -1,11 +1,11 @@
-// Who wants to know how far a measurement is.
+// Interface for observers of a measurement's progress.
 #pragma once
 
 #include <string_view>
 
 namespace roofline::core {
 
-/// Told what is done at the moment and how much of all is done, 0 to 1. Does nothing by itself.
+/// Receives what is being done and the completed fraction, 0 to 1. The base class does nothing.
 class Progress {
 public:
     Progress() = default;

@@ -19,12 +19,12 @@ std::int64_t involuntary_switches() {
 
 double seconds_of(clockid_t clock) {
     timespec time{};
-    if (::clock_gettime(clock, &time) != 0) return 0;  // a thread that has ended meanwhile
+    if (::clock_gettime(clock, &time) != 0) return 0;  // the thread has ended
     return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
-// How Linux numbers the processor clock of a thread (MAKE_THREAD_CPUCLOCK); pthread_getcpuclockid() knows only threads whose handle
-// one has.
+// Linux encodes a thread's processor clock like this (MAKE_THREAD_CPUCLOCK); pthread_getcpuclockid() only works for
+// threads whose handle is known.
 clockid_t clock_of_thread(long thread) {
     constexpr unsigned long scheduler_of_one_thread = 6;
     return static_cast<clockid_t>((~static_cast<unsigned long>(thread) << 3U) | scheduler_of_one_thread);
@@ -46,7 +46,7 @@ double threads_cpu_s() {
     return seconds;
 }
 
-// The clock that counts is read last here and first there.
+// The wall clock is read last here and first in read().
 SampleWatch::SampleWatch()
     : preempted_(involuntary_switches()), stolen_s_(stolen_seconds({})), cpu_s_(threads_cpu_s()), start_s_(now_s()) {}
 

@@ -1,4 +1,4 @@
-// The clocks beside a timed stretch of calls: how long it took, and what may have disturbed it.
+// Measures a series of calls: how long it took, and what may have disturbed it.
 #pragma once
 
 #include <cstdint>
@@ -7,18 +7,18 @@
 
 namespace roofline::core {
 
-/// Seconds of the clock that never jumps.
+/// Seconds of a monotonic clock.
 [[nodiscard]] double now_s();
 
-/// Processor time of all threads of this process, seconds. The process's own clock lags behind by up to a tick for threads that
-/// are running, which is most of a short sample; each thread's clock does not.
+/// Processor time in seconds of all threads of this process. The process clock lags by up to a tick for running
+/// threads, which is most of a short sample; the clock of each thread does not.
 [[nodiscard]] double threads_cpu_s();
 
-/// Starts when it is made.
+/// A stopwatch that starts when it is constructed.
 class SampleWatch {
 public:
     SampleWatch();
-    /// What it has seen of `calls` calls that keep so many threads busy.
+    /// The sample so far, for `calls` calls that keep `threads` threads busy.
     [[nodiscard]] Sample read(std::int64_t calls, int threads) const;
 
 private:

@@ -28,7 +28,7 @@ Status go_on(const SamplingOptions& options) {
     return {};
 }
 
-/// Warms up, and finds how many calls fill a sample. `spent` is the time that took.
+/// Warms up and determines how many calls fill a sample. `spent` receives the time that it took.
 Result<std::int64_t> calls_for(const TimedCalls& work, const SamplingOptions& options, double& spent) {
     std::int64_t calls = 1;
     double warmed = 0;
@@ -38,14 +38,14 @@ Result<std::int64_t> calls_for(const TimedCalls& work, const SamplingOptions& op
         ROOFLINE_TRY(auto sample, work(calls));
         const double took = sample.seconds * static_cast<double>(calls);
         warmed += took;
-        // the fastest so far: one that was held up would make all samples too short
+        // uses the fastest sample so far, because a delayed one would make all samples too short
         least = std::min(least, sample.seconds);
         const double wanted = options.sample_s / std::max(least, 1e-10);
         const auto next = static_cast<std::int64_t>(std::clamp(wanted, 1.0, static_cast<double>(most_calls)));
-        // a clock that hardly moved says nothing yet of how many calls it takes
+        // if the clock hardly advanced, the number of calls cannot be estimated yet
         const bool known = took > options.sample_s / 8 || next == 1;
         calls = known ? next : std::min(next, calls * 16);
-        if (!known || (warmed < options.warm_up_s && warmed < options.longest_s / 4)) continue;
+        if (!known || (warmed < options.warm_up_s && warmed < options.max_duration_s / 4)) continue;
         spent += warmed;
         return calls;
     }
@@ -92,7 +92,7 @@ Result<std::vector<Sampled>> take_timed_samples(const std::vector<TimedCalls>& w
         ROOFLINE_TRY(all[i].calls, calls_for(works[i], options, spent));
     }
     for (std::size_t round = 0; round < options.samples; ++round) {
-        if (round >= least_samples && (options.together ? spent : now_s() - start) > options.longest_s) break;
+        if (round >= least_samples && (options.together ? spent : now_s() - start) > options.max_duration_s) break;
         for (std::size_t i = 0; i < works.size(); ++i) {
             ROOFLINE_CHECK(go_on(options));
             ROOFLINE_TRY(auto sample, works[i](all[i].calls));

@@ -30,7 +30,7 @@ TEST_CASE("disturbed samples are left out, counted, and used only when most are"
     spread = spread_of(samples, 0.985);
     CHECK(spread.kept == 4);
     CHECK(spread.disturbed);
-    CHECK(spread.median == approx(5.5));  // of all ten
+    CHECK(spread.median == approx(5.5));  // of all ten samples
 }
 
 TEST_CASE("calls that time themselves are taken in turn, and their errors end it") {
@@ -48,7 +48,7 @@ TEST_CASE("calls that time themselves are taken in turn, and their errors end it
     options.warm_up_s = 0;
     const auto sampled = take_timed_samples({calls(1), calls(2)}, options);
     REQUIRE(sampled);
-    // one call of each to see how long it takes, then rounds
+    // one call of each to estimate its duration, then rounds
     CHECK(order == std::vector<int>{1, 2, 1, 2, 1, 2, 1, 2});
     CHECK(sampled->front().spread.tried == 3);
     CHECK(sampled->front().calls == 1);
@@ -62,7 +62,7 @@ TEST_CASE("calls that time themselves are taken in turn, and their errors end it
 TEST_CASE("a request to stop ends sampling") {
     request_stop();
     const auto sampled = take_samples([](std::int64_t) -> Status { return {}; }, SamplingOptions{});
-    forget_stop();
+    reset_stop();
     REQUIRE_FALSE(sampled);
     CHECK(sampled.error().code == "interrupted");
 }

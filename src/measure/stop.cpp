@@ -15,10 +15,10 @@ volatile std::sig_atomic_t stop = 0;
 
 constexpr std::string_view said = "interrupted; nothing was written";
 
-// What is under way gets a moment to end by itself; what does not look, in a library or an exchange, is ended.
+// Work in progress gets a moment to end by itself; work that does not check, in a library or an exchange, is ended.
 void on_signal(int) {
     stop = 1;
-    // so much that it has ended within a second
+    // short enough for the process to end within a second
     const itimerval moment{{0, 0}, {0, 700'000}};
     ::setitimer(ITIMER_REAL, &moment, nullptr);
 }
@@ -32,10 +32,10 @@ void on_alarm(int) {
 
 }  // namespace
 
-void heed_interrupts() {
+void handle_interrupts() {
     struct sigaction action{};
     action.sa_handler = on_signal;
-    // once: the second interrupt does what it does by default
+    // only once: the second interrupt has the default effect
     action.sa_flags = static_cast<int>(SA_RESETHAND) | SA_RESTART;
     ::sigaction(SIGINT, &action, nullptr);
     ::sigaction(SIGTERM, &action, nullptr);
@@ -45,7 +45,7 @@ void heed_interrupts() {
 
 bool stop_requested() { return stop != 0; }
 void request_stop() { stop = 1; }
-void forget_stop() { stop = 0; }
+void reset_stop() { stop = 0; }
 
 Error interrupted() { return {"interrupted", std::string(said), "", {}}; }
 

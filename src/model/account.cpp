@@ -13,7 +13,7 @@ namespace {
 
 using Fractions = std::map<std::string, Rational, std::less<>>;
 
-/// A polynomial's exact value where sizes may be fractions: experts get C = B T A / E tokens on average.
+/// Exact value of a polynomial for sizes that may be fractions: experts get C = B T A / E tokens on average.
 Rational value_of(const Polynomial& count, const Fractions& sizes) {
     Rational sum;
     for (const auto& [monomial, coefficient] : count.terms()) {
@@ -30,12 +30,12 @@ Rational value_of(const Polynomial& count, const Fractions& sizes) {
     return sum;
 }
 
-/// Experts of a program: the dimension of experts, of their groups, of the choices of one token.
+/// The experts of a program: the dimensions of experts, of their groups, and of the choices of one token.
 struct Experts {
     std::string experts;
     std::string group;
-    std::vector<std::string> routes;  ///< the dimensions of the routes: tokens and choices
-    std::string choice;               ///< of them, the choices
+    std::vector<std::string> routes;  ///< dimensions of the routes: tokens and choices
+    std::string choice;               ///< the dimension of choices
 };
 
 template <class Visit>
@@ -96,7 +96,7 @@ private:
         });
     }
 
-    // Dimensions that stand for positions in a cache: what a causal mask runs along, and windows.
+    // Finds the dimensions that represent positions in a KV cache: the columns of causal masks, and windows.
     void find_positions() {
         for (const Value& value : program_.values) {
             for (const MaskedPlane& plane : value.masks) {
@@ -117,7 +117,7 @@ private:
         return product;
     }
 
-    // How often each value exists, and which group of layers it belongs to.
+    // Determines how often each value exists and which group of layers it belongs to.
     void place(const Block& block, const Rational& count, std::size_t group) {
         std::size_t next = 0;
         for (const Node& node : block.nodes) {
@@ -135,7 +135,7 @@ private:
         }
     }
 
-    // Which parameters products use, and which are an expert's.
+    // Determines which parameters matmuls use, and which belong to an expert.
     void note_uses() {
         multiplies_.assign(program_.values.size(), false);
         expert_.assign(program_.values.size(), nullptr);
@@ -166,7 +166,7 @@ private:
             if (multiplies_[id]) count.multiplying = count.active;
             add(value.part, count, copies_[id], group_of_[id]);
         }
-        // A cache that is assigned keeps its name and mark; the declaration is the one that counts.
+        // a reassigned cache keeps its name and mark, so only its declaration counts
         if (value.cache && !made_.contains(id)) cache(value, copies_[id], group_of_[id]);
     }
 
@@ -196,7 +196,7 @@ private:
     }
 
     void add(const std::string& part, const PartCount& count, const Rational& copies, std::size_t group) {
-        if (part.empty() && count == PartCount{}) return;  // additions and masks between the parts
+        if (part.empty() && count == PartCount{}) return;  // additions and masks outside the parts
         const std::string name = part.empty() ? "other" : part;
         if (group != none) counts_.groups[group].parts[name] += count;
         counts_.parts[name] += count.times(copies);
@@ -234,7 +234,8 @@ private:
         }
     }
 
-    // What a layer stores on the way forward. Caches are keys and values, which the backward pass needs as well.
+    // Counts what a layer stores in the forward pass. KV caches count because the backward pass needs keys and values
+    // too.
     Status activations() {
         ROOFLINE_TRY(auto work, derive_work(program_));
         const Rational tokens = size("B") * size("T");
@@ -249,7 +250,7 @@ private:
                 if (!kernel.matmuls.empty()) counts_.activations.products += bytes;
             }
         }
-        // What is carried through the layers, once for each of them.
+        // values carried through the layers count once per layer
         std::set<std::string> seen;
         for (ValueId id = 0; id < program_.values.size(); ++id) {
             const Value& value = program_.values[id];
@@ -261,7 +262,8 @@ private:
         return {};
     }
 
-    // Attention's FLOPs a token over a sequence of x tokens, windows cut to it; without parts that do not look back.
+    // Attention's FLOPs per token for a sequence of x tokens, with windows limited to it; parts without context are
+    // excluded.
     [[nodiscard]] double attention_at(double x) const {
         double sum = 0;
         for (const auto& [monomial, coefficient] : attention_.terms()) {
@@ -352,7 +354,7 @@ Result<ModelCounts> count_model(const Model& model) { return Counting(model).run
 Rational active_params(const Model& model, const ModelCounts& counts) {
     const auto embedding = counts.parts.find("embedding");
     const bool without = !model.embedding_is_active && embedding != counts.parts.end();
-    // A tied table is the head as well, and stays.
+    // a tied table remains because it is also the head
     const bool tied = without && embedding->second.multiplying.to_double() > 0;
     return without && !tied ? counts.total.active + embedding->second.active * Rational(-1) : counts.total.active;
 }

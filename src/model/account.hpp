@@ -1,5 +1,5 @@
-// What a model's program adds up to: parameters, FLOPs, caches and activations, by part and by layer. All of it follows from the
-// program; nothing here knows an architecture.
+// Totals of a model's program: parameters, FLOPs, caches and activations, by part and by layer. All of it follows from
+// the program; nothing here depends on an architecture.
 #pragma once
 
 #include <map>
@@ -13,13 +13,13 @@
 
 namespace roofline::core {
 
-/// Counts of a part of a model. Exact; FLOPs are those of one token, averaged over the sequence.
+/// Counts of a part of a model. They are exact; FLOPs are per token, averaged over the sequence.
 struct PartCount {
-    Rational params;       ///< stored
-    Rational active;       ///< that one token meets: of experts, those that it is sent to
-    Rational multiplying;  ///< of the active ones, those in products: no look-up, no scales, no biases
-    Rational products;     ///< FLOPs of products with parameters, forward: 2 for each multiplying parameter
-    Rational attention;  ///< FLOPs of products without parameters and of recurrences, forward; causal planes count half
+    Rational params;       ///< stored parameters
+    Rational active;       ///< parameters that one token uses: of experts, only the chosen ones
+    Rational multiplying;  ///< active parameters in matmuls: no look-ups, scales or biases
+    Rational products;     ///< forward FLOPs of matmuls with parameters: 2 per multiplying parameter
+    Rational attention;    ///< forward FLOPs of matmuls without parameters and of recurrences; causal masks count half
 
     bool operator==(const PartCount&) const = default;
     PartCount& operator+=(const PartCount& other);
@@ -29,22 +29,22 @@ struct PartCount {
 /// Counts by part: "embedding", "attention", "mixer", "mlp", "experts", "router", "norm", "head", "mtp" ...
 using PartCounts = std::map<std::string, PartCount>;
 
-/// What a step keeps for the next one. Elements, not bytes: the dtype is the user's choice.
+/// The cache that a step keeps for the next one. In elements, not bytes, because the user chooses the dtype.
 struct CacheCount {
-    Rational per_token;        ///< elements that one more token adds while every window has room for it
+    Rational per_token;        ///< elements that one more token adds while no window is full
     Rational per_token_later;  ///< the same once all windows are full
-    Rational sequence;         ///< of the whole sequence
-    Rational state_bytes;      ///< what does not grow: states of recurrences, in their own dtypes
+    Rational sequence;         ///< elements for the whole sequence
+    Rational state_bytes;      ///< constant part: states of recurrences, in their own dtypes
 
     CacheCount& operator+=(const CacheCount& other);
     [[nodiscard]] CacheCount times(const Rational& count) const;
 };
 
-/// Bytes for each token that the forward pass stores for the backward one, by what is kept.
+/// Bytes per token that the forward pass stores for the backward pass, for each kind of recomputation.
 struct ActivationCount {
-    Rational none;      ///< everything that is stored: nothing is computed again
-    Rational products;  ///< the results of products; the rest is computed again
-    Rational full;      ///< what goes from layer to layer; each layer is computed again
+    Rational none;      ///< no recomputation: everything is stored
+    Rational products;  ///< only results of matmuls are stored; the rest is recomputed
+    Rational full;      ///< only the inputs of layers are stored; layers are recomputed
 };
 
 struct LayerCounts {
@@ -54,13 +54,13 @@ struct LayerCounts {
 
 struct ModelCounts {
     PartCounts parts;                 ///< of the whole model, without `mtp`
-    PartCount total;                  ///< likewise
+    PartCount total;                  ///< of the whole model, without `mtp`
     PartCount mtp;                    ///< layers that predict tokens beyond the next one
     std::vector<LayerCounts> groups;  ///< one layer of each group
     CacheCount cache;
     ActivationCount activations;
-    std::optional<double>
-        attention_overtakes;  ///< the sequence at which attention's FLOPs pass those of mlp and experts; none: never
+    /// Sequence length at which attention's FLOPs exceed those of mlp and experts; none: never.
+    std::optional<double> attention_overtakes;
 };
 
 /// Errors: counts beyond 127 bits.

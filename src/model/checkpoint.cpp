@@ -12,10 +12,11 @@ namespace {
 struct PartWord {
     std::string_view part;
     std::string_view word;
-    bool whole;  ///< all that stands between two dots, not a piece of it
+    bool whole;  ///< it must be everything between two dots, not a part of it
 };
 
-// The first that occurs decides, so what is more particular comes first: an expert's norm is a norm, a router of experts a router.
+// The first match counts, so specific words come first: the norm of an expert is a norm, the router of experts a
+// router.
 constexpr std::array part_words{
     PartWord{"vision", "vision", false},
     PartWord{"vision", "visual", true},
@@ -78,7 +79,7 @@ bool is_number(std::string_view piece) {
     return !piece.empty() && piece.size() <= longest && std::all_of(piece.begin(), piece.end(), is_digit);
 }
 
-/// Calls `visit(piece)` for what stands between the dots of a name.
+/// Calls `visit(piece)` for each piece of a name between dots.
 template <class Visit>
 void each_piece(std::string_view name, Visit visit) {
     while (true) {

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t outside = -1;
 
-/// Tensors of one layer, those of all experts together: what they are called, and how many elements they have.
+/// Tensors of one layer (all experts together): their names and numbers of elements.
 using TensorSizes = std::map<std::string, std::int64_t>;
 
 struct LayerTensors {
@@ -26,11 +26,11 @@ struct LayerTensors {
 
 std::string shape_text(const StoredTensor& tensor) { return fmt::format("[{}]", fmt::join(tensor.shape, ", ")); }
 
-/// What the program says of each layer (the same for all of a group) and of what is outside.
+/// Tensors according to the program: those of each layer (the same for a whole group) and those outside of layers.
 struct ExpectedTensors {
     LayerTensors rest;
     std::vector<LayerTensors> groups;
-    std::vector<std::size_t> group_of;  ///< each layer's
+    std::vector<std::size_t> group_of;  ///< by layer
 };
 
 std::int64_t size_of(const Program& program, const Axis& axis) {
@@ -53,7 +53,7 @@ ExpectedTensors expected_of(const Model& model) {
         for (const Axis& axis : value.type.axes) {
             const std::int64_t size = size_of(model.program, axis);
             dims.push_back(std::to_string(size));
-            if (__builtin_mul_overflow(elements, size, &elements)) elements = 0;  // no file has as many
+            if (__builtin_mul_overflow(elements, size, &elements)) elements = 0;  // no file has that many
         }
         const auto group = std::find_if(model.groups.begin(), model.groups.end(), [&](const LayerGroup& one) {
             return id >= one.values_before && id < one.values_after;
@@ -66,7 +66,7 @@ ExpectedTensors expected_of(const Model& model) {
     return expected;
 }
 
-/// Names of tensors that the other side has none of the same size for.
+/// Names of tensors for which the other side has no tensor of the same size.
 std::vector<std::string> unmatched(const LayerTensors& here, const LayerTensors& there) {
     std::multimap<std::int64_t, std::string> sizes;
     for (const auto& [name, elements] : there.tensors) sizes.emplace(elements, name);
@@ -105,8 +105,8 @@ void compare(CheckpointCheck& check, std::int64_t layer, const LayerTensors& fil
 CheckpointCheck check_checkpoint(const Checkpoint& checkpoint, const Model& model) {
     CheckpointCheck check;
     std::map<std::int64_t, LayerTensors> sides;
-    std::map<std::pair<std::int64_t, std::string>, std::pair<std::int64_t, std::string>>
-        stacked;  // elements, last shape
+    // elements and last shape, by layer and name
+    std::map<std::pair<std::int64_t, std::string>, std::pair<std::int64_t, std::string>> stacked;
     for (const StoredTensor& tensor : checkpoint.tensors) {
         if (use_of(tensor) != TensorUse::parameter) continue;
         const std::string part = part_of_tensor(tensor);

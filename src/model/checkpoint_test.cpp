@@ -58,10 +58,10 @@ TEST_CASE("sums of a checkpoint") {
     const CheckpointSums sums = sums_of(checkpoint);
     CHECK(sums.total.tensors == 5);
     CHECK(sums.total.elements == 27);
-    CHECK(sums.total.params == 19);  // neither the scales nor what is packed
+    CHECK(sums.total.params == 19);  // without scales and packed integers
     CHECK(sums.total.bytes == 54);
     CHECK(sums.packed == 1);
     CHECK(sums.by_part.at("mlp").elements == 12);
-    CHECK(sums.by_layer.at(0).elements == 10);  // without the layer that sees
+    CHECK(sums.by_layer.at(0).elements == 10);  // without the vision layer
     CHECK(sums.by_dtype.at("bf16").tensors == 2);
 }

@@ -1,4 +1,4 @@
-// A model's configuration as it was found: keys and values, whatever file they came from. Nothing here knows what a key means.
+// A model's configuration: keys and values, whatever file they come from. Nothing here interprets a key.
 #pragma once
 
 #include <string>
@@ -10,16 +10,17 @@ namespace roofline::core {
 
 /// A configuration file.
 struct Config {
-    std::string name;      ///< of the file, for messages
-    FileValue whole;       ///< all of it
-    std::string language;  ///< "text_config", where the language model of a larger one has a table of its own; else ""
+    std::string name;        ///< name of the file, for messages
+    FileValue whole;         ///< the complete table
+    std::string language;    ///< "text_config" if the language model of a multimodal model has its own table; else ""
     std::string model_type;  ///< of the language model
-    std::string outer_type;  ///< of the whole, where that is another
+    std::string outer_type;  ///< of the whole model, if different
 
-    /// The value of a key: the language model's, else the whole's. Null and absent keys alike are none.
+    /// The value of a key in the language model's table, else in the whole table. Null for absent keys and for null
+    /// values.
     [[nodiscard]] const FileValue* find(std::string_view key) const;
 
-    /// "text_config.hidden_size": where the key is, or would be.
+    /// Path of a key that exists or is missing: "text_config.hidden_size".
     [[nodiscard]] std::string path(std::string_view key) const;
 };
 

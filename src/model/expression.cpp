@@ -26,7 +26,7 @@ std::optional<double> real(const ConfigResult& value) {
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 
-/// Whether two values are equal; values of different kinds are not, but for whole and fractional numbers.
+/// Returns whether two values are equal. Values of different kinds are not, except integers and fractional numbers.
 bool equal(const ConfigResult& a, const ConfigResult& b) {
     const auto x = real(a);
     const auto y = real(b);
@@ -59,7 +59,7 @@ private:
     bool accept(std::string_view symbol) {
         skip();
         if (!text_.substr(at_).starts_with(symbol)) return false;
-        // `<` is not the beginning of `<=`, `/` not of `//`, and a word ends where its letters do
+        // `<` must not match the beginning of `<=`, nor `/` that of `//`; a word must end where its letters end
         const char next = at_ + symbol.size() < text_.size() ? text_[at_ + symbol.size()] : ' ';
         if ((symbol == "<" || symbol == ">") && next == '=') return false;
         if (symbol == "/" && next == '/') return false;
@@ -98,7 +98,7 @@ private:
         return left;
     }
 
-    // Reads on, but without looking at keys when the value does not matter: what is absent makes no trouble.
+    // Parses on; if the value does not matter, keys are not looked up, so absent keys cause no error.
     template <class Read>
     Result<ConfigResult> unless(bool settled, Read read) {
         if (settled) ++skipping_;
@@ -107,7 +107,7 @@ private:
         return value;
     }
 
-    // Whether the left side of `and`, or of `or`, says it all.
+    // Returns whether the left operand of `and` or `or` decides the result.
     static bool decided(const ConfigResult& left, bool both) {
         const auto* condition = std::get_if<bool>(&left);
         return condition != nullptr && *condition != both;
@@ -117,7 +117,7 @@ private:
         if (missing(a)) return a;
         const auto* x = std::get_if<bool>(&a);
         if (x == nullptr) return wrong("a condition is needed, not " + text_of(a));
-        if (*x != both) return a;  // what comes after does not matter, even if it is absent
+        if (*x != both) return a;  // the right operand does not matter, even if it is absent
         if (missing(b)) return b;
         if (!std::holds_alternative<bool>(b)) return wrong("a condition is needed, not " + text_of(b));
         return b;
@@ -191,7 +191,7 @@ private:
         if (!u || !v) return mismatch(std::string(1, op), u ? b : a);
         const double result = op == '+' ? *u + *v : op == '-' ? *u - *v : op == '*' ? *u * *v : *u / *v;
         if (op == 'f' || op == '%' || !std::isfinite(result)) {
-            return mismatch(std::string(1, op), x != nullptr ? b : a);  // of two the one that is not whole
+            return mismatch(std::string(1, op), x != nullptr ? b : a);  // the operand that is not an integer
         }
         return ConfigResult(result);
     }
@@ -306,7 +306,7 @@ private:
     Result<ConfigResult> call(std::string_view name) {
         std::vector<ConfigResult> arguments;
         do {
-            // `if` reads the one of its two values that it does not take without looking at keys
+            // `if` parses the branch that it does not take without looking up keys
             const bool chosen = name == "if" && !arguments.empty();
             const bool other = chosen && decided(arguments.front(), arguments.size() == 1);
             ROOFLINE_TRY(auto argument, unless(other, [this] { return alternatives(); }));
@@ -390,7 +390,7 @@ std::string text_of(const ConfigResult& value) {
     if (const auto* condition = std::get_if<bool>(&value)) return *condition ? "true" : "false";
     if (const auto* whole = std::get_if<std::int64_t>(&value)) return fmt::format("{}", *whole);
     if (const auto* number = std::get_if<double>(&value)) {
-        constexpr double exact = 1e15;  // 1000.0 is no whole number, and shall not look like one
+        constexpr double exact = 1e15;  // 1000.0 is not an integer and must not look like one
         const bool whole_value = *number == std::floor(*number) && std::abs(*number) < exact;
         return whole_value ? fmt::format("{:.1f}", *number) : fmt::format("{}", *number);
     }

@@ -1,4 +1,5 @@
-// Small expressions over the keys of a configuration: what a key table says of a dimension, an option or a layer.
+// Evaluates small expressions over the keys of a configuration, with which a key table defines dimensions, options and
+// layers.
 #pragma once
 
 #include <cstdint>
@@ -13,29 +14,30 @@
 
 namespace roofline::core {
 
-/// Nothing: the key that was asked for is absent or null.
+/// No value: the requested key is absent or null.
 struct NoValue {
     std::string key;  ///< with its path
 
     bool operator==(const NoValue&) const = default;
 };
 
-/// What an expression comes to. Lists and tables stay where they are.
+/// Result of an expression. Lists and tables are referenced, not copied.
 using ConfigResult = std::variant<NoValue, bool, std::int64_t, double, std::string, const FileValue*>;
 
-/// Names that an expression may use: the layer's number, what the table has let, defaults of the class, keys.
+/// Looks up a name in an expression: the layer's number, names defined by `let`, defaults of the class, keys.
 using ConfigNames = std::function<ConfigResult(std::string_view name)>;
 
-/// Evaluates `text`. From loose to tight: `a | b` is b where a is absent; `or`, `and`, `not`; == != < <= > >= and `x in list`;
-/// + -; * / // %; then `list[i]` and `table.key`. Whole numbers divide by / without a remainder or not at all, by // rounded
-/// down. Functions: min, max, len, count(list, x), present(key), if(condition, a, b), round_up(x, multiple), floor(x).
-/// Errors: syntax, kinds that do not fit with the key's path, whole numbers beyond 63 bits, an index outside of its list.
+/// Evaluates `text`. Operators from lowest to highest precedence: `a | b` is b if a is absent; `or`, `and`, `not`; ==
+/// != < <= > >= and `x in list`; + -; * / // %; `list[i]` and `table.key`. For integers, / is an error if there is a
+/// remainder, and // rounds down. Functions: min, max, len, count(list, x), present(key), if(condition, a, b),
+/// round_up(x, multiple), floor(x). Errors: syntax; incompatible types, with the key's path; integers beyond 63 bits;
+/// an index out of range.
 [[nodiscard]] Result<ConfigResult> evaluate(std::string_view text, const ConfigNames& names);
 
-/// The value as an expression sees it.
+/// Converts a value to the result of an expression.
 [[nodiscard]] ConfigResult result_of(const FileValue& value);
 
-/// "64", "'relu'", for messages.
+/// Text for messages: "64", "'relu'".
 [[nodiscard]] std::string text_of(const ConfigResult& value);
 
 }  // namespace roofline::core

@@ -40,7 +40,7 @@ TEST_CASE("numbers, keys, and what stands in for absent ones") {
     CHECK(said("width / heads") == "128");
     CHECK(said("head_dim | width / heads") == "128");
     CHECK(said("odd | width / heads") == "7");
-    CHECK(said("head_dim * 2 | 5") == "5");  // what is made of an absent key is absent
+    CHECK(said("head_dim * 2 | 5") == "5");  // the result of an absent key is absent
     CHECK(said("head_dim") == "nothing (`head_dim`)");
     CHECK(said("2 + 3 * 4 - 1") == "13");
     CHECK(said("(2 + 3) * 4") == "20");
@@ -61,9 +61,9 @@ TEST_CASE("conditions and lists") {
     CHECK(said("count(kinds, 1) + len(kinds)") == "5");
     CHECK(said("if(gated, 1, 2)") == "1");
     CHECK(said("present(head_dim)") == "false");
-    CHECK(said("no and missing") == "false");  // what does not matter may be absent
+    CHECK(said("no and missing") == "false");  // an operand that does not matter may be absent
     CHECK(said("gated == 1") == "false");
-    // What is not taken is read, but not evaluated.
+    // A branch that is not taken is parsed but not evaluated.
     CHECK(said("width | width / odd") == "4096");
     CHECK(said("if(gated, 1, kinds[7])") == "1");
     CHECK(said("if(not gated, width / odd, 2)") == "2");

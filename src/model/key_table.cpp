@@ -14,7 +14,7 @@ namespace roofline::core {
 
 namespace {
 
-/// Reads the file's parts and remembers the first thing that is wrong.
+/// Reads the parts of the file and keeps the first error.
 class TableReader {
 public:
     TableReader(const toml::table& file, const Source& source) : file_(file), source_(source) {}
@@ -49,7 +49,7 @@ private:
             return all;
         }
         for (const auto& [key, value] : *table) all.emplace_back(std::string(key.str()), text(value));
-        // toml++ sorts keys; what one expression uses stands before it in the file.
+        // toml++ sorts keys, but the order of the file matters: an expression may use names defined before it
         std::vector<std::pair<toml::source_position, std::size_t>> order;
         std::size_t index = 0;
         for (const auto& entry : *table) order.emplace_back(entry.second.source().begin, index++);
@@ -61,7 +61,7 @@ private:
         return sorted;
     }
 
-    // [[refuse]] when = "...", because = "..."
+    // Reads entries such as [[refuse]] when = "...", because = "...".
     Expressions cases(const toml::node& node) {
         Expressions all;
         const auto* list = node.as_array();
@@ -139,7 +139,7 @@ private:
     std::optional<Error> problem_;
 };
 
-/// What the base says, unless the table says something else under the same name.
+/// Merges the base's entries with the table's own, which replace those of the same name.
 Expressions over(Expressions base, const Expressions& own) {
     for (const auto& [name, text] : own) {
         const auto known =
@@ -173,7 +173,7 @@ KeyTable over(KeyTable base, KeyTable own) {
     return base;
 }
 
-/// Whether one of the lines that cmake/embed.cmake found is this name.
+/// Returns whether one of the lines that cmake/embed.cmake found equals this name.
 bool among(std::string_view lines, std::string_view name) {
     while (!lines.empty()) {
         const std::size_t end = lines.find('\n');

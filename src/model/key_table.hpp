@@ -1,4 +1,4 @@
-// Key tables: which architecture a configuration's model_type means, and which of its keys binds what.
+// Key tables map a configuration's model_type to an architecture, and its keys to dimensions and options.
 #pragma once
 
 #include <map>
@@ -12,40 +12,40 @@
 
 namespace roofline::core {
 
-using Expressions = std::vector<std::pair<std::string, std::string>>;  ///< a name and what it is, in order
+using Expressions = std::vector<std::pair<std::string, std::string>>;  ///< names and their expressions, in order
 
-/// One file of data/models, with what it takes from its base.
+/// One file of data/models, merged with its base.
 struct KeyTable {
     std::string model_type;
-    std::string unsupported;    ///< why no configuration of this type is read; "" for those that are
-    std::string architecture;   ///< a file of data/architectures, without its ending
-    FileValue defaults;         ///< of the configuration's class: keys it need not have, as a table
-    Expressions let;            ///< names for the expressions after them
+    std::string unsupported;    ///< why configurations of this type are not supported; "" if they are
+    std::string architecture;   ///< a file of data/architectures, without its extension
+    FileValue defaults;         ///< defaults of the configuration's class for optional keys, as a table
+    Expressions let;            ///< names that later expressions can use
     Expressions dims;           ///< sizes of dimensions
     Expressions options;        ///< options of the program
-    std::string layers;         ///< how many there are
-    Expressions layer_dims;     ///< sizes that may differ from layer to layer; the layer's number is `i`, from 0
-    Expressions layer_options;  ///< likewise
-    Expressions refuse;         ///< a condition, and why such a configuration is not read
-    Expressions layer_refuse;   ///< likewise, of a layer
-    Expressions notes;          ///< a condition, and what is said then
-    Expressions modules;        ///< parameters, and the modules that hold them in the checkpoint
+    std::string layers;         ///< number of layers
+    Expressions layer_dims;     ///< sizes that may differ between layers; the layer's number is `i`, from 0
+    Expressions layer_options;  ///< options that may differ between layers
+    Expressions refuse;         ///< a condition, and why such a configuration is rejected
+    Expressions layer_refuse;   ///< the same for a layer
+    Expressions notes;          ///< a condition, and the note for it
+    Expressions modules;        ///< parameters, and the modules that contain them in the checkpoint
     Expressions expert_groups;  ///< `chosen` and `of`: the groups of experts that a token is limited to
     std::string active =
         "embedding";      ///< whether the publisher counts the input embedding as active: or "no embedding"
     std::string context;  ///< the longest context, in tokens
 };
 
-/// The table for a model_type. Errors: none; the nearest is named.
+/// The table for a model_type. Error: there is none; the message names the nearest.
 [[nodiscard]] Result<KeyTable> key_table(std::string_view model_type);
 
-/// All model types that are read, aliases included.
+/// All supported model types, aliases included.
 [[nodiscard]] std::vector<std::string> known_model_types();
 
-/// Reads one table, without its base. Errors: not TOML, keys that mean nothing.
+/// Parses one table, without its base. Errors: not TOML, unknown keys.
 [[nodiscard]] Result<KeyTable> parse_key_table(std::string_view toml, std::string_view origin);
 
-/// The text of an architecture's program; "" when there is none of that name.
+/// The text of an architecture's program; "" if there is none of that name.
 [[nodiscard]] std::string_view architecture_text(std::string_view name);
 
 }  // namespace roofline::core

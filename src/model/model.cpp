@@ -14,9 +14,9 @@ namespace roofline::core {
 
 namespace {
 
-constexpr std::int64_t most_layers = 10'000;
+constexpr std::int64_t max_layers = 10'000;
 
-/// Evaluates a table's expressions over one configuration.
+/// Evaluates the expressions of a key table for one configuration.
 class Binder {
 public:
     Binder(const Config& config, const KeyTable& table, bool decoding)
@@ -37,7 +37,7 @@ public:
         return {};
     }
 
-    /// A size; none where the expression says that there is none ("nothing" is 0).
+    /// Evaluates a size; 0 if the expression gives no value.
     Result<std::int64_t> whole(const std::string& text, const std::string& what) {
         auto value = evaluate(text, names_);
         if (!value) return fail(about(value.error(), what));
@@ -99,7 +99,7 @@ private:
     std::set<std::string> defaulted_;
 };
 
-/// One layer's options and sizes.
+/// Evaluates the options and sizes of one layer.
 Result<RepeatKind> layer_kind(Binder& binder, const KeyTable& table, std::int64_t number) {
     binder.layer(number);
     RepeatKind kind;
@@ -118,7 +118,7 @@ Result<RepeatKind> layer_kind(Binder& binder, const KeyTable& table, std::int64_
     return kind;
 }
 
-/// Layers that are alike, in the order in which a kind first occurs.
+/// Groups equal layers, in the order in which each kind first occurs.
 Result<std::vector<LayerGroup>> layer_groups(Binder& binder, const KeyTable& table, std::int64_t count) {
     std::vector<LayerGroup> groups;
     for (std::int64_t i = 0; i < count; ++i) {
@@ -127,9 +127,9 @@ Result<std::vector<LayerGroup>> layer_groups(Binder& binder, const KeyTable& tab
             return group.kind.options == kind.options && group.kind.sizes == kind.sizes;
         });
         if (same == groups.end()) {
-            constexpr std::size_t most_groups = 256;
-            if (groups.size() == most_groups) {
-                return fail("too_large", fmt::format("more than {} kinds of layers", most_groups));
+            constexpr std::size_t max_groups = 256;
+            if (groups.size() == max_groups) {
+                return fail("too_large", fmt::format("more than {} kinds of layers", max_groups));
             }
             groups.push_back({std::move(kind), "", {}, 0, 0});
             same = groups.end() - 1;
@@ -141,8 +141,8 @@ Result<std::vector<LayerGroup>> layer_groups(Binder& binder, const KeyTable& tab
     return groups;
 }
 
-/// Names groups by what tells them apart, and leaves sizes that are the same everywhere to the whole program.
-void tell_apart(std::vector<LayerGroup>& groups, Sizes& common) {
+/// Labels groups by their differences, and moves sizes that all groups share to the whole program.
+void label_groups(std::vector<LayerGroup>& groups, Sizes& common) {
     std::set<std::string> differing;
     for (const LayerGroup& group : groups) {
         for (const auto& [dim, size] : group.kind.sizes) {
@@ -186,7 +186,7 @@ Dtype dtype_of(const Config& config, std::vector<std::string>& notes) {
     return Dtype::bf16;
 }
 
-/// Gives the program its sizes; dimensions that it does not have, because an option leaves them out, are not missed.
+/// Binds the program's sizes. Dimensions that an option removes from the program are ignored.
 void bind_known(Program& program, const Sizes& sizes) {
     for (const auto& [dim, size] : sizes) {
         const bool known = std::find(program.dims.begin(), program.dims.end(), dim) != program.dims.end();
@@ -205,7 +205,7 @@ Status check_sized(const Program& program) {
     return {};
 }
 
-/// A window beyond the sequence masks nothing that lies above the diagonal.
+/// Limits windows to the sequence: a longer window masks nothing.
 void bind_windows(Model& model) {
     for (const Value& value : model.program.values) {
         for (const MaskedPlane& plane : value.masks) {
@@ -218,7 +218,7 @@ void bind_windows(Model& model) {
     }
 }
 
-/// Which values of the program belong to each group: its blocks come in the same order.
+/// Assigns the program's values to groups, whose blocks come in the same order.
 void place_groups(Model& model) {
     std::size_t next = 0;
     for (const Node& node : model.program.body.nodes) {
@@ -259,19 +259,19 @@ Result<Choices> choices_of(Binder& binder, const KeyTable& table, Model& model) 
         model.sizes.emplace(name, size);
     }
     ROOFLINE_TRY(auto count, binder.whole(table.layers, "the number of layers"));
-    if (count < 1 || count > most_layers) {
+    if (count < 1 || count > max_layers) {
         return fail("bad_value", fmt::format("a model of {} layers", count),
-                    fmt::format("there are 1 to {}; see `{}` in the configuration", most_layers, table.layers));
+                    fmt::format("there are 1 to {}; see `{}` in the configuration", max_layers, table.layers));
     }
     model.layer_count = count;
     ROOFLINE_TRY(auto groups, layer_groups(binder, table, count));
     model.groups = std::move(groups);
-    tell_apart(model.groups, model.sizes);
+    label_groups(model.groups, model.sizes);
     for (const LayerGroup& group : model.groups) choices.repeats["L"].push_back(group.kind);
     return choices;
 }
 
-/// What the configuration limits tokens to, where its model has experts.
+/// Limits tokens to groups of experts if the configuration says so.
 Status limit_experts(Binder& binder, const KeyTable& table, Program& program) {
     ExpertGroups groups;
     for (const auto& [name, text] : table.expert_groups) {

@@ -17,42 +17,45 @@
 
 namespace roofline::core {
 
-/// Layers that are built alike.
+/// Layers with the same structure.
 struct LayerGroup {
-    RepeatKind kind;                   ///< how many, and the options and sizes in which they differ from others
-    std::string label;                 ///< those of them that differ, "moe, W=512"; "all" when there is one group
+    RepeatKind kind;                   ///< their number, and the options and sizes that differ from other groups
+    std::string label;                 ///< these differences as text, e.g. "moe, W=512"; "all" if there is one group
     std::vector<std::int64_t> layers;  ///< their numbers, from 0
-    std::size_t values_before = 0;     ///< values of the program from here
-    std::size_t values_after = 0;      ///< to here are theirs
+    std::size_t values_before = 0;     ///< index of their first value in the program
+    std::size_t values_after = 0;      ///< index after their last value
 };
 
 struct Model {
-    std::string name;          ///< the file's, or the preset's
-    std::string model_type;    ///< that the configuration gives
+    std::string name;          ///< of the file or the preset
+    std::string model_type;    ///< according to the configuration
     std::string architecture;  ///< "llama"
-    Program program;           ///< one forward pass: batch B = 1, query T and context S tokens; sized
+    Program program;           ///< one forward pass with sizes: batch B = 1, query T and context S tokens
     std::vector<LayerGroup> groups;
     std::int64_t layer_count = 0;
-    std::int64_t context = 0;   ///< the longest that the configuration says
-    std::int64_t sequence = 0;  ///< what the program is sized for
-    Sizes sizes;                ///< all that the table bound
-    Sizes windows{};            ///< of causal masks, as the table bound them; in the program they end with the sequence
-    DimRoles roles;             ///< what the architecture's dimensions are to those who split it
+    std::int64_t context = 0;   ///< the longest that the configuration allows
+    std::int64_t sequence = 0;  ///< the sequence length of the program
+    Sizes sizes;                ///< all sizes that the table bound
+    /// Of causal masks, as the table bound them; in the program they are limited to the sequence.
+    Sizes windows{};
+    DimRoles roles;  ///< roles of the architecture's dimensions in parallelism
     std::map<std::string, bool, std::less<>> options;
-    std::map<std::string, std::string, std::less<>>
-        modules;                      ///< parameters and the modules of a checkpoint that hold them
+    /// Parameters and the modules of a checkpoint that contain them.
+    std::map<std::string, std::string, std::less<>> modules;
     bool embedding_is_active = true;  ///< the publisher's convention for active parameters
-    Dtype dtype = Dtype::bf16;        ///< that the configuration names for the weights
+    Dtype dtype = Dtype::bf16;        ///< of the weights according to the configuration
     std::vector<std::string> notes;
 };
 
-/// Tokens of each group when they are shared evenly among the experts, rounded up: C = ceil(B T A / E), from the program's sizes.
+/// Binds the tokens of each expert's group if they are divided evenly, rounded up: C = ceil(B T A / E), from the
+/// program's sizes.
 void bind_groups_of_experts(Program& program);
 
-/// Binds a configuration. `sequence` tokens are query and context; none: the configuration's context. `decoding`: as the
-/// model is written for one query at a time, where its table makes a difference. Errors: a model_type that
-/// is not known (the nearest is named); keys that are missing and have no default; values of a wrong kind, with the key's path;
-/// what the table refuses; sizes that are no sizes, layers without end; a sequence beyond the model's context.
+/// Builds the model of a configuration. `sequence` tokens are query and context; none: the configuration's context.
+/// `decoding` selects the form of the model for one query at a time if its table has one. Errors: an unknown model_type
+/// (the message names the nearest); missing keys without a default; values of a wrong type, with the key's path;
+/// configurations that the table rejects; invalid sizes or numbers of layers; a sequence longer than the model's
+/// context.
 [[nodiscard]] Result<Model> build_model(const Config& config, std::optional<std::int64_t> sequence,
                                         bool decoding = false);
 

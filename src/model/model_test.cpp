@@ -1,4 +1,4 @@
-// Small configurations worked out by hand; published totals stand in tests/cases/model.tsv.
+// Small configurations worked out by hand; published totals are in tests/cases/model.tsv.
 #include "model/model.hpp"
 
 #include <doctest/doctest.h>
@@ -45,7 +45,7 @@ Config config(std::string_view model_type, std::vector<std::pair<std::string, Fi
     return result;
 }
 
-/// Width 8, MLP 16, 3 layers, 4 heads of 2 that share 2 of keys and values, 10 words.
+/// Width 8, MLP 16, 3 layers, 4 query heads of width 2 that share 2 heads of keys and values, vocabulary 10.
 std::vector<std::pair<std::string, FileValue>> tiny() {
     return {{"hidden_size", whole(8)},
             {"intermediate_size", whole(16)},
@@ -88,7 +88,7 @@ double part(const ModelCounts& counts, const std::string& name) {
     return found == counts.parts.end() ? 0 : found->second.params.to_double();
 }
 
-// Attention: queries and the way out 8 x 8, keys and values 8 x 4. MLP: three of 8 x 16. Two norms of 8.
+// Attention: queries and output 8 x 8, keys and values 8 x 4. MLP: three of 8 x 16. Two norms of 8.
 constexpr double attention = 2 * 64 + 2 * 32;
 constexpr double mlp = 3 * 128;
 constexpr double params = 2 * 80 + 3 * (attention + mlp + 16) + 8;
@@ -104,10 +104,10 @@ TEST_CASE("a tiny Llama, by hand") {
     CHECK(part(counts, "attention") == 3 * attention);
     CHECK(part(counts, "mlp") == 3 * mlp);
     CHECK(part(counts, "norm") == 3 * 16 + 8);
-    // Every parameter but the embedding and the norms multiplies.
+    // Every parameter except the embedding and the norms is multiplying.
     CHECK(counts.total.multiplying.to_double() == params - 80 - 56);
     CHECK(counts.total.products.to_double() == 2 * (params - 80 - 56));
-    // Scores and values of 32 tokens: 2 * 2 * 32 * 8 in each layer, half of it masked.
+    // Scores and values of 32 tokens: 2 * 2 * 32 * 8 per layer, half of it masked.
     CHECK(counts.total.attention.to_double() == 3 * 2 * 32 * 8);
     CHECK(counts.cache.per_token.to_double() == 3 * 2 * 4);
     CHECK(counts.cache.sequence.to_double() == 32 * 3 * 2 * 4);
@@ -127,9 +127,9 @@ TEST_CASE("biases, tied heads and the norms of heads count") {
     CHECK(total("llama", {{"mlp_bias", yes()}}) == params + 3 * (16 + 16 + 8));
     CHECK(total("qwen2", {}) == params + 3 * (8 + 4 + 4));
     CHECK(total("qwen3", {{"head_dim", whole(2)}}) == params + 3 * 2 * 2);
-    CHECK(total("olmo2", {}) == params + 3 * (8 + 4));  // norms over all heads of queries and keys at once
+    CHECK(total("olmo2", {}) == params + 3 * (8 + 4));  // norms over all heads of queries and keys together
     CHECK(total("orion", {}) == params + 3 * 16 + 8);   // layer norms have biases
-    // Gemma 2: four norms a layer; its head is the embedding.
+    // Gemma 2 has four norms per layer, and its head is the embedding.
     CHECK(total("gemma2", {{"head_dim", whole(2)}}) == params - 80 + 3 * 16);
 }
 
@@ -142,7 +142,7 @@ TEST_CASE("a tiny Mixtral: of four experts each token meets two") {
     CHECK(counts.total.params.to_double() == all);
     CHECK(counts.total.active.to_double() == all - 3 * 2 * mlp);
     CHECK(counts.total.products.to_double() == 2 * (all - 3 * 2 * mlp - 80 - 56));
-    // A token more than the experts can share evenly changes nothing of a token's average.
+    // One token more than the experts can share evenly does not change the average per token.
     CHECK(counted(built(from, 31)).total.products.to_double() == counts.total.products.to_double());
 }
 
@@ -154,7 +154,7 @@ TEST_CASE("windows: the cache stops growing and attention is a band") {
     CHECK(counts.cache.sequence.to_double() == 8 * 24);
     CHECK(counts.total.attention.to_double() == 3 * 4 * 8 * (8 - 8 * 8 / 2.0 / 32));
     CHECK(!counts.attention_overtakes);
-    // A window beyond the sequence masks nothing.
+    // A window longer than the sequence masks nothing.
     const Config wide = config("mistral", with({{"sliding_window", whole(1000)}, {"head_dim", whole(2)}}));
     CHECK(counted(built(wide)).total.attention.to_double() == 3 * 2 * 32 * 8);
 }
@@ -179,7 +179,7 @@ TEST_CASE("latent attention keeps a latent and one rotary key") {
     const double layer = mla + norms + 4 * expert + expert + 8 * 4 + 4;
     CHECK(counts.total.params.to_double() == 160 + 8 + 3 * (mla + norms) + mlp + 2 * (layer - mla - norms));
     CHECK(counts.total.active.to_double() == counts.total.params.to_double() - 2 * 2 * expert);
-    // One layer more, a projection of two states to one, and three norms.
+    // One additional layer, a projection of two states to one, and three norms.
     CHECK(counts.mtp.params.to_double() == layer + 2 * 8 * 8 + 3 * 8);
     CHECK(counts.cache.per_token.to_double() == 3 * (6 + 2));
     REQUIRE(model.groups.size() == 2);
@@ -198,7 +198,8 @@ TEST_CASE("Mamba 1 keeps a state that does not grow") {
                                                 {"vocab_size", whole(10)},
                                                 {"tie_word_embeddings", yes()}});
     const ModelCounts counts = counted(built(from));
-    // In 2 x 8 x 12, taps and bias 4 x 12, step, B and C 12 x (5 + 8), the step's way back 5 x 12 + 12, 12 x 4, 12, out, a norm
+    // Input 2 x 8 x 12, taps and bias 4 x 12, step, B and C 12 x (5 + 8), the step's projection back 5 x 12 + 12, 12 x
+    // 4, 12, output, a norm.
     const double layer = 192 + 48 + 156 + 72 + 48 + 12 + 96 + 8;
     CHECK(counts.total.params.to_double() == 80 + 8 + 2 * layer);
     CHECK(counts.cache.per_token.is_zero());
@@ -213,8 +214,8 @@ TEST_CASE("quantised weights: blocks, groups and what stays as it was") {
     quantisation.rules = {{{}, {"fp8, blocks of 4 x 3", 8, 32, 3, 4}}};
     const auto bytes = weight_bytes(model, {}, quantisation);
     REQUIRE(bytes);
-    // Rows are what a product sums. Blocks of 3 x 4: q 8 x 8: 3 x 2; k, v 8 x 4: 3 x 1 each; o 8 x 8: 3 x 2; gate, up 8 x 16: 3 x 4
-    // each; down 16 x 8: 6 x 2. A scale of 4 bytes for each, in two of the three layers.
+    // Rows run along the summed dimension. Blocks of 3 x 4: q 8 x 8: 3 x 2; k, v 8 x 4: 3 x 1 each; o 8 x 8: 3 x 2;
+    // gate, up 8 x 16: 3 x 4 each; down 16 x 8: 6 x 2. Each has a scale of 4 bytes, in two of the three layers.
     const double blocks = 6 + 3 + 3 + 6 + 12 + 12 + 12;
     const double quantised = 2 * (attention + mlp);
     CHECK(bytes->total.to_double() == 2 * (params - quantised) + quantised + 2 * blocks * 4);
@@ -234,7 +235,8 @@ TEST_CASE("what a configuration cannot mean is refused, with the key or the near
     REQUIRE(!missing);
     CHECK(missing.error().code == "missing_key");
     CHECK(missing.error().message == "the configuration has no `num_attention_heads`");
-    CHECK(code(config("llama", with({{"num_key_value_heads", whole(3)}}))) == "bad_value");  // 4 heads of 3
+    // 3 does not divide 4 heads
+    CHECK(code(config("llama", with({{"num_key_value_heads", whole(3)}}))) == "bad_value");
     CHECK(code(config("llama", with({{"hidden_size", text("8")}}))) == "bad_value");
     CHECK(code(config("llama", with({{"hidden_size", whole(-8)}}))) == "bad_value");
     CHECK(code(config("llama", with({{"num_hidden_layers", whole(0)}}))) == "bad_value");
@@ -285,11 +287,11 @@ TEST_CASE("every key table reads, and every preset is a model") {
         REQUIRE_MESSAGE(model.has_value(), to_text(model.error()));
         const auto counts = count_model(*model);
         REQUIRE_MESSAGE(counts.has_value(), to_text(counts.error()));
-        // Two FLOPs for every parameter that multiplies, by two ways of counting. An image's keys and values are made of its own
+        // Two FLOPs per multiplying parameter, counted in two ways. An image's keys and values come from its own
         // tokens, 6404 for the 1000 of the text: 2 * 4096 * 2048 more for each of the other 5404 in 8 layers.
         const double image = name == "llama-3.2-11b-vision" ? 8.0 * 2 * 4096 * 2048 * 5404 / 1000 : 0;
         CHECK(counts->total.products.to_double() == approx(2 * counts->total.multiplying.to_double() + image));
-        // What is printed is the program.
+        // The printed program parses to the same program.
         const auto again = parse_program(print(model->program));
         REQUIRE_MESSAGE(again.has_value(), to_text(again.error()));
         CHECK(print(*again) == print(model->program));
@@ -308,7 +310,8 @@ TEST_CASE("models of other publishers have the parameters that these say") {
         REQUIRE(counts);
         return counts->total.params.to_double();
     };
-    // each worked out by hand from the configuration; MPT-7B, ChatGLM3-6B, DeepSeekMoE-16B and OLMoE-1B-7B are published so
+    // worked out by hand from each configuration; the totals of MPT-7B, ChatGLM3-6B, DeepSeekMoE-16B and OLMoE-1B-7B
+    // are published
     CHECK(parameters("mpt", {{"d_model", whole(4096)},
                              {"n_heads", whole(32)},
                              {"n_layers", whole(32)},
@@ -326,7 +329,7 @@ TEST_CASE("models of other publishers have the parameters that these say") {
                                   {"moe_intermediate_size", whole(1408)},
                                   {"first_k_dense_replace", whole(1)}}) == 16'375'728'128.0);
     CHECK(parameters("olmoe", {{"intermediate_size", whole(1024)}}) == 6'919'161'856.0);
-    // MiMo-7B without its second head, GLM-4.5-Air without its layer of further tokens
+    // MiMo-7B without its second head, GLM-4.5-Air without its layer that predicts further tokens
     CHECK(parameters("mimo", {{"hidden_size", whole(4096)},
                               {"intermediate_size", whole(11008)},
                               {"num_hidden_layers", whole(36)},
@@ -347,7 +350,7 @@ TEST_CASE("models of other publishers have the parameters that these say") {
                                   {"attention_bias", yes()}}) == 106'852'251'264.0);
 }
 
-// The types of the models that are fetched most, and of their relatives.
+// The types of the most downloaded models, and related types.
 TEST_CASE("the types of models that people use are read, or refused with what is missing") {
     for (const char* type : {"gpt2",
                              "llama",

@@ -1,4 +1,4 @@
-// Models for tests: those that are known by name.
+// Models for tests, by name.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -12,7 +12,7 @@
 
 namespace roofline::core {
 
-/// For sequences of so many tokens.
+/// A model for sequences of `sequence` tokens.
 inline Model model_named(std::string_view name, std::int64_t sequence) {
     auto config = preset_config(name);
     REQUIRE(config.has_value());

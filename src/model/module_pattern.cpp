@@ -23,7 +23,8 @@ std::string without_tower(std::string_view name) {
     return result;
 }
 
-// Stars stand for any letters. Linear in practice: only the last star is gone back to.
+// Matches a pattern in which stars stand for any letters. It is linear in practice because only the last star is
+// retried.
 bool matches_stars(std::string_view pattern, std::string_view name) {
     std::size_t p = 0;
     std::size_t n = 0;
@@ -47,13 +48,13 @@ bool matches_stars(std::string_view pattern, std::string_view name) {
     return p == pattern.size();
 }
 
-// The name, a whole part of it between dots, or what holds it.
+// Matches the name, a complete part of it between dots, or a module that contains it.
 bool matches_part(std::string_view pattern, std::string_view name) {
     const std::string inside = "." + std::string(name) + ".";
     return inside.find("." + std::string(pattern) + ".") != std::string::npos;
 }
 
-// One step of a regular expression: one of some texts, or any letter; perhaps again and again.
+// One step of a regular expression: one of several texts, or any letter; possibly repeated.
 struct PatternStep {
     std::vector<std::string> texts;  ///< none: any letter
     bool repeats = false;
@@ -114,7 +115,7 @@ Result<std::vector<PatternStep>> steps_of(std::string_view pattern) {
     return steps;
 }
 
-// The places of the name that the steps so far may have come to: a set, so that no pattern takes long.
+// Positions in the name that the steps so far may have reached. Because this is a set, no pattern takes long.
 std::vector<bool> after(const PatternStep& step, const std::vector<bool>& before, std::string_view name) {
     std::vector<bool> places(name.size() + 1, false);
     if (step.end) {

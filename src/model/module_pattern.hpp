@@ -1,4 +1,4 @@
-// Patterns over the names of a checkpoint's modules, as the lists of what a quantisation leaves out have them.
+// Matches patterns for the names of a checkpoint's modules, which list what a quantisation ignores.
 #pragma once
 
 #include <string>
@@ -8,10 +8,11 @@
 
 namespace roofline::core {
 
-/// Whether `pattern` means the module `name` ("model.layers.3.mlp.up_proj") or one that holds it. A pattern is a name, or a part of
-/// one between dots ("lm_head"); with stars ("model.layers.0*"); or behind `re:` a regular expression of letters, `.`, `*`, `+`,
-/// `\.`, (a|b), `^` and `$`, that begins where the name does. The `language_model.` of larger models is not looked at.
-/// Errors: an expression that uses more than that.
+/// Returns whether `pattern` matches the module `name` ("model.layers.3.mlp.up_proj") or one that contains it. A
+/// pattern is a name, or a part of one between dots ("lm_head"); may contain stars ("model.layers.0*"); or is, after
+/// `re:`, a regular expression of letters, `.`, `*`, `+`, `\.`, (a|b), `^` and `$` that is matched from the beginning
+/// of the name. The prefix `language_model.` of multimodal models is ignored. Errors: an expression that uses anything
+/// else.
 [[nodiscard]] Result<bool> means_module(std::string_view pattern, std::string_view name);
 
 }  // namespace roofline::core

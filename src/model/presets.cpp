@@ -14,12 +14,12 @@ namespace roofline::core {
 namespace {
 
 toml::table all_presets() {
-    // The file is ours, and a test reads it.
+    // The file is built in, and a test parses it.
     toml::parse_result parsed = toml::parse(embedded_presets(), std::string_view{});
     return parsed ? std::move(parsed).table() : toml::table{};
 }
 
-/// What a publisher adds to the name of a model that has the same shapes: "instruct", "v0.1", "2507".
+/// Returns whether a word in a model's name does not change its shapes: "instruct", "v0.1", "2507".
 bool is_variant(std::string_view word) {
     constexpr std::array<std::string_view, 8> words{"instruct", "chat", "base", "hf", "it", "pt", "thinking", "v0"};
     if (word.size() == 4 && std::all_of(word.begin(), word.end(), is_digit)) return true;
@@ -28,7 +28,7 @@ bool is_variant(std::string_view word) {
            words.end();
 }
 
-/// The preset of a name such as "meta-llama/Meta-Llama-3.1-70B-Instruct"; "" where there is none.
+/// The preset for a published name such as "meta-llama/Meta-Llama-3.1-70B-Instruct"; "" if there is none.
 std::string published_as(std::string_view name, const toml::table& presets) {
     std::string wanted = lowered(name.substr(name.rfind('/') + 1));
     if (wanted.starts_with("meta-")) wanted.erase(0, 5);

@@ -1,4 +1,4 @@
-// Models by name: data/presets.toml holds what their configurations say.
+// Models by name: data/presets.toml contains their configurations.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@
 
 namespace roofline::core {
 
-/// The configuration of a model that the program knows. A beginning of its name is enough where only one begins so; case does
-/// not matter. Errors: no such name (the nearest is named), or several that begin so.
+/// The configuration of a built-in model. An unambiguous prefix of the name is enough, and case is ignored. Errors: no
+/// such name (the message names the nearest), or an ambiguous prefix.
 [[nodiscard]] Result<Config> preset_config(std::string_view name);
 
 [[nodiscard]] std::vector<std::string> preset_names();

@@ -1,4 +1,4 @@
-// The dialects in which configurations speak of quantised weights.
+// Parses the formats in which configurations describe quantised weights.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -40,7 +40,7 @@ WeightFormat fp8_whole() { return {"fp8", 8, 32, 0, 1}; }
 WeightFormat grouped(int bits, std::int64_t group, int group_bits) {
     return {fmt::format("int{}, groups of {}", bits, group), bits, group_bits, group, 1};
 }
-// One group for all that a column's sums go over.
+// One group per column: it spans the whole summed dimension.
 WeightFormat by_channel(int bits, int channel_bits) {
     return {fmt::format("int{}, channels", bits), bits, channel_bits, INT64_MAX, 1};
 }
@@ -53,7 +53,7 @@ Result<WeightFormat> fp8(const FileValue& table) {
                          return item.kind == FileValue::Kind::whole && item.whole >= 1 && item.whole <= 1'000'000;
                      });
     if (!two) return fail("bad_value", "`weight_block_size` of the quantisation is no pair of sizes");
-    // Stored as [out, in]; a block's scale is in f32.
+    // Weights are stored as [out, in]; the scale of a block is f32.
     const std::int64_t columns = block->items[0].whole;
     const std::int64_t rows = block->items[1].whole;
     return WeightFormat{fmt::format("fp8, blocks of {} x {}", columns, rows), 8, 32, rows, columns};
@@ -75,7 +75,7 @@ Result<WeightFormat> algorithm(const std::string& name, const FileValue& table) 
                 "nvfp4, mxfp4, fp8 and integers in groups are");
 }
 
-// compressed-tensors: what the weights of a group of modules are.
+// Reads the weight format of a group of modules in compressed-tensors.
 Result<WeightFormat> group_format(const FileValue& group, const FileValue& whole) {
     const FileValue* weights = group.find("weights");
     if (weights == nullptr || weights->kind != FileValue::Kind::table) {
@@ -115,7 +115,7 @@ Status add_groups(const FileValue& table, Quantisation& result) {
     return {};
 }
 
-// modelopt's list of layers, each with an algorithm of its own.
+// Reads modelopt's list of layers, each of which has its own algorithm.
 Status add_layers(const FileValue& layers, Quantisation& result) {
     if (layers.kind != FileValue::Kind::table) return fail("bad_value", "`quantized_layers` is no table");
     for (const auto& [module, how] : layers.members) {
@@ -139,15 +139,16 @@ Status add_packed(const FileValue& table, Quantisation& result) {
     if (bits != 2 && bits != 3 && bits != 4 && bits != 8) {
         return fail("unsupported", fmt::format("weights of {} bits in groups are not known", bits));
     }
-    // A scale in f16 and a zero point of as many bits as a weight.
+    // A scale in f16 and a zero point with as many bits as a weight.
     const int width = static_cast<int>(bits);
     result.rules.push_back({{}, by_column ? by_channel(width, 16 + width) : grouped(width, group, 16 + width)});
     return {};
 }
 
-// The head of a model is quantised only where a configuration says so. What makes packed integers goes over the layers alone
-// (`lm_head` of GPTQ asks for more), and transformers leaves the head as it is where no list is given; so DeepSeek-V3's is, whose
-// configuration has none (arXiv 2412.19437, 3.3.1). Lists of other tools name the head themselves.
+// Returns whether the model's head is not quantised, which is so unless a configuration says otherwise. Tools that make
+// packed integers process only the layers (`lm_head` of GPTQ requests more), and transformers does not quantise the
+// head if there is no list; neither is that of DeepSeek-V3, whose configuration has no list (arXiv 2412.19437, 3.3.1).
+// Lists of other tools name the head themselves.
 bool keeps_head(const FileValue& table, const Quantisation& read) {
     if (read.method == "gptq") {
         const FileValue* head = table.find("lm_head");
@@ -173,9 +174,9 @@ Result<Quantisation> read(const FileValue& table) {
     Status status;
     if (const FileValue* layers = table.find("quantized_layers"); layers != nullptr && !layers->is_null()) {
         status = add_layers(*layers, result);
-        // what the list does not name is in the checkpoint's fp8, where it has that
+        // modules that the list does not name have the checkpoint's fp8 format, if it has one
         if (status && result.method == "fp8") {
-            result.ignored.clear();  // they were left as they were: in fp8
+            result.ignored.clear();  // ignored modules are in fp8 as in the checkpoint
             ROOFLINE_TRY(auto rest, fp8(table));
             result.rules.push_back({{}, std::move(rest)});
         }
@@ -216,7 +217,7 @@ Result<std::optional<Quantisation>> quantisation_of(const Config& config, const 
         return fail("bad_value", fmt::format("the quantisation is {}, not a table", kind_name(table->kind)));
     }
     ROOFLINE_TRY(auto read_all, read(*table));
-    // Experts may have a dtype of their own, said beside the quantisation: fp4 in blocks of 32, as MXFP4 has them.
+    // Experts may have a separate dtype, given outside the quantisation: fp4 in blocks of 32, as in MXFP4.
     const FileValue* experts = config.find("expert_dtype");
     const bool listed = std::any_of(read_all.rules.begin(), read_all.rules.end(),
                                     [](const Quantisation::Rule& rule) { return !rule.modules.empty(); });

@@ -1,4 +1,4 @@
-// Experts of a program that tokens are routed to: how many of them a pass touches depends on what the router chooses.
+// The routed experts of a program: the number of experts that a forward pass reads depends on the router's choices.
 #pragma once
 
 #include <cstdint>
@@ -10,30 +10,31 @@
 
 namespace roofline::core {
 
-/// The dimensions of a `dispatch`: each token chooses some of the experts, each expert gets so many rows.
+/// The dimensions of a `dispatch`: each token chooses some of the experts, and each expert gets a number of rows.
 struct RoutedExperts {
     std::string experts;
     std::string rows;
-    std::vector<std::string> tokens;   ///< of the routes, those that the tokens have too
-    std::vector<std::string> choices;  ///< the others: what each token chooses
+    std::vector<std::string> tokens;   ///< dimensions of the routes that tokens have too
+    std::vector<std::string> choices;  ///< other dimensions of the routes: the choices of each token
 };
 
-/// Of every dispatch, each pair of experts and rows once.
+/// The experts of all dispatches, each pair of experts and rows once.
 [[nodiscard]] std::vector<RoutedExperts> routed_experts(const Program& program);
 
-/// Limits tokens to some groups of the experts, as DeepSeek-V3's reach 4 nodes of 8 at most. Errors: no group is chosen, or more than
-/// there are; tokens choose no experts in the program; experts, as far as their number is known, that the groups do not divide, or
-/// of which too few are left for a token's choices.
+/// Limits tokens to some groups of the experts, as DeepSeek-V3 limits them to 4 nodes of 8. Errors: no group is chosen,
+/// or more than exist; tokens choose no experts in the program; the groups do not divide the experts, as far as their
+/// number is known; too few experts remain for a token's choices.
 [[nodiscard]] Status limit_to_groups(Program& program, ExpertGroups groups);
 
-/// The product of some dimensions, at most 2^50; one without a size counts as 1.
+/// Product of the sizes of some dimensions, at most 2^50; one without a size counts as 1.
 [[nodiscard]] std::int64_t product_of(const std::vector<std::string>& dims, const Sizes& sizes);
 
-/// How many of E experts are chosen by at least one of n tokens that choose A each, all alike likely and independently of each
-/// other: E (1 - (1 - A/E)^n), rounded to the nearest, no fewer than A.
+/// Expected number of E experts that at least one of n tokens chooses if each token chooses A, uniformly and
+/// independently: E (1 - (1 - A/E)^n), rounded to the nearest integer, at least A.
 [[nodiscard]] std::int64_t likely_experts(std::int64_t experts, std::int64_t choices, std::int64_t tokens);
 
-/// The fewest experts that tokens can choose: all of them the same. Each of these has a row for each token.
+/// Binds the smallest number of experts that tokens can choose: all tokens choose the same ones, each of which has a
+/// row for each token.
 void bind_fewest_experts(const Program& program, Sizes& sizes);
 
 }  // namespace roofline::core

@@ -9,7 +9,7 @@
 #include <set>
 #include <string>
 
-#include "model/merged_products.hpp"
+#include "model/merged_matmuls.hpp"
 #include "model/routed_experts.hpp"
 
 namespace roofline::core {
@@ -42,7 +42,7 @@ void rename_dims(std::vector<std::string>& dims, const std::string& from, const 
     std::replace(dims.begin(), dims.end(), from, to);
 }
 
-/// A dimension whose name is not taken.
+/// Adds a dimension with an unused name.
 std::string new_dim(Program& program, const std::string& like, std::int64_t size) {
     std::string dim = like;
     for (int i = 2; std::find(program.dims.begin(), program.dims.end(), dim) != program.dims.end(); ++i) {
@@ -53,7 +53,7 @@ std::string new_dim(Program& program, const std::string& like, std::int64_t size
     return dim;
 }
 
-/// The values that share a dimension: those that some operation has it of, beside others that have it.
+/// Finds the values that share a dimension because operations relate it between them.
 class Sharers {
 public:
     Sharers(Program& program, std::string dim)
@@ -69,7 +69,7 @@ public:
         });
     }
 
-    /// Gives the dimension another name in all values that share it with `value`.
+    /// Renames the dimension in all values that share it with `value`.
     void rename(ValueId value, const std::string& to) {
         const std::size_t group = root(value);
         each_op(program_.body, [&](Op& op) {
@@ -115,7 +115,7 @@ public:
         if (pass_.queries == 1) unmask();
         ROOFLINE_CHECK(last_logits());
         touched_experts();
-        merge_products(program_);
+        merge_matmuls(program_);
         label_values(program_);
         return std::move(program_);
     }
@@ -133,7 +133,7 @@ private:
                            [&](const auto& plane) { return plane.first == dim || plane.second == dim; });
     }
 
-    /// What a value holds for each position; nothing for one without positions.
+    /// The dimensions that a value has for each position; empty for a value without positions.
     [[nodiscard]] std::vector<std::string> per_position(const Value& value) const {
         std::vector<std::string> dims;
         bool found = false;
@@ -147,7 +147,8 @@ private:
         return found ? dims : std::vector<std::string>{};
     }
 
-    // A window's cache is declared beside the tensor that stands for it in the program: the same for each position.
+    // The cache of a window is declared next to the tensor that represents it in the program, with the same content per
+    // position.
     void store() {
         std::set<std::vector<std::string>> cached;
         std::set<ValueId> kept;
@@ -200,7 +201,7 @@ private:
         for (Value& value : program_.values) value.masks.clear();
     }
 
-    // Statements of the head work on the last of the tokens.
+    // Restricts the statements of the head to the last token.
     Status last_logits() {
         std::vector<Node> nodes;
         std::set<ValueId> made;
@@ -238,7 +239,7 @@ private:
         return fail("unsupported", fmt::format("{} makes no logits", model_.name), "serving draws tokens from them");
     }
 
-    // A statement that gathers the last rows of `from` along T, put before the one that needs them.
+    // Inserts a statement that gathers the last rows of `from` along T before the statement that needs them.
     ValueId take_last(const Operand& from, std::vector<Node>& nodes) {
         if (!positions_of_last_) {
             Value where;
@@ -273,7 +274,7 @@ private:
         return id;
     }
 
-    /// Those of the experts that the pass reads are a dimension of their own, with their weights and rows.
+    /// Makes the experts that the pass reads a separate dimension, with their weights and rows.
     void touched_experts() {
         struct Seed {
             RoutedExperts routed;
@@ -311,7 +312,7 @@ private:
     const Model& model_;
     const ServingPass& pass_;
     const ServingDtypes& dtypes_;
-    std::set<std::pair<std::string, std::string>> positions_;  ///< columns of masks, and their windows
+    std::set<std::pair<std::string, std::string>> positions_;  ///< columns of masks and their windows
     std::string last_;                                         ///< the dimension of the last token
     std::optional<ValueId> positions_of_last_;
     bool found_head_ = false;

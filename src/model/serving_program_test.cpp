@@ -1,4 +1,4 @@
-// Passes of small models, worked out by hand.
+// Forward passes of small models, worked out by hand.
 #include "model/serving_program.hpp"
 
 #include <doctest/doctest.h>
@@ -57,9 +57,9 @@ constexpr double multiplying = 32.0 * (4 * 4096.0 * 4096 + 3 * 4096.0 * 11008) +
 TEST_CASE("a decode step multiplies every weight once and looks back on the whole context") {
     const Model model = model_named("llama-2-7b", 1);
     const Program step = pass_of(model, {4, 1, 1000});
-    // 2 FLOPs a weight, and scores and values: 2 * 2 * S * K * H a layer
+    // 2 FLOPs per weight, plus scores and values: 2 * 2 * S * K * H per layer
     CHECK(matmul_flops(step) == approx(4 * (2 * multiplying + 32 * 4.0 * 1000 * 4096)));
-    // weights and caches at least once; the activations beside them are small
+    // weights and caches are read at least once; activations are small in comparison
     const double least = 2 * multiplying + 4 * 32 * 2.0 * 1000 * 4096 * 2;
     CHECK(bytes_read(step) > least);
     CHECK(bytes_read(step) < 1.01 * least);
@@ -69,7 +69,7 @@ TEST_CASE("a prefill makes the logits of the last token alone") {
     const Model model = model_named("llama-2-7b", 1);
     const Program prefill = pass_of(model, {1, 1000, 1000});
     const double layers = multiplying - 4096.0 * 32000;
-    // the causal plane counts half
+    // a causal mask counts half
     const double attention = 32 * 4.0 * 1000 * 1000 * 4096 / 2;
     CHECK(matmul_flops(prefill) == approx(2 * 1000 * layers + 2 * 4096.0 * 32000 + attention));
 }
@@ -106,7 +106,7 @@ TEST_CASE("products with weights in fp8 are done in fp8, attention in the dtype 
 }
 
 TEST_CASE("behind a window a step looks back on the window alone") {
-    // gpt-oss-20b: of 24 layers 12 have a window of 128; 8 heads of keys and values, 8 queries each, 64 wide
+    // gpt-oss-20b: 12 of 24 layers have a window of 128; 8 heads of keys and values with 8 queries each, of width 64
     const Model model = model_named("gpt-oss-20b", 1);
     const Program far = pass_of(model, {1, 1, 10000});
     const Program near = pass_of(model, {1, 1, 4000});
@@ -125,7 +125,7 @@ TEST_CASE("so many experts are read as tokens are likely to choose, or all of th
     const double two = bytes_read(pass_of(model, {2, 1, 1}));
     const double five = bytes_read(pass_of(model, {5, 1, 1}));
     const double all = bytes_read(pass_of(model, {5, 1, 1, ExpertsRead::all}));
-    CHECK(two - one == approx(56 * 2 * expert).epsilon(0.001));   // 8 (1 - (3/4)^2) = 3.5: 4 of them
+    CHECK(two - one == approx(56 * 2 * expert).epsilon(0.001));   // 8 (1 - (3/4)^2) = 3.5, rounded to 4 experts
     CHECK(five - two == approx(56 * 2 * expert).epsilon(0.001));  // 8 (1 - (3/4)^5) = 6.1
     CHECK(all - five == approx(56 * 2 * expert).epsilon(0.001));
 }
@@ -141,6 +141,7 @@ TEST_CASE("the last chunk of a prompt looks back on all of it") {
     const auto flops_of = [&](std::int64_t queries, std::int64_t context) {
         return matmul_flops(pass_of(model, {1, queries, context}));
     };
-    // two products of 32 layers' 32 heads of 128 with 2048 more keys for each of the 1024 queries; weights see queries alone
+    // two matmuls of 32 heads of width 128 in 32 layers, with 2048 more keys for each of the 1024 queries; weights
+    // depend on queries only
     CHECK(flops_of(1024, 3072) - flops_of(1024, 1024) == approx(2 * 2 * 32 * 32 * 128 * 1024.0 * 2048).epsilon(1e-3));
 }

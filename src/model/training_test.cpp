@@ -1,4 +1,4 @@
-// Training steps of models against what the literature counts.
+// Compares training steps of models with counts from the literature.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -35,7 +35,7 @@ void each_statement(const Program& program, const Block& block, const Rational& 
     }
 }
 
-Rational products(const Program& program, const Statement& statement) {
+Rational matmul_flops_of(const Program& program, const Statement& statement) {
     Rational sum;
     for (const Op& op : statement.ops) {
         if (op.kind != OpKind::contract) continue;
@@ -46,20 +46,20 @@ Rational products(const Program& program, const Statement& statement) {
     return sum;
 }
 
-Rational products(const Program& program) {
+Rational matmul_flops_of(const Program& program) {
     Rational sum;
     each_statement(program, program.body, Rational(1), [&](const Statement& statement, const Rational& count) {
-        sum += products(program, statement) * count;
+        sum += matmul_flops_of(program, statement) * count;
     });
     return sum;
 }
 
-Rational products(const TrainingProgram& step, StepPhase phase) {
+Rational matmul_flops_of(const TrainingProgram& step, StepPhase phase) {
     Rational sum;
     std::size_t next = 0;
     each_statement(step.program, step.program.body, Rational(1),
                    [&](const Statement& statement, const Rational& count) {
-                       if (step.phases.at(next++) == phase) sum += products(step.program, statement) * count;
+                       if (step.phases.at(next++) == phase) sum += matmul_flops_of(step.program, statement) * count;
                    });
     return sum;
 }
@@ -68,21 +68,22 @@ Rational products(const TrainingProgram& step, StepPhase phase) {
 
 TEST_CASE(
     "a step of Llama 3.1 70B is 6 FLOPs for each parameter that multiplies and each token, and 7/2 of attention's") {
-    // 70,553,706,496 parameters; those that multiply are without the embedding, 128256 x 8192, and 161 norms of 8192:
+    // 70,553,706,496 parameters; the embedding, 128256 x 8192, and 161 norms of 8192 are not multiplying:
     constexpr std::int64_t multiplying = 70'553'706'496 - 128'256LL * 8192 - 161LL * 8192;
     constexpr std::int64_t tokens = 4096;
     const Model model = model_named("llama-3.1-70b", tokens);
-    // Attention forward: two products over half of the plane, 2 T^2 D a layer, for 80 layers. Backward five where it is two.
+    // Attention forward: two matmuls over half of the mask, 2 T^2 D per layer, for 80 layers. Backward has five matmuls
+    // instead of two.
     const Rational attention = Rational(80) * Rational(2) * Rational(tokens) * Rational(tokens) * Rational(8192);
     const TrainingProgram step = step_of(model);
-    CHECK(products(step.program) ==
+    CHECK(matmul_flops_of(step.program) ==
           Rational(6) * Rational(multiplying) * Rational(tokens) + attention * Rational(7, 2));
-    // With full rematerialisation each layer's products run once more, and attention's forward pass: 8 N D without the head.
+    // With full recomputation, each layer's matmuls and attention's forward pass run once more: 8 N D without the head.
     constexpr std::int64_t head = 128'256LL * 8192;
     const TrainingProgram full = step_of(model, Remat::full);
-    CHECK(products(full.program) == Rational(8) * Rational(multiplying - head) * Rational(tokens) +
+    CHECK(matmul_flops_of(full.program) == Rational(8) * Rational(multiplying - head) * Rational(tokens) +
                                         Rational(6) * Rational(head) * Rational(tokens) + attention * Rational(9, 2));
-    // Adam: 16 bytes for each of all parameters.
+    // Adam: 16 bytes per parameter.
     Rational bytes;
     for (const StepRole role : {StepRole::param, StepRole::gradient, StepRole::optimizer_state}) {
         bytes += bytes_of(step, role).evaluate(step.program.sizes).value();
@@ -95,11 +96,12 @@ TEST_CASE("every second product with parameters is computed again") {
     const Model model = model_named("llama-3.1-8b", tokens);
     const TrainingProgram all = step_of(model, Remat::selective);
     const TrainingProgram half = step_of(model, Remat::alternate);
-    // of queries, keys, values, output, gate, up and down those of keys, 4096 x 1024, output, 4096 x 4096, and up, 4096 x 14336
+    // of queries, keys, values, output, gate, up and down: keys, 4096 x 1024, output, 4096 x 4096, and up, 4096 x
+    // 14336, are recomputed
     constexpr std::int64_t again = 4096LL * 1024 + 4096LL * 4096 + 4096LL * 14336;
-    CHECK(products(half, StepPhase::again) - products(all, StepPhase::again) ==
+    CHECK(matmul_flops_of(half, StepPhase::again) - matmul_flops_of(all, StepPhase::again) ==
           Rational(2 * tokens) * Rational(32) * Rational(again));
-    // kept of each layer and token: what goes in, queries, values, what attention gives, the gate
+    // stored per layer and token: the input, queries, values, the result of attention, the gate
     Rational kept;
     for (const StepTensor& tensor : half.tensors) {
         if (tensor.role != StepRole::activation || tensor.repeats.empty()) continue;
@@ -108,8 +110,8 @@ TEST_CASE("every second product with parameters is computed again") {
                     .value();
     }
     CHECK(kept == Rational(2 * 32 * tokens) * Rational(4096 + 4096 + 1024 + 4096 + 14336));
-    // outside of layers everything is kept
-    CHECK(products(half, StepPhase::forward) == products(all, StepPhase::forward));
+    // outside of layers everything is stored
+    CHECK(matmul_flops_of(half, StepPhase::forward) == matmul_flops_of(all, StepPhase::forward));
 }
 
 TEST_CASE("every model has a step, which reads back, and a backward pass with twice the products of the forward pass") {
@@ -123,16 +125,17 @@ TEST_CASE("every model has a step, which reads back, and a backward pass with tw
         auto again = parse_program(text);
         REQUIRE_MESSAGE(again.has_value(), (again ? std::string() : again.error().message));
         CHECK(again->values == step.program.values);
-        const Rational forward = products(model.program);
-        CHECK(products(step, StepPhase::forward) == forward);
-        // The gradient of a recurrence's state sums nothing: it is an outer product, which is elementwise.
+        const Rational forward = matmul_flops_of(model.program);
+        CHECK(matmul_flops_of(step, StepPhase::forward) == forward);
+        // The gradient of a recurrence's state sums nothing: it is an outer product, which counts as elementwise.
         const bool recurrent = text.find("scan[") != std::string::npos;
-        // Nor does that of M streams that are mixed into one, before attention, before the experts and before the head.
+        // The same holds for M streams that are mixed into one before attention, before the experts and before the
+        // head.
         const auto streams = model.sizes.find("M");
         const Rational outer = streams == model.sizes.end() || model.architecture != "compressed"
                                    ? Rational(0)
                                    : Rational(2 * 256) * Rational(streams->second) * Rational(model.sizes.at("D")) *
                                          Rational(2 * model.layer_count + 1);
-        if (!recurrent) CHECK(products(step, StepPhase::backward) == forward * Rational(2) - outer);
+        if (!recurrent) CHECK(matmul_flops_of(step, StepPhase::backward) == forward * Rational(2) - outer);
     }
 }

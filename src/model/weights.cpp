@@ -12,7 +12,7 @@ namespace roofline::core {
 
 namespace {
 
-/// The dimensions of a matrix of weights: what a product with it sums, and the rest; experts are matrices of their own.
+/// The dimensions of a weight matrix: those that a matmul sums, and the others; each expert has its own matrix.
 struct Matrix {
     Rational rows{1};
     Rational columns{1};
@@ -79,7 +79,7 @@ private:
         return matrix;
     }
 
-    // A tensor of copies of a second kind is called W_2.
+    // A tensor that stands for copies of a second kind is called W_2.
     [[nodiscard]] static std::string written_name(const std::string& name) { return name.substr(0, name.find('_')); }
 
     Status weigh(ValueId id, const Value& value) {
@@ -112,7 +112,7 @@ private:
             elements * Rational(bits.numerator, bits.denominator * std::int64_t{8}));
     }
 
-    // One matrix of one layer, under its name in the checkpoint.
+    // Adds one matrix of one layer by its name in the checkpoint.
     Status one(ValueId id, const std::string& module, const Rational& count) {
         ROOFLINE_TRY(auto format, this->format(module));
         const Value& value = model_.program.values[id];
@@ -132,7 +132,7 @@ private:
         return {};
     }
 
-    // The format of a module, null for the checkpoint's own dtype.
+    // The format of a module; null for the checkpoint's own dtype.
     Result<const WeightFormat*> format(const std::string& module) {
         for (const std::string& pattern : quantisation_->ignored) {
             ROOFLINE_TRY(auto means, means_module(pattern, module));
@@ -148,7 +148,7 @@ private:
         return nullptr;
     }
 
-    // The dtype whose arithmetic and size a format's are.
+    // The dtype with the arithmetic and the size of a format.
     [[nodiscard]] static Dtype dtype_of(const WeightFormat& format) {
         const auto named = find_dtype(std::string_view(format.name).substr(0, format.name.find(',')));
         return named ? *named : format.bits > 4 ? Dtype::int8 : Dtype::int4;
@@ -168,7 +168,7 @@ private:
     const std::optional<Quantisation>& quantisation_;
     std::vector<Rational> copies_;
     std::map<ValueId, const Op*> products_;
-    std::map<Dtype, Rational> in_dtype_;  ///< of the parameter at hand: elements
+    std::map<Dtype, Rational> in_dtype_;  ///< elements of the current parameter
     WeightBytes result_;
 };
 

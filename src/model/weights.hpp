@@ -1,4 +1,4 @@
-// What a model's weights take in memory: all in one dtype, or as a quantised checkpoint holds them.
+// Memory of a model's weights: all in one dtype, or as in a quantised checkpoint.
 #pragma once
 
 #include <map>
@@ -12,19 +12,19 @@
 
 namespace roofline::core {
 
-/// How a matrix of weights is stored: so many bits for each, and for each block of `rows` x `columns` a scale and what else goes
-/// with it. Rows run along what a product sums.
+/// How a weight matrix is stored: a number of bits per weight, and a scale (and possibly more) for each block of `rows`
+/// x `columns`. Rows run along the summed dimension.
 struct WeightFormat {
     std::string name;          ///< "fp8, blocks of 128 x 128"
-    int bits = 16;             ///< of one weight
-    int block_bits = 0;        ///< of a block's scale (and zero point)
-    std::int64_t rows = 0;     ///< of a block; 0: the whole matrix
-    std::int64_t columns = 1;  ///< likewise
+    int bits = 16;             ///< per weight
+    int block_bits = 0;        ///< for the scale (and zero point) of a block
+    std::int64_t rows = 0;     ///< per block; 0: the whole matrix
+    std::int64_t columns = 1;  ///< per block
 
     bool operator==(const WeightFormat&) const = default;
 };
 
-/// Which modules of a checkpoint are stored how. The first rule that names a module holds.
+/// The formats of a checkpoint's modules. The first rule that matches a module applies.
 struct Quantisation {
     struct Rule {
         std::vector<std::string> modules;  ///< patterns; none: every matrix of a linear layer
@@ -33,16 +33,16 @@ struct Quantisation {
     std::string method;                ///< "fp8", "modelopt", ...
     std::vector<std::string> ignored;  ///< patterns of modules that keep the dtype of the checkpoint
     std::vector<Rule> rules;
-    bool kv_is_fp8 = false;  ///< the checkpoint's own wish for its cache
+    bool kv_is_fp8 = false;  ///< the checkpoint requests it for its KV cache
 };
 
-/// The quantisation that a configuration speaks of, if it does; `apart` is the separate file of some tools, or null.
-/// Errors: a method or format that is not known, patterns that are not understood.
+/// The quantisation that a configuration describes, if any; `apart` is the separate file that some tools write, or
+/// null. Errors: unknown methods or formats, patterns that are not supported.
 [[nodiscard]] Result<std::optional<Quantisation>> quantisation_of(const Config& config, const FileValue* apart);
 
-/// A parameter as it is stored, in all layers together.
+/// A stored parameter, all layers together.
 struct StoredParam {
-    std::optional<Dtype> dtype;  ///< what most of it is in, block scales apart; none for what is no parameter
+    std::optional<Dtype> dtype;  ///< dtype of most of it, without block scales; none if it is not a parameter
     Rational bytes;              ///< with scales
 };
 
@@ -52,13 +52,14 @@ struct WeightBytes {
         Rational bytes;
     };
     Rational total;
-    std::map<std::string, Share> by_format;  ///< by the format's name
+    std::map<std::string, Share> by_format;  ///< by name of the format
     std::string scheme;                      ///< "bf16", "fp8 (blocks of 128 x 128)"
     std::vector<StoredParam> by_value;       ///< by value of the model's program
 };
 
-/// Bytes of all stored parameters but those of `mtp`. With a dtype every parameter is in it; else they are in the dtype of the
-/// checkpoint, and what `quantisation` says in its formats. Routers, norms and embeddings are never quantised by a checkpoint.
+/// Bytes of all stored parameters except those of `mtp`. If `all` is set, every parameter is in that dtype; otherwise
+/// parameters are in the dtype of the checkpoint, or in the formats of `quantisation`. Checkpoints never quantise
+/// routers, norms and embeddings.
 [[nodiscard]] Result<WeightBytes> weight_bytes(const Model& model, std::optional<Dtype> all,
                                                const std::optional<Quantisation>& quantisation);
 

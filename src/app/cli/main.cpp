@@ -97,7 +97,7 @@ int run(const std::vector<std::string>& arguments, bool& json) {
         return 0;
     }
     cli::TerminalProgress progress;
-    if (parsed->local) heed_interrupts();
+    if (parsed->local) handle_interrupts();
     const Response response = parsed->local ? handle_local(*parsed->local, progress) : handle(*parsed->request);
     progress.end();
     if (response.error) return report(*response.error, json, response.exit_code);

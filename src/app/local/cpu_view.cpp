@@ -53,10 +53,10 @@ MeasuredTable peak_table(const CpuMeasurement& m) {
 }
 
 struct BandwidthRow {
-    std::map<std::string, const BandwidthResult*> kernels;  ///< by id, the best working set
+    std::map<std::string, const BandwidthResult*> kernels;  ///< the best working set of each kernel, by id
 };
 
-/// A row for each level, number of threads, kind of page and placement of cores.
+/// One row per level, number of threads, page size and core placement.
 MeasuredTable bandwidth_table(const CpuMeasurement& m) {
     std::vector<MeasuredColumn> columns{
         {"level", "level"}, {"threads", "threads"}, {"pages", "pages"}, {"placement", "on"}};

@@ -1,4 +1,4 @@
-// A measured processor as tables.
+// Presents a measured processor as tables.
 #pragma once
 
 #include <string>
@@ -15,11 +15,11 @@ namespace roofline::core {
 [[nodiscard]] MeasureReport cpu_report(const CpuMeasurement& measurement, const Machine& machine,
                                        const std::string& date);
 
-/// Real products beside the roofs. `device`: who multiplied.
+/// Table of matmuls compared with the peaks. `device` names the device that ran them.
 [[nodiscard]] MeasuredTable verification_table(const std::vector<PeakVerification>& verifications,
                                                const std::string& device);
 
-/// The laws of expected times with their errors, and what they were fitted to.
+/// Table of the kernel models with their errors.
 [[nodiscard]] MeasuredTable law_table(const Calibration& calibration);
 [[nodiscard]] MeasuredTable timed_table(const std::vector<TimedProgram>& programs);
 

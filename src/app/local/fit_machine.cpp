@@ -17,10 +17,10 @@ namespace roofline::core {
 
 namespace {
 
-// A law that is further off than this says less than the bounds do.
-constexpr double most_error = 0.5;
+// A kernel model with a larger mean error is less useful than the bounds.
+constexpr double max_error = 0.5;
 
-/// What a law is fitted to, and which program that was.
+/// A measurement for a fit, and the program that it belongs to.
 struct TimedSample {
     KernelSample sample;
     TimedProgram program;
@@ -66,7 +66,7 @@ std::vector<FitSubject> fit_subjects(Effort effort) {
         if (effort == Effort::thorough) all.push_back({program, "D=4096,F=4096", "B=1..512*2"});
         all.push_back({program, "D=256,F=256", "B=16..256*16"});
     }
-    // in long rows and short ones: of rows of one length nobody can tell what an element takes from what a row does
+    // rows of one length would not separate the time per element from the time per row
     for (const char* program :
          {"A : f32[B, D]\nC : f32[B, D] = gelu(A)", "A : f32[B, D]\nE : f32[B, D]\nC : f32[B, D] = A + E"}) {
         all.push_back({program, "D=4096", "B=1..4096*8"});
@@ -100,7 +100,7 @@ Result<MachineFit> fit_machine(const std::string& toml, const std::string& date,
     for (const TimedSample& each : all) samples.push_back(each.sample);
     KernelLawsFit fit = fit_kernel_laws(std::move(samples));
     if (!fit.calibrations.empty()) result.calibration = std::move(fit.calibrations.front());
-    const auto useless = [](const CalibratedKernel& kernel) { return kernel.fit.error_held_out > most_error; };
+    const auto useless = [](const CalibratedKernel& kernel) { return kernel.fit.error_held_out > max_error; };
     for (const CalibratedKernel& kernel : result.calibration.kernels) {
         if (!useless(kernel)) continue;
         result.notes.push_back(

@@ -100,7 +100,7 @@ TEST_CASE("a file so far that is none is no reason to fail") {
 }
 
 TEST_CASE("elementwise work is timed in rows of several lengths, as many elements of each") {
-    // of rows of one length a law cannot tell elements from rows
+    // rows of one length would not separate the time per element from the time per row
     for (const Effort effort : {Effort::quick, Effort::thorough}) {
         std::map<std::string, std::set<std::string>> rows;
         for (const FitSubject& subject : fit_subjects(effort)) {
@@ -131,7 +131,7 @@ TEST_CASE("programs that run are fitted, and what does not run is noted") {
         CHECK(each.measured_s > 0);
         CHECK(each.lower_s > 0);
     }
-    // on a busy machine too few runs are left
+    // on a busy machine too few undisturbed runs remain
     if (fit->programs.size() < fewest_kernels || fit->calibration.kernels.empty()) return;
     CHECK(fit->calibration.kernels.front().key.kind == KernelKind::contraction);
     CHECK(fit->calibration.kernels.front().key.dtype == "f32");

@@ -16,7 +16,7 @@ namespace roofline::core {
 
 namespace {
 
-// of the time that all takes; the rest goes to real programs
+// fraction of the total time; the rest is used for the matmuls and programs that are timed
 constexpr double measuring_share = 0.6;
 
 CpuMeasureOptions options_of(Effort effort) {
@@ -43,8 +43,8 @@ CpuMeasureOptions options_of(Effort effort) {
     return options;
 }
 
-/// Expected times are fitted in full measurements alone, so a file that has some is one.
-Status keep_full(const MeasureRequest& request) {
+/// Only full measurements fit expected times, so a file that contains them is a full measurement.
+Status check_replacement(const MeasureRequest& request) {
     if (request.effort != Effort::quick || request.replace || !request.before) return {};
     const auto old = parse_machine_calibration(request.before->text, request.before->name);
     if (!old || !*old || (*old)->kernels.empty()) return {};
@@ -53,12 +53,12 @@ Status keep_full(const MeasureRequest& request) {
                 "write the quick one elsewhere, -o quick.toml; or say --replace");
 }
 
-/// Real programs: whether the roofs hold, and how far above the bounds times are.
-Status run_beside(const MeasureRequest& request, const CpuMeasurement& measurement, Device& device, Progress& progress,
-                  Machine& machine, Calibration& calibration, MeasureReport& report) {
+/// Runs real programs: checks the peaks with matmuls, and fits expected times.
+Status run_programs(const MeasureRequest& request, const CpuMeasurement& measurement, Device& device,
+                    Progress& progress, Machine& machine, Calibration& calibration, MeasureReport& report) {
     const auto registers = [&](Dtype dtype) { return peak_now(measurement, options_of(request.effort), dtype); };
     ROOFLINE_TRY(auto verified, verify_peaks(machine, device, request.effort, progress, registers));
-    doubt_unverified(machine, verified);
+    downgrade_unverified(machine, verified);
     report.tables.push_back(verification_table(verified, device.name()));
     if (request.effort == Effort::quick) {
         report.notes.emplace_back("no expected times: --quick leaves out the runs that they are fitted to");
@@ -77,8 +77,8 @@ Status run_beside(const MeasureRequest& request, const CpuMeasurement& measureme
 }  // namespace
 
 Result<Response> handle_measure_cpu(const MeasureRequest& request, Format format, bool color, Progress& progress) {
-    ROOFLINE_CHECK(keep_full(request));
-    // before the minute that follows, whatever would keep the result from being written
+    ROOFLINE_CHECK(check_replacement(request));
+    // anything that would prevent writing the result must fail before the minute-long measurement
     std::string path = request.output;
     if (path.empty()) {
         ROOFLINE_TRY(path, this_machine_path());
@@ -93,9 +93,9 @@ Result<Response> handle_measure_cpu(const MeasureRequest& request, Format format
     auto device = make_cpu_device({measurement.threads, true});
     if (device) {
         PartialProgress beside(progress, share, 1);
-        ROOFLINE_CHECK(run_beside(request, measurement, **device, beside, machine, calibration, report));
+        ROOFLINE_CHECK(run_programs(request, measurement, **device, beside, machine, calibration, report));
     } else {
-        doubt_unverified(machine, {});
+        downgrade_unverified(machine, {});
         report.notes.push_back("no real program was run beside the roofs: " + device.error().message);
     }
     report.file = path;

@@ -13,12 +13,12 @@ namespace roofline::core {
 
 namespace {
 
-/// Ten seconds, most of a minute, some minutes: about thirty figures.
+/// About ten seconds, most of a minute, or some minutes: there are about thirty figures.
 GpuMeasureOptions gpu_options(Effort effort) {
     GpuMeasureOptions options;
     options.sampling.sample_s = 0.01;
     options.sampling.warm_up_s = 0.1;
-    options.sampling.longest_s = 1;
+    options.sampling.max_duration_s = 1;
     options.sampling.samples = 11;
     options.sides = {2048, 4096, 8192};
     if (effort == Effort::quick) {
@@ -27,12 +27,12 @@ GpuMeasureOptions gpu_options(Effort effort) {
     }
     options.sampling.samples = 25;
     options.sampling.sample_s = 0.02;
-    options.sampling.longest_s = 3;
+    options.sampling.max_duration_s = 3;
     options.sampling.warm_up_s = 0.3;
     options.sides = {2048, 4096, 6144, 8192, 12288};
     if (effort == Effort::thorough) {
         options.sampling.samples = 101;
-        options.sampling.longest_s = 10;
+        options.sampling.max_duration_s = 10;
         options.sides = {2048, 4096, 6144, 8192, 10240, 12288, 16384, 20480};
         options.ways = 16;
     }

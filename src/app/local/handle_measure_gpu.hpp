@@ -1,4 +1,4 @@
-// `roofline measure gpu`
+// Handles `roofline measure gpu`.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace roofline::core {
 
-/// Measures the first GPU and gives its machine file. `libraries`: the folder of NVIDIA's, "" for where the system has them. Errors: code
-/// `absent` without a driver, a GPU or a toolkit.
+/// Measures the first GPU and returns its machine file. `libraries` is the folder of NVIDIA's libraries; "" uses the
+/// system's paths. Errors: code `absent` if there is no driver, no GPU or no toolkit.
 [[nodiscard]] Result<Response> handle_measure_gpu(const MeasureRequest& request, Format format, Progress& progress,
                                                   const std::string& libraries = {});
 

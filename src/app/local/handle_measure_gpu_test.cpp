@@ -1,4 +1,4 @@
-// The request as the program makes it, on the imaginary GPU of tests/gpu/fake_cuda.cpp.
+// Sends the program's request to the fake GPU of tests/gpu/fake_cuda.cpp.
 #include "app/local/handle_measure_gpu.hpp"
 
 #include <doctest/doctest.h>
@@ -22,7 +22,7 @@ TEST_CASE("measure gpu writes a machine file that prices") {
     CHECK(response->files.front().name == "gpu.toml");
     const auto machine = parse_machine(response->files.front().text, "gpu.toml");
     REQUIRE_MESSAGE(machine, (machine ? "" : machine.error().message));
-    // what fits into the imaginary 256 MiB, and each rate of it as tests/gpu/fake_cuda.cpp has it
+    // what fits in the fake GPU's 256 MiB, with each rate as tests/gpu/fake_cuda.cpp defines it
     const Peak* bf16 = machine->peak(Unit::matmul, Dtype::bf16);
     REQUIRE(bf16 != nullptr);
     CHECK(bf16->rate.value->value == approx(190e12).epsilon(0.02));

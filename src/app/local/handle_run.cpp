@@ -12,7 +12,7 @@ namespace roofline::core {
 
 namespace {
 
-/// What the plot shows of the prediction. Errors: nothing to draw, or the wrong picture for it.
+/// The predictions that the plot shows. Errors: there is nothing to draw, or the kind of plot does not fit.
 Result<std::vector<Prediction>> predicted_plot(const RunRequest& request) {
     if (request.op.machines.empty()) {
         return fail("no_machine", "there is no roofline to draw on: this machine has not been measured",
@@ -43,7 +43,7 @@ Result<Response> handle(const RunRequest& request, Format format, bool color, Pr
         return run_on_ranks(request, format);
     }
     std::vector<Prediction> drawn;
-    if (request.plot != PlotKind::none) {  // refused now rather than after measuring
+    if (request.plot != PlotKind::none) {  // rejected now rather than after the measurement
         ROOFLINE_TRY(drawn, predicted_plot(request));
     }
     ROOFLINE_TRY(auto device, device_of(request));

@@ -1,4 +1,4 @@
-// `roofline run --on gpu` on the imaginary GPU of tests/gpu/fake_cuda.cpp.
+// Tests `roofline run --on gpu` on the fake GPU of tests/gpu/fake_cuda.cpp.
 #include <doctest/doctest.h>
 
 #include "app/local/local_request.hpp"
@@ -47,7 +47,7 @@ TEST_CASE("gpu: run says what is missing, and what does not go together") {
     REQUIRE_FALSE(split);
     CHECK_MESSAGE(split.error().message.find("not on GPUs") != std::string::npos, split.error().message);
 
-    // three arrays of 400 MB each, and the device has 256 MiB
+    // three arrays of 400 MB each, but the device has 256 MiB
     const auto large =
         handle(run_on_fake_gpu("f32[B=10k, D=10k] * f32[D, F=10k] -> f32[B, F]"), Format::text, false, progress);
     REQUIRE_FALSE(large);

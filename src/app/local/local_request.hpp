@@ -1,4 +1,5 @@
-// What is asked of this machine: to measure it, and to run a program on it. Unlike a Request, answering it takes time and hardware.
+// Requests that concern this machine: measuring it, and running a program on it. Unlike a Request, they take time and
+// hardware.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +13,10 @@
 
 namespace roofline::core {
 
-/// How long a measurement may take: about ten seconds, a minute, or as long as it takes to be sure.
+/// How long a measurement may take: about ten seconds, about a minute, or as long as it needs to be certain.
 enum class Effort : std::uint8_t { quick, normal, thorough };
 
-/// `roofline measure`
-/// Seconds that no exchange of a sound job lasts.
+/// Upper limit, in seconds, for an exchange in a healthy job.
 constexpr double rank_timeout = 300;
 
 struct MeasureRequest {
@@ -25,20 +25,20 @@ struct MeasureRequest {
     Effort effort = Effort::normal;
     std::string output;                    ///< the machine file to write; "" for the one that `--on this` reads
     std::string date;                      ///< "2026-01-31"
-    std::optional<NamedText> before{};     ///< that machine file as it is now, where there is one
-    double rank_timeout_s = rank_timeout;  ///< of an exchange between ranks, which ends the job
+    std::optional<NamedText> before{};     ///< the current content of that machine file, if it exists
+    double rank_timeout_s = rank_timeout;  ///< limit for an exchange between ranks; a longer one ends the job
     bool replace = false;                  ///< a quick measurement may replace a full one
 };
 
-/// `roofline run`
+/// A request of `roofline run`.
 struct RunRequest {
-    OpRequest op;  ///< what is run, and against which machine's prediction
+    OpRequest op;  ///< the program, and the machine whose prediction it is compared with
     Effort effort = Effort::normal;
-    int threads = 0;                       ///< 0: one for each core
-    double rank_timeout_s = rank_timeout;  ///< of an exchange between ranks, which ends the job
+    int threads = 0;                       ///< 0: one per core
+    double rank_timeout_s = rank_timeout;  ///< limit for an exchange between ranks; a longer one ends the job
     PlotKind plot = PlotKind::none;
-    bool on_gpu = false;          ///< instead of the processor
-    std::string gpu_libraries{};  ///< where NVIDIA's are; "" for where the system has them
+    bool on_gpu = false;          ///< run on the GPU instead of the processor
+    std::string gpu_libraries{};  ///< folder of NVIDIA's libraries; "" for the system's paths
 };
 
 using AnyLocalRequest = std::variant<MeasureRequest, RunRequest>;
@@ -49,7 +49,8 @@ struct LocalRequest {
     bool color = false;
 };
 
-/// Answers it. Exit codes beside those of handle(): 3 the hardware, or a library for it, is absent; 130 interrupted.
+/// Handles the request. Exit codes in addition to those of handle(): 3 if the hardware, or a library for it, is absent;
+/// 130 if interrupted.
 [[nodiscard]] Response handle_local(const LocalRequest& request, Progress& progress);
 
 [[nodiscard]] Result<Response> handle(const MeasureRequest& request, Format format, bool color, Progress& progress);

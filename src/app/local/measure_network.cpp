@@ -8,7 +8,7 @@
 #include "app/local/on_ranks.hpp"
 #include "app/local/this_machine.hpp"
 #include "machine/machine_text.hpp"
-#include "measure/network/agreed.hpp"
+#include "measure/network/all_ranks.hpp"
 #include "measure/run/cpu_device.hpp"
 
 namespace roofline::core {
@@ -20,7 +20,7 @@ ExchangeTimingOptions timing_options(Effort effort) {
     options.sampling = {9, 0.002, 0.004, 0.3, 1, 0.985};
     if (effort == Effort::quick) {
         options.step = 4;
-        options.most_bytes = std::size_t{16} << 20;
+        options.max_bytes = std::size_t{16} << 20;
         options.sampling = {5, 0.001, 0.002, 0.1, 1, 0.985};
     } else if (effort == Effort::thorough) {
         options.sampling = {25, 0.004, 0.02, 1.5, 1, 0.985};
@@ -28,8 +28,8 @@ ExchangeTimingOptions timing_options(Effort effort) {
     return options;
 }
 
-// Two arrays a rank may take a quarter of what is free.
-std::size_t most_bytes(RankGroup& ranks, std::size_t wanted) {
+// The two arrays of each rank may take a quarter of the free memory.
+std::size_t max_bytes(RankGroup& ranks, std::size_t wanted) {
     const auto free = static_cast<double>(free_memory());
     const auto share = static_cast<std::size_t>(std::max(free / 8 / ranks.size(), 4096.0));
     std::size_t most = wanted;
@@ -37,7 +37,7 @@ std::size_t most_bytes(RankGroup& ranks, std::size_t wanted) {
     return most;
 }
 
-// A machine of which nothing is known but what is between its ranks.
+// A machine about which only the network between its ranks is known.
 Result<Machine> machine_before(const MeasureRequest& request) {
     if (request.before) return parse_machine(request.before->text, request.before->name);
     Machine machine;
@@ -47,8 +47,8 @@ Result<Machine> machine_before(const MeasureRequest& request) {
     return machine;
 }
 
-// "this.toml" -> "this-network.csv"
-std::string table_beside(const std::string& machine_file) {
+// Name of the table, e.g. "this.toml" -> "this-network.csv".
+std::string table_name(const std::string& machine_file) {
     const bool toml = machine_file.ends_with(".toml");
     return machine_file.substr(0, machine_file.size() - (toml ? 5 : 0)) + "-network.csv";
 }
@@ -77,7 +77,7 @@ Result<Response> answer(const MeasureRequest& request, Format format, NetworkTim
             "the ranks are on several hosts: shared memory and the wires between hosts are one tier here");
     }
     response.files.push_back(
-        {table_beside(path), exchange_table(report.timing.timed, report.system, software_name(report.timing.library))});
+        {table_name(path), exchange_table(report.timing.timed, report.system, software_name(report.timing.library))});
     for (const NamedText& file : response.files) report.files.push_back(file.name);
     response.out = network_report(report, format);
     return response;
@@ -97,8 +97,8 @@ Result<Response> measure_network(const MeasureRequest& request, Format format, P
     }
     ExchangeTimingOptions options = timing_options(request.effort);
     ROOFLINE_TRY(auto hosts, ranks.hosts());
-    ROOFLINE_TRY(auto room, greatest(ranks.world(), -static_cast<double>(most_bytes(ranks, options.most_bytes))));
-    options.most_bytes = static_cast<std::size_t>(-room);
+    ROOFLINE_TRY(auto room, greatest(ranks.world(), -static_cast<double>(max_bytes(ranks, options.max_bytes))));
+    options.max_bytes = static_cast<std::size_t>(-room);
     Progress silent;
     ROOFLINE_TRY(auto timed, time_exchanges(ranks.world(), options, ranks.root() ? progress : silent));
     if (!ranks.root()) return Response{};

@@ -1,4 +1,4 @@
-// Answers `roofline measure network`.
+// Handles `roofline measure network`.
 #pragma once
 
 #include "app/local/local_request.hpp"
@@ -6,11 +6,12 @@
 
 namespace roofline::core {
 
-/// Joins the ranks that this process was started with and measures between them; the first one answers. Without a machine file so
-/// far only the table of measurements is written. Errors: no MPI (absent), a process that was started alone, interrupted.
+/// Joins the ranks that this process was started with and measures between them; only the first rank returns a
+/// response. If there is no machine file yet, only the table of measurements is written. Errors: no MPI (absent), a
+/// process that was started alone, interrupted.
 [[nodiscard]] Result<Response> measure_network(const MeasureRequest& request, Format format, Progress& progress);
 
-/// The same between ranks that are there.
+/// The same between existing ranks.
 [[nodiscard]] Result<Response> measure_network(const MeasureRequest& request, Format format, Progress& progress,
                                                RankGroup& ranks);
 

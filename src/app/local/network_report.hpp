@@ -1,4 +1,4 @@
-// What `roofline measure network` says.
+// The report of `roofline measure network`.
 #pragma once
 
 #include <optional>
@@ -13,13 +13,13 @@ namespace roofline::core {
 struct NetworkReport {
     NetworkTiming timing;
     MeasuredNetwork network;
-    std::string system;              ///< as the table calls the machine
-    std::vector<std::string> notes;  ///< what a reader should know
-    std::vector<std::string> files;  ///< that are written
+    std::string system;              ///< name of the machine in the table
+    std::vector<std::string> notes;  ///< remarks for the user
+    std::vector<std::string> files;  ///< names of the files that are written
 };
 
-/// Text and Markdown: a line an operation and number of ranks; CSV: the table of measurements; JSON:
-/// docs/reference/json.md.
+/// Formats the report. Text and Markdown have one line per operation and number of ranks; CSV is the table of
+/// measurements; docs/reference/json.md describes the JSON.
 [[nodiscard]] std::string network_report(const NetworkReport& report, Format format);
 
 }  // namespace roofline::core

@@ -42,7 +42,8 @@ Result<MeasuredSystems> systems_on(const Machine& machine) {
     return measured_systems({{machine.id, machine_text(machine), {}}}, {});
 }
 
-// With a tier of one byte and one second a load says by itself what an exchange needs of it.
+// With a tier of one byte per second and one second of latency, the load of an exchange directly gives its bytes and
+// latencies.
 Result<std::vector<double>> find_rates(const Machine& machine, const NetworkTiming& timing, NetworkTier& tier) {
     tier.chip_bandwidth.value = Bandwidth{1};
     tier.hop_latency.value = Seconds{1};
@@ -86,7 +87,7 @@ Result<std::vector<CalibratedLaw>> laws_of(const Machine& machine, const Network
 
 }  // namespace
 
-// The version is what stands behind the last blank.
+// The version follows the last blank.
 std::string software_name(const std::string& library) {
     const std::string folded = lowered(library);
     const std::size_t version = folded.rfind(' ');

@@ -1,4 +1,4 @@
-// Timed exchanges as a tier of a machine, with the laws of its collectives.
+// Converts timed exchanges to a network tier of a machine, with the models of its collectives.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace roofline::core {
 
-/// What was timed, and between whom.
+/// The timed exchanges and the ranks that ran them.
 struct NetworkTiming {
     std::vector<TimedExchange> timed;
     std::string library;  ///< "Open MPI 4.1.4"
@@ -20,23 +20,24 @@ struct NetworkTiming {
     std::string date;
 };
 
-/// "openmpi 4.1.4": the library as tables name it.
+/// The library as tables name it: "openmpi 4.1.4" for "Open MPI 4.1.4".
 [[nodiscard]] std::string software_name(const std::string& library);
 
 struct MeasuredNetwork {
-    Machine machine;                  ///< with the tier, innermost, in the place of one of the same name
-    std::vector<CalibratedLaw> laws;  ///< of its collectives
-    std::vector<double> rates;  ///< by timed exchange: bytes/s that a rank's way in or out must carry at the least
+    Machine machine;                  ///< with the tier innermost; it replaces a tier of the same name
+    std::vector<CalibratedLaw> laws;  ///< models of its collectives
+    std::vector<double> rates;  ///< by timed exchange: the least bytes/s that a rank's link must carry to explain it
     [[nodiscard]] const NetworkTier& tier() const { return machine.network.front(); }
 };
 
-/// The tier that no timed exchange was faster than: its rate is the highest that any of them needs, its latency the shortest
-/// that any took; so no measurement is below a bound made of them. On one host it is memory that the ranks share, and they
-/// divide the machine; between hosts it is whatever joins these. Errors: a machine that cannot be priced.
+/// Adds the tier to the machine. Its rate is the highest that any timed exchange needs and its latency the shortest
+/// that any took, so no measurement is below a bound computed from them. On one host the tier is the memory that the
+/// ranks share, and the ranks divide the machine; between hosts it is the network that connects them. Errors: a machine
+/// that predictions cannot use.
 [[nodiscard]] Result<MeasuredNetwork> with_network(const Machine& machine, const NetworkTiming& timing);
 
-/// The machine's file with its constants, in the place of those that `before` has for the same tier; `before` is the file's text
-/// so far.
+/// The machine's file with its calibration, which replaces that of the same tier in `before`, the text of the existing
+/// file.
 [[nodiscard]] Result<std::string> machine_file(const MeasuredNetwork& network, const std::string& before,
                                                const std::string& name, const NetworkTiming& timing);
 

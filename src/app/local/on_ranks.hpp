@@ -1,4 +1,4 @@
-// What is done by several processes together and answered by one.
+// Runs a command in several processes, one of which returns the response.
 #pragma once
 
 #include <functional>
@@ -9,10 +9,12 @@
 
 namespace roofline::core {
 
-/// Joins the ranks, has all of them do `work` and lets the first alone answer. An error that all ranks have is its to tell; one
-/// that a rank has by itself, of an exchange, is told by that rank, and ends the others through the launcher. Errors: code
-/// `absent` without MPI (an exchange that lasts longer than `most_s` seconds ends the process); a process that was started alone, with the `line` that starts several.
-[[nodiscard]] Result<Response> on_ranks(const std::string& line, double most_s,
+/// Joins the ranks, runs `work` on all of them and returns the response of the first; the others return an empty one.
+/// The first rank reports an error that all ranks have. An error of a single rank, in an exchange, is reported by that
+/// rank and ends the others through the launcher. An exchange that takes longer than `max_s` seconds ends the process.
+/// Errors: code `absent` without MPI; a process that was started alone, with the command `line` that starts several as
+/// the hint.
+[[nodiscard]] Result<Response> on_ranks(const std::string& line, double max_s,
                                         const std::function<Result<Response>(RankGroup&)>& work);
 
 }  // namespace roofline::core

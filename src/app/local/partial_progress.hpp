@@ -1,4 +1,4 @@
-// The progress of a part of what is done.
+// Progress of a part of a measurement.
 #pragma once
 
 #include <string_view>
@@ -7,7 +7,7 @@
 
 namespace roofline::core {
 
-/// What is told to it, 0 to 1, is from `from` to `to` of the whole.
+/// Maps its progress, 0 to 1, to the range from `from` to `to` of the whole.
 class PartialProgress : public Progress {
 public:
     PartialProgress(Progress& whole, double from, double to) : whole_(whole), from_(from), to_(to) {}

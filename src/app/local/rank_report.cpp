@@ -19,7 +19,7 @@ using Json = nlohmann::ordered_json;
 
 Json or_null(std::optional<double> value) { return value ? Json(*value) : Json(); }
 
-// What a bound is of a time, in percent.
+// The ratio of a lower bound to a time, in percent.
 std::string share(std::optional<double> lower, double measured) {
     return lower && measured > 0 ? percent_text(*lower / measured) + " %" : "";
 }
@@ -114,7 +114,7 @@ std::string rank_json(const RankAnswer& answer) {
     return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-// Work and exchanges each by itself, and both together in turn and at once.
+// Computation alone, communication alone, and both together: sequential and overlapped.
 Table sweep_table(const RankAnswer& answer, bool exact) {
     Table table;
     for (const SweepAxis& axis : answer.axes) {
@@ -161,7 +161,7 @@ Table sweep_table(const RankAnswer& answer, bool exact) {
     return table;
 }
 
-// "the exchange takes longer up to D = 512, the work from 1024 on"
+// A text such as "exchanges take longer up to D = 512, the work from 1024 on".
 std::string longer_text(const RankAnswer& answer, const std::function<bool(const RankRun&)>& work_is_longer) {
     const std::vector<RankRun>& runs = answer.runs;
     const auto first = std::find_if(runs.begin(), runs.end(), work_is_longer);
@@ -172,7 +172,7 @@ std::string longer_text(const RankAnswer& answer, const std::function<bool(const
                        std::prev(first)->at.front(), first->at.front());
 }
 
-// From which size on the exchange is no longer what takes longest, as measured and as predicted.
+// The size from which on communication no longer takes longest, as measured and as predicted.
 std::string crossing_text(const RankAnswer& answer) {
     const bool all = std::all_of(answer.runs.begin(), answer.runs.end(), [](const RankRun& run) {
         return run.part(true).measured_s > 0 && run.part(true).lower_s && run.part(false).lower_s;

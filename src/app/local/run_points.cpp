@@ -15,8 +15,8 @@ namespace roofline::core {
 
 namespace {
 
-// A point may take seconds, so nobody wants more of them.
-constexpr std::size_t most_points = 1000;
+// Each point may take seconds, so more points would take too long.
+constexpr std::size_t max_points = 1000;
 
 Status check_program(const Program& program) {
     if (program.sharded()) {
@@ -35,7 +35,7 @@ Status check_program(const Program& program) {
         fmt::format("give {}: --dims {}=1024", missing.size() == 1 ? "it" : "them", fmt::join(missing, "=1024,")));
 }
 
-/// FLOPs and bytes across the main memory, as predictions count them.
+/// Adds FLOPs and bytes of main memory traffic, as predictions count them.
 Status count_work(const Program& program, RunPoint& point) {
     ROOFLINE_TRY(auto work, derive_work(program));
     const auto number = [&](const Polynomial& polynomial) {
@@ -97,7 +97,7 @@ void add_heading(const OpRequest& request, const Program& program, RunAnswer& an
     answer.sizes = fmt::format("{}", fmt::join(sizes, ", "));
 }
 
-/// What a reader of the numbers should know of how programs run here.
+/// Notes how kernels on this machine treat masks.
 void note_masks(const Program& program, std::vector<std::string>& notes) {
     const bool masked =
         std::any_of(program.values.begin(), program.values.end(), [](const Value& v) { return !v.masks.empty(); });
@@ -108,9 +108,9 @@ void note_masks(const Program& program, std::vector<std::string>& notes) {
     }
 }
 
-/// Nothing takes less time than its lower bound: where something did, a rate that the bound rests on is too low.
-void note_beaten(RunAnswer& answer) {
-    constexpr double beyond = 0.98;  // spreads of measured rates are some percent
+/// No time can be shorter than its lower bound: if a measurement is, a rate behind the bound is too low.
+void note_exceeded_bounds(RunAnswer& answer) {
+    constexpr double beyond = 0.98;  // measured rates vary by a few percent
     std::vector<std::string> where;
     for (const RunPoint& point : answer.points) {
         if (!point.answer || point.cold.median <= 0) continue;
@@ -141,15 +141,15 @@ SamplingOptions sampling_of(Effort effort, int threads) {
     options.samples = effort == Effort::quick ? 9 : effort == Effort::normal ? 21 : 61;
     options.sample_s = effort == Effort::quick ? 0.003 : 0.006;
     options.warm_up_s = effort == Effort::quick ? 0.01 : 0.05;
-    options.longest_s = effort == Effort::quick ? 2 : effort == Effort::normal ? 10 : 60;
+    options.max_duration_s = effort == Effort::quick ? 2 : effort == Effort::normal ? 10 : 60;
     return options;
 }
 
 Result<std::vector<std::vector<std::int64_t>>> points_of(const std::vector<SweepAxis>& axes) {
     std::size_t count = 1;
     for (const SweepAxis& axis : axes) count *= axis.sizes.size();
-    if (count > most_points) {
-        return fail("bad_sweep", fmt::format("{} points would be run; {} are the most", count, most_points),
+    if (count > max_points) {
+        return fail("bad_sweep", fmt::format("{} points would be run; {} are the most", count, max_points),
                     "take larger steps: B=1..4096*2 doubles");
     }
     std::vector<std::vector<std::int64_t>> points;
@@ -191,7 +191,7 @@ Result<RunAnswer> run_points(const RunRequest& request, Device& device, Progress
         ROOFLINE_CHECK(measure_point(programs[i], request, device, answer.points[i], answer.notes));
     }
     note_masks(programs.front(), answer.notes);
-    note_beaten(answer);
+    note_exceeded_bounds(answer);
     return answer;
 }
 

@@ -1,4 +1,4 @@
-// What `run` does for each choice of sizes: predict, make ready, check, time.
+// Runs the program of `run` for each choice of sizes: predicts, prepares, checks and times it.
 #pragma once
 
 #include <cstdint>
@@ -12,19 +12,19 @@
 
 namespace roofline::core {
 
-/// How long the timing of one point may take.
+/// Limits on the time for one point.
 [[nodiscard]] SamplingOptions sampling_of(Effort effort, int threads);
 
-/// As reports have it.
+/// A spread in the form that reports use.
 [[nodiscard]] TimedRun timed_run(const Spread& spread);
 
 /// The sizes of the swept axes, point by point; one point without sizes where nothing is swept. Errors: more points than anybody
 /// waits for.
 [[nodiscard]] Result<std::vector<std::vector<std::int64_t>>> points_of(const std::vector<SweepAxis>& axes);
 
-/// The whole answer: the request's program at each of its sizes on a device, beside its prediction where a machine is named.
-/// Errors: those of `op`; a program of several chips; several machines; no memory; interrupted. A result that is wrong is no
-/// error here (RunPoint::right).
+/// Runs the request's program at each of its sizes on a device and compares it with the prediction if a machine is
+/// named. Errors: those of `op`; a program for several chips; several machines; no memory; interrupted. A wrong result
+/// is not an error here (RunPoint::right).
 [[nodiscard]] Result<RunAnswer> run_points(const RunRequest& request, Device& device, Progress& progress);
 
 }  // namespace roofline::core

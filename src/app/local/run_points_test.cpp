@@ -23,7 +23,7 @@ RunRequest request(const std::string& program, const std::string& dims) {
     return run;
 }
 
-const char* const product = "f32[B, D] * f32[D, F] -> f32[B, F]";
+const char* const matmul = "f32[B, D] * f32[D, F] -> f32[B, F]";
 
 RunAnswer answer_of(const RunRequest& run) {
     auto device = make_cpu_device({1, true});
@@ -46,7 +46,7 @@ Error error_of(const RunRequest& run) {
 }  // namespace
 
 TEST_CASE("run: a bound that the measurement beats is said to be too high, with the causes") {
-    RunRequest run = request(product, "D=32,F=16");
+    RunRequest run = request(matmul, "D=32,F=16");
     run.op.sweeps = {"B=2,8"};
     const auto noted = [&](const std::string& bandwidth) {
         run.op.machines = {{"slow.toml", R"(
@@ -65,13 +65,13 @@ bandwidth = { value = ")" + bandwidth + R"(", source = "invented" }
         const RunAnswer answer = answer_of(run);
         return fmt::format("{}", fmt::join(answer.notes, "\n"));
     };
-    // some kB take seconds there, and nanoseconds
+    // some kB take seconds at the first rate and nanoseconds at the second
     CHECK(noted("1 kB/s").find("below the lower bound at B = 2; B = 8: a rate of A slow machine") != std::string::npos);
     CHECK(noted("1000 TB/s").find("below the lower bound") == std::string::npos);
 }
 
 TEST_CASE("run: a product, beside the prediction that op makes") {
-    RunRequest run = request(product, "B=8,D=32,F=16");
+    RunRequest run = request(matmul, "B=8,D=32,F=16");
     run.op.machines = {{"tpu-v5e", {}, {}}};
     const RunAnswer answer = answer_of(run);
     REQUIRE(answer.points.size() == 1);
@@ -101,7 +101,7 @@ TEST_CASE("run: a product, beside the prediction that op makes") {
 }
 
 TEST_CASE("run: without a machine measured numbers stand alone") {
-    const RunAnswer answer = answer_of(request(product, "B=8,D=32,F=16"));
+    const RunAnswer answer = answer_of(request(matmul, "B=8,D=32,F=16"));
     CHECK_FALSE(answer.points.front().answer);
     const auto json = nlohmann::json::parse(run_report(answer, Format::json, false), nullptr, false);
     CHECK(json["lower_s"].is_null());
@@ -110,13 +110,13 @@ TEST_CASE("run: without a machine measured numbers stand alone") {
 }
 
 TEST_CASE("run: a sweep, in every format and on both plots") {
-    RunRequest run = request(product, "D=32,F=16");
+    RunRequest run = request(matmul, "D=32,F=16");
     run.op.sweeps = {"B=1,4,16"};
     run.op.machines = {{"tpu-v5e", {}, {}}};
     RunAnswer answer = answer_of(run);
     REQUIRE(answer.points.size() == 3);
     CHECK(answer.points[2].flops == 16 * answer.points[0].flops);
-    // measured times of our own, so that what is printed of them is known
+    // fixed times, so that the printed values are known
     for (std::size_t i = 0; i < 3; ++i) answer.points[i].cold.median = 1e-3 * static_cast<double>(i + 1);
     const std::string csv = run_report(answer, Format::csv, false);
     CHECK(
@@ -150,7 +150,7 @@ TEST_CASE("run: kernels of a program have times of their own") {
 }
 
 TEST_CASE("run: what is wrong is said") {
-    RunAnswer answer = answer_of(request(product, "B=2,D=4,F=2"));
+    RunAnswer answer = answer_of(request(matmul, "B=2,D=4,F=2"));
     answer.points.front().of_bound = 3;
     answer.points.front().worst = "C[0, 1] is 2, should be 1 within 1e-06";
     const std::string text = run_report(answer, Format::text, false);
@@ -158,17 +158,17 @@ TEST_CASE("run: what is wrong is said") {
 }
 
 TEST_CASE("run: refused before anything is measured") {
-    CHECK(error_of(request(product, "B=8,D=32")).code == "unsized");
+    CHECK(error_of(request(matmul, "B=8,D=32")).code == "unsized");
     CHECK(error_of(request("f32[B_X, D] * f32[D, F] -> f32[B_X, F]", "B=8,D=4,F=4")).code == "no_ranks");
-    CHECK(error_of(request(product, "B=1000000,D=1000000,F=1000000")).code == "too_large");
-    RunRequest two = request(product, "B=8,D=4,F=4");
+    CHECK(error_of(request(matmul, "B=1000000,D=1000000,F=1000000")).code == "too_large");
+    RunRequest two = request(matmul, "B=8,D=4,F=4");
     two.op.machines = {{"tpu-v5e", {}, {}}, {"h200", {}, {}}};
     CHECK(error_of(two).code == "bad_request");
 }
 
 TEST_CASE("run: an interrupt ends it") {
     request_stop();
-    const Error error = error_of(request(product, "B=8,D=4,F=4"));
-    forget_stop();
+    const Error error = error_of(request(matmul, "B=8,D=4,F=4"));
+    reset_stop();
     CHECK(error.code == "interrupted");
 }

@@ -10,7 +10,7 @@
 #include "app/local/run_points.hpp"
 #include "app/op_answers.hpp"
 #include "app/system_option.hpp"
-#include "measure/network/agreed.hpp"
+#include "measure/network/all_ranks.hpp"
 #include "measure/run/cpu_device.hpp"
 #include "measure/run/team.hpp"
 #include "report/op/op_plot.hpp"
@@ -35,7 +35,7 @@ std::string line_for(std::int64_t ranks, const RunRequest& request) {
     return line + " ...";
 }
 
-// The machine with so many chips: ranks of this one unless a slice is named.
+// The request on as many chips as ranks: the ranks of this machine unless a slice is named.
 OpRequest on_slice(OpRequest op, int ranks) {
     for (MachineRef& machine : op.machines) {
         if (names_slice(machine)) continue;
@@ -49,7 +49,8 @@ OpRequest on_slice(OpRequest op, int ranks) {
     return op;
 }
 
-// This rank's processors: a share of those that it may use, or, where a launcher has already shared them out, what it was given.
+// Chooses this rank's processors: its share of those allowed, or, if a launcher has already divided them, what it was
+// given.
 void take_processors(const RankGroup& ranks) {
     const std::vector<int> all = processors_to_use();
     const auto count = static_cast<std::int64_t>(all.size());
@@ -65,7 +66,7 @@ void take_processors(const RankGroup& ranks) {
     ::sched_setaffinity(0, sizeof mine, &mine);
 }
 
-// The time of a kernel without its collectives.
+// Time of a kernel without its collectives.
 std::optional<double> work_s(const Analysis& analysis, const Machine& machine) {
     if (!analysis.seconds) return std::nullopt;
     double longest = 0;
@@ -76,7 +77,7 @@ std::optional<double> work_s(const Analysis& analysis, const Machine& machine) {
     return longest;
 }
 
-// The stages beside what was predicted: messages one by one in their order, work by statement.
+// Compares the stages with the prediction: messages in order, computation by statement.
 std::vector<RankStage> beside(const std::vector<StageTime>& times, const Prediction& answer) {
     std::vector<RankStage> stages;
     const ProgramAnalysis& analysis = answer.analysis;
@@ -115,10 +116,10 @@ bool is_right(const CheckResult& check, const ShardedRun& program) {
     return check.of_bound <= 1 || check.max_rel_error <= program.allowed_error();
 }
 
-// Timed after it has shown that it gives the same.
+// Times the overlapped run, after checking that it gives the same result.
 Status run_overlapped(RankRun& run, RotatedRuns& runs, const SamplingOptions& sampling) {
     ShardedRun& program = runs.first();
-    program.forget_results();
+    program.invalidate_results();
     ROOFLINE_CHECK(program.run(true));
     ROOFLINE_TRY(auto check, program.check({}));
     run.right = run.right && is_right(check, program);
@@ -139,7 +140,7 @@ bool for_ranks(const RunRequest& request) {
 
 namespace {
 
-// Nothing that every rank knows beforehand is found out between measurements.
+// Checks, before any measurement, everything that all ranks know in advance.
 Status check_request(const RunRequest& request, const RankGroup& ranks) {
     const std::vector<MeshAxis> mesh = readable_mesh(request.op);
     const std::int64_t chips = chips_of(mesh);
@@ -164,7 +165,8 @@ Status check_request(const RunRequest& request, const RankGroup& ranks) {
     return {};
 }
 
-// What was measured, one stage after the other, on the picture of what was predicted. Before anything is measured: the prediction alone.
+// Adds the measurements (one stage after the other) to the plot of the prediction. Before the measurement it draws the
+// prediction alone.
 Result<std::string> rank_plot(const RunRequest& request, const RankAnswer& answer, int ranks) {
     ROOFLINE_TRY(auto predicted, op_answers(on_slice(request.op, ranks), answer.axes));
     std::vector<double> seconds;
@@ -235,7 +237,7 @@ Result<RankAnswer> run_on_ranks(const RunRequest& request, RankGroup& ranks) {
     }
     take_processors(ranks);
     auto device = make_cpu_device({request.threads, true});
-    ROOFLINE_CHECK(agreed(ranks.world(), device ? Status{} : fail(device.error())));
+    ROOFLINE_CHECK(common_status(ranks.world(), device ? Status{} : fail(device.error())));
     answer.library = ranks.library();
     answer.ranks = ranks.size();
     answer.device = (*device)->name();

@@ -1,4 +1,4 @@
-// The machine that `--on this` means: what `roofline measure` wrote last.
+// The machine that `--on this` means: the last one that `roofline measure` wrote.
 #pragma once
 
 #include <string>
@@ -7,10 +7,11 @@
 
 namespace roofline::core {
 
-/// $ROOFLINE_THIS where it is set, else roofline/this.toml in $XDG_DATA_HOME or ~/.local/share. Error: no home.
+/// $ROOFLINE_THIS if it is set, else roofline/this.toml in $XDG_DATA_HOME or ~/.local/share. Error: there is no home
+/// folder.
 [[nodiscard]] Result<std::string> this_machine_path();
 
-/// Creates the folder that a file is to stand in. Error: it cannot be made.
+/// Creates the folder of a file. Error: it cannot be created.
 [[nodiscard]] Status make_folder_of(const std::string& path);
 
 }  // namespace roofline::core

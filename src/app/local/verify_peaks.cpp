@@ -13,11 +13,11 @@ namespace roofline::core {
 namespace {
 
 constexpr double near_enough = 0.9;
-// p95 of a few samples of one thing over p95 of many of another
+// tolerance for the p95 of a few samples of a matmul over the p95 of many samples of another kernel
 constexpr double exceeds = 1.01;
-// of the roof, by what it was measured with
+// fraction of the peak that the register loop reaches again if the machine is undisturbed
 constexpr double steady = 0.93;
-// of the roof's own samples
+// duration of the samples of the peak
 constexpr double sample_s = 0.005;
 
 bool runs_here(Dtype dtype) {
@@ -33,14 +33,14 @@ bool runs_here(Dtype dtype) {
     }
 }
 
-/// One product of that size; adds its notes.
-Result<RunPoint> product_of(const Peak& peak, std::int64_t size, Device& device, Effort effort,
-                            std::vector<std::string>& notes) {
+/// Runs one matmul of that size and adds its notes.
+Result<RunPoint> matmul_at(const Peak& peak, std::int64_t size, Device& device, Effort effort,
+                           std::vector<std::string>& notes) {
     RunRequest request;
     request.op.program = fmt::format("{0}[B, D] * {0}[D, F] -> {1}[B, F]", name(peak.dtype), name(peak.accumulator));
     request.op.dims = {fmt::format("B={0},D={0},F={0}", size)};
     request.effort = effort;
-    const std::vector<std::string> before = device.notes();  // of other dtypes: a device keeps them
+    const std::vector<std::string> before = device.notes();  // notes about other dtypes: a device keeps them
     Progress silent;
     ROOFLINE_TRY(auto answer, run_points(request, device, silent));
     for (const std::string& note : answer.notes) {
@@ -54,38 +54,38 @@ Result<RunPoint> product_of(const Peak& peak, std::int64_t size, Device& device,
     return std::move(point);
 }
 
-// A product that lasts as long as a sample of the roof has as good a chance of being left alone; a larger one has more to amortise
-// what it costs to begin.
+// A matmul that takes as long as a sample of the peak has the same chance of being undisturbed; a larger one amortises
+// its startup cost better.
 Result<PeakVerification> verify(const Peak& peak, Device& device, Effort effort, const RegisterRate& register_rate) {
     PeakVerification result;
     result.dtype = peak.dtype;
     const double roof = peak.rate.value->value;
-    ProductBesideRoof product;
+    PeakComparison matmul;
     for (const std::int64_t times : {1, 2}) {
         const std::int64_t size = times * size_of_sample(roof);
-        ROOFLINE_TRY(auto point, product_of(peak, size, device, effort, product.notes));
+        ROOFLINE_TRY(auto point, matmul_at(peak, size, device, effort, matmul.notes));
         const double reached = point.hot.p5 > 0 ? point.flops / point.hot.p5 : 0;
         if (reached > result.flops_per_s) {
             result.flops_per_s = reached;
             result.size = size;
-            product.disturbed = point.hot.disturbed;
+            matmul.disturbed = point.hot.disturbed;
         }
-        product.fraction = result.flops_per_s / roof;
-        if (product.fraction >= near_enough || effort == Effort::quick) break;
+        matmul.fraction = result.flops_per_s / roof;
+        if (matmul.fraction >= near_enough || effort == Effort::quick) break;
     }
-    if (product.fraction < near_enough && register_rate) {
+    if (matmul.fraction < near_enough && register_rate) {
         ROOFLINE_TRY(auto now, register_rate(peak.dtype));
-        product.registers = now / roof;
+        matmul.registers = now / roof;
     }
-    result.fraction = product.fraction;
-    result.verdict = verdict_of(product);
+    result.fraction = matmul.fraction;
+    result.verdict = verdict_of(matmul);
     result.verified = result.verdict == "verified";
     return result;
 }
 
 }  // namespace
 
-void doubt_unverified(Machine& machine, const std::vector<PeakVerification>& verified) {
+void downgrade_unverified(Machine& machine, const std::vector<PeakVerification>& verified) {
     for (Peak& peak : machine.peaks) {
         if (!peak.rate.value || peak.rate.confidence != 'A') continue;
         const bool held = std::any_of(verified.begin(), verified.end(), [&](const PeakVerification& each) {
@@ -101,20 +101,20 @@ std::int64_t size_of_sample(double flops_per_s) {
     return std::clamp<std::int64_t>(static_cast<std::int64_t>(std::lround(side / 256)) * 256, 256, 16384);
 }
 
-std::string verdict_of(const ProductBesideRoof& product) {
-    if (product.fraction > exceeds)
+std::string verdict_of(const PeakComparison& matmul) {
+    if (matmul.fraction > exceeds)
         return "the roof is too low: it was measured while the machine was busy, or the clock was lower";
-    if (product.fraction >= near_enough) return "verified";
-    if (product.registers > 0 && product.registers < steady) {
+    if (matmul.fraction >= near_enough) return "verified";
+    if (matmul.registers > 0 && matmul.registers < steady) {
         return fmt::format(
             "not verified: right after it the cores themselves reached {} % of the roof in registers alone; a "
             "neighbour works on the same cores, or the clock is lower",
-            percent_text(product.registers));
+            percent_text(matmul.registers));
     }
-    if (product.disturbed) return "not verified: the product did not have its cores to itself";
+    if (matmul.disturbed) return "not verified: the product did not have its cores to itself";
     const auto note =
-        std::find_if(product.notes.begin(), product.notes.end(), [](const std::string& each) { return !each.empty(); });
-    const std::string kernels = note == product.notes.end() ? "the kernels that there are reach no more"
+        std::find_if(matmul.notes.begin(), matmul.notes.end(), [](const std::string& each) { return !each.empty(); });
+    const std::string kernels = note == matmul.notes.end() ? "the kernels that there are reach no more"
                                                             : "its kernel reaches no more: " + *note;
     return "not verified: " + kernels;
 }
@@ -127,7 +127,7 @@ Result<std::vector<PeakVerification>> verify_peaks(Machine& machine, Device& dev
         progress.at(fmt::format("a real product in {}", name(peak.dtype)), 0);
         auto result = verify(peak, device, effort, register_rate);
         if (!result) {
-            // a dtype that the kernels do not do says nothing of the roof
+            // a dtype that the kernels do not support says nothing about the peak
             if (result.error().code == "interrupted" || result.error().code == "check_failed")
                 return fail(result.error());
             continue;

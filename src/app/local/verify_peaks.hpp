@@ -1,4 +1,4 @@
-// Whether the roofs that were measured hold: real matrix products come near them, and nothing exceeds them.
+// Verifies measured peaks with matmuls, which should come near them and must not exceed them.
 #pragma once
 
 #include <functional>
@@ -11,41 +11,42 @@
 
 namespace roofline::core {
 
-/// A real product beside the roof of its dtype.
+/// A matmul compared with the peak of its dtype.
 struct PeakVerification {
     Dtype dtype = Dtype::f32;
-    std::int64_t size = 0;   ///< of the square product
-    double flops_per_s = 0;  ///< the 95th percentile of clean samples
-    double fraction = 0;     ///< of the roof
-    bool verified = false;   ///< 90 % of it are reached, and it is not exceeded
-    std::string verdict;     ///< "verified", or what is likely to be the matter
+    std::int64_t size = 0;   ///< of the square matmul
+    double flops_per_s = 0;  ///< 95th percentile of the undisturbed samples
+    double fraction = 0;     ///< of the peak
+    bool verified = false;   ///< it reached 90 % of the peak and did not exceed it
+    std::string verdict;     ///< "verified", or the likely cause
 };
 
-/// What the loops over registers that a roof was measured with reach now, in FLOPs a second; 0: not known. Errors: interrupted.
+/// Returns the rate that the register loops of a peak reach now, in FLOP/s; 0: unknown. Errors: interrupted.
 using RegisterRate = std::function<Result<double>(Dtype)>;
 
-/// Runs square products in each dtype that has a matmul rate, until one of them reaches the roof, and says in the machine's notes
-/// whether it holds. Errors: interrupted; code `check_failed` when a product is wrong.
+/// Runs square matmuls in each dtype that has a matmul rate until one reaches the peak, and adds the result to the
+/// machine's notes. Errors: interrupted; code `check_failed` if a result is wrong.
 [[nodiscard]] Result<std::vector<PeakVerification>> verify_peaks(Machine& machine, Device& device, Effort effort,
                                                                  Progress& progress,
                                                                  const RegisterRate& register_rate = {});
 
-/// Takes confidence A from measured rates that no real product has come near: those of other dtypes, those whose product stayed behind,
-/// and rates of vector units beyond what a verified product reached.
-void doubt_unverified(Machine& machine, const std::vector<PeakVerification>& verified);
+/// Removes confidence A from measured rates that no matmul has verified: those of other dtypes, those whose matmul was
+/// slower, and rates of vector units above what a verified matmul reached.
+void downgrade_unverified(Machine& machine, const std::vector<PeakVerification>& verified);
 
-/// What a product beside its roof may be judged by.
-struct ProductBesideRoof {
-    double fraction = 0;               ///< of the roof that it reached
-    double registers = 0;              ///< of the roof that loops over registers reached beside it; 0: not known
-    bool disturbed = false;            ///< it did not have its cores to itself
-    std::vector<std::string> notes{};  ///< what the device says of its kernels
+/// The facts that the verdict on a peak depends on.
+struct PeakComparison {
+    double fraction = 0;               ///< of the peak, reached by the matmul
+    double registers = 0;              ///< of the peak, reached by register loops at the same time; 0: unknown
+    bool disturbed = false;            ///< other work disturbed the matmul
+    std::vector<std::string> notes{};  ///< notes of the device about its kernels
 };
 
-/// "verified", or what is likely to be the matter.
-[[nodiscard]] std::string verdict_of(const ProductBesideRoof& product);
+/// Returns "verified", or the likely cause.
+[[nodiscard]] std::string verdict_of(const PeakComparison& matmul);
 
-/// Of a square product that takes some milliseconds at this rate, as long as a sample of what it is compared with: a multiple of 256.
+/// Size, a multiple of 256, of a square matmul that takes some milliseconds at this rate, as long as a sample of the
+/// peak.
 [[nodiscard]] std::int64_t size_of_sample(double flops_per_s);
 
 }  // namespace roofline::core

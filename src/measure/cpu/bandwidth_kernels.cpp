@@ -36,7 +36,7 @@ std::uint64_t plain_read(char* a, const char*, const char*, std::size_t bytes) {
     return first[0] ^ first[1];
 }
 
-// What is never read must be stored all the same: the empty assembly makes the compiler think that it is.
+// Data that is never read must still be stored: the empty assembly makes the compiler assume that it is read.
 std::uint64_t plain_write(char* a, const char*, const char*, std::size_t bytes) {
     const Doubles one = Doubles{} + 1.0;
     for (std::size_t at = 0; at < bytes; at += 16) store(a + at, one);

@@ -1,4 +1,4 @@
-// Loops that move memory, one for each way to do it.
+// Loops that move memory, one for each access pattern.
 #pragma once
 
 #include <cstddef>
@@ -10,24 +10,24 @@
 
 namespace roofline::core {
 
-/// One pass over up to three arrays of `bytes` each, a multiple of bandwidth_block. Returns the exclusive or of all that was read, 64 bits
-/// at a time, where the kernel only reads; else 0.
+/// One pass over up to three arrays of `bytes` each, a multiple of bandwidth_block. Kernels that only read return the
+/// exclusive or of everything read, 64 bits at a time; others return 0.
 using BandwidthPass = std::uint64_t (*)(char* a, const char* b, const char* c, std::size_t bytes);
 
 struct BandwidthKernel {
     std::string id;     ///< read, write, write_nt, copy, copy_nt, triad
     std::string title;  ///< "non-temporal write"
-    int arrays = 1;     ///< that it goes over
-    int visible = 1;    ///< arrays whose bytes the program itself loads or stores
-    int moved = 1;      ///< the same, with those that a plain store makes the cache read first (read for ownership)
+    int arrays = 1;     ///< number of arrays that it accesses
+    int visible = 1;    ///< number of arrays whose bytes the program itself loads or stores
+    int moved = 1;      ///< the same plus the arrays that a plain store makes the cache read first (read for ownership)
     BandwidthPass run = nullptr;
 };
 
-/// Every kernel takes whole blocks, and arrays that begin at a multiple of 64 bytes.
+/// Kernels process whole blocks, and arrays must be aligned to 64 bytes.
 inline constexpr std::size_t bandwidth_block = 512;
 
-/// The widest of each that this processor has: read (exclusive or), write (of 1.0), write past the caches, copy, copy past the
-/// caches, and triad (a = b + 0.5 c, in f64).
+/// The widest version of each kernel that this processor supports: read (exclusive or), write (of 1.0), non-temporal
+/// write, copy, non-temporal copy, and triad (a = b + 0.5 c, in f64).
 [[nodiscard]] std::vector<BandwidthKernel> bandwidth_kernels(const CpuFeatures& features);
 
 struct BandwidthPasses {
@@ -40,7 +40,7 @@ struct BandwidthPasses {
 };
 
 [[nodiscard]] BandwidthPasses plain_passes();
-/// Empty where there are no such instructions.
+/// Empty if the processor lacks the instructions.
 [[nodiscard]] BandwidthPasses avx2_passes();
 [[nodiscard]] BandwidthPasses avx512_passes();
 

@@ -16,7 +16,7 @@ constexpr std::size_t bytes = 3 * bandwidth_block;
 constexpr std::size_t count = bytes / sizeof(double);
 constexpr double untouched = -7;
 
-/// Three arrays of `bytes`, each with a block behind it that nobody may touch.
+/// Three arrays of `bytes`, each followed by a guard block.
 struct Arrays {
     PagedBuffer buffer = PagedBuffer::make(3 * (bytes + bandwidth_block), Pages::small).value();
     double* a = reinterpret_cast<double*>(buffer.data());
@@ -67,7 +67,7 @@ void check_passes(const BandwidthPasses& passes) {
         expected ^= word;
     }
     CHECK(arrays.run(passes.read) == expected);
-    // a changed bit anywhere changes it: all was read
+    // changing any bit changes the result, so everything was read
     for (const std::size_t at : {std::size_t{0}, std::size_t{5}, count / 2, count - 1}) {
         const double before = arrays.a[at];
         arrays.a[at] = before + 1;

@@ -1,4 +1,4 @@
-// Moving memory with AVX2 and AVX-512 registers.
+// Moves memory with AVX2 and AVX-512 registers.
 #include "measure/cpu/bandwidth_kernels.hpp"
 
 namespace roofline::core {
@@ -7,7 +7,8 @@ namespace roofline::core {
 
 namespace {
 
-// Eight registers a round; the pointer runs from the arrays' ends upwards to zero, so that one instruction counts and compares.
+// Each iteration uses eight registers. The index runs from negative up to zero, relative to the ends of the arrays, so
+// one instruction counts and compares.
 #define EIGHT(op, width) \
     op(0, width) op(1, width) op(2, width) op(3, width) op(4, width) op(5, width) op(6, width) op(7, width)
 
@@ -44,7 +45,7 @@ namespace {
 #define SPREAD_Y "vbroadcastsd (%[half]), %%ymm15\n\t"
 #define SPREAD_Z "vbroadcastsd (%[half]), %%zmm15\n\t"
 
-// `half` is what is spread over a register: the triad's factor, or what is written.
+// `half` is the constant that is broadcast to a register: the factor of triad, or the value to write.
 #define PASS(function, constant, width, before, body, after)                                  \
     std::uint64_t function(char* a, const char* b, const char* c, std::size_t bytes) {        \
         if (b == nullptr) b = a;                                                              \
@@ -58,7 +59,7 @@ namespace {
     }
 
 #define CLEAR_ALL EIGHT(CLEAR, 0) CLEAR(8, 0)
-// stores past the caches are not in order with others until a fence
+// non-temporal stores are not ordered with others until a fence
 PASS(avx2_read, 0, 32, CLEAR_ALL, EIGHT(XOR_Y, 32), EIGHT(FOLD_Y, 32) "vmovaps %%ymm8, (%[out])\n\t")
 PASS(avx2_write, 1.0, 32, SPREAD_Y, EIGHT(WRITE_Y, 32), "")
 PASS(avx2_write_nt, 1.0, 32, SPREAD_Y, EIGHT(PAST_Y, 32), "sfence\n\t")

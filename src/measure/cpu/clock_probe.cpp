@@ -8,7 +8,8 @@ namespace {
 
 constexpr int chain = 16;
 
-// From register to register: some cores do additions of constants while renaming, in no time.
+// The additions are register to register because some cores execute additions of constants during renaming, in zero
+// cycles.
 #if defined(__x86_64__)
 std::uint64_t add_chain(std::int64_t passes) {
     std::uint64_t sum = 0;

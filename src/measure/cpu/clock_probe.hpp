@@ -1,4 +1,4 @@
-// The clock of the core that runs this, from a chain of additions of which each waits for the one before: one a cycle.
+// Measures the clock of the current core with a chain of dependent additions, one per cycle.
 #pragma once
 
 #include <cstdint>
@@ -7,10 +7,10 @@ namespace roofline::core {
 
 struct ClockProbe {
     double hertz = 0;
-    std::uint64_t sum = 0;  ///< what the chain added up: 16 times its passes
+    std::uint64_t sum = 0;  ///< result of the chain: 16 times its passes
 };
 
-/// Takes about 16 cycles a pass. A core that was taken away meanwhile reads too low.
+/// Takes about 16 cycles per pass. If the thread is preempted, the result is too low.
 [[nodiscard]] ClockProbe probe_clock(std::int64_t passes);
 
 }  // namespace roofline::core

@@ -24,7 +24,7 @@ void wait_for(const std::atomic<int>& ball, int value) {
     }
 }
 
-/// The best of some tries: what disturbs makes it only longer.
+/// Best of several tries: disturbances only make it longer.
 double one_way(WorkerTeam& team, int other) {
     double best = 1;
     for (int attempt = 0; attempt < tries; ++attempt) {
@@ -62,7 +62,7 @@ std::vector<double> probe_cores(WorkerTeam& team, int pairs) {
     std::vector<double> seconds;
     const int others = team.size() - 1;
     for (int i = 0; i < std::min(others, pairs); ++i) {
-        // spread over all when there are more than pairs
+        // spread over all cores if there are more cores than pairs
         const int other =
             others <= pairs ? i + 1 : 1 + static_cast<int>(static_cast<long>(i) * (others - 1) / (pairs - 1));
         seconds.push_back(one_way(team, other));

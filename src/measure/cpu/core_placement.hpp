@@ -1,5 +1,5 @@
-// How near two cores are: what a cache line takes from one to the other. In a virtual machine that is all that tells where the host
-// put its processors, and the host moves them.
+// Measures how close cores are by the time a cache line takes from one to another. In a virtual machine nothing else
+// shows where the host has placed its virtual processors, and the host moves them.
 #pragma once
 
 #include <cstdint>
@@ -10,19 +10,20 @@
 
 namespace roofline::core {
 
-/// How the cores lie at the moment.
+/// How the cores are placed at the moment.
 enum class CorePlacement : std::uint8_t {
     single,  ///< one core only
-    near,    ///< all share a cache
-    mixed,   ///< some do
-    far,     ///< none does: other chiplets, other sockets
+    near,    ///< all cores share a cache
+    mixed,   ///< some cores share a cache
+    far,     ///< no cores share a cache: other chiplets, other sockets
 };
 [[nodiscard]] std::string_view placement_text(CorePlacement placement);
 
-/// Seconds from worker 0 to each other worker (at most `pairs` of them), one way: half of a round trip of one cache line.
+/// Seconds from worker 0 to each other worker (at most `pairs` of them), one way: half a round trip of a cache line.
 [[nodiscard]] std::vector<double> probe_cores(WorkerTeam& team, int pairs);
 
-/// Below 60 ns one way a line came from a cache that both share; lines that cross between chiplets or sockets take 100 ns and more.
+/// Below 60 ns one way, a line comes from a cache that both cores share; lines that cross chiplets or sockets take 100
+/// ns and more.
 [[nodiscard]] CorePlacement placement_of(const std::vector<double>& one_way_seconds);
 
 }  // namespace roofline::core

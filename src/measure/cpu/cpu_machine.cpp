@@ -38,14 +38,14 @@ Figure<Q> measured_figure(const MeasuredRate& rate, int threads, const std::stri
     return figure;
 }
 
-/// Ports times clock, for a kernel that was refused on a processor whose ports are known.
+/// Instructions per cycle times clock, for a kernel whose figure was rejected on a processor whose ports are known.
 std::optional<Figure<FlopRate>> derived_peak(const CpuMeasurement& measurement, Unit unit, Dtype dtype,
                                              const std::string& source) {
     std::optional<Figure<FlopRate>> best;
     for (const PeakResult& peak : measurement.peaks) {
         if (peak.kernel.unit != unit || peak.kernel.dtype != dtype || peak.refusal.empty() || !peak.port.sure) continue;
         if (peak.threads != measurement.threads) continue;
-        // what was reached may be at a faster clock, but was reached
+        // a measured rate may have had a higher clock, but it was reached
         const FlopRate rate{std::max(peak.port.rate * peak.hertz * peak.threads, peak.rate.p95)};
         if (best && best->value->value >= rate.value) continue;
         Figure<FlopRate> figure;
@@ -71,7 +71,7 @@ void add_peak(const CpuMeasurement& measurement, Unit unit, Dtype dtype, const s
     if (best != nullptr) {
         peak.rate = measured_figure<FlopRate>(best->rate, best->threads, best->kernel.instructions, source);
     }
-    // a roof below what the ports can do is one that real kernels would beat
+    // real kernels could exceed a peak below what the ports can do
     if (derived && (best == nullptr || derived->value->value > best->rate.p95)) peak.rate = *derived;
     if (peak.rate.value) machine.peaks.push_back(std::move(peak));
 }

@@ -38,7 +38,7 @@ BandwidthResult bandwidth_of(int level, const std::string& id, int threads, doub
     return result;
 }
 
-/// Two cores of an invented processor.
+/// Two cores of a fictitious processor.
 CpuMeasurement invented() {
     CpuMeasurement m;
     m.features.name = "Invented 2000";
@@ -71,7 +71,7 @@ TEST_CASE("a measured processor becomes a machine that reads back as itself") {
     CHECK(machine->peak(Unit::vector, Dtype::f32)->rate.value->value == 250e9);
     CHECK(machine->peak(Unit::matmul, Dtype::int8)->rate.value->value == 800e9);
     CHECK(machine->peak(Unit::matmul, Dtype::bf16) == nullptr);
-    // the envelope over kernels, of all threads
+    // the envelope over kernels, with all threads
     CHECK(machine->level("l1")->bandwidth.value->value == 450e9);
     CHECK(machine->level("l1")->total_capacity()->value == 65536);
     const Figure<Bandwidth>& dram = machine->level("hbm")->bandwidth;
@@ -99,10 +99,10 @@ TEST_CASE("a refused peak gives way to another, to what the ports can do, or to 
     auto machine = machine_of(m, "");
     REQUIRE(machine);
     CHECK(machine->peak(Unit::matmul, Dtype::f32) == nullptr);
-    // the mixture was not refused
+    // the mixture was not rejected
     CHECK(machine->peak(Unit::vector, Dtype::f32)->rate.value->value == 250e9);
 
-    // where it is known that two FMAs of eight lanes fit into a cycle
+    // two FMAs of eight lanes fit in a cycle of this processor
     m.peaks[1].kernel.needs = CpuFeature::avx2_fma;
     m.peaks[1].kernel.register_bytes = 32;
     m.peaks[1].port.rate = 32;
@@ -114,7 +114,7 @@ TEST_CASE("a refused peak gives way to another, to what the ports can do, or to 
     REQUIRE(derived != nullptr);
     CHECK(derived->rate.value->value == 32 * 3e9 * 2);
     CHECK(derived->rate.basis == Basis::derived);
-    // a roof is never below what was reached
+    // a peak is never below a measured rate
     m.peaks[1].rate.p95 = 200e9;
     machine = machine_of(m, "");
     REQUIRE(machine);
@@ -146,7 +146,7 @@ TEST_CASE("refusals name their cause") {
 }
 
 TEST_CASE("what one kernel has shown of the ports holds for all that use them") {
-    // 512 bits: an FMA is 32 operations in f32 and 16 in f64; twelve instructions a pass
+    // 512 bits: an FMA is 32 operations in f32 and 16 in f64; twelve instructions per pass
     const auto wide = [](Dtype dtype, int threads, double operations, double ops_per_cycle) {
         PeakResult peak = peak_of("fma", "FMA", Unit::matmul, dtype, threads, 100e9);
         peak.kernel.register_bytes = 64;
@@ -157,10 +157,10 @@ TEST_CASE("what one kernel has shown of the ports holds for all that use them") 
         peak.refusal = refusal_of(peak);
         return peak;
     };
-    // two threads in f64 had a neighbour, and look like a processor with one port
+    // the two f64 threads shared their cores with others, so the processor appears to have one port
     std::vector<PeakResult> peaks{wide(Dtype::f32, 1, 32, 63), wide(Dtype::f64, 2, 16, 16.2)};
     CHECK(peaks[1].refusal.empty());
-    agree_on_ports(peaks);
+    reconcile_ports(peaks);
     CHECK(peaks[0].refusal.empty());
     CHECK(peaks[0].port.sure);
     CHECK_FALSE(peaks[1].refusal.empty());
@@ -209,7 +209,7 @@ TEST_CASE("an interrupt ends a measurement") {
     request_stop();
     Progress progress;
     const auto measurement = measure_cpu({}, progress);
-    forget_stop();
+    reset_stop();
     REQUIRE_FALSE(measurement);
     CHECK(measurement.error().code == "interrupted");
 }

@@ -10,7 +10,7 @@ MeasuredRate rate_of(const Spread& spread, double per_call) {
 const BandwidthResult* envelope(const CpuMeasurement& measurement, int level, int threads, CorePlacement placement) {
     const BandwidthResult* best = nullptr;
     for (const BandwidthResult& each : measurement.bandwidths) {
-        // caches that cores have to themselves do not care how cores lie
+        // placement of cores does not affect caches that are private to a core
         const bool placed = level != 0 || each.placement == placement;
         if (each.level != level || each.threads != threads || !placed) continue;
         if (best == nullptr || each.rate.p95 > best->rate.p95) best = &each;
@@ -30,7 +30,7 @@ CorePlacement best_placement(const CpuMeasurement& measurement) {
 const PeakResult* best_peak(const CpuMeasurement& measurement, Unit unit, Dtype dtype, int threads) {
     const PeakResult* best = nullptr;
     for (const PeakResult& each : measurement.peaks) {
-        // what multiplies matrices also works element by element, where it is the plain FMA
+        // a plain FMA that gives a matmul peak also counts for elementwise work
         const bool fits = each.kernel.unit == unit || (unit == Unit::vector && each.kernel.title != "dot product" &&
                                                        (dtype == Dtype::f32 || dtype == Dtype::f64));
         if (!fits || each.kernel.dtype != dtype || each.threads != threads || !each.refusal.empty()) continue;

@@ -19,7 +19,7 @@ namespace {
 
 bool bit(std::uint64_t word, int at) { return ((word >> at) & 1U) != 0; }
 
-/// "model name : ..." of /proc/cpuinfo.
+/// The "model name" of /proc/cpuinfo.
 std::string model_name() {
     std::ifstream file("/proc/cpuinfo");
     std::string line;
@@ -44,7 +44,7 @@ CpuFeatures decode_cpuid(const CpuidAnswers& a) {
     features.model = extended ? extended_model * 16 + base_model : base_model;
 
     const bool ymm = bit(a.leaf1_ecx, 27) && (a.xcr0 & 0x6) == 0x6;  // OSXSAVE, then SSE and AVX state
-    const bool zmm = ymm && (a.xcr0 & 0xe6) == 0xe6;                 // and mask registers and both halves of zmm
+    const bool zmm = ymm && (a.xcr0 & 0xe6) == 0xe6;                 // plus mask registers and both halves of zmm
     const bool tiles = bit(a.leaf1_ecx, 27) && (a.xcr0 & 0x60000) == 0x60000;
     const bool avx2 = ymm && bit(a.leaf1_ecx, 28) && bit(a.leaf1_ecx, 12) && bit(a.leaf7_ebx, 5);
     const bool avx512 = zmm && avx2 && bit(a.leaf7_ebx, 16) && bit(a.leaf7_ebx, 30) && bit(a.leaf7_ebx, 17);
@@ -70,7 +70,8 @@ std::uint64_t saved_state() {
     return (std::uint64_t{high} << 32) | low;
 }
 
-/// Tiles are 8 KiB a thread: Linux gives them only to processes that ask (Documentation/arch/x86/xstate.rst).
+/// Requests tile registers. They take 8 KiB per thread, so Linux grants them only to processes that ask
+/// (Documentation/arch/x86/xstate.rst).
 bool tiles_granted() {
     constexpr long ask_for_state = 0x1023;  // ARCH_REQ_XCOMP_PERM
     constexpr long tile_data = 18;
@@ -115,7 +116,7 @@ CpuFeatures cpu_features() {
 #elif defined(__aarch64__)
 
 CpuFeatures cpu_features() {
-    // bits of the kernel's interface, arch/arm64/include/uapi/asm/hwcap.h
+    // bits of the kernel interface, arch/arm64/include/uapi/asm/hwcap.h
     const std::uint64_t first = ::getauxval(AT_HWCAP);
     const std::uint64_t second = ::getauxval(AT_HWCAP2);
     CpuFeatures features;

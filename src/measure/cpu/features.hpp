@@ -1,4 +1,4 @@
-// What instructions this processor has, found at run time.
+// The instructions of this processor, determined at run time.
 #pragma once
 
 #include <bitset>
@@ -8,7 +8,7 @@
 namespace roofline::core {
 
 enum class CpuFeature : std::uint8_t {
-    none,  ///< needs nothing: every processor has it
+    none,  ///< no requirement: every processor has it
     avx2_fma,
     avx_vnni,
     avx512,
@@ -27,8 +27,8 @@ enum class CpuFeature : std::uint8_t {
 };
 
 struct CpuFeatures {
-    std::string vendor;  ///< "AuthenticAMD", "GenuineIntel", "ARM"; "" when not told
-    std::string name;    ///< as it calls itself: "AMD EPYC 9654 96-Core Processor"
+    std::string vendor;  ///< "AuthenticAMD", "GenuineIntel", "ARM"; "" if unknown
+    std::string name;    ///< as the processor reports it: "AMD EPYC 9654 96-Core Processor"
     int family = 0;
     int model = 0;
     std::bitset<static_cast<std::size_t>(CpuFeature::count)> flags{1};
@@ -37,7 +37,7 @@ struct CpuFeatures {
     void add(CpuFeature feature, bool present) { flags[static_cast<std::size_t>(feature)] = present; }
 };
 
-/// The registers that the instruction cpuid answers with, and what the operating system saves (xgetbv).
+/// The registers that the cpuid instruction returns, and the state that the operating system saves (xgetbv).
 struct CpuidAnswers {
     std::uint32_t leaf1_eax = 0;
     std::uint32_t leaf1_ecx = 0;
@@ -48,11 +48,11 @@ struct CpuidAnswers {
     std::uint64_t xcr0 = 0;
 };
 
-/// Family, model and features from what cpuid says (Intel SDM vol. 2A, CPUID; AMD APM vol. 3, appendix E). A feature whose registers the
-/// operating system does not save is absent.
+/// Decodes family, model and features (Intel SDM vol. 2A, CPUID; AMD APM vol. 3, appendix E). A feature counts as
+/// absent if the operating system does not save its registers.
 [[nodiscard]] CpuFeatures decode_cpuid(const CpuidAnswers& answers);
 
-/// Of the processor this runs on. Asks the kernel for leave to use AMX where the processor has it.
+/// Features of the processor this runs on. Requests permission to use AMX from the kernel if the processor has it.
 [[nodiscard]] CpuFeatures cpu_features();
 
 }  // namespace roofline::core

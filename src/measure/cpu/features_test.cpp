@@ -31,7 +31,7 @@ TEST_CASE("registers that the operating system does not save are as good as none
     answers.xcr0 = 0x7;  // x87, SSE, AVX
     CHECK(decode_cpuid(answers).has(CpuFeature::avx2_fma));
     CHECK_FALSE(decode_cpuid(answers).has(CpuFeature::avx512));
-    answers.xcr0 = 0xe7;  // and AVX-512
+    answers.xcr0 = 0xe7;  // plus AVX-512
     CHECK(decode_cpuid(answers).has(CpuFeature::avx512));
     CHECK(decode_cpuid(answers).has(CpuFeature::avx512_vnni));
     CHECK_FALSE(decode_cpuid(answers).has(CpuFeature::avx512_bf16));

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t line_bytes = 64;
 
-/// Marsaglia's xorshift64: no pattern that a prefetcher knows.
+/// Marsaglia's xorshift64: no pattern that a prefetcher could predict.
 class Scatter {
 public:
     std::size_t below(std::size_t bound) {
@@ -30,7 +30,7 @@ void make_pointer_ring(char* memory, std::size_t bytes) {
     const std::size_t lines = bytes / line_bytes;
     std::vector<std::uint32_t> next(lines);
     std::iota(next.begin(), next.end(), 0U);
-    // Sattolo's shuffle: one cycle through all
+    // Sattolo's shuffle: a single cycle through all lines
     Scatter scatter;
     for (std::size_t i = lines; i-- > 1;) std::swap(next[i], next[scatter.below(i)]);
     for (std::size_t i = 0; i < lines; ++i) {

@@ -1,4 +1,4 @@
-// How long a load takes whose address the load before it brought.
+// Measures load-to-use latency: the time of a load whose address the previous load returned.
 #pragma once
 
 #include <cstddef>
@@ -7,27 +7,27 @@
 
 namespace roofline::core {
 
-/// Makes a ring of pointers through `bytes` at `memory`, one in every 64 bytes, in an order without pattern, that comes by every line
-/// once. `bytes`: at least 128.
+/// Makes a ring of pointers through `bytes` (at least 128) at `memory`, one pointer per 64 bytes, in random order; the
+/// ring visits every line once.
 void make_pointer_ring(char* memory, std::size_t bytes);
 
-/// Follows the ring so many steps, and returns where that ends.
+/// Follows the ring for `steps` loads and returns the last position.
 [[nodiscard]] const char* follow_pointers(const char* start, std::int64_t steps);
 
-/// Working sets that take one latency: a level of the memory.
+/// A range of working sets with the same latency: a level of the memory hierarchy.
 struct Plateau {
     std::size_t first_bytes = 0;
     std::size_t last_bytes = 0;
-    double seconds = 0;  ///< the median
+    double seconds = 0;  ///< median
 };
 
 struct LatencyPoint {
     std::size_t bytes = 0;
-    double seconds = 0;  ///< of one load
+    double seconds = 0;  ///< per load
 };
 
-/// Where latency stays about the same while the working set grows: at least two neighbours within a fifth of one another, each
-/// plateau at least 1.5 times as slow as the one before. `points` by size.
+/// Finds ranges where latency stays about constant while the working set grows: at least two neighbouring points within
+/// 20 % of one another, each plateau at least 1.5 times as slow as the previous one. `points` are sorted by size.
 [[nodiscard]] std::vector<Plateau> find_plateaus(const std::vector<LatencyPoint>& points);
 
 }  // namespace roofline::core

@@ -12,12 +12,12 @@ namespace roofline::core {
 namespace {
 
 constexpr std::size_t page = 4096;
-// Streams that begin at the same place of a page, or a power of two apart, meet in the same sets and banks.
+// Streams at the same page offset, or a power of two apart, map to the same cache sets and memory banks.
 constexpr std::size_t stagger_lines = 1344;  // 21 lines
 constexpr std::size_t stagger_banks = std::size_t{5} << 17;
 constexpr int probed_pairs = 16;
 
-/// One kernel on so many threads over a working set.
+/// One kernel with a number of threads and a working set.
 struct BandwidthWork {
     BandwidthResult what;
     std::vector<PagedBuffer>* buffers = nullptr;
@@ -35,7 +35,7 @@ std::size_t array_offset(std::size_t bytes, std::size_t index) {
     return index * apart;
 }
 
-/// Bytes that the arrays of every kernel may take with what lies between them.
+/// Bytes that the arrays of every kernel may take, including the gaps between them.
 std::size_t buffer_bytes(std::size_t working_set) { return working_set + 3 * (page + stagger_lines + stagger_banks); }
 
 void make_passes(const BandwidthWork& work, int worker, std::int64_t calls) {
@@ -45,20 +45,21 @@ void make_passes(const BandwidthWork& work, int worker, std::int64_t calls) {
     const char* b = data + array_offset(bytes, 1);
     const char* c = data + array_offset(bytes, 2);
     for (std::int64_t i = 0; i < calls; ++i) {
-        // what it read must be used; the assembly of it is not left out either way
+        // the result must be used; the assembly itself is never optimised away
         const std::uint64_t read = work.what.kernel.run(a, b, c, bytes);
         asm volatile("" : : "r"(read));
     }
 }
 
-/// Numbers without zeros and without a pattern in their bits; written by whom they are for.
+/// Writes numbers without zeros and without a bit pattern; the thread that will use the memory calls it.
 void touch(char* memory, std::size_t bytes) {
     const std::size_t count = bytes / sizeof(double);
     auto* numbers = reinterpret_cast<double*>(memory);
     for (std::size_t i = 0; i < count; ++i) numbers[i] = 1 + static_cast<double>(i * 2654435761U % 4096) / 4096;
 }
 
-/// A buffer for each worker, touched by it first. The first one, that works alone too, holds the whole set.
+/// A buffer per worker, first touched by it. The first worker, which also runs alone, has room for the whole working
+/// set.
 Result<std::vector<PagedBuffer>> make_buffers(WorkerTeam& team, int threads, std::size_t all, std::size_t each,
                                               Pages pages) {
     std::vector<PagedBuffer> buffers;
@@ -82,13 +83,13 @@ SamplingOptions sampling_of(const CpuMeasureOptions& options) {
     sampling.samples = options.samples;
     sampling.sample_s = options.sample_s / 2;
     sampling.warm_up_s = options.sample_s / 4;
-    sampling.longest_s = 600;
+    sampling.max_duration_s = 600;
     return sampling;
 }
 
 std::string level_text(int level) { return level == 0 ? "memory" : fmt::format("L{}", level); }
 
-/// Takes samples of all and keeps them beside those there are.
+/// Takes samples of all and adds them to earlier samples.
 Status sample_works(WorkerTeam& team, std::vector<BandwidthWork*>& works, const SamplingOptions& sampling,
                     SampleMeter& meter, std::vector<std::vector<Sample>>& samples) {
     std::vector<TimedCalls> timed;
@@ -124,7 +125,7 @@ std::vector<BandwidthWork*> pointers(std::vector<BandwidthWork>& works) {
     return all;
 }
 
-/// Working sets of a thread that lie well inside a level and well outside of the one before.
+/// Working sets per thread that are well inside a level and well outside the previous level.
 std::vector<std::size_t> sets_within(const CpuCache& cache, std::int64_t inner_bytes) {
     std::vector<std::size_t> sets;
     const std::int64_t share = cache.bytes / std::max(cache.cores, std::int64_t{1});
@@ -150,7 +151,7 @@ Status measure_caches(WorkerTeam& team, const CpuMeasureOptions& options, Sample
         std::vector<BandwidthWork> works;
         for (const std::size_t set : sets) {
             for (const BandwidthKernel& kernel : bandwidth_kernels(measurement.features)) {
-                // what goes past the caches says nothing of them
+                // non-temporal accesses bypass the caches
                 if (kernel.id.ends_with("_nt")) continue;
                 for (const int threads : thread_counts(measurement.threads, false)) {
                     works.push_back(
@@ -161,7 +162,7 @@ Status measure_caches(WorkerTeam& team, const CpuMeasureOptions& options, Sample
         std::vector<BandwidthWork*> all = pointers(works);
         std::vector<std::vector<Sample>> samples;
         SamplingOptions sampling = sampling_of(options);
-        sampling.longest_s = patience(works.size(), sampling);
+        sampling.max_duration_s = sampling_limit_s(works.size(), sampling);
         ROOFLINE_CHECK(sample_works(team, all, sampling, meter, samples));
         for (std::size_t i = 0; i < works.size(); ++i) {
             add_result(measurement, works[i].what, works[i], samples[i], sampling.least_cpu_share);
@@ -170,7 +171,7 @@ Status measure_caches(WorkerTeam& team, const CpuMeasureOptions& options, Sample
     return {};
 }
 
-/// Rounds of samples between probes of how the cores lie; a round in which that changed is left out.
+/// Takes rounds of samples between probes of the core placement; a round in which the placement changed is discarded.
 Status sample_placed(WorkerTeam& team, const CpuMeasureOptions& options, SampleMeter& meter,
                      std::vector<BandwidthWork>& works, CpuMeasurement& measurement) {
     constexpr std::size_t samples_a_round = 4;
@@ -253,7 +254,7 @@ double expected_samples(const CpuMeasurement& measurement, const CpuMeasureOptio
     const auto kernels = static_cast<double>(bandwidth_kernels(measurement.features).size());
     const auto caches = static_cast<double>(std::max(measurement.topology.caches.size(), std::size_t{3}));
     const auto counts = static_cast<double>(thread_counts(measurement.threads, options.all_thread_counts).size());
-    // latencies take seven samples, and everything a few more to warm up
+    // latencies take seven samples each; every measurement takes a few more to warm up
     return peaks * (samples + 3) + 10.0 * (options.latency_points + 4) + caches * 3 * 4 * 2 * (samples + 4) +
            kernels * (counts + 1) * samples * 1.7;
 }

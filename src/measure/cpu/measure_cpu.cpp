@@ -17,8 +17,8 @@ namespace {
 constexpr double busy_share = 0.05;
 constexpr double many_rejected = 0.25;
 
-/// Fewer threads than cores where control groups grant less time.
-void heed_limits(CpuMeasurement& measurement) {
+/// Uses fewer threads than cores if control groups grant less processor time.
+void apply_limits(CpuMeasurement& measurement) {
     CpuTopology& topology = measurement.topology;
     measurement.threads = std::max(1, static_cast<int>(topology.cpus.size()));
     const double limit = cgroup_cpu_limit("/sys/fs/cgroup", own_cgroup());
@@ -79,7 +79,7 @@ Result<CpuMeasurement> measure_cpu(const CpuMeasureOptions& options, Progress& p
     progress.at("looking at the processor", 0);
     measurement.features = cpu_features();
     measurement.topology = cpu_topology();
-    heed_limits(measurement);
+    apply_limits(measurement);
     note_pages(measurement);
     WorkerTeam team;
     ROOFLINE_CHECK(team.start(measurement.topology.cpus));

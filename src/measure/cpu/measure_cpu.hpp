@@ -6,12 +6,12 @@
 
 namespace roofline::core {
 
-/// Uses one thread on every core that this process may use. Errors: interrupted; no threads; no memory; a kernel that computes something
-/// wrong (code `check_failed`).
+/// Measures with one thread on every core that this process may use. Errors: interrupted; no threads; no memory; a
+/// kernel that computes a wrong result (code `check_failed`).
 [[nodiscard]] Result<CpuMeasurement> measure_cpu(const CpuMeasureOptions& options, Progress& progress);
 
-/// What the kernel that gave the peak of matrix products in this dtype reaches now on as many threads, in operations a second: the
-/// 95th percentile, as of the peak. 0 where none gave one. Errors: as measure_cpu().
+/// Current rate, in operations per second, of the kernel that gave the matmul peak in this dtype, with as many threads:
+/// the 95th percentile, as for the peak. 0 if no kernel gave one. Errors: as measure_cpu().
 [[nodiscard]] Result<double> peak_now(const CpuMeasurement& measurement, const CpuMeasureOptions& options, Dtype dtype);
 
 }  // namespace roofline::core

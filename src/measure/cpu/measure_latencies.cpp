@@ -18,7 +18,7 @@ constexpr std::size_t latency_samples = 7;
 
 std::string size_text(std::size_t bytes) { return capacity_text(Bytes{static_cast<double>(bytes)}); }
 
-/// About `points` sizes, evenly apart in their logarithm, whole pages; and half of each cache.
+/// About `points` sizes in geometric progression, in whole pages, plus half of each cache.
 std::vector<std::size_t> sizes_to_try(const CpuTopology& topology, std::size_t largest, int points) {
     std::vector<std::size_t> sizes;
     const double ratio = static_cast<double>(largest) / static_cast<double>(smallest_set);
@@ -36,7 +36,7 @@ std::vector<std::size_t> sizes_to_try(const CpuTopology& topology, std::size_t l
 
 void caches_from_plateaus(CpuMeasurement& measurement) {
     if (!measurement.topology.caches.empty() || measurement.plateaus.size() < 2) return;
-    // the last one is memory
+    // the last plateau is memory
     for (std::size_t i = 0; i + 1 < measurement.plateaus.size() && i < 3; ++i) {
         const bool last = i + 2 == measurement.plateaus.size() && i > 0;
         const std::int64_t cores = last ? measurement.threads : 1;

@@ -1,4 +1,4 @@
-// The parts of measuring a processor, in the order in which they are done.
+// The parts of a processor measurement, in the order in which they run.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace roofline::core {
 
-/// Tells how far all parts together are, by samples.
+/// Reports the progress of all parts together, in samples.
 class SampleMeter {
 public:
     SampleMeter(Progress& progress, double expected) : progress_(&progress), expected_(expected) {}
@@ -26,37 +26,41 @@ private:
     double done_ = 0;
 };
 
-/// Makes calls on the first `threads` workers, timed from the first start to the last end. `call(worker)` makes one.
+/// Makes calls on the first `threads` workers, timed from the first start to the last end. `call(worker)` makes one
+/// call.
 [[nodiscard]] TimedCalls team_calls(WorkerTeam& team, int threads, bool clock,
                                     std::function<void(int worker, std::int64_t calls)> calls);
 
-/// Seconds after which so many kinds of work take no further samples: three times what they take undisturbed.
-[[nodiscard]] double patience(std::size_t works, const SamplingOptions& sampling);
+/// Seconds after which `works` kinds of work take no further samples: three times their undisturbed duration.
+[[nodiscard]] double sampling_limit_s(std::size_t works, const SamplingOptions& sampling);
 
-/// One thread, and all.
+/// One thread and all threads; with `powers_between` also the powers of two between them.
 [[nodiscard]] std::vector<int> thread_counts(int threads, bool powers_between);
 
-/// Peaks of all kernels that are worth it. Errors: interrupted; code `check_failed` when a kernel computes something wrong.
+/// Measures the peaks of all relevant kernels. Errors: interrupted; code `check_failed` if a kernel computes a wrong
+/// result.
 [[nodiscard]] Status measure_peaks(WorkerTeam& team, const CpuMeasureOptions& options, SampleMeter& meter,
                                    CpuMeasurement& measurement);
-/// Why a figure is not what the ports can do; "" when it is, or when nothing says what they can.
+/// Why a figure is not what the ports can do; "" if it is, or if the ports are unknown.
 [[nodiscard]] std::string refusal_of(const PeakResult& peak);
-/// Judges again, where what one dtype or number of threads has shown tells what the ports of another must do.
-void agree_on_ports(std::vector<PeakResult>& peaks);
+/// Repeats the judgement: a rate reached in one dtype or with one thread count shows what the ports can do in the
+/// others.
+void reconcile_ports(std::vector<PeakResult>& peaks);
 
-/// Latencies by working set and their plateaus; where the topology tells no caches, their sizes follow from these.
+/// Measures latencies by working set and their plateaus; if the topology has no caches, their sizes are derived from
+/// these.
 [[nodiscard]] Status measure_latencies(WorkerTeam& team, const CpuMeasureOptions& options, SampleMeter& meter,
                                        CpuMeasurement& measurement);
-/// Compares what the topology says with where latency rises; what differs becomes a note.
+/// Compares the topology with the sizes at which latency rises; differences become notes.
 void verify_caches(CpuMeasurement& measurement);
 
 [[nodiscard]] Status measure_bandwidths(WorkerTeam& team, const CpuMeasureOptions& options, SampleMeter& meter,
                                         CpuMeasurement& measurement);
 
-/// Bytes that lie far outside of all caches, and within an eighth of the memory.
+/// A working set far larger than all caches, but at most an eighth of the memory. Bytes.
 [[nodiscard]] std::size_t memory_working_set(const CpuTopology& topology, std::int64_t usable);
 
-/// Samples that all parts take together, about.
+/// Approximate number of samples of all parts together.
 [[nodiscard]] double expected_samples(const CpuMeasurement& measurement, const CpuMeasureOptions& options);
 [[nodiscard]] std::vector<PeakKernel> kernels_to_measure(const CpuFeatures& features);
 

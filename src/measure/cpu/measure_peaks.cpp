@@ -13,7 +13,7 @@ namespace {
 
 constexpr double steady_clock_spread = 0.03;
 
-/// What a kernel's samples on so many threads came to.
+/// A kernel and a thread count, with their samples.
 struct PeakWork {
     const PeakKernel* kernel = nullptr;
     int threads = 1;
@@ -40,7 +40,7 @@ void set_clock(PeakResult& result, const std::vector<Sample>& samples, double le
     if (clocks.empty()) return;
     std::sort(clocks.begin(), clocks.end());
     std::sort(per_cycle.begin(), per_cycle.end());
-    // a probe that came late saw a core that had sped up again
+    // a late probe may see a core whose clock has risen again
     result.hertz = quantile(clocks, 0.1);
     result.clock_spread = quantile(clocks, 0.95) / quantile(clocks, 0.05) - 1;
     result.ops_per_cycle = quantile(per_cycle, 0.95);
@@ -64,7 +64,7 @@ PeakWork work_of(const PeakKernel& kernel, int threads) {
     return work;
 }
 
-/// Errors: what it computes is wrong.
+/// Errors: the kernel computes a wrong result.
 TimedCalls checked_calls(WorkerTeam& team, PeakWork& work) {
     return [&work, inner = team_calls(team, work.threads, true, [&work](int worker, std::int64_t calls) {
                        const auto index = static_cast<std::size_t>(worker);
@@ -80,7 +80,7 @@ TimedCalls checked_calls(WorkerTeam& team, PeakWork& work) {
     };
 }
 
-/// Kernels that keep the same ports busy.
+/// Identifies kernels that use the same ports.
 std::string ports_of(const PeakKernel& kernel) {
     return kernel.title == "FMA" ? fmt::format("FMA {}", kernel.register_bytes) : kernel.id;
 }
@@ -96,7 +96,7 @@ TimedCalls team_calls(WorkerTeam& team, int threads, bool clock,
     };
 }
 
-double patience(std::size_t works, const SamplingOptions& sampling) {
+double sampling_limit_s(std::size_t works, const SamplingOptions& sampling) {
     const auto samples = static_cast<double>(works * (sampling.samples + 1));
     return 3 * samples * sampling.sample_s;
 }
@@ -116,7 +116,7 @@ std::string refusal_of(const PeakResult& peak) {
     return "below what the ports can do: a neighbour on the same core, or values spilled from registers";
 }
 
-void agree_on_ports(std::vector<PeakResult>& peaks) {
+void reconcile_ports(std::vector<PeakResult>& peaks) {
     std::map<std::string, const PeakResult*> fastest;
     for (const PeakResult& peak : peaks) {
         const PeakResult*& most = fastest[ports_of(peak.kernel)];
@@ -168,7 +168,7 @@ Status measure_peaks(WorkerTeam& team, const CpuMeasureOptions& options, SampleM
     sampling.samples = options.samples;
     sampling.sample_s = options.sample_s;
     sampling.warm_up_s = options.sample_s;
-    sampling.longest_s = patience(works.size(), sampling);
+    sampling.max_duration_s = sampling_limit_s(works.size(), sampling);
     ROOFLINE_TRY(auto sampled, take_timed_samples(timed, sampling));
     for (std::size_t i = 0; i < works.size(); ++i) {
         const Sampled& each = (sampled)[i];
@@ -176,7 +176,7 @@ Status measure_peaks(WorkerTeam& team, const CpuMeasureOptions& options, SampleM
         measurement.samples_tried += each.spread.tried;
         measurement.samples_rejected += each.spread.tried - each.spread.kept;
     }
-    agree_on_ports(measurement.peaks);
+    reconcile_ports(measurement.peaks);
     std::vector<double> clocks;
     for (const PeakResult& peak : measurement.peaks) clocks.push_back(peak.hertz);
     std::sort(clocks.begin(), clocks.end());
@@ -192,7 +192,7 @@ Result<double> peak_now(const CpuMeasurement& measurement, const CpuMeasureOptio
     PeakWork work = work_of(peak->kernel, measurement.threads);
     SamplingOptions sampling;
     sampling.sample_s = options.sample_s;
-    sampling.longest_s = patience(1, sampling);
+    sampling.max_duration_s = sampling_limit_s(1, sampling);
     ROOFLINE_TRY(auto sampled, take_timed_samples({checked_calls(team, work)}, sampling));
     return result_of(work, sampled.front(), measurement.features, sampling.least_cpu_share).rate.p95;
 }

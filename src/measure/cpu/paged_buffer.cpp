@@ -31,7 +31,7 @@ Result<PagedBuffer> PagedBuffer::make(std::size_t bytes, Pages pages) {
                     "end what uses the memory, or raise the limit on it");
     }
     buffer.mapped_ = mapped;
-    // only advice: a kernel without such pages gives those it has, and the measured rates show it
+    // this is only advice: a kernel without such pages provides others, and the measured rates show it
     ::madvise(mapped, buffer.mapped_bytes_, pages == Pages::huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
     const auto address = reinterpret_cast<std::uintptr_t>(mapped);
     const std::size_t skip = (huge_page - address % huge_page) % huge_page;

@@ -1,4 +1,4 @@
-// Memory straight from the kernel, in pages of the size that is asked for.
+// Memory directly from the kernel, in pages of the requested size.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@ namespace roofline::core {
 
 enum class Pages : std::uint8_t { huge, small };
 
-/// Zeroed memory that nobody has touched; its pages come to be, near the core that touches them first, when they are written.
+/// Zeroed memory that was never accessed; its pages are allocated on first write, near the core that writes.
 class PagedBuffer {
 public:
     PagedBuffer() = default;
@@ -31,7 +31,7 @@ public:
     PagedBuffer& operator=(const PagedBuffer&) = delete;
     ~PagedBuffer();
 
-    /// Begins at a multiple of 2 MiB. Errors: code `memory`.
+    /// Allocates memory aligned to 2 MiB. Errors: code `memory`.
     [[nodiscard]] static Result<PagedBuffer> make(std::size_t bytes, Pages pages);
 
     [[nodiscard]] char* data() const { return data_; }

@@ -22,7 +22,7 @@ T get(const char* memory) {
     return value;
 }
 
-/// Of numbers that half precision holds exactly and normalised, and of zero.
+/// The bits of zero, or of a number that f16 holds exactly as a normal number.
 std::uint16_t half_bits(double value) {
     const auto single = std::bit_cast<std::uint32_t>(static_cast<float>(value));
     if ((single & 0x7fffffffU) == 0) return 0;
@@ -38,7 +38,7 @@ double half_value(std::uint16_t bits) {
     return static_cast<double>(std::bit_cast<float>(sign | (exponent << 23) | ((std::uint32_t{bits} & 0x3ffU) << 13)));
 }
 
-/// No two accumulators begin alike.
+/// Initial values, different for each accumulator.
 double first_value(std::size_t accumulator) { return 1 + static_cast<double>(accumulator % 8) / 8; }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Loops of arithmetic that touch registers only, one for each instruction that could be a machine's peak.
+// Arithmetic loops that use only registers, one for each instruction that could give a machine's peak.
 #pragma once
 
 #include <cstddef>
@@ -13,10 +13,10 @@
 
 namespace roofline::core {
 
-/// What lies in the lanes of a register.
+/// Element types of a register's lanes.
 enum class RegisterLane : std::uint8_t { f64, f32, f16, bf16, s32, s16, s8, u8 };
 [[nodiscard]] std::size_t lane_bytes(RegisterLane lane);
-/// Fills memory with a value that the lane holds exactly.
+/// Fills memory with a value that the lane type represents exactly.
 void fill_lanes(RegisterLane lane, double value, char* memory, std::size_t bytes);
 [[nodiscard]] double read_lane(RegisterLane lane, const char* memory);
 
@@ -25,8 +25,8 @@ struct PeakOperand {
     double value = 0;
 };
 
-/// A loop over accumulators held in registers. Instructions stand in assembly: a compiler that keeps too many values in flight
-/// would spill them to memory, and measure that.
+/// A loop over accumulators in registers. It is written in assembly because a compiler that keeps too many values live
+/// would spill them to memory and distort the measurement.
 struct PeakKernel {
     std::string id;     ///< "fma_f32_avx2"
     std::string title;  ///< "FMA", "FMA + add 2:1", "dot product"
@@ -37,27 +37,29 @@ struct PeakKernel {
     std::size_t register_bytes = 16;
     RegisterLane accumulator = RegisterLane::f32;
     std::vector<PeakOperand> operands;  ///< at most four, each fills a register
-    /// What one pass adds to every lane of each accumulator; exact for a million passes. Its length is the number of accumulators.
+    /// What one pass adds to every lane of each accumulator; exact for a million passes. There is one step per
+    /// accumulator.
     std::vector<double> steps;
-    double instructions_per_pass = 0;  ///< those that count: FMAs, dot products; of a mixture all
-    double ops_per_pass = 0;           ///< a multiplication and an addition are two
-    /// Starts with the accumulators at `accumulators`, passes over all of them so often, and stores them there.
+    double instructions_per_pass = 0;  ///< instructions that count: FMAs, dot products; all instructions of a mixture
+    double ops_per_pass = 0;           ///< a multiplication and an addition are two operations
+    /// Loads the accumulators from `accumulators`, makes `passes` passes over all of them, and stores them there.
     void (*run)(char* accumulators, const char* operands, std::int64_t passes) = nullptr;
 };
 
-/// All that this processor can execute.
+/// The kernels that this processor can execute.
 [[nodiscard]] std::vector<PeakKernel> peak_kernels(const CpuFeatures& features);
-/// All that are written for this architecture, whatever the processor.
+/// The kernels that exist for this architecture, whatever the processor.
 [[nodiscard]] std::vector<PeakKernel> all_peak_kernels();
 
-/// Passes at most that are made between two looks at the accumulators.
+/// Largest number of passes between two checks of the accumulators.
 inline constexpr std::int64_t passes_between_checks = 16384;
 
-/// Registers for one thread's run of a kernel.
+/// Memory for the registers of one thread's run of a kernel.
 class PeakRun {
 public:
     explicit PeakRun(const PeakKernel& kernel);
-    /// Makes so many passes, at most passes_between_checks, from fresh accumulators. False: the result was not what it must be.
+    /// Makes `passes` passes, at most passes_between_checks, from fresh accumulators. Returns false if the result is
+    /// wrong.
     [[nodiscard]] bool make(std::int64_t passes);
 
 private:
@@ -68,7 +70,7 @@ private:
     std::size_t lanes_;
 };
 
-// Where the kernels are written.
+// Each of these adds the kernels of one architecture.
 void add_x86_kernels(std::vector<PeakKernel>& kernels);
 void add_amx_kernels(std::vector<PeakKernel>& kernels);
 void add_arm_kernels(std::vector<PeakKernel>& kernels);

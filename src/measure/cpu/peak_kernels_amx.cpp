@@ -1,4 +1,4 @@
-// Peaks of Intel's tile unit (AMX): tiles of 16 rows of 64 bytes, four accumulate, one holds A and one B.
+// Peaks of Intel's tile unit (AMX). Tiles have 16 rows of 64 bytes; four accumulate, one holds A and one B.
 #include <array>
 #include <cstring>
 
@@ -14,9 +14,9 @@ constexpr std::size_t tiles = 4;
 constexpr std::size_t tile_rows = 16;
 constexpr std::size_t tile_row_bytes = 64;
 constexpr std::size_t tile_bytes = tile_rows * tile_row_bytes;
-constexpr double products_per_tile = 16 * 16;  // of dot products, each of 64 bytes
+constexpr double products_per_tile = 16 * 16;  // dot products of 64 bytes each
 
-/// The operand of ldtilecfg (Intel SDM vol. 1, 18.4): palette 1, then bytes a row and rows of each tile.
+/// The operand of ldtilecfg (Intel SDM vol. 1, 18.4): palette 1, then bytes per row and number of rows of each tile.
 struct TileShapes {
     std::uint8_t palette = 1;
     std::uint8_t start_row = 0;

@@ -1,5 +1,5 @@
-// Peaks of 64-bit ARM: NEON, its dot and matrix products, and SVE. Registers 0 to 23 accumulate, for four pipes of four cycles each; 24 and
-// 25 hold what is multiplied.
+// Peaks of 64-bit ARM: NEON, its dot product and matrix instructions, and SVE. Registers 0 to 23 accumulate, enough for
+// four pipes of four cycles each; 24 and 25 hold the factors.
 #include "measure/cpu/peak_kernels.hpp"
 
 namespace roofline::core {
@@ -69,7 +69,7 @@ NEON_KERNEL(matrix_int8_neon, "i8mm", EACH_24(SMMLA_B))
 SVE_KERNEL(fma_f64_sve, "d", EACH_24(SVE_FMLA_D))
 SVE_KERNEL(fma_f32_sve, "s", EACH_24(SVE_FMLA_S))
 
-/// Only to be called where there is SVE.
+/// Must only be called if the processor has SVE.
 std::size_t sve_bytes() {
     std::uint64_t bytes = 0;
     asm volatile(".arch_extension sve\n\trdvl %0, #1" : "=r"(bytes));
@@ -90,9 +90,9 @@ struct Form {
     RegisterLane accumulator;
     RegisterLane operand;
     double factors[2];
-    double step;               ///< of a pass, in each lane
-    double ops;                ///< of an instruction
-    double instructions_each;  ///< on each accumulator in a pass
+    double step;               ///< per pass, in each lane
+    double ops;                ///< per instruction
+    double instructions_each;  ///< on each accumulator per pass
     void (*run)(char*, const char*, std::int64_t);
 };
 

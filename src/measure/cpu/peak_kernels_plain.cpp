@@ -1,4 +1,5 @@
-// Peaks where no instruction is known by name: additions of products on vectors of 16 bytes, which the compiler makes of what there is.
+// Peaks for architectures without kernels in assembly: multiplications and additions on 16-byte vectors, compiled to
+// whatever instructions exist.
 #include <cstring>
 
 #include "measure/cpu/peak_kernels.hpp"
@@ -12,7 +13,7 @@ constexpr std::size_t plain_accumulators = 8;
 constexpr double factor = 1.5;
 constexpr double other_factor = 1.25 / 4096;
 
-/// The compiler is told that the factors may have changed, or it would multiply once for all.
+/// Makes the compiler assume that the factors may have changed; otherwise it would multiply only once.
 template <class Vector>
 void add_product(Vector& sum, Vector& x, Vector& y) {
     sum += x * y;
@@ -25,7 +26,7 @@ void add_product(Vector& sum, Vector& x, Vector& y) {
 #endif
 }
 
-/// Eight accumulators and two operands: few enough for the 16 vector registers that every 64-bit processor has.
+/// Eight accumulators and two operands: few enough for the 16 vector registers of every 64-bit processor.
 template <class T>
 void multiply_add(char* accumulators, const char* operands, std::int64_t passes) {
     using Vector __attribute__((vector_size(vector_bytes))) = T;

@@ -24,7 +24,7 @@ TEST_CASE("a kernel that leaves out a pass is found out") {
     add_plain_kernels(kernels);
     for (PeakKernel& kernel : kernels) {
         CAPTURE(kernel.id);
-        kernel.steps[3] *= 2;  // as if the fourth accumulator had been added to twice
+        kernel.steps[3] *= 2;  // as if the fourth accumulator had been updated twice
         PeakRun run(kernel);
         CHECK_FALSE(run.make(10));
     }
@@ -39,7 +39,7 @@ TEST_CASE("kernels are named once and counted rightly") {
         CHECK(runs);
         CHECK(kernel.operands.size() <= 4);
         CHECK(kernel.ops_per_pass > 0);
-        // an FMA on registers of n lanes is 2n operations, a dot product two for each element of an operand
+        // an FMA on registers of n lanes is 2n operations, a dot product is two per element of an operand
         if (kernel.unit != Unit::matmul || kernel.instructions_per_pass == 0) continue;
         const double ops = kernel.ops_per_pass / kernel.instructions_per_pass;
         const std::size_t elements = kernel.register_bytes / lane_bytes(kernel.operands.front().lane);
@@ -90,15 +90,15 @@ TEST_CASE("a figure counts when it is what the ports can do") {
     zen4.model = 0x11;
     CHECK(microarchitecture(zen4) == "Zen 4");
     REQUIRE(port_rates(zen4, fma) == std::vector<double>{1});
-    // one FMA of 16 lanes in a cycle: 32 operations
+    // one FMA of 16 lanes per cycle: 32 operations
     const PortVerdict good = judge_port_rate(fma, {1}, 31.7);
     CHECK(good.known);
     CHECK(good.rate == 32);
     CHECK(good.share == approx(31.7 / 32));
-    // the spill of research: 29 of 100 GFLOP/s
+    // compiled code with register spills once gave 29 of 100 GFLOP/s
     CHECK_FALSE(judge_port_rate(fma, {1}, 9.3).known);
     CHECK_FALSE(judge_port_rate(fma, {1}, 34).known);
-    // a processor that is in no table may have any of the usual rates, and nothing between
+    // a processor that is not in the table may have any of the usual rates, but no rate between them
     CHECK(judge_port_rate(fma, port_rates({}, fma), 63).known);
     CHECK(judge_port_rate(fma, port_rates({}, fma), 15.9).known);
     CHECK_FALSE(judge_port_rate(fma, port_rates({}, fma), 24).known);
@@ -113,7 +113,7 @@ TEST_CASE("of processors of which some have one 512-bit port, what exceeds one p
     cascade_lake.model = 0x55;
     const std::vector<double> rates = port_rates(cascade_lake, fma);
     REQUIRE(rates == std::vector<double>{1, 2});
-    // 32 operations of one port; a neighbour leaves 46 of the 64 of two
+    // one port gives 32 operations; with two ports and another thread on the core, 46 of 64 remain
     const PortVerdict two = judge_port_rate(fma, rates, 46);
     CHECK(two.rate == 64);
     CHECK(two.sure);

@@ -1,4 +1,4 @@
-// Peaks of x86-64: AVX2 and AVX-512. Registers 0 to 11 accumulate; 12 to 15 hold what is multiplied and added.
+// Peaks of x86-64 with AVX2 and AVX-512. Registers 0 to 11 accumulate; 12 to 15 hold factors and summands.
 #include "measure/cpu/peak_kernels.hpp"
 
 namespace roofline::core {
@@ -7,7 +7,7 @@ namespace roofline::core {
 
 namespace {
 
-// Names of registers are pasted together by the preprocessor, for assembly wants them as text.
+// The preprocessor concatenates register names because assembly needs them as text.
 #define EACH_12(op, r) \
     op(r, 0) op(r, 1) op(r, 2) op(r, 3) op(r, 4) op(r, 5) op(r, 6) op(r, 7) op(r, 8) op(r, 9) op(r, 10) op(r, 11)
 #define LOAD_ymm(r, i) "vmovups 32*" #i "(%[acc]), %%" #r #i "\n\t"
@@ -45,13 +45,13 @@ namespace {
 #define FNMA_PH(r, i) ON_TWO("vfnmadd231ph", r, i)
 #define DOT_BF16(r, i) ON_TWO("vdpbf16ps", r, i)
 #define DOT_U8S8(r, i) ON_TWO("vpdpbusd", r, i)
-// without the prefix assemblers take the AVX-512 form
+// without the prefix assemblers choose the AVX-512 encoding
 #define DOT_U8S8_VEX(r, i) ON_TWO("%{vex%} vpdpbusd", r, i)
 #define ADD_PD(r, i) "vaddpd %%" #r "14, %%" #r #i ", %%" #r #i "\n\t"
 #define ADD_PS(r, i) "vaddps %%" #r "14, %%" #r #i ", %%" #r #i "\n\t"
 #define MUL_PD(r, i) "vmulpd %%" #r "15, %%" #r #i ", %%" #r #i "\n\t"
 #define MUL_PS(r, i) "vmulps %%" #r "15, %%" #r #i ", %%" #r #i "\n\t"
-// products of pairs in 16 bits, of those in 32 bits, then the sum
+// multiplies pairs into 16 bits, adds pairs of those into 32 bits, then accumulates
 #define MADD_U8S8(r, i)                        \
     "vpmaddubsw %%" #r "13, %%" #r "12, %%" #r \
     "15\n\t"                                   \
@@ -87,7 +87,7 @@ KERNEL(dot_u8s8_avx512, zmm, EACH_12(DOT_U8S8, zmm) EACH_12(DOT_U8S8, zmm))
 KERNEL(dot_bf16_avx512, zmm, EACH_12(DOT_BF16, zmm) EACH_12(DOT_BF16, zmm))
 KERNEL(fma_f16_avx512, zmm, EACH_12(FMA_PH, zmm) EACH_12(FNMA_PH, zmm))
 
-constexpr double instructions = 24;  // of a pass: twice twelve
+constexpr double instructions = 24;  // per pass: twice twelve
 constexpr double first_factor = 1.5;
 constexpr double second_factor = 1.25 / 4096;
 constexpr double addend = 1.0 / 4096;
@@ -126,14 +126,14 @@ PeakKernel fma(const Registers& r, Dtype dtype, RegisterLane lane, Run run) {
     return kernel;
 }
 
-/// `fused` of twelve instructions are FMAs or multiplications, the others additions.
+/// `fused` of the twelve instructions are FMAs or multiplications, the others are additions.
 PeakKernel mixture(const Registers& r, Dtype dtype, RegisterLane lane, Run run, std::size_t fused, bool multiplies) {
     PeakKernel kernel = kernel_on(r, Unit::vector, dtype, lane, run);
     const std::string ratio = std::to_string(fused / (12 - fused));
     kernel.id = (multiplies ? "mul_add_" : "fma_add_" + ratio + "_") + std::string(name(dtype)) + "_" + r.suffix;
     kernel.title = multiplies ? "multiply + add" : "FMA + add " + ratio + ":1";
     kernel.instructions = std::string(multiplies ? "vmul, vadd " : "vfmadd231, vadd ") + r.name;
-    // two multiplications by -1 in a pass leave a number as it was
+    // two multiplications by -1 per pass leave a number unchanged
     kernel.steps.assign(12, multiplies ? 0 : 2 * first_factor * second_factor);
     for (std::size_t i = fused; i < 12; ++i) kernel.steps[i] = 2 * addend;
     const std::size_t lane_count = r.bytes / lane_bytes(lane);
@@ -143,7 +143,7 @@ PeakKernel mixture(const Registers& r, Dtype dtype, RegisterLane lane, Run run, 
     return kernel;
 }
 
-/// Sums of products of four bytes in each 32-bit lane.
+/// Adds the products of four bytes to each 32-bit lane.
 PeakKernel bytes_dot(const Registers& r, const std::string& id, const std::string& what, Run run) {
     PeakKernel kernel = kernel_on(r, Unit::matmul, Dtype::int8, RegisterLane::s32, run);
     kernel.id = id;
@@ -186,7 +186,7 @@ void add_x86_kernels(std::vector<PeakKernel>& kernels) {
     f16.instructions = "vfmadd231ph zmm";
     f16.needs = CpuFeature::avx512_fp16;
     f16.operands = {{RegisterLane::f16, 1.5}, {RegisterLane::f16, 0.25}};
-    // half precision cannot count far: what a pass adds it takes away again
+    // f16 cannot count far, so a pass subtracts what it adds
     f16.steps.assign(12, 0);
     f16.ops_per_pass = instructions * 2 * 32;
     kernels.push_back(f16);

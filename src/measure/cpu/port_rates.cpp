@@ -7,10 +7,10 @@ namespace roofline::core {
 namespace {
 
 constexpr double least_share = 0.95;
-constexpr double most_share = 1.03;
+constexpr double max_share = 1.03;
 constexpr int any_model = 0xffff;
 
-/// Instructions a cycle; 0: it has none, or it is not known.
+/// Instructions per cycle; 0: none, or unknown.
 struct Ports {
     std::string_view vendor;
     int family;
@@ -29,7 +29,7 @@ struct Ports {
 constexpr std::string_view amd = "AuthenticAMD";
 constexpr std::string_view intel = "GenuineIntel";
 
-// The first row that fits is it.
+// The first matching row applies.
 constexpr Ports table[] = {
     {amd, 0x17, 0x00, 0x2f, "Zen", 1, 0, 0.5, 0, 0, 0},
     {amd, 0x17, 0x30, any_model, "Zen 2", 2, 0, 1, 0, 0, 0},
@@ -92,8 +92,9 @@ PortVerdict judge_port_rate(const PeakKernel& kernel, const std::vector<double>&
     const double ops_per_instruction = kernel.ops_per_pass / std::max(kernel.instructions_per_pass, 1.0);
     for (const double rate : rates) {
         const double share = ops_per_cycle / (rate * ops_per_instruction);
-        const bool possible = share <= most_share;
-        if (possible && verdict.instructions > 0 && verdict.share <= most_share) continue;  // a smaller one is
+        const bool possible = share <= max_share;
+        // a smaller rate already matches
+        if (possible && verdict.instructions > 0 && verdict.share <= max_share) continue;
         verdict.instructions = rate;
         verdict.rate = rate * ops_per_instruction;
         verdict.share = share;

@@ -19,7 +19,7 @@ namespace {
 
 constexpr int most_caches = 16;
 
-/// The file's first line; "" when it cannot be read.
+/// First line of a file; "" if it cannot be read.
 std::string line_of(const std::string& path) {
     std::ifstream file(path);
     std::string line;
@@ -33,7 +33,7 @@ std::int64_t number_of(const std::string& text) {
     return value;
 }
 
-/// "32K", "8M"
+/// Parses sizes such as "32K", "8M".
 std::int64_t bytes_of(const std::string& text) {
     const std::int64_t value = std::clamp(number_of(text), std::int64_t{0}, std::int64_t{1} << 30);
     if (text.find('K') != std::string::npos) return value * 1024;
@@ -49,7 +49,7 @@ double quota_of(const std::string& text) {
     return quota > 0 && period > 0 ? quota / period : 0;
 }
 
-/// The group and those around it, innermost first.
+/// Visits the group and the groups that contain it, innermost first.
 template <class Visit>
 void each_group(const std::string& root, std::string group, Visit visit) {
     while (true) {

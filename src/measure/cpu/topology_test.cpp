@@ -11,7 +11,7 @@ using namespace roofline::core;
 
 namespace {
 
-/// A folder of files such as the kernel shows, gone with the scope.
+/// A folder of files like those of the kernel; the destructor removes it.
 class FakeSystem {
 public:
     FakeSystem() {
@@ -79,11 +79,11 @@ TEST_CASE("four processors on two cores that share an L3") {
     CHECK(topology->caches[2].bytes == 16 * 1024 * 1024);
     CHECK(topology->caches[2].instances == 1);
     CHECK(topology->caches[2].cores == 2);
-    // one core is all that this process may use
+    // this process may use only one core
     const auto one = sysfs_topology(system.root(), {3});
     REQUIRE(one);
     CHECK(one->cpus == std::vector<int>{3});
-    // only the processors in use count as sharing
+    // only processors in use count as sharing
     CHECK(one->caches[2].cores == 1);
 }
 

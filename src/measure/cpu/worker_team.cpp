@@ -16,9 +16,9 @@ namespace roofline::core {
 
 namespace {
 
-// Right behind the task alone: processors that slow down for wide vectors do so some microseconds after these begin, and stay slow for
-// most of a millisecond behind them (Intel optimization reference manual, Skylake server power management). The fastest probe is of
-// one that nothing interrupted.
+// The clock is probed right after the task: processors that lower their clock for wide vectors do so some microseconds
+// after these begin, and keep it low for most of a millisecond after them (Intel optimization reference manual, Skylake
+// server power management). The fastest probe is the one that nothing interrupted.
 constexpr std::int64_t probe_passes = 1500;  // 24,000 cycles: some microseconds
 constexpr int probes = 3;
 constexpr int spins_before_yield = 20000;
@@ -46,7 +46,7 @@ bool pin(int cpu) {
 }  // namespace
 
 struct WorkerTeam::Shared {
-    /// What one worker saw of a task.
+    /// What one worker measured during a task.
     struct alignas(128) Stretch {
         double start = 0;
         double end = 0;
@@ -81,7 +81,7 @@ void WorkerTeam::Shared::work(int index) {
     stretch.hertz = 0;
     const std::int64_t preempted = own_preemptions();
     arrived.fetch_add(1);
-    // others may share this processor, then waiting for them must let them run
+    // other threads may share this processor, so a waiting thread must yield to them
     for (int spin = 0; arrived.load(std::memory_order_acquire) < workers; ++spin) {
         if (spin >= spins_before_yield) ::sched_yield();
     }
@@ -108,7 +108,7 @@ void* WorkerTeam::Shared::serve(void* argument) {
         seen = team.generation.load();
         if (team.leaving.load()) return nullptr;
         if (member->index < team.workers) team.work(member->index);
-        // also those who had nothing to do: only then may the next task be set
+        // idle workers count too: only when all are done may the next task be set
         team.done.fetch_add(1);
         team.done.notify_one();
     }
@@ -173,7 +173,7 @@ Sample WorkerTeam::run(int workers, const std::function<void(int worker)>& task,
         end = std::max(end, each->end);
     }
     for (auto each = first; each != last; ++each) {
-        // from the first one's start: who starts late was held up, who ends early is only faster
+        // from the first start: a late start means a delay, an early end only means speed
         const double wall = each->end - start;
         if (wall > 0) sample.cpu_share = std::min(sample.cpu_share, each->cpu / wall);
         sample.preempted += each->preempted;

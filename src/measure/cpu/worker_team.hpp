@@ -1,4 +1,4 @@
-// Threads that stand ready on cores of their own.
+// Threads that are ready to run, each on its own core.
 #pragma once
 
 #include <functional>
@@ -10,7 +10,7 @@
 
 namespace roofline::core {
 
-/// One thread on each of some processors. Those who have nothing to do sleep; those who work start together.
+/// One thread per processor. Idle workers sleep; workers with a task start together.
 class WorkerTeam {
 public:
     WorkerTeam();
@@ -18,16 +18,17 @@ public:
     WorkerTeam& operator=(const WorkerTeam&) = delete;
     ~WorkerTeam();
 
-    /// `cpus` are the kernel's numbers. Errors: code `threads`, when a thread cannot be made.
+    /// `cpus` are the kernel's processor numbers. Errors: code `threads` if a thread cannot be created.
     [[nodiscard]] Status start(const std::vector<int>& cpus);
 
     [[nodiscard]] int size() const;
-    /// Workers that the kernel would not put on their processor.
+    /// Number of workers that could not be pinned to their processor.
     [[nodiscard]] int unpinned() const;
 
-    /// The first `workers` of the team call task(worker), worker from 0, all at once, and this returns when all have.
-    /// The sample is from the first one's start to the last one's end, with the least share of its processor that one of them had,
-    /// and the clock probed on each just after, when `clock` is set; the mean of all.
+    /// The first `workers` of the team call task(worker), worker counted from 0, at the same time; returns when all
+    /// calls have returned. The sample lasts from the first start to the last end, and contains the smallest share of
+    /// processor time that a worker had. With `clock` it also contains the mean of the clocks, probed on each worker
+    /// just after the task.
     Sample run(int workers, const std::function<void(int worker)>& task, bool clock = false);
 
 private:

@@ -11,7 +11,7 @@
 using namespace roofline::core;
 
 TEST_CASE("each worker is called once, and only so many as are wanted") {
-    // three threads on whatever there is, on one processor too
+    // three threads on any processors, even on a single one
     const std::vector<int> allowed = allowed_cpus();
     WorkerTeam team;
     REQUIRE(team.start({allowed.front(), allowed.back(), allowed.front()}));

@@ -1,4 +1,4 @@
-// Matrix products of oneDNN. Its exceptions end here.
+// Matmuls by oneDNN. Its exceptions do not leave this file.
 #include <dlfcn.h>
 #include <fmt/format.h>
 
@@ -135,7 +135,8 @@ private:
     std::unordered_map<int, memory> arguments_;
 };
 
-/// The threads of GNU's OpenMP, which oneDNN works with. Called by name, so that any compiler can build this.
+/// The threads of GNU OpenMP, which oneDNN uses. Its functions are looked up by name so that any compiler can build
+/// this file.
 struct OpenMp {
     using Parallel = void (*)(void (*)(void*), void*, unsigned, unsigned);
     Parallel parallel = nullptr;
@@ -247,7 +248,7 @@ private:
             strides.push_back(stride);
         };
         for (const MatmulStep::Batch& loop : step.batch) {
-            // an operand that stands still is broadcast
+            // an operand with stride 0 is broadcast
             add(a_dims, a_strides, loop.a == 0 ? 1 : loop.size, loop.a == 0 ? step.m * step.k : loop.a);
             add(b_dims, b_strides, loop.b == 0 ? 1 : loop.size, loop.b == 0 ? step.k * step.n : loop.b);
             add(c_dims, c_strides, loop.size, loop.c);

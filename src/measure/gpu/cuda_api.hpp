@@ -1,6 +1,7 @@
-// What is used of NVIDIA's driver, cuBLASLt, NVRTC and NVML: functions, constants and one structure, declared here after the vendor's
-// documentation. So building needs no toolkit, and one program serves machines with and without a GPU. Where a toolkit is
-// installed, tests/gpu/vendor_headers.cpp compares every line of this file with the vendor's headers.
+// The parts of NVIDIA's driver API, cuBLASLt, NVRTC and NVML that this program uses: functions, constants and one
+// structure, declared here after the vendor's documentation. So building needs no toolkit, and one program serves
+// machines with and without a GPU. If a toolkit is installed, tests/gpu/vendor_headers.cpp compares every line of this
+// file with the vendor's headers.
 #pragma once
 
 #include <cstddef>
@@ -11,12 +12,12 @@ namespace roofline::core::cuda {
 using DevicePointer = unsigned long long;
 using Handle = void*;  ///< a context, module, function, stream, event, graph, or an object of cuBLASLt, NVRTC or NVML
 
-inline constexpr int success = 0;  ///< of all four libraries
+inline constexpr int success = 0;  ///< the same in all four libraries
 inline constexpr int out_of_memory = 2;
 inline constexpr int stub_library = 34;
 inline constexpr int no_device = 100;
 inline constexpr int no_binary_for_gpu = 209;
-inline constexpr int not_supported = 15;  ///< of cuBLASLt
+inline constexpr int not_supported = 15;  ///< status of cuBLASLt
 
 enum Attribute : int {
     max_threads_per_block = 1,
@@ -81,7 +82,7 @@ struct Algorithm {
     std::uint64_t data[8];
 };
 
-/// What cuBLASLt's heuristic says of one way to multiply.
+/// One algorithm that cuBLASLt's heuristic proposes.
 struct Heuristic {
     Algorithm algorithm;
     std::size_t workspace_bytes;
@@ -92,7 +93,8 @@ struct Heuristic {
 
 }  // namespace roofline::core::cuda
 
-// X(member, symbol, type): the functions, each as `type* member`. Symbols carry the version that cuda.h's macros append.
+// X(member, symbol, type) lists the functions, each stored as `type* member`. Symbols carry the version that the macros
+// of cuda.h append.
 // clang-format off
 #define ROOFLINE_CUDA_DRIVER(X)                                                                                    \
     X(init, cuInit, int(unsigned flags))                                                                           \
@@ -112,7 +114,8 @@ struct Heuristic {
     X(release, cuMemFree_v2, int(cuda::DevicePointer pointer))                                                     \
     X(allocate_host, cuMemAllocHost_v2, int(void** pointer, std::size_t bytes))                                    \
     X(release_host, cuMemFreeHost, int(void* pointer))                                                             \
-    X(to_device, cuMemcpyHtoDAsync_v2, int(cuda::DevicePointer to, const void* from, std::size_t bytes, cuda::Handle stream)) \
+    X(to_device, cuMemcpyHtoDAsync_v2,                                                                             \
+      int(cuda::DevicePointer to, const void* from, std::size_t bytes, cuda::Handle stream))                       \
     X(to_host, cuMemcpyDtoHAsync_v2, int(void* to, cuda::DevicePointer from, std::size_t bytes, cuda::Handle stream)) \
     X(module_load, cuModuleLoadData, int(cuda::Handle* module, const void* image))                                 \
     X(module_unload, cuModuleUnload, int(cuda::Handle module))                                                     \
@@ -121,7 +124,8 @@ struct Heuristic {
       int(int* blocks, cuda::Handle function, int threads, std::size_t shared_bytes))                              \
     X(launch, cuLaunchKernel,                                                                                      \
       int(cuda::Handle function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,              \
-          unsigned block_y, unsigned block_z, unsigned shared_bytes, cuda::Handle stream, void** arguments, void** extra)) \
+          unsigned block_y, unsigned block_z, unsigned shared_bytes, cuda::Handle stream, void** arguments,        \
+          void** extra))                                                                                           \
     X(stream_create, cuStreamCreate, int(cuda::Handle* stream, unsigned flags))                                    \
     X(stream_destroy, cuStreamDestroy_v2, int(cuda::Handle stream))                                                \
     X(stream_synchronize, cuStreamSynchronize, int(cuda::Handle stream))                                           \
@@ -132,7 +136,8 @@ struct Heuristic {
     X(event_elapsed, cuEventElapsedTime, int(float* milliseconds, cuda::Handle start, cuda::Handle end))           \
     X(capture_begin, cuStreamBeginCapture_v2, int(cuda::Handle stream, int mode))                                  \
     X(capture_end, cuStreamEndCapture, int(cuda::Handle stream, cuda::Handle* graph))                              \
-    X(graph_instantiate, cuGraphInstantiateWithFlags, int(cuda::Handle* exec, cuda::Handle graph, unsigned long long flags)) \
+    X(graph_instantiate, cuGraphInstantiateWithFlags,                                                              \
+      int(cuda::Handle* exec, cuda::Handle graph, unsigned long long flags))                                       \
     X(graph_launch, cuGraphLaunch, int(cuda::Handle exec, cuda::Handle stream))                                    \
     X(graph_exec_destroy, cuGraphExecDestroy, int(cuda::Handle exec))                                              \
     X(graph_destroy, cuGraphDestroy, int(cuda::Handle graph))
@@ -143,11 +148,13 @@ struct Heuristic {
     X(destroy, cublasLtDestroy, int(cuda::Handle handle))                                                          \
     X(matmul_create, cublasLtMatmulDescCreate, int(cuda::Handle* matmul, int compute_type, int scale_type))        \
     X(matmul_destroy, cublasLtMatmulDescDestroy, int(cuda::Handle matmul))                                         \
-    X(matmul_set, cublasLtMatmulDescSetAttribute, int(cuda::Handle matmul, int attribute, const void* value, std::size_t bytes)) \
+    X(matmul_set, cublasLtMatmulDescSetAttribute,                                                                  \
+      int(cuda::Handle matmul, int attribute, const void* value, std::size_t bytes))                               \
     X(layout_create, cublasLtMatrixLayoutCreate,                                                                   \
       int(cuda::Handle* layout, int type, std::uint64_t rows, std::uint64_t columns, std::int64_t leading))        \
     X(layout_destroy, cublasLtMatrixLayoutDestroy, int(cuda::Handle layout))                                       \
-    X(layout_set, cublasLtMatrixLayoutSetAttribute, int(cuda::Handle layout, int attribute, const void* value, std::size_t bytes)) \
+    X(layout_set, cublasLtMatrixLayoutSetAttribute,                                                                \
+      int(cuda::Handle layout, int attribute, const void* value, std::size_t bytes))                               \
     X(preference_create, cublasLtMatmulPreferenceCreate, int(cuda::Handle* preference))                            \
     X(preference_destroy, cublasLtMatmulPreferenceDestroy, int(cuda::Handle preference))                           \
     X(preference_set, cublasLtMatmulPreferenceSetAttribute,                                                        \
@@ -156,8 +163,10 @@ struct Heuristic {
       int(cuda::Handle handle, cuda::Handle matmul, cuda::Handle a, cuda::Handle b, cuda::Handle c, cuda::Handle d,\
           cuda::Handle preference, int wanted, cuda::Heuristic* results, int* count))                              \
     X(multiply, cublasLtMatmul,                                                                                    \
-      int(cuda::Handle handle, cuda::Handle matmul, const void* alpha, const void* a, cuda::Handle a_layout, const void* b, \
-          cuda::Handle b_layout, const void* beta, const void* c, cuda::Handle c_layout, void* d, cuda::Handle d_layout,    \
+      int(cuda::Handle handle, cuda::Handle matmul, const void* alpha, const void* a,                              \
+          cuda::Handle a_layout, const void* b,                                                                    \
+          cuda::Handle b_layout, const void* beta, const void* c, cuda::Handle c_layout, void* d,                  \
+          cuda::Handle d_layout,                                                                                   \
           const cuda::Algorithm* algorithm, void* workspace, std::size_t workspace_bytes, cuda::Handle stream))
 
 #define ROOFLINE_NVRTC(X)                                                                                          \
@@ -178,7 +187,8 @@ struct Heuristic {
     X(init, nvmlInit_v2, int())                                                                                    \
     X(shutdown, nvmlShutdown, int())                                                                               \
     X(device_by_pci, nvmlDeviceGetHandleByPciBusId_v2, int(const char* pci, cuda::Handle* device))                 \
-    X(throttle_reasons, nvmlDeviceGetCurrentClocksThrottleReasons, int(cuda::Handle device, unsigned long long* reasons)) \
+    X(throttle_reasons, nvmlDeviceGetCurrentClocksThrottleReasons,                                                 \
+      int(cuda::Handle device, unsigned long long* reasons))                                                       \
     X(power_limit, nvmlDeviceGetEnforcedPowerLimit, int(cuda::Handle device, unsigned* milliwatts))
 // clang-format on
 

@@ -1,4 +1,4 @@
-// One NVIDIA GPU: its properties, its memory, kernels compiled for it, and how long they take by its own events.
+// One NVIDIA GPU: its properties, its memory, kernels compiled for it, and their times as measured by its own events.
 #pragma once
 
 #include <array>
@@ -21,11 +21,11 @@ struct GpuProperties {
     int major = 0;     ///< compute capability
     int minor = 0;
     int multiprocessors = 0;
-    std::int64_t clock_hz = 0;  ///< the highest; 0: the driver no longer says
+    std::int64_t clock_hz = 0;  ///< highest clock; 0: the driver does not report it
     std::int64_t memory_bytes = 0;
     std::int64_t l2_bytes = 0;
-    std::int64_t shared_bytes = 0;  ///< of one multiprocessor
-    std::int64_t registers = 0;     ///< of one multiprocessor, 32 bits each
+    std::int64_t shared_bytes = 0;  ///< per multiprocessor
+    std::int64_t registers = 0;     ///< per multiprocessor, 32 bits each
     bool integrated = false;        ///< shares the host's memory
 
     [[nodiscard]] int capability() const { return 10 * major + minor; }
@@ -33,7 +33,7 @@ struct GpuProperties {
 
 class Gpu;
 
-/// Device memory, or host memory that the device reaches without a copy in between; released with the object.
+/// Device memory, or host memory that the device accesses directly; the destructor frees it.
 class GpuMemory {
 public:
     GpuMemory() = default;
@@ -55,7 +55,7 @@ private:
     std::size_t bytes_ = 0;
 };
 
-/// A kernel and the blocks of it that a multiprocessor holds at once.
+/// A kernel, and the number of its blocks that run concurrently on a multiprocessor.
 struct GpuKernel {
     cuda::Handle function = nullptr;
     std::string name;
@@ -63,7 +63,7 @@ struct GpuKernel {
 
 class Gpu {
 public:
-    /// The first GPU that CUDA_VISIBLE_DEVICES leaves. `folder`: see load_gpu_libraries. Errors: code `absent`.
+    /// Opens the first GPU that CUDA_VISIBLE_DEVICES allows. `folder`: see load_gpu_libraries. Errors: code `absent`.
     [[nodiscard]] static Result<std::unique_ptr<Gpu>> open(const std::string& folder = {});
     Gpu(const Gpu&) = delete;
     Gpu& operator=(const Gpu&) = delete;
@@ -77,23 +77,23 @@ public:
     [[nodiscard]] Result<std::int64_t> free_memory() const;
     [[nodiscard]] Result<GpuMemory> allocate(std::size_t bytes);
     [[nodiscard]] Result<GpuMemory> allocate_host(std::size_t bytes);
-    /// Shared by all that run in the stream, since they run one after the other.
+    /// Workspace shared by everything in the stream, which runs in order.
     [[nodiscard]] Result<cuda::DevicePointer> workspace();
-    /// What NVIDIA's examples give cuBLASLt on Hopper; fewer bytes rule out split sums.
+    /// The size that NVIDIA's examples give cuBLASLt on Hopper; a smaller one excludes split-K algorithms.
     static constexpr std::size_t workspace_bytes = std::size_t{32} << 20;
 
-    /// Both wait until the copy is done.
+    /// Copies to or from the device and waits until the copy is done.
     [[nodiscard]] Status upload(cuda::DevicePointer to, const void* from, std::size_t bytes);
     [[nodiscard]] Status download(void* to, cuda::DevicePointer from, std::size_t bytes);
 
-    /// Compiles CUDA C++ for this device; kernels are extern "C". Errors: code `absent` when NVRTC does not know the
-    /// device's architecture; "compile" with the compiler's words.
+    /// Compiles CUDA C++ for this device; kernels are extern "C". Errors: code `absent` if NVRTC does not know the
+    /// device's architecture; "compile" with the compiler's message.
     [[nodiscard]] Status load(const std::string& source);
-    /// Of what was loaded; the latest first.
+    /// Finds a kernel in the loaded sources, the latest first.
     [[nodiscard]] Result<GpuKernel> kernel(const std::string& name) const;
     [[nodiscard]] Result<unsigned> resident_blocks(const GpuKernel& kernel, unsigned threads) const;
 
-    /// In the GPU's stream, behind what is there.
+    /// Launches the kernel in the GPU's stream, after earlier work.
     template <class... Arguments>
     [[nodiscard]] Status launch(const GpuKernel& kernel, unsigned blocks, unsigned threads, Arguments... arguments) {
         std::array<void*, sizeof...(Arguments) + 1> pointers{static_cast<void*>(&arguments)..., nullptr};
@@ -102,10 +102,10 @@ public:
     [[nodiscard]] Status launch_with(const GpuKernel& kernel, unsigned blocks, unsigned threads, void** arguments);
     [[nodiscard]] Status synchronize();
 
-    /// Seconds on the device's clock between before and after what `work` puts into the stream.
+    /// Seconds on the device's clock that the work which `work` puts into the stream takes.
     [[nodiscard]] Result<double> time(const std::function<Status()>& work);
 
-    /// What the driver said, in words.
+    /// An error that contains the driver's message.
     [[nodiscard]] Error error(int code, const std::string& doing) const;
 
 private:
@@ -122,15 +122,16 @@ private:
     cuda::Handle after_ = nullptr;
     cuda::Handle blas_ = nullptr;
     GpuMemory workspace_;
-    std::vector<cuda::Handle> modules_;  ///< the latest first
+    std::vector<cuda::Handle> modules_;  ///< latest first
 };
 
-/// Machine code for compute capability `capability` (90). See Gpu::load.
+/// Compiles to machine code for compute capability `capability` (90, for example). See Gpu::load.
 [[nodiscard]] Result<std::string> compile_for_gpu(const Nvrtc& compiler, const std::string& compiler_name,
                                                   const std::string& source, int capability);
 
-/// take_samples() by the device's clock: warms up, finds how many calls fill a sample, and takes samples until there are enough or
-/// the longest time is over. Nothing is known of disturbances: all samples count. Errors: interrupted; whatever `work` fails with.
+/// take_samples() with the device's clock: warms up, determines how many calls fill a sample, and takes samples until
+/// there are enough or the time limit is reached. Disturbances cannot be detected, so all samples count. Errors:
+/// interrupted; those of `work`.
 [[nodiscard]] Result<Sampled> take_gpu_samples(Gpu& gpu, const std::function<Status(std::int64_t calls)>& work,
                                                const SamplingOptions& options);
 

@@ -1,4 +1,4 @@
-// Device memory, L2, shared memory, the way to the host, and launches.
+// Measures device memory, L2, shared memory, the link to the host, and kernel launches.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,11 +14,12 @@ namespace {
 
 constexpr unsigned bandwidth_threads = 512;
 constexpr std::uint64_t element_bytes = 16;
-/// Of a multiprocessor's shared memory: 32 banks of 4 bytes (NVIDIA, CUDA C++ Programming Guide, "Shared Memory", from compute
-/// capability 5.0 on).
+/// Bytes per cycle of a multiprocessor's shared memory: 32 banks of 4 bytes (NVIDIA, CUDA C++ Programming Guide,
+/// "Shared Memory", since compute capability 5.0).
 constexpr double bank_bytes_per_cycle = 128;
-/// The rate is that of the fastest samples and the clock that of the last, which a power limit may have lowered a little by then.
-constexpr double most_of_banks = 1.1;
+/// Tolerance above the bank rate: the rate is that of the fastest samples but the clock that of the last sample, which
+/// a power limit may have lowered slightly.
+constexpr double max_bank_fraction = 1.1;
 
 /// A kernel and the grid that fills the device once.
 struct FullGrid {
@@ -46,7 +47,7 @@ std::function<Status(std::int64_t)> launches_of(Gpu& gpu, const FullGrid& grid, 
 
 std::string capacity_of(std::uint64_t bytes) { return capacity_text(Bytes{static_cast<double>(bytes)}); }
 
-/// Keeps a figure, or passes the error on.
+/// Stores a figure, or passes the error on.
 Status keep_in(std::vector<GpuFigure>& figures, Result<GpuFigure> figure, const std::string& how) {
     if (!figure) return fail(figure.error());
     figure->how = how;
@@ -128,7 +129,7 @@ Status measure_shared(GpuProbe& probe) {
         const double per_cycle = figure.rate() / clock / probe.gpu.properties().multiprocessors;
         figure.how = fmt::format("{} bytes a cycle and multiprocessor of {} at {}", number_text(per_cycle, 4),
                                  bank_bytes_per_cycle, to_text(Frequency{clock}));
-        if (per_cycle > most_of_banks * bank_bytes_per_cycle) {
+        if (per_cycle > max_bank_fraction * bank_bytes_per_cycle) {
             probe.result.notes.push_back(
                 fmt::format("shared memory is left out: {}, more than its banks give, so something was not read or the "
                             "clock changed meanwhile",
@@ -170,7 +171,7 @@ Status measure_host_link(GpuProbe& probe) {
     return keep_in(probe.result.host, probe.figure("device_to_host", work, copies(false)), how);
 }
 
-/// A graph, destroyed with this object.
+/// A CUDA graph; the destructor destroys it.
 struct LaunchGraph {
     const CudaDriver& driver;
     cuda::Handle graph = nullptr;

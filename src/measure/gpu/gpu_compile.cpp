@@ -1,4 +1,4 @@
-// CUDA C++ to machine code, by NVRTC.
+// Compiles CUDA C++ to machine code with NVRTC.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,7 +9,7 @@ namespace roofline::core {
 
 namespace {
 
-/// NVRTC's object, destroyed with this one.
+/// Owns NVRTC's program object.
 struct GpuProgram {
     const Nvrtc& compiler;
     cuda::Handle handle = nullptr;
@@ -22,7 +22,7 @@ struct GpuProgram {
     }
 };
 
-/// A newer GPU than the compiler knows cannot be helped: its machine code is another.
+/// Rejects a GPU that the compiler does not know: its machine code differs from that of older GPUs.
 Status knows_architecture(const Nvrtc& compiler, const std::string& compiler_name, int capability) {
     int count = 0;
     if (compiler.architecture_count(&count) != cuda::success || count < 1 || count > 10'000) return {};

@@ -18,10 +18,10 @@ namespace roofline::core {
 
 namespace {
 
-/// Bytes. Copies of an array follow each other at multiples of a cache line (Execution).
+/// Alignment in bytes: copies of an array follow one another at multiples of a cache line (Execution).
 constexpr std::int64_t array_alignment = 64;
 
-using StepArguments = std::array<void*, most_gpu_arrays>;
+using StepArguments = std::array<void*, max_gpu_arrays>;
 
 cuda::DevicePointer device_pointer(const void* memory) { return std::bit_cast<std::uintptr_t>(memory); }
 void* as_memory(cuda::DevicePointer at) { return std::bit_cast<void*>(static_cast<std::uintptr_t>(at)); }
@@ -38,7 +38,7 @@ Status started(Gpu& gpu, const GpuKernel& kernel, std::int64_t blocks, unsigned 
     return gpu.launch(kernel, static_cast<unsigned>(blocks), threads, arguments);
 }
 
-/// A step that is a kernel of our own, and where its rows were cut into pieces a second one.
+/// A step that runs as a kernel of our own; a second kernel combines the results if long rows were divided into pieces.
 class GpuStepKernel : public StepKernel {
 public:
     static Result<std::unique_ptr<StepKernel>> make(Gpu& gpu, const RunStep& step, const StepProgram& program) {
@@ -75,7 +75,7 @@ private:
     GpuMemory partial_;
 };
 
-/// A matrix product by cuBLASLt, with a launch for each place of all batch loops but the longest.
+/// A matmul by cuBLASLt, with one launch per iteration of all batch loops but the longest.
 class GpuMatmulKernel : public StepKernel {
 public:
     static Result<std::unique_ptr<StepKernel>> make(Gpu& gpu, const RunStep& run_step) {
@@ -83,7 +83,7 @@ public:
         std::unique_ptr<GpuMatmulKernel> made(new GpuMatmulKernel(gpu, step));
         ROOFLINE_TRY(auto type, made->type_of(run_step.text));
         ROOFLINE_TRY(auto shape, made->shape_of(run_step.text, type));
-        // the best of several by the clock would need memory; the heuristic's first is what frameworks take
+        // timing several algorithms would need memory; frameworks use the heuristic's first one too
         ROOFLINE_TRY(auto matmul, GpuMatmul::make(gpu, type, shape, 1));
         made->matmul_ = std::make_unique<GpuMatmul>(std::move(matmul));
         if (made->packs_) {
@@ -133,7 +133,7 @@ private:
         for (const MatmulStep::Batch& loop : outer_) products_ *= loop.size;
     }
 
-    /// cuBLASLt's way with these dtypes.
+    /// How cuBLASLt multiplies these dtypes.
     [[nodiscard]] Result<GpuMatmulType> type_of(const std::string& what) const {
         const auto refused = [&](const std::string& why, const std::string& hint) {
             return fail("unsupported", fmt::format("{} does not run on the GPU: {}", what, why), hint);
@@ -166,7 +166,8 @@ private:
         shape.k = step_.k;
         shape.a_along_k = step_.a_k == 1 || step_.k == 1;
         shape.b_along_k = step_.b_k == 1 && (step_.b_n != 1 || step_.n == 1);
-        // of an operand with one row or column nothing is stepped over, and cuBLASLt wants a distance all the same
+        // the leading dimension of an operand with one row or column is never used, but cuBLASLt still needs a valid
+        // one
         shape.lda = shape.a_along_k ? (step_.m == 1 ? step_.k : step_.a_m) : (step_.k == 1 ? step_.m : step_.a_k);
         shape.ldb = shape.b_along_k ? (step_.n == 1 ? step_.k : step_.b_n) : (step_.k == 1 ? step_.n : step_.b_k);
         shape.ldc = step_.m == 1 ? step_.n : step_.c_m;
@@ -192,7 +193,7 @@ private:
         shape.batch_a = inner_.a;
         shape.batch_b = inner_.b;
         shape.batch_c = inner_.c;
-        // what allocations and copies of arrays begin at, and what the other batch loops step by
+        // alignment of allocations and copies of arrays, reduced by the strides of the other batch loops
         std::array<std::int64_t, 3> align{array_alignment, array_alignment, array_alignment};
         for (const MatmulStep::Batch& loop : outer_) {
             align[0] = std::gcd(align[0], loop.a * info(step_.a).bits / 8);
@@ -222,7 +223,8 @@ public:
     [[nodiscard]] std::string name() const override { return gpu_->properties().name; }
     [[nodiscard]] std::int64_t memory_free() const override {
         const auto free = gpu_->free_memory();
-        const auto kept = static_cast<std::int64_t>(2 * Gpu::workspace_bytes);  // for cuBLASLt and partial sums
+        // for the workspace of cuBLASLt and for partial sums
+        const auto kept = static_cast<std::int64_t>(2 * Gpu::workspace_bytes);
         return free && *free > kept ? *free - kept : 0;
     }
     [[nodiscard]] std::int64_t largest_cache() const override { return gpu_->properties().l2_bytes; }

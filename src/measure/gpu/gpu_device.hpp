@@ -1,4 +1,4 @@
-// A GPU as a device that takes the steps of a program.
+// A GPU as a device that runs the steps of a program.
 #pragma once
 
 #include <memory>
@@ -9,8 +9,8 @@
 
 namespace roofline::core {
 
-/// Products by cuBLASLt, everything else by kernels that are written and compiled for each step. `libraries`: see
-/// load_gpu_libraries. Errors: code `absent` without a driver, a GPU or a toolkit.
+/// Makes a device that runs matmuls with cuBLASLt and everything else with kernels that are generated and compiled for
+/// each step. `libraries`: see load_gpu_libraries. Errors: code `absent` if there is no driver, no GPU or no toolkit.
 [[nodiscard]] Result<std::unique_ptr<Device>> make_gpu_device(const std::string& libraries = {});
 
 }  // namespace roofline::core

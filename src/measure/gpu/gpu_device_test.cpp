@@ -1,5 +1,5 @@
-// Programs on the imaginary GPU of tests/gpu/fake_cuda.cpp, against the reference: its products are really multiplied, and the
-// kernels of the other steps are compiled for the processor. So their text is what is tested here.
+// Compares programs on the fake GPU of tests/gpu/fake_cuda.cpp with the reference. The fake GPU really computes
+// matmuls, and the kernels of other steps are compiled for the processor, so these tests cover their source code.
 #include "measure/gpu/gpu_device.hpp"
 
 #include <doctest/doctest.h>
@@ -15,14 +15,14 @@ using namespace roofline::core;
 
 namespace {
 
-/// The compiler of a real GPU's kernels, where there is one.
+/// The compiler for kernels of real GPUs, if it is installed.
 const Nvrtc* real_compiler() {
     static const Result<Nvrtc> newest = load_nvrtc("", 13);
     static const Result<Nvrtc> older = load_nvrtc("", 12);
     return newest ? &*newest : older ? &*older : nullptr;
 }
 
-/// Every kernel of the program's steps, for Ampere, Hopper and Blackwell.
+/// Compiles every kernel of the program's steps for Ampere, Hopper and Blackwell.
 void compiles_for_real(const std::string& text) {
     if (real_compiler() == nullptr) return;
     auto program = parse_program(text, "");
@@ -87,7 +87,7 @@ TEST_CASE("gpu: products in every dtype, whatever way their operands lie") {
     agrees_on_gpu("f32[D=9] * f32[D] -> f32[]");
     agrees_on_gpu("f32[B=3, D=9] * f32[B, D] -> f32[B]");
     agrees_on_gpu("int8[B=4, D=16] * int8[F=6, D] -> int32[B, F]");
-    agrees_on_gpu("X : int8[B=4, D=16]; param W : int8[D, F=6]\nY : int32[B, F] = X * W");  // laid out anew
+    agrees_on_gpu("X : int8[B=4, D=16]; param W : int8[D, F=6]\nY : int32[B, F] = X * W");  // packed
     agrees_on_gpu("bf16[B=2, T=3, K=2, G=2, H=8] * bf16[B, S=5, K, H] -> bf16[B, K, G, T, S]");
     agrees_on_gpu("bf16[B=2, K=2, G=2, T=3, S=5] * bf16[B, S, K, H=8] -> bf16[B, T, K, G, H]");
 }
@@ -116,7 +116,7 @@ TEST_CASE("gpu: reductions, softmax and norms") {
     for (const char* f : {"dsoftmax", "dnorm", "dlayernorm", "dscan"}) {
         agrees_on_gpu(std::string("X : f32[B=5, D=300]; G : f32[B, D]\nY : f32[B, D] = ") + f + "[D](X, G)");
     }
-    // rows so few and long that they are cut into pieces
+    // rows that are divided into pieces because they are few and long
     agrees_on_gpu("X : f32[B=2, D=100000]\nY : f32[B] = mean[D](X)");
     agrees_on_gpu("X : f64[D=100000]\nY : f64[] = min[D](X)");
 }

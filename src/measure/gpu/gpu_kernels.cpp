@@ -43,7 +43,8 @@ extern "C" __global__ void spin(u64 wanted, u64* clock) {
 }
 )cuda";
 
-/// One kernel for each kind of number. Eight chains hide the latency of a multiply-add, and 8 accumulators never spill.
+/// There is one kernel per number format. Eight chains hide the latency of a multiply-add, and 8 accumulators never
+/// spill.
 const char* const peak = R"cuda(
 #define PEAK(NAME, TYPE, FMA)                                                                     \
     extern "C" __global__ void NAME(TYPE* out, int rounds, TYPE a, TYPE b, u64* clock) {          \
@@ -81,7 +82,7 @@ const char* const peak_bf16 = R"cuda(
 PEAK(peak_bf16x2, u32, FMA_BF16X2)
 )cuda";
 
-/// The sums are written when they have a value that they never have, for nothing that is read may be left out.
+/// The sums are stored only if they have a value that never occurs, so that the compiler cannot remove any load.
 const char* const bandwidth = R"cuda(
 __device__ __forceinline__ void add(float4& sum, const float4& x) {
     sum.x += x.x;
@@ -100,7 +101,8 @@ extern "C" __global__ void read_memory(const float4* x, u64 count, float* out) {
     u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x;
     float4 sum = make_float4(0, 0, 0, 0);
     for (; i + 3 * step < count; i += 4 * step) {
-        const float4 a = __ldcs(x + i), b = __ldcs(x + i + step), c = __ldcs(x + i + 2 * step), d = __ldcs(x + i + 3 * step);
+        const float4 a = __ldcs(x + i), b = __ldcs(x + i + step), c = __ldcs(x + i + 2 * step),
+                     d = __ldcs(x + i + 3 * step);
         add(sum, a);
         add(sum, b);
         add(sum, c);
@@ -120,7 +122,8 @@ extern "C" __global__ void copy_memory(float4* y, const float4* x, u64 count) {
     const u64 step = (u64)gridDim.x * blockDim.x;
     u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x;
     for (; i + 3 * step < count; i += 4 * step) {
-        const float4 a = __ldcs(x + i), b = __ldcs(x + i + step), c = __ldcs(x + i + 2 * step), d = __ldcs(x + i + 3 * step);
+        const float4 a = __ldcs(x + i), b = __ldcs(x + i + step), c = __ldcs(x + i + 2 * step),
+                     d = __ldcs(x + i + 3 * step);
         __stcs(y + i, a);
         __stcs(y + i + step, b);
         __stcs(y + i + 2 * step, c);
@@ -143,7 +146,8 @@ extern "C" __global__ void triad_memory(float4* z, const float4* x, const float4
     }
 }
 
-// Past L1 (cg); the grid goes round the working set together, so at any time all read different lines.
+// The loads bypass L1 (cg). The whole grid cycles through the working set together, so at any time all threads read
+// different lines.
 extern "C" __global__ void read_l2(const float4* x, u64 mask, int rounds, float* out) {
     const u64 step = (u64)gridDim.x * blockDim.x;
     u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x;
@@ -159,8 +163,8 @@ extern "C" __global__ void read_l2(const float4* x, u64 mask, int rounds, float*
     keep(sum, out);
 }
 
-// Volatile assembly keeps the compiler from dropping the loads or taking them out of the loop, and ld.volatile the assembler from
-// reading once what is read again from the same address.
+// Volatile assembly keeps the compiler from removing the loads or hoisting them out of the loop; ld.volatile keeps the
+// assembler from merging repeated loads from one address.
 extern "C" __global__ void read_shared(int rounds, float* out, u64* clock) {
     __shared__ float4 data[1024];
     for (int i = threadIdx.x; i < 1024; i += blockDim.x) data[i] = make_float4(i, 1, 2, 3);

@@ -20,7 +20,7 @@ constexpr const char* driver_remedy =
 struct Opened {
     void* library = nullptr;
     std::string name;
-    std::string problem;  ///< why the first one that exists could not be loaded, else that there is none
+    std::string problem;  ///< why the first existing file could not be loaded, or that no file exists
 };
 
 bool is_absence(const std::string& problem, const std::string& name) {
@@ -31,7 +31,7 @@ Opened open_first(const std::vector<std::string>& names) {
     Opened opened;
     bool only_absent = true;
     for (const std::string& name : names) {
-        // local: nothing of ours is to be found in it by accident; never closed, for the libraries keep threads
+        // local, so that its symbols cannot be found by accident; never closed because the libraries keep threads
         opened.library = ::dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
         opened.name = name;
         if (opened.library != nullptr) return opened;
@@ -43,8 +43,8 @@ Opened open_first(const std::vector<std::string>& names) {
     return opened;
 }
 
-/// Where the system looks, where the user says that a toolkit is, and where its installer puts one. A toolkit's libraries are in
-/// lib64, those of Python's and Conda's packages in lib.
+/// Paths where the system searches, where the user says that a toolkit is, and where its installer puts one. A
+/// toolkit's libraries are in lib64, those of Python and Conda packages in lib.
 std::vector<std::string> places(const std::string& file, const std::string& folder) {
     if (!folder.empty()) return {fmt::format("{}/{}", folder, file)};
     std::vector<std::string> all{file};
@@ -57,8 +57,8 @@ std::vector<std::string> places(const std::string& file, const std::string& fold
     return all;
 }
 
-/// "libcublasLt.so" of all toolkits that the driver can run, the newest first: a program built with a toolkit needs a driver
-/// of at least its major version.
+/// Paths of libraries such as "libcublasLt.so" in all toolkits that the driver can run, newest first: a program built
+/// with a toolkit needs a driver of at least the same major version.
 std::vector<std::string> toolkit_places(const std::string& file, const std::string& folder, int major) {
     std::vector<std::string> all;
     for (int version = std::min(major, newest_toolkit); version >= oldest_toolkit; --version) {
@@ -93,23 +93,23 @@ Result<CublasLt> blas_of(const Opened& opened) {
     return functions;
 }
 
-/// NVRTC looks for its built-in functions where the system looks for libraries, and not always in its own folder. What is loaded
-/// already, it finds.
-void load_builtins_beside(const Opened& compiler, const Nvrtc& functions) {
+/// Loads NVRTC's built-in functions from its own folder: NVRTC searches the system's library path, which does not
+/// always include it. NVRTC finds a library that is already loaded.
+void load_builtins_from_folder(const Opened& compiler, const Nvrtc& functions) {
     const std::size_t slash = compiler.name.rfind('/');
     int major = 0;
     int minor = 0;
     if (slash == std::string::npos || functions.version(&major, &minor) != cuda::success) return;
     const std::string beside =
         fmt::format("{}/libnvrtc-builtins.so.{}.{}", compiler.name.substr(0, slash), major, minor);
-    // where it is not, a system's folder may have it, and else the first kernel's error says so
+    // if it is not there, a system folder may have it; otherwise the error of the first kernel says so
     (void)::dlopen(beside.c_str(), RTLD_NOW | RTLD_LOCAL);
 }
 
 Result<Nvrtc> compiler_of(const Opened& opened) {
     Nvrtc functions;
     ROOFLINE_NVRTC(ROOFLINE_LOAD)
-    load_builtins_beside(opened, functions);
+    load_builtins_from_folder(opened, functions);
     return functions;
 }
 

@@ -13,10 +13,10 @@ namespace roofline::core {
 
 namespace {
 
-/// Rises when a figure's meaning changes.
+/// Increased when the meaning of a figure changes.
 constexpr int method = 1;
 
-/// Five digits: more would say nothing of a measurement.
+/// Rounds to five digits; a measurement has no more.
 double rounded(double value) {
     if (!(value > 0)) return value;
     const double unit = std::pow(10.0, std::floor(std::log10(value)) - 4);
@@ -44,7 +44,7 @@ struct FigureMaker {
         made.note = spread_note<Q>(figure);
         return made;
     }
-    /// What the device says of itself.
+    /// A figure that the device reports about itself.
     template <class Q>
     [[nodiscard]] Figure<Q> reported(double value) const {
         Figure<Q> made;
@@ -72,7 +72,7 @@ const GpuFigure* fastest(const std::vector<GpuFigure>& figures) {
     return found == figures.end() ? nullptr : &*found;
 }
 
-/// "nvidia-h100-80gb-hbm3"
+/// An identifier such as "nvidia-h100-80gb-hbm3".
 std::string id_of(const std::string& name) {
     std::string id;
     for (const char c : name) {
@@ -97,7 +97,7 @@ void add_peaks(Machine& machine, const GpuMeasurement& measurement, const Figure
     for (const GpuPeak& peak : measurement.vector) {
         machine.peaks.push_back({Unit::vector, peak.dtype, peak.dtype, maker.make<FlopRate>(peak.figure), false});
         maker.record<FlopRate>(machine, peak.figure, "FLOP/s");
-        // nothing else runs on the device then, so this is the clock that it holds
+        // nothing else runs on the device meanwhile, so this is the clock that it sustains
         if (peak.dtype == Dtype::f32 && peak.clock_hz > 0) {
             machine.clock = maker.reported<Frequency>(rounded(peak.clock_hz));
             machine.clock.basis = Basis::measured;
@@ -168,7 +168,7 @@ Machine machine_of_gpu(const GpuMeasurement& measurement, const std::string& dat
         machine.power.note = "the limit that is in force, as the device reports it";
     }
     for (const GpuFigure& figure : measurement.launches) maker.record<Seconds>(machine, figure, "s");
-    // as a machine file keeps them
+    // in the order of machine files
     std::sort(machine.measured.begin(), machine.measured.end(),
               [](const Measurement& a, const Measurement& b) { return a.what < b.what; });
     machine.notes = fmt::format("Measured{}{}. Compute capability {}.{}.", date.empty() ? "" : " on ", date,

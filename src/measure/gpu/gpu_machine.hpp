@@ -1,4 +1,4 @@
-// A measured GPU as a machine.
+// Converts the measurements of a GPU to a machine.
 #pragma once
 
 #include <string>
@@ -8,8 +8,9 @@
 
 namespace roofline::core {
 
-/// Every rate is the best that was measured, with its spread; `date` as "2026-01-31". Levels: hbm (the highest of read, write, copy
-/// and triad), l2, smem; the host's link; [measured] has each figure by itself.
+/// Makes a machine. Every rate is the best that was measured, with its spread; `date` is like "2026-01-31". Levels: hbm
+/// (the highest of read, write, copy and triad), l2, smem; and the link to the host. [measured] lists each figure
+/// separately.
 [[nodiscard]] Machine machine_of_gpu(const GpuMeasurement& measurement, const std::string& date);
 
 }  // namespace roofline::core

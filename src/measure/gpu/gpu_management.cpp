@@ -6,7 +6,7 @@ namespace roofline::core {
 
 namespace {
 
-/// nvmlClocksThrottleReasons of NVML's documentation.
+/// Bits of nvmlClocksThrottleReasons in NVML's documentation.
 constexpr std::pair<unsigned long long, const char*> throttle_bits[] = {
     {0x4, "the power limit"},
     {0x8, "a hardware slowdown"},
@@ -37,7 +37,7 @@ std::optional<double> GpuManagement::power_limit() const {
     return 1e-3 * milliwatts;
 }
 
-unsigned long long GpuManagement::held_back_by() const {
+unsigned long long GpuManagement::clock_limits() const {
     unsigned long long reasons = 0;
     if (device_ == nullptr || functions_->throttle_reasons(device_, &reasons) != cuda::success) return 0;
     unsigned long long known = 0;
@@ -45,7 +45,7 @@ unsigned long long GpuManagement::held_back_by() const {
     return reasons & known;
 }
 
-std::string held_back_text(unsigned long long reasons) {
+std::string clock_limits_text(unsigned long long reasons) {
     std::string text;
     for (const auto& [bit, what] : throttle_bits) {
         if ((reasons & bit) != 0) text += (text.empty() ? "" : ", ") + std::string(what);

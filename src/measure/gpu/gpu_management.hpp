@@ -1,4 +1,4 @@
-// What NVML says of a GPU, where NVML is there.
+// What NVML reports about a GPU, if NVML is installed.
 #pragma once
 
 #include <optional>
@@ -16,17 +16,17 @@ public:
     GpuManagement& operator=(const GpuManagement&) = delete;
 
     [[nodiscard]] bool there() const { return device_ != nullptr; }
-    /// Watts; the limit that is in force.
+    /// The current power limit in watts.
     [[nodiscard]] std::optional<double> power_limit() const;
-    /// What holds the clock back at this moment, as NVML's bits; idling and a user's own settings are none.
-    [[nodiscard]] unsigned long long held_back_by() const;
+    /// The reasons that currently limit the clock, as NVML's bits; idling and the user's own settings do not count.
+    [[nodiscard]] unsigned long long clock_limits() const;
 
 private:
     const Nvml* functions_ = nullptr;
     cuda::Handle device_ = nullptr;
 };
 
-/// "the power limit, the temperature (by hardware)"; "" for none.
-[[nodiscard]] std::string held_back_text(unsigned long long reasons);
+/// The reasons in words: "the power limit, the temperature (by hardware)"; "" if there are none.
+[[nodiscard]] std::string clock_limits_text(unsigned long long reasons);
 
 }  // namespace roofline::core

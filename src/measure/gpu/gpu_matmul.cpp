@@ -10,7 +10,8 @@ namespace roofline::core {
 
 namespace {
 
-/// cuBLASLt stores matrices column by column, so ours are transposed to it: c' = b' a', and its first operand is our b.
+/// cuBLASLt stores matrices in column-major order, so it sees ours transposed: c' = b' a', and its first operand is our
+/// b.
 struct ColumnMajor {
     std::uint64_t rows, columns;
     std::int64_t leading;
@@ -94,7 +95,7 @@ Status GpuMatmul::describe(const GpuMatmulType& type, const GpuMatmulShape& shap
     const auto set = [&](cuda::MatmulAttribute attribute, const auto& value) {
         return blas.matmul_set(matmul_, attribute, &value, sizeof value);
     };
-    // theirs: first operand our b, [n, k] when not transposed, column by column
+    // cuBLASLt's first operand is our b, [n, k] if not transposed, in column-major order
     const int first = shape.b_along_k ? cuda::operation_transpose : cuda::operation_none;
     const int second = shape.a_along_k ? cuda::operation_none : cuda::operation_transpose;
     int status = set(cuda::matmul_transpose_a, first);
@@ -135,7 +136,7 @@ Status GpuMatmul::find_ways(const GpuMatmulShape& shape, int wanted) {
         return blas.preference_set(preference, attribute, &value, sizeof value);
     };
     int status = prefer(cuda::preference_workspace_bytes, Gpu::workspace_bytes);
-    // theirs are our b and a
+    // cuBLASLt's operands are our b and a
     const std::pair<cuda::PreferenceAttribute, std::uint32_t> alignments[] = {
         {cuda::preference_alignment_a, shape.align_b},
         {cuda::preference_alignment_b, shape.align_a},

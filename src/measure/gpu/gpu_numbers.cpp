@@ -1,4 +1,4 @@
-// Random numbers on the device, and their bits read on the host.
+// Random numbers on the device, and their decoding on the host.
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -22,7 +22,7 @@ Number element_as(const unsigned char* element) {
     return number;
 }
 
-/// A number with an implicit leading one, a sign before, and no infinities among what we make.
+/// Decodes a number with a sign, an implicit leading one, and no infinities among the values that we generate.
 double small_float(std::uint32_t bits, int exponent_bits, int mantissa_bits) {
     const std::uint32_t mantissa = bits & ((1U << mantissa_bits) - 1);
     const auto exponent = static_cast<int>((bits >> mantissa_bits) & ((1U << exponent_bits) - 1));
@@ -49,7 +49,7 @@ std::size_t gpu_bytes(cuda::DataType type) {
     }
 }
 
-// Of the exponent the two lowest bits are random and the rest is that of 1/8: 1/8 to 2.
+// The two lowest bits of the exponent are random and the others those of 1/8, so numbers are between 1/8 and 2.
 GpuPattern gpu_pattern(cuda::DataType type) {
     switch (type) {
         case cuda::real_f64:

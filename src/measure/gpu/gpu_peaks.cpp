@@ -1,4 +1,4 @@
-// Peaks: multiply-adds in registers, and matrix products by cuBLASLt.
+// Measures peaks: multiply-adds in registers, and matmuls by cuBLASLt.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,7 +15,8 @@ namespace roofline::core {
 
 namespace {
 
-/// Multiply-adds of a multiprocessor in a cycle: NVIDIA, CUDA C++ Programming Guide, "Arithmetic Instructions". 0: not in it.
+/// Multiply-adds per cycle and multiprocessor: NVIDIA, CUDA C++ Programming Guide, "Arithmetic Instructions". 0: not
+/// listed.
 struct GpuLanes {
     int capability;
     int f64, f32, f16;
@@ -36,7 +37,7 @@ int lanes_of(int capability, Dtype dtype) {
 constexpr unsigned peak_threads = 256;
 constexpr int peak_rounds = 1000;
 
-/// `numbers`: in a register. `a` and `b` as the kernel takes them: x = x a + b stays near 1.
+/// `numbers` is the count per register. `a` and `b` are the kernel's arguments: x = x a + b stays near 1.
 template <class Number>
 Status measure_vector_peak(GpuProbe& probe, Dtype dtype, const char* name, int numbers, Number a, Number b) {
     Gpu& gpu = probe.gpu;
@@ -74,7 +75,8 @@ Status measure_vector_peak(GpuProbe& probe, Dtype dtype, const char* name, int n
     return {};
 }
 
-/// What a sum may be off by: a part of the sum of its terms' sizes, and of the result when that is rounded.
+/// Tolerance of a sum: a fraction of the sum of its terms' magnitudes, plus a fraction of the result if that is
+/// rounded.
 struct SumError {
     double of_terms;
     double of_result;
@@ -98,67 +100,68 @@ SumError allowed_error(Dtype dtype) {
     }
 }
 
-/// A product on the device: both operands lie along the sum, the layout that every dtype has kernels for.
-struct SquareProduct {
+/// A square matmul on the device. Both operands are contiguous along the summed dimension, the layout for which every
+/// dtype has kernels.
+struct SquareMatmul {
     const GpuMatmulType& type;
     std::int64_t side;
     GpuMemory a, b, c;
 };
 
-Result<SquareProduct> allocate_product(Gpu& gpu, const GpuMatmulType& type, std::int64_t side) {
+Result<SquareMatmul> allocate_square(Gpu& gpu, const GpuMatmulType& type, std::int64_t side) {
     const auto elements = static_cast<std::size_t>(side) * static_cast<std::size_t>(side);
-    SquareProduct product{type, side, {}, {}, {}};
+    SquareMatmul square{type, side, {}, {}, {}};
     std::uint64_t seed = 1;
-    for (GpuMemory* memory : {&product.a, &product.b, &product.c}) {
-        const cuda::DataType held = memory == &product.c ? type.result_type : type.operand_type;
+    for (GpuMemory* memory : {&square.a, &square.b, &square.c}) {
+        const cuda::DataType held = memory == &square.c ? type.result_type : type.operand_type;
         ROOFLINE_TRY(*memory, gpu.allocate(elements * gpu_bytes(held)));
         ROOFLINE_CHECK(fill_randomly(gpu, memory->device(), memory->bytes(), seed, gpu_pattern(held)));
         seed += elements;
     }
-    return product;
+    return square;
 }
 
-/// Some elements again, on the host in double: a wrong result would make every rate worthless.
-Status check_product(Gpu& gpu, const SquareProduct& product) {
-    const std::size_t operand = gpu_bytes(product.type.operand_type);
-    const std::size_t stored = gpu_bytes(product.type.result_type);
-    const auto side = static_cast<std::size_t>(product.side);
+/// Recomputes some elements on the host in double precision: a wrong result would invalidate every rate.
+Status check_matmul(Gpu& gpu, const SquareMatmul& square) {
+    const std::size_t operand = gpu_bytes(square.type.operand_type);
+    const std::size_t stored = gpu_bytes(square.type.result_type);
+    const auto side = static_cast<std::size_t>(square.side);
     std::vector<unsigned char> row(side * operand);
     std::vector<unsigned char> column(side * operand);
     for (std::size_t probe = 0; probe < 8; ++probe) {
         const std::size_t i = (probe * 2654435761U + 17) % side;
         const std::size_t j = (probe * 40503U + 5) % side;
         unsigned char element[8] = {};
-        ROOFLINE_CHECK(gpu.download(row.data(), product.a.device() + i * row.size(), row.size()));
-        ROOFLINE_CHECK(gpu.download(column.data(), product.b.device() + j * column.size(), column.size()));
-        ROOFLINE_CHECK(gpu.download(element, product.c.device() + (i * side + j) * stored, stored));
+        ROOFLINE_CHECK(gpu.download(row.data(), square.a.device() + i * row.size(), row.size()));
+        ROOFLINE_CHECK(gpu.download(column.data(), square.b.device() + j * column.size(), column.size()));
+        ROOFLINE_CHECK(gpu.download(element, square.c.device() + (i * side + j) * stored, stored));
         double sum = 0;
         double sizes = 0;
         for (std::size_t l = 0; l < side; ++l) {
-            const double term = gpu_number(product.type.operand_type, &row[l * operand]) *
-                                gpu_number(product.type.operand_type, &column[l * operand]);
+            const double term = gpu_number(square.type.operand_type, &row[l * operand]) *
+                                gpu_number(square.type.operand_type, &column[l * operand]);
             sum += term;
             sizes += std::abs(term);
         }
-        const double found = gpu_number(product.type.result_type, element);
-        const SumError allowed = allowed_error(product.type.dtype);
+        const double found = gpu_number(square.type.result_type, element);
+        const SumError allowed = allowed_error(square.type.dtype);
         if (!(std::abs(found - sum) <= allowed.of_terms * sizes + allowed.of_result * std::abs(sum))) {
             return fail(
                 "check_failed",
                 fmt::format("a {} matmul on the GPU is wrong: element [{}, {}] of {} x {} is {}, and should be {}",
-                            name(product.type.dtype), i, j, side, side, found, sum),
+                            name(square.type.dtype), i, j, side, side, found, sum),
                 "nothing that this GPU gives can be trusted; see whether dmesg has Xid errors");
         }
     }
     return {};
 }
 
-/// The fastest of the ways by one call each, after one that is not timed.
-Result<std::pair<std::size_t, double>> fastest_way(Gpu& gpu, GpuMatmul& matmul, const SquareProduct& product) {
+/// Finds the fastest algorithm with one timed call each, after an untimed call.
+Result<std::pair<std::size_t, double>> fastest_way(Gpu& gpu, GpuMatmul& matmul, const SquareMatmul& square) {
     std::pair<std::size_t, double> best{0, 0};
     for (std::size_t way = 0; way < matmul.ways(); ++way) {
         if (stop_requested()) return fail(interrupted());
-        const auto once = [&] { return matmul.run(product.a.device(), product.b.device(), product.c.device(), way); };
+        const auto once = [&] { return matmul.run(square.a.device(), square.b.device(), square.c.device(), way); };
         auto seconds = gpu.time(once);
         if (seconds) seconds = gpu.time(once);
         if (!seconds) return fail(seconds.error());
@@ -169,7 +172,7 @@ Result<std::pair<std::size_t, double>> fastest_way(Gpu& gpu, GpuMatmul& matmul, 
 
 constexpr double longest_call_s = 0.5;
 
-/// One size. None when the device has no kernel for it; `seconds` is what a call took.
+/// Measures one size. None if the device has no kernel for it; `seconds` receives the time of a call.
 Result<std::optional<GpuFigure>> measure_square(GpuProbe& probe, const GpuMatmulType& type, std::int64_t side,
                                                 double& seconds) {
     Gpu& gpu = probe.gpu;
@@ -177,23 +180,23 @@ Result<std::optional<GpuFigure>> measure_square(GpuProbe& probe, const GpuMatmul
     auto matmul = GpuMatmul::make(gpu, type, shape, probe.options.ways);
     if (!matmul && matmul.error().code == "unsupported") return std::nullopt;
     if (!matmul) return fail(matmul.error());
-    ROOFLINE_TRY(auto product, allocate_product(gpu, type, side));
-    ROOFLINE_TRY(auto best, fastest_way(gpu, *matmul, product));
-    ROOFLINE_CHECK(check_product(gpu, product));
+    ROOFLINE_TRY(auto square, allocate_square(gpu, type, side));
+    ROOFLINE_TRY(auto best, fastest_way(gpu, *matmul, square));
+    ROOFLINE_CHECK(check_matmul(gpu, square));
     seconds = best.second;
     const double n = static_cast<double>(side);
     const auto multiply = [&](std::int64_t calls) -> Status {
         for (std::int64_t call = 0; call < calls; ++call) {
-            ROOFLINE_CHECK(matmul->run(product.a.device(), product.b.device(), product.c.device(), best.first));
+            ROOFLINE_CHECK(matmul->run(square.a.device(), square.b.device(), square.c.device(), best.first));
         }
         return {};
     };
     ROOFLINE_TRY(auto figure,
                  probe.figure(fmt::format("{}_matmul_{}", name(type.dtype), side), 2 * n * n * n, multiply));
-    // asked while the device is busy: an idle one is held back by nothing
+    // read while the device is busy because nothing limits the clock of an idle device
     const auto calls = static_cast<std::int64_t>(std::clamp(0.05 / figure.spread.median, 1.0, 1000.0));
     ROOFLINE_CHECK(multiply(calls));
-    probe.held_back |= probe.management.held_back_by();
+    probe.clock_limits |= probe.management.clock_limits();
     ROOFLINE_CHECK(gpu.synchronize());
     figure.how = fmt::format("[{0}, {0}] x [{0}, {0}], the fastest of {1} ways of cuBLASLt", side, matmul->ways());
     return figure;
@@ -232,7 +235,7 @@ Status measure_vector_peaks(GpuProbe& probe) {
     probe.at("multiply-adds in registers", 0.36);
     ROOFLINE_CHECK(measure_vector_peak(probe, Dtype::f32, "peak_f32", 1, 0.999F, 0.001F));
     ROOFLINE_CHECK(measure_vector_peak(probe, Dtype::f64, "peak_f64", 1, 0.999, 0.001));
-    // 0.999 and 0.001 twice in a register: f16 0x3BFE and 0x1419, bf16 0x3F80 (which is 1) and 0x3A83
+    // 0.999 and 0.001, twice in a register: 0x3BFE and 0x1419 in f16, 0x3F80 (which is 1) and 0x3A83 in bf16
     if (capability >= 53) {
         ROOFLINE_CHECK(measure_vector_peak(probe, Dtype::f16, "peak_f16x2", 2, std::uint32_t{0x3BFE3BFE},
                                            std::uint32_t{0x14191419}));

@@ -1,4 +1,4 @@
-// What the measurements of a GPU share. Internal to src/measure/gpu.
+// State and functions shared by the measurements of a GPU. Internal to src/measure/gpu.
 #pragma once
 
 #include <string>
@@ -16,28 +16,28 @@ struct GpuProbe {
     const GpuMeasureOptions& options;
     Progress& progress;
     GpuMeasurement result{};
-    GpuMemory scratch{};  ///< of a few bytes, for what must be written somewhere, and clocks
+    GpuMemory scratch{};  ///< a few bytes for outputs that are not used, and for clocks
     double fraction = 0;
-    unsigned long long held_back = 0;  ///< by what during the matmuls: bits of GpuManagement
+    unsigned long long clock_limits = 0;  ///< what limited the clock during the matmuls: bits of GpuManagement
 
     void at(const std::string& what, double share) { progress.at(what, fraction = std::max(fraction, share)); }
     [[nodiscard]] Result<GpuFigure> figure(std::string what, double work,
                                            const std::function<Status(std::int64_t)>& calls);
-    /// Cycles over time that a kernel wrote as its clock.
+    /// Clock computed from the cycles and the time that a kernel wrote.
     [[nodiscard]] Result<double> clock_written();
-    /// The clock right after what is in the stream.
+    /// Clock right after the work in the stream.
     [[nodiscard]] Result<double> clock_after();
     [[nodiscard]] cuda::DevicePointer clock_at() const { return scratch.device() + 64; }
 };
 
-/// 64-bit words of random bits: (random & keep) | set.
+/// Pattern for 64-bit words of random bits: (random & keep) | set.
 struct GpuPattern {
     std::uint64_t keep = ~std::uint64_t{0};
     std::uint64_t set = 0;
 };
-/// Numbers of this type between 1/8 and 2, of both signs; integers of all values.
+/// Pattern for numbers of this type between 1/8 and 2 with random signs; integers have all values.
 [[nodiscard]] GpuPattern gpu_pattern(cuda::DataType type);
-/// An element as a number.
+/// Decodes an element.
 [[nodiscard]] double gpu_number(cuda::DataType type, const unsigned char* element);
 [[nodiscard]] std::size_t gpu_bytes(cuda::DataType type);
 

@@ -1,4 +1,4 @@
-// Steps along rows: a block of threads for each row.
+// Steps that work on rows: one block of threads per row.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace {
 bool adds(const std::string& function) { return function == "sum" || function == "mean"; }
 bool is_reduction(const std::string& function) { return adds(function) || function == "max" || function == "min"; }
 
-/// Whole numbers have no softmax or norm, and a mean of them is no whole number.
+/// Softmax, norms and means of integers are not integers, so they are computed in floating point.
 const char* row_type(const RowStep& row) {
     Dtype arithmetic = row.tapes.front().arithmetic;
     for (const Tape& tape : row.tapes) {
@@ -23,7 +23,7 @@ const char* row_type(const RowStep& row) {
     return arithmetic == Dtype::int32 && !whole ? "double" : gpu_register_type(arithmetic);
 }
 
-/// `value` and, of scan, `value1`: numbers of a row by row and place in it.
+/// Generates `value` and, for functions of two arguments, `value1`: the elements of a row, by row and position.
 std::string row_functions(const RowStep& row, const GpuStepArrays& arrays, const char* type) {
     const std::size_t outer = row.loops.size() - row.along;
     std::string text;
@@ -42,7 +42,7 @@ std::string row_functions(const RowStep& row, const GpuStepArrays& arrays, const
     return text + fmt::format("return {} + {}LL;\n}}\n", gpu_offset_text(row.out), row.offset);
 }
 
-/// What is done with a row of LENGTH numbers by a block of threads; T: their type.
+/// The body that a block of threads runs on a row of LENGTH elements of type T.
 const char* row_body(const std::string& function) {
     if (function == "softmax") {
         return "T most = value(A, row, 0);\n"
@@ -103,7 +103,7 @@ constexpr const char* row_kernel =
     "extern \"C\" __global__ void roofline_step(Arrays A) {{\n__shared__ T shared[{}];\n"
     "for (u64 row = blockIdx.x; row < {}ull; row += gridDim.x) {{\n{}}}\n}}\n";
 
-/// A block for each row, or for each piece of one where rows are few and long.
+/// Uses one block per row, or several blocks per row if rows are few and long.
 GpuStepSource reduction_source(const RowStep& row, const GpuStepArrays& arrays, const std::string& begin,
                                std::int64_t rows, std::int64_t length, int multiprocessors) {
     constexpr std::int64_t least_piece = 16384;
@@ -112,7 +112,7 @@ GpuStepSource reduction_source(const RowStep& row, const GpuStepArrays& arrays, 
     source.pieces = std::clamp<std::int64_t>(std::min(wanted, length / least_piece), 1, 65536);
     const bool cut = source.pieces > 1;
     const bool sums = adds(row.function);
-    // whole numbers add up in 64 bits; the sum is cut to the type when it is stored
+    // integers are summed in 64 bits and truncated when the sum is stored
     const std::string sum_type = std::string_view(row_type(row)) == "int" && sums ? "i64" : row_type(row);
     const std::string join =
         sums ? "block_sum(all, shared)" : fmt::format("block_extreme<T, {}>(all, shared)", row.function == "max");
@@ -133,7 +133,7 @@ GpuStepSource reduction_source(const RowStep& row, const GpuStepArrays& arrays, 
                                          length, gpu_stored_type(arrays.output), arrays.out);
     const std::string final_store = fmt::format("OUT[out_at(row, 0)].set(all{})", scaled);
     if (!cut) {
-        source.blocks = std::min(rows, most_gpu_blocks);
+        source.blocks = std::min(rows, max_gpu_blocks);
         source.text =
             begin + head +
             fmt::format(row_kernel, gpu_step_threads, rows, body("value(A, row, t)", "0", "LENGTH", final_store));
@@ -144,20 +144,20 @@ GpuStepSource reduction_source(const RowStep& row, const GpuStepArrays& arrays, 
         "const u64 whole_row = row / {0}, piece = row % {0}, first = LENGTH * piece / {0}, "
         "last = LENGTH * (piece + 1) / {0};\n",
         pieces);
-    source.blocks = std::min(rows * source.pieces, most_gpu_blocks);
+    source.blocks = std::min(rows * source.pieces, max_gpu_blocks);
     source.partial_bytes = static_cast<std::size_t>(rows * source.pieces) * 8;
     source.text = begin + head +
                   fmt::format(row_kernel, gpu_step_threads, rows * source.pieces,
                               piece + body("value(A, whole_row, t)", "first", "last",
                                            fmt::format("((T*)A.at[{}])[row] = all", arrays.out)));
-    // the partial results are its only input
+    // the second kernel's only input are the partial results
     const std::string out_at = begin.substr(begin.rfind("__device__ i64 out_at"));
     source.join =
         gpu_step_prelude() + out_at + head + "#undef OUT\n" +
         fmt::format("#define OUT (({}*)A.at[1])\n", gpu_stored_type(arrays.output)) +
         fmt::format(row_kernel, gpu_step_threads, rows,
                     body(fmt::format("((const T*)A.at[0])[row * {} + t]", pieces), "0", pieces + "ull", final_store));
-    source.join_blocks = std::min(rows, most_gpu_blocks);
+    source.join_blocks = std::min(rows, max_gpu_blocks);
     return source;
 }
 
@@ -182,8 +182,8 @@ Result<GpuStepSource> gpu_row_source(const RowStep& row, const GpuStepArrays& ar
                                 ? "for (u64 t = 0; t < LENGTH; ++t) {\nh = value(A, row, t) * h + value1(A, row, t);\n"
                                 : "T factor = 0;\nfor (u64 t = LENGTH; t-- > 0;) {\nh = factor * h + value1(A, row, "
                                   "t);\nfactor = value(A, row, t);\n";
-        // a thread for each row: what comes depends on what was
-        source.blocks = std::clamp<std::int64_t>((rows + gpu_step_threads - 1) / gpu_step_threads, 1, most_gpu_blocks);
+        // one thread per row because each element depends on the previous one
+        source.blocks = std::clamp<std::int64_t>((rows + gpu_step_threads - 1) / gpu_step_threads, 1, max_gpu_blocks);
         source.text =
             begin + head +
             fmt::format(
@@ -195,7 +195,7 @@ Result<GpuStepSource> gpu_row_source(const RowStep& row, const GpuStepArrays& ar
     }
     const char* body = row_body(row.function);
     if (body == nullptr) return fail("unsupported", fmt::format("`{}` does not run on the GPU", row.function));
-    source.blocks = std::min(rows, most_gpu_blocks);
+    source.blocks = std::min(rows, max_gpu_blocks);
     source.text = begin + head + fmt::format(row_kernel, gpu_step_threads, rows, body);
     return source;
 }

@@ -1,4 +1,5 @@
-// The device's clock has no neighbours: no idle gate and no rejected samples, but a warm-up, for its frequency needs time to rise.
+// The device's clock sees no other processes: it needs no idle check and rejects no samples, but it needs a warm-up
+// because the frequency takes time to rise.
 #include <algorithm>
 
 #include "measure/gpu/gpu.hpp"
@@ -10,14 +11,14 @@ namespace {
 
 constexpr std::size_t fewest_samples = 3;
 constexpr std::int64_t most_launches = 1'000'000;
-constexpr int most_rounds = 1000;  // of a warm-up whose clock does not move
+constexpr int max_rounds = 1000;  // limit for a warm-up whose clock does not advance
 
 using GpuWork = std::function<Status(std::int64_t calls)>;
 
 Result<std::int64_t> warm_up(Gpu& gpu, const GpuWork& work, const SamplingOptions& options) {
     std::int64_t calls = 1;
     double warmed = 0;
-    for (int round = 0; round < most_rounds; ++round) {
+    for (int round = 0; round < max_rounds; ++round) {
         if (stop_requested()) return fail(interrupted());
         ROOFLINE_TRY(auto seconds, gpu.time([&] { return work(calls); }));
         warmed += seconds;
@@ -25,7 +26,7 @@ Result<std::int64_t> warm_up(Gpu& gpu, const GpuWork& work, const SamplingOption
         const double wanted = std::clamp(options.sample_s / each, 1.0, static_cast<double>(most_launches));
         const bool known = seconds > options.sample_s / 8 || static_cast<double>(calls) >= wanted;
         calls = known ? static_cast<std::int64_t>(wanted) : std::min(static_cast<std::int64_t>(wanted), calls * 16);
-        if (known && (warmed >= options.warm_up_s || warmed >= options.longest_s / 4)) return calls;
+        if (known && (warmed >= options.warm_up_s || warmed >= options.max_duration_s / 4)) return calls;
     }
     return calls;
 }
@@ -38,7 +39,7 @@ Result<Sampled> take_gpu_samples(Gpu& gpu, const GpuWork& work, const SamplingOp
     sampled.calls = calls;
     double spent = 0;
     while (sampled.samples.size() < options.samples &&
-           (sampled.samples.size() < fewest_samples || spent < options.longest_s)) {
+           (sampled.samples.size() < fewest_samples || spent < options.max_duration_s)) {
         if (stop_requested()) return fail(interrupted());
         ROOFLINE_TRY(auto seconds, gpu.time([&] { return work(sampled.calls); }));
         spent += seconds;

@@ -1,11 +1,11 @@
-// The part of the kernels' source that is the same for all.
+// The part of the kernels' source code that all of them share.
 #include "measure/gpu/gpu_steps.hpp"
 
 namespace roofline::core {
 
 namespace {
 
-// ROOFLINE_NO_PTX: the tests compile the same source for the processor, and bring these two along.
+// ROOFLINE_NO_PTX: the tests compile the same source for the processor and provide these two functions themselves.
 const char* const conversions = R"cuda(
 typedef unsigned char u8;
 typedef unsigned short u16;
@@ -35,7 +35,7 @@ __device__ __forceinline__ u16 to_bf16(float value) {
     return (u16)(((bits & 0x7FFFFFFFu) > 0x7F800000u ? bits | 0x400000u : rounded) >> 16);
 }
 
-// To the nearest whole number, and no further than the type goes.
+// Rounds to the nearest integer and saturates.
 __device__ __forceinline__ int whole(double value, double low, double high) {
     const double rounded = rint(value);
     const double lifted = rounded > low ? rounded : low;
@@ -43,7 +43,7 @@ __device__ __forceinline__ int whole(double value, double low, double high) {
 }
 __device__ __forceinline__ int whole(double value) { return whole(value, -2147483648.0, 2147483647.0); }
 
-// Stored elements, by dtype: what lies in memory, and the number it is.
+// Stored elements by dtype: their bits in memory, and conversion to and from numbers.
 struct S_f64 {
     double x;
     __device__ double get() const { return x; }
@@ -127,7 +127,7 @@ MAP1 f_dgelu(T x, T y) {
     return ((1 + t) / 2 + x / 2 * (1 - t * t) * c * (1 + (T)(3 * 0.044715) * x * x)) * y;
 }
 MAP1 f_gelu(T x) { return x / 2 * (1 + f_tanh((T)0.7978845608028654 * (x + (T)0.044715 * x * x * x))); }
-// whole numbers wrap around
+// integers wrap around
 template <> __device__ __forceinline__ int f_add(int x, int y) { return (int)((u32)x + (u32)y); }
 template <> __device__ __forceinline__ int f_sub(int x, int y) { return (int)((u32)x - (u32)y); }
 template <> __device__ __forceinline__ int f_mul(int x, int y) { return (int)((u32)x * (u32)y); }
@@ -136,7 +136,7 @@ template <> __device__ __forceinline__ int f_square(int x) { return (int)((u32)x
 template <> __device__ __forceinline__ int f_relu2(int x) { return x > 0 ? (int)((u32)x * (u32)x) : 0; }
 template <> __device__ __forceinline__ int f_div(int x, int y) { return whole(trunc((double)x / (double)y)); }
 
-// Of all threads of the block; every one gets the result.
+// Sum over all threads of the block; every thread gets the result.
 template <class T> __device__ T block_sum(T value, T* shared) {
     shared[threadIdx.x] = value;
     for (u32 half = blockDim.x / 2; half > 0; half /= 2) {

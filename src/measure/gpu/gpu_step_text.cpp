@@ -121,10 +121,10 @@ Result<GpuStepArrays> gpu_step_arrays(const RunStep& step, const StepProgram& pr
     for (const std::size_t input : step.inputs) arrays.inputs.push_back(program.arrays[input].dtype);
     arrays.output = program.arrays[step.output].dtype;
     arrays.out = arrays.inputs.size();
-    if (arrays.out >= most_gpu_arrays) {
+    if (arrays.out >= max_gpu_arrays) {
         return fail("unsupported",
                     fmt::format("`{}` reads {} arrays, and a kernel of the GPU takes {}", step.text, arrays.out,
-                                most_gpu_arrays - 1),
+                                max_gpu_arrays - 1),
                     "cut the statement in two");
     }
     const auto known = [&](Dtype dtype) { return gpu_stored_type(dtype) != nullptr; };
@@ -219,7 +219,7 @@ std::string GpuTapeText::load(const TapeOp& op, std::size_t i, std::string& befo
     return fmt::format("as<{}>(m{}[k * {}LL].get())", type_, i, last);
 }
 
-// Nothing is read beyond the ends.
+// The kernel reads nothing beyond the ends.
 std::string GpuTapeText::shifted(const TapeOp& op, std::size_t i, std::string& before) const {
     const ArrayLoad& from = tape_.loads[op.load];
     const std::int64_t last = from.strides.empty() ? 0 : from.strides.back();
@@ -235,7 +235,7 @@ std::string GpuTapeText::shifted(const TapeOp& op, std::size_t i, std::string& b
 std::string GpuTapeText::call(const TapeOp& op) const {
     const bool through_double = std::string_view(type_) == "int" && !has_whole_meaning(op.function);
     std::string text = fmt::format("f_{}<{}>(", name(op.function), through_double ? "double" : type_);
-    // exp and its like are overloaded, not templates
+    // exp and similar functions are overloaded, not templates
     if (is_overloaded(op.function)) text = fmt::format("f_{}(", name(op.function));
     for (std::size_t argument = 0; argument < arguments_of(op.function); ++argument) {
         text += fmt::format("{}{}r{}[k]", argument == 0 ? "" : ", ", through_double ? "(double)" : "", op.in[argument]);

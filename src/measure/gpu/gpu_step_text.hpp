@@ -1,4 +1,4 @@
-// Pieces of the kernels' text that several kinds of steps share. Internal to src/measure/gpu.
+// Functions that generate source code for several kinds of steps. Internal to src/measure/gpu.
 #pragma once
 
 #include <string>
@@ -11,43 +11,44 @@
 namespace roofline::core {
 
 inline constexpr unsigned gpu_step_threads = 256;
-inline constexpr std::int64_t most_gpu_blocks = 1 << 20;
+inline constexpr std::int64_t max_gpu_blocks = 1 << 20;
 
 /// The dtypes of a step's arrays.
 struct GpuStepArrays {
     std::vector<Dtype> inputs;
     Dtype output = Dtype::f32;
-    std::size_t out = 0;  ///< its place among the arguments
+    std::size_t out = 0;  ///< index of the output among the arguments
 };
 
-/// Errors, code "unsupported": a dtype that the kernels do not have, too many arrays.
+/// Errors, code "unsupported": a dtype that the kernels do not support, too many arrays.
 [[nodiscard]] Result<GpuStepArrays> gpu_step_arrays(const RunStep& step, const StepProgram& program);
 
 /// The product of sizes [first, last).
 [[nodiscard]] std::int64_t product_of_sizes(const std::vector<std::int64_t>& sizes, std::size_t first,
                                             std::size_t last);
-/// "S_bf16": a stored element of the prelude; null for a dtype that it does not have.
+/// Name of a stored element type of the prelude, e.g. "S_bf16"; null for an unsupported dtype.
 [[nodiscard]] const char* gpu_stored_type(Dtype dtype);
-/// "float", "double" or "int".
+/// Type of registers: "float", "double" or "int".
 [[nodiscard]] const char* gpu_register_type(Dtype arithmetic);
-/// "p0 * 4096 + p2": an offset from the loops' places.
+/// An offset computed from the positions of the loops, e.g. "p0 * 4096 + p2".
 [[nodiscard]] std::string gpu_offset_text(const std::vector<std::int64_t>& strides);
-/// Places p0, p1 ... of loops [first, last) out of the number `from`, the last loop fastest.
+/// Code that computes positions p0, p1 ... of loops [first, last) from the number `from`; the last loop is fastest.
 [[nodiscard]] std::string gpu_places_text(const std::string& from, const std::vector<std::int64_t>& loops,
                                           std::size_t first, std::size_t last);
-/// Whether it has a rope, which looks at neighbours.
+/// Returns whether the tape has a rope, which reads neighbours.
 [[nodiscard]] bool turns_neighbours(const Tape& tape);
 
-/// A tape as text, for arrays of `dtypes` and registers of `type`. Each register holds `lanes` neighbours along the last of `loops`
-/// loops; `LAST` is defined as the size of that loop.
+/// Generates code for a tape, for arrays of `dtypes` and registers of `type`. Each register holds `lanes` neighbours
+/// along the last of `loops` loops; `LAST` is defined as the size of that loop.
 class GpuTapeText {
 public:
     GpuTapeText(const Tape& tape, const std::vector<Dtype>& dtypes, const char* type, std::size_t loops, int lanes)
         : tape_(tape), dtypes_(dtypes), type_(type), loops_(loops), lanes_(lanes) {}
 
-    /// Registers 0 to `count`, at the places p0, p1 ... `prefix` begins the names of the functions of rope's neighbours.
+    /// Code for registers 0 to `count` at positions p0, p1 ... Names of the functions for rope's neighbours begin with
+    /// `prefix`.
     [[nodiscard]] std::string statements(std::size_t count, const std::string& prefix) const;
-    /// The function of one place, and those that it needs.
+    /// A function that computes the tape at one position, and the functions that it needs.
     [[nodiscard]] std::string function(const std::string& name) const;
 
 private:
@@ -67,7 +68,7 @@ private:
     int lanes_;
 };
 
-/// Softmax, norms, reductions and scans.
+/// Source for softmax, norms, reductions and scans.
 [[nodiscard]] Result<GpuStepSource> gpu_row_source(const RowStep& row, const GpuStepArrays& arrays,
                                                    int multiprocessors);
 

@@ -11,7 +11,7 @@ namespace roofline::core {
 
 namespace {
 
-/// Neighbours that a thread makes at once: as many as 16 bytes hold of the widest element.
+/// Number of neighbouring elements that a thread computes at once: as many as fit in 16 bytes of the widest element.
 int lanes_for(const MapStep& map, const GpuStepArrays& arrays) {
     if (map.loops.empty() || turns_neighbours(map.tape)) return 1;
     int widest = info(arrays.output).bits / 8;
@@ -31,7 +31,7 @@ GpuStepSource map_source(const MapStep& map, const GpuStepArrays& arrays) {
     GpuStepSource source;
     source.threads = gpu_step_threads;
     source.blocks =
-        std::clamp<std::int64_t>((count / lanes + gpu_step_threads - 1) / gpu_step_threads, 1, most_gpu_blocks);
+        std::clamp<std::int64_t>((count / lanes + gpu_step_threads - 1) / gpu_step_threads, 1, max_gpu_blocks);
     std::string& text = source.text;
     text = gpu_step_prelude();
     text += fmt::format("#define LAST {}ull\n", map.loops.empty() ? 1 : map.loops.back());
@@ -56,7 +56,7 @@ GpuStepSource gather_source(const GatherStep& gather, const GpuStepArrays& array
     const std::int64_t count = product_of_sizes(gather.loops, 0, gather.loops.size());
     GpuStepSource source;
     source.threads = gpu_step_threads;
-    source.blocks = std::clamp<std::int64_t>((count + gpu_step_threads - 1) / gpu_step_threads, 1, most_gpu_blocks);
+    source.blocks = std::clamp<std::int64_t>((count + gpu_step_threads - 1) / gpu_step_threads, 1, max_gpu_blocks);
     const char* table = gpu_stored_type(arrays.inputs[0]);
     const char* type = arrays.inputs[0] == Dtype::f64                       ? "double"
                        : info(arrays.inputs[0]).kind == DtypeKind::floating ? "float"

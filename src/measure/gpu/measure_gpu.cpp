@@ -37,7 +37,7 @@ Result<double> GpuProbe::clock_written() {
 
 Result<double> GpuProbe::clock_after() {
     ROOFLINE_TRY(auto spin, gpu.kernel("spin"));
-    // the clock changes over milliseconds; on some devices the time counts in microseconds
+    // the clock changes within milliseconds; the timer of some devices has microsecond resolution
     ROOFLINE_CHECK(gpu.launch(spin, 1, 1, std::uint64_t{500'000}, clock_at()));
     return clock_written();
 }
@@ -55,9 +55,9 @@ Result<GpuMeasurement> measure_gpu(Gpu& gpu, const GpuMeasureOptions& options, P
     ROOFLINE_CHECK(measure_vector_peaks(probe));
     ROOFLINE_CHECK(measure_matmul_peaks(probe));
     probe.result.power_limit_w = management.power_limit();
-    if (probe.held_back != 0) {
+    if (probe.clock_limits != 0) {
         probe.result.notes.push_back("during the matmuls the clock was held back by " +
-                                     held_back_text(probe.held_back));
+                                     clock_limits_text(probe.clock_limits));
     }
     if (!management.there()) {
         probe.result.notes.emplace_back(

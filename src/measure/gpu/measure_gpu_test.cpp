@@ -1,5 +1,5 @@
-// The whole way of a measurement against the stand-in of tests/gpu/fake_cuda.cpp. What is expected are the rates that its imaginary
-// device is made of: 10 multiprocessors at 1.5 GHz, 1 TB/s and so on.
+// Runs whole measurements on the fake GPU of tests/gpu/fake_cuda.cpp. The expected values are the rates that it is
+// defined with: 10 multiprocessors at 1.5 GHz, 1 TB/s and so on.
 #include "measure/gpu/measure_gpu.hpp"
 
 #include <dlfcn.h>
@@ -26,7 +26,7 @@ using namespace roofline::core;
 
 const std::string fake_folder = ROOFLINE_FAKE_CUDA_FOLDER;
 
-/// What the stand-in is asked for while this object lives.
+/// Sets a mode of the fake GPU while this object lives.
 struct FakeGpuMode {
     explicit FakeGpuMode(const char* words) { ::setenv("ROOFLINE_FAKE_CUDA", words, 1); }
     FakeGpuMode(const FakeGpuMode&) = delete;
@@ -82,7 +82,7 @@ TEST_CASE("a GPU's rates come out as they are") {
     CHECK(machine.id == "imaginary-gpu-256mb");
     CHECK(machine.cores == 10);
 
-    // 2 FLOP of 10 x 128 multiply-adds at 1.5 GHz; a launch costs 2 us of some milliseconds
+    // 2 FLOPs x 10 x 128 multiply-adds at 1.5 GHz; a launch adds 2 us to some milliseconds
     const Peak* f32 = machine.peak(Unit::vector, Dtype::f32);
     REQUIRE(f32 != nullptr);
     CHECK(f32->rate.value->value == approx(3.84e12).epsilon(0.005));
@@ -92,7 +92,7 @@ TEST_CASE("a GPU's rates come out as they are") {
     CHECK(machine.peak(Unit::vector, Dtype::f16)->rate.value->value == approx(7.68e12).epsilon(0.005));
     CHECK(machine.clock.value->value == approx(1.5e9).epsilon(0.001));
 
-    // the largest product that was tried, by the fastest of three ways, and the 2 us of a launch
+    // the largest matmul that was tried, with the fastest of three algorithms, plus the 2 us of a launch
     const double flops = 2.0 * 512 * 512 * 512;
     CHECK(matmul_rate(machine, Dtype::bf16) == approx(flops / (2e-6 + flops / 190e12)).epsilon(0.001));
     CHECK(matmul_rate(machine, Dtype::fp8) == approx(flops / (2e-6 + flops / 400e12)).epsilon(0.001));
@@ -106,7 +106,7 @@ TEST_CASE("a GPU's memory, link and launches come out as they are") {
     auto measurement = measured_on_fake();
     REQUIRE(measurement);
     const Machine machine = machine_of_gpu(*measurement, "2026-01-31");
-    // 16 MiB, four times the L2, is read in 16.8 us and a launch costs 2 more
+    // 16 MiB, four times the L2, are read in 16.8 us, and a launch adds 2 us
     const double bytes = 16 << 20;
     CHECK(machine.level("hbm")->bandwidth.value->value ==
           approx(3 * bytes / (2e-6 + 3 * bytes / 0.95e12)).epsilon(0.001));
@@ -218,7 +218,7 @@ TEST_CASE("NVRTC's built-in functions are loaded from beside it") {
     namespace fs = std::filesystem;
     const fs::path folder = fs::temp_directory_path() / fmt::format("roofline_builtins_{}", ::getpid());
     fs::create_directories(folder);
-    const fs::path builtins = folder / "libnvrtc-builtins.so.13.0";  // what the stand-in says its version is
+    const fs::path builtins = folder / "libnvrtc-builtins.so.13.0";  // the version that the fake NVRTC reports
     fs::copy_file(fs::canonical(fake_folder + "/libcuda.so.1"), builtins);
     fs::create_symlink(fake_folder + "/libnvrtc.so.13", folder / "libnvrtc.so.13");
     REQUIRE(load_nvrtc(folder.string(), 13));
@@ -229,7 +229,7 @@ TEST_CASE("NVRTC's built-in functions are loaded from beside it") {
 TEST_CASE("an interrupt ends a GPU's measurement") {
     request_stop();
     const auto measurement = measured_on_fake();
-    forget_stop();
+    reset_stop();
     REQUIRE_FALSE(measurement);
     CHECK(measurement.error().code == "interrupted");
     CHECK(fake_objects_left() == 0);
@@ -237,15 +237,15 @@ TEST_CASE("an interrupt ends a GPU's measurement") {
 
 namespace {
 
-/// How many instructions of a kernel are one of `operations`: machine code from compute capability 7.0 on has 16 bytes an
-/// instruction, and says in the lowest 9 bits what it does.
+/// Counts the instructions of a kernel that are among `operations`: machine code from compute capability 7.0 on has 16
+/// bytes per instruction, and the lowest 9 bits encode the operation.
 std::size_t instructions_in(const std::string& binary, const std::string& kernel, std::vector<unsigned> operations) {
     const auto number = [&]<class T>(std::size_t at, T value) {
         REQUIRE(at + sizeof value <= binary.size());
         std::memcpy(&value, binary.data() + at, sizeof value);
         return value;
     };
-    // ELF's table of sections: names, offsets and sizes
+    // ELF's section table: names, offsets and sizes
     const auto table = number(0x28, std::uint64_t{});
     const auto header = [&](std::size_t section) { return table + section * number(0x3A, std::uint16_t{}); };
     const auto names = number(header(number(0x3E, std::uint16_t{})) + 0x18, std::uint64_t{});
@@ -277,7 +277,7 @@ TEST_CASE("what a GPU's roofs count is in the machine code") {
         const auto binary = compile_for_gpu(*compiler, "NVRTC", gpu_measuring_kernels(capability), capability);
         if (!binary && binary.error().code == "absent") continue;  // an older toolkit
         REQUIRE(binary);
-        // operations as nvdisasm -hex shows them: FFMA, DFMA, HFMA2 on either pipe, LDS, LDG
+        // opcodes as nvdisasm -hex shows them: FFMA, DFMA, HFMA2 on either pipe, LDS, LDG
         CHECK(instructions_in(*binary, "peak_f32", {0x023}) >= fmas_per_round);
         CHECK(instructions_in(*binary, "peak_f64", {0x02B}) >= fmas_per_round);
         CHECK(instructions_in(*binary, "peak_f16x2", {0x031, 0x035}) >= fmas_per_round);

@@ -1,4 +1,4 @@
-// Topology as hwloc tells it.
+// Topology from hwloc.
 #include <fmt/format.h>
 #include <hwloc.h>
 
@@ -11,7 +11,7 @@ namespace roofline::core {
 
 namespace {
 
-/// Ends hwloc's answer with the scope.
+/// Owns an hwloc topology.
 class Loaded {
 public:
     Loaded() {

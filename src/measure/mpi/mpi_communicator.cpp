@@ -12,7 +12,7 @@ namespace roofline::core {
 
 namespace {
 
-// MPI has no bf16 and no f16: their bits are summed by a function of ours.
+// MPI has no bf16 and no f16, so a function of ours sums them.
 template <Dtype dtype, Reduction reduction>
 void add_halves(void* more, void* to, int* count, MPI_Datatype* /*type*/) {
     add_into(static_cast<std::byte*>(to), static_cast<const std::byte*>(more), 2 * static_cast<std::size_t>(*count),
@@ -38,7 +38,7 @@ MPI_Op half_op(Reduction reduction) {
 struct SumType {
     MPI_Datatype type = MPI_BYTE;
     MPI_Op op = MPI_SUM;
-    std::size_t bytes = 1;  ///< of an element
+    std::size_t bytes = 1;  ///< per element
 };
 
 SumType sum_of(Dtype dtype, Reduction reduction) {
@@ -57,7 +57,7 @@ SumType sum_of(Dtype dtype, Reduction reduction) {
     }
 }
 
-// What a send and a receive of their own wait for, or one collective.
+// Requests of one send and one receive, or of one collective.
 struct Requests {
     std::array<MPI_Request, 2> each{MPI_REQUEST_NULL, MPI_REQUEST_NULL};
 };
@@ -102,7 +102,7 @@ int start_collective(const Exchange& exchange, MPI_Comm group, int rank, Request
     return start_permute(exchange, group, requests);
 }
 
-// A library's blocking collectives are other, faster algorithms than those it runs in the background.
+// Blocking collectives are separate: libraries use faster algorithms for them than in the background.
 int run_collective(const Exchange& exchange, MPI_Comm group, int rank) {
     const int bytes = static_cast<int>(exchange.part);
     const SumType sum = sum_of(exchange.dtype, exchange.reduction);

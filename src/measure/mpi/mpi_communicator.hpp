@@ -11,18 +11,18 @@
 
 namespace roofline::core {
 
-/// MPI_SUCCESS or an error in MPI's words; `doing` is for the message.
+/// Converts an MPI return code to a status with MPI's message; `doing` names the action in the message.
 [[nodiscard]] Status mpi_status(int code, std::string_view doing);
 
 class MpiCommunicator : public Communicator {
 public:
-    /// Takes the handle over, and frees it unless it is that of all ranks.
+    /// Takes ownership of the handle, and frees it unless it is that of all ranks.
     explicit MpiCommunicator(MPI_Comm handle);
     ~MpiCommunicator() override;
 
     int rank() const override { return rank_; }
     int size() const override { return size_; }
-    std::size_t most_bytes() const override { return std::size_t{1} << 30; }
+    std::size_t max_bytes() const override { return std::size_t{1} << 30; }
     Status barrier() override;
     Status run(const Exchange& exchange) override;
     Result<std::unique_ptr<PendingExchange>> start(const Exchange& exchange) override;

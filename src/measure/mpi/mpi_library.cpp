@@ -1,4 +1,4 @@
-// The MPI that this was built with, as the program sees it.
+// The MPI that this program was built with.
 #include <fmt/format.h>
 #include <mpi.h>
 
@@ -15,7 +15,8 @@ namespace roofline::core {
 
 namespace {
 
-// "Open MPI v4.1.4, package: ..." and "MPICH Version:  4.0.2\n...".
+// Shortens "Open MPI v4.1.4, package: ..." and "MPICH Version:  4.0.2\
+// ...".
 std::string spoken_version(std::string_view text) {
     const std::size_t digit = text.find_first_of("0123456789");
     if (digit == std::string_view::npos) return std::string(text.substr(0, 40));

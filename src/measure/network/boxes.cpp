@@ -7,14 +7,15 @@ namespace roofline::core {
 
 namespace {
 
-// Elements from the beginning of a box's array to a place of the whole.
+// Offset of a place of the whole array in a box's array, in elements.
 std::size_t offset(const Box& box, const std::vector<std::int64_t>& place) {
     std::int64_t at = 0;
     for (std::size_t d = 0; d < place.size(); ++d) at = at * box.size[d] + place[d] - box.start[d];
     return static_cast<std::size_t>(at);
 }
 
-// From which dimension on a part is all of a box: what lies there is copied at once.
+// First dimension from which on `part` spans the whole box, so that its elements there are contiguous and copied at
+// once.
 std::size_t whole_from(const Box& part, const Box& box) {
     std::size_t d = part.size.size();
     while (d > 0 && part.size[d - 1] == box.size[d - 1]) --d;
@@ -77,7 +78,7 @@ void copy_part(std::byte* to, const Box& to_box, const std::byte* from, const Bo
     if (part.elements() == 0) return;
     const std::size_t rank = part.size.size();
     const std::size_t whole = std::max(whole_from(part, to_box), whole_from(part, from_box));
-    // one row holds the dimension before those that are whole in both
+    // each copy covers one row of the last dimension that is not whole in both boxes, and the dimensions after it
     const std::size_t loops = whole == 0 ? 0 : whole - 1;
     std::size_t row = element_bytes;
     for (std::size_t d = loops; d < rank; ++d) row *= static_cast<std::size_t>(part.size[d]);

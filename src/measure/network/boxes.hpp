@@ -1,4 +1,4 @@
-// Parts of arrays: which one a chip holds, and copying between them.
+// Boxes are parts of arrays: the part that a chip holds, and copies between such parts.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace roofline::core {
 
-/// A range of each dimension of an array. The elements of it lie row by row, without gaps.
+/// A range of each dimension of an array. Its elements lie row by row, without gaps.
 struct Box {
     std::vector<std::int64_t> start;
     std::vector<std::int64_t> size;
@@ -18,7 +18,8 @@ struct Box {
     bool operator==(const Box&) const = default;
 };
 
-/// How chips have an array: each its share, and of one dimension places of others before it or behind it, as far as there are any.
+/// How chips hold an array: each has its shard and, along one dimension, an edge of neighbouring places before or after
+/// it as far as they exist.
 struct HeldShard {
     Sharding lies;
     std::size_t dim = 0;
@@ -30,21 +31,21 @@ struct HeldShard {
     bool operator==(const HeldShard&) const = default;
 };
 
-/// What chip `chip` (numbered along the mesh, the last axis fastest) holds of an array of these sizes, each of which divides by
-/// its shares; nothing when another one holds all of it.
+/// The part that chip `chip` (numbered along the mesh, last axis fastest) holds of an array of these sizes, which must
+/// be divisible by the number of shards; empty if a single other chip holds the array.
 [[nodiscard]] Box box_of(const Sharding& sharding, const std::vector<std::int64_t>& sizes, const System& system,
                          std::int64_t chip);
 
 [[nodiscard]] Box box_of(const HeldShard& held, const std::vector<std::int64_t>& sizes, const System& system,
                          std::int64_t chip);
 
-/// Where a chip is on an axis of the mesh.
+/// Position of a chip along an axis of the mesh.
 [[nodiscard]] std::int64_t coordinate(const System& system, std::int64_t chip, std::size_t axis);
 
-/// What two boxes have in common; of no elements where they have nothing.
+/// Intersection of two boxes; it has no elements if they are disjoint.
 [[nodiscard]] Box common(const Box& a, const Box& b);
 
-/// Copies what lies in `part` from the array of one box to that of another; it lies in both.
+/// Copies the elements of `part` from the array of one box to the array of another; both boxes contain `part`.
 void copy_part(std::byte* to, const Box& to_box, const std::byte* from, const Box& from_box, const Box& part,
                std::size_t element_bytes);
 

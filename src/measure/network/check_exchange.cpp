@@ -4,7 +4,7 @@
 #include <cstring>
 #include <vector>
 
-#include "measure/network/agreed.hpp"
+#include "measure/network/all_ranks.hpp"
 #include "measure/network/time_exchanges.hpp"
 #include "measure/run/elements.hpp"
 
@@ -12,7 +12,7 @@ namespace roofline::core {
 
 namespace {
 
-// Whole numbers that all dtypes hold and whose sums over up to 16 ranks bf16 still does.
+// Small integers that all dtypes represent exactly; their sums over up to 16 ranks are exact in bf16 too.
 std::int32_t number_of(int rank, std::size_t i) {
     return static_cast<std::int32_t>((static_cast<std::size_t>(rank) * 3 + i * 5) % 13);
 }
@@ -24,7 +24,8 @@ void put(std::vector<std::byte>& array, std::size_t i, std::int32_t value, Dtype
     store_elements(dtype, &number, to, 1, 1);
 }
 
-// What rank `rank` must hold at place i of its output, each part having `part` elements; -1 for what is not written.
+// The number that rank `rank` must hold at place i of its output, where each part has `part` elements; -1 if nothing is
+// written there.
 std::int32_t expected(CollectiveKind kind, int rank, int n, std::size_t part, std::size_t i) {
     const int member = static_cast<int>(i / part);
     const std::size_t inside = i % part;

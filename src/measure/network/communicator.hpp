@@ -1,4 +1,4 @@
-// Processes that exchange arrays: a group of ranks, and what its members can do together.
+// Communication of processes: a group of ranks, and the collectives that its members run together.
 #pragma once
 
 #include <cstddef>
@@ -12,13 +12,14 @@
 
 namespace roofline::core {
 
-/// One exchange. Every member of the group asks for the same kind, part, dtype and root. `part` is P below, n the members:
+/// One collective or permute. Every member of the group passes the same kind, part, dtype and root. P is `part`, n is
+/// the number of members:
 ///
-///     all_gather      in P, out nP: every member's part, by rank
-///     reduce_scatter  in nP, out P: the sum of everyone's part for me
-///     all_reduce      in P, out P: the sum, or of both the largest or smallest
+///     all_gather      in P, out nP: the parts of all members, by rank
+///     reduce_scatter  in nP, out P: the sum of all members' input for this member
+///     all_reduce      in P, out P: the sum, or the larger or smaller of all
 ///     all_to_all      in nP, out nP: part i goes to member i and comes from it
-///     permute         in P goes to `to`, out P comes from `from`; none for -1. A send is one in which all others have none
+///     permute         in P goes to `to`, out P comes from `from`; -1 for none. In a send, all other members have none
 ///     gather          in P; out nP at the root. scatter: in nP at the root; out P. broadcast: in P at the root; out P
 ///
 /// `in` and `out` do not overlap.
@@ -27,7 +28,7 @@ struct Exchange {
     const std::byte* in = nullptr;
     std::byte* out = nullptr;
     std::size_t part = 0;       ///< bytes
-    Dtype dtype = Dtype::bf16;  ///< of what is summed; whole elements make a part
+    Dtype dtype = Dtype::bf16;  ///< dtype of what is summed; a part consists of whole elements
     Reduction reduction = Reduction::sum;
     int root = 0;
     int to = -1;
@@ -44,7 +45,7 @@ public:
     PendingExchange(const PendingExchange&) = delete;
     PendingExchange& operator=(const PendingExchange&) = delete;
     virtual ~PendingExchange() = default;
-    /// Helps it along; whether it is done.
+    /// Makes progress; returns whether the exchange is done.
     [[nodiscard]] virtual Result<bool> done() = 0;
     [[nodiscard]] virtual Status wait() = 0;
 };
@@ -60,23 +61,23 @@ public:
     [[nodiscard]] virtual int rank() const = 0;
     [[nodiscard]] virtual int size() const = 0;
     [[nodiscard]] virtual Status barrier() = 0;
-    /// No call moves more than this through one member: exchange() below cuts up what is larger.
-    [[nodiscard]] virtual std::size_t most_bytes() const = 0;
+    /// The largest number of bytes that one call moves through one member; exchange() below divides larger exchanges.
+    [[nodiscard]] virtual std::size_t max_bytes() const = 0;
     [[nodiscard]] virtual Status run(const Exchange& exchange) = 0;
     [[nodiscard]] virtual Result<std::unique_ptr<PendingExchange>> start(const Exchange& exchange) = 0;
-    /// The members with the same colour, ordered by key, are a group of their own.
+    /// Makes new groups: the members with the same colour, ordered by key, form a group.
     [[nodiscard]] virtual Result<std::unique_ptr<Communicator>> split(int color, int key) = 0;
 };
 
-/// Bytes of the input and the output of an exchange at the member that has most.
+/// Bytes of the input and of the output of an exchange at the member with the most.
 [[nodiscard]] std::size_t input_bytes(CollectiveKind kind, std::size_t part, int members);
 [[nodiscard]] std::size_t output_bytes(CollectiveKind kind, std::size_t part, int members);
 
-/// Runs an exchange of any size, in pieces where it is larger than the group takes at once. Errors: a sum of a dtype that
-/// cannot be summed; what the group fails with.
+/// Runs an exchange of any size, in pieces if it is larger than the group allows. Errors: a sum of a dtype that cannot
+/// be summed; the group fails.
 [[nodiscard]] Status exchange(Communicator& group, const Exchange& whole);
 
-/// What starts processes as one group: an MPI.
+/// A library that starts processes as one group: an MPI.
 class RankLibrary {
 public:
     RankLibrary() = default;
@@ -84,13 +85,14 @@ public:
     RankLibrary& operator=(const RankLibrary&) = delete;
     virtual ~RankLibrary() = default;
 
-    /// All ranks that were started together; the first call joins them. Lives as long as the process.
+    /// The group of all ranks that were started together; the first call initialises it. It lives as long as the
+    /// process.
     [[nodiscard]] virtual Result<Communicator*> world() = 0;
-    /// "Open MPI 4.1.4".
+    /// Name and version, e.g. "Open MPI 4.1.4".
     [[nodiscard]] virtual std::string name() = 0;
-    /// A word for the host that is the same for all its ranks and for no others; not for people.
+    /// An identifier that all ranks on a host share and no other ranks have. It is not meant to be shown to users.
     [[nodiscard]] virtual std::string host() = 0;
-    /// Leaves the group; no calls afterwards.
+    /// Leaves the group; no calls are allowed afterwards.
     virtual void end() = 0;
 };
 

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <string>
 
-#include "measure/network/agreed.hpp"
+#include "measure/network/all_ranks.hpp"
 #include "measure/network/ranks.hpp"
 #include "measure/network/sum.hpp"
 #include "measure/network/thread_group.hpp"
@@ -60,7 +60,7 @@ TEST_CASE("groups: by colour, in the order of the keys") {
     run_in_threads(4, [&](Communicator& world) {
         auto group = world.split(world.rank() % 2, -world.rank());
         if (!group || (*group)->size() != 2) return;
-        // 2 before 0, 3 before 1
+        // the keys put 2 before 0 and 3 before 1
         const int expected = world.rank() >= 2 ? 0 : 1;
         const auto all = all_numbers(**group, world.rank());
         if ((*group)->rank() == expected && all && (*all)[0] == world.rank() % 2 + 2 && (*all)[1] == world.rank() % 2) {
@@ -74,25 +74,25 @@ TEST_CASE("an error of one rank is everyone's, and says whose it is") {
     std::atomic<int> right = 0;
     run_in_threads(3, [&](Communicator& world) {
         const Status mine = world.rank() == 2 ? Status(fail("no_memory", "no room", "less")) : Status{};
-        const Status all = agreed(world, mine);
+        const Status all = common_status(world, mine);
         if (!all && all.error().code == "no_memory" && all.error().message == "rank 2: no room" &&
             all.error().hint == "less") {
             ++right;
         }
-        if (agreed(world, {})) ++right;
-        // what all have is told as it is
-        const Status same = agreed(world, fail("bad", "everywhere"));
+        if (common_status(world, {})) ++right;
+        // an error that all ranks have is returned unchanged
+        const Status same = common_status(world, fail("bad", "everywhere"));
         if (!same && same.error().message == "everywhere") ++right;
     });
     CHECK(right == 9);
 }
 
 TEST_CASE("ranks take the same number of samples, and stop together") {
-    forget_stop();
+    reset_stop();
     SamplingOptions options{5, 1e-4, 0, 0.01, 1, 0};
     std::atomic<int> calls[2]{};
     run_in_threads(2, [&](Communicator& world) {
-        const auto sampled = agreed_samples(
+        const auto sampled = sample_on_all_ranks(
             world,
             [&](std::int64_t count) -> Status {
                 calls[world.rank()] += static_cast<int>(count);
@@ -105,17 +105,17 @@ TEST_CASE("ranks take the same number of samples, and stop together") {
     CHECK(calls[0] == calls[1]);
     request_stop();
     run_in_threads(2, [&](Communicator& world) {
-        const auto sampled = agreed_samples(world, [&](std::int64_t) -> Status { return {}; }, options);
+        const auto sampled = sample_on_all_ranks(world, [&](std::int64_t) -> Status { return {}; }, options);
         CHECK((!sampled && sampled.error().code == "interrupted"));
     });
-    forget_stop();
+    reset_stop();
 }
 
 TEST_CASE("sums of bf16 are made in f32") {
     std::uint16_t to[2] = {float_to_bf16(256), float_to_bf16(-1)};
     const std::uint16_t more[2] = {float_to_bf16(3), float_to_bf16(0.5F)};
     add_into(reinterpret_cast<std::byte*>(to), reinterpret_cast<const std::byte*>(more), sizeof to, Dtype::bf16);
-    CHECK(bf16_to_float(to[0]) == 260.0F);  // 259 lies between 258 and 260: to the even of the two in steps of 2
+    CHECK(bf16_to_float(to[0]) == 260.0F);  // 259 lies between 258 and 260; ties round to even in steps of 2
     CHECK(bf16_to_float(to[1]) == -0.5F);
 }
 
@@ -140,9 +140,9 @@ TEST_CASE("what launchers say of a process") {
 }
 
 TEST_CASE("timed exchanges between threads: every kind and size, the same rows at every rank") {
-    forget_stop();
+    reset_stop();
     ExchangeTimingOptions options;
-    options.most_bytes = 4096;
+    options.max_bytes = 4096;
     options.step = 8;
     options.sampling = {3, 1e-6, 0, 0.01, 1, 0};
     std::size_t rows[4]{};
@@ -156,7 +156,8 @@ TEST_CASE("timed exchanges between threads: every kind and size, the same rows a
             CHECK(each.members * each.groups == 4);
         }
     });
-    // sizes 8, 64, 512, 4096; over four ranks gathers and the like begin at 64, where a rank has whole elements
+    // Sizes are 8, 64, 512, 4096. Over four ranks, all-gathers and similar collectives begin at 64, where every rank
+    // has whole elements.
     CHECK(rows[0] == 6 * 4 + 3 * 4 + 3 * 3);
     CHECK(rows[3] == rows[0]);
 }

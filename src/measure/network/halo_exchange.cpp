@@ -26,16 +26,16 @@ void HaloExchange::prepare(MeshRanks& ranks, const HeldShard& edged, const std::
     const std::size_t dim = edged.dim;
     const std::int64_t share = own_.size[dim];
     const std::vector<std::int64_t> members = ranks.members(edged.lies.dims[dim].mask());
-    std::vector<int> rank_at(members.size());  // in the order in which their shares follow one another
+    std::vector<int> rank_at(members.size());  // in the order of their shards
     for (std::size_t i = 0; i < members.size(); ++i) {
         const Box own = box_of(edged.without_edge(), sizes, system, members[i]);
         rank_at[static_cast<std::size_t>(own.start[dim] / share)] = static_cast<int>(i);
     }
     const auto count = static_cast<std::int64_t>(members.size());
-    const std::int64_t way = edged.before > 0 ? 1 : -1;  // to the next, or to the one before
+    const std::int64_t way = edged.before > 0 ? 1 : -1;  // direction: to the next chip or to the previous one
     const std::int64_t places = edged.before + edged.behind;
     const std::int64_t here = own_.start[dim] / share;
-    // what the chip at a place has of the share so many hops away
+    // the part of the shard `hop` hops away that the chip at `at` has
     const auto piece = [&](std::int64_t at, std::int64_t hop) {
         const std::int64_t owner = at - way * hop;
         Box box = own_;
@@ -116,7 +116,8 @@ Status HaloExchange::run(const std::byte* in, std::byte* out) {
 
 Status HaloExchange::start(const std::byte* in, std::byte* out) {
     begin(in, out);
-    if (hops_.front().part > group_->most_bytes()) return {};  // in pieces, one after the other
+    // too large for one call: done in pieces, one after the other
+    if (hops_.front().part > group_->max_bytes()) return {};
     ROOFLINE_TRY(pending_, group_->start(packed(hops_.front())));
     return {};
 }

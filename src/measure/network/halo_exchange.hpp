@@ -1,4 +1,4 @@
-// Places that chips hand on to the next: what stands before their shares or behind them, and sums of it back again.
+// Halo exchange: chips send the edges of their shards to their neighbours, or sums of edges back.
 #pragma once
 
 #include <cstddef>
@@ -14,26 +14,28 @@
 
 namespace roofline::core {
 
-/// The permutes to the next that Message::hops counts. In hop h each chip sends on what the next needs of the chip h - 1 before it:
-/// first of its own, then of what it has got. `back`: the other way round, from the farthest on, and each adds to its own sums.
+/// The permutes to the neighbour that Message::hops counts. In hop h each chip forwards what its neighbour needs from
+/// the chip h - 1 before it: first its own elements, then received ones. With `back` the direction is reversed,
+/// starting from the farthest chip, and each chip adds to its own sums.
 class HaloExchange {
 public:
-    /// `edged`: how chips have the array with the places of others. The group is that of the axes that split the dimension.
+    /// `edged` describes how chips hold the array including its edges. The group is that of the axes that split the
+    /// dimension.
     HaloExchange(MeshRanks& ranks, Communicator& group, const HeldShard& edged, const std::vector<std::int64_t>& sizes,
                  Dtype dtype, bool back);
 
-    /// `in`: the share alone, and `out` with the edge; of what goes back the other way round.
+    /// `in` is the shard alone and `out` the shard with its edge; the other way round for `back`.
     [[nodiscard]] Status run(const std::byte* in, std::byte* out);
-    /// The first hop in the background, the others in finish().
+    /// Runs the first hop in the background and the others in finish().
     [[nodiscard]] Status start(const std::byte* in, std::byte* out);
     [[nodiscard]] Result<bool> done();
     [[nodiscard]] Status finish();
 
 private:
     struct Hop {
-        std::size_t part = 0;  ///< bytes, the same for all
+        std::size_t part = 0;  ///< bytes, the same for all chips
         Box sent, got;
-        int to = -1;  ///< ranks of the group; none at the ends
+        int to = -1;  ///< ranks in the group; none at the ends
         int from = -1;
     };
 
@@ -50,7 +52,7 @@ private:
     Box own_, edged_;
     std::vector<Hop> hops_;
     std::vector<std::byte> sent_, got_, sums_;
-    std::byte* edges_ = nullptr;  ///< the array with the edge: `out`, or sums that go back
+    std::byte* edges_ = nullptr;  ///< the array with the edge: `out`, or the sums that are sent back
     std::byte* out_ = nullptr;
     std::unique_ptr<PendingExchange> pending_;
 };

@@ -41,7 +41,7 @@ void* LocalOp::array(std::size_t index, const std::vector<const void*>& inputs, 
     const std::optional<ValueId> value = steps_.arrays[index].value;
     if (value == share_.output) return output;
     for (std::size_t i = 0; i < share_.inputs.size(); ++i) {
-        // kernels take inputs and outputs alike, and only read the former
+        // kernels take inputs and outputs as the same pointer type, but only read inputs
         if (share_.inputs[i] == value) return const_cast<void*>(inputs[i]);
     }
     return nullptr;

@@ -1,4 +1,4 @@
-// One operation on this rank's shards.
+// One operation on the shards of this rank.
 #pragma once
 
 #include <cstddef>
@@ -15,25 +15,27 @@
 
 namespace roofline::core {
 
-/// A share of an operation, ready to run: its kernels and the arrays between them. Inputs and output are given at every call.
+/// A rank's share of an operation, ready to run: its kernels and the arrays between them. Every call passes inputs and
+/// output.
 class LocalOp {
 public:
     LocalOp(const LocalOp&) = delete;
     LocalOp& operator=(const LocalOp&) = delete;
     ~LocalOp();
 
-    /// Errors: what make_steps() and the device refuse.
+    /// Errors: those of make_steps() and of the device.
     [[nodiscard]] static Result<std::unique_ptr<LocalOp>> make(OpShare share, Device& device);
 
     [[nodiscard]] std::string text() const;  ///< "matmul 64 x 2048 x 4096"
 
-    /// The operand whose memory the result is: of rows that are written in place.
+    /// The operand whose memory also holds the result, for rows that are written in place.
     [[nodiscard]] std::optional<std::size_t> writes_into() const;
-    /// Whether a kernel likes this operand laid out anew.
+    /// Returns whether a kernel prefers this operand in a packed layout.
     [[nodiscard]] bool packs(std::size_t operand) const;
-    /// Lays out anew, once, what kernels like to have so: the inputs by operand that will not change any more.
+    /// Packs the operands in the layouts that kernels prefer. Call it once; `inputs` holds, by operand, the arrays that
+    /// will not change.
     [[nodiscard]] Status pack(const std::vector<const void*>& inputs);
-    /// `inputs` by operand; operands that are one value are one array.
+    /// Runs the operation. `inputs` is by operand; operands that are the same value are one array.
     [[nodiscard]] Status run(const std::vector<const void*>& inputs, void* output);
 
 private:

@@ -22,7 +22,7 @@ std::vector<std::int64_t> MeshRanks::members(AxisMask axes) const {
 Result<Communicator*> MeshRanks::along(AxisMask axes) {
     auto& group = groups_[axes];
     if (!group) {
-        // the first of the group stands for it
+        // the first member serves as the colour of the group
         ROOFLINE_TRY(group, world_.split(static_cast<int>(members(axes).front()), world_.rank()));
     }
     return group.get();

@@ -1,4 +1,4 @@
-// Ranks and where each is on the mesh.
+// Maps ranks to positions on the mesh.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 
 namespace roofline::core {
 
-/// The ranks as the chips of a mesh: rank i is chip i, numbered along the mesh, the last axis fastest. Groups along axes are made
-/// when they are first needed, by all ranks together.
+/// The ranks as the chips of a mesh: rank i is chip i, numbered along the mesh, last axis fastest. Groups along axes
+/// are created on first use, by all ranks together.
 class MeshRanks {
 public:
     MeshRanks(Communicator& world, const System& system) : world_(world), system_(system) {}
@@ -21,7 +21,7 @@ public:
     [[nodiscard]] const System& system() const { return system_; }
     [[nodiscard]] Communicator& world() { return world_; }
     [[nodiscard]] std::int64_t chip() const { return world_.rank(); }
-    /// This rank's group along these axes.
+    /// The group of this rank along these axes.
     [[nodiscard]] Result<Communicator*> along(AxisMask axes);
     /// The chips of that group, in the order of its ranks.
     [[nodiscard]] std::vector<std::int64_t> members(AxisMask axes) const;

@@ -12,7 +12,7 @@ namespace roofline::core {
 
 namespace {
 
-// A value of its own for an operand, under the operation's names of its dimensions.
+// Adds a value for an operand to the program `one`, with the operation's names of its dimensions.
 ValueId take(const Program& program, const Operand& operand, Program& one) {
     Value value = program.values[operand.value];
     value.type.unreduced.clear();
@@ -26,7 +26,7 @@ ValueId take(const Program& program, const Operand& operand, Program& one) {
     return one.values.size() - 1;
 }
 
-// Names of an operation's dimensions on a chip become those of its share, with their sizes and where they begin.
+// Maps the dimensions of an operation on a chip to those of its share, with their sizes and where they begin.
 class Shares {
 public:
     Shares(const Program& program, const OpWays& ways, const Way& way, const System& system, std::int64_t chip)
@@ -82,7 +82,7 @@ bool rows_are_split(const OpWays& ways, const Way& way) {
     return std::any_of(along.begin(), along.end(), [&](const std::string& dim) { return is_split(ways, way, dim); });
 }
 
-// Layouts take rows that are looked up or written to be in order where there are as many as places; random ones are not.
+// Layouts assume that looked-up or written rows are in order if there are as many as places; random indices are not.
 Status check_rows(const OpWays& ways, const Way& way) {
     const Op& op = ways.op();
     if (op.function != "gather" && op.function != "scatter") return {};
@@ -98,8 +98,9 @@ Status check_rows(const OpWays& ways, const Way& way) {
     return {};
 }
 
-// What a function is made of where its rows are split: numbers of each row, and what follows from them. `@` stands for the
-// dimensions of a row and `#` for their places. Counts and orders are those of the table of functions.
+// Describes how a function is computed if its rows are split: numbers of each row (statistics), and the result that
+// follows from them. `@` stands for the dimensions of a row and `#` for the number of its elements. Operation counts
+// and their order match the table of functions.
 struct RowRecipe {
     std::string_view function;
     struct Round {
@@ -144,7 +145,7 @@ std::string replaced(std::string_view text, char letter, const std::string& by) 
     return made;
 }
 
-// One part of a recipe as a program over A and B, the operands, and R0, R1, ..., which rows have by then.
+// One part of a recipe as a program over the operands A and B and the statistics R0, R1, ... that were reduced before.
 class RecipeProgram {
 public:
     RecipeProgram(const Program& program, const OpWays& ways, const Way& way, const System& system)
@@ -212,7 +213,7 @@ private:
     const System& system_;
 };
 
-// Neighbours that are turned together must be on one chip.
+// Neighbours that are rotated together must be on one chip.
 Status check_pairs(const Program& program, const OpWays& ways, const Way& way, const System& system) {
     const std::vector<std::string>& dims = ways.op().output.dims;
     const std::string last = dims.empty() ? "" : dims.back();
@@ -260,7 +261,7 @@ HeldShard held_by_way(const OpWays& ways, const Way& way, std::size_t tensor) {
     return held;
 }
 
-HeldShard held_beside(const OpWays& ways, const Way& way, const std::vector<std::string>& dims) {
+HeldShard held_extra(const OpWays& ways, const Way& way, const std::vector<std::string>& dims) {
     HeldShard held;
     held.lies.rank = static_cast<std::uint8_t>(dims.size());
     for (std::size_t d = 0; d < dims.size(); ++d) {
@@ -272,7 +273,7 @@ HeldShard held_beside(const OpWays& ways, const Way& way, const std::vector<std:
 
 std::vector<std::pair<std::string, std::int64_t>> group_shares(const OpWays& ways, const Way& way,
                                                                const Operand& choices, const System& system) {
-    const HeldShard held = held_beside(ways, way, choices.dims);
+    const HeldShard held = held_extra(ways, way, choices.dims);
     const auto groups = std::find(ways.dims().begin(), ways.dims().end(), ways.op().along[1]) - ways.dims().begin();
     const AxisList filled = way.split[static_cast<std::size_t>(groups)];
     std::vector<std::pair<std::string, std::int64_t>> shares;
@@ -331,7 +332,7 @@ Result<RowParts> row_parts(const Program& program, const OpWays& ways, const Way
                            std::int64_t chip) {
     const RowRecipe* recipe = recipe_of(ways.op());
     if (recipe == nullptr) return fail(check_positions(program, ways, way, system).error());
-    // sizes are checked as those of any operation are
+    // sizes are checked as for any operation
     OpShare whole;
     std::vector<std::string> dims = ways.dims();
     ROOFLINE_CHECK(Shares(program, ways, way, system, chip).rename(dims, std::nullopt, whole));

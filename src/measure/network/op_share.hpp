@@ -1,4 +1,4 @@
-// What one chip does of an operation, as programs of their own.
+// The share of an operation that one chip computes, as a separate program.
 #pragma once
 
 #include <cstdint>
@@ -16,51 +16,52 @@
 
 namespace roofline::core {
 
-/// A program of one statement on what a chip has of its arrays.
+/// A program of one statement on the shards of a chip.
 struct OpShare {
     Program program;
     StepOptions options;
-    /// By operand, then the choices of experts where the operation has none, or the statistics that its rows have by then; operands
-    /// may be one value.
+    /// Operands in order, followed by the choices of experts if the operation has none of its own, or by the row
+    /// statistics that were reduced before. Several operands may be the same value.
     std::vector<ValueId> inputs;
     ValueId output = 0;
 };
 
-/// How a way has a tensor of its operation (operands in order, then the result), edges included: of an operand before it works, of
-/// the result when it has been made.
+/// How a way holds a tensor of its operation (operands in order, then the result), edges included: operands as the
+/// operation reads them, the result as it was computed.
 [[nodiscard]] HeldShard held_by_way(const OpWays& ways, const Way& way, std::size_t tensor);
 
-/// The operation on the share of each dimension that a chip has, and on the places beside it; `choices` as choices_of() finds them,
-/// where it needs them and has none. Errors: a dimension without a size or that does not divide; rows that are looked up or written
-/// where they are split.
+/// The operation on a chip's share of each dimension, including edges. `choices` is the result of choices_of() if the
+/// operation needs choices and has none. Errors: a dimension has no size or is not divisible; both the indexed
+/// dimension and the indices are split.
 [[nodiscard]] Result<OpShare> share_of_op(const Program& program, const OpWays& ways, const Way& way,
                                           const System& system, std::int64_t chip,
                                           const std::optional<Operand>& choices = std::nullopt);
 
-/// How the rows that a function of experts moves are split, by their dimensions: groups are filled in shares, the first outermost.
+/// How the rows that a function of experts moves are split, by dimension: groups are filled in shares, the first
+/// outermost.
 [[nodiscard]] std::vector<std::pair<std::string, std::int64_t>> group_shares(const OpWays& ways, const Way& way,
                                                                              const Operand& choices,
                                                                              const System& system);
 
-/// How a way wants an array that has some of the operation's dimensions, and is none of its tensors.
-[[nodiscard]] HeldShard held_beside(const OpWays& ways, const Way& way, const std::vector<std::string>& dims);
+/// How a way needs an array that has some of the operation's dimensions but is not one of its tensors.
+[[nodiscard]] HeldShard held_extra(const OpWays& ways, const Way& way, const std::vector<std::string>& dims);
 
-/// A function along rows that are split: numbers of each row of a chip's part, which the chips reduce together, round by round, and
-/// the result that follows from the part and all of these.
+/// A function along split rows: statistics of each row of a chip's part, which the chips reduce together in rounds, and
+/// the result that follows from the part and all statistics.
 struct RowParts {
     struct Round {
-        std::vector<OpShare> numbers;  ///< one for each number of a row
+        std::vector<OpShare> numbers;  ///< one for each statistic of a row
         Reduction reduction = Reduction::sum;
     };
     std::vector<Round> rounds;
     OpShare last;
 };
 
-/// Errors: as share_of_op(); a function that does not run.
+/// Errors: those of share_of_op(); the function cannot run.
 [[nodiscard]] Result<RowParts> row_parts(const Program& program, const OpWays& ways, const Way& way,
                                          const System& system, std::int64_t chip);
 
-/// In which dtype chips exchange the statistics of rows.
+/// Dtype in which chips exchange row statistics.
 [[nodiscard]] Dtype statistics_dtype(const Op& op);
 
 }  // namespace roofline::core

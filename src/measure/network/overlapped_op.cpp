@@ -51,7 +51,8 @@ Status MoveChain::start_step() {
 Status MoveChain::poll() {
     if (at_ == moves_.size()) return {};
     ROOFLINE_CHECK(moves_[at_]->done());
-    // a next step would be begun at other times by other ranks, and they must begin them in one order: so not here
+    // the next step is not started here because ranks would start it at different times, and all must start steps in
+    // the same order
     return {};
 }
 
@@ -67,7 +68,7 @@ Status MoveChain::finish() {
 Result<std::unique_ptr<OverlappedOp>> OverlappedOp::make(const Program& program, const OpWays& ways, const Way& way,
                                                          MeshRanks& ranks, Device& device,
                                                          std::vector<TensorSteps> tensors,
-                                                         std::optional<BesideOp> choices) {
+                                                         std::optional<ExternalChoices> choices) {
     std::unique_ptr<OverlappedOp> op(new OverlappedOp(program, ways, way, ranks, device, std::move(tensors)));
     op->choices_ = std::move(choices);
     if (way.at != Sharding::everywhere) return std::unique_ptr<OverlappedOp>{};
@@ -98,7 +99,8 @@ std::optional<std::size_t> OverlappedOp::place(std::size_t tensor, const std::st
     return static_cast<std::size_t>(found - dims.begin());
 }
 
-// No step may split or join it, some step's array must have it, and no function may work along it.
+// A dimension may be cut if no step splits or gathers it, the array of some step has it, and no function works along
+// it.
 bool OverlappedOp::may_cut(const std::string& dim) const {
     bool exchanged = false;
     if (has(ways_.op().along, dim) || (choices_ && has(choices_->operand.dims, dim))) return false;
@@ -193,7 +195,7 @@ Result<OverlappedOp::PieceTensor> OverlappedOp::piece_tensor(std::size_t tensor,
         ROOFLINE_TRY(made.part_memory, allocate(part_bytes));
     }
     made.moved_memory = made.part_memory;
-    if (!cut.empty()) {  // what the operation has on its side of the steps
+    if (!cut.empty()) {  // the tensors that the operation itself reads and writes
         const ShardMove::What& inside = output ? cut.front() : cut.back();
         const HeldShard& lies = output ? inside.from : inside.to;
         ROOFLINE_TRY(made.moved_memory,
@@ -207,7 +209,7 @@ Result<OverlappedOp::PieceTensor> OverlappedOp::piece_tensor(std::size_t tensor,
     return made;
 }
 
-// Pieces are alike: one does for all, unless a weight is cut, whose pieces are laid out anew each for itself.
+// Pieces have equal shapes, so one kernel serves all, unless a weight is cut: its pieces are packed separately.
 Result<std::shared_ptr<LocalOp>> OverlappedOp::local_of(const std::string& dim, int pieces) {
     bool weight_cut = pieces_.empty();
     for (std::size_t tensor = 0; !weight_cut && tensor + 1 < tensors_.size(); ++tensor) {

@@ -1,4 +1,4 @@
-// An operation and its exchanges in pieces, so that one piece is on its way while another is worked on.
+// An operation and its collectives in pieces, so that one piece is communicated while another is computed.
 #pragma once
 
 #include <cstddef>
@@ -15,16 +15,16 @@
 
 namespace roofline::core {
 
-/// Steps of one array, one after the other, in the background.
+/// The steps of one array, run one after the other in the background.
 class MoveChain {
 public:
-    /// Nothing to do, or each step with room for what it makes; the last one writes where start() says.
+    /// Allocates the result of each step but the last, which writes where start() says; there may be no steps.
     [[nodiscard]] static Result<MoveChain> make(MeshRanks& ranks, const std::vector<ShardMove::What>& steps,
                                                 Device& device, std::vector<void*>& memory);
 
     [[nodiscard]] bool empty() const { return moves_.empty(); }
     [[nodiscard]] Status start(const void* in, void* out);
-    [[nodiscard]] Status poll();  ///< starts the next step where one is done
+    [[nodiscard]] Status poll();  ///< starts the next step when one is done
     [[nodiscard]] Status finish();
 
 private:
@@ -32,21 +32,21 @@ private:
 
     std::vector<std::unique_ptr<ShardMove>> moves_;
     std::vector<void*> between_;
-    std::size_t at_ = 0;  ///< the step that is under way; beyond the last: none
+    std::size_t at_ = 0;  ///< the current step; beyond the last: none
     const void* in_ = nullptr;
     void* out_ = nullptr;
 };
 
-/// How a tensor of the operation is held before its first step, and the steps; of the result those after it has been made.
+/// The sharding of a tensor before its first step, and its steps; for the result, the steps after it was computed.
 struct TensorSteps {
     HeldShard held;
     std::vector<ShardMove::What> steps;
-    void* memory = nullptr;  ///< of an operand before its steps, of the result after them
-    bool fixed = false;      ///< the same numbers at every run
+    void* memory = nullptr;  ///< of an operand before its steps; of the result after them
+    bool fixed = false;      ///< the same numbers in every run
 };
 
-/// Choices of experts beside an operation that has none of its own.
-struct BesideOp {
+/// Choices of experts for an operation that has none of its own.
+struct ExternalChoices {
     Operand operand;
     const void* memory = nullptr;
 };
@@ -57,26 +57,25 @@ public:
     OverlappedOp& operator=(const OverlappedOp&) = delete;
     ~OverlappedOp();
 
-    /// Cuts a dimension of the result that none of the steps splits, into 8, 4 or 2 pieces. Null where there is none, or nothing
-    /// to exchange. `tensors`: the operands in order, then the result. All ranks call it together.
-    [[nodiscard]] static Result<std::unique_ptr<OverlappedOp>> make(const Program& program, const OpWays& ways,
-                                                                    const Way& way, MeshRanks& ranks, Device& device,
-                                                                    std::vector<TensorSteps> tensors,
-                                                                    std::optional<BesideOp> choices = std::nullopt);
+    /// Cuts a dimension of the result that no step splits into 8, 4 or 2 pieces. Null if there is no such dimension or
+    /// nothing to exchange. `tensors` holds the operands in order, then the result. All ranks call it together.
+    [[nodiscard]] static Result<std::unique_ptr<OverlappedOp>> make(
+        const Program& program, const OpWays& ways, const Way& way, MeshRanks& ranks, Device& device,
+        std::vector<TensorSteps> tensors, std::optional<ExternalChoices> choices = std::nullopt);
 
     [[nodiscard]] Status run();
     [[nodiscard]] int pieces() const { return static_cast<int>(pieces_.size()); }
 
 private:
-    /// Of one tensor: a part of its shard along the dimension that is cut, and the part's own way.
+    /// A tensor of one piece: a part of its shard along the dimension that is cut, with its own steps.
     struct PieceTensor {
         bool cut = false;
-        Box shard;              ///< of the whole shard, from 0
-        Box part;               ///< in it
-        bool in_place = false;  ///< the part lies in the shard without gaps
-        bool copied = false;    ///< once and for all
+        Box shard;              ///< the whole shard, from 0
+        Box part;               ///< the part of it
+        bool in_place = false;  ///< the part is contiguous in the shard
+        bool copied = false;    ///< copied once, before the first run
         void* part_memory = nullptr;
-        void* moved_memory = nullptr;  ///< what the operation reads or writes
+        void* moved_memory = nullptr;  ///< memory that the operation reads or writes
         MoveChain chain;
     };
     struct Piece {
@@ -110,9 +109,9 @@ private:
     MeshRanks& ranks_;
     Device& device_;
     std::vector<TensorSteps> tensors_;
-    std::optional<BesideOp> choices_;
+    std::optional<ExternalChoices> choices_;
     std::vector<MoveChain> whole_;     ///< of operands that lack the dimension
-    std::vector<void*> whole_memory_;  ///< what they become
+    std::vector<void*> whole_memory_;  ///< the results of those steps
     std::vector<Piece> pieces_;
     std::vector<void*> memory_;
 };

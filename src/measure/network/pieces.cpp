@@ -48,7 +48,7 @@ Status exchange(Communicator& group, const Exchange& whole) {
     const bool many_in = info(whole.kind).many_in;
     const bool many_out = info(whole.kind).many_out;
     const std::size_t at_once =
-        many_in || many_out ? group.most_bytes() / static_cast<std::size_t>(n) : group.most_bytes();
+        many_in || many_out ? group.max_bytes() / static_cast<std::size_t>(n) : group.max_bytes();
     if (whole.part <= at_once) return group.run(whole);
     const std::size_t step = std::max<std::size_t>(at_once / 64 * 64, 64);
     const bool root = group.rank() == whole.root;

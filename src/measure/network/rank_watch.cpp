@@ -14,10 +14,11 @@
 
 namespace roofline::core {
 
-/// Counts what begins and what ends, so an odd number is an exchange under way; a thread looks now and then whether it has changed.
+/// Counts beginnings and ends of exchanges, so an odd number means that one is running; a thread checks periodically
+/// whether it has changed.
 class RankWatch::State {
 public:
-    explicit State(double most_s) : most_s_(most_s), thread_([this] { watch(); }) {}
+    explicit State(double max_s) : max_s_(max_s), thread_([this] { watch(); }) {}
     State(const State&) = delete;
     State& operator=(const State&) = delete;
     ~State() {
@@ -38,13 +39,13 @@ private:
         std::uint64_t seen = 0;
         Clock::time_point since = Clock::now();
         std::unique_lock lock(mutex_);
-        const std::chrono::duration<double> pause(most_s_ / 10 < 1 ? most_s_ / 10 : 1);
+        const std::chrono::duration<double> pause(max_s_ / 10 < 1 ? max_s_ / 10 : 1);
         while (!end_.wait_for(lock, pause, [this] { return ended_; })) {
             const std::uint64_t now = steps_.load(std::memory_order_relaxed);
             if (now != seen || now % 2 == 0) {
                 seen = now;
                 since = Clock::now();
-            } else if (Clock::now() - since > std::chrono::duration<double>(most_s_)) {
+            } else if (Clock::now() - since > std::chrono::duration<double>(max_s_)) {
                 give_up();
             }
         }
@@ -54,17 +55,17 @@ private:
         const std::string text = fmt::format(
             "error: an exchange between ranks has lasted {:g} s: one of them is stuck or gone\n"
             "hint: --rank-timeout says how many seconds are too long\n",
-            most_s_);
+            max_s_);
         (void)!::write(STDERR_FILENO, text.data(), text.size());
         ::_exit(1);
     }
 
-    const double most_s_;
+    const double max_s_;
     std::atomic<std::uint64_t> steps_{0};
     std::mutex mutex_;
     std::condition_variable end_;
     bool ended_ = false;
-    std::thread thread_;  // the last, since it uses the others
+    std::thread thread_;  // the last member because it uses the others
 };
 
 namespace {
@@ -97,7 +98,7 @@ public:
 
     [[nodiscard]] int rank() const override { return group_.rank(); }
     [[nodiscard]] int size() const override { return group_.size(); }
-    [[nodiscard]] std::size_t most_bytes() const override { return group_.most_bytes(); }
+    [[nodiscard]] std::size_t max_bytes() const override { return group_.max_bytes(); }
     [[nodiscard]] Status barrier() override {
         const RankWatch::Within within(watch_);
         return group_.barrier();
@@ -124,7 +125,7 @@ private:
 
 }  // namespace
 
-RankWatch::RankWatch(double most_s) : state_(std::make_unique<State>(most_s)) {}
+RankWatch::RankWatch(double max_s) : state_(std::make_unique<State>(max_s)) {}
 RankWatch::~RankWatch() = default;
 
 std::unique_ptr<Communicator> RankWatch::watched(Communicator& group) {

@@ -1,4 +1,4 @@
-// Ranks that wait for one that is stuck or gone: no MPI tells, so that they would wait for ever.
+// Detects ranks that wait for a rank that is stuck or has ended: MPI does not report it, so they would wait forever.
 #pragma once
 
 #include <memory>
@@ -7,19 +7,21 @@
 
 namespace roofline::core {
 
-/// Ends the process, with a word on standard error, when one exchange lasts longer than the time given. The launcher ends the others.
+/// Ends the process with a message on standard error if one exchange takes longer than the limit. The launcher then
+/// ends the other ranks.
 class RankWatch {
 public:
-    /// Above zero; seconds.
-    explicit RankWatch(double most_s);
+    /// `max_s` is the limit in seconds, above zero.
+    explicit RankWatch(double max_s);
     RankWatch(const RankWatch&) = delete;
     RankWatch& operator=(const RankWatch&) = delete;
     ~RankWatch();
 
-    /// The group, each exchange of which is watched, those of groups that it is divided into too. It and this outlive what is made.
+    /// Returns the group with every exchange watched, in groups split from it too. The original group and this object
+    /// must outlive the result.
     [[nodiscard]] std::unique_ptr<Communicator> watched(Communicator& group);
 
-    /// As long as one lives an exchange is under way.
+    /// Marks an exchange as running as long as the object lives.
     class Within {
     public:
         explicit Within(RankWatch& watch);

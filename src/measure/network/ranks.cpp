@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "measure/module.hpp"
-#include "measure/network/agreed.hpp"
+#include "measure/network/all_ranks.hpp"
 
 namespace roofline::core {
 
@@ -31,7 +31,7 @@ std::optional<Launched> launched(const std::function<const char*(const char*)>& 
         const char* ranks;
         const char* rank;
     };
-    // of Open MPI, and of MPICH and those that descend from it
+    // Open MPI; MPICH and its derivatives
     for (const Names& names : {Names{"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"}, Names{"PMI_SIZE", "PMI_RANK"}}) {
         const auto ranks = number(variable(names.ranks));
         const auto rank = number(variable(names.rank));
@@ -57,12 +57,12 @@ Status RankGroup::available() {
     return library ? Status{} : fail(library.error());
 }
 
-Result<RankGroup> RankGroup::join(double most_s) {
+Result<RankGroup> RankGroup::join(double max_s) {
     ROOFLINE_TRY(auto library, rank_library());
     ROOFLINE_TRY(auto world, (library)->world());
     RankGroup ranks;
     ranks.library_ = library;
-    ranks.watch_ = std::make_unique<RankWatch>(most_s);
+    ranks.watch_ = std::make_unique<RankWatch>(max_s);
     ranks.watched_ = ranks.watch_->watched(*world);
     ranks.world_ = ranks.watched_.get();
     const auto started = launched();
@@ -84,7 +84,7 @@ RankGroup::RankGroup(RankGroup&& other) noexcept
 
 RankGroup::~RankGroup() {
     if (library_ == nullptr) return;
-    const RankWatch::Within within(*watch_);  // the others are waited for there as well
+    const RankWatch::Within within(*watch_);  // joining waits for the other ranks too
     watched_.reset();
     library_->end();
 }

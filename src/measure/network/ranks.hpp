@@ -13,25 +13,25 @@
 
 namespace roofline::core {
 
-/// What a launcher (mpirun, mpiexec, srun) says of this process in its environment.
+/// What the environment variables of a launcher (mpirun, mpiexec, srun) say about this process.
 struct Launched {
     int ranks = 1;
     int rank = 0;
 };
 
-/// Empty for a process that was started by itself. `variable` reads the environment.
+/// Empty for a process that was started alone. `variable` reads an environment variable.
 [[nodiscard]] std::optional<Launched> launched(const std::function<const char*(const char*)>& variable);
 [[nodiscard]] std::optional<Launched> launched();
 
-/// The ranks, joined: as long as it lives they can exchange. Leaves the group when it is destroyed.
+/// The ranks of this job, which can communicate as long as this object lives. The destructor leaves the group.
 class RankGroup {
 public:
-    /// Errors: code `absent` without an MPI module.
+    /// Errors: code `absent` if there is no MPI module.
     [[nodiscard]] static Status available();
-    /// An exchange that lasts longer than `most_s` seconds ends the process (RankWatch).
-    /// Errors: code `absent` without an MPI module; a launcher of another MPI than the module's.
-    [[nodiscard]] static Result<RankGroup> join(double most_s);
-    /// A group that is there already, for tests; nothing is left when this is destroyed.
+    /// Joins the ranks. An exchange that takes longer than `max_s` seconds ends the process (RankWatch). Errors: code
+    /// `absent` if there is no MPI module; the launcher belongs to another MPI than the module.
+    [[nodiscard]] static Result<RankGroup> join(double max_s);
+    /// Wraps an existing group, for tests; the destructor does not leave it.
     explicit RankGroup(Communicator& world) : world_(&world) {}
     RankGroup(RankGroup&& other) noexcept;
     RankGroup& operator=(RankGroup&&) = delete;
@@ -44,9 +44,9 @@ public:
     [[nodiscard]] int size() const { return world_->size(); }
     [[nodiscard]] bool root() const { return rank() == 0; }
     [[nodiscard]] std::string library() const;  ///< "Open MPI 4.1.4"
-    /// How many hosts the ranks are on. All ranks call it.
+    /// Number of hosts that the ranks run on. All ranks call it.
     [[nodiscard]] Result<int> hosts();
-    /// Goes without a word to the others: they may wait in an exchange for what will never come.
+    /// Leaves without notifying the others: they may wait in an exchange that will never complete.
     void leave() { library_ = nullptr; }
 
 private:

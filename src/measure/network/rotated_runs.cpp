@@ -4,7 +4,7 @@
 #include <cmath>
 #include <utility>
 
-#include "measure/network/agreed.hpp"
+#include "measure/network/all_ranks.hpp"
 #include "measure/sample_watch.hpp"
 
 namespace roofline::core {
@@ -12,7 +12,7 @@ namespace roofline::core {
 namespace {
 
 constexpr double most_runs = 64;
-constexpr double share_of_memory = 0.4;  // of what is free, for all ranks together
+constexpr double share_of_memory = 0.4;  // of the free memory, for all ranks together
 
 }  // namespace
 
@@ -37,7 +37,7 @@ Result<RotatedRuns> RotatedRuns::make(const Program& program, const System& syst
 }
 
 Result<Sampled> RotatedRuns::time(const SamplingOptions& options, bool overlapped, bool hot) {
-    return agreed_samples(
+    return sample_on_all_ranks(
         first().ranks().world(),
         [&](std::int64_t calls) -> Status {
             for (std::int64_t call = 0; call < calls; ++call) {
@@ -49,7 +49,7 @@ Result<Sampled> RotatedRuns::time(const SamplingOptions& options, bool overlappe
         options);
 }
 
-// Each stage begins at all ranks at once: what one waits for the others' work is not taken for an exchange.
+// All ranks begin each stage together, so that waiting for another rank's computation is not counted as communication.
 Result<std::vector<StageTime>> RotatedRuns::time_stages(std::size_t rounds) {
     Communicator& world = first().ranks().world();
     const std::vector<ShardedStage>& stages = first().stages();

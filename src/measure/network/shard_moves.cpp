@@ -12,15 +12,15 @@ namespace roofline::core {
 
 namespace {
 
-// Parts that lie one behind the other in the array of a box need no packing.
+// Parts that follow one another in the array of a box need no packing.
 bool in_order(const std::vector<Box>& parts, const Box& box) {
     std::vector<std::int64_t> next = box.start;
-    std::size_t split = 0;  // the dimension that the parts divide: the first of which a part is not all
+    std::size_t split = 0;  // the dimension that divides the parts: the first one that a part does not span
     for (const Box& part : parts) {
         for (std::size_t d = 0; d < part.size.size(); ++d) {
             if (part.size[d] == box.size[d]) continue;
             split = d;
-            // all before it must be of one place, all behind it whole
+            // every dimension before it must have one place, and every dimension after it must be whole
             for (std::size_t outer = 0; outer < d; ++outer) {
                 if (box.size[outer] != 1) return false;
             }
@@ -85,7 +85,7 @@ Status ShardMove::prepare() {
     return {};
 }
 
-// Of what all members have whole and add up from now on only the first has the numbers, and the others zeros.
+// When replicated data becomes partial sums, only the first member keeps the numbers and the others hold zeros.
 bool ShardMove::keeps_numbers() const {
     const Sharding& from = what_.from.lies;
     const auto opened = static_cast<AxisMask>(what_.to.lies.unreduced & ~from.used());
@@ -96,7 +96,8 @@ bool ShardMove::keeps_numbers() const {
     return true;
 }
 
-// What each member of the group sends to each: where its shard before and another's after it meet.
+// Determines what each member of the group sends to each other: the intersection of its shard before with the other's
+// shard after.
 void ShardMove::prepare_parts(const std::vector<std::int64_t>& members) {
     const System& system = ranks_->system();
     const auto held_by = [&](const HeldShard& held, std::int64_t chip) {
@@ -132,7 +133,8 @@ void ShardMove::prepare_parts(const std::vector<std::int64_t>& members) {
     packed_out_.resize(out_parts_.empty() ? 0 : output_bytes(exchange_.kind, exchange_.part, group_->size()));
 }
 
-// From one chip or to one. What is gathered comes from the chips of its group along the axes that split the array.
+// Prepares steps from or to one chip. A gather collects from the chips of its group along the axes that split the
+// array.
 Status ShardMove::prepare_rooted() {
     const System& system = ranks_->system();
     const std::int64_t chip = ranks_->chip();
@@ -216,7 +218,7 @@ Status ShardMove::start(const std::byte* in, std::byte* out) {
     if (halo_) return halo_->start(in, out);
     const std::size_t most = std::max(input_bytes(exchange_.kind, exchange_.part, group_->size()),
                                       output_bytes(exchange_.kind, exchange_.part, group_->size()));
-    if (most > group_->most_bytes()) return {};  // in pieces, one after the other
+    if (most > group_->max_bytes()) return {};  // too large for one call: done in pieces, one after the other
     pack(in);
     ROOFLINE_TRY(pending_, group_->start(exchange_of(in, out)));
     return {};

@@ -1,4 +1,4 @@
-// Steps from one sharding to another, really taken: what the layout derives, between ranks that hold shards.
+// Executes the steps from one sharding to another that the layout derives, between ranks that hold shards.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@
 
 namespace roofline::core {
 
-/// One step of one array, with room for what is packed. Made by all ranks together.
+/// One step of one array, with buffers for packed data. All ranks make it together.
 class ShardMove {
 public:
     struct What {
@@ -26,20 +26,21 @@ public:
         std::optional<Move> move;         ///< none for a slice, and for partial sums made with zeros
         std::vector<std::int64_t> sizes;  ///< of the whole array
         Dtype dtype = Dtype::f32;
-        Reduction reduction = Reduction::sum;  ///< of partial results
+        Reduction reduction = Reduction::sum;  ///< how partial results are combined
     };
 
-    /// Errors: sizes that do not divide, elements that are no whole bytes, sums of a dtype that cannot be summed.
+    /// Errors: sizes that are not divisible, elements smaller than a byte, sums of a dtype that cannot be summed.
     [[nodiscard]] static Result<ShardMove> make(MeshRanks& ranks, What what);
 
     [[nodiscard]] std::size_t bytes_before() const { return before_.elements() * element_; }
     [[nodiscard]] std::size_t bytes_after() const { return after_.elements() * element_; }
-    /// Whether anything is exchanged at all, by any rank.
+    /// Returns whether any rank communicates in this step.
     [[nodiscard]] bool exchanges() const { return what_.move.has_value(); }
 
-    /// Takes the step: `in` is this rank's shard before, `out` that after it.
+    /// Runs the step: `in` is this rank's shard before it, `out` the shard after it.
     [[nodiscard]] Status run(const std::byte* in, std::byte* out);
-    /// The same in the background; finish() ends it. Where it cannot go on by itself it is all done in finish().
+    /// Starts the step in the background; finish() completes it. Steps that cannot run in the background run entirely
+    /// in finish().
     [[nodiscard]] Status start(const std::byte* in, std::byte* out);
     [[nodiscard]] Result<bool> done();
     [[nodiscard]] Status finish();
@@ -59,12 +60,12 @@ private:
     std::size_t element_ = 1;
     Box before_;
     Box after_;
-    bool keeps_ = true;              ///< of a step without an exchange: this rank's numbers, not zeros in their place
-    Communicator* group_ = nullptr;  ///< null for a rank that has nothing to do with it
+    bool keeps_ = true;              ///< in a step without an exchange: this rank keeps its numbers instead of zeros
+    Communicator* group_ = nullptr;  ///< null for a rank that does not take part
     std::unique_ptr<Communicator> own_group_;
     std::optional<HaloExchange> halo_;
     Exchange exchange_;
-    std::vector<Box> in_parts_;   ///< by member: what goes to it, packed in this order; empty when it lies so
+    std::vector<Box> in_parts_;   ///< by member: what goes to it, packed in this order; empty if no packing is needed
     std::vector<Box> out_parts_;  ///< by member: what comes from it
     std::vector<std::byte> packed_in_;
     std::vector<std::byte> packed_out_;

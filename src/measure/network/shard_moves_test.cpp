@@ -14,7 +14,7 @@ using namespace roofline::core;
 
 namespace {
 
-// Four chips on a switch, as X=2,Y=2.
+// Four chips on a switch, as a mesh of X=2,Y=2.
 System mesh_of_4() {
     System system;
     system.slice = make_slice(find_machine("h100-sxm").value(), "4").value();
@@ -49,8 +49,8 @@ ShardCase wanted(const std::string& text, const System& system) {
     return wanted;
 }
 
-// Before: the place of each element in the whole array, times one more than the coordinate on the axes that are still to be
-// summed (1 + 2 = 3 for each of them once it is).
+// Element before the step: its index in the whole array, times one more than the coordinate on each axis that is still
+// to be summed (1 + 2 = 3 for each axis after the sum).
 float number(const Sharding& sharding, const System& system, std::int64_t chip, const std::vector<std::int64_t>& sizes,
              const std::vector<std::int64_t>& place, AxisMask summed) {
     std::int64_t index = 0;
@@ -79,7 +79,7 @@ std::vector<float> shard(const Sharding& sharding, const System& system, std::in
     return numbers;
 }
 
-// What all ranks have of each element together. Partial sums that are still open add up, and so do copies.
+// Totals of each element over all ranks. Unreduced partial sums add up, and so do copies.
 class Totals {
 public:
     Totals(const ShardCase& wanted, const System& system) : wanted_(wanted), system_(system) {
@@ -111,7 +111,7 @@ private:
     std::vector<float> sums_;
 };
 
-// What went wrong at any rank; "" for nothing.
+// Problem found on any rank; "" if there is none.
 std::string taken(const std::string& text, bool background = false) {
     const System system = mesh_of_4();
     const ShardCase wanted = ::wanted(text, system);
@@ -169,9 +169,9 @@ TEST_CASE("every step that the layout derives puts each element where it belongs
                              "f32[B, D_Y]{U_X} -> f32[B, D_YX]",              // of columns
                              "f32[B, D]{U_XY} -> f32[B_YX, D]",               //
                              "f32[B, D]{U_XY} -> f32[B_X, D]",                //
-                             "f32[B, D]{U_XY} -> f32[B, D]{U_Y}",             // the sums over Y stay open
-                             "f32[B, D] -> f32[B, D]{U_X}",                   // zeros but for one member
-                             "f32[B_X, D] -> f32[B, D]{U_X}",                 // zeros beside each part
+                             "f32[B, D]{U_XY} -> f32[B, D]{U_Y}",             // the sums over Y stay unreduced
+                             "f32[B, D] -> f32[B, D]{U_X}",                   // zeros on all members but one
+                             "f32[B_X, D] -> f32[B, D]{U_X}",                 // zeros outside each part
                              "f32[B, D_YX] -> f32[B, D_Y]{U_X}",              //
                              "f32[B, D] -> f32[B_Y, D]{U_X}",                 // a slice and zeros
                              "f32[B_X, D] -> f32[B, D]{U_Y}",                 // with an all-gather in between

@@ -1,15 +1,15 @@
-// What ranks made together, put together and checked.
+// Gathers the results of all ranks and checks them.
 #include <algorithm>
 #include <cstring>
 
-#include "measure/network/agreed.hpp"
+#include "measure/network/all_ranks.hpp"
 #include "measure/network/sharded_run.hpp"
 #include "measure/network/sum.hpp"
 #include "measure/run/elements.hpp"
 
 namespace roofline::core {
 
-// What no rank has of the band of a window is as a mask leaves it.
+// Fills places outside the band of a window, which no rank holds, with the value that a mask leaves there.
 void ShardedRun::fill_masked(std::vector<char>& bytes, ValueId value, Dtype dtype) const {
     const auto& masks = program_.values[value].masks;
     const bool band = std::any_of(masks.begin(), masks.end(), [](const auto& plane) { return !plane.window.empty(); });
@@ -19,7 +19,8 @@ void ShardedRun::fill_masked(std::vector<char>& bytes, ValueId value, Dtype dtyp
     for (std::size_t at = 0; at < bytes.size(); at += element) store_elements(dtype, &fill, bytes.data() + at, 1, 1);
 }
 
-// The whole array at the first rank: shards to their places; of chips that hold the same the first, of partial sums all.
+// Returns the whole array on the first rank: shards are put in their places; of replicas the first counts, and partial
+// sums are added.
 Result<std::vector<char>> ShardedRun::gathered(ValueId value, const Place& place) {
     const RunArray& shape = plan_.arrays[*plan_.array_of[value]];
     const std::size_t element = element_bytes(shape.dtype);
@@ -64,7 +65,7 @@ Result<std::vector<char>> ShardedRun::gathered(ValueId value, const Place& place
 }
 
 Result<CheckResult> ShardedRun::check(const CheckOptions& options) {
-    // a value by where it stood: what a repeat carries is in another place before and after
+    // keyed by value and memory because a carried value is in different places before and after an iteration
     std::map<std::pair<ValueId, const void*>, std::vector<char>> whole;
     for (const auto& read : read_) {
         for (const auto& [id, place] : read) {
@@ -99,7 +100,7 @@ Result<CheckResult> ShardedRun::check(const CheckOptions& options) {
             }
         }
     }
-    ROOFLINE_CHECK(agreed(ranks_.world(), status));
+    ROOFLINE_CHECK(common_status(ranks_.world(), status));
     return all;
 }
 

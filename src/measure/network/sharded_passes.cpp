@@ -1,4 +1,4 @@
-// The passes of repeats, and what they share: kernels, exchanges and memory.
+// The iterations of repeats and what they share: kernels, collectives and memory.
 #include <algorithm>
 #include <utility>
 
@@ -22,8 +22,9 @@ Status ShardedRun::add_block(const Block& block, std::size_t& statement, std::si
     return {};
 }
 
-// Every pass has stages of its own, over the same arrays in turn: two of each, so that a pass reads what the one before has made
-// while it makes its own. Layouts let what a repeat carries lie at its end as it lay at its beginning.
+// Every iteration has its own stages, over two alternating sets of arrays, so that an iteration reads what the previous
+// one has made while it writes its own. In layouts a carried value has the same sharding at the end of a repeat as at
+// its beginning.
 Status ShardedRun::add_repeat(const Block& block, std::size_t& statement, std::size_t& index) {
     const std::int64_t count = block.count.empty() ? 1 : size_of(program_, block.count).value_or(1);
     const std::vector<CarriedValue> carried = carried_values(program_, block);
@@ -68,7 +69,7 @@ Status ShardedRun::add_statement(const Statement& statement, std::size_t number,
     return {};
 }
 
-// Memory for what the operation makes: two passes take turns with it, unless a later repeat reads that of each.
+// Memory for the result of the operation: two iterations alternate, unless a later repeat reads the result of each.
 Result<void*> ShardedRun::room(std::size_t bytes) {
     const bool kept = by_pass_.contains(search_->op(at_.op).op().output.value);
     std::vector<void*>& arrays = shared_[at_.op].arrays[kept ? at_.pass : at_.pass % 2];
@@ -79,7 +80,7 @@ Result<void*> ShardedRun::room(std::size_t bytes) {
     return memory;
 }
 
-// That of the first pass, unless it has laid out anew an array of that pass.
+// Reuses the kernels of the first iteration unless they have packed an array of that iteration.
 Result<LocalOp*> ShardedRun::local_of(OpShare share, const std::vector<const void*>& inputs) {
     const std::vector<std::size_t>& stages = shared_[at_.op].stages;
     if (at_.stages < stages.size()) {

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "measure/network/agreed.hpp"
+#include "measure/network/all_ranks.hpp"
 #include "measure/network/sum.hpp"
 #include "measure/run/fill.hpp"
 #include "measure/run/step_builder.hpp"
@@ -19,7 +19,7 @@ namespace roofline::core {
 
 namespace {
 
-// In the order of the text, as stages count them.
+// Collects statements in the order of the text, as stages count them.
 void collect(const Block& block, std::vector<const Statement*>& statements) {
     for (const Node& node : block.nodes) {
         if (const auto* statement = std::get_if<Statement>(&node)) {
@@ -36,13 +36,13 @@ Result<std::unique_ptr<ShardedRun>> ShardedRun::make(const Program& program, con
                                                      Device& device) {
     std::unique_ptr<ShardedRun> run(
         new ShardedRun(program, system, std::make_shared<MeshRanks>(world, system), device));
-    ROOFLINE_CHECK(agreed(world, run->prepare(nullptr)));
+    ROOFLINE_CHECK(common_status(world, run->prepare(nullptr)));
     return run;
 }
 
 Result<std::unique_ptr<ShardedRun>> ShardedRun::again(ShardedRun& first) {
     std::unique_ptr<ShardedRun> run(new ShardedRun(first.program_, first.system_, first.mesh_, first.device_));
-    ROOFLINE_CHECK(agreed(first.ranks_.world(), run->prepare(&first)));
+    ROOFLINE_CHECK(common_status(first.ranks_.world(), run->prepare(&first)));
     return run;
 }
 
@@ -71,7 +71,8 @@ Result<std::vector<std::int64_t>> ShardedRun::sizes_of(const std::vector<std::st
     return sizes;
 }
 
-// The first rank has all arrays whole to check them; the shards of all ranks, and what is on its way, are as much again or twice.
+// The first rank holds all arrays whole to check them; the shards of all ranks and the buffers take the same amount
+// once or twice more.
 Status ShardedRun::check_memory() const {
     double bytes = 0;
     for (const RunArray& array : plan_.arrays) {
@@ -86,7 +87,7 @@ Status ShardedRun::check_memory() const {
                 "choose smaller sizes, or free memory; a tenth is left to the system");
 }
 
-// How it is split, before anything is allocated.
+// Chooses the sharding before anything is allocated.
 Status ShardedRun::choose() {
     ROOFLINE_CHECK(check_memory());
     ROOFLINE_TRY(auto search, LayoutSearch::compile(program_, system_, {}, LayoutFreedom::as_written));
@@ -123,7 +124,8 @@ Status ShardedRun::prepare(const ShardedRun* first) {
     return pack();
 }
 
-// What is made inside of a statement and not exchanged is not rounded: it stays as sums are accumulated, as where nothing is split.
+// Values made inside a statement and not exchanged are not rounded: they keep the dtype of accumulation, as in an
+// unsharded program.
 void ShardedRun::keep_sums() {
     computed_ = program_;
     std::set<ValueId> exchanged;
@@ -143,7 +145,7 @@ void ShardedRun::keep_sums() {
     });
 }
 
-// This rank's shards of what the program declares, of what a repeat declares one for each pass.
+// Fills this rank's shards of the program's inputs; an input declared in a repeat has one copy per iteration.
 Status ShardedRun::fill_inputs(const ShardedRun* first) {
     inputs_.resize(values_.size());
     for (ValueId id = 0; id < values_.size(); ++id) {
@@ -168,8 +170,8 @@ Status ShardedRun::fill_inputs(const ShardedRun* first) {
     return {};
 }
 
-// Every rank makes the same whole arrays, one after the other. Of an array that is still to be summed one member of each group has
-// the numbers.
+// Every rank makes the same whole arrays, one after the other. For an array that is still to be summed, one member of
+// each group holds the numbers.
 Status ShardedRun::fill_input(ValueId value, std::int64_t copy, void* memory) {
     const RunArray& shape = plan_.arrays[*plan_.array_of[value]];
     const Sharding& lies = values_[value].held.lies;
@@ -177,7 +179,7 @@ Status ShardedRun::fill_input(ValueId value, std::int64_t copy, void* memory) {
         if ((lies.unreduced >> axis & 1U) != 0 && coordinate(system_, ranks_.chip(), axis) != 0) return {};
     }
     std::vector<char> bytes(static_cast<std::size_t>(shape.bytes()), 0);
-    fill_array(shape, copy, wants_positive(whole_), bytes.data());
+    fill_array(shape, copy, needs_positive_inputs(whole_), bytes.data());
     const Box box = box_of(lies, shape.sizes, system_, ranks_.chip());
     const Box all{std::vector<std::int64_t>(shape.sizes.size(), 0), shape.sizes};
     copy_part(static_cast<std::byte*>(memory), box, reinterpret_cast<const std::byte*>(bytes.data()), all, box,
@@ -185,7 +187,7 @@ Status ShardedRun::fill_input(ValueId value, std::int64_t copy, void* memory) {
     return {};
 }
 
-// Of what there is a copy for each pass, which is that of the pass that is being added.
+// Index of the copy for the current iteration, for values with one copy per iteration.
 std::size_t ShardedRun::copy_of(ValueId value) const {
     const RunArray& array = plan_.arrays[*plan_.array_of[value]];
     std::size_t copy = 0;
@@ -195,7 +197,7 @@ std::size_t ShardedRun::copy_of(ValueId value) const {
     return copy;
 }
 
-// Those of the pass that is being added, and what an earlier repeat has made in the same.
+// Sets the memory of the current iteration's inputs, and of what an earlier repeat has made in the same iteration.
 void ShardedRun::place_inputs() {
     for (ValueId id = 0; id < values_.size(); ++id) {
         if (inputs_[id].empty() || handed_on_.contains(id)) continue;
@@ -206,7 +208,7 @@ void ShardedRun::place_inputs() {
     }
 }
 
-// Weights stay as they are: they are laid out anew once, before anything is timed.
+// Packs weights once, before anything is timed, because they do not change.
 Status ShardedRun::pack() {
     for (ShardedStage& stage : stages_) {
         if (stage.local == nullptr) continue;
@@ -226,7 +228,7 @@ Status ShardedStage::run() const {
 }
 
 Status ShardedRun::run(bool overlapped) {
-    std::optional<std::size_t> done;  // an operation with all its stages
+    std::optional<std::size_t> done;  // an operation whose stages are all done
     for (const ShardedStage& stage : stages_) {
         if (done == stage.op) continue;
         OverlappedOp* pieces = overlapped && !stage.beside ? overlapped_[stage.op].get() : nullptr;
@@ -242,7 +244,7 @@ int ShardedRun::pieces() const {
     return most;
 }
 
-void ShardedRun::forget_results() {
+void ShardedRun::invalidate_results() {
     for (const ShardedStage& stage : stages_) {
         const std::size_t bytes = stage.move != nullptr ? stage.move->bytes_after() : stage.output_bytes;
         std::memset(stage.output, 0xff, bytes);

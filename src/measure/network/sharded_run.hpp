@@ -1,4 +1,4 @@
-// A program that is split over a mesh, run by ranks: each holds its shards, does its share, and exchanges what the layout says.
+// A sharded program, run by ranks: each holds its shards, computes its share, and runs the collectives of the layout.
 #pragma once
 
 #include <cstddef>
@@ -24,22 +24,23 @@
 
 namespace roofline::core {
 
-/// Something that all ranks do before any goes on: an operation, an exchange, or a part of what one has that it needs.
+/// A stage is something that all ranks complete before any continues: an operation, a collective, or the preparation of
+/// one of its inputs.
 struct ShardedStage {
     std::string text;  ///< "all-reduce C over X", "matmul 64 x 2048 x 4096"
     bool exchange = false;
-    bool beside = false;        ///< before the operation, which has it whole in pieces, too
-    std::size_t op = 0;         ///< in the order in which they are done, those of every pass of a repeat
-    std::size_t statement = 0;  ///< of the program, in order
-    std::size_t first = 0;      ///< the stage that does the same in the first pass; itself outside of repeats
-    LocalOp* local = nullptr;   ///< null for a move, and where another chip does it alone
-    LocalOp* work = nullptr;    ///< the same, whoever does it
+    bool beside = false;        ///< prepares a whole operand before the operation, even if it runs in pieces
+    std::size_t op = 0;         ///< in execution order; every iteration of a repeat counts
+    std::size_t statement = 0;  ///< index in the program
+    std::size_t first = 0;      ///< the stage that does the same in the first iteration; itself outside of repeats
+    LocalOp* local = nullptr;   ///< null for a move, and if another chip does the work alone
+    LocalOp* work = nullptr;    ///< the same operation, whichever chip does it
     ShardMove* move = nullptr;
     std::vector<const void*> inputs;
     void* output = nullptr;
     [[nodiscard]] Status run() const;
 
-    std::size_t output_bytes = 0;  ///< of an operation; none where it writes into an operand
+    std::size_t output_bytes = 0;  ///< of an operation; none if it writes into an operand
 };
 
 class ShardedRun {
@@ -48,33 +49,34 @@ public:
     ShardedRun& operator=(const ShardedRun&) = delete;
     ~ShardedRun();
 
-    /// Lays the program out as lay_out() does, and gives this rank its shards of the inputs. All ranks call it with the same
-    /// program; program and system outlive it. Errors, the same at all ranks: what lay_out() refuses, sizes that do not divide,
-    /// more memory than is free, what the device cannot do.
+    /// Lays the program out as lay_out() does and gives this rank its shards of the inputs. All ranks call it with the
+    /// same program; program and system must outlive it. Errors, the same on all ranks: those of lay_out(); sizes that
+    /// are not divisible; more memory than is free; the device cannot run an operation.
     [[nodiscard]] static Result<std::unique_ptr<ShardedRun>> make(const Program& program, const System& system,
                                                                   Communicator& world, Device& device);
 
-    /// The same in other memory: what it reads and writes, with the same numbers. All ranks call it.
+    /// Makes another copy of a run in other memory, with the same numbers. All ranks call it.
     [[nodiscard]] static Result<std::unique_ptr<ShardedRun>> again(ShardedRun& first);
-    [[nodiscard]] std::size_t bytes() const { return bytes_; }  ///< of shards, results and what is on its way
+    [[nodiscard]] std::size_t bytes() const { return bytes_; }  ///< shards, results and buffers
 
-    /// Everything once, one stage after the other; or, with `overlapped`, each operation that can be so in pieces, whose exchanges run
-    /// under the work on others. Errors: of an exchange.
+    /// Runs the program once, one stage after the other. With `overlapped`, operations that allow it run in pieces,
+    /// whose collectives overlap with the computation of other pieces. Errors: an exchange fails.
     [[nodiscard]] Status run(bool overlapped = false);
-    /// Of the operation with most pieces; 1 where none is cut.
+    /// Number of pieces of the operation with the most; 1 if no operation is cut.
     [[nodiscard]] int pieces() const;
-    /// Results are no numbers any more, so that a check does not take those of an earlier run.
-    void forget_results();
+    /// Overwrites results with NaN so that a check cannot pass on the results of an earlier run.
+    void invalidate_results();
     [[nodiscard]] const std::vector<ShardedStage>& stages() const { return stages_; }
 
-    /// Gathers what the last run made, of repeats in the last pass, and compares it with the program done whole, in double
-    /// precision; at the first rank, the others get an empty result. Errors: interrupted.
+    /// Gathers the results of the last run (in repeats, of the last iteration) and compares them with the unsharded
+    /// program in double precision, on the first rank; other ranks get an empty result. Errors: interrupted.
     [[nodiscard]] Result<CheckResult> check(const CheckOptions& options);
 
-    /// The whole array of a stored value as the last run left it, at the first rank; the others get nothing. All ranks call it.
+    /// The whole array of a stored value after the last run, on the first rank; other ranks get nothing. All ranks call
+    /// it.
     [[nodiscard]] Result<std::vector<char>> whole_of(ValueId value) { return gathered(value, values_[value]); }
 
-    /// Relative error that partial sums explain, which are rounded to the dtype they are exchanged in.
+    /// Relative error that is explained by partial sums, which are rounded to the dtype in which they are exchanged.
     [[nodiscard]] double allowed_error() const { return allowed_error_; }
 
     [[nodiscard]] MeshRanks& ranks() { return ranks_; }
@@ -83,12 +85,12 @@ private:
     ShardedRun(const Program& program, const System& system, std::shared_ptr<MeshRanks> mesh, Device& device)
         : program_(program), system_(system), mesh_(std::move(mesh)), ranks_(*mesh_), device_(device) {}
 
-    /// Where an array is, and how it lies.
+    /// Memory and sharding of an array.
     struct Place {
         void* memory = nullptr;
         HeldShard held;
     };
-    /// What moves: a tensor of an operation, or the statistics of its rows.
+    /// An array that is exchanged: a tensor of an operation, or the statistics of its rows.
     struct Array {
         std::string name;
         std::vector<std::int64_t> sizes;
@@ -96,27 +98,27 @@ private:
         Reduction reduction = Reduction::sum;
     };
     struct At {
-        std::size_t op = 0;  ///< of the program, as layouts count them
+        std::size_t op = 0;  ///< index in the program, as layouts count
         std::size_t statement = 0;
-        std::size_t instance = 0;  ///< of the run: another one in every pass
-        std::size_t pass = 0;      ///< how often the operation has been added before
-        std::size_t stages = 0;    ///< how many of them it has by now, and how many arrays
+        std::size_t instance = 0;  ///< index in the run: every iteration has its own
+        std::size_t pass = 0;      ///< number of times that the operation was added before
+        std::size_t stages = 0;    ///< number of stages that it has so far, and of arrays
         std::size_t arrays = 0;
     };
     struct Frame {
         std::int64_t index = 0;
         std::int64_t count = 1;
     };
-    /// What passes share of an operation: stages by number, and arrays, of which each second pass has its own, or, of what a later
-    /// repeat reads, each.
+    /// What iterations share of an operation: stages by number, and arrays. Alternate iterations have their own arrays;
+    /// every iteration has its own if a later repeat reads them.
     struct Shared {
         std::size_t passes = 0;
         std::vector<std::size_t> stages;
         std::map<std::size_t, std::vector<void*>> arrays;
         std::vector<std::shared_ptr<OverlappedOp>> pieces;
-        std::vector<std::vector<void*>> cut;  ///< by pieces: the memory of its tensors
+        std::vector<std::vector<void*>> cut;  ///< by piece: the memory of its tensors
     };
-    /// An operand as an operation has brought it somewhere.
+    /// An operand after an operation has resharded it.
     struct Brought {
         std::size_t instance = 0;
         Place place;
@@ -136,8 +138,8 @@ private:
     Status add_op(std::size_t index, std::size_t statement);
     void place_inputs();
     [[nodiscard]] std::size_t copy_of(ValueId value) const;
-    Status add_overlapped(std::size_t index, std::vector<TensorSteps> tensors, std::optional<BesideOp> choices);
-    Result<std::optional<BesideOp>> choices_beside();
+    Status add_overlapped(std::size_t index, std::vector<TensorSteps> tensors, std::optional<ExternalChoices> choices);
+    Result<std::optional<ExternalChoices>> external_choices();
     Status note_shares(const Operand& choices);
     Status add_rows(const std::vector<const TensorMove*>& moves, std::vector<const void*> inputs, const Array& result,
                     Place& made);
@@ -165,32 +167,32 @@ private:
     std::shared_ptr<MeshRanks> mesh_;
     MeshRanks& ranks_;
     Device& device_;
-    Program computed_;  ///< with the dtypes in which what is made on the way is kept
+    Program computed_;  ///< with the dtypes in which intermediates are stored
     Program whole_;     ///< without the mesh
-    StepProgram plan_;  ///< of that: what its inputs are filled with
+    StepProgram plan_;  ///< steps of the whole program: they say what its inputs are filled with
     std::shared_ptr<const LayoutSearch> search_;
     ProgramLayout layout_;
     std::vector<Place> values_;
-    std::vector<std::vector<void*>> inputs_;  ///< by value: the copies of what the program declares
+    std::vector<std::vector<void*>> inputs_;  ///< by value: the copies of the program's inputs
     std::set<ValueId> by_pass_;               ///< see values_by_pass()
     std::map<ValueId, std::vector<Place>> made_by_pass_;
-    std::vector<std::map<ValueId, Place>> read_;  ///< by statement: what it read and made in its last pass
+    std::vector<std::map<ValueId, Place>> read_;  ///< by statement: what it read and made in its last iteration
     std::vector<const Statement*> whole_statements_;
     std::vector<void*> memory_;
     std::vector<std::unique_ptr<LocalOp>> locals_;
     std::vector<std::unique_ptr<ShardMove>> moves_;
     std::vector<ShardedStage> stages_;
-    std::vector<std::shared_ptr<OverlappedOp>> overlapped_;  ///< by ShardedStage::op; null where it is not cut
+    std::vector<std::shared_ptr<OverlappedOp>> overlapped_;  ///< by ShardedStage::op; null if it is not cut
     std::set<const void*> fixed_;                            ///< memory of the program's inputs
     double allowed_error_ = 0;
     std::size_t bytes_ = 0;
     At at_;                              ///< the operation that is being added
     std::vector<Frame> frames_;          ///< the repeats around it
-    std::set<ValueId> handed_on_;        ///< values in whose place later passes read what earlier ones made
+    std::set<ValueId> handed_on_;        ///< values that an iteration carries to later ones
     std::vector<Shared> shared_;         ///< by operation of the program
-    BroughtValues brought_;              ///< in the pass that is being added
-    GroupShares shares_;                 ///< of groups of experts, by operation
-    std::map<ValueId, ValueId> filled_;  ///< by choices: an operation that moves rows so
+    BroughtValues brought_;              ///< in the current iteration
+    GroupShares shares_;                 ///< shares of expert groups, by operation
+    std::map<ValueId, ValueId> filled_;  ///< by choices: an operation that moves rows by them
 };
 
 }  // namespace roofline::core

@@ -20,7 +20,7 @@ using namespace roofline::core;
 
 namespace {
 
-// An invented machine that four ranks divide.
+// A fictitious machine that four ranks divide.
 constexpr const char* machine_text = R"(
 id = "four"
 name = "Four cores"
@@ -46,7 +46,7 @@ chip_bandwidth = { value = "8 GB/s", source = "invented" }
 hop_latency = { value = "1 us", source = "invented" }
 )";
 
-// Counts what a rank exchanges, by the group's array: V of Message, in bytes.
+// Counts the bytes that a rank exchanges, by the group's array: V of Message.
 class CountedGroup : public Communicator {
 public:
     CountedGroup(Communicator& under, double& bytes) : under_(&under), bytes_(bytes) {}
@@ -56,7 +56,7 @@ public:
     int rank() const override { return under_->rank(); }
     int size() const override { return under_->size(); }
     Status barrier() override { return under_->barrier(); }
-    std::size_t most_bytes() const override { return under_->most_bytes(); }
+    std::size_t max_bytes() const override { return under_->max_bytes(); }
     Status run(const Exchange& exchange) override {
         count(exchange);
         return under_->run(exchange);
@@ -101,20 +101,20 @@ double predicted_bytes(const Block& block, const Program& program) {
 }
 
 struct RunCase {
-    std::string problem;  ///< of any rank; "" for none
-    std::string stages;   ///< the exchanges, in order
+    std::string problem;  ///< on any rank; "" if there is none
+    std::string stages;   ///< the collectives, in order
     double of_bound = 0;
     double overlapped_of_bound = 0;
     std::int64_t checked = 0;
     int pieces = 0;
-    double bytes = 0;  ///< exchanged by the first rank in one run, in turn
+    double bytes = 0;  ///< exchanged by the first rank in one sequential run
     double overlapped_bytes = 0;
     double predicted_bytes = 0;
     bool right = false;
 };
 
 RunCase ran(const std::string& text, const std::vector<MeshAxis>& mesh, const std::string& sizes) {
-    forget_stop();
+    reset_stop();
     auto program = parse_program(text);
     REQUIRE_MESSAGE(program, to_text(program.error()));
     REQUIRE(bind_sizes(*program, parse_sizes(sizes, "sizes").value()));
@@ -132,7 +132,7 @@ RunCase ran(const std::string& text, const std::vector<MeshAxis>& mesh, const st
         CountedGroup world(group, bytes);
         RunCase mine;
         mine.predicted_bytes = predicted;
-        const CheckOptions some{200};  // a row of the reference for each, on every rank
+        const CheckOptions some{200};  // every rank computes a row of the reference for each element
         const auto attempt = [&]() -> Status {
             auto device = make_cpu_device({1, false});
             if (!device) return fail(device.error());
@@ -151,7 +151,7 @@ RunCase ran(const std::string& text, const std::vector<MeshAxis>& mesh, const st
             if (!mine.right) MESSAGE(check->worst);
             mine.checked = check->checked;
             mine.pieces = (*run)->pieces();
-            (*run)->forget_results();
+            (*run)->invalidate_results();
             bytes = 0;
             if (auto status = (*run)->run(true); !status) return status;
             mine.overlapped_bytes = bytes;
@@ -173,12 +173,12 @@ RunCase ran(const std::string& text, const std::vector<MeshAxis>& mesh, const st
 void check_right(const RunCase& run) {
     CHECK(run.problem == "");
     CHECK(run.checked > 0);
-    // sums of parts in f32 round a little otherwise than sums of all, within what the reference allows
+    // sums of f32 parts round slightly differently than one sum, within what the reference allows
     CHECK(run.of_bound <= 1);
     CHECK(run.overlapped_of_bound <= 1);
 }
 
-// Also that what is exchanged is what the layout counted.
+// Also checks that the exchanged bytes are those that the layout counted.
 RunCase check_exchanged(const std::string& text, const std::vector<MeshAxis>& mesh, const std::string& sizes) {
     CAPTURE(text);
     CAPTURE(sizes);
@@ -206,7 +206,7 @@ TEST_CASE("the collective that a program's layout derives is the one that runs")
     const auto scattered = ran("f32[B, D_X] * f32[D_X, F] -> f32[B_X, F]", {{"X", 2}}, "B=16,D=64,F=24");
     check_right(scattered);
     CHECK(scattered.stages == "reduce-scatter C over X");
-    CHECK(scattered.pieces == 8);  // cut along F: the rows are scattered
+    CHECK(scattered.pieces == 8);  // cut along F because the rows are scattered
 
     const auto gathered = ran("f32[B, D_X] * f32[D, F] -> f32[B, F]", {{"X", 2}}, "B=16,D=8,F=512");
     check_right(gathered);
@@ -260,7 +260,7 @@ TEST_CASE("what is exchanged is what the layout counted") {
     check_exchanged("f32[B, D_X] * f32[D_X, F] -> f32[B_X, F]", {{"X", 2}}, "B=16,D=64,F=24");
     check_exchanged("f32[B_X, D_Y] * f32[D_Y, F] -> f32[B_X, F]", {{"X", 2}, {"Y", 2}}, "B=16,D=32,F=8");
     check_exchanged("f32[B_X, D] -> f32[B, D_X]", {{"X", 4}}, "B=8,D=12");
-    // what has been gathered for one product is there for the next
+    // an operand that was gathered for one matmul is reused by the next
     const auto twice = check_exchanged(
         "X : f32[B_X, D]\nW1 : f32[D, F_X]\nW2 : f32[D, F_X]\nH : f32[B, F_X] = silu(X * W1) * (X * W2)", {{"X", 4}},
         "B=16,D=32,F=4096");
@@ -289,7 +289,7 @@ TEST_CASE("functions along rows that are split exchange their statistics") {
             }
         }
     }
-    // decoding with a cache that is split by context
+    // decode with a KV cache that is split along the context
     check_exchanged(
         "Q : f32[B, N, H]\nK : f32[B, S_X, N, H]\nV : f32[B, S_X, N, H]\n"
         "P : f32[B, N, S_X] = softmax[S](Q *_H K / 4)\nO : f32[B, N, H] = P *_S V",
@@ -311,7 +311,7 @@ TEST_CASE("a causal mask over rows and columns that are split") {
 }
 
 TEST_CASE("behind a window keys and values come from the ranks that have them") {
-    // a share is 16 places: a part of the one before, and all of it
+    // a shard has 16 places, so the windows take a part of the previous shard, or all of it
     for (const int window : {2, 9, 16, 17}) {
         const std::string sizes = "T=64,S=64,H=16,W=" + std::to_string(window);
         const auto run = check_exchanged(
@@ -321,14 +321,14 @@ TEST_CASE("behind a window keys and values come from the ranks that have them") 
         CAPTURE(window);
         CHECK(run.stages.starts_with("permute K over X, 1 hop"));
         CHECK(run.stages.find("permute V") != std::string::npos);
-        // 2 arrays of 4 ranks, each W - 1 places of 16 numbers of 4 bytes
+        // 2 arrays on 4 ranks, each W - 1 places of 16 numbers of 4 bytes
         CHECK(run.bytes == 2.0 * 4 * (window - 1) * 16 * 4);
     }
     check_exchanged(
         "Q : bf16[B, T_X, N, H]\nK : bf16[B, S_X, N, H]\nV : bf16[B, S_X, N, H]\n"
         "O : bf16[B, T_X, N, H] = softmax[S](causal[T,S,W](Q *_H K) / 4) *_S V",
         {{"X", 2}}, "B=2,N=3,T=64,S=64,H=16,W=20");
-    // a mask over several statements, whose result one rank has a band of
+    // a mask that spans several statements; each rank has a band of its result
     const auto far = check_exchanged(
         "Q : f32[T_X, H]\nK : f32[S_X, H]\nV : f32[S_X, H]\nA : f32[T_X, S] = causal[T,S,W](Q *_H K)\n"
         "P : f32[T_X, S] = softmax[S](A / 4)\nO : f32[T_X, H] = P *_S V",
@@ -343,7 +343,7 @@ TEST_CASE("gradients of keys behind a window go back to the ranks that have them
             "Q : f32[T_X, H]\nVa : f32[S_X, H]\ndO : f32[T_X, H]\n"
             "fuse {\ndP : f32[T_X, S] = causal[T,S,W](dO *_H Va)\ndK : f32[S_X, H] = dP *_T Q\n}",
             {{"X", 4}}, "T=64,S=64,H=16,W=" + std::to_string(window));
-        if (window > 17) continue;  // what is small is added up with less latency all at once
+        if (window > 17) continue;  // an all-reduce of a small array has less latency
         CHECK(run.stages.find("permute dK") != std::string::npos);
         CHECK(run.bytes == 2.0 * 4 * (window - 1) * 16 * 4);
     }
@@ -394,7 +394,7 @@ TEST_CASE("runs are timed in other memory every time, and in the same") {
         auto runs = RotatedRuns::make(*program, system, world, **device, 100'000);
         const bool made = runs.has_value();
         auto other = ShardedRun::again(runs->first());
-        // numbers of its own memory: nothing of the first has run
+        // the copy has its own inputs: nothing of the first has run
         const bool ran = other.has_value() && (*other)->run().has_value();
         const auto check = (*other)->check({});
         const auto cold = runs->time(options, false, false);
@@ -404,7 +404,7 @@ TEST_CASE("runs are timed in other memory every time, and in the same") {
         CHECK(made);
         CHECK(ran);
         CHECK(check->of_bound <= 1);
-        // a rank's halves of 16 x 64 and 64 x 24 numbers, its sum and its half of the whole one
+        // a rank's halves of 16 x 64 and 64 x 24 numbers, its partial sum, and its half of the result
         CHECK(runs->set_bytes() == 4.0 * (16 * 32 + 32 * 24 + 16 * 24 + 8 * 24));
         CHECK(runs->sets() == 14);
         CHECK(runs->beyond_caches());
@@ -414,7 +414,7 @@ TEST_CASE("runs are timed in other memory every time, and in the same") {
     });
 }
 
-// Z over two ranks beside the program without a mesh on one chip, from the same numbers.
+// Compares Z over two ranks with the program without a mesh on one chip, from the same numbers.
 void check_same_as_alone(const std::string& text, const std::string& sizes) {
     CAPTURE(text);
     auto program = parse_program(text);
@@ -460,7 +460,7 @@ TEST_CASE("a repeat over ranks makes what it makes on one chip") {
 }
 
 TEST_CASE("a repeat runs over ranks, with the weights of each pass and what one hands on to the next") {
-    // each pass all-reduces X once: 4 x 8 numbers of 4 bytes
+    // each iteration all-reduces X once: 4 x 8 numbers of 4 bytes
     const std::string layers =
         "X : f32[B, D]\nrepeat L {\nparam W : f32[D, F_X]\nparam U : f32[F_X, D]\nH : f32[B, F_X] = relu(X * W)\n"
         "Y : f32[B, D] = H * U\nX = X + Y / 4\n}\nZ : f32[B, D] = X / 2";
@@ -468,20 +468,20 @@ TEST_CASE("a repeat runs over ranks, with the weights of each pass and what one 
         const auto run = check_exchanged(layers, {{"X", 2}}, "B=4,D=8,F=4096,L=" + std::to_string(passes));
         CHECK(run.bytes == passes * 4.0 * 8 * 4);
     }
-    // a name that was computed before, handed on by one statement and changed by another; a repeat in a repeat
+    // a name that was computed before, passed on by one statement and changed by another; a nested repeat
     check_exchanged(
         "A : f32[B, K_X]\nparam V : f32[K_X, D]\nX : f32[B, D] = A * V\nY : f32[B, D] = X\n"
         "repeat L {\nparam W : f32[D, F_X]\nY = X\nrepeat 3 {\nparam U : f32[F_X, D]\nX = X + relu(X * W) * U / 8\n}\n"
         "X = X + Y / 2\n}\nZ : f32[B, D] = X + Y",
         {{"X", 2}}, "B=8,D=16,K=12,F=4096,L=3");
-    // what a backward pass reads of each pass
+    // a backward pass reads values of each iteration
     check_exchanged(
         "X : f32[B, D]\nrepeat L {\nparam W : f32[D, F_X]\nparam U : f32[F_X, D]\nXi : f32[B, D] = X\n"
         "H : f32[B, F_X] = relu(Xi * W)\nX = Xi + H * U / 8\n}\nG : f32[B, D] = X / 4\nrepeat L {\n"
         "dU : f32[F_X, D] = H *_B G\ndH : f32[B, F_X] = G *_D U\ndW : f32[D, F_X] = Xi *_B dH\n"
         "G = G + dH *_F W / 8\n}\nrepeat L {\nW2 : f32[D, F_X] = W - dW / 8\n}",
         {{"X", 2}}, "B=8,D=16,F=4096,L=3");
-    // a cache that each pass writes to in place
+    // a KV cache that each iteration writes in place
     check_right(
         ran("At : int32[B]\nNew : f32[B, H_X]\nrepeat 3 {\ncache C : f32[S, H_X]\n"
             "C = scatter[S](C, At, New)\nM : f32[H_X] = max[S](C)\nNew = New + M / 4\n}",
@@ -496,11 +496,11 @@ TEST_CASE("rows go to experts on other ranks and come back") {
         const auto run = check_exchanged(given + "Z : f32[T_X, F] = combine[E,C,A](Y, Share)", {{"X", ranks}},
                                          "T=32,A=2,E=8,C=8,D=16,F=24");
         CHECK(run.stages == "all-to-all Xe over X; all-to-all Y over X");
-        // every place of every group there, and back: 8 x 8 rows
+        // every place of every group, there and back: 8 x 8 rows
         CHECK(run.bytes == 8.0 * 8 * (16 + 24) * 4);
         CHECK(run.pieces == 8);
     }
-    // fewer places than are wanted, choices that all ranks have, batches and sequences that are split
+    // too few places, choices that all ranks have, split batches and sequences
     check_exchanged(
         "X : bf16[B_X, T_Y, D]\nChosen : int32[B, T, A]\nShare : bf16[B_X, T_Y, A]\nparam W : bf16[E_XY, D, F]\n"
         "Y : bf16[E_XY, C, F] = dispatch[E,C](X, Chosen) *_D W\nZ : bf16[B_X, T_Y, F] = combine[E,C,A](Y, Share)",
@@ -512,7 +512,7 @@ TEST_CASE("rows go to experts on other ranks and come back") {
             "dY : f32[E_X, C, F] = spread[E,C](G, Share)\ndShare : f32[T_X, A] = match[E,C,F](Y, G, Share)\n"
             "dXe : f32[E_X, C, D] = dY *_F W\ndX : f32[T_X, D] = collect[E,C,A](dXe, Chosen)",
         {{"X", 2}}, "T=32,A=2,E=4,C=16,D=16,F=24");
-    // experts split by width alone
+    // experts that are split along their width alone
     check_right(
         ran("X : f32[T, D]\nChosen : int32[T, A]\nShare : f32[T, A]\nparam W : f32[E, D, F_X]\n"
             "Y : f32[E, C, F_X] = dispatch[E,C](X, Chosen) *_D W\nZ : f32[T, F_X] = combine[E,C,A](Y, Share)",
@@ -520,7 +520,7 @@ TEST_CASE("rows go to experts on other ranks and come back") {
 }
 
 TEST_CASE("rows that are added up, and taps, over ranks") {
-    // places of the result, what it is a sum of, and what rows have beside
+    // splits of the result's places, of the summed dimension, and of the row
     check_exchanged("I : int32[B_X]\nG : f32[B_X, D]\nE : f32[V, D] = scatteradd[V,B](I, G)", {{"X", 4}},
                     "B=64,V=12,D=4096");
     check_right(

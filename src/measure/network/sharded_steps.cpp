@@ -1,4 +1,4 @@
-// The stages of a program that is split: operations on shards, and the steps of layouts between them.
+// The stages of a sharded program: operations on shards, and the layout's steps between them.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ double rounding(Dtype dtype) {
 
 }  // namespace
 
-// The reshardings of a tensor of an operation: none, one, or for the statistics of rows one a round.
+// The reshardings of a tensor of an operation: none, one, or, for row statistics, one per round.
 std::vector<const TensorMove*> ShardedRun::moves_of(std::size_t index, std::size_t tensor) const {
     std::vector<const TensorMove*> moves;
     for (const TensorMove& each : layout_.choices[index].way.moves) {
@@ -51,7 +51,7 @@ Status ShardedRun::add_op(std::size_t index, std::size_t statement) {
     const std::size_t result = op.inputs.size();
     const std::vector<const TensorMove*> after = moves_of(index, result);
     const bool moves = op.kind == OpKind::move && after.empty();
-    ROOFLINE_TRY(auto choices, choices_beside());
+    ROOFLINE_TRY(auto choices, external_choices());
     std::vector<const void*> inputs;
     std::vector<TensorSteps> tensors(result + 1);
     for (std::size_t i = 0; i < result; ++i) {
@@ -64,10 +64,10 @@ Status ShardedRun::add_op(std::size_t index, std::size_t statement) {
     const Value& from = computed_.values[op.inputs.empty() ? op.output.value : op.inputs.front().value];
     if (choices) inputs.push_back((choices)->memory);
     bool in_pieces = op.kind != OpKind::move && statistics.empty();
-    // what another pass reads must stand still until it has
+    // an array that another iteration reads must not be overwritten before
     const bool other_pass_reads = computed_.values[op.output.value].carried || by_pass_.contains(op.output.value);
     if (moves && from.type.dtype == array.dtype && !other_pass_reads) {
-        made.memory = const_cast<void*>(inputs.front());  // only where it lies has changed
+        made.memory = const_cast<void*>(inputs.front());  // only its place has changed
     } else if (!statistics.empty()) {
         ROOFLINE_CHECK(add_rows(statistics, std::move(inputs), array, made));
     } else {
@@ -76,7 +76,7 @@ Status ShardedRun::add_op(std::size_t index, std::size_t statement) {
         ROOFLINE_CHECK(add_local(std::move(share), inputs, array, made));
         in_pieces = in_pieces && stages_.back().output_bytes > 0;
     }
-    // of a band of a window chips keep what they see, and nobody has the rest
+    // of a band of a window each chip keeps what it sees; nothing else exists
     const HeldShard to = after.empty() && made.held.edged() ? made.held : HeldShard{way.output};
     ROOFLINE_TRY(auto place, reshard(array, after.empty() ? nullptr : &search_->resharding(after.front()->resharding),
                                      made, to, tensors.back()));
@@ -85,14 +85,16 @@ Status ShardedRun::add_op(std::size_t index, std::size_t statement) {
     return in_pieces ? add_overlapped(index, std::move(tensors), std::move(choices)) : Status{};
 }
 
-// An operand as the operation wants it. What one before has been brought there is there, as the layout has it.
+// Provides an operand as the operation needs it. A resharding that an earlier operation did is reused, as in the
+// layout.
 Result<ShardedRun::Place> ShardedRun::bring(std::size_t operand, const HeldShard& wanted, TensorSteps& taken) {
     const ValueId value = search_->op(at_.op).op().inputs[operand].value;
     const std::vector<const TensorMove*> moves = moves_of(at_.op, operand);
     const auto key = std::pair(value, moves.empty() ? std::size_t{0} : moves.front()->resharding);
     const auto known = brought_.find(key);
     if (!moves.empty() && known != brought_.end() && search_->done_before(at_.op, *moves.front(), layout_)) {
-        overlapped_[known->second.instance].reset();  // in pieces it is never there whole
+        // the other operation cannot run in pieces because this one needs the whole array
+        overlapped_[known->second.instance].reset();
         taken.held = known->second.place.held;
         taken.memory = known->second.place.memory;
         return known->second.place;
@@ -104,15 +106,15 @@ Result<ShardedRun::Place> ShardedRun::bring(std::size_t operand, const HeldShard
     return place;
 }
 
-// The way back from experts needs the choices of the way there, as its rows are split.
-Result<std::optional<BesideOp>> ShardedRun::choices_beside() {
+// A combine needs the choices of its dispatch, split as its rows are.
+Result<std::optional<ExternalChoices>> ShardedRun::external_choices() {
     const OpWays& ways = search_->op(at_.op);
     const Op& op = ways.op();
     const auto choices = choices_of(program_, op);
-    if (!choices) return std::optional<BesideOp>{};  // where it needs them make_steps() has refused it
+    if (!choices) return std::optional<ExternalChoices>{};  // if it needs choices, make_steps() has rejected it
     ROOFLINE_CHECK(note_shares(*choices));
-    if (choices->value == op.inputs[1].value) return std::optional<BesideOp>{};
-    const HeldShard wanted = held_beside(ways, layout_.choices[at_.op].way, choices->dims);
+    if (choices->value == op.inputs[1].value) return std::optional<ExternalChoices>{};
+    const HeldShard wanted = held_extra(ways, layout_.choices[at_.op].way, choices->dims);
     Place place = values_[choices->value];
     const Sharding& held = place.held.lies;
     bool has_all = held.unreduced == 0 && !held.at_chip();
@@ -133,10 +135,11 @@ Result<std::optional<BesideOp>> ShardedRun::choices_beside() {
         stages_.back().beside = true;
         place = share;
     }
-    return std::optional(BesideOp{*choices, place.memory});
+    return std::optional(ExternalChoices{*choices, place.memory});
 }
 
-// Each chip fills a share of every group with rows of its own: all that move rows by the same choices must split them alike.
+// Each chip fills a share of every group with its own rows, so all operations that move rows by the same choices must
+// split them alike.
 Status ShardedRun::note_shares(const Operand& choices) {
     const OpWays& ways = search_->op(at_.op);
     const ValueId made = ways.op().output.value;
@@ -152,7 +155,7 @@ Status ShardedRun::note_shares(const Operand& choices) {
 }
 
 Status ShardedRun::add_overlapped(std::size_t index, std::vector<TensorSteps> tensors,
-                                  std::optional<BesideOp> choices) {
+                                  std::optional<ExternalChoices> choices) {
     Shared& shared = shared_[index];
     std::vector<void*> cut;
     for (const TensorSteps& tensor : tensors) cut.push_back(tensor.memory);
@@ -170,13 +173,14 @@ Status ShardedRun::add_overlapped(std::size_t index, std::vector<TensorSteps> te
     return {};
 }
 
-// Numbers of the rows of this rank's part, reduced by all of them, round by round; then the result from the part and these.
+// Adds the stages of a function along split rows: statistics of this rank's part, reduced over all ranks in rounds,
+// then the result.
 Status ShardedRun::add_rows(const std::vector<const TensorMove*>& moves, std::vector<const void*> inputs,
                             const Array& result, Place& made) {
     const OpWays& ways = search_->op(at_.op);
     const Way& way = layout_.choices[at_.op].way;
     ROOFLINE_TRY(auto parts, row_parts(computed_, ways, way, system_, ranks_.chip()));
-    // all the numbers of a round are one array, whose first dimension is which of them
+    // the statistics of a round form one array, whose first dimension enumerates them
     const auto numbered = [](const Sharding& rows) {
         Sharding all = rows;
         std::copy_backward(rows.dims.begin(), rows.dims.begin() + rows.rank, all.dims.begin() + rows.rank + 1);
@@ -240,7 +244,7 @@ Status ShardedRun::add_stage(OpShare share, const std::vector<const void*>& inpu
     return {};
 }
 
-// One step of a resharding, as a stage.
+// Adds one step of a resharding as a stage.
 Result<ShardedRun::Place> ShardedRun::step(const Array& array, const Place& from, const HeldShard& to,
                                            const std::optional<Move>& how, TensorSteps& taken) {
     taken.steps.push_back({from.held, to, how, array.sizes, array.dtype, array.reduction});
@@ -261,13 +265,13 @@ Result<ShardedRun::Place> ShardedRun::step(const Array& array, const Place& from
     add(std::move(stage));
     const bool sums = how && info(how->kind).sums;
     if (array.reduction == Reduction::sum && (sums || (how && how->back))) {
-        // each partial sum is rounded once, and so is each sum of two; they are about as large as the whole
+        // each partial sum and each sum of two is rounded once; they are about as large as the result
         allowed_error_ += 4 * static_cast<double>(chips_across(system_, how->axes)) * rounding(array.dtype);
     }
     return Place{memory, to};
 }
 
-// The steps of a tensor's resharding, as the search took them; a mere slice is not written down there.
+// Adds the steps of a resharding as the search chose them; a slice alone is not recorded there.
 Result<ShardedRun::Place> ShardedRun::reshard(const Array& array, const Resharding* resharding, Place from,
                                               const HeldShard& to, TensorSteps& taken) {
     taken.held = from.held;
@@ -291,7 +295,7 @@ Result<ShardedRun::Place> ShardedRun::reshard(const Array& array, const Reshardi
                                         array.name),
                             "split rows and columns alike in all statements between the mask and the product");
             }
-            // sums of what a rank does not see are none
+            // partial sums of places that a rank does not see are zero
             HeldShard wide = from.held.without_edge();
             wide.lies.dims[from.held.dim] = {};
             ROOFLINE_TRY(from, step(array, from, wide, std::nullopt, taken));

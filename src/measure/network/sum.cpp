@@ -22,7 +22,7 @@ T joined(T a, T b, Reduction reduction) {
     return reduction == Reduction::max ? std::max(a, b) : std::min(a, b);
 }
 
-// In a wider type, a stretch at a time.
+// Sums in a wider type, one block at a time.
 template <class Wide>
 void add_wide(std::byte* to, const std::byte* more, std::size_t bytes, Dtype dtype, Reduction reduction) {
     constexpr std::size_t stretch = 512;

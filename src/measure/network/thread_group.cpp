@@ -14,9 +14,9 @@ namespace roofline::core {
 
 namespace {
 
-// What the members of a group share: a barrier, and what each of them asks for at the moment.
+// State that the members of a group share: a barrier, and the exchange that each of them currently requests.
 struct ThreadMembers {
-    explicit ThreadMembers(int count, std::size_t most) : most_bytes(most), asked(static_cast<std::size_t>(count)) {}
+    explicit ThreadMembers(int count, std::size_t most) : max_bytes(most), asked(static_cast<std::size_t>(count)) {}
 
     void meet() {
         std::unique_lock lock(mutex);
@@ -30,10 +30,10 @@ struct ThreadMembers {
         all.wait(lock, [&] { return meeting != mine; });
     }
 
-    std::size_t most_bytes;
+    std::size_t max_bytes;
     std::vector<const Exchange*> asked;
     std::vector<std::pair<int, int>> keys = std::vector<std::pair<int, int>>(asked.size());
-    std::map<int, std::shared_ptr<ThreadMembers>> parts;  // of a split, by colour
+    std::map<int, std::shared_ptr<ThreadMembers>> parts;  // groups made by a split, by colour
     std::mutex mutex;
     std::condition_variable all;
     std::size_t arrived = 0;
@@ -52,7 +52,7 @@ public:
 
     int rank() const override { return rank_; }
     int size() const override { return static_cast<int>(members_->asked.size()); }
-    std::size_t most_bytes() const override { return members_->most_bytes; }
+    std::size_t max_bytes() const override { return members_->max_bytes; }
 
     Status barrier() override {
         members_->meet();
@@ -75,7 +75,7 @@ public:
     Result<std::unique_ptr<Communicator>> split(int color, int key) override {
         members_->keys[static_cast<std::size_t>(rank_)] = {color, key};
         members_->meet();
-        std::vector<std::pair<int, int>> mine;  // key and rank of those with my colour
+        std::vector<std::pair<int, int>> mine;  // key and rank of the members with this member's colour
         for (std::size_t i = 0; i < members_->keys.size(); ++i) {
             if (members_->keys[i].first == color) mine.emplace_back(members_->keys[i].second, static_cast<int>(i));
         }
@@ -83,19 +83,19 @@ public:
         if (mine.front().second == rank_) {
             const std::lock_guard lock(members_->mutex);
             members_->parts[color] =
-                std::make_shared<ThreadMembers>(static_cast<int>(mine.size()), members_->most_bytes);
+                std::make_shared<ThreadMembers>(static_cast<int>(mine.size()), members_->max_bytes);
         }
         members_->meet();
         auto part = members_->parts.at(color);
         const auto place = std::find(mine.begin(), mine.end(), std::pair(key, rank_)) - mine.begin();
-        members_->meet();  // the next split makes other parts
+        members_->meet();  // the next split makes other groups
         return std::make_unique<ThreadCommunicator>(std::move(part), static_cast<int>(place));
     }
 
 private:
     [[nodiscard]] const Exchange& of(int member) const { return *members_->asked[static_cast<std::size_t>(member)]; }
 
-    // Each member fills its own output from the others' inputs.
+    // Each member fills its own output from the inputs of the others.
     void take(const Exchange& mine) const {
         const std::size_t part = mine.part;
         const auto offset = [&](int member) { return static_cast<std::size_t>(member) * part; };
@@ -145,15 +145,15 @@ private:
 
 }  // namespace
 
-std::vector<std::unique_ptr<Communicator>> thread_group(int members, std::size_t most_bytes) {
-    auto shared = std::make_shared<ThreadMembers>(members, most_bytes);
+std::vector<std::unique_ptr<Communicator>> thread_group(int members, std::size_t max_bytes) {
+    auto shared = std::make_shared<ThreadMembers>(members, max_bytes);
     std::vector<std::unique_ptr<Communicator>> group;
     for (int rank = 0; rank < members; ++rank) group.push_back(std::make_unique<ThreadCommunicator>(shared, rank));
     return group;
 }
 
-void run_in_threads(int members, const std::function<void(Communicator&)>& work, std::size_t most_bytes) {
-    const auto group = thread_group(members, most_bytes);
+void run_in_threads(int members, const std::function<void(Communicator&)>& work, std::size_t max_bytes) {
+    const auto group = thread_group(members, max_bytes);
     std::vector<std::thread> threads;
     threads.reserve(group.size());
     for (const auto& member : group) threads.emplace_back([&work, &member] { work(*member); });

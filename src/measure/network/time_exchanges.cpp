@@ -7,7 +7,7 @@
 #include <memory>
 #include <new>
 
-#include "measure/network/agreed.hpp"
+#include "measure/network/all_ranks.hpp"
 #include "units/text.hpp"
 
 namespace roofline::core {
@@ -25,16 +25,16 @@ std::vector<CollectiveKind> timed_kinds() {
     return kinds;
 }
 
-// nccl-tests' size over the bytes of a part.
+// Ratio of the size as nccl-tests define it to the bytes of a part.
 std::size_t parts_of_size(CollectiveKind kind, int members) {
     return info(kind).many_in || info(kind).many_out ? static_cast<std::size_t>(members) : 1;
 }
 
-// Sizes of which every rank holds whole elements.
+// The sizes for which every rank holds whole elements.
 std::vector<std::size_t> sizes_of(CollectiveKind kind, int members, const ExchangeTimingOptions& options) {
     std::vector<std::size_t> sizes;
     const std::size_t least = 4 * parts_of_size(kind, members);
-    for (std::size_t size = options.least_bytes; size <= options.most_bytes; size *= options.step) {
+    for (std::size_t size = options.least_bytes; size <= options.max_bytes; size *= options.step) {
         if (size % least == 0) sizes.push_back(size);
     }
     return sizes;
@@ -73,14 +73,14 @@ private:
 
     Communicator& group_;
     Exchange once_;
-    Exchange back_;  ///< of a ping-pong
+    Exchange back_;  ///< second half of a ping-pong
 };
 
 void scale(Spread& spread, double by) {
     for (double* time : {&spread.median, &spread.p5, &spread.p95, &spread.best}) *time *= by;
 }
 
-// Half a gigabyte at the most, at both ends; in f32 it is all ones.
+// Input and output buffers, at most 512 MB together; f32 inputs are all ones.
 struct Buffers {
     std::unique_ptr<std::byte[]> in;
     std::unique_ptr<std::byte[]> out;
@@ -107,8 +107,8 @@ public:
     }
 
     Result<std::vector<TimedExchange>> run() {
-        auto made = buffers(options_.most_bytes);
-        ROOFLINE_CHECK(agreed(world_, made ? Status{} : fail(made.error())));
+        auto made = buffers(options_.max_bytes);
+        ROOFLINE_CHECK(common_status(world_, made ? Status{} : fail(made.error())));
         for (const int members : members_) {
             ROOFLINE_TRY(auto group, world_.split(world_.rank() / members, world_.rank()));
             for (const CollectiveKind kind : kinds_) {
@@ -121,14 +121,14 @@ public:
 private:
     Status time_kind(Communicator& group, CollectiveKind kind, const Buffers& made) {
         auto checked = check_exchange(group, kind, timed_dtype, 5);
-        ROOFLINE_CHECK(agreed(world_, checked));
+        ROOFLINE_CHECK(common_status(world_, checked));
         for (const std::size_t bytes : sizes_of(kind, group.size(), options_)) {
             const Repeated repeated(group, kind, bytes, made.in.get(), made.out.get());
             progress_.at(fmt::format("{} of {} over {} ranks", collective_name(kind, true),
                                      to_text(Bytes{static_cast<double>(bytes)}), group.size()),
                          static_cast<double>(timed_.size()) / static_cast<double>(steps_));
             auto sampled =
-                agreed_samples(world_, [&](std::int64_t calls) { return repeated.run(calls); }, options_.sampling);
+                sample_on_all_ranks(world_, [&](std::int64_t calls) { return repeated.run(calls); }, options_.sampling);
             if (!sampled) return fail(sampled.error());
             TimedExchange timed{kind, group.size(), world_.size() / group.size(), bytes, sampled->spread};
             scale(timed.spread, 1 / repeated.per_call());

@@ -7,7 +7,7 @@ namespace roofline::core {
 
 namespace {
 
-/// Half a unit in the last place, relative.
+/// Half a unit in the last place of `dtype`, relative to the number.
 double unit_of(Dtype dtype) {
     switch (dtype) {
         case Dtype::f64:
@@ -19,7 +19,7 @@ double unit_of(Dtype dtype) {
     }
 }
 
-double function_value(const std::string& f, const std::array<double, most_arguments>& x) {
+double function_value(const std::string& f, const std::array<double, max_arguments>& x) {
     const double a = x[0];
     const double b = x[1];
     if (f == "add") return a + b;
@@ -60,7 +60,7 @@ double function_value(const std::string& f, const std::array<double, most_argume
     return a;  // convert
 }
 
-double whole_mapped(const std::string& f, const std::array<double, most_arguments>& x) {
+double whole_mapped(const std::string& f, const std::array<double, max_arguments>& x) {
     if (f == "mul") return as_int32(bits_of(x[0]) * bits_of(x[1]));
     if (f == "square") return as_int32(bits_of(x[0]) * bits_of(x[0]));
     if (f == "relu2") return as_int32(bits_of(std::max(x[0], 0.0)) * bits_of(std::max(x[0], 0.0)));
@@ -68,14 +68,14 @@ double whole_mapped(const std::string& f, const std::array<double, most_argument
     return as_int32(bits_of(std::nearbyint(function_value(f, x))));
 }
 
-/// What all elements of a row tell together.
+/// Totals over all elements of a row.
 struct RowTotals {
     double sum = 0;
     double magnitude = 0;
     double most = -unbounded;
     double least = unbounded;
-    double widest = 0;     ///< bound
-    double sum_bound = 0;  ///< of the sum
+    double widest = 0;     ///< largest error bound of an element
+    double sum_bound = 0;  ///< error bound of the sum
 };
 
 RowTotals totals_of(const std::vector<Bounded>& row, const Rounding& rounding) {
@@ -117,7 +117,7 @@ void scan_back(std::vector<Bounded>& row, const std::vector<Bounded>& second, do
     }
 }
 
-/// x (y - sum(x y)).
+/// Derivative of a softmax: x becomes x (y - sum(x y)).
 void softmax_slope(std::vector<Bounded>& row, const std::vector<Bounded>& second, const Rounding& rounding) {
     Bounded sum;
     double magnitude = 0;
@@ -158,7 +158,7 @@ void softmax(std::vector<Bounded>& row, const RowTotals& totals, double unit) {
     }
 }
 
-/// Layer norm, or without its mean RMS norm.
+/// Computes a layer norm or, when not `centred`, an RMS norm.
 void normalise(std::vector<Bounded>& row, const RowTotals& totals, bool centred, double unit) {
     const auto n = static_cast<double>(row.size());
     const double mean = centred ? totals.sum / n : 0;
@@ -177,7 +177,8 @@ void normalise(std::vector<Bounded>& row, const RowTotals& totals, bool centred,
     }
 }
 
-/// Of what normalise() makes of x: (y - mean(n y) n) over x's root mean square; of layer norm without y's mean as well.
+/// Derivative of what normalise() computes: (y - mean(n y) n) over the root mean square of x. For a layer norm the mean
+/// of y is subtracted too.
 void normalise_slope(std::vector<Bounded>& row, const std::vector<Bounded>& second, bool centred,
                      const Rounding& rounding) {
     const auto n = static_cast<double>(row.size());
@@ -224,13 +225,13 @@ double as_int32(std::uint64_t bits) { return static_cast<std::int32_t>(static_ca
 
 std::uint64_t bits_of(double whole) { return static_cast<std::uint64_t>(static_cast<std::int64_t>(whole)); }
 
-Bounded mapped(const std::string& function, const std::array<Bounded, most_arguments>& arguments,
+Bounded mapped(const std::string& function, const std::array<Bounded, max_arguments>& arguments,
                const Rounding& rounding) {
-    std::array<double, most_arguments> x{};
+    std::array<double, max_arguments> x{};
     for (std::size_t i = 0; i < x.size(); ++i) x[i] = arguments[i].value;
     if (rounding.whole) return {whole_mapped(function, x), 0};
     const double value = function_value(function, x);
-    // how far each argument's error moves the result, and the function's own rounding
+    // the bound adds how far each argument's error moves the result to the rounding of the function itself
     double bound = 32 * rounding.unit * std::abs(value) + 1e-42;
     for (std::size_t i = 0; i < x.size(); ++i) {
         if (!(arguments[i].bound > 0)) continue;
@@ -241,7 +242,7 @@ Bounded mapped(const std::string& function, const std::array<Bounded, most_argum
         x[i] = arguments[i].value;
         bound += std::max(up, down);
     }
-    // what is small because large terms cancel is rounded as they are
+    // a result that is small because large terms cancel keeps the rounding errors of these terms
     if (function == "gelu" || function == "silu") bound += 8 * rounding.unit * std::abs(x[0]);
     if (function == "dsilu") bound += 16 * rounding.unit * std::abs(x[1]) * (1 + std::abs(x[0]));
     if (function == "dgelu") bound += 16 * rounding.unit * std::abs(x[1]) * (1 + std::abs(x[0] * x[0] * x[0]));
@@ -285,7 +286,7 @@ Bounded stored(Bounded number, Dtype dtype) {
         case Dtype::int32: {
             const double low = dtype == Dtype::int8 ? -128.0 : -2147483648.0;
             const double high = dtype == Dtype::int8 ? 127.0 : 2147483647.0;
-            // a number between two whole ones may fall on either when it has an error of its own
+            // a value between two integers may be rounded to either of them if it has an error of its own
             const double half = number.bound > 0 ? 1.0 : 0.0;
             return {std::clamp(std::nearbyint(v), low, high), number.bound + half};
         }

@@ -1,4 +1,4 @@
-// Numbers of the reference with what rounding explains: how far from each one that was computed in its own precision may be.
+// Numbers of the reference, each with the largest error that rounding in the program's own precision explains.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@
 
 namespace roofline::core {
 
-/// The bound of what overflows where it is stored: nothing is said of it.
+/// Bound of a number that overflows where it is stored: any computed value is accepted.
 inline constexpr double unbounded = std::numeric_limits<double>::infinity();
 
 struct Bounded {
@@ -19,34 +19,35 @@ struct Bounded {
     double bound = 0;  ///< largest absolute error that rounding explains
 };
 
-/// In what an operation computes.
+/// Describes the arithmetic of an operation.
 struct Rounding {
     double unit = 0x1p-24;  ///< half a unit in the last place, relative
-    bool whole = false;     ///< whole numbers of 32 bits that wrap; nothing is rounded
+    bool whole = false;     ///< 32-bit integers that wrap; nothing is rounded
 
     explicit Rounding(Dtype sums);
 
-    /// Of a sum of so many terms: rounding goes either way, so errors grow with the root of their number.
+    /// Error bound of a sum of `terms` terms. Rounding errors have either sign, so they grow with the square root of
+    /// the number of terms.
     [[nodiscard]] double of_sum(double magnitude, double terms) const;
 };
 
-/// A whole number as 32 bits keep it.
+/// The 32-bit integer with the low bits of `bits`.
 [[nodiscard]] double as_int32(std::uint64_t bits);
 [[nodiscard]] std::uint64_t bits_of(double whole);
 
-/// The most arguments that an elementwise function has.
-inline constexpr std::size_t most_arguments = 3;
+/// Largest number of arguments of an elementwise function.
+inline constexpr std::size_t max_arguments = 3;
 
-/// An elementwise function but `rope` and `unrope`, which need a neighbour.
-[[nodiscard]] Bounded mapped(const std::string& function, const std::array<Bounded, most_arguments>& arguments,
+/// Result of an elementwise function other than `rope` and `unrope`, which need a neighbouring element.
+[[nodiscard]] Bounded mapped(const std::string& function, const std::array<Bounded, max_arguments>& arguments,
                              const Rounding& rounding);
 
-/// A row of what works along dimensions, of one element where it reduces. `second` is what `scan` adds, and what derivatives are
-/// multiplied with.
+/// Result of a function that works along dimensions, for one row; a reduction returns one element. `second` holds the
+/// summands of `scan` and the factors of derivatives.
 [[nodiscard]] std::vector<Bounded> along_row(const std::string& function, std::vector<Bounded> row,
                                              const std::vector<Bounded>& second, const Rounding& rounding);
 
-/// What storing adds: rounding to the dtype, saturation of whole numbers.
+/// Adds the effect of storing a number: rounding to the dtype, and saturation of integers.
 [[nodiscard]] Bounded stored(Bounded number, Dtype dtype);
 
 }  // namespace roofline::core

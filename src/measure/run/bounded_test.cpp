@@ -12,13 +12,13 @@ using namespace roofline::core;
 
 TEST_CASE("run: an error of an argument moves a function as its slope says") {
     const Rounding f32(Dtype::f32);
-    // upwards to exp(1.001), with 32 roundings of its own
+    // exp(1.001) is the upper end, plus 32 rounding errors of the function itself
     const Bounded e = mapped("exp", {Bounded{1, 1e-3}}, f32);
     CHECK(e.value == approx(2.718281828));
     CHECK(e.bound == approx(2.718281828 * (std::expm1(1e-3) + 32 * 0x1p-24)));
     // 3 * 5 with 0.01 and 0.02: 5 * 0.01 + 3 * 0.02
     CHECK(mapped("mul", {Bounded{3, 0.01}, Bounded{5, 0.02}}, f32).bound == approx(0.11).epsilon(1e-3));
-    // sigmoid(3) is 0.9526, and small numbers of it cancel
+    // sigmoid(3) is 0.9526; rounding errors of cancelling terms are allowed for
     CHECK(mapped("silu", {Bounded{3, 0}}, f32).value == approx(3 * 0.952574127));
 }
 
@@ -37,14 +37,14 @@ TEST_CASE("run: rows") {
     CHECK(along_row("mean", row, {}, f64).front().value == approx(3));
     CHECK(along_row("max", row, {}, f64).front().value == 6);
     CHECK(along_row("min", row, {}, f64).front().value == 1);
-    // deviations -2, -1, 0, 3: a variance of 3.5; of squares the mean is 12.5
+    // The deviations -2, -1, 0, 3 have a variance of 3.5; the mean square is 12.5.
     CHECK(along_row("layernorm", row, {}, f64)[3].value == approx(3 / std::sqrt(3.5)));
     CHECK(along_row("norm", row, {}, f64)[3].value == approx(6 / std::sqrt(12.5)));
     CHECK(along_row("logsumexp", {{0, 0}, {0, 0}}, {}, f64).front().value == approx(std::log(2.0)));
     CHECK(along_row("softmax", {{0, 0}, {std::log(3.0), 0}}, {}, f64)[1].value == approx(0.75));
     // h = a h + b: 5, 2 * 5 + 7
     CHECK(along_row("scan", {{9, 0}, {2, 0}}, {{5, 0}, {7, 0}}, f64)[1].value == 17);
-    // what is added up is off by what its terms are, and by 4 sqrt(4) + 8 roundings of 12
+    // The error of a sum is the sum of the errors of its terms, plus 4 sqrt(4) + 8 rounding errors of 12.
     CHECK(along_row("sum", {{1, 0.1}, {2, 0}, {3, 0}, {6, 0}}, {}, Rounding(Dtype::f32)).front().bound ==
           approx(0.1 + 12 * 0x1p-24 * 16));
 }
@@ -63,7 +63,7 @@ TEST_CASE("run: derivatives are the slopes of their functions") {
     }
     const std::vector<Bounded> x{{1, 0}, {2.5, 0}, {-3, 0}, {0.2, 0}};
     const std::vector<Bounded> y{{0.3, 0}, {-2, 0}, {1, 0}, {4, 0}};
-    // of sum(y f(x)) by each x
+    // derivative of sum(y f(x)) with respect to each x
     const auto total = [&](const std::string& function, std::size_t at, double by) {
         std::vector<Bounded> moved = x;
         moved[at].value += by;
@@ -74,7 +74,7 @@ TEST_CASE("run: derivatives are the slopes of their functions") {
     };
     for (const char* function : {"softmax", "norm", "layernorm"}) {
         CAPTURE(function);
-        // that of a softmax is told its result
+        // the derivative of a softmax takes the result of the softmax
         const bool of_result = std::string_view(function) == "softmax";
         const std::vector<Bounded> from = of_result ? along_row("softmax", x, {}, f64) : x;
         const std::vector<Bounded> slopes = along_row("d" + std::string(function), from, y, f64);

@@ -60,7 +60,8 @@ public:
         return {relu, relu2, exp, tanh, sigmoid, silu, gelu, square, sqrt, rsqrt, abs, neg};
     }
 
-    // Huge pages where the system gives them: with small ones a large array loses a third of the bandwidth to their look-up.
+    // Allocates huge pages where the system provides them: with small pages, TLB misses cost a large array a third of
+    // its bandwidth.
     Result<void*> allocate(std::size_t bytes) override {
         const std::size_t whole = (std::max<std::size_t>(bytes, 1) + 63) / 64 * 64 + huge_page;
         void* memory =
@@ -75,7 +76,7 @@ public:
         ::madvise(memory, whole, MADV_HUGEPAGE);
         const auto start = reinterpret_cast<std::uintptr_t>(memory);
         const std::size_t slack = (huge_page - start % huge_page) % huge_page;
-        // streams that begin at the same place of their pages get into each other's way, so each begins somewhere else
+        // streams that begin at the same offset in their pages conflict in the caches, so each begins at another offset
         const std::size_t stagger = std::min<std::size_t>(memory_.size() % 16 * 1088, huge_page - slack) / 64 * 64;
         void* given = static_cast<char*>(memory) + slack + stagger;
         memory_[given] = {memory, whole};
@@ -89,7 +90,7 @@ public:
         memory_.erase(found);
     }
 
-    // Each thread its share: memory lies near the thread that touches it first.
+    // Each thread copies its own part because memory is placed near the thread that touches it first.
     Status upload(const void* from, void* to, std::size_t bytes) override {
         team_->run([&](int thread) {
             const Share share = share_of(static_cast<std::int64_t>(bytes), thread, team_->threads());
@@ -117,7 +118,8 @@ public:
     std::set<std::string> notes_;
 
 private:
-    // Of the library's kernel and our own: on some processors libraries have nothing for products of some sizes that is tuned.
+    // Chooses between the kernel of the library and our own: on some processors libraries have no tuned kernel for some
+    // sizes.
     Result<std::unique_ptr<StepKernel>> faster(std::unique_ptr<StepKernel> library, const RunStep& step,
                                                const StepProgram& program) {
         auto own = make_plain_matmul(std::get<MatmulStep>(step.what), *team_);
@@ -139,7 +141,7 @@ private:
 
 }  // namespace
 
-void settle_openmp(std::size_t threads) {
+void configure_openmp(std::size_t threads) {
     for (const char* name :
          {"OMP_PLACES", "GOMP_CPU_AFFINITY", "OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "OMP_THREAD_LIMIT"})
         ::unsetenv(name);
@@ -185,7 +187,7 @@ Result<std::unique_ptr<Device>> make_cpu_device(const CpuOptions& options) {
     MatmulLibrary* library = nullptr;
     std::string why_not;
     if (options.library) {
-        settle_openmp(processors.size());
+        configure_openmp(processors.size());
         auto loaded = load_module_as<MatmulLibrary>("dnnl", "fast matrix products of oneDNN", "libdnnl-dev");
         if (loaded) {
             library = *loaded;

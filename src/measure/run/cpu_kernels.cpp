@@ -70,7 +70,8 @@ private:
     std::vector<TapeRun<T>> runs_;
 };
 
-/// sum, mean, max and min: nothing of a row is kept, and a long row is shared by the threads. Partial sums are kept in double.
+/// Runs sum, mean, max and min. These reductions store no row, and several threads share a long row. Partial sums are
+/// double.
 template <class T>
 class ReduceKernel : public StepKernel {
 public:
@@ -240,14 +241,14 @@ private:
     std::int64_t rows_ = 1;
     std::int64_t length_ = 1;
     bool keeps_ = false;
-    std::vector<TapeRun<T>> runs_;         ///< by thread and tape
-    std::vector<std::vector<T>> buffers_;  ///< a row for each
+    std::vector<TapeRun<T>> runs_;         ///< one per thread and tape
+    std::vector<std::vector<T>> buffers_;  ///< one row each
 };
 
-/// Rows by number, both ways. Copies bytes: table and result have one dtype, or numbers are converted.
-class RowsByNumber : public StepKernel {
+/// Runs gathers and scatters. Bytes are copied if table and result have the same dtype, else elements are converted.
+class GatherScatterKernel : public StepKernel {
 public:
-    RowsByNumber(const RunStep& step, const StepProgram& program, Team& team) : team_(team) {
+    GatherScatterKernel(const RunStep& step, const StepProgram& program, Team& team) : team_(team) {
         const std::vector<Dtype> dtypes = dtypes_of(step, program);
         const Dtype output = program.arrays[step.output].dtype;
         if (const auto* gather = std::get_if<GatherStep>(&step.what)) {
@@ -283,7 +284,8 @@ public:
         }
     }
 
-    // Of rows with one number the last would win on one thread and any on several, so a scatter is done by one.
+    // If several rows had the same index, the last would win on one thread but an arbitrary one on several; so one
+    // thread does a scatter.
     Status run(std::span<void* const> arrays) override {
         std::atomic<bool> outside{false};
         const void* ids = arrays[gathers_ ? 1 : 0];
@@ -326,7 +328,7 @@ public:
     }
 
 private:
-    // A row that another part of the table has.
+    // Sets a row to zero because another part of the table holds it.
     void clear(void* to, std::int64_t target, std::int64_t length) const {
         const double zero = 0;
         const std::int64_t step = length > 1 ? to_.back() : 1;
@@ -377,7 +379,7 @@ bool reduces(const RowStep& row) {
     return row.function == "sum" || row.function == "mean" || row.function == "max" || row.function == "min";
 }
 
-/// Of a row: whole numbers have no softmax or norm, and a mean of them is no whole number.
+/// Dtype that a row is computed in: softmax, norms and means of integers are not integers.
 Dtype row_arithmetic(const RowStep& row) {
     Dtype arithmetic = row.tapes.front().arithmetic;
     for (const Tape& tape : row.tapes) {
@@ -399,7 +401,7 @@ std::unique_ptr<StepKernel> make_cpu_kernel(const RunStep& step, const StepProgr
     if (const auto* matmul = std::get_if<MatmulStep>(&step.what)) return make_plain_matmul(*matmul, team);
     const auto* scatter = std::get_if<ScatterStep>(&step.what);
     if (std::holds_alternative<GatherStep>(step.what) || (scatter != nullptr && !scatter->adds))
-        return std::make_unique<RowsByNumber>(step, program, team);
+        return std::make_unique<GatherScatterKernel>(step, program, team);
     return make_expert_kernel(step, program, team);
 }
 

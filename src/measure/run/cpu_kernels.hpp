@@ -1,4 +1,4 @@
-// The steps on the processor, without any library.
+// Kernels for the processor that need no library.
 #pragma once
 
 #include <memory>
@@ -8,14 +8,15 @@
 
 namespace roofline::core {
 
-/// All steps.
+/// Makes a kernel for any kind of step.
 [[nodiscard]] std::unique_ptr<StepKernel> make_cpu_kernel(const RunStep& step, const StepProgram& program, Team& team);
 
-/// Routes, rows to experts and back, and rows that are added up where their numbers say.
+/// Makes a kernel that routes rows, moves them to experts and back, or adds rows up at given indices.
 [[nodiscard]] std::unique_ptr<StepKernel> make_expert_kernel(const RunStep& step, const StepProgram& program,
                                                              Team& team);
 
-/// A matrix product of any dtypes. `a`, `b` and `c` are as they stand in the step; b is packed when it is a weight.
+/// Makes a kernel for a matmul of any dtypes. `a`, `b` and `c` are laid out as the step says; b is packed if it is a
+/// weight.
 [[nodiscard]] std::unique_ptr<StepKernel> make_plain_matmul(const MatmulStep& step, Team& team);
 
 }  // namespace roofline::core

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <limits>
 
-#include "measure/run/clones.hpp"
+#include "measure/run/multiversioning.hpp"
 
 namespace roofline::core {
 
@@ -23,7 +23,8 @@ ROOFLINE_INLINE std::uint16_t to_bf16(float value) {
     return static_cast<std::uint16_t>((nan ? bits | 0x400000U : rounded) >> 16U);
 }
 
-// Shifted into place a half has an exponent that is 112 too small, which one multiplication puts right, subnormals too.
+// After the bits are shifted into place the exponent of an f16 is too small by 112; one multiplication corrects it, for
+// subnormals too.
 ROOFLINE_INLINE float from_f16(std::uint16_t half) {
     const std::uint32_t sign = (half & 0x8000U) << 16U;
     const std::uint32_t magnitude = (half & 0x7fffU) << 13U;
@@ -37,7 +38,7 @@ ROOFLINE_INLINE std::uint16_t to_f16(float value) {
     const std::uint32_t sign = (all >> 16U) & 0x8000U;
     const std::uint32_t bits = all & 0x7fffffffU;
     const std::uint32_t normal = (bits - (112U << 23U) + 0xfffU + ((bits >> 13U) & 1U)) >> 13U;
-    // adding a half's smallest step, as a float, lets the float unit round a subnormal
+    // adding the smallest step of an f16 as a float lets the floating-point unit round a subnormal
     const float lifted = std::bit_cast<float>(bits) + 0.5F;
     const std::uint32_t small = std::bit_cast<std::uint32_t>(lifted) - 0x3f000000U;
     const std::uint32_t nan = bits > 0x7f800000U ? 0x7e00U : 0x7c00U;
@@ -90,7 +91,7 @@ ROOFLINE_INLINE void put(const T* from, void* to, std::int64_t stride, std::size
     }
 }
 
-// Saturates; NaN becomes the lowest number there is.
+// Saturates; NaN becomes the lowest representable number.
 template <class To, class T>
 ROOFLINE_INLINE To whole(T value) {
     if constexpr (std::is_floating_point_v<T>) {
@@ -127,10 +128,10 @@ ROOFLINE_INLINE void store_as(Dtype dtype, const T* from, void* to, std::int64_t
     }
 }
 
-// e^x = 2^n e^r with |r| <= ln 2 / 2: the Taylor series of e^r to r^7 is off by less than 1e-8; 2^n in two factors, so that
-// results below the smallest normal number come out as well.
+// e^x = 2^n e^r with |r| <= ln 2 / 2. The Taylor series of e^r up to r^7 has an error below 1e-8. 2^n is applied as two
+// factors so that results below the smallest normal number are right too.
 ROOFLINE_INLINE float exp_of(float x) {
-    constexpr float shift = 12582912.0F;  // 1.5 * 2^23: adding it rounds to a whole number
+    constexpr float shift = 12582912.0F;  // 1.5 * 2^23: adding it rounds to an integer
     const float low = x < -104.0F ? -104.0F : x;
     const float clamped = low > 89.0F ? 89.0F : low;
     const float lifted = clamped * 1.44269504F + shift;
@@ -152,7 +153,8 @@ ROOFLINE_INLINE float exp_of(float x) {
 
 ROOFLINE_INLINE double exp_of(double x) { return std::exp(x); }
 
-// Near 0 the series to x^9, whose next term is below 1e-8 of it; elsewhere by e^2x, where nothing cancels.
+// Near 0 this is the series up to x^9, whose next term is below 1e-8 of it; elsewhere it uses e^2x, where nothing
+// cancels.
 ROOFLINE_INLINE float tanh_of(float x) {
     const float xx = x * x;
     const float series = x * (1 + xx * (-1.0F / 3 + xx * (2.0F / 15 + xx * (-17.0F / 315 + xx * (62.0F / 2835)))));
@@ -196,7 +198,7 @@ ROOFLINE_INLINE void each(const T* a, const T* b, T* out, std::size_t count, F f
     for (std::size_t i = 0; i < count; ++i) out[i] = f(a[i], b[i]);
 }
 
-// What every kind of number has.
+// Functions that exist for every kind of number.
 template <class T>
 ROOFLINE_INLINE bool map_common(MapFunction function, const T* a, const T* b, const T* c, T* out, std::size_t count) {
     switch (function) {
@@ -276,7 +278,8 @@ ROOFLINE_INLINE void map_floating(MapFunction function, const T* a, const T* b, 
     }
 }
 
-// Whole numbers wrap around, as they do in hardware; what has no meaning for them is done in f64 and rounded.
+// Integers wrap around, as they do in hardware; functions without a meaning for integers are computed in f64 and
+// rounded.
 ROOFLINE_INLINE void map_whole(MapFunction function, const std::int32_t* a, const std::int32_t* b,
                                const std::int32_t* c, std::int32_t* out, std::size_t count) {
     if (map_common(function, a, b, c, out, count)) return;
@@ -312,7 +315,7 @@ ROOFLINE_INLINE void map_whole(MapFunction function, const std::int32_t* a, cons
     }
 }
 
-// Four vectors at a time, since each comparison waits for the one before it.
+// Processes four vectors at a time because each comparison waits for the previous one.
 template <class T>
 ROOFLINE_INLINE T extreme_of(const T* x, std::size_t count, bool smallest) {
     typedef T Vector __attribute__((vector_size(64)));
@@ -348,48 +351,52 @@ std::uint16_t float_to_bf16(float value) { return to_bf16(value); }
 float f16_to_float(std::uint16_t bits) { return from_f16(bits); }
 std::uint16_t float_to_f16(float value) { return to_f16(value); }
 
-ROOFLINE_CLONES void load_elements(Dtype dtype, const void* from, std::int64_t stride, float* to, std::size_t count) {
+ROOFLINE_MULTIVERSION void load_elements(Dtype dtype, const void* from, std::int64_t stride, float* to,
+                                         std::size_t count) {
     load_as(dtype, from, stride, to, count);
 }
-ROOFLINE_CLONES void load_elements(Dtype dtype, const void* from, std::int64_t stride, double* to, std::size_t count) {
+ROOFLINE_MULTIVERSION void load_elements(Dtype dtype, const void* from, std::int64_t stride, double* to,
+                                         std::size_t count) {
     load_as(dtype, from, stride, to, count);
 }
-ROOFLINE_CLONES void load_elements(Dtype dtype, const void* from, std::int64_t stride, std::int32_t* to,
-                                   std::size_t count) {
+ROOFLINE_MULTIVERSION void load_elements(Dtype dtype, const void* from, std::int64_t stride, std::int32_t* to,
+                                         std::size_t count) {
     load_as(dtype, from, stride, to, count);
 }
-ROOFLINE_CLONES void store_elements(Dtype dtype, const float* from, void* to, std::int64_t stride, std::size_t count) {
+ROOFLINE_MULTIVERSION void store_elements(Dtype dtype, const float* from, void* to, std::int64_t stride,
+                                          std::size_t count) {
     store_as(dtype, from, to, stride, count);
 }
-ROOFLINE_CLONES void store_elements(Dtype dtype, const double* from, void* to, std::int64_t stride, std::size_t count) {
+ROOFLINE_MULTIVERSION void store_elements(Dtype dtype, const double* from, void* to, std::int64_t stride,
+                                          std::size_t count) {
     store_as(dtype, from, to, stride, count);
 }
-ROOFLINE_CLONES void store_elements(Dtype dtype, const std::int32_t* from, void* to, std::int64_t stride,
-                                    std::size_t count) {
+ROOFLINE_MULTIVERSION void store_elements(Dtype dtype, const std::int32_t* from, void* to, std::int64_t stride,
+                                          std::size_t count) {
     store_as(dtype, from, to, stride, count);
 }
 
-ROOFLINE_CLONES float largest_element(const float* x, std::size_t count) { return extreme_of(x, count, false); }
-ROOFLINE_CLONES double largest_element(const double* x, std::size_t count) { return extreme_of(x, count, false); }
-ROOFLINE_CLONES std::int32_t largest_element(const std::int32_t* x, std::size_t count) {
+ROOFLINE_MULTIVERSION float largest_element(const float* x, std::size_t count) { return extreme_of(x, count, false); }
+ROOFLINE_MULTIVERSION double largest_element(const double* x, std::size_t count) { return extreme_of(x, count, false); }
+ROOFLINE_MULTIVERSION std::int32_t largest_element(const std::int32_t* x, std::size_t count) {
     return extreme_of(x, count, false);
 }
-ROOFLINE_CLONES float smallest_element(const float* x, std::size_t count) { return extreme_of(x, count, true); }
-ROOFLINE_CLONES double smallest_element(const double* x, std::size_t count) { return extreme_of(x, count, true); }
-ROOFLINE_CLONES std::int32_t smallest_element(const std::int32_t* x, std::size_t count) {
+ROOFLINE_MULTIVERSION float smallest_element(const float* x, std::size_t count) { return extreme_of(x, count, true); }
+ROOFLINE_MULTIVERSION double smallest_element(const double* x, std::size_t count) { return extreme_of(x, count, true); }
+ROOFLINE_MULTIVERSION std::int32_t smallest_element(const std::int32_t* x, std::size_t count) {
     return extreme_of(x, count, true);
 }
 
-ROOFLINE_CLONES void map_elements(MapFunction function, const float* a, const float* b, const float* c, float* out,
-                                  std::size_t count) {
+ROOFLINE_MULTIVERSION void map_elements(MapFunction function, const float* a, const float* b, const float* c,
+                                        float* out, std::size_t count) {
     map_floating(function, a, b, c, out, count);
 }
-ROOFLINE_CLONES void map_elements(MapFunction function, const double* a, const double* b, const double* c, double* out,
-                                  std::size_t count) {
+ROOFLINE_MULTIVERSION void map_elements(MapFunction function, const double* a, const double* b, const double* c,
+                                        double* out, std::size_t count) {
     map_floating(function, a, b, c, out, count);
 }
-ROOFLINE_CLONES void map_elements(MapFunction function, const std::int32_t* a, const std::int32_t* b,
-                                  const std::int32_t* c, std::int32_t* out, std::size_t count) {
+ROOFLINE_MULTIVERSION void map_elements(MapFunction function, const std::int32_t* a, const std::int32_t* b,
+                                        const std::int32_t* c, std::int32_t* out, std::size_t count) {
     map_whole(function, a, b, c, out, count);
 }
 

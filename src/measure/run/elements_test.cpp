@@ -8,7 +8,7 @@ using namespace roofline::core;
 
 namespace {
 
-/// The extreme number stands at one place after another.
+/// Puts the extreme number at each position in turn.
 template <class T>
 void finds_extremes() {
     for (std::size_t count = 1; count <= 150; ++count) {

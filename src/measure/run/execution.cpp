@@ -16,7 +16,7 @@ namespace roofline::core {
 namespace {
 
 constexpr std::int64_t most_sets = 4096;
-constexpr double reserve = 0.1;  // of the free memory, left to the system
+constexpr double reserve = 0.1;  // fraction of the free memory that is left to the system
 
 void collect(const Block& block, std::vector<const Statement*>& statements) {
     for (const Node& node : block.nodes) {
@@ -145,7 +145,7 @@ Status Execution::allocate() {
 }
 
 Status Execution::fill() {
-    const bool positive = wants_positive(program_);
+    const bool positive = needs_positive_inputs(program_);
     std::vector<char> bytes;
     for (std::size_t i = 0; i < memory_.size(); ++i) {
         const RunArray& array = steps_.arrays[i];
@@ -179,7 +179,8 @@ Status Execution::pack() {
                     from.start + static_cast<std::size_t>(source) * from.stride,
                     packed.memory.start + static_cast<std::size_t>(set * from.copies + copy) * packed.memory.stride));
                 ROOFLINE_CHECK(device_.synchronise());
-                // the last set's, when the pages are there and the source is warm: the first pays for both
+                // the timed set is the last one: its pages are mapped and the source is in the caches; the first set
+                // pays for both
                 if (set == sets_ - 1) {
                     pack_s_ += now_s() - start;
                     pack_bytes_ += static_cast<double>(steps_.arrays[array].bytes());
@@ -229,7 +230,7 @@ Status Execution::step(std::size_t index, std::int64_t set) {
 
 Status Execution::block(const StepBlock& block, std::int64_t set, const BeforeStatement& before,
                         const AfterStatement& after) {
-    std::optional<std::size_t> open;  // the statement whose steps are under way
+    std::optional<std::size_t> open;  // the statement whose steps are running
     const auto close = [&]() -> Status {
         if (open && after) {
             ROOFLINE_CHECK(after(*open));
@@ -320,7 +321,8 @@ std::vector<std::string> Execution::notes() const {
     return notes;
 }
 
-// Which samples others disturbed is judged against the best one: not every program keeps all threads busy all the time.
+// Disturbed samples are recognised by comparison with the best sample because not every program keeps all threads busy
+// all the time.
 Result<Spread> Execution::sample(const SamplingOptions& options, std::int64_t sets) {
     const auto work = [&](std::int64_t calls) -> Status {
         for (std::int64_t call = 0; call < calls; ++call) {
@@ -334,7 +336,8 @@ Result<Spread> Execution::sample(const SamplingOptions& options, std::int64_t se
     Spread spread = spread_of(sampled.samples, options.least_cpu_share * busiest);
     const auto preempted = std::count_if(sampled.samples.begin(), sampled.samples.end(),
                                          [](const Sample& each) { return each.preempted > 1; });
-    // where even the best had little of the processor and others took it, there is nothing clean to compare with
+    // if even the best sample had little processor time and other processes took it, no undisturbed sample exists for
+    // comparison
     if (device_.shares_memory() && busiest < 0.9 && 2 * static_cast<std::size_t>(preempted) > sampled.samples.size())
         spread.disturbed = true;
     return spread;
@@ -355,7 +358,8 @@ Result<Timing> Execution::time(const SamplingOptions& options) {
     return timing;
 }
 
-// The clock is read between kernels, so what they overlap by is lost; a CPU's do not.
+// The clock is read between kernels, so the times do not include overlap between kernels; kernels on a CPU do not
+// overlap.
 Result<std::vector<double>> Execution::time_kernels(std::size_t rounds) {
     std::vector<std::vector<double>> samples(steps_.kernels.size());
     std::vector<std::size_t> kernel_of(statements_.size(), 0);

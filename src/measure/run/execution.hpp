@@ -1,4 +1,4 @@
-// A program in memory, ready to run: its arrays in as many copies as keep the caches out of the way, its kernels made.
+// A program in memory, ready to run: its kernels, and enough copies of its arrays to defeat the caches.
 #pragma once
 
 #include <cstdint>
@@ -16,54 +16,55 @@
 
 namespace roofline::core {
 
-/// How a program was timed.
+/// The times of a program.
 struct Timing {
-    Spread cold;                  ///< of one run, inputs and results in other memory every time: from beyond the caches
-    Spread hot;                   ///< the same memory every time
-    std::vector<double> kernels;  ///< seconds of each kernel of the prediction, cold; empty for one kernel
-    std::int64_t sets = 1;        ///< of inputs and results that were gone through
-    double set_bytes = 0;         ///< of one
-    double pack_s = 0;            ///< laying the weights out anew, once, not part of the times
-    double pack_bytes = 0;        ///< of the weights
+    /// One run with inputs and results in other memory every time, so they come from beyond the caches.
+    Spread cold;
+    Spread hot;                   ///< one run with the same memory every time
+    std::vector<double> kernels;  ///< seconds of each kernel of the prediction, cold; empty if there is one kernel
+    std::int64_t sets = 1;        ///< number of copies of inputs and results
+    double set_bytes = 0;         ///< bytes of one copy
+    double pack_s = 0;            ///< seconds to pack the weights, done once and not part of the times
+    double pack_bytes = 0;        ///< bytes of the packed weights
 };
 
 struct ExecutionOptions {
-    double rotate_bytes = 0;  ///< that all sets have together; 0: four times the device's largest cache
+    double rotate_bytes = 0;  ///< bytes of all sets together; 0: four times the device's largest cache
 };
 
 class Execution {
 public:
-    /// Allocates and fills. Errors: what make_steps() and the device refuse; more memory than is free, before anything is
-    /// allocated.
+    /// Allocates and fills the arrays. Errors: those of make_steps() and of the device; the program needs more memory
+    /// than is free, which is found before anything is allocated.
     [[nodiscard]] static Result<std::unique_ptr<Execution>> make(const Program& program, Device& device,
                                                                  const ExecutionOptions& options = {});
     ~Execution();
     Execution(const Execution&) = delete;
     Execution& operator=(const Execution&) = delete;
 
-    /// Runs everything once on fresh numbers and compares each statement with the reference, in the first and the last pass of
-    /// repeats. Errors: interrupted. Whether it passes is for the caller to say (CheckResult::of_bound).
+    /// Runs everything once on fresh numbers and compares each statement with the reference, in the first and the last
+    /// iteration of repeats. The caller decides whether the result passes (CheckResult::of_bound). Errors: interrupted.
     [[nodiscard]] Result<CheckResult> check(const CheckOptions& options);
 
-    /// Errors: interrupted.
+    /// Times the program. Errors: interrupted.
     [[nodiscard]] Result<Timing> time(const SamplingOptions& options);
 
-    /// One run on a set of memory, everything in turn. `before` is called before the first step of each statement.
+    /// Runs the program once on a set of memory, in order. `before` is called before the first step of each statement.
     using BeforeStatement = std::function<Status(std::size_t statement)>;
     Status run(std::int64_t set, const BeforeStatement& before = {});
 
     [[nodiscard]] const StepProgram& steps() const { return steps_; }
     [[nodiscard]] std::vector<std::string> notes() const;
 
-    /// Device memory of a stored value in a set, as it stands now; null where there is none.
+    /// Device memory that holds a stored value of a set at this moment; null if there is none.
     [[nodiscard]] void* memory_of(ValueId value, std::int64_t set);
 
 private:
     struct Memory {
         char* start = nullptr;
-        std::size_t stride = 0;  ///< between copies, which follow each other, all of a set together
+        std::size_t stride = 0;  ///< bytes between copies; the copies of one set are contiguous
         std::int64_t copies = 1;
-        bool rotates = false;  ///< a copy for each set
+        bool rotates = false;  ///< there is one copy per set
     };
     struct Packed {
         std::size_t bytes = 0;
@@ -92,12 +93,12 @@ private:
     Device& device_;
     StepProgram steps_;
     std::vector<const Statement*> statements_;
-    std::vector<std::unique_ptr<StepKernel>> kernels_;  ///< by step
-    std::vector<Memory> memory_;                        ///< by array
-    std::vector<Packed> packed_;                        ///< by step; of those whose kernel lays an input out anew
-    std::vector<bool> used_;                            ///< arrays that some step touches
-    std::vector<bool> only_packed_;                     ///< arrays that are only read in another layout
-    std::vector<std::size_t> stands_for_;  ///< array by array: what is carried from pass to pass changes places
+    std::vector<std::unique_ptr<StepKernel>> kernels_;  ///< one per step
+    std::vector<Memory> memory_;                        ///< one per array
+    std::vector<Packed> packed_;                        ///< one per step; empty unless the kernel packs an input
+    std::vector<bool> used_;                            ///< one per array: some step uses it
+    std::vector<bool> only_packed_;                     ///< one per array: it is only read in its packed layout
+    std::vector<std::size_t> stands_for_;  ///< one per array: arrays that an iteration carries to the next are swapped
     std::vector<Frame> frames_;
     std::int64_t sets_ = 1;
     std::int64_t next_set_ = 0;

@@ -1,4 +1,4 @@
-// Every kind of step, in many shapes and dtypes, against the reference.
+// Compares every kind of step with the reference, in many shapes and dtypes.
 #include "measure/run/execution.hpp"
 
 #include <doctest/doctest.h>
@@ -10,7 +10,7 @@ using namespace roofline::core;
 
 namespace {
 
-/// Runs a program and checks all of every result, on both kinds of kernels.
+/// Runs a program on both kinds of kernels and checks every element of every result.
 void agrees(const std::string& text) {
     CAPTURE(text);
     auto program = parse_program(text, "");
@@ -49,7 +49,7 @@ TEST_CASE("run: products whose operands lie every way") {
     agrees("f32[D=9] * f32[D] -> f32[]");
     agrees("f32[B=3, D=9] * f32[B, D] -> f32[B]");
     agrees("f32[B=3, D=9] * f32[F=4] -> f32[B, D, F]");
-    agrees("f32[B=3, D=9, E=2] * f32[D, F=4] -> f32[B, F]");  // E is only in one
+    agrees("f32[B=3, D=9, E=2] * f32[D, F=4] -> f32[B, F]");  // only one operand has E
     agrees("f32[D=9, B=3, E=2] * f32[E, F=4, D] -> f32[F, B]");
     agrees("f32[A=2, B=3, C=4, D=5] * f32[D, B, F=6] -> f32[C, A, F, B]");
     agrees("bf16[B=2, T=3, K=2, G=2, H=8] * bf16[B, S=5, K, H] -> bf16[B, K, G, T, S]");
@@ -132,7 +132,7 @@ TEST_CASE("run: rows by number") {
 
 TEST_CASE("run: rows to experts and back") {
     for (const std::string type : {"f32", "bf16", "f64"}) {
-        // room for all, for some, and for more than come
+        // capacity for all choices, for some, and more than needed
         for (const char* places : {"6", "2", "9"}) {
             const std::string sizes = "T=12, A=2, E=4, F=7, D=40, C=" + std::string(places) + "\n";
             const std::string given = sizes + "X : " + type + "[T, D]; Chosen : int32[T, A]; Share : " + type +
@@ -140,7 +140,7 @@ TEST_CASE("run: rows to experts and back") {
             agrees(given + "Y : " + type + "[E, C, D] = dispatch[E,C](X, Chosen)");
             agrees(given + "Y : " + type + "[E, C, F] = dispatch[E,C](X, Chosen) *_D W\nZ : " + type +
                    "[T, F] = combine[E,C,A](silu(Y), Share)");
-            // derivatives: of rows, of what came back, of weights
+            // derivatives with respect to rows, combined results and weights
             agrees(given + "G : " + type + "[T, F]; Y : " + type + "[E, C, F] = dispatch[E,C](X, Chosen) *_D W\nZ : " +
                    type + "[T, F] = combine[E,C,A](Y, Share)\ndY : " + type +
                    "[E, C, F] = spread[E,C](G, Share)\ndShare : " + type +
@@ -148,7 +148,7 @@ TEST_CASE("run: rows to experts and back") {
                    "[T, D] = collect[E,C,A](dXe, Chosen)");
         }
     }
-    // rows of several dimensions in an order of their own, and a layer in a repeat, each pass with choices of its own
+    // rows of several dimensions in another order; a layer in a repeat, with other choices in each iteration
     agrees(
         "B=3, T=5, A=3, E=6, C=8, N=2, H=9\nX : f32[N, T, B, H]; Chosen : int32[B, T, A]; Share : f32[B, T, A]\n"
         "Y : f32[C, H, E, N] = dispatch[E,C](X, Chosen)\nZ : f32[H, B, N, T] = combine[E,C,A](Y * Y, Share)");
@@ -157,7 +157,7 @@ TEST_CASE("run: rows to experts and back") {
         "  param W : f32[E, D, F]; param U : f32[E, F, D]\n"
         "  Y : f32[E, C, D] = silu(dispatch[E,C](X, Chosen) *_D W) *_F U\n"
         "  X = X + combine[E,C,A](Y, Share) / 8\n}");
-    // numbers, not rows
+    // scalars instead of rows
     agrees(
         "T=10, A=2, E=5, C=4\nX : f32[T]; Chosen : int32[T, A]; Share : f32[T, A]\nY : f32[E, C] = dispatch[E,C](X, "
         "Chosen)\nZ : f32[T] = combine[E,C,A](Y, Share)");
@@ -166,7 +166,7 @@ TEST_CASE("run: rows to experts and back") {
 TEST_CASE("run: rows that are added up, and taps") {
     for (const char* type : {"f32", "bf16", "f64"}) {
         const std::string dtype = type;
-        // more rows than places, so that some come together
+        // more rows than destinations, so that several are added at one destination
         agrees("I : int32[B=3, T=20]; G : " + dtype + "[B, T, D=6]\nE : " + dtype +
                "[V=7, D] = scatteradd[V,B,T](I, G)");
         agrees("I : int32[T=20]; G : " + dtype + "[T, D=6]\nE : " + dtype +
@@ -251,7 +251,8 @@ TEST_CASE("run: the reference computes a row of probabilities once for all that 
     REQUIRE(device);
     auto execution = Execution::make(*program, **device, {1.0});
     REQUIRE(execution);
-    // an element takes 256 x 16 products, three steps each, for its row, and little beside; 256 times as many were no element at all
+    // The row of an element takes 256 x 16 multiplications of three steps each, and the element little more. If the row
+    // were computed for each of 256 terms, the budget would not suffice for a single element.
     auto check = (*execution)->check({1 << 20, 2e6});
     REQUIRE(check);
     CHECK(check->checked > 50);

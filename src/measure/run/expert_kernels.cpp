@@ -1,4 +1,4 @@
-// Rows to experts and back, and rows that are added up where their numbers say. Sums are kept in double.
+// Kernels that move rows to experts and back, and that add rows up at given indices. Sums are double.
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -17,7 +17,7 @@ using loops::place_at;
 using loops::product;
 using Places = std::vector<std::int64_t>;
 
-/// An array that kernels read numbers of.
+/// An array that kernels read expert numbers or indices from.
 struct NumberSource {
     ArrayLoad load;
     Dtype dtype = Dtype::f32;
@@ -35,7 +35,7 @@ struct NumberSource {
 
 Status outside_error() { return fail("bad_index", "an index lies outside of the dimension it looks up"); }
 
-/// One thread counts: a choice's place depends on all before it.
+/// Assigns choices to places. One thread does it because the place of a choice depends on all choices before it.
 class RouteKernel : public StepKernel {
 public:
     RouteKernel(const RunStep& step, const StepProgram& program)
@@ -65,12 +65,12 @@ private:
     std::vector<double> numbers_;
 };
 
-/// Threads share the places of all groups.
+/// Moves rows to experts. The threads divide the places of all groups.
 class DispatchKernel : public StepKernel {
 public:
     DispatchKernel(const RunStep& step, const StepProgram& program, Team& team)
         : step_(std::get<DispatchStep>(step.what)), team_(team), out_(program.arrays[step.output].dtype) {
-        if (step_.rows.empty()) {  // a number for each choice
+        if (step_.rows.empty()) {  // one number per choice
             step_.rows = {1};
             step_.out = {1};
             step_.from.strides.push_back(1);
@@ -134,7 +134,7 @@ private:
     std::int64_t places_ = 1;
 };
 
-/// The innermost loop is one along rows: of the result, or of what is summed.
+/// Combines rows of experts. The innermost loop runs along rows of the result or of what is summed.
 class CombineKernel : public StepKernel {
 public:
     CombineKernel(const RunStep& step, const StepProgram& program, Team& team)
@@ -202,8 +202,8 @@ private:
     Dtype out_;
     NumberSource from_;
     NumberSource beside_;
-    std::size_t outer_ = 0;   ///< kept loops outside of the innermost one
-    std::size_t summed_ = 0;  ///< where those that are summed outside of it end
+    std::size_t outer_ = 0;   ///< kept loops outside the innermost one
+    std::size_t summed_ = 0;  ///< end of the summed loops outside the innermost one
     std::size_t inner_ = 0;
     std::int64_t length_ = 1;
     std::int64_t from_stride_ = 0;
@@ -211,7 +211,8 @@ private:
     std::int64_t out_stride_ = 1;
 };
 
-/// Each thread has a part of the rows of the result, and looks for those that are added there.
+/// Adds rows at given indices. Each thread owns a part of the result's rows and looks for the updates that belong
+/// there.
 template <class T>
 class ScatterAddKernel : public StepKernel {
 public:
@@ -263,7 +264,7 @@ private:
     std::int64_t bytes_;
     NumberSource ids_;
     NumberSource update_;
-    std::size_t inner_ = 0;  ///< loops outside of the innermost one, unless that numbers rows, too
+    std::size_t inner_ = 0;  ///< loops outside the innermost one; all loops if the innermost one enumerates rows too
 };
 
 }  // namespace

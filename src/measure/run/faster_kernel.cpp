@@ -13,13 +13,13 @@ namespace roofline::core {
 
 namespace {
 
-constexpr double longest_s = 0.2;
-constexpr int most_rounds = 8;
-constexpr std::size_t too_small = std::size_t{64} * 1024;  // bytes: it is over before a clock notices
-// Bytes of a positive normal number in every dtype: neither zeros nor subnormals, which some units are quick or slow with.
+constexpr double max_duration_s = 0.2;
+constexpr int max_rounds = 8;
+constexpr std::size_t too_small = std::size_t{64} * 1024;  // bytes: a smaller step ends before a clock can resolve it
+// This byte makes a positive normal number in every dtype; zeros and subnormals run at other speeds on some units.
 constexpr int filling = 0x3c;
 
-/// Arrays of a step, given back at the end.
+/// Owns the arrays of a step and releases them at the end.
 class Trial {
 public:
     explicit Trial(Device& device) : device_(device) {}
@@ -47,7 +47,7 @@ struct Timed {
     double best_s = std::numeric_limits<double>::infinity();
 };
 
-// With its packed input, if it has one.
+// Prepares a kernel and its packed input, if it has one.
 Status prepare(Timed& timed, const std::vector<void*>& arrays, Trial& trial) {
     timed.arrays = arrays;
     if (timed.kernel->packed_bytes() == 0) return {};
@@ -91,7 +91,7 @@ Result<bool> second_is_faster(StepKernel& first, StepKernel& second, const RunSt
         ROOFLINE_CHECK(once(timed, device, false));
     }
     const double start = now_s();
-    for (int round = 0; round < most_rounds && (round == 0 || now_s() - start < longest_s); ++round) {
+    for (int round = 0; round < max_rounds && (round == 0 || now_s() - start < max_duration_s); ++round) {
         for (Timed& timed : both) {
             ROOFLINE_CHECK(once(timed, device, true));
         }

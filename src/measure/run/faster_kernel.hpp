@@ -1,4 +1,4 @@
-// Which of two kernels for one step is faster here: libraries do not always know.
+// Measures which of two kernels runs a step faster on this machine because libraries do not always choose well.
 #pragma once
 
 #include <memory>
@@ -7,9 +7,9 @@
 
 namespace roofline::core {
 
-/// True when `second` is faster than `first`, as timed by a few runs of each in turn over arrays of the step's sizes that hold no
-/// zeros. False where both are, where less memory is free than four times those arrays, and for steps too small to matter.
-/// Errors: what the kernels fail with; no memory.
+/// Returns true if `second` is faster than `first`, timed over a few alternating runs on non-zero arrays of the step's
+/// sizes. Returns false if they are equally fast, if less than four times the memory of those arrays is free, and for
+/// steps too small to matter. Errors: those of the kernels; not enough memory.
 [[nodiscard]] Result<bool> second_is_faster(StepKernel& first, StepKernel& second, const RunStep& step,
                                             const StepProgram& program, Device& device);
 

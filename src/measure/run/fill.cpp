@@ -21,9 +21,9 @@ bool block_wants_positive(const Block& block) {
     });
 }
 
-/// The first `count` of the numbers below `below`, in disorder: different ones while there are enough.
+/// Writes `count` numbers in [0, below) in random order; they are distinct as long as count <= below.
 void fill_indices(RandomBits& random, std::int64_t below, std::int64_t count, std::vector<double>& numbers) {
-    // a step that shares no factor with `below` visits every number once
+    // a step that is coprime to `below` visits every number once
     std::int64_t step = below / 2 + random.below(below / 2 + 1);
     while (std::gcd(std::max<std::int64_t>(step, 1), below) != 1) ++step;
     std::int64_t at = random.below(below);
@@ -48,7 +48,7 @@ double one(RandomBits& random, const RunArray& array, bool positive) {
 
 }  // namespace
 
-bool wants_positive(const Program& program) { return block_wants_positive(program.body); }
+bool needs_positive_inputs(const Program& program) { return block_wants_positive(program.body); }
 
 void fill_array(const RunArray& array, std::int64_t copy, bool positive, void* bytes) {
     RandomBits random(0x5eed + 0x10001 * static_cast<std::uint64_t>(array.value.value_or(0)) +

@@ -1,4 +1,4 @@
-// Numbers to compute with.
+// Random numbers that programs are run with.
 #pragma once
 
 #include <cstdint>
@@ -9,16 +9,17 @@
 
 namespace roofline::core {
 
-/// Random numbers of a fixed seed for copy `copy` of an array, as its bytes. Floats have magnitudes from 1/4 to 1 times the array's
-/// scale and either sign (zeros would let a processor save power, and some are slow at tiny numbers), or are positive throughout
-/// where the program takes roots or logarithms. int8 stays within 7 bits: 8-bit products of processors without VNNI add up pairs in
-/// 16 bits, which larger numbers overflow. Indices are in range, and differ from one another as long as there are enough.
+/// Writes the bytes of random numbers with a fixed seed for copy `copy` of an array. Floats have magnitudes from 1/4 to
+/// 1 times the array's scale and random signs (zeros would let a processor save power, and some processors are slow
+/// with tiny numbers); they are all positive if the program takes roots or logarithms. int8 numbers use 7 bits because
+/// processors without VNNI add pairs of 8-bit products in 16 bits, which larger numbers would overflow. Indices are in
+/// range and distinct as long as there are enough.
 void fill_array(const RunArray& array, std::int64_t copy, bool positive, void* bytes);
 
-/// Whether the program has a function that is defined only for positive numbers.
-[[nodiscard]] bool wants_positive(const Program& program);
+/// Returns whether the program has a function that is defined only for positive numbers.
+[[nodiscard]] bool needs_positive_inputs(const Program& program);
 
-/// A quick generator of random bits (splitmix64).
+/// A fast generator of random bits (splitmix64).
 class RandomBits {
 public:
     explicit RandomBits(std::uint64_t seed) : state_(seed) {}
@@ -28,7 +29,7 @@ public:
         z = (z ^ (z >> 27U)) * 0x94d049bb133111ebU;
         return z ^ (z >> 31U);
     }
-    /// In [0, below).
+    /// A random integer in [0, below).
     std::int64_t below(std::int64_t below) {
         return static_cast<std::int64_t>((*this)() % static_cast<std::uint64_t>(below));
     }

@@ -1,4 +1,4 @@
-// Loops over arrays, as kernels of the processor go through them.
+// Loops over arrays for kernels on the processor.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,9 @@ namespace roofline::core::loops {
 
 using Loops = std::vector<std::int64_t>;
 
-inline constexpr std::int64_t unit_elements = 4096;  // of one turn of a thread
+inline constexpr std::int64_t unit_elements = 4096;  // elements that a thread processes at a time
 
-/// Where the loops from `first` to `last` stand at iteration `index`, the last one fastest.
+/// Computes the positions of the loops from `first` to `last` at iteration `index`; the last loop is fastest.
 inline void place_at(const Loops& loops, std::size_t first, std::size_t last, std::int64_t index, Loops& place) {
     for (std::size_t i = last; i-- > first;) {
         place[i] = index % loops[i];

@@ -1,4 +1,4 @@
-// A library of matrix products: a module that may be absent (oneDNN).
+// A matmul library: a module that may be absent (oneDNN).
 #pragma once
 
 #include <functional>
@@ -19,12 +19,13 @@ public:
     virtual ~MatmulLibrary() = default;
 
     [[nodiscard]] virtual std::string name() const = 0;  ///< "oneDNN 2.6.3 (AVX2)"
-    /// Its own threads, bound to these processors: whatever else runs uses them as well, so that two sets of threads do not fight
-    /// for the same cores. Call it first, and once.
+    /// Makes the library's own threads, bound to these processors. Everything else uses them too, so that two sets of
+    /// threads do not compete for the same cores. Call it first and only once.
     [[nodiscard]] virtual std::unique_ptr<Team> make_team(const std::vector<int>& processors) = 0;
-    /// Functions that it does to sums on the way out.
+    /// Elementwise functions that its matmuls can apply to their results before they store them.
     [[nodiscard]] virtual std::vector<MapFunction> after_matmul() const = 0;
-    /// None where it has no kernel for the product that computes in its dtype: `why_not` says why.
+    /// Makes a kernel; null if the library has none that computes this matmul in its dtype, with the reason in
+    /// `why_not`.
     [[nodiscard]] virtual std::unique_ptr<StepKernel> make(const MatmulStep& step, std::string& why_not) = 0;
 };
 

@@ -1,4 +1,4 @@
-// Matrix products without a library: blocks that fit the caches, panels of columns, a block of sums at a time in registers.
+// Matmuls without a library: cache-sized blocks, panels of columns, and a tile of sums in registers.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -13,11 +13,11 @@ namespace roofline::core {
 
 namespace {
 
-constexpr std::int64_t row_block = 192;               // a multiple of every tile's rows
-constexpr std::int64_t sums_held = row_block * 2048;  // of one task
+constexpr std::int64_t row_block = 192;               // a multiple of the rows of every register tile
+constexpr std::int64_t sums_held = row_block * 2048;  // sums of one task
 constexpr std::int64_t rows_interleaved = 4;
 
-/// Memory that begins where a cache line does.
+/// Memory that begins on a cache line.
 template <class T>
 class Aligned {
 public:
@@ -34,19 +34,19 @@ private:
     std::vector<Line> lines_;
 };
 
-/// The blocks one thread works with.
+/// Buffers of one thread.
 template <class Sum, class A, class B>
 struct Blocks {
     Aligned<A> a;
     Aligned<B> b;
     Aligned<Sum> c;
-    Aligned<Sum> lines;  ///< as loaded, before they are put into their places
+    Aligned<Sum> lines;  ///< as loaded, before the elements are rearranged
 };
 
-/// What is multiplied lies in groups along k: `Group` numbers of one column (of one row, in a) beside each other.
+/// Operands are stored in groups along k: `Group` elements of one column (of one row in a) are adjacent.
 template <class Sum, class A, class B, std::int64_t Group>
 class PlainMatmul : public StepKernel {
-    // long enough for what a call costs, short enough for a block of a to stay in the second cache
+    // long enough to amortise the cost of a call, short enough for a block of a to stay in the L2 cache
     static constexpr std::int64_t depth_block = 2048 / static_cast<std::int64_t>(sizeof(A));
 
 public:
@@ -66,7 +66,7 @@ public:
         return step_.weight ? static_cast<std::size_t>(panels_ * panel_bytes_) : 0;
     }
 
-    // Panel by panel without gaps, in pieces of a block's depth; columns beyond the last are 0.
+    // Stores panels without gaps, in pieces of one block's depth; columns beyond the last are 0.
     Status pack(const void* from, void* to) override {
         team_.run([&](int thread) {
             const Share share = share_of(panels_, thread, team_.threads());
@@ -93,7 +93,8 @@ public:
     }
 
 private:
-    // As few as keep the sums of a task in a cache and give every thread as much to do as another.
+    // Chooses the smallest number of column blocks with which the sums of a task fit in a cache and all threads have
+    // equal work.
     [[nodiscard]] std::int64_t columns_cut(std::int64_t rows) const {
         const std::int64_t wide = std::max<std::int64_t>(1, sums_held / (rows * tile_.width));
         const std::int64_t others = batches_ * row_blocks_;
@@ -103,7 +104,7 @@ private:
         return cut;
     }
 
-    // By the thread that works with them, so that they lie near it.
+    // The thread that uses the buffers allocates them so that they lie near it.
     void make_room(Blocks<Sum, A, B>& blocks) const {
         const std::int64_t rows = std::min(step_.m, row_block);
         const std::int64_t wide = (panels_ - 1) / column_blocks_ + 1;
@@ -137,7 +138,8 @@ private:
         store(blocks.c.data(), rows, stride, arrays[2], c + first_row * step_.c_m, panels);
     }
 
-    // Rows in groups that fit into registers, of much the same size: a last one of one or two rows waits for its own sums.
+    // Divides rows into groups of nearly equal size that fit in registers: a group of one or two rows would be bound by
+    // the latency of its own sums.
     void times_piece(Blocks<Sum, A, B>& blocks, const void* weights, std::int64_t b, std::int64_t rows, Share panels,
                      std::int64_t panel, std::int64_t k) {
         const std::int64_t stride = row_stride(panels.last - panels.first);
@@ -155,8 +157,8 @@ private:
         }
     }
 
-    // Of weights that are packed, what the task multiplies with next: fetched while this piece is multiplied, so that time in memory
-    // passes beside time in the units.
+    // Returns which part of the packed weights the task needs next. It is prefetched while this piece is multiplied so
+    // that memory access overlaps with computation.
     [[nodiscard]] Ahead next_piece(const void* weights, Share panels, std::int64_t panel, std::int64_t k,
                                    std::int64_t turns) const {
         const bool more = panel + 1 < panels.last;
@@ -180,22 +182,22 @@ private:
         }
     }
 
-    /// Of the sums, from row to row: an odd number of cache lines. With a power of two between them all rows would want the same
-    /// places of the caches.
+    /// Elements between rows of the sums: an odd number of cache lines. With a power of two all rows would map to the
+    /// same cache sets.
     [[nodiscard]] std::int64_t row_stride(std::int64_t panels) const {
         return panels * tile_.width + static_cast<std::int64_t>(64 / sizeof(Sum));
     }
     [[nodiscard]] static std::int64_t whole_groups(std::int64_t depth) { return (depth - 1) / Group * Group + Group; }
-    /// Of a number of b in a panel: in groups it is as it is multiplied.
+    /// Bytes of an element of b in a panel: packed elements have the dtype of the multiplication.
     [[nodiscard]] std::int64_t stored_bytes() const { return static_cast<std::int64_t>(element_bytes(step_.b)); }
-    /// What stands behind each piece of b.
+    /// Bytes that follow each piece of b.
     [[nodiscard]] std::int64_t tail_bytes() const {
         return tile_.lift == 0 ? 0 : tile_.width * static_cast<std::int64_t>(sizeof(Sum));
     }
     [[nodiscard]] std::int64_t piece_at(std::int64_t panel, std::int64_t k) const {
         return panel * panel_bytes_ + k * tile_.width * stored_bytes() + k / depth_block * tail_bytes();
     }
-    /// Where element (k, column) stands in a piece.
+    /// Position of element (k, column) in a piece.
     [[nodiscard]] std::int64_t in_piece(std::int64_t k, std::int64_t column) const {
         return (k / Group * tile_.width + column) * Group + k % Group;
     }
@@ -209,7 +211,7 @@ private:
             static_cast<const char*>(from) + (first * step_.b_k + panel * tile_.width * step_.b_n) * bytes;
         for (std::int64_t k = 0; k < depth; ++k, start += step_.b_k * bytes) {
             char* line = out + in_piece(k, 0) * bytes;
-            if (Group == 1 && step_.b_n == 1) {  // a row as it stands
+            if (Group == 1 && step_.b_n == 1) {  // a row that needs no rearranging
                 std::memcpy(line, start, static_cast<std::size_t>(columns * bytes));
             } else if (bytes == 1) {
                 spread<std::int8_t>(start, line, columns);
@@ -231,7 +233,7 @@ private:
         for (std::int64_t j = 0; j < columns; ++j) target[j * Group] = source[j * step_.b_n];
     }
 
-    // What was added to a comes back multiplied with the sum of each column.
+    // Stores what corrects the offset added to a: the offset times the sum of each column.
     void take_out_lift(B* piece, std::int64_t depth) const {
         if (tile_.lift == 0) return;
         char* out = reinterpret_cast<char*>(piece + depth * tile_.width);
@@ -243,7 +245,7 @@ private:
         }
     }
 
-    // Group after group of rows, each depth by depth; what fills the last group of a row is multiplied with 0.
+    // Packs a group by group of rows and depth by depth; the padding of a row's last group is multiplied by 0.
     void take_a(Blocks<Sum, A, B>& blocks, const void* a, std::int64_t at, std::int64_t rows,
                 std::int64_t depth) const {
         const auto bytes = static_cast<std::int64_t>(element_bytes(step_.a));
@@ -262,7 +264,7 @@ private:
         }
     }
 
-    // `count` rows of a group of `wide`, some at a time so that what is written to one place is written at once.
+    // Packs `count` rows of a group of `wide`, several at a time so that neighbouring bytes are written together.
     void interleave(Sum* lines, const char* from, A* to, std::int64_t wide, std::int64_t count,
                     std::int64_t depth) const {
         const auto bytes = static_cast<std::int64_t>(element_bytes(step_.a));
@@ -289,7 +291,7 @@ private:
         }
     }
 
-    // Four numbers of 8 bits together; with the highest bit turned around each is 128 more.
+    // Packs four 8-bit numbers together; flipping the highest bit adds 128 to each.
     void interleave_words(const char* from, A* to, std::int64_t wide, std::int64_t count, std::int64_t depth) const {
         for (std::int64_t i = 0; i < count; ++i) {
             const char* row = from + i * step_.a_m;

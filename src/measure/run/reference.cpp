@@ -11,10 +11,10 @@ namespace roofline::core {
 
 namespace {
 
-/// Elements that were computed beside what the reference says of them.
+/// Compares computed elements with the reference.
 class CheckedElements {
 public:
-    /// True where this element is the furthest off so far.
+    /// Returns true if this element has the largest error so far relative to its bound.
     bool add(double got, const Bounded& right) {
         ++result_.checked;
         if (std::isnan(got) && std::isnan(right.value)) return false;
@@ -50,7 +50,7 @@ Result<CheckResult> check_statement(const Program& program, const Statement& sta
     if (output.bytes == nullptr) return CheckResult{};
     ReferenceElement element(program, statement, held, options.shares);
     const std::int64_t elements = element.count();
-    const double affordable = std::floor(options.most_steps / element.cost());
+    const double affordable = std::floor(options.max_steps / element.cost());
     const bool all = elements <= options.elements && static_cast<double>(elements) <= affordable;
     const auto wanted = static_cast<std::int64_t>(
         std::min({static_cast<double>(elements), static_cast<double>(options.elements), affordable}));

@@ -31,7 +31,8 @@ std::vector<std::size_t> without(const std::vector<std::size_t>& slots, const st
     return left;
 }
 
-/// True of what along() computes: whole rows. `prior` keeps its dimension, but looks at one place of it.
+/// Returns true for operations that along() computes as whole rows. `prior` keeps its dimension but reads only one
+/// place of it.
 bool works_along(const Op& op) {
     if (op.kind != OpKind::apply || op.function == "prior") return false;
     const FunctionKind kind = find_function(op.function)->kind;
@@ -162,7 +163,7 @@ double ReferenceElement::places(const Slots& slots) const {
     return count;
 }
 
-/// Of an operation, for all places of these slots.
+/// Cost of an operation for all places of these slots.
 double ReferenceElement::cost(int index, const Slots& slots) const {
     const Operation& op = ops_[static_cast<std::size_t>(index)];
     const auto of_inputs = [&](const Slots& at) {
@@ -172,7 +173,7 @@ double ReferenceElement::cost(int index, const Slots& slots) const {
     };
     if (op.op->kind == OpKind::contract) return of_inputs(joined(slots, op.summed));
     if (!works_along(*op.op)) return of_inputs(joined(slots, op.taps));
-    // a row stays until another one is asked for: along() has its key
+    // a row is kept until another one is needed; along() checks its key
     const Slots of_row = without(op.output, op.summed);
     const bool same_row =
         std::none_of(slots.begin(), slots.end(), [&](std::size_t slot) { return contains_slot(of_row, slot); });
@@ -243,7 +244,7 @@ Bounded ReferenceElement::product(const Operation& op) {
 }
 
 Bounded ReferenceElement::element_by_element(const Operation& op) {
-    std::array<Bounded, most_arguments> arguments{};
+    std::array<Bounded, max_arguments> arguments{};
     const std::vector<Constant>& constants = op.op->constants;
     const std::size_t count = op.inputs.size() + constants.size();
     std::size_t next = 0;
@@ -261,7 +262,7 @@ Bounded ReferenceElement::element_by_element(const Operation& op) {
     return mapped(op.op->function, arguments, op.rounding);
 }
 
-// Neighbours turned by an angle of 1, or back, as the kernels do it: what `rope` costs does not depend on the angle.
+// Rotates neighbours by an angle of 1 or -1, as the kernels do: the cost of `rope` does not depend on the angle.
 Bounded ReferenceElement::turned(const Operation& op) {
     const Bounded here = read(op.inputs.front());
     Bounded there = here;
@@ -295,7 +296,7 @@ Bounded ReferenceElement::gathered(const Operation& op) {
     return row;
 }
 
-// Of several updates of one place the last one stays.
+// If several updates write to one place, the last one counts.
 Bounded ReferenceElement::scattered(const Operation& op) {
     const std::int64_t at = place_[op.summed.front()];
     std::optional<Bounded> found;
@@ -305,7 +306,7 @@ Bounded ReferenceElement::scattered(const Operation& op) {
     return found ? *found : read(op.inputs[0]);
 }
 
-// Of what stood before this place, or stands behind it, with a weight for each step; 0 beyond the ends.
+// Weighted sum over the places before this one, or after it, with one weight per step; places beyond the ends are 0.
 Bounded ReferenceElement::slid(const Operation& op) {
     const std::size_t along = op.summed.front();
     const std::int64_t at = place_[along];
@@ -329,9 +330,9 @@ Bounded ReferenceElement::slid(const Operation& op) {
     return {sum.value, sum.bound + op.rounding.of_sum(magnitude, terms)};
 }
 
-// A row of what works along dimensions, kept until another one is asked for.
+// Computes a row of a function that works along dimensions and keeps it until another one is needed.
 Bounded ReferenceElement::along(Operation& op) {
-    // dimensions that only later operations have make no difference, and are not in the key
+    // dimensions that only later operations have do not matter, so they are not part of the key
     std::vector<std::int64_t> key;
     for (const std::size_t slot : op.output) key.push_back(contains_slot(op.summed, slot) ? -1 : place_[slot]);
     if (op.row_at != key || op.row.empty()) {

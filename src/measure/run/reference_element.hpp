@@ -1,4 +1,4 @@
-// One element of a statement's result, computed in plain loops and double precision from memory as it stands.
+// Computes one element of a statement's result in plain loops and double precision from the stored arrays.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace roofline::core {
 
-/// Memory of a value as it stands: row by row in the order of its type's dimensions, on the host. Null where no array holds it.
+/// Memory of a value on the host, row by row in the order of its type's dimensions. Null if no array holds it.
 struct HeldValue {
     const void* bytes = nullptr;
     Dtype dtype = Dtype::f32;
@@ -23,44 +23,45 @@ struct HeldValue {
 
 using HeldValues = std::function<HeldValue(ValueId)>;
 
-/// The element at this place of its memory.
+/// The element at `index` of its memory.
 [[nodiscard]] double element_at(const HeldValue& held, std::int64_t index);
 
-/// Where the shares of groups begin that chips fill with rows of their own: by operation, named by its result, the dimensions of
-/// rows that are split, and how many ways; the share of the first is outermost.
+/// Describes the shares of expert groups that chips fill with their own rows. For each operation, named by its result,
+/// it lists the split dimensions of rows and the degree of each split; the share of the first is outermost.
 using GroupShares = std::map<ValueId, std::vector<std::pair<std::string, std::int64_t>>>;
 
-/// Computes elements of a statement's result, one place after the other. What operations before the last one make is computed
-/// again for each element that needs it; only the last row of what works along one stays.
+/// Computes elements of a statement's result, one at a time. Results of earlier operations are recomputed for each
+/// element that needs them; only the last row of a function that works along a dimension is kept.
 class ReferenceElement {
 public:
     ReferenceElement(const Program& program, const Statement& statement, const HeldValues& held,
                      GroupShares shares = {});
 
-    /// Elements of the result; `index` below counts them row by row.
+    /// Number of elements of the result; `index` below enumerates them row by row.
     [[nodiscard]] std::int64_t count() const;
     void go_to(std::int64_t index);
-    /// A statement that scatters is looked at where it writes: goes, along what is written, to where a random update does.
+    /// Returns whether the statement scatters. If so, it is checked where it writes: the position moves to the
+    /// destination of a random update.
     [[nodiscard]] bool scatters() const;
     void go_to_update(RandomBits& random);
 
     [[nodiscard]] std::int64_t index() const;
-    [[nodiscard]] std::vector<std::int64_t> indices() const;  ///< of each dimension of the result
-    /// Whether nobody needs the element: a mask with a window lies over it.
+    [[nodiscard]] std::vector<std::int64_t> indices() const;  ///< one per dimension of the result
+    /// Returns whether the element is unused because a mask with a window covers it.
     [[nodiscard]] bool beyond_window(const Value& value) const;
-    /// Before it is stored.
+    /// The element before it is stored.
     [[nodiscard]] Bounded value();
 
-    /// Steps that one element takes, about.
+    /// Approximate number of steps that one element takes.
     [[nodiscard]] double cost() const;
 
 private:
-    /// Dimensions by number: their places and sizes stand under it.
+    /// Dimensions by number: indices into the lists of their positions and sizes.
     using Slots = std::vector<std::size_t>;
 
-    /// An operand with its dimensions as places of the element that is computed.
+    /// An operand whose dimensions are positions of the element that is computed.
     struct Reader {
-        int made_by = -1;  ///< operation of the statement, or memory
+        int made_by = -1;  ///< operation of the statement that makes it, or memory
         HeldValue held;
         Slots slots;
         std::vector<std::int64_t> strides;
@@ -70,16 +71,18 @@ private:
         const Op* op = nullptr;
         std::vector<Reader> inputs;
         Slots output;
-        Slots summed;                     ///< what a product sums, or a function works along
-        Slots taps;                       ///< of a convolution; of rows that are put together, all that is summed
-        std::optional<Reader> choices{};  ///< of experts
-        Slots shares{};                   ///< of rows that chips fill groups with, outermost first
+        Slots summed;  ///< dimensions that a contraction sums or that a function works along
+        /// Dimensions of a convolution's taps; all summed dimensions of operations on rows.
+        Slots taps;
+        std::optional<Reader> choices{};  ///< the experts that were chosen
+        /// Split dimensions of rows whose chips fill shares of groups, outermost first.
+        Slots shares{};
         std::vector<std::int64_t> ways{};
-        std::vector<std::int64_t> place_of{};   ///< by choice: among the places of all groups, or -1
-        std::vector<std::int64_t> choice_at{};  ///< and the other way round
+        std::vector<std::int64_t> place_of{};   ///< place of each choice among the places of all groups, or -1
+        std::vector<std::int64_t> choice_at{};  ///< choice at each place, or -1
         double fill = 0;
         Rounding rounding{Dtype::f32};
-        // the row that was computed last, for functions that work along one
+        // the row that was computed last, for functions that work along a dimension
         std::vector<std::int64_t> row_at;
         std::vector<Bounded> row;
     };
@@ -108,10 +111,10 @@ private:
     void find_rows(Operation& op, const std::map<ValueId, int>& made, const HeldValues& held);
     void route(Operation& op);
     [[nodiscard]] std::int64_t choice_here(const Operation& op) const;
-    /// Adds what `visit` gives, the factors of a term, at every place of op.taps.
+    /// Adds up the terms at every place of op.taps; `visit` returns the factors of a term.
     template <class Visit>
     [[nodiscard]] Bounded summed_up(const Operation& op, Visit visit);
-    /// Visits every place of these dimensions and comes back to where it was.
+    /// Visits every place of these dimensions and restores the position.
     template <class Visit>
     void over(const Slots& slots, Visit visit);
 

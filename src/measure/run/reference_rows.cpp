@@ -1,4 +1,4 @@
-// Elements of what puts rows together: experts, and sums of what is found by number or by place.
+// Elements of operations that combine rows: experts, and sums over indices or positions.
 #include <algorithm>
 #include <cmath>
 
@@ -16,7 +16,7 @@ bool is_among(const std::vector<std::size_t>& slots, std::size_t slot) {
 
 }  // namespace
 
-// What is summed, and of experts where the choices stand.
+// Finds the summed dimensions and, for functions of experts, the choices.
 void ReferenceElement::find_rows(Operation& op, const std::map<ValueId, int>& made, const HeldValues& held) {
     if (op.op->kind != OpKind::apply) return;
     const FunctionKind kind = find_function(op.op->function)->kind;
@@ -69,7 +69,8 @@ std::int64_t ReferenceElement::choice_here(const Operation& op) const {
     return choice;
 }
 
-// Choices take the places of their groups in order; where chips fill shares of them, each in the share of its chip.
+// Assigns the places of groups to choices in order; if chips fill shares of groups, each choice takes a place in its
+// chip's share.
 void ReferenceElement::route(Operation& op) {
     if (!op.place_of.empty()) return;
     const std::int64_t places = sizes_[op.summed[1]];
@@ -77,7 +78,7 @@ void ReferenceElement::route(Operation& op) {
     for (const std::int64_t ways : op.ways) shares *= ways;
     op.place_of.assign(static_cast<std::size_t>(this->places(op.choices->slots)), -1);
     op.choice_at.assign(static_cast<std::size_t>(sizes_[op.summed[0]] * places), -1);
-    std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> taken;  // by expert and share
+    std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> taken;  // places taken, by expert and share
     over(op.choices->slots, [&] {
         const auto expert = static_cast<std::int64_t>(read(*op.choices).value);
         std::int64_t share = 0;
@@ -93,7 +94,7 @@ void ReferenceElement::route(Operation& op) {
     });
 }
 
-// The row that was sent to this place; 0 where none was.
+// The row that was sent to this place; 0 if there is none.
 Bounded ReferenceElement::dispatched(Operation& op) {
     if (!op.choices) return {0, unbounded};
     route(op);
@@ -114,7 +115,7 @@ Bounded ReferenceElement::dispatched(Operation& op) {
                                           op.rounding.of_sum(std::abs(row.value * weight.value), 1)};
 }
 
-// What choices made of rows, from the places that they had, with weights or beside rows.
+// Combines the rows at the places of the choices, with weights or multiplied by other rows.
 Bounded ReferenceElement::combined(Operation& op) {
     if (!op.choices) return {0, unbounded};
     route(op);
@@ -142,7 +143,7 @@ Bounded ReferenceElement::added_up(const Operation& op) {
     });
 }
 
-// One array times what stood so many places before it in the other.
+// Sum of one array times the other, shifted by a number of places.
 Bounded ReferenceElement::correlated(const Operation& op) {
     const std::size_t along = op.summed[0];
     const std::int64_t back = place_[op.summed[1]];

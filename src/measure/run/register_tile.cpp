@@ -9,13 +9,13 @@
 #include <immintrin.h>
 #endif
 
-#include "measure/run/clones.hpp"
+#include "measure/run/multiversioning.hpp"
 
 namespace roofline::core {
 
 namespace {
 
-/// Walks through what is read next. Two lines a turn: no loop below reads more of b in one.
+/// Prefetches the data that is read next, two cache lines per iteration; no loop below reads more of b per iteration.
 class Fetching {
 public:
     ROOFLINE_INLINE explicit Fetching(const Ahead& ahead)
@@ -32,7 +32,7 @@ private:
     std::int64_t half_;
 };
 
-/// In `Parts` vectors of `Bytes` a row: as many as leave registers for b and a. More would go through memory.
+/// A row of sums takes `Parts` vectors of `Bytes`: as many as leave registers for b and a. More would spill to memory.
 template <std::size_t Rows, std::size_t Bytes, std::size_t Parts, class T>
 ROOFLINE_INLINE void rows_product(const T* a, const T* b, T* c, std::int64_t stride, std::int64_t depth,
                                   const Ahead& ahead) {
@@ -69,7 +69,7 @@ ROOFLINE_INLINE void rows_product(const T* a, const T* b, T* c, std::int64_t str
     }
 }
 
-/// The function for one row, for two, ... of what `Make` makes.
+/// The functions that `Make` makes for one row, two rows, and so on.
 template <template <std::size_t> class Make, class Multiply, std::size_t... Rows>
 std::span<const Multiply> table(std::index_sequence<Rows...>) {
     static const std::array<Multiply, sizeof...(Rows)> functions{&Make<Rows + 1>::multiply...};
@@ -81,7 +81,7 @@ Tile tile(const char* instructions, std::int64_t width, std::int64_t lift = 0) {
     return {instructions, table<Make, typename Tile::Multiply>(std::make_index_sequence<Rows>{}), width, lift};
 }
 
-/// Whole numbers wrap around, so they are multiplied as unsigned ones.
+/// Integers wrap around, so they are multiplied as unsigned integers.
 template <class T>
 using Arithmetic = std::conditional_t<std::is_same_v<T, std::int32_t>, std::uint32_t, T>;
 
@@ -94,9 +94,9 @@ using Arithmetic = std::conditional_t<std::is_same_v<T, std::int32_t>, std::uint
     }
 
 #ifdef __x86_64__
-constexpr std::size_t plain_parts = 2;  // of 16 registers
+constexpr std::size_t plain_parts = 2;  // with 16 registers
 #else
-constexpr std::size_t plain_parts = 4;  // of 32
+constexpr std::size_t plain_parts = 4;  // with 32 registers
 #endif
 
 template <class T>
@@ -131,7 +131,7 @@ struct OfType {
 };
 
 #ifdef __x86_64__
-/// Pairs of 16-bit numbers multiplied and added in one instruction. A pair's sum is at most 2 * 127 * 127, far from where 32 bits end,
+/// One instruction multiplies and adds pairs of 16-bit numbers. A pair's sum is at most 2 * 127 * 127, far below 2^31,
 /// and nothing saturates.
 template <std::size_t Rows>
 struct Pairs {
@@ -166,7 +166,7 @@ struct Pairs {
     }
 };
 
-/// Four products of 8-bit numbers, the first unsigned, added to 32 bits in one instruction, which does not saturate.
+/// One instruction adds four products of 8-bit numbers (the first factor unsigned) to a 32-bit sum without saturating.
 template <std::size_t Rows>
 struct Quads {
     __attribute__((target("avx512f,avx512bw,avx512vnni"))) static void multiply(const std::uint8_t* a,
@@ -187,7 +187,7 @@ struct Quads {
                 std::memcpy(&four, a + k * static_cast<std::int64_t>(Rows) + static_cast<std::int64_t>(i) * 4,
                             sizeof four);
                 const __m512i row = _mm512_set1_epi32(four);
-                // written out: made of the intrinsic, compilers copy every sum to and fro
+                // written in assembly because compilers copy every sum back and forth when the intrinsic is used
                 asm("vpdpbusd %2, %1, %0" : "+v"(sums[i][0]) : "v"(row), "v"(left));
                 asm("vpdpbusd %2, %1, %0" : "+v"(sums[i][1]) : "v"(row), "v"(right));
             }

@@ -1,4 +1,4 @@
-// Every tile that this processor runs, for every number of rows, beside plain loops.
+// Compares every tile that this processor supports with plain loops, for every number of rows.
 #include "measure/run/register_tile.hpp"
 
 #include <doctest/doctest.h>
@@ -10,7 +10,7 @@ using namespace roofline::core;
 
 namespace {
 
-/// Whole numbers, small enough for every dtype to hold all sums exactly.
+/// Integers small enough for every dtype to hold all sums exactly.
 template <class T>
 T number(std::int64_t i) {
     return static_cast<T>(i * 7 % 11 - 5);

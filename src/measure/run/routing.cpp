@@ -29,7 +29,7 @@ bool same_dims(const std::vector<std::string>& a, const std::vector<std::string>
     return a.size() == b.size() && std::all_of(a.begin(), a.end(), [&](const std::string& dim) { return has(b, dim); });
 }
 
-/// Of the last dispatch among these whose groups and choices have the dimensions of `op`.
+/// The choices of the last dispatch among these operations whose groups and choices have the dimensions of `op`.
 std::optional<Operand> of_dispatch(const std::vector<const Op*>& before, const Op& op) {
     for (std::size_t i = before.size(); i-- > 0;) {
         const Op& other = *before[i];

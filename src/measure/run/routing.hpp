@@ -1,4 +1,4 @@
-// Which rows go to which expert: what the functions of experts of one program have in common.
+// Which rows go to which expert: shared by all functions of experts in a program.
 #pragma once
 
 #include <optional>
@@ -7,10 +7,10 @@
 
 namespace roofline::core {
 
-/// The experts that were chosen for each row that `op`, a function of experts in this program, moves; none for other operations. A
-/// dispatch and a collect have
-/// them as an argument. The way back has weights alone: its choices are those of the last dispatch before it into the same groups;
-/// and derivatives, which have the weights of a combine, take those that it took. None, too, where no dispatch stands before it.
+/// The experts chosen for each row that `op`, a function of experts in this program, moves; none for other operations.
+/// A dispatch and a collect have them as an argument. A combine has only weights: its choices are those of the last
+/// dispatch before it into the same groups. Derivatives, which have the weights of a combine, use the choices of that
+/// combine. None is returned also if no dispatch precedes it.
 [[nodiscard]] std::optional<Operand> choices_of(const Program& program, const Op& op);
 
 }  // namespace roofline::core

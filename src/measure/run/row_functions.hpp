@@ -1,4 +1,4 @@
-// What is done with a row of numbers: softmax, norms, their derivatives, recurrences.
+// Functions on a row of numbers: softmax, norms, their derivatives, and recurrences.
 #pragma once
 
 #include <cmath>
@@ -9,7 +9,7 @@
 
 namespace roofline::core::rows {
 
-/// Sums of a row are kept in double, eight at a time: a row may be long.
+/// Sums a row in double, eight numbers at a time, because a row may be long.
 template <class Each>
 double sum_of(std::size_t count, Each each) {
     double partial[8] = {};
@@ -28,7 +28,7 @@ T mean_of(const T* row, std::size_t count) {
     return static_cast<T>(sum_of(count, [&](std::size_t i) { return row[i]; }) / static_cast<double>(count));
 }
 
-/// 1 over the root mean square.
+/// 1 over the root mean square of the row.
 template <class T>
 T scale_of(const T* row, std::size_t count) {
     const double squares = sum_of(count, [&](std::size_t i) { return row[i] * row[i]; });
@@ -59,15 +59,15 @@ void softmax(const std::string& function, T* row, std::size_t count) {
     }
 }
 
-/// x (y - sum(x y)); x becomes it.
+/// x becomes x (y - sum(x y)).
 template <class T>
 void softmax_slope(T* x, const T* y, std::size_t count) {
     const T inner = static_cast<T>(sum_of(count, [&](std::size_t i) { return x[i] * y[i]; }));
     for (std::size_t i = 0; i < count; ++i) x[i] *= y[i] - inner;
 }
 
-/// The gradient y of a norm's result taken back to x, which becomes it: scale (y - mean(y) - n mean(n y)), n being the result; without
-/// mean(y) where the norm does not centre.
+/// Propagates the gradient y of a norm's result to x, which is overwritten: scale (y - mean(y) - n mean(n y)), where n
+/// is the result; without mean(y) if the norm does not centre.
 template <class T>
 void norm_slope(T* x, const T* y, std::size_t count, bool centred) {
     if (centred) {
@@ -92,7 +92,7 @@ void scan_row(T* a, const T* b, std::size_t count) {
     }
 }
 
-/// h[t] = a[t+1] h[t+1] + b[t], from h = 0 behind the end; a becomes h.
+/// h[t] = a[t+1] h[t+1] + b[t], from h = 0 beyond the end; a becomes h.
 template <class T>
 void scan_back(T* a, const T* b, std::size_t count) {
     T h = 0;
@@ -104,7 +104,7 @@ void scan_back(T* a, const T* b, std::size_t count) {
     }
 }
 
-/// What is done with a row of numbers; `second` is of functions of two.
+/// Applies a function to a row of numbers; `second` is the other argument of functions of two.
 template <class T>
 void along_row(const std::string& function, T* row, const T* second, std::size_t count) {
     if (function == "softmax" || function == "logsumexp") return softmax(function, row, count);

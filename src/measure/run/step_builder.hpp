@@ -1,4 +1,4 @@
-// Makes the steps of a program: what make_steps() is made of.
+// Makes the steps of a program; the implementation of make_steps().
 #pragma once
 
 #include <cstddef>
@@ -11,20 +11,20 @@
 
 namespace roofline::core {
 
-/// An array, its dimensions under the names an operation gives them.
+/// An array whose dimensions have the names that an operation gives them.
 struct ArrayView {
     std::size_t array = 0;
     std::vector<std::string> dims;
 };
 
-/// A value on the way: an array, or a function of others that no array holds yet.
+/// An intermediate value: an array, or a function of other values that no array holds yet.
 struct LazyValue {
     TapeOp op;                      ///< without its registers and strides
     std::vector<std::size_t> args;  ///< other lazy values
-    ArrayView view;                 ///< of a load
+    ArrayView view;                 ///< the array of a load
     std::vector<std::string> dims;
-    std::string row, column;  ///< of causal; `row` of what is shifted
-    std::int64_t offset = 0;  ///< of what is shifted, in elements of its array
+    std::string row, column;  ///< loops of causal; `row` of a shifted load
+    std::int64_t offset = 0;  ///< of a shifted load, in elements of its array
     Dtype arithmetic = Dtype::f32;
 };
 
@@ -86,7 +86,7 @@ private:
     [[nodiscard]] Dtype registers(std::size_t lazy) const;
     [[nodiscard]] std::vector<std::int64_t> strides(const ArrayView& view, const Dims& loops) const;
 
-    // products
+    // matmuls
     Result<std::size_t> contraction(const Op& op);
     void product(ArrayView a, ArrayView b, const ArrayView& c, Dtype arithmetic);
     ArrayView without(const ArrayView& view, const Dims& gone);
@@ -101,17 +101,17 @@ private:
     StepProgram out_;
     std::vector<Repeat> repeats_;
     std::set<ValueId> by_pass_;
-    std::vector<LazyValue> lazy_;          ///< of the statement
-    std::map<ValueId, std::size_t> made_;  ///< intermediates of the statement
-    Dims choice_dims_;                     ///< of the choices that were routed last
-    StepBlock* nodes_ = nullptr;           ///< where steps go
+    std::vector<LazyValue> lazy_;          ///< values of the current statement
+    std::map<ValueId, std::size_t> made_;  ///< intermediates of the current statement
+    Dims choice_dims_;                     ///< dimensions of the choices that were routed last
+    StepBlock* nodes_ = nullptr;           ///< where steps are added
     std::size_t statement_ = 0;
 };
 
-/// Sums of products, and what registers hold, of some arithmetic: f64, f32 or int32.
+/// Dtype that sums of products, and values in registers, have for an arithmetic: f64, f32 or int32.
 [[nodiscard]] Dtype sums_in(Dtype arithmetic);
 
-/// Loops that step through all arrays alike become one. `all` are the strides of each array, by loop.
+/// Merges loops that step through all arrays contiguously. `all` holds the strides of each array, by loop.
 void coalesce(std::vector<std::int64_t>& loops, const std::vector<std::vector<std::int64_t>*>& all);
 
 }  // namespace roofline::core

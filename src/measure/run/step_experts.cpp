@@ -1,4 +1,4 @@
-// Steps of rows that go to experts and come back, and of rows that are added up where their numbers say.
+// Steps that move rows to experts and back, and that add rows up at given indices.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace roofline::core {
 
 namespace {
 
-/// Of some dimensions those that are, or are not, among others.
+/// Returns those of `dims` that are, or are not, among `others`.
 std::vector<std::string> among(const std::vector<std::string>& dims, const std::vector<std::string>& others, bool are) {
     std::vector<std::string> found;
     for (const std::string& dim : dims) {
@@ -39,7 +39,7 @@ Result<ArrayView> StepBuilder::numbers_of_rows(const Operand& operand, const std
                 "declare them int32");
 }
 
-// Where each choice goes, or, by place, which one comes there.
+// Computes the place of each choice or, with `by_place`, the choice at each place.
 Result<ArrayView> StepBuilder::route(const Op& op, bool by_place) {
     const auto choices = options_.choices ? options_.choices : choices_of(program_, op);
     if (!choices) {
@@ -72,7 +72,7 @@ Result<ArrayView> StepBuilder::route(const Op& op, bool by_place) {
     return made;
 }
 
-// Each place of a group takes the row that was sent there, times its weight in a spread.
+// Each place of a group takes the row that was sent there; a spread multiplies it by its weight.
 Result<std::size_t> StepBuilder::to_experts(const Op& op) {
     ROOFLINE_TRY(auto rows, input(op.inputs[0]));
     const ArrayView from = materialise(rows);
@@ -106,7 +106,8 @@ Result<std::size_t> StepBuilder::to_experts(const Op& op) {
     return load(out);
 }
 
-// Each result is a sum over choices, and over dimensions of rows: of what their places hold times what stands beside it.
+// Each result is a sum over choices and over dimensions of rows: the row at each choice's place times the second
+// operand.
 Result<std::size_t> StepBuilder::from_experts(const Op& op) {
     ROOFLINE_TRY(auto groups, input(op.inputs[0]));
     const ArrayView from = materialise(groups);
@@ -146,7 +147,7 @@ Result<std::size_t> StepBuilder::from_experts(const Op& op) {
     return load(out);
 }
 
-// Sums are kept as sums are, and stored in another dtype when they are complete.
+// Sums are accumulated in the dtype of sums and converted to the stored dtype at the end.
 Result<std::size_t> StepBuilder::scatter_add(const Op& op) {
     ROOFLINE_TRY(auto ids, numbers_of_rows(op.inputs[0], op.function));
     ROOFLINE_TRY(auto rows, input(op.inputs[1]));

@@ -1,4 +1,4 @@
-// What passes of repeats hand on: to the next pass, and to the same pass of a later repeat.
+// Values that iterations of repeats pass on: to the next iteration, and to the same iteration of a later repeat.
 #include <algorithm>
 #include <map>
 #include <string>
@@ -9,7 +9,7 @@ namespace roofline::core {
 
 namespace {
 
-/// The last value of that name made in a block.
+/// Finds the last value of each name that a block makes.
 void last_named(const Block& block, const Program& program, std::map<std::string, ValueId>& found) {
     for (const Node& node : block.nodes) {
         if (const auto* inner = std::get_if<Block>(&node)) {
@@ -23,7 +23,7 @@ void last_named(const Block& block, const Program& program, std::map<std::string
 
 using Repeats = std::vector<const Block*>;
 
-/// Another nest of repeats with the same counts.
+/// Returns whether two different nests of repeats have the same counts.
 bool alike_elsewhere(const Repeats& a, const Repeats& b) {
     return !a.empty() && a != b &&
            std::equal(a.begin(), a.end(), b.begin(), b.end(),

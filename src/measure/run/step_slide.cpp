@@ -1,4 +1,4 @@
-// Steps of what looks back along a dimension: short convolutions, and the place before.
+// Steps that look back along a dimension: short convolutions, and the previous place.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,7 +12,7 @@ DimPart StepBuilder::part(const std::string& dim) const {
     return known != options_.parts.end() ? known->second : DimPart{0, size(dim)};
 }
 
-// An array `steps` further along a dimension, which may have more places there than the result; 0 beyond its ends.
+// An array shifted by `steps` along a dimension, which may be longer there than the result; 0 beyond its ends.
 std::size_t StepBuilder::shifted(const ArrayView& view, const std::string& along, std::int64_t steps,
                                  const Dims& dims) {
     const auto own = std::find_if(view.dims.begin(), view.dims.end(),
@@ -30,7 +30,7 @@ std::size_t StepBuilder::shifted(const ArrayView& view, const std::string& along
     return lazy_.size() - 1;
 }
 
-// One of the taps.
+// One of the taps of a convolution.
 std::size_t StepBuilder::tap(const ArrayView& taps, const std::string& dim, std::int64_t index, const Dims& dims) {
     LazyValue value;
     value.op.kind = TapeOp::Kind::shifted;
@@ -53,10 +53,10 @@ std::size_t StepBuilder::applied(MapFunction function, std::vector<std::size_t> 
     return lazy_.size() - 1;
 }
 
-// What stood before each place, or, of a derivative, what stands behind it. Taps are written out one by one: so the innermost loop
-// is one along the array and not along a few taps.
+// Sums over the places before each place or, for a derivative, after it. The taps are unrolled so that the innermost
+// loop runs along the array and not along a few taps.
 Result<std::size_t> StepBuilder::slide(const Op& op) {
-    constexpr std::int64_t most_taps = 256;
+    constexpr std::int64_t max_taps = 256;
     ROOFLINE_TRY(auto lazy, input(op.inputs.front()));
     const ArrayView view = materialise(lazy);
     const std::string& along = op.along.front();
@@ -69,9 +69,9 @@ Result<std::size_t> StepBuilder::slide(const Op& op) {
     for (const std::string& dim : tap_view.dims) {
         if (!has(op.output.dims, dim)) free.push_back(dim);
     }
-    if (free.size() != 1 || size(free.front()) > most_taps) {
+    if (free.size() != 1 || size(free.front()) > max_taps) {
         return fail("unsupported",
-                    fmt::format("`{}` runs with taps of one dimension, at most {}", op.function, most_taps),
+                    fmt::format("`{}` runs with taps of one dimension, at most {}", op.function, max_taps),
                     "merge the dimensions of the taps, or price the program with roofline op");
     }
     const std::int64_t way = op.function == "conv" ? -1 : 1;
@@ -84,16 +84,16 @@ Result<std::size_t> StepBuilder::slide(const Op& op) {
     return sum;
 }
 
-// For each tap a sum of its own: of one array so many places before times the other.
+// Computes one sum per tap: one array, shifted by the tap's distance, times the other.
 Result<std::size_t> StepBuilder::correlate(const Op& op) {
-    constexpr std::int64_t most_taps = 256;
+    constexpr std::int64_t max_taps = 256;
     ROOFLINE_TRY(auto before, input(op.inputs[0]));
     const ArrayView view = materialise(before);
     ROOFLINE_TRY(auto here, input(op.inputs[1]));
     const std::string& along = op.along[0];
     const std::string& taps = op.along[1];
-    if (size(taps) > most_taps) {
-        return fail("unsupported", fmt::format("`taps` runs with at most {} taps, not {}", most_taps, size(taps)),
+    if (size(taps) > max_taps) {
+        return fail("unsupported", fmt::format("`taps` runs with at most {} taps, not {}", max_taps, size(taps)),
                     "choose fewer, or price the program with roofline op");
     }
     ROOFLINE_TRY(auto out, target(op, sums_in(op.arithmetic)));

@@ -1,4 +1,4 @@
-// Statements: expressions become tapes, and whatever is no element's own business a step.
+// Statements: expressions become tapes; operations that are not elementwise become steps.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -124,7 +124,7 @@ Result<std::size_t> StepBuilder::input(const Operand& operand) {
     return load({array, operand.dims});
 }
 
-// Where an operation's result goes: the stored value, or scratch.
+// Where the result of an operation is written: the stored value, or scratch.
 Result<ArrayView> StepBuilder::target(const Op& op, Dtype scratch_dtype) {
     const Value& value = program_.values[op.output.value];
     if (value.intermediate) return ArrayView{scratch(op.output.dims, scratch_dtype), op.output.dims};
@@ -185,7 +185,7 @@ Result<std::size_t> StepBuilder::function(const Op& op) {
     const bool turns = value.op.kind == TapeOp::Kind::rope;
     lazy_.push_back(std::move(value));
     const std::size_t made = lazy_.size() - 1;
-    // its neighbour is that of its own last dimension, whatever is made of it afterwards
+    // the neighbour is the one in the value's own last dimension, even if a later operation reorders the value
     if (turns && program_.values[op.output.value].intermediate) return load(materialise(made));
     return made;
 }
@@ -232,7 +232,7 @@ Result<std::size_t> StepBuilder::rows(const Op& op) {
     return load(out);
 }
 
-// Numbers that look up rows of something of that size.
+// Marks an array as indices below `below`.
 void StepBuilder::indices(std::size_t array, std::int64_t below) {
     RunArray& ids = out_.arrays[array];
     ids.below = ids.below == 0 ? below : std::min(ids.below, below);
@@ -287,12 +287,12 @@ Result<std::size_t> StepBuilder::scatter(const Op& op) {
     made.text = "scatter";
     made.what = std::move(scatter);
     step(std::move(made));
-    // in place: the result is the tensor that was written into
+    // the update is in place: the result is the tensor that was written into
     if (!program_.values[op.output.value].intermediate) out_.array_of[op.output.value] = into.array;
     return load(into);
 }
 
-// The result of a statement, where its last operation has not stored it itself.
+// Stores the result of a statement if its last operation has not stored it.
 Status StepBuilder::finish(const Op& op, std::size_t lazy) {
     const LazyValue& value = lazy_[lazy];
     const auto stored = out_.array_of[op.output.value];
@@ -330,7 +330,7 @@ void StepBuilder::map_into(std::size_t lazy, const ArrayView& out) {
     step(std::move(made));
 }
 
-// Functions of one argument on what the last step multiplied are done on the way out.
+// Lets the last matmul step apply a function of one argument to its results before it stores them.
 bool StepBuilder::fold_into_matmul(std::size_t lazy, const ArrayView& out) {
     std::vector<MapFunction> then;
     const LazyValue* value = &lazy_[lazy];

@@ -13,7 +13,7 @@ namespace {
 
 bool overflows(std::int64_t a, std::int64_t b, std::int64_t& product) { return __builtin_mul_overflow(a, b, &product); }
 
-/// Whether arrays of it can be stored and computed with here.
+/// Returns whether arrays of the dtype can be stored and computed with.
 bool runs_here(Dtype dtype) {
     switch (dtype) {
         case Dtype::f64:
@@ -43,7 +43,7 @@ std::int64_t RunArray::elements() const {
 std::int64_t RunArray::bytes() const { return elements() * (info(dtype).bits / 8); }
 
 std::optional<std::int64_t> size_of(const Program& program, const std::string& dim) {
-    // a share with an edge has a size of its own
+    // a share with an edge has its own size
     if (const auto known = program.sizes.find(dim); known != program.sizes.end()) return known->second;
     const Symbol symbol = symbol_of(dim);
     const auto found = program.sizes.find(symbol.dim);
@@ -63,7 +63,8 @@ Result<StepProgram> make_steps(const Program& program, const StepOptions& option
     return StepBuilder(program, options).run();
 }
 
-// Everything later multiplies sizes of one value, so it is enough that each value is small enough, scratch of its size too.
+// All later products of sizes are bounded by the sizes of values, so it suffices that each value, and scratch of its
+// size, is small enough.
 Status StepBuilder::size_values() {
     for (const Value& value : program_.values) {
         std::int64_t bytes = 8;
@@ -142,7 +143,7 @@ Result<std::size_t> StepBuilder::array_for(ValueId id) {
     array.param = value.param;
     array.role = RunArray::Role::input;
     for (const Repeat& repeat :
-         repeats_) {  // outermost first; those that begin after its declaration do not multiply it
+         repeats_) {  // outermost first; repeats that begin after the declaration do not multiply it
         if (repeat.values_before > id) break;
         if (overflows(array.copies, repeat.count, array.copies) || array.copies > most_copies) {
             return fail("too_large", fmt::format("there are more than a million copies of {}", array.name),

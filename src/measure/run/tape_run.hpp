@@ -12,7 +12,7 @@
 
 namespace roofline::core {
 
-/// One thread's registers for a tape. T is its arithmetic: float, double or std::int32_t.
+/// The registers of one thread for a tape. T is its arithmetic: float, double or std::int32_t.
 template <class T>
 class TapeRun {
 public:
@@ -21,8 +21,8 @@ public:
     TapeRun(const Tape& tape, const std::vector<Dtype>& dtypes)
         : tape_(&tape), dtypes_(dtypes), registers_(tape.ops.size() * block) {}
 
-    /// The numbers at `place` (of every loop), `count` of them along the last loop, at most `block`. They live until the next
-    /// call. `arrays` are the step's inputs.
+    /// The numbers at `place` (of every loop), `count` of them along the last loop, at most `block`. They stay valid
+    /// until the next call. `arrays` are the step's inputs.
     const T* evaluate(std::span<void* const> arrays, std::span<const std::int64_t> place, std::size_t count) {
         for (std::size_t i = 0; i < tape_->ops.size(); ++i) one(i, arrays, place, count);
         return at(tape_->ops.size() - 1);
@@ -61,7 +61,7 @@ private:
     }
 
     struct Stretch {
-        std::int64_t first = 0, last = 0;  ///< of the numbers along the last loop
+        std::int64_t first = 0, last = 0;  ///< range of positions along the last loop
     };
 
     static void load(const Dtype dtype, const char* bytes, std::int64_t stride, T* out, const Stretch& numbers) {
@@ -80,7 +80,7 @@ private:
                       load.strides.empty() ? 0 : load.strides.back(), out, numbers);
     }
 
-    // Which of the numbers along the last loop are inside of what is shifted.
+    // Range of positions along the last loop that lie inside the shifted array.
     static Stretch within(const TapeOp& op, std::span<const std::int64_t> place, std::int64_t count) {
         if (op.below == 0) return {0, count};
         const std::int64_t at = place[op.row] + op.shift;
@@ -89,7 +89,8 @@ private:
         return {first, std::clamp(op.below - at, first, count)};
     }
 
-    // Pairs of neighbours turned by one radian, one way or the other; a last one without a neighbour is its own.
+    // Rotates pairs of neighbours by one radian in either direction; a last element without a neighbour is paired with
+    // itself.
     static void turn(const T* in, T* out, double way, std::size_t count) {
         constexpr double cosine = 0.5403023058681398;
         constexpr double sine = 0.8414709848078965;

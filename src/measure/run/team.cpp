@@ -17,7 +17,7 @@ namespace roofline::core {
 
 namespace {
 
-constexpr int spins = 20'000;  // some tens of microseconds before a thread sleeps
+constexpr int spins = 20'000;  // some tens of microseconds, after which a waiting thread sleeps
 
 class PlainTeam : public Team {
 public:
@@ -110,7 +110,7 @@ std::string first_line(const std::string& path) {
     return line;
 }
 
-/// Processors' worth of time that a container may use; 0 for no limit.
+/// Processor time that a container may use, in processors; 0 if there is no limit.
 int time_limit() {
     const std::string line = first_line("/sys/fs/cgroup/cpu.max");  // "200000 100000" or "max 100000"
     double quota = 0;

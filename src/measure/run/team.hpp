@@ -1,4 +1,4 @@
-// Threads that work together, each on a processor of its own.
+// Threads that work together, each bound to its own processor.
 #pragma once
 
 #include <cstdint>
@@ -16,18 +16,19 @@ public:
     virtual ~Team() = default;
 
     [[nodiscard]] virtual int threads() const = 0;
-    /// Calls work(thread) on every thread, 0 to threads() - 1, and returns when all have. Not to be nested.
+    /// Calls work(thread) on every thread, 0 to threads() - 1, and returns when all calls have returned. Calls must not
+    /// be nested.
     virtual void run(const std::function<void(int thread)>& work) = 0;
 };
 
-/// The processors to work on: of those that this process may use one for each core, and no more than its share of processor
-/// time allows (a container's limit).
+/// Processors to use: one per core of those that this process may run on, limited to its share of processor time (a
+/// container's limit).
 [[nodiscard]] std::vector<int> processors_to_use();
 
-/// Binds the calling thread to a processor, as far as the system lets it.
+/// Binds the calling thread to a processor if the system allows it.
 void bind_to(int processor);
 
-/// Puts back, at its end, where the calling thread may run.
+/// Restores the processors that the calling thread may run on when it is destroyed.
 class AffinityGuard {
 public:
     AffinityGuard();
@@ -39,11 +40,11 @@ private:
     std::vector<unsigned char> mask_;
 };
 
-/// A team of plain threads, bound to these processors. The calling thread is its first. Where no more threads can be started it
-/// has fewer.
+/// Makes a team of plain threads that are bound to these processors. The calling thread is the first. The team is
+/// smaller if the system cannot start enough threads.
 [[nodiscard]] std::unique_ptr<Team> make_team(const std::vector<int>& processors);
 
-/// A part of [0, count) for one thread of several.
+/// The part of [0, count) that belongs to one of several threads.
 struct Share {
     std::int64_t first = 0;
     std::int64_t last = 0;

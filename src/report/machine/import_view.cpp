@@ -13,7 +13,7 @@ namespace {
 
 std::string json(const ImportView& view) {
     nlohmann::ordered_json figures = nlohmann::ordered_json::array();
-    for (const TakenFigure& taken : view.taken) {
+    for (const ImportedFigure& taken : view.taken) {
         nlohmann::ordered_json figure{{"figure", taken.path}, {"value", taken.value}, {"unit", taken.unit}};
         figure["base_value"] = taken.before ? nlohmann::ordered_json(*taken.before) : nlohmann::ordered_json();
         figure["measured_by"] = taken.from;
@@ -36,14 +36,14 @@ Table table_of(const ImportView& view, bool exact) {
     table.head = {"figure", "measured", view.base.empty() || exact ? "base" : view.base, "share", "by", "note"};
     if (exact) {
         table.head = {"figure", "value", "unit", "base_value", "measured_by", "file", "line", "note"};
-        for (const TakenFigure& taken : view.taken) {
+        for (const ImportedFigure& taken : view.taken) {
             table.rows.push_back({taken.path, exact_text(taken.value), taken.unit,
                                   taken.before ? exact_text(*taken.before) : "", taken.from, taken.file,
                                   std::to_string(taken.line), taken.note});
         }
         return table;
     }
-    for (const TakenFigure& taken : view.taken) {
+    for (const ImportedFigure& taken : view.taken) {
         table.rows.push_back({taken.path, taken.text, taken.before ? taken.before_text : "-",
                               taken.before ? percent_text(taken.value / *taken.before) + " %" : "-", taken.from,
                               taken.note});

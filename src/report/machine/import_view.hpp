@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "machine/taken_figure.hpp"
+#include "machine/imported_figure.hpp"
 #include "report/format.hpp"
 
 namespace roofline::core {
@@ -16,7 +16,7 @@ struct ImportView {
     std::string base;    ///< the name of the machine that the other figures come from; "" without one
     std::string output;  ///< the file that is written; "" when none is
     std::size_t files = 0;
-    std::vector<TakenFigure> taken;
+    std::vector<ImportedFigure> taken;
     std::vector<std::string> notes;
 };
 

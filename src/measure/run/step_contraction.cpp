@@ -1,4 +1,4 @@
-// Products: pairs of operands become matrix products over strides.
+// Contractions: pairs of operands become strided matmuls.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,11 +23,11 @@ Dims minus(const Dims& dims, const Dims& gone) {
     return rest;
 }
 
-/// Loops as one: its size and its stride in two arrays.
+/// Several loops merged into one, with its size and its stride in two arrays.
 struct Merged {
     std::int64_t size = 1;
     std::int64_t first = 0, second = 0;
-    std::size_t taken = 0;  ///< loops, from the last one on
+    std::size_t taken = 0;  ///< number of merged loops, counted from the last
 };
 
 Merged merge(const std::vector<std::int64_t>& sizes, const std::vector<std::int64_t>& first,
@@ -46,7 +46,7 @@ Merged merge(const std::vector<std::int64_t>& sizes, const std::vector<std::int6
     return merged;
 }
 
-/// A stride that no step is taken with; whatever suits a library.
+/// A stride for a loop of one iteration, which never uses it: a value that suits the library.
 std::int64_t nominal(std::int64_t size, std::int64_t stride, std::int64_t otherwise) {
     return size == 1 ? otherwise : stride;
 }
@@ -111,7 +111,7 @@ Result<std::size_t> StepBuilder::contraction(const Op& op) {
     return load(out);
 }
 
-// The operand with dimensions summed that nothing else has.
+// The operand summed over the dimensions that nothing else has.
 ArrayView StepBuilder::without(const ArrayView& view, const Dims& gone) {
     if (gone.empty()) return view;
     const Dims kept = minus(view.dims, gone);
@@ -176,7 +176,7 @@ ArrayView StepBuilder::copied(const ArrayView& view, const Dims& dims) {
     return copy;
 }
 
-// Sums of k random numbers of size 1 are of size sqrt(k): with this the results are of size 1, and so on through many layers.
+// Sums of k random numbers of magnitude 1 have magnitude sqrt(k); scaling keeps the results near 1 through many layers.
 void StepBuilder::scale_inputs(std::size_t a, std::size_t b, std::int64_t k) {
     const bool second = out_.arrays[b].role == RunArray::Role::input;
     RunArray& array = out_.arrays[second ? b : a];
@@ -186,7 +186,7 @@ void StepBuilder::scale_inputs(std::size_t a, std::size_t b, std::int64_t k) {
 }
 
 void StepBuilder::matmul(ArrayView a, ArrayView b, ArrayView c, Dtype arithmetic) {
-    // the result's last dimension must be of the second operand
+    // the result's last dimension must belong to the second operand
     for (std::size_t i = c.dims.size(); i-- > 0;) {
         if (size(c.dims[i]) == 1) continue;
         if (has(a.dims, c.dims[i]) && !has(b.dims, c.dims[i])) std::swap(a, b);
@@ -256,12 +256,12 @@ StepBuilder::Fix StepBuilder::try_matmul(const ArrayView& a, const ArrayView& b,
     const Dims k = minus(b.dims, c.dims);
     const Merged sums = merge(sizes_of(k), strides(b, k), strides(a, k));
     if (sums.taken != k.size()) {
-        // in the other's order it may already be whole
+        // the loops may be contiguous in the other operand's order
         return merge(sizes_of(k), strides(b, k), strides(b, k)).taken == k.size() ? Fix::a : Fix::b;
     }
     const Merged rows = merge(sizes_of(m), strides(a, m), strides(c, m));
     const Merged columns = merge(sizes_of(n), strides(b, n), strides(c, n));
-    // what does not join becomes a loop around, in which the other operand stands still
+    // dimensions that cannot be merged become outer loops, which do not move the other operand
     const auto around = [&](const Dims& dims, std::size_t taken, bool left) {
         for (std::size_t i = 0; i + taken < dims.size(); ++i) {
             const std::int64_t stride = strides(left ? a : b, {dims[i]}).front();

@@ -1,4 +1,4 @@
-#include "measure/network/agreed.hpp"
+#include "measure/network/all_ranks.hpp"
 
 #include <fmt/format.h>
 
@@ -24,9 +24,9 @@ Result<std::vector<double>> gathered(Communicator& group, const double* mine, st
     return all;
 }
 
-// The slowest rank's time, and a disturbance or a wish to stop of any.
-Result<Sample> sample_together(Communicator& group, const std::function<Status(std::int64_t calls)>& work,
-                               std::int64_t calls, int threads) {
+// Takes a sample on all ranks: the time of the slowest rank, disturbed or interrupted if it was so on any rank.
+Result<Sample> take_group_sample(Communicator& group, const std::function<Status(std::int64_t calls)>& work,
+                                 std::int64_t calls, int threads) {
     ROOFLINE_CHECK(group.barrier());
     const SampleWatch watch;
     ROOFLINE_CHECK(work(calls));
@@ -68,7 +68,7 @@ Result<std::vector<std::string>> all_texts(Communicator& group, const std::strin
     return texts;
 }
 
-Status agreed(Communicator& group, const Status& mine) {
+Status common_status(Communicator& group, const Status& mine) {
     if (group.size() == 1) return mine;
     ROOFLINE_TRY(auto failures, all_numbers(group, mine ? 0 : 1));
     const auto first = std::find(failures.begin(), failures.end(), 1.0);
@@ -92,11 +92,11 @@ Result<double> greatest(Communicator& group, double mine) {
     return *std::max_element(all.begin(), all.end());
 }
 
-Result<Sampled> agreed_samples(Communicator& group, const std::function<Status(std::int64_t calls)>& work,
-                               const SamplingOptions& options) {
+Result<Sampled> sample_on_all_ranks(Communicator& group, const std::function<Status(std::int64_t calls)>& work,
+                                    const SamplingOptions& options) {
     SamplingOptions together = options;
-    together.together = true;  // all ranks reckon with the same times, and so take the same turns
-    const TimedCalls timed = [&](std::int64_t calls) { return sample_together(group, work, calls, options.threads); };
+    together.together = true;  // all ranks compute with the same times, so they do the same number of repetitions
+    const TimedCalls timed = [&](std::int64_t calls) { return take_group_sample(group, work, calls, options.threads); };
     ROOFLINE_TRY(auto sampled, take_timed_samples({timed}, together));
     return std::move(sampled.front());
 }

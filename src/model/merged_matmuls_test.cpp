@@ -1,4 +1,4 @@
-#include "model/merged_products.hpp"
+#include "model/merged_matmuls.hpp"
 
 #include <doctest/doctest.h>
 
@@ -11,13 +11,13 @@ using namespace roofline::core;
 
 namespace {
 
-/// How many kernels the program has, and what they read and write together, once its products are merged.
+/// Counts the kernels of the program after merging, and what they read and write together.
 struct Merged {
     explicit Merged(const std::string& text) {
         auto parsed = parse_program(text);
         REQUIRE(parsed);
         program = *parsed;
-        merge_products(program);
+        merge_matmuls(program);
         auto derived = derive_work(program);
         REQUIRE(derived);
         work = *derived;
@@ -55,7 +55,7 @@ TEST_CASE("what is put into a cache or gets a bias is merged, what goes through 
 TEST_CASE("nothing is merged across a change of what it reads or writes") {
     const std::string changed = tensors + "Q : bf16[B, H] = X *_D Wq\nX = relu(X)\nE : bf16[B, K] = X *_D Wk\n";
     CHECK(Merged(changed).kernels() == 3);
-    // C is read between the products: the second would overwrite what is read
+    // C is read between the matmuls, and moving the second would overwrite it before
     const std::string read = tensors +
                              "Q : bf16[B, H] = X *_D Wq\nR : bf16[S, K] = relu(C)\n"
                              "C = scatter[S](C, Pos, X *_D Wk)\n";

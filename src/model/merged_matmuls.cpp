@@ -1,4 +1,4 @@
-#include "model/merged_products.hpp"
+#include "model/merged_matmuls.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -13,25 +13,26 @@ namespace roofline::core {
 
 namespace {
 
-/// Whether a product may pass through it on its way to memory: a bias is added, or rows are put where they belong.
+/// Returns whether the result of a matmul may pass through an operation on its way to memory: adding a bias, or
+/// scattering rows.
 bool stores(const Op& op) { return op.kind == OpKind::apply && (op.function == "add" || op.function == "scatter"); }
 
-/// The product of a statement that is one with a parameter and does nothing else but store it; else null.
-const Op* plain_product(const Program& program, const Node& node) {
+/// The matmul of a statement that multiplies with a parameter and otherwise only stores the result; else null.
+const Op* plain_matmul(const Program& program, const Node& node) {
     const auto* statement = std::get_if<Statement>(&node);
     if (statement == nullptr) return nullptr;
-    const Op* product = nullptr;
+    const Op* matmul = nullptr;
     for (const Op& op : statement->ops) {
-        if (op.kind == OpKind::contract && product == nullptr) {
-            product = &op;
+        if (op.kind == OpKind::contract && matmul == nullptr) {
+            matmul = &op;
         } else if (!stores(op)) {
             return nullptr;
         }
     }
-    if (product == nullptr || product->inputs.size() != 2) return nullptr;
+    if (matmul == nullptr || matmul->inputs.size() != 2) return nullptr;
     const bool weights =
-        program.values[product->inputs[1].value].param && !program.values[product->inputs[0].value].param;
-    return weights ? product : nullptr;
+        program.values[matmul->inputs[1].value].param && !program.values[matmul->inputs[0].value].param;
+    return weights ? matmul : nullptr;
 }
 
 bool mergeable(const Program& program, const Op& one, const Op& other) {
@@ -59,14 +60,14 @@ public:
         for (std::size_t at = 0; at < block.nodes.size(); ++at) {
             if (auto* inner = std::get_if<Block>(&block.nodes[at])) {
                 merge(*inner);
-            } else if (const Op* product = plain_product(program_, block.nodes[at])) {
-                gather(block, at, *product);
+            } else if (const Op* matmul = plain_matmul(program_, block.nodes[at])) {
+                gather(block, at, *matmul);
             }
         }
     }
 
 private:
-    /// The tensors that a node reads or writes. What is assigned anew under a name lies where that was.
+    /// Adds the tensors that a node reads or writes. A reassigned name keeps its memory.
     void add_tensors(const Node& node, std::set<ValueId>& reads, std::set<ValueId>& writes) const {
         if (const auto* block = std::get_if<Block>(&node)) {
             for (const Node& inner : block->nodes) add_tensors(inner, reads, writes);
@@ -78,18 +79,18 @@ private:
         }
     }
 
-    /// Moves what can be merged with the statement at `at` up to it.
+    /// Moves statements that can be merged with the statement at `at` to its position.
     void gather(Block& block, std::size_t at, const Op& first) {
         std::vector<std::size_t> others;
         std::set<ValueId> read;
         std::set<ValueId> written;
         for (std::size_t i = at + 1; i < block.nodes.size() && !written.contains(tensors_[first.inputs[0].value]);
              ++i) {
-            const Op* product = plain_product(program_, block.nodes[i]);
+            const Op* matmul = plain_matmul(program_, block.nodes[i]);
             std::set<ValueId> reads;
             std::set<ValueId> writes;
             add_tensors(block.nodes[i], reads, writes);
-            if (product != nullptr && mergeable(program_, first, *product) && !meet(reads, written) &&
+            if (matmul != nullptr && mergeable(program_, first, *matmul) && !meet(reads, written) &&
                 !meet(writes, read) && !meet(writes, written)) {
                 others.push_back(i);
             } else {
@@ -117,6 +118,6 @@ private:
 
 }  // namespace
 
-void merge_products(Program& program) { Merging(program).merge(program.body); }
+void merge_matmuls(Program& program) { Merging(program).merge(program.body); }
 
 }  // namespace roofline::core

@@ -1,0 +1,15 @@
+// Merges matmuls that share their input into one kernel, as serving frameworks do.
+#pragma once
+
+#include "program/program.hpp"
+
+namespace roofline::core {
+
+/// Puts statements that multiply the same tensor with parameters, over the same dimensions and in the same arithmetic,
+/// into a `fuse` block at the position of the first of them. In serving frameworks the projections to queries, keys and
+/// values are one matmul because their weights are adjacent in memory. A statement is merged only if its result is
+/// stored, added to, or put into a cache, and only if nothing in between reads or writes what would be moved. Existing
+/// `fuse` blocks do not change.
+void merge_matmuls(Program& program);
+
+}  // namespace roofline::core
