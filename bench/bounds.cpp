@@ -3,10 +3,10 @@
 #include <utility>
 #include <vector>
 
-#include "predict/expect.hpp"
 #include "bound/analysis.hpp"
 #include "calibrate/expected_program.hpp"
 #include "network/slice.hpp"
+#include "predict/expect.hpp"
 #include "programs.hpp"
 
 namespace {

@@ -7,10 +7,10 @@
 
 #include "app/request.hpp"
 #include "app/system_option.hpp"
-#include "predict/train/train_step.hpp"
 #include "bound/analysis.hpp"
 #include "calibrate/expected_program.hpp"
 #include "import/model_config.hpp"
+#include "predict/train/train_step.hpp"
 #include "programs.hpp"
 
 namespace {

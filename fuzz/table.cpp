@@ -8,11 +8,11 @@
 
 #include "app/request.hpp"
 #include "import/collective_table.hpp"
-#include "text/csv.hpp"
 #include "import/kernel_table.hpp"
 #include "import/serving_table.hpp"
 #include "import/training_table.hpp"
 #include "require.hpp"
+#include "text/csv.hpp"
 
 using namespace roofline::core;
 

@@ -48,7 +48,7 @@ public:
     using Terms = std::vector<std::pair<Monomial, Rational>>;
 
     Polynomial() = default;
-    Polynomial(Rational constant);  // NOLINT: a number is a polynomial
+    Polynomial(Rational constant);                                         // NOLINT: a number is a polynomial
     Polynomial(std::int64_t constant) : Polynomial(Rational(constant)) {}  // NOLINT
     [[nodiscard]] static Polynomial dim(std::string name);
     [[nodiscard]] static Polynomial symbol(Symbol symbol);

@@ -28,7 +28,7 @@ using WeightedSum = std::vector<std::pair<Polynomial, double>>;
 struct Crossing {
     enum class State { crossing, always, never };
     State state = State::never;  ///< over sizes x >= 1: always: ours >= theirs everywhere; never: below everywhere
-    bool above = true;  ///< for a crossing: ours is greater above the root (otherwise below it)
+    bool above = true;           ///< for a crossing: ours is greater above the root (otherwise below it)
     std::optional<double>
         root;  ///< the real x > 0 where they are equal; also given when it is 1 or less and the state is `always`
 

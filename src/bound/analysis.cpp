@@ -79,7 +79,8 @@ public:
         }
         if (!analysis.work.transcendentals.is_zero()) {
             analysis.notes.emplace_back(
-                "transcendentals (exp, tanh, rsqrt ...) are counted but not priced, because no rate for them is published");
+                "transcendentals (exp, tanh, rsqrt ...) are counted but not priced, because no rate for them is "
+                "published");
         }
         return analysis;
     }
@@ -208,7 +209,8 @@ private:
             for (const Term& term : resource.terms)
                 complete = complete && term.work.evaluate(program_.sizes).has_value();
         }
-        if (overflowed) return fail("overflow", "the work at these sizes does not fit into 127 bits", "check the sizes");
+        if (overflowed)
+            return fail("overflow", "the work at these sizes does not fit into 127 bits", "check the sizes");
         if (!complete) return {};
         const CompiledTimes times(analysis.pricing, {}, program_.sizes);
         std::vector<double> seconds(times.places());
@@ -264,7 +266,7 @@ private:
     }
 
     const Program& program_;  ///< as written
-    const Program& local_;  ///< the part of one chip
+    const Program& local_;    ///< the part of one chip
     const Machine& machine_;
     const System* system_;
     bool with_growth_;

@@ -32,7 +32,7 @@ struct CriticalSize {
 struct Padding {
     double useful_flops = 0;
     double padded_flops = 0;
-    double padded_seconds = 0;  ///< math time including the padding
+    double padded_seconds = 0;       ///< math time including the padding
     std::vector<std::string> sides;  ///< "D 8000 -> 8064"
 };
 
@@ -49,10 +49,10 @@ struct Analysis {
     Work work;          ///< repeats included
     Pricing pricing;
     std::map<std::string, Ratio> intensity;  ///< FLOPs over bytes, by level
-    std::map<std::string, double> ridge;  ///< ridge point in FLOP/byte, by level: compute rate over bandwidth
+    std::map<std::string, double> ridge;     ///< ridge point in FLOP/byte, by level: compute rate over bandwidth
     /// Of the main level's intensity, by the dimension that is kept.
     std::vector<std::pair<std::string, Ratio>> limits;
-    std::string main_level;  ///< hbm, or the only level with traffic; "" when there is none
+    std::string main_level;                      ///< hbm, or the only level with traffic; "" when there is none
     std::optional<std::vector<double>> seconds;  ///< by resource; empty when a dimension has no size
     /// Likewise, of the guaranteed part of the work: `lower` is the longest of these.
     std::vector<double> least_seconds;
@@ -82,7 +82,7 @@ struct ProgramAnalysis {
 struct AnalysisOptions {
     WorkOptions work;
     bool kernels = true;  ///< analyse each kernel too, if there are several
-    bool growth = true;  ///< solve for critical sizes and limits of the intensity
+    bool growth = true;   ///< solve for critical sizes and limits of the intensity
 };
 
 /// Analyses a program of one chip.
@@ -104,7 +104,7 @@ public:
         /// By resource of the whole program, then the part of each in the lower bound, then scratch.
         std::vector<double> seconds;
         std::vector<double> term_flops;  ///< by entry of pricing.flops_by()
-        std::vector<double> read;  ///< by level of work.memory, in order
+        std::vector<double> read;        ///< by level of work.memory, in order
         std::vector<double> write;
         double transcendentals = 0;
         Bounds bounds;

@@ -22,8 +22,8 @@ namespace roofline::core {
 
 /// The time of a single collective.
 struct CollectiveTime {
-    double lower_s = 0;  ///< the longer of transfer and latency, on the slowest tier
-    double upper_s = 0;  ///< sum of transfers and latencies of all tiers
+    double lower_s = 0;          ///< the longer of transfer and latency, on the slowest tier
+    double upper_s = 0;          ///< sum of transfers and latencies of all tiers
     bool latency_bound = false;  ///< the latency is longer
 };
 /// Returns the time of a load whose whole array has `bytes`. Empty when a tier has no published rate.

@@ -15,7 +15,7 @@ namespace roofline::core {
 
 /// A rate as an answer quotes it.
 struct Rate {
-    std::string path;  ///< name for --set: "matmul.bf16", "hbm.bandwidth"
+    std::string path;    ///< name for --set: "matmul.bf16", "hbm.bandwidth"
     std::string label;   ///< "bf16 matmul peak", "HBM bandwidth"
     double value = 0;    ///< per second: FLOP/s or bytes/s
     bool flops = false;  ///< true for FLOP/s, false for bytes/s
@@ -54,13 +54,13 @@ struct Term {
     double latency_s = 0;  ///< for a collective: minimum latency of its hops, each of the `count` times it runs
     Polynomial count{1};
     std::vector<Rational> cuts{};  ///< for a collective on a torus: the share of `work` over each cut (TierLoad)
-    double sure = 1;  ///< the guaranteed share of `work`: Message::sure
-    WeightedSum waits{};  ///< latencies of earlier collectives on the same array, for which this one waits
+    double sure = 1;               ///< the guaranteed share of `work`: Message::sure
+    WeightedSum waits{};           ///< latencies of earlier collectives on the same array, for which this one waits
 };
 
 /// A resource is busy for the sum of its terms; a torus for the longest sum over one of its cuts.
 struct Resource {
-    std::string id;  ///< math, vector, hbm, vmem, l2 ..., pcie; for the network ici, nvlink ...
+    std::string id;     ///< math, vector, hbm, vmem, l2 ..., pcie; for the network ici, nvlink ...
     std::string label;  ///< "math", "HBM"
     std::vector<Term> terms;
 
@@ -68,7 +68,7 @@ struct Resource {
     [[nodiscard]] std::size_t cuts() const;  ///< 1, or the number of cuts of a torus
     [[nodiscard]] WeightedSum time(std::size_t cut) const;
     [[nodiscard]] WeightedSum least_time(std::size_t cut) const;  ///< for the guaranteed part of the work
-    [[nodiscard]] bool unsure() const;  ///< whether that is less
+    [[nodiscard]] bool unsure() const;                            ///< whether that is less
     [[nodiscard]] Polynomial work() const;
     [[nodiscard]] bool compute() const { return id == "math" || id == "vector"; }
 };
@@ -80,9 +80,9 @@ struct KeyedFlops {
 };
 
 struct Pricing {
-    std::vector<Resource> resources;  ///< those with work: math, vector, then memory, outermost first
+    std::vector<Resource> resources;         ///< those with work: math, vector, then memory, outermost first
     std::vector<KeyedFlops> unpriced_flops;  ///< vector work of a chip without a vector rate
-    std::vector<std::string> unpriced;  ///< levels with traffic but no published bandwidth, likewise "vector"
+    std::vector<std::string> unpriced;       ///< levels with traffic but no published bandwidth, likewise "vector"
     std::vector<std::string> notes;
 
     /// Returns all FLOPs by key, priced or not, in the order of the resources.

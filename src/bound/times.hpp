@@ -37,10 +37,10 @@ public:
 
 private:
     struct Parts {
-        std::size_t cuts = 1;  ///< sums of transfers, one per cut
+        std::size_t cuts = 1;       ///< sums of transfers, one per cut
         std::size_t latencies = 0;  ///< sums of one term each
-        bool serial = false;  ///< another sum, of all transfers, because the cuts overlap
-        bool unsure = false;  ///< more sums, one per cut, of the guaranteed part
+        bool serial = false;        ///< another sum, of all transfers, because the cuts overlap
+        bool unsure = false;        ///< more sums, one per cut, of the guaranteed part
     };
     CompiledSums sums_;
     std::vector<Parts> resources_;

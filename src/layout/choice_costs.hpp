@@ -99,7 +99,7 @@ public:
 private:
     struct TierCost {
         std::vector<std::pair<std::size_t, double>> seconds_per_byte;  ///< by slot
-        double link = 0;  ///< the greatest of them
+        double link = 0;                                               ///< the greatest of them
         std::size_t latency_slot = 0;
         double latency_s = 0;
         bool apart = false;  ///< a transfer over separate links

@@ -59,10 +59,10 @@ double message_bytes(const EdgeCase& made, const Message& message) {
 /// Counts for T positions over n chips, where each position sees itself and the W - 1 before it. The numbers are those
 /// of the busiest chip.
 struct SeenPlaces {
-    std::int64_t pairs = 0;  ///< pairs of a position and one that it sees
+    std::int64_t pairs = 0;    ///< pairs of a position and one that it sees
     std::int64_t columns = 0;  ///< different positions that it sees
-    std::int64_t others = 0;  ///< those of them on other chips
-    std::int64_t hops = 0;  ///< to the farthest of these chips
+    std::int64_t others = 0;   ///< those of them on other chips
+    std::int64_t hops = 0;     ///< to the farthest of these chips
 };
 
 SeenPlaces seen_places(std::int64_t places, std::int64_t chips, std::int64_t window) {

@@ -52,7 +52,8 @@ private:
             ROOFLINE_CHECK(this->statement(statement));
             if (block.kind != Block::Kind::fuse || !works(statement)) continue;
             if (one_chip.value_or(statement.one_chip) != statement.one_chip) {
-                return fail("partly_alone", "a fuse block must run on one chip or on all chips, and this one is divided",
+                return fail("partly_alone",
+                            "a fuse block must run on one chip or on all chips, and this one is divided",
                             fmt::format("move `{}` out of the block", value_name(program_, statement.result)));
             }
             one_chip = statement.one_chip;
@@ -79,10 +80,12 @@ private:
         const std::string place = place_text(mesh_place(system_, chip));
         if (!worker_) worker_ = {chip, name};
         if (worker_->first != chip) {
-            return fail("several_workers",
-                        fmt::format("`{}` is computed at {} and `{}` at {}: the work of two chips cannot be priced as that of one",
-                                    worker_->second, place_text(mesh_place(system_, worker_->first)), name, place),
-                        "write one program per chip, or bring all the work to one chip");
+            return fail(
+                "several_workers",
+                fmt::format(
+                    "`{}` is computed at {} and `{}` at {}: the work of two chips cannot be priced as that of one",
+                    worker_->second, place_text(mesh_place(system_, worker_->first)), name, place),
+                "write one program per chip, or bring all the work to one chip");
         }
         note(fmt::format("{} is computed only by the chip at {}", name, place));
         return {};
@@ -175,7 +178,8 @@ private:
         const std::string& edge = ways.edge_text();
         const auto places = edge_of(edge).evaluate(program_.sizes);
         note(
-            fmt::format("shards are contiguous because a window or a convolution looks back: a chip receives {} positions of the chips "
+            fmt::format("shards are contiguous because a window or a convolution looks back: a chip receives {} "
+                        "positions of the chips "
                         "before it "
                         "(halo exchange), and the busiest chip computes the whole window of each row",
                         places ? places->to_text() : edge));
@@ -256,7 +260,8 @@ private:
         }
         if (masked_split) {
             note(
-                "causal attention over a split dimension is assumed to be balanced between chips, as by zig-zag or striped "
+                "causal attention over a split dimension is assumed to be balanced between chips, as by zig-zag or "
+                "striped "
                 "splits; with contiguous shards the busiest chip would compute nearly twice as much");
         }
     }

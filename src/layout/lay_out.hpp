@@ -33,14 +33,14 @@ struct LayoutPlan {
 struct LaidStatement {
     ValueId result = 0;
     std::vector<LayoutPlan> plans;  ///< the first one is chosen
-    bool communicates = false;  ///< some plan has messages
-    bool repeated = false;  ///< inside a repeat: the times of the plans are those of one iteration
+    bool communicates = false;      ///< some plan has messages
+    bool repeated = false;          ///< inside a repeat: the times of the plans are those of one iteration
 };
 
 struct LaidOut {
     Program local;  ///< the same statements on shards, with their messages
     std::vector<LaidStatement> statements;
-    std::vector<TensorType> types;  ///< by value, with its subscripts: as written, or as chosen
+    std::vector<TensorType> types;   ///< by value, with its subscripts: as written, or as chosen
     std::vector<std::string> notes;  ///< about padded splits and repeated work
 };
 

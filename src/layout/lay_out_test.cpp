@@ -305,9 +305,9 @@ TEST_CASE("a function along a split dimension exchanges statistics of its rows")
     const std::string like = "R : bf16[B, D_X] = ";
     const std::string rows = "R : bf16[B] = ";
     CHECK(exchanged(x + like + "softmax[D](X)") == twice);  // the maximum, then the sum that depends on it
-    CHECK(exchanged(x + like + "norm[D](X)") == once);  // sum of squares
+    CHECK(exchanged(x + like + "norm[D](X)") == once);      // sum of squares
     CHECK(exchanged(x + like + "layernorm[D](X)") == Exchanged{{"all_reduce", 2 * row}});  // sum, and sum of squares
-    CHECK(exchanged(xy + like + "dsoftmax[D](X, Y)") == once);  // sum of products
+    CHECK(exchanged(xy + like + "dsoftmax[D](X, Y)") == once);                             // sum of products
     // Sums of squares and of products.
     CHECK(exchanged(xy + like + "dnorm[D](X, Y)") == Exchanged{{"all_reduce", 2 * row}});
     // The same and both plain sums.

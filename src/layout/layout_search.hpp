@@ -32,8 +32,8 @@ struct ProgramLayout {
     };
     std::vector<Choice> choices;
     std::vector<Sharding> held;  ///< by value
-    LayoutPrice price;  ///< lower and upper bound of the program
-    bool cut_short = false;  ///< there are more strategies than were examined
+    LayoutPrice price;           ///< lower and upper bound of the program
+    bool cut_short = false;      ///< there are more strategies than were examined
 };
 
 /// A program on a system, compiled for choosing layouts at many sizes. Program and system must outlive it.
@@ -98,16 +98,16 @@ private:
     };
     struct CompiledOp {
         OpWays ways;
-        std::vector<std::string> counts;               ///< of the repeats around it
-        std::optional<ValueId> lies_as;  ///< the result must be sharded as this value was, because a loop carries it
+        std::vector<std::string> counts;  ///< of the repeats around it
+        std::optional<ValueId> lies_as;   ///< the result must be sharded as this value was, because a loop carries it
         std::vector<std::vector<AxisList>> elsewhere;  ///< splits of its dimensions in other operations
-        bool alone = false;  ///< a chip that holds an operand may run it alone
-        bool open = false;  ///< its sums may stay unreduced
-        std::vector<bool> free{};  ///< by operand, see OpWays::Question::free
-        AxisMask keep = 0;  ///< see OpWays::Question::keep
-        std::vector<std::vector<Use>> before{};  ///< by operand: other uses in the same iteration, latest first
-        std::vector<AxisMask> stays{};  ///< as in OpWays::stay(); empty: all may move
-        std::size_t shape = 0;  ///< the first operation of the same shape, possibly itself
+        bool alone = false;                            ///< a chip that holds an operand may run it alone
+        bool open = false;                             ///< its sums may stay unreduced
+        std::vector<bool> free{};                      ///< by operand, see OpWays::Question::free
+        AxisMask keep = 0;                             ///< see OpWays::Question::keep
+        std::vector<std::vector<Use>> before{};        ///< by operand: other uses in the same iteration, latest first
+        std::vector<AxisMask> stays{};                 ///< as in OpWays::stay(); empty: all may move
+        std::size_t shape = 0;                         ///< the first operation of the same shape, possibly itself
         std::size_t alike = 0;  ///< the first operation that has the same strategies for the same question
     };
     /// A result of op_shape(), and the first operation that has it.
@@ -133,7 +133,7 @@ private:
     /// the same result.
     struct Known {
         std::vector<ShardingId> asked;  ///< shardings of the operands, then of the result, or `anywhere`
-        std::size_t op = 0;  ///< the operation that asked first
+        std::size_t op = 0;             ///< the operation that asked first
         std::vector<Way> ways;
         std::vector<ShardingId> outputs;  ///< by strategy
         std::optional<Error> error;
@@ -176,7 +176,7 @@ private:
     std::unique_ptr<ChoiceCosts> costs_;
     std::unique_ptr<Reshardings> reshardings_;
     std::vector<std::optional<Sharding>> fixed_;  ///< by value; empty for free ones
-    std::vector<std::size_t> last_use_;  ///< by value: the last operation that needs its sharding
+    std::vector<std::size_t> last_use_;           ///< by value: the last operation that needs its sharding
     std::vector<CompiledOp> ops_;
     std::map<std::string, std::vector<AxisList>> splits_;  ///< by dimension, from written types
 
@@ -191,7 +191,7 @@ private:
     std::vector<ValueId> live_;
     std::vector<State> states_;
     std::vector<Trace> traces_;
-    std::vector<ShardingId> fixed_ids_;  ///< by value, for those in fixed_
+    std::vector<ShardingId> fixed_ids_;     ///< by value, for those in fixed_
     std::vector<std::deque<Known>> known_;  ///< by operation; equivalent ones share the entry of the first
     std::vector<Sharding> shardings_;
     std::vector<std::uint64_t> hashes_;  ///< of shardings_

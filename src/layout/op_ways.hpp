@@ -20,7 +20,7 @@ namespace roofline::core {
 
 /// The resharding of one tensor of an operation.
 struct TensorMove {
-    std::size_t tensor = 0;  ///< index: operands in order, then the result, then the statistics of its rows
+    std::size_t tensor = 0;      ///< index: operands in order, then the result, then the statistics of its rows
     std::size_t resharding = 0;  ///< index into Reshardings
 };
 
@@ -58,7 +58,7 @@ struct Way {
     Open open;
     std::int64_t at = Sharding::everywhere;
     std::vector<TensorMove> moves;  ///< of operands, of row statistics, then of the result
-    Sharding output;  ///< the final sharding of the result
+    Sharding output;                ///< the final sharding of the result
     std::vector<double> cost;       ///< see ChoiceCosts
     LayoutPrice price;
 };
@@ -66,11 +66,11 @@ struct Way {
 /// What a search knows of the rest of a program while it examines one operation. Strategies that cannot lead to a
 /// better layout than the best one so far are left out.
 struct SearchLimit {
-    AxisMask axes = 0;  ///< mesh axes that any dimension may be split over
+    AxisMask axes = 0;              ///< mesh axes that any dimension may be split over
     LayoutPrice least;              ///< of the best layout so far
-    bool alone = false;  ///< the operation is the whole program, and its result has the wanted sharding
-    std::vector<double> others;  ///< minimum cost of all other operations
-    double count = 1;  ///< how often the operation is executed
+    bool alone = false;             ///< the operation is the whole program, and its result has the wanted sharding
+    std::vector<double> others;     ///< minimum cost of all other operations
+    double count = 1;               ///< how often the operation is executed
     std::int64_t* steps = nullptr;  ///< how many more candidates all operations together may examine
 };
 
@@ -150,11 +150,11 @@ public:
         /// Splits of each dimension, in the order of dims(), in other statements.
         std::span<const std::vector<AxisList>> elsewhere;
         bool alone = false;  ///< a chip that holds an operand may run it alone
-        bool open = false;  ///< sums in the result may stay unreduced
-        bool all = false;  ///< if false, strategies that are dominated by another with the same result may be left out
+        bool open = false;   ///< sums in the result may stay unreduced
+        bool all = false;   ///< if false, strategies that are dominated by another with the same result may be left out
         AxisMask keep = 0;  ///< sums over these axes stay unreduced because they are completed later
         const SearchLimit* limit = nullptr;  ///< allows any split over its axes, unless it cannot be better
-        std::vector<bool> free{};  ///< by operand: an earlier operation has left it in its best sharding
+        std::vector<bool> free{};            ///< by operand: an earlier operation has left it in its best sharding
     };
     /// Returns the strategies, best first; under a limit there may be none. Errors: no strategy is legal.
     [[nodiscard]] Result<std::vector<Way>> ways(const Question& question);
@@ -169,8 +169,8 @@ public:
 
 private:
     struct MovedTensor {
-        std::string name;  ///< its name in reports
-        bool in_host = false;  ///< in host memory
+        std::string name;               ///< its name in reports
+        bool in_host = false;           ///< in host memory
         std::vector<std::size_t> dims;  ///< indices into dims_
         Rational element_bytes;
         Rational sure{1};       ///< Message::sure
@@ -180,8 +180,8 @@ private:
     struct Query {
         const Question& asked;
         std::vector<std::vector<AxisList>> choices;  ///< by dimension
-        std::vector<AxisList> split;  ///< under construction
-        std::vector<AxisList> splits;  ///< all of them, one per row
+        std::vector<AxisList> split;                 ///< under construction
+        std::vector<AxisList> splits;                ///< all of them, one per row
         std::vector<std::int64_t> places;            ///< by row
         std::vector<Way> found;
         /// Their indices, by the hash of the result.
@@ -206,11 +206,11 @@ private:
     /// columns at their positions and the W - 1 before these, and columns are seen by as many rows after them.
     /// Functions that look back need earlier positions of the dimension that they work along.
     struct Looks {
-        std::size_t dim = 0;  ///< index into dims_: columns, rows, or the dimension of the function
+        std::size_t dim = 0;                ///< index into dims_: columns, rows, or the dimension of the function
         std::optional<std::size_t> across;  ///< with a window: the other dimension of its plane
         std::string places;                 ///< "W-1", or a number
-        bool behind = false;  ///< the positions are after a chip's shard, not before it
-        std::vector<bool> edged;  ///< by tensor: it has the dimension, and lacks the other one
+        bool behind = false;                ///< the positions are after a chip's shard, not before it
+        std::vector<bool> edged;            ///< by tensor: it has the dimension, and lacks the other one
         /// How the dimension is split elsewhere: in order like the other one, or with bands shared evenly.
         std::vector<AxisList> lie;
         double count = 0;  ///< of positions
@@ -276,21 +276,20 @@ private:
     std::vector<double> sizes_;              ///< by symbols_
     std::vector<MovedTensor> tensors_;       ///< operands, then the result
     std::optional<MovedTensor> statistics_;  ///< of the rows of a function, where chips exchange them
-    int rounds_ = 0;  ///< number of exchanges
+    int rounds_ = 0;                         ///< number of exchanges
     std::vector<bool> may_split_;
     std::vector<AxisMask> stays_;  ///< by tensor; empty: all may move
     struct TiedDim {
         std::size_t dim = 0;
         std::vector<std::size_t> from;  ///< indices into dims_; it has their axes one after another
     };
-    std::optional<TiedDim> tied_;  ///< for rows in expert groups
+    std::optional<TiedDim> tied_;    ///< for rows in expert groups
     std::vector<std::size_t> rows_;  ///< for a gather and a scatter: dimensions of the indices that the tensor lacks
-    std::size_t along_ = 0;  ///< likewise: the dimension that the indices point along
+    std::size_t along_ = 0;          ///< likewise: the dimension that the indices point along
     bool writes_ = false;            ///< a scatter
-    std::vector<std::uint32_t>
-        linear_in_;  ///< sets of operands (Open::operands) whose partial sums give partial sums
+    std::vector<std::uint32_t> linear_in_;  ///< sets of operands (Open::operands) whose partial sums give partial sums
     bool adds_ = false;  ///< an unreduced result is wanted wherever the operands are unreduced, not only where asked
-    bool sums_ = true;  ///< dimensions that the result lacks have been summed
+    bool sums_ = true;   ///< dimensions that the result lacks have been summed
     std::vector<bool> banded_;  ///< it has a causal mask that leaves a band instead of half the plane
     std::vector<Looks> looks_;  ///< a strategy has at most one of them
     Compiled whole_;

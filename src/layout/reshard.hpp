@@ -21,8 +21,8 @@ struct Move {
     CollectiveKind kind = CollectiveKind::all_gather;
     AxisList axes;
     double bytes = 0;                          ///< V, as Message has it
-    Sharding held;  ///< V is measured in arrays of this sharding
-    std::int64_t times = 1;  ///< V is this many of them
+    Sharding held;                             ///< V is measured in arrays of this sharding
+    std::int64_t times = 1;                    ///< V is this many of them
     std::int64_t from = Sharding::everywhere;  ///< as in Route
     std::int64_t to = Sharding::everywhere;
     AxisList after{};  ///< of a permute: the axes in their new order
@@ -41,7 +41,7 @@ struct Move {
 /// chip (a halo exchange); for a result, whose sums have such edges, they return them, and the owner adds them.
 struct Edge {
     std::size_t dim = 0;  ///< of the tensor
-    AxisList axes;  ///< axes over which it is split
+    AxisList axes;        ///< axes over which it is split
     double places = 0;
     bool result = false;
 
@@ -58,7 +58,7 @@ struct ShardingStep {
 struct Resharding {
     std::vector<Move> moves;
     std::vector<ShardingStep> steps;  ///< in order, the last one to the target
-    LayoutPrice price;  ///< of all of them in sequence
+    LayoutPrice price;                ///< of all of them in sequence
 };
 
 /// The array that moves.
@@ -113,7 +113,7 @@ private:
     ChoiceCosts& costs_;
     std::vector<Node> nodes_;
     Sharding to_;
-    std::optional<std::size_t> goal_;  ///< its node, once it was reached
+    std::optional<std::size_t> goal_;    ///< its node, once it was reached
     std::vector<std::uint64_t> hashes_;  ///< of the shardings of nodes
     int steps_left_ = most_steps;
 };

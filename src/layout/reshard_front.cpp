@@ -214,7 +214,8 @@ Result<std::vector<Resharding>> ReshardFront::run(const Moved& moved, const Shar
         ROOFLINE_CHECK(expand(moved, label));
     }
     if (labels_of_.front().empty() && !left_out_) {
-        return fail("no_way", fmt::format("no sequence of collectives gives `{}` the layout that is wanted", moved.tensor));
+        return fail("no_way",
+                    fmt::format("no sequence of collectives gives `{}` the layout that is wanted", moved.tensor));
     }
     std::vector<Resharding> ways;
     for (const std::size_t label : labels_of_.front()) ways.push_back(traced(label));

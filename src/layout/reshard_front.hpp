@@ -62,7 +62,7 @@ private:
     ChoiceCosts& costs_;
     AxisMask axes_;
     double most_ = 0;
-    bool left_out_ = false;  ///< some path cost more than that
+    bool left_out_ = false;            ///< some path cost more than that
     std::vector<Sharding> shardings_;  ///< the first is the target
     std::unordered_multimap<std::uint64_t, std::size_t> places_;
     std::vector<std::vector<std::size_t>> labels_of_;  ///< by sharding, those not dominated

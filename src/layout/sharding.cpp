@@ -66,8 +66,8 @@ Result<Sharding> sharding_of(const TensorType& type, const System& system) {
     Sharding sharding;
     if (type.axes.size() > Sharding::most_dims) {
         return fail("too_many_dimensions",
-                    fmt::format("a tensor of {} dimensions in a sharded program; the maximum is {}",
-                                type.axes.size(), Sharding::most_dims),
+                    fmt::format("a tensor of {} dimensions in a sharded program; the maximum is {}", type.axes.size(),
+                                Sharding::most_dims),
                     "join dimensions that are never split");
     }
     sharding.rank = static_cast<std::uint8_t>(type.axes.size());

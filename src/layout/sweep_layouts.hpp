@@ -10,7 +10,7 @@
 namespace roofline::core {
 
 struct SweptLayouts {
-    std::vector<LaidOut> layouts;  ///< the first belongs to the program's own sizes
+    std::vector<LaidOut> layouts;      ///< the first belongs to the program's own sizes
     std::vector<std::uint32_t> which;  ///< by point, in the order of for_each_size()
 };
 

@@ -82,7 +82,8 @@ TEST_CASE(
     constexpr std::int64_t head = 128'256LL * 8192;
     const TrainingProgram full = step_of(model, Remat::full);
     CHECK(matmul_flops_of(full.program) == Rational(8) * Rational(multiplying - head) * Rational(tokens) +
-                                        Rational(6) * Rational(head) * Rational(tokens) + attention * Rational(9, 2));
+                                               Rational(6) * Rational(head) * Rational(tokens) +
+                                               attention * Rational(9, 2));
     // Adam: 16 bytes per parameter.
     Rational bytes;
     for (const StepRole role : {StepRole::param, StepRole::gradient, StepRole::optimizer_state}) {

@@ -47,7 +47,7 @@ struct CollectiveLoad {
     CollectiveKind kind = CollectiveKind::all_gather;
     std::int64_t members = 1;
     std::vector<TierLoad> tiers;  ///< innermost first
-    std::int64_t hops = 0;  ///< sequential hops of a transfer with a root
+    std::int64_t hops = 0;        ///< sequential hops of a transfer with a root
     /// For such a transfer: bytes that all chips together send per byte of V, without forwarding.
     Rational sent_by_all;
 };

@@ -13,8 +13,8 @@ namespace roofline::core {
 /// inside of it.
 struct Leaves {
     std::int64_t members = 1;  ///< of the tier: those whose ports of one rail are under one leaf switch
-    Rational narrowing;  ///< rate of the slice's ports under a leaf over the rate of the leaf's uplinks
-    Rational uplinks;  ///< of the leaves of all rails of those members together, in ports
+    Rational narrowing;        ///< rate of the slice's ports under a leaf over the rate of the leaf's uplinks
+    Rational uplinks;          ///< of the leaves of all rails of those members together, in ports
 };
 
 /// Returns the leaves of a tier; empty if its file does not give their oversubscription. If a node is cut out of a

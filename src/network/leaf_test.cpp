@@ -82,7 +82,7 @@ TEST_CASE("network: oversubscription divides the rate between leaves") {
 TEST_CASE("network: groups inside a leaf and across leaves") {
     const Slice on = cluster("4x8", 8, Rational(4));
     const Mesh mesh = {{"X", 4}, {"Y", 2}, {"Z", 4}};
-    CHECK(nic(on, all_gather, mesh, "Y") == Rational(1, 2));  // two neighbouring nodes share a leaf
+    CHECK(nic(on, all_gather, mesh, "Y") == Rational(1, 2));      // two neighbouring nodes share a leaf
     CHECK(nic(on, all_gather, mesh, "Z") == Rational(4 * 3, 4));  // every other node: one member under each leaf
     CHECK(nic(on, all_gather, mesh, "YZ") == Rational(4 * 3, 4 * 2));
     CHECK(nic(cluster("4x2", 8, Rational(4)), all_gather, {{"A", 8}}, "A") == Rational(1, 8));

@@ -16,10 +16,10 @@ constexpr std::int64_t most_places = 512;
 
 Status few_enough(const Slice& slice) {
     if (slice.chips() <= most_permuted) return {};
-    return fail("too_many_chips",
-                fmt::format("a permutation is analysed chip by chip, and {} has {} chips", slice.shape_text(),
-                            slice.chips()),
-                fmt::format("at most {}", most_permuted));
+    return fail(
+        "too_many_chips",
+        fmt::format("a permutation is analysed chip by chip, and {} has {} chips", slice.shape_text(), slice.chips()),
+        fmt::format("at most {}", most_permuted));
 }
 
 void set_place(Chip& chip, const Wires& wires, std::int64_t number) {

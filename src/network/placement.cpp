@@ -150,7 +150,8 @@ private:
 
 Result<std::vector<PlacedAxis>> place_mesh(const Slice& slice, const std::vector<MeshAxis>& mesh, MeshOrder order) {
     if (mesh.size() > most_mesh_axes) {
-        return fail("too_many_axes", fmt::format("the mesh has {} axes; the maximum is {}", mesh.size(), most_mesh_axes),
+        return fail("too_many_axes",
+                    fmt::format("the mesh has {} axes; the maximum is {}", mesh.size(), most_mesh_axes),
                     "merge axes that always occur together");
     }
     std::int64_t chips = 1;
@@ -166,8 +167,8 @@ Result<std::vector<PlacedAxis>> place_mesh(const Slice& slice, const std::vector
     }
     if (chips != slice.chips()) {
         return fail("bad_mesh",
-                    fmt::format("the mesh {} does not match the slice: {} has {} chips", mesh_text(mesh), slice.shape_text(),
-                                slice.chips()),
+                    fmt::format("the mesh {} does not match the slice: {} has {} chips", mesh_text(mesh),
+                                slice.shape_text(), slice.chips()),
                     "the product of the axis sizes must be the number of chips");
     }
     Placing placing(slice);

@@ -15,8 +15,8 @@ namespace roofline::core {
 /// A part of a mesh axis: a number of members of one tier, or of one axis of a torus.
 struct Lane {
     std::size_t tier = 0;     ///< index in slice.tiers
-    std::size_t axis = 0;  ///< index in the tier's shape
-    std::int64_t size = 0;  ///< number of members
+    std::size_t axis = 0;     ///< index in the tier's shape
+    std::int64_t size = 0;    ///< number of members
     std::int64_t stride = 1;  ///< chips between neighbours: 1, or the size of the parts inside this one
     bool wrapped = false;     ///< closes into a ring
 

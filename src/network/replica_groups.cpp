@@ -108,8 +108,8 @@ Result<ReplicaGroups> parse_iota(Cursor& cursor) {
     ROOFLINE_TRY(auto dims, parse_dims(cursor));
     ReplicaGroups groups{(shape)[0], (shape)[1], std::move(dims), {}, {}};
     if (product_of_sizes(groups.dims) != groups.devices()) {
-        return refused(fmt::format("[{},{}] has {} devices, but [{}] has {}", groups.groups, groups.size, groups.devices(),
-                                   fmt::join(groups.dims, ","), product_of_sizes(groups.dims)),
+        return refused(fmt::format("[{},{}] has {} devices, but [{}] has {}", groups.groups, groups.size,
+                                   groups.devices(), fmt::join(groups.dims, ","), product_of_sizes(groups.dims)),
                        "both sides of <= name the same devices");
     }
     if (!cursor.take('T')) {
@@ -258,9 +258,9 @@ Result<ReplicaGroups> parse_listed(Cursor& cursor, std::optional<std::int64_t> d
         } while (cursor.take(','));
         if (!cursor.take('}')) return cursor.expected("`,` or `}`");
         if (groups.groups > 0 && size != groups.size) {
-            return refused(
-                fmt::format("group {} has {} devices, but the groups before it have {}", groups.groups, size, groups.size),
-                "groups of unequal size have no cost model");
+            return refused(fmt::format("group {} has {} devices, but the groups before it have {}", groups.groups, size,
+                                       groups.size),
+                           "groups of unequal size have no cost model");
         }
         groups.size = size;
         ++groups.groups;

@@ -97,12 +97,12 @@ public:
                               (tier.topology == "ring" || (multiple && (blocks || !tier.wrap_needs_blocks))));
         }
         if (tier.topology != "ring" && tier.wrap_multiple == 0 && tier.topology != "mesh2d") {
-            slice_.notes.push_back(
-                fmt::format("it is not known when axes of {} close into rings; they are assumed to be open", tier.label));
+            slice_.notes.push_back(fmt::format(
+                "it is not known when axes of {} close into rings; they are assumed to be open", tier.label));
         }
         if (!tier.max_job.empty() && !fits_some_way(sizes, tier.max_job)) {
-            slice_.notes.push_back(fmt::format("{} is larger than the largest available slice, {}", joined(sizes),
-                                               joined(tier.max_job)));
+            slice_.notes.push_back(
+                fmt::format("{} is larger than the largest available slice, {}", joined(sizes), joined(tier.max_job)));
         }
         if (product(sizes) > 1) slice_.tiers.push_back({index, std::move(sizes), std::move(wrapped)});
         return {};

@@ -16,14 +16,14 @@ namespace roofline::core {
 struct SliceTier {
     std::size_t tier = 0;             ///< index in machine.network
     std::vector<std::int64_t> shape;  ///< on a torus: its axes, in the order of the machine's pod; otherwise one number
-    std::vector<bool> wrapped;  ///< by axis: it closes into a ring; otherwise a single `false`
+    std::vector<bool> wrapped;        ///< by axis: it closes into a ring; otherwise a single `false`
 
     [[nodiscard]] std::int64_t members() const;
 };
 
 struct Slice {
     Machine machine;
-    std::vector<SliceTier> tiers;  ///< innermost first; empty for a single chip
+    std::vector<SliceTier> tiers;    ///< innermost first; empty for a single chip
     std::vector<std::string> notes;  ///< about sizes larger than the available ones, and unknown wiring rules
 
     [[nodiscard]] std::int64_t chips() const;

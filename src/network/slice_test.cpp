@@ -96,7 +96,7 @@ TEST_CASE("network: the chips of slices") {
         {"tpu-v5p", "28x16x20", "28x16x20", 8960, 1},  // axes in any order
         {"tpu-v5p", "16x16x16*4", "16x16x16*4", 16384, 2},
         {"tpu-v5p", "4x4", "4x4x1", 16, 1},  // an axis that is not given has length 1
-        {"tpu-v5p", "1*4", "1*4", 4, 1},  // four chips over the data-centre network, not four in a torus
+        {"tpu-v5p", "1*4", "1*4", 4, 1},     // four chips over the data-centre network, not four in a torus
         {"h100-sxm", "8", "8", 8, 1},
         {"h100-sxm", "8x16", "8x16", 128, 2},
         {"h100-sxm", "8*16", "8x16", 128, 2},
@@ -249,7 +249,7 @@ TEST_CASE("bisections are those that vendors publish") {
         REQUIRE_MESSAGE(slice.has_value(), to_text(slice.error()));
         return bisection_wires(*slice, slice->tiers.at(tier));
     };
-    CHECK(wires("tpu-v5e", "16x16", 0) == 32);  // 1.6 TB/s at 50 GB/s per link
+    CHECK(wires("tpu-v5e", "16x16", 0) == 32);      // 1.6 TB/s at 50 GB/s per link
     CHECK(wires("tpu-v5e", "4x8", 0) == 4);         // open: across the longer axis
     CHECK(wires("tpu-v5p", "16x20x28", 0) == 640);  // rings across the axis of 28
     CHECK(wires("h100-sxm", "8x4", 0) == 4);

@@ -74,11 +74,11 @@ private:
         Kind kind = Kind::all_wires;
         std::vector<Run> box;  ///< by axis; a whole axis has no links
         std::vector<std::vector<bool>>
-            counted;  ///< for all_wires, by axis and position: whether the link down from it counts
+            counted;                    ///< for all_wires, by axis and position: whether the link down from it counts
         std::optional<RingWays> round;  ///< for ways_round; its box is one of `copies` that these links lead into
         std::int64_t copies = 1;
         bool inwards = true;  ///< into the box, otherwise out of it
-        Rational wires;  ///< counted links, in one direction for a box, in both for all_wires
+        Rational wires;       ///< counted links, in one direction for a box, in both for all_wires
     };
     /// The part of each axis in question, if any.
     using Choice = std::vector<std::optional<Part>>;

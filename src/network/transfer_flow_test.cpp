@@ -142,7 +142,8 @@ TEST_CASE("network: sends are as fast as the maximum flow") {
     }
 }
 
-TEST_CASE("network: gathers are as fast as the flow of all chips to the root, broadcasts as the least flow to any chip") {
+TEST_CASE(
+    "network: gathers are as fast as the flow of all chips to the root, broadcasts as the least flow to any chip") {
     for (const FlowShape& shape : shapes()) {
         const Slice on = test_torus(shape.sizes, shape.wrapped);
         const std::int64_t n = shape.chips();

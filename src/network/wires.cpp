@@ -71,7 +71,7 @@ std::vector<Rational> Wires::around(const std::vector<Part>& box) const {
     std::int64_t chips = 1;
     for (const Part& part : box) chips *= part.places();
     std::vector<Rational> links(tiers_, Rational(0));
-    std::int64_t inside = 1;  // chips of the box on this axis and inside of it
+    std::int64_t inside = 1;      // chips of the box on this axis and inside of it
     std::int64_t all_inside = 1;  // all chips there
     for (std::size_t i = 0; i < axes_.size(); ++i) {
         const bool whole_nodes = inside == all_inside;

@@ -16,7 +16,7 @@ namespace roofline::core {
 struct Part {
     std::int64_t first = 0;
     std::int64_t last = 0;
-    int sides = 0;  ///< on a torus: the number of ends at which the axis continues
+    int sides = 0;      ///< on a torus: the number of ends at which the axis continues
     bool leaf = false;  ///< everything under the leaves of these positions
 
     [[nodiscard]] std::int64_t places() const { return last - first + 1; }

@@ -43,7 +43,7 @@ struct Word {
 
 struct Expr {
     enum class Kind {
-        tensor,  ///< a type written in place, possibly with a name
+        tensor,         ///< a type written in place, possibly with a name
         name,           ///< a tensor defined elsewhere
         number,         ///< a scalar constant
         product,        ///< a * b * c, flat
@@ -119,9 +119,9 @@ using Item = std::variant<Assignment, Sizes, Mesh, Options, Role, Block>;
 
 struct Block {
     roofline::core::Block::Kind kind = roofline::core::Block::Kind::sequence;
-    std::string count;  ///< of repeat: a name, or
+    std::string count;                   ///< of repeat: a name, or
     std::optional<std::int64_t> number;  ///< a number
-    std::string part;  ///< of `part NAME { ... }`, which is not a block of its own once choices are made
+    std::string part;               ///< of `part NAME { ... }`, which is not a block of its own once choices are made
     std::optional<Condition> when;  ///< of `when ... { ... }`, likewise
     std::vector<Item> items;
     std::vector<Item> otherwise;  ///< of `when`, after `else`

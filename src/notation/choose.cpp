@@ -238,7 +238,7 @@ private:
     const Source& source_;
     const Choices& choices_;
     OptionValues options_;
-    std::set<std::string> dims_;  ///< of the whole text
+    std::set<std::string> dims_;      ///< of the whole text
     std::set<std::string> expanded_;  ///< counts of repeats of several kinds
     std::map<std::string, std::map<std::int64_t, std::string>, std::less<>> names_;
     ast::Sizes sizes_;

@@ -18,7 +18,8 @@ std::string_view wants_along(const FunctionInfo& function, std::size_t along) {
         case FunctionKind::map:
             return along == 0 ? "" : "takes no dimensions";
         case FunctionKind::mask:
-            return along == 2 || along == 3 ? "" : "takes two dimensions, as in causal[T,S](x), and optionally a window";
+            return along == 2 || along == 3 ? ""
+                                            : "takes two dimensions, as in causal[T,S](x), and optionally a window";
         case FunctionKind::gather:
         case FunctionKind::scatter:
             return along == 1 ? "" : "takes one dimension, as in gather[V](table, ids)";
@@ -31,7 +32,8 @@ std::string_view wants_along(const FunctionInfo& function, std::size_t along) {
         case FunctionKind::match:
             return along == 3 ? "" : "takes three dimensions, as in match[E,C,D](y, x, weights)";
         case FunctionKind::correlate:
-            return along >= 2 ? "" : "takes the sliding dimension, the taps and the summed dimensions: taps[T,Q,B](x, y)";
+            return along >= 2 ? ""
+                              : "takes the sliding dimension, the taps and the summed dimensions: taps[T,Q,B](x, y)";
         case FunctionKind::scatter_add:
         case FunctionKind::expand:
         case FunctionKind::reduce:
@@ -103,7 +105,8 @@ Status ExprLowering::fit_result(const ast::Expr& expr, const Operand& made, Tens
                 result.span, "result_type",
                 fmt::format("the expression has dimension `{}`, but the result {} does not", dim,
                             type_text(program_, type)),
-                fmt::format("only a product sums over dimensions that its result lacks; write sum[{}](...) to sum", dim));
+                fmt::format("only a product sums over dimensions that its result lacks; write sum[{}](...) to sum",
+                            dim));
         }
     }
     Dims labels;
@@ -125,10 +128,11 @@ Status ExprLowering::fit_result(const ast::Expr& expr, const Operand& made, Tens
         if (next == unnamed.size() || scope_.size_of(unnamed[next]) != scope_.size_of(axis.dim)) {
             std::vector<std::string> sizes;
             for (const std::string& dim : unnamed) sizes.push_back(dim_text(program_, dim));
-            return source_.fail_at(expr.span, "result_type",
-                                   fmt::format("the result {} does not follow from the expression, which has dimensions [{}]",
-                                               type_text(program_, type), fmt::join(sizes, ", ")),
-                                   "a bare number is matched only as in a matrix product; name the dimensions");
+            return source_.fail_at(
+                expr.span, "result_type",
+                fmt::format("the result {} does not follow from the expression, which has dimensions [{}]",
+                            type_text(program_, type), fmt::join(sizes, ", ")),
+                "a bare number is matched only as in a matrix product; name the dimensions");
         }
         labels.push_back(unnamed[next++]);
     }
@@ -303,9 +307,10 @@ Result<Dtype> ExprLowering::arithmetic_of(const ast::Expr& expr, const std::vect
     for (const Operand& input : inputs) dtypes.push_back(program_.values[input.value].type.dtype);
     DtypeClash clash;
     if (const auto dtype = roofline::core::arithmetic_of(dtypes, clash)) return *dtype;
-    return source_.fail_at(expr.span, "ambiguous_arithmetic",
-                           fmt::format("the arithmetic of {} with {} is ambiguous", name(clash.left), name(clash.right)),
-                           fmt::format("choose one: end the statement with `using {}`", name(clash.left)));
+    return source_.fail_at(
+        expr.span, "ambiguous_arithmetic",
+        fmt::format("the arithmetic of {} with {} is ambiguous", name(clash.left), name(clash.right)),
+        fmt::format("choose one: end the statement with `using {}`", name(clash.left)));
 }
 
 Result<Operand> ExprLowering::emit(Op op, Dims dims, Dtype dtype) {

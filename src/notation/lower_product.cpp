@@ -202,9 +202,9 @@ Result<Operand> ExprLowering::product(const ast::Expr& expr, const Needed& neede
     std::set<std::string_view> all;
     for (const Operand& input : inputs) all.insert(input.dims.begin(), input.dims.end());
     if (all.size() > most_product_dims) {
-        return source_.fail_at(
-            expr.span, "too_many_dimensions",
-            fmt::format("the operands of a product have {} dimensions; the maximum is {}", all.size(), most_product_dims));
+        return source_.fail_at(expr.span, "too_many_dimensions",
+                               fmt::format("the operands of a product have {} dimensions; the maximum is {}",
+                                           all.size(), most_product_dims));
     }
     const std::vector<Operand> written = inputs;
     ROOFLINE_CHECK(match_anonymous(expr, inputs));
@@ -227,7 +227,8 @@ Result<Operand> ExprLowering::product(const ast::Expr& expr, const Needed& neede
             if (count > 1) {
                 return source_.fail_at(
                     expr.span, "result_type", fmt::format("it is ambiguous whether this product sums over `{}`", dim),
-                    fmt::format("write the result's type: C : bf16[B, F] = ..., or name the summed dimension: *_{}", dim));
+                    fmt::format("write the result's type: C : bf16[B, F] = ..., or name the summed dimension: *_{}",
+                                dim));
             }
         }
     }

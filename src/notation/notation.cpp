@@ -22,7 +22,8 @@ Result<Program> parse_program(std::string_view text, std::string_view source_nam
 
 Result<Program> parse_program(std::string_view text, std::string_view source_name, const Choices& choices) {
     if (text.size() > most_bytes) {
-        return fail("too_large", fmt::format("the program is {} bytes long; the maximum is {}", text.size(), most_bytes));
+        return fail("too_large",
+                    fmt::format("the program is {} bytes long; the maximum is {}", text.size(), most_bytes));
     }
     const Source source(text, std::string(source_name));
     ROOFLINE_TRY(auto syntax, parse_syntax(source));

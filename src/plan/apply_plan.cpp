@@ -203,10 +203,10 @@ private:
             left /= over_heads;
             left_queries /= over_queries;
             if (over_queries > 1) {
-                result_.notes.push_back(fmt::format(
-                    "{}={} exceeds the {} KV heads: each of them is replicated on {} chips, which "
-                    "split its query heads",
-                    axis, ways, *heads, over_queries));
+                result_.notes.push_back(
+                    fmt::format("{}={} exceeds the {} KV heads: each of them is replicated on {} chips, which "
+                                "split its query heads",
+                                axis, ways, *heads, over_queries));
             }
             return {};
         };
@@ -390,9 +390,9 @@ private:
     const Plan& plan_;
     PlannedProgram result_;
     std::map<std::string, StepRole, std::less<>> kinds_;  ///< of a training step's tensors, by name
-    std::set<ValueId> outside_;  ///< operands of matmuls with weights
-    std::int64_t tensor_queries_ = 1;  ///< members of `tensor` that divide the queries of one head
-    std::int64_t sequence_queries_ = 1;  ///< the same for `sequence`
+    std::set<ValueId> outside_;                           ///< operands of matmuls with weights
+    std::int64_t tensor_queries_ = 1;                     ///< members of `tensor` that divide the queries of one head
+    std::int64_t sequence_queries_ = 1;                   ///< the same for `sequence`
 };
 
 }  // namespace

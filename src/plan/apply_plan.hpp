@@ -16,7 +16,7 @@ namespace roofline::core {
 
 struct PlannedProgram {
     Program program;                 ///< with subscripts and the mesh; a `pipeline` axis splits no tensor
-    StayingAxes stay;  ///< weights are not gathered over `tensor` and `expert`; for lay_out()
+    StayingAxes stay;                ///< weights are not gathered over `tensor` and `expert`; for lay_out()
     std::vector<std::string> notes;  ///< deviations from what the plan suggests: heads that are replicated, ...
 };
 

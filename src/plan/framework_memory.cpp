@@ -38,7 +38,7 @@ std::optional<double> bytes_in(const Program& program, ValueId id, const std::ve
 struct Units {
     double root = 0;
     std::map<std::vector<std::string>, double> layers;  ///< by the repeats that contain them
-    std::vector<std::string> last;  ///< repeats of the last parameter that is in a repeat
+    std::vector<std::string> last;                      ///< repeats of the last parameter that is in a repeat
     bool shared_out = false;
 
     [[nodiscard]] double last_layer() const {
@@ -91,7 +91,7 @@ double holders_of(const TensorType& type, const System& system) {
 Result<FrameworkMemory> unit_memory(const TrainingProgram& step, const std::vector<TensorType>& types,
                                     const StayingAxes& stay, const System& system) {
     Units units;
-    std::map<ValueId, double> holders;  // of parameters
+    std::map<ValueId, double> holders;       // of parameters
     std::map<ValueId, double> state_shares;  // of parameters: number of chips that shard their states
     std::vector<const StepTensor*> gradients;
     for (const StepTensor& tensor : step.tensors) {

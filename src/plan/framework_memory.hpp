@@ -33,7 +33,7 @@ struct FrameworkHabits {
 
 /// Bytes on one chip.
 struct FrameworkMemory {
-    double held = 0;  ///< from the forward to the backward pass: units that are not resharded in between
+    double held = 0;   ///< from the forward to the backward pass: units that are not resharded in between
     double apart = 0;  ///< reserved by a caching allocator in blocks that do not fit any tensor held at the peak
 };
 

@@ -23,7 +23,7 @@ struct Interval {
 /// The places of a repeat, or of the whole program.
 struct PassRange {
     Interval places;
-    std::size_t outside = 0;  ///< the range around it; for the whole program, itself
+    std::size_t outside = 0;        ///< the range around it; for the whole program, itself
     std::set<std::string> carried;  ///< names that its iterations carry on
 };
 
@@ -290,7 +290,7 @@ private:
     const TrainingProgram& step_;
     const Program& local_;
     std::vector<TensorLife> lives_;
-    std::vector<bool> fixed_;  ///< counted elsewhere: parameters, gradients, states
+    std::vector<bool> fixed_;                               ///< counted elsewhere: parameters, gradients, states
     std::map<std::vector<std::string>, std::size_t> ends_;  ///< by repeats
     double loss_parts_ = 1;
     /// Dimensions of logits, of which only one of `loss_parts_` parts exists at a time.
@@ -306,7 +306,7 @@ private:
     };
     std::vector<Addend> addends_;  ///< terms added to gradients
     bool fused_gradients_ = false;
-    std::map<ValueId, ValueId> gradient_of_;  ///< the parameter
+    std::map<ValueId, ValueId> gradient_of_;                                       ///< the parameter
     std::map<std::vector<std::string>, std::map<std::size_t, double>> stand_ins_;  ///< bytes by shape and range
     std::size_t places_ = 0;
     std::vector<double> live_;  ///< by place: bytes allocated minus bytes freed

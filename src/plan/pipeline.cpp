@@ -33,14 +33,16 @@ Status check(const Pipeline& pipeline) {
     const bool interleaved = schedule == Schedule::interleaved;
     if (p > 1 && interleaved != (v > 1)) {
         return fail("bad_plan",
-                    interleaved
-                        ? std::string("an interleaved schedule with one virtual stage per stage is 1f1b")
-                        : fmt::format("{} virtual stages per stage were given, but {} does not interleave", v, schedule_name(schedule)),
-                    interleaved ? "use two or more virtual stages" : "use the schedule `interleaved`, or one virtual stage per stage");
+                    interleaved ? std::string("an interleaved schedule with one virtual stage per stage is 1f1b")
+                                : fmt::format("{} virtual stages per stage were given, but {} does not interleave", v,
+                                              schedule_name(schedule)),
+                    interleaved ? "use two or more virtual stages"
+                                : "use the schedule `interleaved`, or one virtual stage per stage");
     }
     if (p > 1 && interleaved && m % p != 0) {
         return fail("bad_plan", fmt::format("{} micro-batches are not a multiple of the {} stages", m, p),
-                    fmt::format("an interleaved schedule runs micro-batches in groups of that size; use {}", (m + p - 1) / p * p));
+                    fmt::format("an interleaved schedule runs micro-batches in groups of that size; use {}",
+                                (m + p - 1) / p * p));
     }
     if (schedule == Schedule::zero_bubble && m < p) {
         return fail("bad_plan", fmt::format("{} micro-batches do not fill {} stages", m, p),
@@ -57,7 +59,9 @@ Result<Pipeline> parse_schedule(std::string_view word) {
     if (word.starts_with(chunked)) {
         const auto chunks = parse_size(word.substr(chunked.size()));
         if (!chunks || *chunks < 2 || *chunks > most) {
-            return fail("bad_plan", fmt::format("`{}`: an interleaved schedule needs at least two virtual stages per stage", word.substr(0, 40)),
+            return fail("bad_plan",
+                        fmt::format("`{}`: an interleaved schedule needs at least two virtual stages per stage",
+                                    word.substr(0, 40)),
                         "write their number, for example interleaved:4");
         }
         pipeline.schedule = Schedule::interleaved;

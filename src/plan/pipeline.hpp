@@ -22,8 +22,8 @@ struct Pipeline {
     Schedule schedule = Schedule::one_f_one_b;
     std::int64_t stages = 1;
     std::int64_t microbatches = 1;  ///< per training step
-    std::int64_t chunks = 1;  ///< virtual stages of each stage; more than one only if interleaved
-    double recomputed = 0;  ///< the fraction of a forward pass that is recomputed in the backward pass
+    std::int64_t chunks = 1;        ///< virtual stages of each stage; more than one only if interleaved
+    double recomputed = 0;          ///< the fraction of a forward pass that is recomputed in the backward pass
 };
 
 struct PipelineCost {

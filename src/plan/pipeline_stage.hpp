@@ -11,18 +11,18 @@
 namespace roofline::core {
 
 enum class StagePlace {
-    first,  ///< with what precedes the layers: the embedding
+    first,   ///< with what precedes the layers: the embedding
     middle,  ///< layers only
-    last,  ///< with what follows the layers: the head
+    last,    ///< with what follows the layers: the head
 };
 
 /// Equal stages, as a plan distributes the iterations of a model's layers: as evenly as possible. If they do not divide
 /// evenly, the last stage has one fewer, then the first, because these have additional work, then others.
 struct PipelineStage {
     StagePlace place = StagePlace::middle;
-    std::int64_t index = 0;  ///< index of the first of them
+    std::int64_t index = 0;   ///< index of the first of them
     std::int64_t passes = 0;  ///< of all repeats together, in the largest of these stages
-    bool late = false;  ///< the remainder goes to the last stages
+    bool late = false;        ///< the remainder goes to the last stages
     /// Number of these stages; for middle ones, the number of full stages that their iterations would fill.
     double count = 1;
 };

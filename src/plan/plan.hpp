@@ -15,12 +15,12 @@ namespace roofline::core {
 
 /// Degrees of the axes; their product is the number of chips.
 struct Plan {
-    std::int64_t data = 1;  ///< sequences; every member holds the weights, except for what `zero` shards
-    std::int64_t fsdp = 1;  ///< sequences, and every weight (ZeRO-3)
-    std::int64_t tensor = 1;  ///< heads, the columns of the MLP and the vocabulary
+    std::int64_t data = 1;      ///< sequences; every member holds the weights, except for what `zero` shards
+    std::int64_t fsdp = 1;      ///< sequences, and every weight (ZeRO-3)
+    std::int64_t tensor = 1;    ///< heads, the columns of the MLP and the vocabulary
     std::int64_t sequence = 1;  ///< tokens, but heads inside attention (Ulysses)
-    std::int64_t context = 1;  ///< tokens, inside attention too
-    std::int64_t expert = 1;  ///< sequences, but experts where tokens are dispatched to them
+    std::int64_t context = 1;   ///< tokens, inside attention too
+    std::int64_t expert = 1;    ///< sequences, but experts where tokens are dispatched to them
     std::int64_t pipeline = 1;  ///< layers
 
     /// The ZeRO stage, what the members of `data` shard: 0 nothing, 1 optimizer states, 2 gradients too, 3 parameters

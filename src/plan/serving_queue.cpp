@@ -15,7 +15,7 @@ constexpr std::int64_t most_output = 1'000'000'000;
 /// A sequence in decoding.
 struct RunningRequest {
     std::int64_t last_step = 0;  ///< the iteration that makes its last token
-    std::int64_t number = 0;  ///< of the request
+    std::int64_t number = 0;     ///< of the request
     double first_token_s = 0;
 
     /// The request that finishes first has the highest priority.
@@ -135,7 +135,7 @@ private:
     double waited_s_ = 0;
     double later_waited_s_ = 0;
     double decoded_s_ = 0;  ///< of all requests, from the first token to the last
-    double token_s_ = 0;  ///< the sum over requests with further tokens of the mean time of each of these
+    double token_s_ = 0;    ///< the sum over requests with further tokens of the mean time of each of these
     std::int64_t decoded_ = 0;
     std::map<std::int64_t, double> steps_s_;
 };

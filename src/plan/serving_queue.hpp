@@ -10,11 +10,11 @@ namespace roofline::core {
 /// All arrive at once in the beginning.
 struct ServingLoad {
     std::int64_t requests = 1;  ///< concurrency, at least 1
-    std::int64_t output = 1;  ///< tokens generated per request, at least 1; prefill makes the first one
-    std::int64_t room = 0;  ///< sequences whose caches fit; 0: no limit
+    std::int64_t output = 1;    ///< tokens generated per request, at least 1; prefill makes the first one
+    std::int64_t room = 0;      ///< sequences whose caches fit; 0: no limit
     std::int64_t together = 1;  ///< the maximum number of prompts that one iteration processes
-    std::int64_t chunks = 1;  ///< iterations that a prompt is divided into, if it is longer than an iteration allows
-    std::int64_t rounds = 10;  ///< requests per unit of concurrency; at least 1
+    std::int64_t chunks = 1;    ///< iterations that a prompt is divided into, if it is longer than an iteration allows
+    std::int64_t rounds = 10;   ///< requests per unit of concurrency; at least 1
     /// The spread of output lengths: they are evenly distributed between this fraction less and this fraction more than
     /// `output`, in irregular order. Equal requests would end together and wait for each other for ever.
     double spread = 0;
@@ -22,7 +22,7 @@ struct ServingLoad {
 
 /// The times of a server's iterations, in seconds.
 struct ServingCosts {
-    std::function<double(double)> step_s;  ///< of an iteration that decodes one token for each of so many sequences
+    std::function<double(double)> step_s;     ///< of an iteration that decodes one token for each of so many sequences
     std::function<double(double)> prompts_s;  ///< added by so many prompts to the iterations that process them
 };
 
@@ -30,7 +30,7 @@ struct ServingTimes {
     double ttft_s = 0;  ///< time to first token, waiting included: the mean over all requests
     double later_ttft_s =
         0;  ///< the same for requests that arrive later than the beginning; that of all requests if rounds is 1
-    double tpot_s = 0;  ///< mean time per output token after the first; 0 if there is only one
+    double tpot_s = 0;   ///< mean time per output token after the first; 0 if there is only one
     double running = 0;  ///< decoded sequences at a time, on average over time
     double requests_per_s = 0;
 

@@ -110,7 +110,7 @@ private:
     Program& program_;
     const DimRoles& roles_;
     CacheSplit caches_;
-    AxisNames tensor_;  ///< axes of the mesh that the tensor axis became
+    AxisNames tensor_;                                         ///< axes of the mesh that the tensor axis became
     std::set<std::pair<std::string, std::string>> positions_;  ///< columns of masks, and their windows
 };
 

@@ -20,9 +20,9 @@ enum class CacheSplit { heads, batch, context };
 
 struct ServingSplit {
     Program program;             ///< with mesh and subscripts
-    StayingAxes stay;  ///< weights and caches are not gathered; for lay_out()
+    StayingAxes stay;            ///< weights and caches are not gathered; for lay_out()
     bool caches_differ = false;  ///< whether caches could be split in more than one way
-    std::int64_t members = 1;  ///< number of members over which they are then split by batch or context
+    std::int64_t members = 1;    ///< number of members over which they are then split by batch or context
 };
 
 /// Shards a model's program as a plan says (apply_plan()), with these differences:

@@ -45,8 +45,7 @@ Status check_batch(const TrainingBatch& batch, const BatchShards& shards) {
         return fail(
             "small_batch",
             fmt::format("a batch of {} tokens is too small for {} shards", grouped(batch.tokens), grouped(ways)),
-            fmt::format("each shard needs at least one token: use --batch-tokens {} or more, or fewer shards",
-                        ways));
+            fmt::format("each shard needs at least one token: use --batch-tokens {} or more, or fewer shards", ways));
     }
     if (batch.tokens % batch.sequence != 0) {
         return fail("uneven_batch",
@@ -62,13 +61,13 @@ Status check_batch(const TrainingBatch& batch, const BatchShards& shards) {
                     fmt::format("use --microbatches {}", nearest_divisor(sequences, batch.microbatches)));
     }
     if (batch.sequences() < shards.sequences) {
-        return fail("small_batch",
-                    fmt::format("{} {} of {} tokens{} are too few for {} shards of whole sequences",
-                                grouped(batch.sequences()), batch.sequences() == 1 ? "sequence" : "sequences",
-                                grouped(batch.sequence), batch.microbatches > 1 ? " in a micro-batch" : "",
-                                grouped(shards.sequences)),
-                    "to use less than one sequence per shard, split its tokens as well: context=2 in --mesh halves the "
-                    "number of sequences needed; or use a larger batch, or fewer micro-batches");
+        return fail(
+            "small_batch",
+            fmt::format("{} {} of {} tokens{} are too few for {} shards of whole sequences", grouped(batch.sequences()),
+                        batch.sequences() == 1 ? "sequence" : "sequences", grouped(batch.sequence),
+                        batch.microbatches > 1 ? " in a micro-batch" : "", grouped(shards.sequences)),
+            "to use less than one sequence per shard, split its tokens as well: context=2 in --mesh halves the "
+            "number of sequences needed; or use a larger batch, or fewer micro-batches");
     }
     return {};
 }

@@ -11,7 +11,7 @@ namespace roofline::core {
 /// The tokens of one training step, all chips together.
 struct TrainingBatch {
     std::int64_t tokens = 0;
-    std::int64_t sequence = 0;  ///< tokens of each sequence
+    std::int64_t sequence = 0;      ///< tokens of each sequence
     std::int64_t microbatches = 1;  ///< processed one after another
 
     /// Returns the sequences of one micro-batch.
@@ -21,7 +21,7 @@ struct TrainingBatch {
 /// The number of shards of a batch.
 struct BatchShards {
     std::int64_t sequences = 1;  ///< shards that hold different sequences
-    std::int64_t tokens = 1;  ///< shards of each sequence
+    std::int64_t tokens = 1;     ///< shards of each sequence
 };
 
 /// Checks a batch. Errors: fewer tokens than shards; tokens that are not a whole number of sequences, with the nearest

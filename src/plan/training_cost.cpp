@@ -17,8 +17,7 @@ double training_flops_per_token(const ModelCounts& counts) {
 Result<TrainingDemand> training_demand(const ModelCounts& counts, const Machine& machine, std::int64_t chips) {
     ROOFLINE_TRY(auto assigned, assign(machine, Unit::matmul, Dtype::bf16));
     if (!assigned.peak->rate.value) {
-        return fail("no_peak", machine.name + " has no peak rate in bf16",
-                    "give one: --set matmul.bf16=1e14");
+        return fail("no_peak", machine.name + " has no peak rate in bf16", "give one: --set matmul.bf16=1e14");
     }
     return TrainingDemand{training_flops_per_token(counts), assigned.peak->rate.value->value, chips};
 }

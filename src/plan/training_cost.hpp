@@ -13,7 +13,7 @@ namespace roofline::core {
 /// The FLOPs that a model needs and the rate of the chips that train it.
 struct TrainingDemand {
     double flops_per_token = 0;  ///< forward and backward, without recomputation
-    double peak = 0;  ///< FLOP/s of one chip
+    double peak = 0;             ///< FLOP/s of one chip
     std::int64_t chips = 1;
 
     /// Returns the model FLOPs utilization of a step with this many tokens (PaLM, arXiv 2204.02311, appendix B): the

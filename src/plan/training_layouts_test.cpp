@@ -87,7 +87,8 @@ TEST_CASE("a step of data parallelism all-reduces gradients once") {
     CHECK(step.outside == Exchanges{{"all_reduce data", {3, 2.0 * (2 * V * D + D)}}});
 }
 
-TEST_CASE("ZeRO-1 and ZeRO-2 reduce-scatter gradients and all-gather parameters, which moves as much as an all-reduce") {
+TEST_CASE(
+    "ZeRO-1 and ZeRO-2 reduce-scatter gradients and all-gather parameters, which moves as much as an all-reduce") {
     // Rajbhandari et al. 2020, 7.2.1: psi for the reduce-scatter and psi for the all-gather.
     const StepExchanges one = step_of({.data = 8, .zero = 1});
     CHECK(one.forward == Exchanges{});

@@ -30,16 +30,18 @@ std::vector<PlanThreshold> training_thresholds(const Program& program, const Ana
     if (!(math > 0)) return thresholds;
     if (plan.data > 1 || plan.fsdp > 1) {
         const double weights = collective_seconds(program, total, system, {"data", "fsdp"});
-        thresholds.push_back({"tokens_per_chip",
-                              "Collectives of weights and gradients overlap completely with matmuls from about this many tokens per "
-                              "chip and micro-batch",
-                              tokens_per_chip * weights / math, tokens_per_chip});
+        thresholds.push_back(
+            {"tokens_per_chip",
+             "Collectives of weights and gradients overlap completely with matmuls from about this many tokens per "
+             "chip and micro-batch",
+             tokens_per_chip * weights / math, tokens_per_chip});
     }
     if (plan.tensor > 1) {
         const double tensor = collective_seconds(program, total, system, {"tensor", "queries"});
         const auto degree = static_cast<double>(plan.tensor);
         if (tensor > 0) {
-            thresholds.push_back({"tensor", "Tensor-parallel collectives overlap completely with matmuls up to a degree of about",
+            thresholds.push_back({"tensor",
+                                  "Tensor-parallel collectives overlap completely with matmuls up to a degree of about",
                                   degree * math / tensor, degree});
         }
     }

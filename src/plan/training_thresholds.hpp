@@ -13,7 +13,7 @@ namespace roofline::core {
 
 /// A value that an answer of `roofline train` is compared with.
 struct PlanThreshold {
-    std::string key;  ///< key in JSON: "tokens_per_chip", "tensor"
+    std::string key;   ///< key in JSON: "tokens_per_chip", "tensor"
     std::string what;  ///< the threshold in words
     double value = 0;
     double now = 0;  ///< the value of the plan

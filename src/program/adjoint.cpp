@@ -89,7 +89,8 @@ Status check_options(const TrainingOptions& options) {
         return fail("size", fmt::format("{} micro-batches", options.microbatches), "a step needs at least one");
     }
     if (info(options.moments).kind != DtypeKind::floating) {
-        return fail("bad_value", fmt::format("moments in {}", name(options.moments)), "moments need a floating-point dtype");
+        return fail("bad_value", fmt::format("moments in {}", name(options.moments)),
+                    "moments need a floating-point dtype");
     }
     return {};
 }
@@ -194,7 +195,8 @@ Result<Program> with_loss(const Program& forward, bool f32_logits) {
     ValueId logits = std::get<Statement>(program.body.nodes.back()).result;
     const std::vector<Axis> axes = program.values[logits].type.axes;
     if (axes.empty()) {
-        return fail("result_type", "a loss is computed along the last dimension of the last result, but that has no dimensions",
+        return fail("result_type",
+                    "a loss is computed along the last dimension of the last result, but that has no dimensions",
                     "end the program with the logits: Logits : bf16[B, T, V] = X *_D Head");
     }
     const auto taken = [&](std::string_view name) {

@@ -17,7 +17,7 @@ namespace roofline::core {
 /// The recomputation policy: which tensors the forward pass keeps for the backward pass. Other tensors that the
 /// backward pass reads are recomputed.
 enum class Remat {
-    none,  ///< keeps everything that the backward pass reads
+    none,       ///< keeps everything that the backward pass reads
     selective,  ///< keeps the results of contractions; softmax planes, norms and elementwise results are recomputed
     /// In an iteration of a `repeat`, keeps the first, third ... matmul with a parameter and all other contractions;
     /// everything outside of repeats.
@@ -44,21 +44,21 @@ struct TrainingOptions {
     std::vector<std::string> kept{};  ///< for Remat::named: tensors of the forward program
     Optimizer optimizer = Optimizer::adam;
     Dtype moments = Dtype::f32;  ///< of Adam
-    bool master = true;  ///< an f32 master copy of each narrower parameter, which the optimizer updates
+    bool master = true;          ///< an f32 master copy of each narrower parameter, which the optimizer updates
     bool unfused = false;  ///< for Adam: plain tensor operations on all parameters at once, whose results are stored
-    bool f32_gradients = false;  ///< gradients of parameters are f32; otherwise they have the parameter's dtype
-    bool f32_logits = false;  ///< for with_loss(): logits and log-probabilities are stored in f32
-    bool keep_unread = false;  ///< tensors that the policy keeps in a `repeat` are kept even if nothing reads them
-    bool stored_casts = false;  ///< the gradient of a converted tensor is stored in the dtype of the conversion
+    bool f32_gradients = false;     ///< gradients of parameters are f32; otherwise they have the parameter's dtype
+    bool f32_logits = false;        ///< for with_loss(): logits and log-probabilities are stored in f32
+    bool keep_unread = false;       ///< tensors that the policy keeps in a `repeat` are kept even if nothing reads them
+    bool stored_casts = false;      ///< the gradient of a converted tensor is stored in the dtype of the conversion
     std::int64_t microbatches = 1;  ///< forward and backward passes per step, whose gradients accumulate
     bool input_gradients = true;  ///< of declared floating-point inputs, too, for a part of a model that passes them on
 };
 
 enum class StepRole {
     param,
-    gradient,  ///< of a parameter; gradients between operations are not counted
+    gradient,         ///< of a parameter; gradients between operations are not counted
     optimizer_state,  ///< moments and master copies
-    activation,  ///< kept by the forward pass for the backward pass
+    activation,       ///< kept by the forward pass for the backward pass
 };
 
 /// A tensor that outlives the operation that computes it.
@@ -81,7 +81,7 @@ enum class StepPhase {
 struct TrainingProgram {
     Program program;
     std::vector<StepTensor> tensors;  ///< parameters, gradients, states and activations, in program order
-    std::vector<StepPhase> phases;  ///< of each statement, in program order
+    std::vector<StepPhase> phases;    ///< of each statement, in program order
 };
 
 /// Returns the bytes of one role: those of each tensor times the counts of the repeats that contain it.

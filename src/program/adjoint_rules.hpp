@@ -17,7 +17,7 @@ struct Differentiated {
     const Op& op;
     std::vector<Formula> arguments;  ///< numbers and tensors, as the operation takes them
     Formula r;                       ///< its result
-    Formula g;  ///< the gradient of the result
+    Formula g;                       ///< the gradient of the result
 
     [[nodiscard]] const Formula& x() const { return arguments[0]; }
     [[nodiscard]] const Formula& y() const { return arguments[1]; }

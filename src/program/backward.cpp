@@ -437,10 +437,10 @@ private:
     const TrainingOptions& options_;
     Names& names_;
     std::size_t forward_count_;
-    std::vector<bool> wanted_;  ///< depends on a tensor that is differentiated with respect to
+    std::vector<bool> wanted_;                   ///< depends on a tensor that is differentiated with respect to
     std::vector<std::vector<Formula>> pending_;  ///< the terms of the gradient of a value, so far
-    std::vector<std::size_t> uses_left_;  ///< operations that have yet to add a term
-    std::vector<bool> locked_;  ///< the gradient accumulates over the iterations of a repeat
+    std::vector<std::size_t> uses_left_;         ///< operations that have yet to add a term
+    std::vector<bool> locked_;                   ///< the gradient accumulates over the iterations of a repeat
     bool input_gradient_ = false;
     BackwardDraft result_;
 };

@@ -9,29 +9,29 @@ namespace roofline::core {
 
 /// How the result of a function relates to its arguments.
 enum class FunctionKind {
-    map,       ///< element by element; arguments broadcast
-    reduce,    ///< the bracketed dimensions disappear: sum[S](x)
-    keep,  ///< works along the bracketed dimensions and keeps them: softmax[S](x), norm[D](x), scan[T](a, b)
-    mask,  ///< causal[T,S](x): only what rows see of the T x S plane is computed; causal[T,S,W](x): a band of width W
-    gather,    ///< gather[V](table, ids): rows of `table` along V, one for each element of `ids`
+    map,     ///< element by element; arguments broadcast
+    reduce,  ///< the bracketed dimensions disappear: sum[S](x)
+    keep,    ///< works along the bracketed dimensions and keeps them: softmax[S](x), norm[D](x), scan[T](a, b)
+    mask,    ///< causal[T,S](x): only what rows see of the T x S plane is computed; causal[T,S,W](x): a band of width W
+    gather,  ///< gather[V](table, ids): rows of `table` along V, one for each element of `ids`
     scatter,   ///< scatter[S](target, ids, update): writes `update` into `target` along S
     dispatch,  ///< dispatch[E,C](x, ids): puts rows of x into groups of C, one group per expert of `ids`
-    combine,  ///< combine[E,C,A](y, weights): brings rows back from their groups, weighted and summed over A
+    combine,   ///< combine[E,C,A](y, weights): brings rows back from their groups, weighted and summed over A
     /// Conv[T](x, taps): computes each point along T from those before it; the taps are the dimension that `taps` has
     /// and x lacks.
     slide,
     // Functions that only derivatives need.
-    expand,  ///< expand[S](x): the same numbers at every position of S, which x lacks
+    expand,       ///< expand[S](x): the same numbers at every position of S, which x lacks
     scatter_add,  ///< scatteradd[V,B](ids, x): rows of x, summed at positions `ids` along V, and over B
-    match,  ///< match[E,C,D](y, x, weights): rows in groups times the rows that they came from, summed over D
-    correlate,  ///< taps[T,Q,B](x, y): y times x at Q earlier positions along T, summed over T and B
+    match,        ///< match[E,C,D](y, x, weights): rows in groups times the rows that they came from, summed over D
+    correlate,    ///< taps[T,Q,B](x, y): y times x at Q earlier positions along T, summed over T and B
 };
 
 /// The statistics of each row that chips exchange if they split the dimensions along which a function works: for a
 /// softmax the maximum, then the sum. If there are none, a reduction sums its partial results, and any other function
 /// needs these dimensions whole.
 struct RowStatistics {
-    int rounds = 0;  ///< number of all-reduces, one after the other
+    int rounds = 0;   ///< number of all-reduces, one after the other
     int numbers = 1;  ///< per row, in each of them
 };
 
@@ -40,12 +40,12 @@ struct RowStatistics {
 struct FunctionInfo {
     std::string_view name;
     FunctionKind kind;
-    int arguments;  ///< exact number
+    int arguments;                ///< exact number
     int flops;                    ///< per element of the arguments' common shape
     int transcendentals;          ///< per element
-    int row_flops = 0;  ///< once per row, that is, per combination of the other dimensions
+    int row_flops = 0;            ///< once per row, that is, per combination of the other dimensions
     int row_transcendentals = 0;  ///< likewise
-    std::string_view formula;  ///< description of the counts, for the manual and --explain
+    std::string_view formula;     ///< description of the counts, for the manual and --explain
     RowStatistics statistics{};
     /// Number of earlier positions that a position of the result reads, along the dimension that the function works
     /// along.

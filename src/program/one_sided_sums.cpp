@@ -56,14 +56,15 @@ std::string warning(const Program& program, const Op& op, const std::vector<Lone
         if (paired.contains(sum.dim)) continue;
         if (const LoneSum* other = partner_of(sum, sums, program.sizes)) {
             paired.insert(other->dim);
-            meant.push_back(fmt::format("{} and {} are one dimension, as in a matrix product: give them the same name", dim,
-                                        dim_text(program, other->dim)));
+            meant.push_back(fmt::format("{} and {} are one dimension, as in a matrix product: give them the same name",
+                                        dim, dim_text(program, other->dim)));
         } else {
             meant.push_back(fmt::format("the result or another operand has {} as well: add this dimension to it", dim));
         }
     }
     return fmt::format(
-        "line {}, column {}: warning: this product sums over {}. As written, every element of one operand multiplies every "
+        "line {}, column {}: warning: this product sums over {}. As written, every element of one operand multiplies "
+        "every "
         "element of the "
         "other, and this is what is counted; {} first would take far less work. Probably {}",
         op.span.line, op.span.column, fmt::join(alone, " and "), fmt::join(first, " and "), fmt::join(meant, "; "));

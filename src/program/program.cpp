@@ -189,7 +189,7 @@ namespace {
 struct Plane {
     Symbol rows;
     Symbol columns;
-    bool row_edge = false;  ///< a chip has its columns, and the rows that see them
+    bool row_edge = false;     ///< a chip has its columns, and the rows that see them
     bool column_edge = false;  ///< a chip has its rows, and the columns that they see
 };
 
@@ -339,7 +339,8 @@ Result<std::vector<std::string>> bind_sizes(Program& program, const Sizes& sizes
         }
         const auto [place, added] = program.sizes.try_emplace(dim, size);
         if (!added && place->second != size) {
-            notes.push_back(fmt::format("{} = {} from the command line replaces {} in the text", dim, size, place->second));
+            notes.push_back(
+                fmt::format("{} = {} from the command line replaces {} in the text", dim, size, place->second));
             place->second = size;
         }
     }

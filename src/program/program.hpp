@@ -55,17 +55,17 @@ struct MaskedPlane {
 /// A tensor of the program: a declared one, a computed and named one, or the unnamed intermediate of a nested
 /// expression.
 struct Value {
-    std::string name;  ///< "" for intermediates and for the unnamed operands of a one-liner
+    std::string name;   ///< "" for intermediates and for the unnamed operands of a one-liner
     std::string label;  ///< its name in reports; label_values() sets it
     TensorType type;
     std::string level = "hbm";  ///< memory level that holds it; "host" is the host's memory
-    bool param = false;  ///< a trained parameter
+    bool param = false;         ///< a trained parameter
     bool cache = false;  ///< kept from one run of the program to the next: keys and values, the state of a recurrence
     std::string part{};  ///< part of a model that it belongs to: "attention", "mlp"; "" for none
-    bool intermediate = false;         ///< never stored: part of a nested expression
+    bool intermediate = false;  ///< never stored: part of a nested expression
     bool type_follows = false;  ///< computed without a written type: its sharding may be chosen
-    bool in_place = false;  ///< an input that is written where it is used, without a declaration
-    bool carried = false;  ///< assigned in a repeat under a name from before it: the next iteration reads it
+    bool in_place = false;      ///< an input that is written where it is used, without a declaration
+    bool carried = false;       ///< assigned in a repeat under a name from before it: the next iteration reads it
     std::vector<MaskedPlane> masks{};  ///< planes of which a part is never computed
     Span span;
 
@@ -88,8 +88,8 @@ inline constexpr std::size_t most_product_dims = 256;
 
 enum class OpKind {
     contract,  ///< contraction: a product of two or more operands, summed over `along`
-    apply,  ///< a function from functions.hpp, named by `function`, along the dimensions `along`
-    move,  ///< the same numbers in another place, layout or dtype: resharding, copy between levels, conversion
+    apply,     ///< a function from functions.hpp, named by `function`, along the dimensions `along`
+    move,      ///< the same numbers in another place, layout or dtype: resharding, copy between levels, conversion
 };
 
 /// A number among the arguments of an elementwise function.
@@ -107,7 +107,7 @@ struct Op {
     std::vector<Constant> constants;
     Operand output;
     std::vector<std::string> along;  ///< dimensions that are summed (contract) or worked along (apply)
-    bool named_sum = false;  ///< for contract: the sum was written `*_D`
+    bool named_sum = false;          ///< for contract: the sum was written `*_D`
     Dtype arithmetic = Dtype::bf16;  ///< the dtype of the FLOPs
     Span span;
 
@@ -118,11 +118,11 @@ struct Op {
 struct Message {
     CollectiveKind kind = CollectiveKind::all_gather;
     std::vector<std::string>
-        axes;  ///< mesh axes, together; for a gather and a scatter those that the array is split over
+        axes;            ///< mesh axes, together; for a gather and a scatter those that the array is split over
     std::string tensor;  ///< the tensor's name in reports
     Polynomial bytes;  ///< V: bytes of the whole array that one group of chips holds together, as nccl-tests count them
     MeshPlace from{};  ///< of a send, scatter, broadcast: the chip that holds V
-    MeshPlace to{};  ///< of a send, gather: the chip that receives it
+    MeshPlace to{};    ///< of a send, gather: the chip that receives it
     std::vector<std::string>
         axes_after{};  ///< of a permute: the same axes in the order in which they split the array afterwards
     /// Of a permute to the next chip along the axes, as they split the array: the number of sequential hops until each
@@ -131,10 +131,9 @@ struct Message {
     /// The share of V that is sent for any routing: one copy of a token that goes to several experts, because a chip
     /// that has several of them needs only one copy and returns one sum (DeepSeek-V3, arXiv 2412.19437, section 3.2.2).
     Rational sure{1};
-    Rational copies{1};  ///< copies of each token in V: one per expert
-    std::size_t number = 0;  ///< number among the program's messages, from 1
-    std::size_t follows =
-        0;  ///< number of the message that it waits for because that one moves the same array; or 0
+    Rational copies{1};       ///< copies of each token in V: one per expert
+    std::size_t number = 0;   ///< number among the program's messages, from 1
+    std::size_t follows = 0;  ///< number of the message that it waits for because that one moves the same array; or 0
 
     bool operator==(const Message&) const = default;
 };
@@ -145,7 +144,7 @@ struct Statement {
     ValueId result = 0;
     bool one_liner = false;         ///< written `... -> type`
     std::vector<Message> messages;  ///< of a program with a layout, in the order in which they happen
-    bool one_chip = false;  ///< of such a program: only one chip executes it
+    bool one_chip = false;          ///< of such a program: only one chip executes it
     std::optional<Dtype> using_dtype;
     std::string part{};  ///< part of a model that it belongs to; "" for none
     Span span;
@@ -161,9 +160,9 @@ using Node = std::variant<Statement, Block>;
 struct Block {
     enum class Kind { sequence, fuse, repeat };
     Kind kind = Kind::sequence;
-    std::string count;  ///< of repeat: a dimension's name, starting with '#' for a number
+    std::string count;              ///< of repeat: a dimension's name, starting with '#' for a number
     std::size_t values_before = 0;  ///< values with smaller ids precede the block in the text
-    std::size_t values_after = 0;  ///< values with smaller ids, down to values_before, are in the block
+    std::size_t values_after = 0;   ///< values with smaller ids, down to values_before, are in the block
     std::vector<Node> nodes;
     Span span;
 
@@ -194,9 +193,9 @@ struct Program {
     std::vector<Value> values;
     Block body;
     std::vector<std::string> dims;  ///< named dimensions in order of first appearance, repeat counts included
-    Sizes sizes;  ///< of named and anonymous dimensions, as far as they are known
-    std::vector<MeshAxis> mesh;  ///< in the order given
-    ExpertGroups expert_groups;  ///< groups for node-limited routing; all experts by default
+    Sizes sizes;                    ///< of named and anonymous dimensions, as far as they are known
+    std::vector<MeshAxis> mesh;     ///< in the order given
+    ExpertGroups expert_groups;     ///< groups for node-limited routing; all experts by default
 
     bool operator==(const Program&) const = default;
 

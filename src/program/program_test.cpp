@@ -79,7 +79,9 @@ TEST_CASE("each causal plane that an operation covers halves it, once even if it
     CHECK(share({"T"}) == Rational(1));
 }
 
-TEST_CASE("a mask leaves what its rows see: they are the last positions, and each sees those up to its own or a window of them") {
+TEST_CASE(
+    "a mask leaves what its rows see: they are the last positions, and each sees those up to its own or a window of "
+    "them") {
     for (const std::int64_t rows : {1, 2, 3, 5, 8, 12}) {
         for (const std::int64_t window : {0, 1, 3, 7, 8, 20}) {
             Program program;
@@ -92,7 +94,7 @@ TEST_CASE("a mask leaves what its rows see: they are the last positions, and eac
             CAPTURE(rows);
             CAPTURE(window);
             std::int64_t seen = 0;  // counted one by one
-            double field = 0;  // elements of the diagonal within the triangle count half
+            double field = 0;       // elements of the diagonal within the triangle count half
             for (std::int64_t row = 0; row < rows; ++row) {
                 const std::int64_t position = 8 - rows + row;
                 std::int64_t here = 0;

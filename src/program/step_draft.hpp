@@ -19,7 +19,7 @@ namespace roofline::core {
 struct Carry {
     ValueId before = 0;  ///< input of the first iteration
     ValueId inside = 0;  ///< input of any iteration; made by a copy without cost, so that it has a separate name
-    ValueId after = 0;  ///< output of an iteration
+    ValueId after = 0;   ///< output of an iteration
 };
 
 /// A unit that runs as one kernel: a statement, or a `fuse` block.
@@ -50,13 +50,13 @@ struct ForwardDraft {
     std::deque<Statement> statements;
     std::vector<ForwardUnit> units;
     std::vector<ForwardBlock> blocks;
-    std::vector<const Op*> made_by;  ///< by value; null for declared ones
+    std::vector<const Op*> made_by;           ///< by value; null for declared ones
     std::vector<const Statement*> statement;  ///< by operation result: the statement that contains the operation
-    std::vector<std::size_t> unit;  ///< by value, for computed ones
-    std::vector<std::size_t> home;  ///< by value: the block it belongs to
-    std::vector<std::size_t> uses;  ///< by value: number of operations that read it
-    std::vector<bool> leaves_unit;  ///< by value: read outside of its unit, or a result
-    std::vector<std::string> source_name;  ///< its name in the original text
+    std::vector<std::size_t> unit;            ///< by value, for computed ones
+    std::vector<std::size_t> home;            ///< by value: the block it belongs to
+    std::vector<std::size_t> uses;            ///< by value: number of operations that read it
+    std::vector<bool> leaves_unit;            ///< by value: read outside of its unit, or a result
+    std::vector<std::string> source_name;     ///< its name in the original text
 
     [[nodiscard]] Formula tensor(ValueId id) const;
     /// Returns the operation that computes a value, expanded down to values that have names or are among `stashed`.
@@ -88,7 +88,7 @@ struct DraftBlock {
     Block::Kind kind = Block::Kind::sequence;
     std::string count{};
     std::optional<std::size_t> of_unit{};  ///< of a fused backward block: the unit of which it is the derivative
-    std::size_t of_block = 0;  ///< the forward block of which it is the derivative
+    std::size_t of_block = 0;              ///< the forward block of which it is the derivative
     std::vector<DraftNode> nodes{};
     /// Forward values that are recomputed, and the values that replace them here.
     std::map<ValueId, ValueId> instead{};
@@ -109,7 +109,7 @@ struct BackwardDraft {
     DraftBlock body;
     std::map<ValueId, ValueId> gradients;  ///< of parameters
     std::map<ValueId, ValueId> sums;  ///< declared tensors in which gradients of micro-batches accumulate, by parameter
-    std::vector<bool> stashed;  ///< by forward value: parts of expressions that have to be stored
+    std::vector<bool> stashed;        ///< by forward value: parts of expressions that have to be stored
 };
 [[nodiscard]] Result<BackwardDraft> differentiate(ForwardDraft& forward, const TrainingOptions& options, Names& names);
 

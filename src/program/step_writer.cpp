@@ -207,10 +207,10 @@ Result<Operand> StepWriter::emit(Op op, Statement& statement, std::size_t first)
                             : statement.using_dtype ? std::optional(info(*statement.using_dtype).arithmetic)
                                                     : arithmetic_of(dtypes, clash);
     if (!arithmetic) {
-        auto error = fail(
-            "ambiguous_arithmetic",
-            fmt::format("{} with {} in the backward pass is ambiguous", name(clash.left), name(clash.right)),
-            "use a single floating-point dtype of that width in the forward program");
+        auto error =
+            fail("ambiguous_arithmetic",
+                 fmt::format("{} with {} in the backward pass is ambiguous", name(clash.left), name(clash.right)),
+                 "use a single floating-point dtype of that width in the forward program");
         error.value().place = Place{"", statement.span.line, statement.span.column, "", 0};
         return error;
     }

@@ -59,9 +59,10 @@ Result<bool> CsvReader::next() {
     auto found = read_record();
     if (!found || !*found || fields_.size() == header_.size()) return found;
     const bool more = fields_.size() > header_.size();
-    return fail_at(more ? fields_[header_.size()].offset : at_ - 1, "bad_table",
-                   fmt::format("this line has {}, but the header has {}", count_text(fields_.size(), "field"), header_.size()),
-                   more ? quoting : "leave unknown fields empty, but write their commas");
+    return fail_at(
+        more ? fields_[header_.size()].offset : at_ - 1, "bad_table",
+        fmt::format("this line has {}, but the header has {}", count_text(fields_.size(), "field"), header_.size()),
+        more ? quoting : "leave unknown fields empty, but write their commas");
 }
 
 Result<bool> CsvReader::read_record() {
@@ -95,7 +96,8 @@ Status CsvReader::read_plain(CsvField& field) {
         return fail_at(end, "bad_table", "a field that does not begin with a quote contains one", quoting);
     }
     if (end + 1 < text_.size() && text_[end + 1] != '\n') {
-        return fail_at(end, "bad_table", "a carriage return is not followed by a line feed", "end lines with LF or CRLF");
+        return fail_at(end, "bad_table", "a carriage return is not followed by a line feed",
+                       "end lines with LF or CRLF");
     }
     return {};
 }

@@ -12,7 +12,7 @@ namespace roofline::core {
 
 /// One field of a record.
 struct CsvField {
-    std::string_view text;  ///< without its quotes; valid until the next record is read
+    std::string_view text;   ///< without its quotes; valid until the next record is read
     std::size_t offset = 0;  ///< of its first byte (its opening quote) in the file
 };
 
@@ -61,8 +61,7 @@ private:
     int line_ = 1;
     int record_line_ = 1;
     std::vector<CsvField> fields_;
-    std::vector<std::string>
-        unescaped_;  // of this record: fields with doubled quotes, in order of appearance
+    std::vector<std::string> unescaped_;  // of this record: fields with doubled quotes, in order of appearance
     std::vector<std::string> header_;
 };
 

@@ -161,7 +161,7 @@ public:
 
 private:
     struct Open {
-        FileValue* value;  ///< stays valid: the list of a value only grows while nothing inside it is open
+        FileValue* value;            ///< stays valid: the list of a value only grows while nothing inside it is open
         std::set<std::string> keys;  ///< of an object, so far
     };
 

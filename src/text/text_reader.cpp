@@ -41,8 +41,9 @@ Result<TextReader> TextReader::open(std::string_view text, std::string source) {
         const CodePoint c = decode_utf8(text.substr(i));
         if (!c.valid || is_control(c)) {
             return reader.fail_at(i, "not_text",
-                                  c.valid ? fmt::format("the file contains the control character U+{:04X}", c.value)
-                                          : fmt::format("the file contains the byte 0x{:02X}, which is not UTF-8", byte),
+                                  c.valid
+                                      ? fmt::format("the file contains the control character U+{:04X}", c.value)
+                                      : fmt::format("the file contains the byte 0x{:02X}, which is not UTF-8", byte),
                                   "save the output as UTF-8 text without colours");
         }
         i += c.length;

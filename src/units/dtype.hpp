@@ -22,10 +22,10 @@ struct DtypeInfo {
     Dtype dtype;
     std::string_view name;
     DtypeKind kind;
-    int bits;  ///< of one element, without its share of the block scales
-    int scale_bits;  ///< of one block's scale
-    int block;  ///< elements that share a scale; 0: no scales
-    Dtype arithmetic;  ///< the arithmetic it takes part in: fp8_e4m3 multiplies as fp8
+    int bits;           ///< of one element, without its share of the block scales
+    int scale_bits;     ///< of one block's scale
+    int block;          ///< elements that share a scale; 0: no scales
+    Dtype arithmetic;   ///< the arithmetic it takes part in: fp8_e4m3 multiplies as fp8
     Dtype accumulator;  ///< the dtype in which matrix units accumulate
     std::vector<Dtype>
         runs_as;  ///< itself, then the dtypes whose rates may be used instead, nearest first, each at least as wide

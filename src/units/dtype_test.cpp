@@ -108,7 +108,7 @@ TEST_CASE("a substitute holds every value") {
     CHECK_FALSE(stands_in(Dtype::f16, Dtype::bf16));   // f16 lacks bf16's range
     CHECK_FALSE(stands_in(Dtype::bf16, Dtype::f16));   // bf16 lacks f16's mantissa
     CHECK_FALSE(stands_in(Dtype::f32, Dtype::int32));  // 24 significant bits do not hold 31
-    CHECK_FALSE(stands_in(Dtype::fp8, Dtype::int8));  // 4 do not hold 7
+    CHECK_FALSE(stands_in(Dtype::fp8, Dtype::int8));   // 4 do not hold 7
     CHECK_FALSE(stands_in(Dtype::fp8, Dtype::nvfp4));  // element times scale needs 5
     CHECK(stands_in(Dtype::bf16, Dtype::int8));
     CHECK(stands_in(Dtype::fp8, Dtype::int4));

@@ -20,8 +20,8 @@ struct KindInfo {
     Kind kind;
     std::string_view what;  ///< for "`5 GHz` is ..."
     std::string_view example;
-    bool small;  ///< milli and smaller prefixes are allowed
-    bool large;  ///< kilo and larger prefixes are allowed
+    bool small;   ///< milli and smaller prefixes are allowed
+    bool large;   ///< kilo and larger prefixes are allowed
     bool binary;  ///< Ki and larger prefixes are allowed
 };
 
@@ -40,7 +40,7 @@ constexpr KindInfo kinds[] = {
 struct UnitInfo {
     Kind kind;
     std::string_view text;  ///< in lower case, except for units whose case matters
-    double factor;  ///< base units in one of it; if less than one, `divisor` keeps it exact
+    double factor;          ///< base units in one of it; if less than one, `divisor` keeps it exact
     double divisor;
     bool exact_case;
     bool prefixes;

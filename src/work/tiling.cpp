@@ -28,7 +28,7 @@ double stored_bytes(Dtype dtype) {
 struct Tensors {
     std::vector<HeldTensor> held;
     Dims result_dims;  ///< of the stored results
-    Dims summed;  ///< summed by some contraction
+    Dims summed;       ///< summed by some contraction
 };
 
 Tensors tensors_of(const Program& program, const KernelWork& kernel) {

@@ -151,12 +151,11 @@ private:
     }
 
     void note_order(const std::string& order, bool by_size) {
-        kernel_.notes.push_back(
-            by_size
-                ? fmt::format("the product is computed as {}, the cheapest pairwise order", order)
-                : fmt::format(
-                      "the product is computed as {}, as written, because the cheapest order depends on sizes that are not given",
-                      order));
+        kernel_.notes.push_back(by_size
+                                    ? fmt::format("the product is computed as {}, the cheapest pairwise order", order)
+                                    : fmt::format("the product is computed as {}, as written, because the cheapest "
+                                                  "order depends on sizes that are not given",
+                                                  order));
     }
 
     void contraction(const Op& op) {

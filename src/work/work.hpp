@@ -64,7 +64,7 @@ struct MatmulShape {
     std::vector<std::string> batch;  ///< in both operands and the result
     std::vector<std::string> m;      ///< in the left operand and the result
     std::vector<std::string> n;      ///< in the right operand and the result
-    std::vector<std::string> k;  ///< summed dimensions
+    std::vector<std::string> k;      ///< summed dimensions
     Unit unit = Unit::matmul;
     Dtype dtype = Dtype::bf16;
     Polynomial flops;
@@ -74,7 +74,7 @@ struct MatmulShape {
 struct KernelWork {
     std::vector<const Statement*> statements;
     Polynomial count{1};  ///< how often it runs: the product of the repeats around it
-    Work work;  ///< of one run
+    Work work;            ///< of one run
     std::vector<Transfer> transfers;
     std::vector<MatmulShape> matmuls;
     /// About the order of a product of three or more operands, and tables that are read in part.
@@ -83,7 +83,7 @@ struct KernelWork {
 
 struct ProgramWork {
     std::vector<KernelWork> kernels;  ///< in program order
-    Work total;  ///< counts included
+    Work total;                       ///< counts included
 };
 
 /// The sizes of a tile, by dimension. Its tensors are fetched across the level `crosses`: an input is fetched again for

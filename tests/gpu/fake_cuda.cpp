@@ -74,7 +74,7 @@ struct World {
     std::size_t used = 0;
     std::vector<Product> products;
     std::uint32_t alignment[4] = {256, 256, 256, 256};  ///< of a, b, c and d, for the next choice of an algorithm
-    int objects = 0;  ///< created and not yet destroyed
+    int objects = 0;                                    ///< created and not yet destroyed
 };
 World world;
 

@@ -34,8 +34,9 @@ void add_collective(CLI::App& app, std::string& collective) {
 void add_validate(CLI::App& app, Line& line) {
     ValidateRequest& validate = line.request<ValidateRequest>();
     Words& words = line.words;
-    app.add_option("table", words.table,
-                   "measured times, as CSV (docs/reference/tables.md has the columns) or as nccl-tests print them,\nor -")
+    app.add_option(
+           "table", words.table,
+           "measured times, as CSV (docs/reference/tables.md has the columns) or as nccl-tests print them,\nor -")
         ->type_name("FILE.csv")
         ->required();
     repeated(app, "--on", words.on,

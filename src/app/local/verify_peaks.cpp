@@ -115,7 +115,7 @@ std::string verdict_of(const PeakComparison& matmul) {
     const auto note =
         std::find_if(matmul.notes.begin(), matmul.notes.end(), [](const std::string& each) { return !each.empty(); });
     const std::string kernels = note == matmul.notes.end() ? "the kernels that there are reach no more"
-                                                            : "its kernel reaches no more: " + *note;
+                                                           : "its kernel reaches no more: " + *note;
     return "not verified: " + kernels;
 }
 

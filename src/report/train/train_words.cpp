@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-
 #include "units/text.hpp"
 
 namespace roofline::core {
