@@ -104,8 +104,9 @@ Result<MachineFit> fit_machine(const std::string& toml, const std::string& date,
     for (const CalibratedKernel& kernel : result.calibration.kernels) {
         if (!useless(kernel)) continue;
         result.notes.push_back(
-            fmt::format("no law for {}{}{}: it would be {} % off; other work disturbed the runs, or their kernels "
-                        "follow no one law",
+            fmt::format("no kernel model for {}{}{}: its held-out error would be {} %; other work disturbed the runs, "
+                        "or their kernels "
+                        "do not follow a single model",
                         kernel.key.kind, kernel.key.dtype.empty() ? "" : " ", kernel.key.dtype,
                         percent_text(kernel.fit.error_held_out)));
     }
@@ -120,10 +121,11 @@ Result<MachineFit> fit_machine(const std::string& toml, const std::string& date,
     }
     if (result.disturbed > 0) {
         result.notes.push_back(
-            fmt::format("{} timed programs were disturbed and left out of the laws", result.disturbed));
+            fmt::format("{} timed programs were disturbed and excluded from the kernel models", result.disturbed));
     }
     if (fit.too_few > 0) {
-        result.notes.push_back(fmt::format("{} timed programs are too few for a law of their own", fit.too_few));
+        result.notes.push_back(
+            fmt::format("{} timed programs belong to kinds with too few measurements for a kernel model", fit.too_few));
     }
     return result;
 }

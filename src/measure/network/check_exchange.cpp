@@ -82,7 +82,7 @@ Status check_exchange(Communicator& group, CollectiveKind kind, Dtype dtype, std
     std::vector<std::byte> right(out.size());
     for (std::size_t i = 0; i < out.size() / element; ++i) put(right, i, expected(kind, rank, n, elements, i), dtype);
     if (out == right) return common_status(group, {});
-    return common_status(group, fail("check_failed", fmt::format("what arrives of a{} {} over {} ranks is wrong",
+    return common_status(group, fail("check_failed", fmt::format("a{} {} over {} ranks delivers wrong data",
                                                                  kind == CollectiveKind::all_gather ||
                                                                          kind == CollectiveKind::all_reduce ||
                                                                          kind == CollectiveKind::all_to_all

@@ -44,7 +44,7 @@ std::size_t output_bytes(CollectiveKind kind, std::size_t part, int members) {
 
 Status exchange(Communicator& group, const Exchange& whole) {
     if (sums(whole.kind) && !can_sum(whole.dtype)) {
-        return fail("unsupported", fmt::format("partial sums in {} cannot be added up here", name(whole.dtype)),
+        return fail("unsupported", fmt::format("partial sums in {} cannot be reduced", name(whole.dtype)),
                     "sum in f32, bf16, f16, f64 or int32");
     }
     const int n = group.size();
