@@ -111,8 +111,8 @@ def main():
                         growths[kind, size, side].append(growth)
                         print(f"# {' '.join(name)}, {side} the median {size}: {growth:.3f}", file=sys.stderr)
     print("# Errors of kernel models outside the range of sizes that they were fitted to: the increase of the error per "
-          "doubling of\n# the distance. Written by scripts/fit_extrapolation.py from public tables, with held-out ranges; "
-          "docs/method/accuracy.md\n# explains the method.")
+          "doubling of\n# the distance. Written by scripts/fit_extrapolation.py from public tables, with held-out ranges;\n"
+          "# docs/method/accuracy.md explains the method.")
     for kind, size, side in sorted(growths):
         each = growths[kind, size, side]
         mean = max(sum(each) / len(each), 0)
